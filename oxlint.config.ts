@@ -1,0 +1,187 @@
+import { defineConfig } from "oxlint";
+
+/**
+ * Who may import whom: the tables of ARCHITECTURE.md, enforced. Each room lists what it may import; everything else
+ * that exists here is refused. A new package, folder or dependency is added to its universe first.
+ */
+const ourPackages = ["protocol", "tunnel", "provider", "client", "participant", "hub"];
+const thirdParty = [
+  "zod",
+  "eventsource-parser",
+  "ws",
+  "find-my-way",
+  "pino",
+  "https-proxy-agent",
+  "commander",
+  "picocolors",
+];
+const hubRooms = [
+  "domain",
+  "credentials",
+  "storage",
+  "events",
+  "operations",
+  "inference",
+  "upstreams",
+  "http",
+];
+const hubRootFiles = ["hub", "errors", "log", "limits", "options"];
+
+interface Allowed {
+  packages: string[];
+  thirdParty: string[];
+  node: boolean;
+}
+
+const packages: Record<string, Allowed> = {
+  protocol: { packages: [], thirdParty: ["zod", "eventsource-parser"], node: false },
+  tunnel: { packages: [], thirdParty: ["ws"], node: true },
+  provider: { packages: ["protocol"], thirdParty: [], node: true },
+  client: { packages: ["protocol"], thirdParty: [], node: false },
+  participant: {
+    packages: ["protocol", "tunnel", "provider", "client"],
+    thirdParty: ["https-proxy-agent", "ws"],
+    node: true,
+  },
+  hub: {
+    packages: ["protocol", "tunnel", "provider"],
+    thirdParty: ["find-my-way", "ws", "pino"],
+    node: true,
+  },
+  cli: { packages: ourPackages, thirdParty: ["commander", "picocolors"], node: true },
+};
+
+interface AllowedInHub extends Allowed {
+  rooms: string[];
+  files: string[];
+}
+
+const pure = { packages: ["protocol"], thirdParty: [], node: false };
+
+const insideHub: Record<string, AllowedInHub> = {
+  domain: { ...pure, rooms: [], files: ["errors"] },
+  credentials: { ...pure, node: true, rooms: [], files: ["errors"] },
+  storage: { ...pure, node: true, rooms: ["domain"], files: ["errors", "log"] },
+  events: { ...pure, rooms: [], files: ["log"] },
+  operations: {
+    ...pure,
+    packages: ["protocol", "provider"],
+    rooms: ["domain", "events", "credentials", "storage"],
+    files: ["errors", "limits"],
+  },
+  inference: {
+    ...pure,
+    packages: ["protocol"],
+    rooms: ["domain", "events"],
+    files: ["errors", "limits"],
+  },
+  upstreams: {
+    packages: ["protocol", "tunnel", "provider"],
+    thirdParty: ["ws"],
+    node: true,
+    rooms: ["domain", "credentials", "inference"],
+    files: ["errors", "log", "limits"],
+  },
+  http: {
+    packages: ["protocol"],
+    thirdParty: ["find-my-way"],
+    node: true,
+    rooms: ["operations", "inference", "events"],
+    files: ["errors", "log", "limits"],
+  },
+};
+
+function missing(universe: string[], allowed: string[]): string[] {
+  return universe.filter((entry) => !allowed.includes(entry));
+}
+
+function refusedPackages(allowed: Allowed): string[] {
+  const refused = [
+    ...missing(ourPackages, allowed.packages).map((name) => `^@roomhub/${name}($|/)`),
+    ...missing(thirdParty, allowed.thirdParty).map((name) => `^${name}($|/)`),
+    "^roomhub($|/)",
+    "^@roomhub/[a-z-]+/",
+  ];
+  return allowed.node ? refused : [...refused, "^node:"];
+}
+
+function refusedInHub(room: string, allowed: AllowedInHub): string[] {
+  return [
+    ...refusedPackages(allowed),
+    ...missing(hubRooms, [room, ...allowed.rooms]).map((name) => `^(\\.\\./)+${name}/`),
+    ...missing(hubRootFiles, allowed.files).map((name) => `^(\\.\\./)+${name}\\.ts$`),
+  ];
+}
+
+function refuse(refused: string[], where: string) {
+  return {
+    "no-restricted-imports": [
+      "error",
+      {
+        patterns: refused.map((regex) => ({
+          regex,
+          message: `${where} may not import this: see the tables in ARCHITECTURE.md.`,
+        })),
+      },
+    ] as const,
+  };
+}
+
+export default defineConfig({
+  plugins: ["typescript", "unicorn", "oxc", "import", "promise"],
+  categories: { correctness: "error", suspicious: "error", perf: "error" },
+  ignorePatterns: ["**/dist/**", "node_modules/**"],
+  env: { builtin: true },
+  rules: {
+    "max-lines": ["error", { max: 400 }],
+    "no-console": "error",
+    "no-await-in-loop": "off",
+    "no-shadow": "off",
+    "no-underscore-dangle": "off",
+    "import/no-cycle": "error",
+    "import/no-default-export": "error",
+    "import/no-unassigned-import": "off",
+    "promise/always-return": "off",
+    "typescript/no-explicit-any": "error",
+    "typescript/no-non-null-assertion": "error",
+    "typescript/no-floating-promises": "error",
+    "typescript/no-misused-promises": "error",
+    "typescript/switch-exhaustiveness-check": [
+      "error",
+      { considerDefaultExhaustiveForUnions: true },
+    ],
+    // tsc's noImplicitReturns knows exhaustive switches; this one does not.
+    "typescript/consistent-return": "off",
+    // Copies before a loop that changes the original are meant.
+    "unicorn/no-useless-spread": "off",
+    "oxc/no-map-spread": "off",
+    "typescript/consistent-type-imports": "error",
+    "typescript/no-unsafe-type-assertion": "off",
+    "unicorn/consistent-function-scoping": "off",
+    "unicorn/no-array-sort": "off",
+    "unicorn/no-array-reverse": "off",
+    "unicorn/prefer-add-event-listener": "off",
+    "unicorn/require-post-message-target-origin": "off",
+    "unicorn/prefer-set-has": "off",
+  },
+  overrides: [
+    ...Object.entries(packages).map(([name, allowed]) => ({
+      files: [`packages/${name}/src/**/*.ts`],
+      rules: refuse(refusedPackages(allowed), `packages/${name}`),
+    })),
+    ...Object.entries(insideHub).map(([room, allowed]) => ({
+      files: [`packages/hub/src/${room}/**/*.ts`],
+      rules: refuse(refusedInHub(room, allowed), `packages/hub/src/${room}`),
+    })),
+    {
+      files: ["**/*.test.ts", "tests/**/*.ts"],
+      rules: {
+        "no-restricted-imports": "off",
+        "typescript/no-non-null-assertion": "off",
+        "max-lines": ["error", { max: 600 }],
+      },
+    },
+    { files: ["*.config.ts"], rules: { "import/no-default-export": "off" } },
+    { files: ["scripts/**", "packages/cli/bin/**"], rules: { "no-console": "off" } },
+  ],
+});

@@ -1,0 +1,92 @@
+#!/usr/bin/env node
+// Decides which Node runs which copy of the program: `dist` when installed from npm, the sources in a checkout.
+// Plain old syntax on purpose: this file must still parse on a Node that is too old, in order to say so.
+import { spawn } from "child_process";
+import { existsSync, lstatSync } from "fs";
+import { dirname, join } from "path";
+import { fileURLToPath, pathToFileURL } from "url";
+
+var needed = [22, 21];
+var packageDir = dirname(dirname(fileURLToPath(import.meta.url)));
+var workspaceDir = dirname(dirname(packageDir));
+var node = isRecentEnough(process.versions.node) ? process.execPath : nodeOfCheckout();
+
+if (node === undefined) {
+  console.error(
+    "roomhub needs Node " +
+      needed.join(".") +
+      " or newer; this is Node " +
+      process.versions.node +
+      ". Install one from https://nodejs.org",
+  );
+  process.exitCode = 1;
+} else if (isCheckout()) {
+  run(node, [
+    "--conditions=@roomhub/source",
+    "--disable-warning=ExperimentalWarning",
+    join(packageDir, "src", "bin.ts"),
+  ]);
+} else {
+  import(pathToFileURL(join(packageDir, "dist", "bin.js")).href).catch(function (error) {
+    console.error("roomhub could not start: " + error.message);
+    process.exit(1);
+  });
+}
+
+/** A workspace links its own packages, an installed package is copied. */
+function isCheckout() {
+  try {
+    return (
+      join(workspaceDir, "packages", "cli") === packageDir &&
+      existsSync(join(packageDir, "src", "bin.ts")) &&
+      lstatSync(join(workspaceDir, "node_modules", "roomhub")).isSymbolicLink()
+    );
+  } catch {
+    // No such link: installed from npm.
+    return false;
+  }
+}
+
+/** The workspace brings its own Node as a development dependency. */
+function nodeOfCheckout() {
+  if (!isCheckout()) return undefined;
+  var path = join(
+    workspaceDir,
+    "node_modules",
+    "node",
+    "bin",
+    process.platform === "win32" ? "node.exe" : "node",
+  );
+  return existsSync(path) ? path : undefined;
+}
+
+function isRecentEnough(version) {
+  var parts = version.split(".").map(Number);
+  return parts[0] > needed[0] || (parts[0] === needed[0] && parts[1] >= needed[1]);
+}
+
+function run(command, flags) {
+  var child = spawn(command, flags.concat(process.argv.slice(2)), { stdio: "inherit" });
+  var hasTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
+  // Ctrl+C reaches every process of a terminal's foreground group by itself: forwarding it would make it two.
+  listen("SIGINT", !hasTerminal);
+  listen("SIGHUP", !hasTerminal);
+  listen("SIGTERM", true);
+
+  function listen(signal, isForwarded) {
+    process.on(signal, function () {
+      if (isForwarded) child.kill(signal);
+    });
+  }
+
+  child.on("error", function (error) {
+    console.error("roomhub could not start " + command + ": " + error.message);
+    process.exit(1);
+  });
+  child.on("exit", function (code, signal) {
+    if (signal === null) process.exit(code);
+    // Dies of the same signal, so that the shell sees what happened.
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}

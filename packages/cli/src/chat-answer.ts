@@ -1,0 +1,153 @@
+import { createSseReader } from "@roomhub/protocol";
+
+/** What happens while an answer streams in. */
+export interface AnswerListener {
+  onText: (text: string) => void;
+  onReasoning: (text: string) => void;
+}
+
+export type ChatSurface = "chat" | "responses";
+
+/** How an answer ended. */
+export type AnswerEnd =
+  | { kind: "complete"; usage: unknown }
+  | { kind: "failed"; message: string; code: string | undefined };
+
+interface AnswerState {
+  listener: AnswerListener;
+  isComplete: boolean;
+  usage: unknown;
+  failure: { message: string; code: string | undefined } | undefined;
+}
+
+type Json = Record<string, unknown>;
+
+/**
+ * Reads a streamed answer to its end. A stream without its terminal marker is a failure, whatever came before.
+ * Interface §4; contract §4 for the error frames.
+ */
+export async function readAnswer(
+  body: ReadableStream<Uint8Array>,
+  surface: ChatSurface,
+  listener: AnswerListener,
+): Promise<AnswerEnd> {
+  const state: AnswerState = { listener, isComplete: false, usage: undefined, failure: undefined };
+  const take = surface === "chat" ? takeChatChunk : takeResponsesEvent;
+  const decoder = new TextDecoder();
+  const sse = createSseReader((message) => {
+    if (message.data === "[DONE]") {
+      if (surface === "chat") state.isComplete = true;
+      return;
+    }
+    const data = parseObject(message.data);
+    if (data !== undefined && state.failure === undefined) take(data, state);
+  });
+  for await (const chunk of body) sse.feed(decoder.decode(chunk, { stream: true }));
+  if (state.failure !== undefined) return { kind: "failed", ...state.failure };
+  if (state.isComplete) return { kind: "complete", usage: state.usage };
+  return { kind: "failed", message: "The answer broke off before its end", code: undefined };
+}
+
+/** Some providers answer a stream request with one JSON body. */
+export function readWholeAnswer(
+  text: string,
+  surface: ChatSurface,
+  listener: AnswerListener,
+): AnswerEnd {
+  const state: AnswerState = { listener, isComplete: true, usage: undefined, failure: undefined };
+  const answer = parseObject(text);
+  if (answer === undefined) {
+    return { kind: "failed", message: "The answer is not JSON", code: undefined };
+  }
+  if (surface === "chat") {
+    const message = objectField(firstOf(answer["choices"]), "message");
+    emit(message?.["content"], listener.onText);
+  } else {
+    for (const item of listOf(answer["output"])) {
+      for (const part of listOf(item["content"])) emit(part["text"], listener.onText);
+    }
+  }
+  noteFailure(answer["error"], state);
+  return state.failure === undefined
+    ? { kind: "complete", usage: answer["usage"] }
+    : { kind: "failed", ...state.failure };
+}
+
+function takeChatChunk(chunk: Json, state: AnswerState): void {
+  if (noteFailure(chunk["error"], state)) return;
+  state.usage = chunk["usage"] ?? state.usage;
+  const choice = firstOf(chunk["choices"]);
+  const delta = objectField(choice, "delta");
+  emit(delta?.["reasoning_content"] ?? delta?.["reasoning"], state.listener.onReasoning);
+  emit(delta?.["content"], state.listener.onText);
+  if (typeof choice?.["finish_reason"] === "string") state.isComplete = true;
+}
+
+function takeResponsesEvent(event: Json, state: AnswerState): void {
+  const response = objectField(event, "response");
+  switch (event["type"]) {
+    case "response.output_text.delta":
+    case "response.refusal.delta":
+      emit(event["delta"], state.listener.onText);
+      return;
+    case "response.reasoning_text.delta":
+    case "response.reasoning_summary_text.delta":
+      emit(event["delta"], state.listener.onReasoning);
+      return;
+    case "response.completed":
+    case "response.incomplete":
+      state.isComplete = true;
+      state.usage = response?.["usage"];
+      return;
+    case "response.failed":
+      noteFailure(response?.["error"] ?? {}, state);
+      return;
+    case "error":
+      noteFailure(event["error"] ?? event, state);
+      return;
+    default:
+      if (event["type"] === undefined) noteFailure(event["error"], state);
+  }
+}
+
+/** @returns whether there was one */
+function noteFailure(error: unknown, state: AnswerState): boolean {
+  if (error === undefined || error === null) return false;
+  const fields = typeof error === "object" ? (error as Json) : { message: error };
+  const message = fields["message"];
+  const code = fields["code"];
+  state.failure ??= {
+    message: typeof message === "string" ? message : "The request failed",
+    code: typeof code === "string" && code !== "" ? code : undefined,
+  };
+  return true;
+}
+
+function emit(text: unknown, listener: (text: string) => void): void {
+  if (typeof text === "string" && text !== "") listener(text);
+}
+
+function parseObject(text: string): Json | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Json) : undefined;
+  } catch {
+    // Not ours to judge: what matters is whether a terminal marker follows.
+    return undefined;
+  }
+}
+
+function objectField(object: Json | undefined, name: string): Json | undefined {
+  const value = object?.[name];
+  return typeof value === "object" && value !== null ? (value as Json) : undefined;
+}
+
+function listOf(value: unknown): Json[] {
+  return Array.isArray(value)
+    ? value.filter((entry): entry is Json => typeof entry === "object" && entry !== null)
+    : [];
+}
+
+function firstOf(value: unknown): Json | undefined {
+  return listOf(value)[0];
+}

@@ -1,0 +1,168 @@
+import { errorFromResponse, HubUnreachableError } from "@roomhub/client";
+import type { Command } from "commander";
+import { type AnswerEnd, type ChatSurface, readAnswer, readWholeAnswer } from "../chat-answer.ts";
+import type { CliContext } from "../context.ts";
+import { CommandError, EXIT, UsageError } from "../exit-code.ts";
+import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
+import { untilStopped } from "../stop-signal.ts";
+import { colorsFor, safe, safeLines, writeJson } from "../text.ts";
+
+interface ChatOptionValues extends HubOptionValues {
+  room?: string;
+  model: string;
+  responses?: boolean;
+}
+
+export function addChatCommand(program: Command, context: CliContext): void {
+  addHubOptions(
+    program
+      .command("chat")
+      .argument("[prompt]", "what to ask; - reads it from stdin")
+      .description("ask a room's model, streamed to the terminal as it answers"),
+  )
+    .option("--room <room>", "room code or invite URL (not needed when the hub has one room)")
+    .option("--model <selector>", "participant id, model name, model:<name>, or * for any", "*")
+    .option("--responses", "use the responses surface instead of chat completions")
+    .addHelpText(
+      "after",
+      '\nExample:\n  $ roomhub chat "Why is the sky blue?" --room ABC234\n  $ git diff | roomhub chat - --room ABC234',
+    )
+    .action((prompt: string | undefined, options: ChatOptionValues) =>
+      chat(context, prompt, options),
+    );
+}
+
+async function chat(
+  context: CliContext,
+  prompt: string | undefined,
+  options: ChatOptionValues,
+): Promise<void> {
+  const text = await readPrompt(context, prompt);
+  const invite = await resolveRoom(context, options);
+  const surface: ChatSurface = options.responses === true ? "responses" : "chat";
+  const question: Question = { ...invite, surface, model: options.model, prompt: text };
+  await untilStopped(context, async (signal) => {
+    try {
+      const response = await ask(context, question, signal);
+      await showAnswer(context, response, surface, options.json === true);
+    } catch (error) {
+      if (signal.aborted) throw new CommandError("Stopped", undefined, EXIT.interrupted);
+      throw error;
+    }
+  });
+}
+
+async function readPrompt(context: CliContext, prompt: string | undefined): Promise<string> {
+  const isFromStdin = prompt === "-" || (prompt === undefined && !context.isStdinTTY);
+  const text = isFromStdin ? await context.readStdin() : (prompt ?? "");
+  if (text.trim() === "")
+    throw new UsageError('Nothing to ask. Write: roomhub chat "Your question"');
+  return text;
+}
+
+/** A hub with a single room needs no `--room`. */
+async function resolveRoom(
+  context: CliContext,
+  options: ChatOptionValues,
+): Promise<{ hubUrl: string; room: string }> {
+  if (options.room !== undefined) return inviteOf(options.room, options);
+  const rooms = await context.createClient(options.hub).listRooms();
+  const [only] = rooms;
+  if (only === undefined) {
+    throw new CommandError(
+      `The hub at ${options.hub} has no room`,
+      `${context.commandName} room create <name>`,
+      EXIT.notFound,
+    );
+  }
+  if (rooms.length === 1) return { hubUrl: options.hub, room: only.code };
+  const codes = rooms.slice(0, 8).map(({ code, name }) => `${safe(code)} (${safe(name)})`);
+  throw new UsageError(`Which room? Add --room with one of: ${codes.join(", ")}`);
+}
+
+interface Question {
+  hubUrl: string;
+  room: string;
+  surface: ChatSurface;
+  model: string;
+  prompt: string;
+}
+
+async function ask(
+  context: CliContext,
+  { hubUrl, room, surface, model, prompt }: Question,
+  signal: AbortSignal,
+): Promise<Response> {
+  const path = surface === "chat" ? "chat/completions" : "responses";
+  const input =
+    surface === "chat" ? { messages: [{ role: "user", content: prompt }] } : { input: prompt };
+  let response: Response;
+  try {
+    response = await context.fetch(`${context.createClient(hubUrl).baseUrl(room)}/${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "text/event-stream" },
+      body: JSON.stringify({ model, stream: true, ...input }),
+      signal,
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new HubUnreachableError(hubUrl, error);
+  }
+  if (!response.ok) throw errorFromResponse(response, await response.text());
+  return response;
+}
+
+async function showAnswer(
+  context: CliContext,
+  response: Response,
+  surface: ChatSurface,
+  isJson: boolean,
+): Promise<void> {
+  const colors = colorsFor(context, context.stderr);
+  let text = "";
+  const listener = {
+    onText: (part: string) => {
+      text += part;
+      if (!isJson) context.stdout.write(safeLines(part));
+    },
+    onReasoning: (part: string) => {
+      if (!isJson && context.stderr.isTTY) context.stderr.write(colors.dim(safeLines(part)));
+    },
+  };
+  const isStream = (response.headers.get("content-type") ?? "").startsWith("text/event-stream");
+  const end: AnswerEnd =
+    isStream && response.body !== null
+      ? await readAnswer(response.body, surface, listener)
+      : readWholeAnswer(await response.text(), surface, listener);
+  if (!isJson && text !== "" && !text.endsWith("\n")) context.stdout.write("\n");
+  if (end.kind === "failed") {
+    const code = end.code === undefined ? "" : ` (${end.code})`;
+    throw new CommandError(end.message + code);
+  }
+  const participant = header(response, "x-roomhub-participant");
+  const model = header(response, "x-roomhub-model");
+  if (isJson) {
+    const requestId = header(response, "x-request-id");
+    writeJson(context.stdout, {
+      text,
+      participantId: participant,
+      model,
+      requestId,
+      usage: end.usage,
+    });
+  } else if (context.stderr.isTTY && participant !== undefined) {
+    context.stderr.write(colors.dim(`— ${safe(participant)} (${safe(model ?? "?")})\n`));
+  }
+}
+
+/** The hub percent-encodes what is not visible ASCII. Contract §4. */
+function header(response: Response, name: string): string | undefined {
+  const value = response.headers.get(name);
+  if (value === null) return undefined;
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    // A lone % that nobody encoded.
+    return value;
+  }
+}

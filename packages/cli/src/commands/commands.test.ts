@@ -1,0 +1,260 @@
+import { RoomhubError } from "@roomhub/client";
+import { expect, test } from "vitest";
+import {
+  aComplete,
+  aFailure,
+  aParticipant,
+  aRoom,
+  eventsOf,
+  makeWorld,
+} from "../test-context.fixture.ts";
+
+test("room create prints the code alone on stdout and how to use it on stderr", async () => {
+  const asked: unknown[] = [];
+  const world = makeWorld(
+    { env: { SECRET: "swordfish" } },
+    {
+      createRoom: async (body) => {
+        asked.push(body);
+        return { room: aRoom({ passwordProtected: true }), hostId: "h" };
+      },
+    },
+  );
+  expect(await world.run("room", "create", "lab", "--password-env", "SECRET")).toBe(0);
+  expect(asked).toEqual([{ name: "lab", password: "swordfish" }]);
+  expect(world.stdout.text).toBe("ABC234\n");
+  expect(world.stderr.text).toContain(
+    "roomhub join http://127.0.0.1:5050/rooms/ABC234 --password-env ROOM_PASSWORD",
+  );
+  expect(world.stderr.text).not.toContain("swordfish");
+});
+
+test.each([
+  ["--password-file", "/run/secret"],
+  ["--password-file", "-"],
+])("a password comes from the first line of %s %s", async (...args) => {
+  const asked: unknown[] = [];
+  const world = makeWorld(
+    { readFile: async () => "tuna\nrest", readStdin: async () => "tuna\r\n" },
+    {
+      createRoom: async (body) => {
+        asked.push(body);
+        return { room: aRoom(), hostId: "h" };
+      },
+    },
+  );
+  await world.run("room", "create", "lab", ...args);
+  expect(asked).toEqual([{ name: "lab", password: "tuna" }]);
+});
+
+test("tables are aligned for people and have no colours in a pipe", async () => {
+  const listRooms = async () => [aRoom(), aRoom({ code: "XYZ789", name: "a long name" })];
+  const world = makeWorld({}, { listRooms });
+  await world.run("room", "list");
+  expect(world.stdout.text).toBe(
+    [
+      "CODE    NAME         PARTICIPANTS  PASSWORD  CREATED",
+      "ABC234  lab          2             no        2026-01-02",
+      "XYZ789  a long name  2             no        2026-01-02",
+      "",
+    ].join("\n"),
+  );
+});
+
+test("participants says who can be reached, and how", async () => {
+  const away = aParticipant({
+    id: "bob",
+    connection: { kind: "tunnel", connected: false, lastTunnelSeenAt: null, path: "none" },
+  });
+  const world = makeWorld({}, { listParticipants: async () => [aParticipant(), away] });
+  await world.run("participants", "ABC234");
+  const lines = world.stdout.text.split("\n");
+  expect(lines[1]).toMatch(/^ana-llama3 .* online {2}tunnel .* 1\/4 /);
+  expect(lines[2]).toMatch(/^bob .* not connected/);
+});
+
+test("an empty room is said on stderr with the command that changes it", async () => {
+  const world = makeWorld({}, { listModels: async () => [] });
+  expect(await world.run("models", "abc234")).toBe(0);
+  expect(world.stdout.text).toBe("");
+  expect(world.stderr.text).toContain("→ roomhub join http://127.0.0.1:5050/rooms/ABC234");
+});
+
+test.each([
+  [["room", "list", "--json"], { rooms: [aRoom()] }],
+  [["participants", "ABC234", "--json"], { participants: [aParticipant()] }],
+  [["models", "ABC234", "--json"], { object: "list", data: [] }],
+  [["leave", "ABC234", "ana", "--json"], { success: true }],
+  [["health", "--json"], { status: "ok", version: "1", uptimeSeconds: 3, timestamp: "t" }],
+])("%j prints one JSON object and nothing else", async (args, expected) => {
+  const world = makeWorld(
+    {},
+    {
+      listRooms: async () => [aRoom()],
+      listParticipants: async () => [aParticipant()],
+      listModels: async () => [],
+      leave: async () => {},
+      health: async () => ({ status: "ok", version: "1", uptimeSeconds: 3, timestamp: "t" }),
+    },
+  );
+  expect(await world.run(...args)).toBe(0);
+  expect(JSON.parse(world.stdout.text)).toEqual(expected);
+  expect(world.stderr.text).toBe("");
+});
+
+test("a hub that is draining is a failure", async () => {
+  const draining = { status: "draining", version: "1", uptimeSeconds: 3, timestamp: "t" } as const;
+  const world = makeWorld({}, { health: async () => draining });
+  expect(await world.run("health")).toBe(1);
+});
+
+test("leave proves itself with the token from the named variable", async () => {
+  const calls: unknown[] = [];
+  const world = makeWorld(
+    { env: { TOKEN: "rhp_x" } },
+    {
+      leave: async (...args) => {
+        calls.push(args);
+      },
+    },
+  );
+  await world.run("leave", "abc234", "ana", "--token-env", "TOKEN");
+  expect(calls).toEqual([["ABC234", "ana", { token: "rhp_x" }]]);
+});
+
+test("events prints one line each, as NDJSON with --json", async () => {
+  const client = { events: () => eventsOf(aComplete, aFailure) };
+  const people = makeWorld({}, client);
+  expect(await people.run("events", "ABC234")).toBe(0);
+  const [first, second] = people.stdout.text.split("\n");
+  expect(first).toContain("llm.complete");
+  expect(first).toContain("ttft 120 ms, total 2.4 s, 80 tokens, 33.3 tokens/s");
+  expect(second).toContain("failed in routing: Nobody serves gpt-9 (model_not_found)");
+  const program = makeWorld({}, client);
+  await program.run("events", "--json");
+  const lines = program.stdout.text.trimEnd().split("\n");
+  expect(lines.map((line) => JSON.parse(line))).toEqual([aComplete, aFailure]);
+});
+
+test("events without a room watches the whole hub", async () => {
+  const codes: unknown[] = [];
+  const events = (code?: string) => {
+    codes.push(code);
+    return eventsOf();
+  };
+  const world = makeWorld({}, { events });
+  await world.run("events");
+  await world.run("events", "abc234");
+  expect(codes).toEqual([undefined, "ABC234"]);
+});
+
+test("a stop signal ends events with 0, a second one at once", async () => {
+  let nowMs = 0;
+  const opened = Promise.withResolvers<AbortSignal>();
+  const released = Promise.withResolvers<void>();
+  const events = async function* (_code?: string, options?: { signal?: AbortSignal }) {
+    opened.resolve(options!.signal!);
+    await released.promise;
+    yield* eventsOf();
+  };
+  const world = makeWorld({ nowMs: () => nowMs }, { events });
+  const running = world.run("events");
+  const signal = await opened.promise;
+  world.stop();
+  expect(signal.aborted).toBe(true);
+  nowMs = 50;
+  world.stop();
+  expect(world.exits).toEqual([]);
+  nowMs = 200;
+  world.stop();
+  expect(world.exits).toEqual([130]);
+  released.resolve();
+  expect(await running).toBe(0);
+});
+
+function answering(status: number, type: string, body: string) {
+  const asked: { url: string; body: Record<string, unknown> }[] = [];
+  const world = makeWorld(
+    {
+      fetch: async (url, init) => {
+        asked.push({ url, body: JSON.parse(init.body as string) as Record<string, unknown> });
+        const headers = { "content-type": type, "x-roomhub-participant": "zo%C3%AB" };
+        return new Response(body, { status, headers });
+      },
+      readStdin: async () => "from a pipe",
+    },
+    { listRooms: async () => [aRoom()] },
+  );
+  return { world, asked };
+}
+
+const chatStream = 'data: {"choices":[{"delta":{"content":"Hi\\n\\u001b[2J"}}]}\n\n';
+
+test("chat streams the answer of any participant and leaves the terminal alone", async () => {
+  const { world, asked } = answering(200, "text/event-stream", `${chatStream}data: [DONE]\n\n`);
+  expect(await world.run("chat", "Hello", "--room", "abc234")).toBe(0);
+  expect(world.stdout.text).toBe("Hi\n\ufffd[2J\n");
+  expect(asked[0]!.url).toBe("http://127.0.0.1:5050/rooms/ABC234/v1/chat/completions");
+  expect(asked[0]!.body).toEqual({
+    model: "*",
+    stream: true,
+    messages: [{ role: "user", content: "Hello" }],
+  });
+});
+
+test("chat uses the responses surface, another selector, stdin, and the only room there is", async () => {
+  const stream =
+    'data: {"type":"response.output_text.delta","delta":"Hi"}\n\ndata: {"type":"response.completed"}\n\n';
+  const { world, asked } = answering(200, "text/event-stream", stream);
+  expect(await world.run("chat", "-", "--responses", "--model", "model:llama3", "--json")).toBe(0);
+  expect(asked[0]!.url).toMatch(/\/rooms\/ABC234\/v1\/responses$/);
+  expect(asked[0]!.body).toEqual({ model: "model:llama3", stream: true, input: "from a pipe" });
+  expect(JSON.parse(world.stdout.text)).toMatchObject({ text: "Hi", participantId: "zoë" });
+});
+
+test("an answer that breaks off keeps what came, says so on stderr and fails", async () => {
+  const error = 'data: {"error":{"message":"The tunnel closed","code":"tunnel_lost"}}\n\n';
+  const { world } = answering(200, "text/event-stream", `${chatStream}${error}data: [DONE]\n\n`);
+  expect(await world.run("chat", "Hello", "--room", "ABC234")).toBe(1);
+  expect(world.stdout.text).toContain("Hi");
+  expect(world.stderr.text).toBe("error: The tunnel closed (tunnel_lost)\n");
+});
+
+test("a refused chat shows the hub's hint and who is there", async () => {
+  const error = {
+    message: "Nobody serves x",
+    code: "model_not_found",
+    hint: "did you mean y?",
+    participants: [{ id: "ana", model: "y", reason: "serves y" }],
+  };
+  const { world } = answering(404, "application/json", JSON.stringify({ error }));
+  expect(await world.run("chat", "Hello", "--room", "ABC234", "--model", "x")).toBe(3);
+  expect(world.stderr.text).toBe(
+    "error: Nobody serves x\n→ did you mean y?\n  ana (y): serves y\n",
+  );
+});
+
+test("chat with several rooms asks which, as a usage error", async () => {
+  const listRooms = async () => [aRoom(), aRoom({ code: "XYZ789" })];
+  const world = makeWorld({}, { listRooms });
+  expect(await world.run("chat", "Hello")).toBe(2);
+  expect(world.stderr.text).toContain("ABC234 (lab), XYZ789 (lab)");
+});
+
+test("an unexpected answer of another server says that this is no hub", async () => {
+  const getRoom = () =>
+    Promise.reject(
+      new RoomhubError("http://x answered 404", {
+        status: 404,
+        code: "invalid_response",
+        param: "",
+        hint: "check the hub URL",
+        requestId: undefined,
+        retryAfterMs: undefined,
+        participants: undefined,
+      }),
+    );
+  const world = makeWorld({}, { getRoom });
+  await world.run("room", "show", "ABC234");
+  expect(world.stderr.text).toContain("→ check the hub URL");
+});

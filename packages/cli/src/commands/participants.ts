@@ -1,0 +1,112 @@
+import type { ModelEntry, ParticipantSummary } from "@roomhub/protocol";
+import type { Command } from "commander";
+import type { CliContext } from "../context.ts";
+import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
+import { envSecret } from "../secrets.ts";
+import { formatTable, safe, writeJson } from "../text.ts";
+
+interface LeaveOptionValues extends HubOptionValues {
+  tokenEnv?: string;
+}
+
+/** `participants`, `models`, `leave`: what can be seen and done about the participants of a room. */
+export function addParticipantCommands(program: Command, context: CliContext): void {
+  addHubOptions(
+    program
+      .command("participants")
+      .argument("<room>", "room code or invite URL")
+      .description("everyone in a room, and whether they can be reached"),
+  )
+    .addHelpText("after", "\nExample:\n  $ roomhub participants ABC234")
+    .action((room: string, options: HubOptionValues) => listParticipants(context, room, options));
+
+  addHubOptions(
+    program
+      .command("models")
+      .argument("<room>", "room code or invite URL")
+      .description("what can stand in a request's model field"),
+  )
+    .addHelpText("after", "\nExample:\n  $ roomhub models ABC234 --json")
+    .action((room: string, options: HubOptionValues) => listModels(context, room, options));
+
+  addHubOptions(
+    program
+      .command("leave")
+      .argument("<room>", "room code or invite URL")
+      .argument("<id>", "participant id")
+      .description("take a participant out of a room"),
+  )
+    .option("--token-env <variable>", "the participant's token, from an environment variable")
+    .addHelpText("after", "\nExample:\n  $ roomhub leave ABC234 ana-llama3.2 --token-env ANA_TOKEN")
+    .action((room: string, id: string, options: LeaveOptionValues) =>
+      leave(context, room, id, options),
+    );
+}
+
+async function listParticipants(
+  context: CliContext,
+  room: string,
+  options: HubOptionValues,
+): Promise<void> {
+  const invite = inviteOf(room, options);
+  const participants = await context.createClient(invite.hubUrl).listParticipants(invite.room);
+  if (options.json === true) writeJson(context.stdout, { participants });
+  else if (participants.length === 0) sayEmpty(context, invite.hubUrl, invite.room);
+  else {
+    const headings = ["id", "nickname", "model", "status", "path", "load", "endpoint"];
+    context.stdout.write(formatTable(headings, participants.map(participantRow)));
+  }
+}
+
+async function listModels(
+  context: CliContext,
+  room: string,
+  options: HubOptionValues,
+): Promise<void> {
+  const invite = inviteOf(room, options);
+  const models = await context.createClient(invite.hubUrl).listModels(invite.room);
+  if (options.json === true) writeJson(context.stdout, { object: "list", data: models });
+  else if (models.length === 0) sayEmpty(context, invite.hubUrl, invite.room);
+  else
+    context.stdout.write(formatTable(["id", "model", "owner", "reachable"], models.map(modelRow)));
+}
+
+async function leave(
+  context: CliContext,
+  room: string,
+  id: string,
+  options: LeaveOptionValues,
+): Promise<void> {
+  const invite = inviteOf(room, options);
+  const token = options.tokenEnv === undefined ? undefined : envSecret(context, options.tokenEnv);
+  await context.createClient(invite.hubUrl).leave(invite.room, id, { token });
+  if (options.json === true) writeJson(context.stdout, { success: true });
+  else context.stderr.write(`${safe(id)} left room ${invite.room}\n`);
+}
+
+function participantRow(participant: ParticipantSummary): string[] {
+  const { connection, load } = participant;
+  return [
+    safe(participant.id),
+    safe(participant.nickname),
+    safe(participant.model),
+    safe(participant.status),
+    connection.connected ? safe(connection.path) : "not connected",
+    load === undefined ? "" : `${load.active}/${load.limit}`,
+    safe(participant.endpoint),
+  ];
+}
+
+function modelRow(model: ModelEntry): string[] {
+  return [
+    safe(model.id),
+    safe(model.service.model),
+    safe(model.owned_by),
+    model.service.connection.connected ? "yes" : "no",
+  ];
+}
+
+function sayEmpty(context: CliContext, hubUrl: string, room: string): void {
+  const line = `${context.commandName} join ${hubUrl}/rooms/${room}`;
+  context.stderr.write(`Nobody is in room ${room}.\n→ ${line}\n`);
+}

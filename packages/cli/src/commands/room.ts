@@ -1,0 +1,105 @@
+import type { Room } from "@roomhub/protocol";
+import type { Command } from "commander";
+import type { CliContext } from "../context.ts";
+import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
+import { addPasswordOptions, type PasswordOptionValues, readPassword } from "../secrets.ts";
+import { formatTable, safe, shellWord, writeJson } from "../text.ts";
+
+export function addRoomCommand(program: Command, context: CliContext): void {
+  const room = program.command("room").description("create and look at rooms");
+
+  addPasswordOptions(
+    addHubOptions(
+      room
+        .command("create")
+        .argument("<name>", "what people will see")
+        .description("open a room; prints its code"),
+    ),
+  )
+    .addHelpText(
+      "after",
+      '\nExample:\n  $ roomhub room create "Ana\'s lab" --password-env LAB_PASSWORD',
+    )
+    .action((name: string, options: HubOptionValues & PasswordOptionValues) =>
+      createRoom(context, name, options),
+    );
+
+  addHubOptions(room.command("list").description("all rooms of the hub"))
+    .addHelpText("after", "\nExample:\n  $ roomhub room list --json")
+    .action((options: HubOptionValues) => listRooms(context, options));
+
+  addHubOptions(
+    room
+      .command("show")
+      .argument("<room>", "room code or invite URL")
+      .description("one room, and how to use it"),
+  )
+    .addHelpText("after", "\nExample:\n  $ roomhub room show ABC234")
+    .action((code: string, options: HubOptionValues) => showRoom(context, code, options));
+}
+
+async function createRoom(
+  context: CliContext,
+  name: string,
+  options: HubOptionValues & PasswordOptionValues,
+): Promise<void> {
+  const password = await readPassword(context, options);
+  const client = context.createClient(options.hub);
+  const { room, hostId } = await client.createRoom({ name, password });
+  if (options.json === true) {
+    writeJson(context.stdout, { room, hostId, baseUrl: client.baseUrl(room.code) });
+    return;
+  }
+  context.stdout.write(`${safe(room.code)}\n`);
+  context.stderr.write(usageOfRoom(context, room, options.hub));
+}
+
+async function listRooms(context: CliContext, options: HubOptionValues): Promise<void> {
+  const rooms = await context.createClient(options.hub).listRooms();
+  if (options.json === true) writeJson(context.stdout, { rooms });
+  else if (rooms.length === 0) {
+    context.stderr.write(
+      `No room at ${options.hub} yet.\n→ ${context.commandName} room create <name>\n`,
+    );
+  } else {
+    const rows = rooms.map((room) => [
+      safe(room.code),
+      safe(room.name),
+      String(room.participantCount),
+      room.passwordProtected ? "yes" : "no",
+      new Date(room.createdAt).toISOString().slice(0, 10),
+    ]);
+    context.stdout.write(
+      formatTable(["code", "name", "participants", "password", "created"], rows),
+    );
+  }
+}
+
+async function showRoom(
+  context: CliContext,
+  code: string,
+  options: HubOptionValues,
+): Promise<void> {
+  const invite = inviteOf(code, options);
+  const client = context.createClient(invite.hubUrl);
+  const room = await client.getRoom(invite.room);
+  if (options.json === true) {
+    writeJson(context.stdout, { room, baseUrl: client.baseUrl(room.code) });
+    return;
+  }
+  const protection = room.passwordProtected ? ", password protected" : "";
+  context.stdout.write(
+    `${safe(room.code)}  ${safe(room.name)}  (${room.participantCount} participants${protection})\n`,
+  );
+  context.stderr.write(usageOfRoom(context, room, invite.hubUrl));
+}
+
+function usageOfRoom(context: CliContext, room: Room, hubUrl: string): string {
+  const code = safe(room.code);
+  const password = room.passwordProtected ? " --password-env ROOM_PASSWORD" : "";
+  return [
+    `Use it:   export OPENAI_BASE_URL=${hubUrl}/rooms/${code}/v1 OPENAI_API_KEY=local`,
+    `Join it:  ${context.commandName} join ${shellWord(`${hubUrl}/rooms/${code}`)}${password}`,
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,155 @@
+import { afterEach, expect, test, vi } from "vitest";
+import type { CliContext } from "../context.ts";
+import { dropEmptyVariables } from "../options.ts";
+import { makeWorld, type World } from "../test-context.fixture.ts";
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+/** Runs `serve` until it has said its banner, then stops it. */
+async function serve(world: World, ...args: string[]): Promise<number> {
+  const running = world.run("serve", ...args);
+  await vi.waitFor(() => {
+    if (world.stderr.text + world.stdout.text === "") throw new Error("not yet");
+  });
+  world.stop();
+  return running;
+}
+
+test("serve is reachable from this machine only and says how to open it", async () => {
+  const world = makeWorld();
+  expect(await serve(world)).toBe(0);
+  expect(world.hubs[0]).toMatchObject({ host: undefined, port: 5050, logFormat: "text" });
+  expect(world.stderr.text).toContain("the hub is ready at http://127.0.0.1:5050\n");
+  expect(world.stderr.text).toContain("Only this machine can reach it");
+  expect(world.stderr.text).toContain("roomhub serve --lan");
+  expect(world.stderr.text).toContain("/state/rooms-5050.json");
+  expect(world.stdout.text).toBe("");
+  expect(world.closedHubs).toBe(1);
+});
+
+test.each([
+  [false, "0.0.0.0"],
+  [true, "::"],
+])(
+  "serve --lan listens on every address (IPv6 here: %s) and says who can reach it",
+  async (hasIpv6, host) => {
+    const world = makeWorld({ hasIpv6 });
+    await serve(world, "--lan", "--port", "6060");
+    expect(world.hubs[0]).toMatchObject({ host, port: 6060 });
+    expect(world.stderr.text).toContain("Everyone who can reach these addresses can use it");
+    expect(world.stderr.text).toContain("http://192.168.1.5:6060  (eth0)");
+    expect(world.stderr.text).toContain("roomhub join http://192.168.1.5:6060/rooms/CODE");
+  },
+);
+
+test("a public URL is what others are told", async () => {
+  const world = makeWorld();
+  await serve(world, "--public-url", "https://hub.example.org/");
+  expect(world.stderr.text).toContain("roomhub join https://hub.example.org/rooms/CODE");
+});
+
+test("every option reaches the hub", async () => {
+  const world = makeWorld();
+  const proxies = "10.0.0.0/8, 192.168.0.0/16";
+  const options = ["--host", "10.1.2.3", "--no-direct", "--trust-proxy", proxies];
+  await serve(world, ...options, "--ownership", "strict", "--log-format", "json", "--ephemeral");
+  expect(world.hubs[0]).toMatchObject({
+    host: "10.1.2.3",
+    store: undefined,
+    direct: false,
+    ownership: "strict",
+    trustProxy: ["10.0.0.0/8", "192.168.0.0/16"],
+    logFormat: "json",
+  });
+  expect(world.stderr.text).toContain("http://10.1.2.3:5050");
+  expect(world.stderr.text).toContain("Rooms are forgotten when it stops");
+});
+
+const env = {
+  ROOMHUB_PORT: "7070",
+  ROOMHUB_LAN: "1",
+  ROOMHUB_STATE_FILE: "/data/rooms.json",
+  ROOMHUB_DIRECT: "0",
+  ROOMHUB_OWNERSHIP: "open",
+  ROOMHUB_LOG_FORMAT: "json",
+  ROOMHUB_QUEUE_WAIT_MS: "5",
+  ROOMHUB_INFORMATIONAL: "off",
+};
+
+test("every option can come from the environment, limits too", async () => {
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  const world = makeWorld({ env });
+  await serve(world);
+  expect(world.hubs[0]).toMatchObject({
+    host: "0.0.0.0",
+    port: 7070,
+    direct: false,
+    ownership: "open",
+    logFormat: "json",
+    limits: { queueWaitMs: 5, informationalMs: 0 },
+  });
+  expect(world.stderr.text).toContain("/data/rooms.json");
+});
+
+test.each(["0", "false", "no", "off"])("ROOMHUB_LAN=%s keeps the hub closed", async (value) => {
+  const world = makeWorld({ env: { ROOMHUB_LAN: value } });
+  await serve(world);
+  expect(world.hubs[0]).toMatchObject({ host: undefined });
+});
+
+test("a variable that is set to nothing counts as not set", () => {
+  const variables = { ROOMHUB_PORT: "", ROOMHUB_HOST: "::", OTHER: "" };
+  dropEmptyVariables(variables);
+  expect(variables).toEqual({ ROOMHUB_HOST: "::", OTHER: "" });
+});
+
+test.each([
+  ["ROOMHUB_LAN", "maybe"],
+  ["ROOMHUB_ROOMS", "many"],
+])("%s=%s is a usage error that names the variable", async (name, value) => {
+  const world = makeWorld({ env: { [name]: value } });
+  expect(await world.run("serve")).toBe(2);
+  expect(world.stderr.text).toContain(name);
+});
+
+test("--json prints where the hub is and nothing for people on stdout", async () => {
+  const world = makeWorld();
+  await serve(world, "--json", "--lan");
+  expect(JSON.parse(world.stdout.text)).toEqual({
+    url: "http://127.0.0.1:5050",
+    port: 5050,
+    sharedUrls: ["http://192.168.1.5:5050"],
+    statePath: "/state/rooms-5050.json",
+  });
+});
+
+function occupied(code: string): CliContext["createHub"] {
+  return async () => ({
+    listen: () => Promise.reject(Object.assign(new Error(`listen ${code}`), { code })),
+    close: async () => ({ cut: 0 }),
+  });
+}
+
+test("a port taken by another hub is answered with how to use that hub", async () => {
+  const health = async () =>
+    ({ status: "ok", version: "9.9", uptimeSeconds: 1, timestamp: "t" }) as const;
+  const world = makeWorld({ createHub: occupied("EADDRINUSE") }, { health });
+  expect(await world.run("serve")).toBe(1);
+  expect(world.stderr.text).toBe(
+    "error: A roomhub hub (9.9) already runs at http://127.0.0.1:5050\n" +
+      "→ use it: roomhub room list --hub http://127.0.0.1:5050; or choose another port: --port 5051\n",
+  );
+});
+
+test.each([
+  ["EADDRINUSE", "Port 5050 is taken by another program"],
+  ["EACCES", "may not be opened by this user"],
+  ["EADDRNOTAVAIL", "This machine has no address"],
+])("%s is said in a sentence without a stack trace", async (code, message) => {
+  const world = makeWorld({ createHub: occupied(code) });
+  expect(await world.run("serve")).toBe(1);
+  expect(world.stderr.text).toContain(message);
+  expect(world.stderr.text).not.toMatch(/\n\s+at /);
+});

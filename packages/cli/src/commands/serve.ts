@@ -1,0 +1,72 @@
+import type { Command } from "commander";
+import type { CliContext } from "../context.ts";
+import {
+  addHubLaunchOptions,
+  type HubLaunchValues,
+  type LaunchedHub,
+  launchHub,
+} from "../hub-launch.ts";
+import { addJsonOption } from "../options.ts";
+import { aborted, untilStopped } from "../stop-signal.ts";
+import { writeJson } from "../text.ts";
+
+export function addServeCommand(program: Command, context: CliContext): void {
+  addJsonOption(
+    addHubLaunchOptions(program.command("serve").description("run a hub until stopped")),
+  )
+    .addHelpText(
+      "after",
+      "\nEvery limit has an environment variable, such as ROOMHUB_QUEUE_WAIT_MS.\n\nExample:\n  $ roomhub serve --lan --port 5050",
+    )
+    .action((values: HubLaunchValues) => serve(context, values));
+}
+
+/** The hub's log has stdout; what is meant for people goes to stderr. */
+async function serve(context: CliContext, values: HubLaunchValues): Promise<void> {
+  await untilStopped(context, async (signal) => {
+    const logFormat = values.logFormat ?? (values.json === true ? "json" : "text");
+    const launched = await launchHub(context, values, logFormat);
+    if (values.json === true) {
+      const { localUrl, port, sharedUrls, statePath } = launched;
+      const urls = sharedUrls.map(({ url }) => url);
+      writeJson(context.stdout, {
+        url: localUrl,
+        port,
+        sharedUrls: urls,
+        statePath: statePath ?? null,
+      });
+    } else {
+      context.stderr.write(banner(context, launched));
+    }
+    await aborted(signal);
+    context.stderr.write("Stopping: running requests may finish; Ctrl+C again stops at once\n");
+    const { cut } = await launched.hub.close();
+    context.stderr.write(cut > 0 ? `Stopped; ${cut} requests were cut\n` : "Stopped\n");
+  });
+}
+
+function banner(context: CliContext, launched: LaunchedHub): string {
+  const { localUrl, sharedUrls, statePath } = launched;
+  const command = context.commandName;
+  const hub = localUrl === "http://127.0.0.1:5050" ? "" : ` --hub ${localUrl}`;
+  return [
+    `roomhub ${context.version}: the hub is ready at ${localUrl}`,
+    ...reachLines(command, sharedUrls),
+    statePath === undefined
+      ? "Rooms are forgotten when it stops."
+      : `Rooms are kept in ${statePath}`,
+    `Open a room:  ${command} room create "my room"${hub}`,
+    `Join others:  ${command} join ${sharedUrls[0]?.url ?? localUrl}/rooms/CODE`,
+    "",
+  ].join("\n");
+}
+
+function reachLines(command: string, sharedUrls: LaunchedHub["sharedUrls"]): string[] {
+  if (sharedUrls.length === 0) {
+    return [`Only this machine can reach it. To open it to your network: ${command} serve --lan`];
+  }
+  return [
+    "Everyone who can reach these addresses can use it; a room may have a password:",
+    ...sharedUrls.map(({ url, label }) => `  ${url}  (${label})`),
+  ];
+}

@@ -1,0 +1,136 @@
+import type { HubEvent } from "@roomhub/protocol";
+import { expect, test } from "vitest";
+import type { CliContext, Client } from "../context.ts";
+import { aComplete, aFailure, aRoom, makeWorld, type World } from "../test-context.fixture.ts";
+
+const ollama: CliContext["fetch"] = async (url) => {
+  if (!url.startsWith("http://127.0.0.1:11434/")) throw new TypeError("fetch failed");
+  return Response.json({ data: [{ id: "llama3.2" }] });
+};
+
+/** A hub whose stream brings the events and then stays quiet until aborted. */
+function hubWith(events: HubEvent[], client: Partial<Client> = {}): Partial<Client> {
+  return {
+    listRooms: async () => [],
+    createRoom: async ({ name }) => ({ room: aRoom({ name }), hostId: "h" }),
+    events: async function* (_code, options) {
+      yield* events;
+      await new Promise<void>((resolve) => {
+        options!.signal!.addEventListener("abort", () => resolve());
+        setImmediate(() => currentWorld?.stop());
+      });
+    },
+    ...client,
+  };
+}
+
+let currentWorld: World | undefined;
+
+async function up(
+  context: Partial<CliContext>,
+  client: Partial<Client>,
+  ...args: string[]
+): Promise<World & { code: number }> {
+  const world = makeWorld(context, client);
+  currentWorld = world;
+  const code = await world.run("up", ...args);
+  return Object.assign(world, { code });
+}
+
+test("up opens a hub, a room and a participant, and prints three lines to paste", async () => {
+  const world = await up({ fetch: ollama }, hubWith([]), "--port", "0");
+  expect(world.code).toBe(0);
+  expect(world.hubs[0]).toMatchObject({ port: 0, store: undefined, logFormat: "silent" });
+  expect(world.participants[0]).toMatchObject({
+    hubUrl: "http://127.0.0.1:4242",
+    room: "ABC234",
+    id: "ana-llama3.2",
+    endpoint: "http://127.0.0.1:11434",
+  });
+  expect(world.stdout.text).toContain("llama3.2 from Ollama as ana-llama3.2");
+  const base = "http://127.0.0.1:4242/rooms/ABC234";
+  expect(world.stdout.text).toContain(`curl -N ${base}/v1/chat/completions -d '{"model":"*",`);
+  expect(world.stdout.text).toContain(`export OPENAI_BASE_URL=${base}/v1 OPENAI_API_KEY=local\n`);
+  expect(world.stdout.text).toContain(`roomhub join ${base}\n`);
+  expect(world.stdout.text).toContain("--lan");
+  expect([world.closedHubs, world.closedParticipants]).toEqual([1, 1]);
+});
+
+test("with --lan other machines are given an address they can reach", async () => {
+  const context = { fetch: ollama, commandName: "npx roomhub" };
+  const world = await up(context, hubWith([]), "--lan");
+  expect(world.stdout.text).toContain("npx roomhub join http://192.168.1.5:5050/rooms/ABC234\n");
+});
+
+test("without a model server a demo model stands in and is called one", async () => {
+  const world = await up({}, hubWith([]));
+  expect(world.code).toBe(0);
+  expect(world.participants[0]).toMatchObject({ model: "demo", id: "ana-demo" });
+  expect(world.participants[0]!.endpoint).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/);
+  expect(world.stdout.text).toContain("a demo model (no model server answered on this machine)");
+});
+
+test("a named model that is nowhere is a failure, not a demo", async () => {
+  const world = await up({}, hubWith([]), "--model", "llama3");
+  expect(world.code).toBe(1);
+  expect(world.hubs).toEqual([]);
+});
+
+test("each finished request is one line with who, what and how fast", async () => {
+  const world = await up({ fetch: ollama }, hubWith([aComplete, aFailure]));
+  expect(world.stdout.text).toMatch(
+    /ana-llama3 {2}llama3 {2}ttft 120 ms, total 2\.4 s, 80 tokens, 33\.3 tokens\/s {2}ok\n/,
+  );
+  expect(world.stdout.text).toContain("gpt-9  failed in routing: Nobody serves gpt-9");
+});
+
+test("the room of that name is used again", async () => {
+  const created: string[] = [];
+  const client = hubWith([], {
+    listRooms: async () => [aRoom({ name: "other" }), aRoom({ name: "lab", code: "XYZ789" })],
+    createRoom: async ({ name }) => {
+      created.push(name);
+      return { room: aRoom(), hostId: "h" };
+    },
+  });
+  const world = await up({ fetch: ollama }, client, "--room", "lab");
+  expect(world.participants[0]!.room).toBe("XYZ789");
+  expect(created).toEqual([]);
+});
+
+test.each([
+  [true, [], 4, "has a password"],
+  [false, ["--password", "x"], 1, "exists without a password"],
+])(
+  "a known room (password: %s) with %j ends with %i",
+  async (passwordProtected, args, code, said) => {
+    const client = hubWith([], { listRooms: async () => [aRoom({ passwordProtected })] });
+    const world = await up({ fetch: ollama }, client, "--room", "lab", ...args);
+    expect(world.code).toBe(code);
+    expect(world.stderr.text).toContain(said);
+    expect(world.closedHubs).toBe(1);
+  },
+);
+
+test("what was started is stopped when a later step fails", async () => {
+  const createParticipant = () => Promise.reject(new Error("no agent today"));
+  const world = await up({ fetch: ollama, createParticipant }, hubWith([]));
+  expect(world.code).toBe(1);
+  expect(world.closedHubs).toBe(1);
+});
+
+test("--json prints where everything is, then the events", async () => {
+  const world = await up({ fetch: ollama }, hubWith([aComplete]), "--json");
+  const [ready, event] = world.stdout.text.trimEnd().split("\n");
+  expect(JSON.parse(ready!)).toEqual({
+    hubUrl: "http://127.0.0.1:5050",
+    sharedUrl: null,
+    room: "ABC234",
+    baseUrl: "http://127.0.0.1:5050/rooms/ABC234/v1",
+    participantId: "ana-llama3.2",
+    model: "llama3.2",
+    endpoint: "http://127.0.0.1:11434",
+    isDemo: false,
+  });
+  expect(JSON.parse(event!)).toEqual(aComplete);
+});

@@ -1,0 +1,40 @@
+import type { Fetch, RoomhubClient } from "@roomhub/client";
+import type { LanAddress } from "./lan-addresses.ts";
+import type { CreateHub, CreateParticipant, OpenRoomStore } from "./services.ts";
+
+/** One of the two output streams. */
+export interface Terminal {
+  write(text: string): void;
+  readonly isTTY: boolean;
+}
+
+/** The SDK's methods; a test brings an object with the ones it needs. */
+export type Client = Pick<RoomhubClient, keyof RoomhubClient>;
+
+/** Everything a command takes from the outside. `bin.ts` makes the real one, tests make theirs. */
+export interface CliContext {
+  /** Data: what a pipe wants. */
+  stdout: Terminal;
+  /** Text for people. */
+  stderr: Terminal;
+  isStdinTTY: boolean;
+  readStdin: () => Promise<string>;
+  readFile: (path: string) => Promise<string>;
+  env: Readonly<Record<string, string | undefined>>;
+  version: string;
+  /** How this program is called from here: `roomhub`, in a checkout `npx roomhub`. */
+  commandName: string;
+  userName: string;
+  lanAddresses: () => LanAddress[];
+  hasIpv6: boolean;
+  nowMs: () => number;
+  fetch: Fetch;
+  createClient: (hubUrl: string) => Client;
+  createHub: CreateHub;
+  openRoomStore: OpenRoomStore;
+  createParticipant: CreateParticipant;
+  /** Calls back on SIGINT and SIGTERM; the result stops listening. */
+  onStopSignal: (listener: () => void) => () => void;
+  /** Ends the process without waiting for anything. */
+  exitNow: (code: number) => void;
+}

@@ -1,0 +1,168 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
+import {
+  chatBody,
+  chatChunks,
+  type DemoAnswer,
+  responsesBody,
+  responsesEvents,
+} from "./demo-shapes.ts";
+
+/** The name the demo model is served under. */
+export const demoModel = "demo";
+
+export interface DemoProvider {
+  endpoint: string;
+  close: () => Promise<void>;
+  [Symbol.asyncDispose]: () => Promise<void>;
+}
+
+export interface DemoProviderOptions {
+  /** How to put a real model in its place, as a command. */
+  joinHint: string;
+  /** Pause between two words, ms. Default 40. */
+  wordMs?: number | undefined;
+}
+
+interface DemoRequest {
+  prompt: string;
+  isStream: boolean;
+  wantsUsage: boolean;
+  maxTokens: number | undefined;
+}
+
+const maxBodyBytes = 64 * 1024 * 1024;
+
+/**
+ * An OpenAI-compatible server on a free loopback port that answers with a text about itself. It lets a room be tried
+ * before there is any model on the machine; it never pretends to be one.
+ */
+export async function startDemoProvider(options: DemoProviderOptions): Promise<DemoProvider> {
+  const server = createServer((request, response) => {
+    answer(request, response, options).catch((error: unknown) => {
+      if (response.headersSent) response.destroy();
+      else sendError(response, 400, error instanceof Error ? error.message : String(error));
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => {
+      server.close(resolve);
+    });
+  };
+  return { endpoint: `http://127.0.0.1:${port}/v1`, close, [Symbol.asyncDispose]: close };
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: DemoProviderOptions,
+): Promise<void> {
+  const route = `${request.method} ${(request.url ?? "").split("?", 1)[0]}`;
+  switch (route) {
+    case "GET /v1/models": {
+      const model = { id: demoModel, object: "model", created: 1_700_000_000, owned_by: "roomhub" };
+      return sendJson(response, 200, { object: "list", data: [model] });
+    }
+    case "POST /v1/chat/completions": {
+      const asked = await readRequest(request);
+      const reply = compose(asked, options);
+      if (!asked.isStream) return sendJson(response, 200, chatBody(reply));
+      return stream(response, chatChunks(reply, asked.wantsUsage), options);
+    }
+    case "POST /v1/responses": {
+      const asked = await readRequest(request);
+      const reply = compose(asked, options);
+      if (!asked.isStream) return sendJson(response, 200, responsesBody(reply));
+      return stream(response, responsesEvents(reply), options);
+    }
+    default:
+      return sendError(response, 404, `The demo model has no ${route}`);
+  }
+}
+
+/** Writes one frame per word, as a model would; stops when the client is gone. */
+async function stream(
+  response: ServerResponse,
+  frames: Iterable<{ text: string; isWord: boolean }>,
+  { wordMs = 40 }: DemoProviderOptions,
+): Promise<void> {
+  const gone = new AbortController();
+  response.once("close", () => gone.abort());
+  response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
+  for (const { text, isWord } of frames) {
+    if (isWord && wordMs > 0) {
+      // The wait only ends early because the client left, which is what the next line asks.
+      await wait(wordMs, undefined, { signal: gone.signal }).catch(() => {});
+    }
+    if (gone.signal.aborted) return;
+    response.write(text);
+  }
+  response.end();
+}
+
+function compose(asked: DemoRequest, { joinHint }: DemoProviderOptions): DemoAnswer {
+  const excerpt = asked.prompt.replace(/\s+/g, " ").trim().slice(0, 80);
+  const text = [
+    "This is roomhub's built-in demo model, not a language model:",
+    "it answers everything with this text, so that you can see the room, the streaming and the events work.",
+    excerpt === "" ? "" : `You asked: "${excerpt}".`,
+    "To put a real model here, start one, for example with `ollama run llama3.2`, and then run:",
+    joinHint,
+  ]
+    .filter((part) => part !== "")
+    .join(" ");
+  const words = text.split(/(?<= )/);
+  const shown = asked.maxTokens === undefined ? words : words.slice(0, asked.maxTokens);
+  return {
+    model: demoModel,
+    words: shown,
+    isCut: shown.length < words.length,
+    inputTokens: Math.max(1, asked.prompt.split(/\s+/).filter((word) => word !== "").length),
+    createdSeconds: Math.floor(Date.now() / 1000),
+  };
+}
+
+async function readRequest(request: IncomingMessage): Promise<DemoRequest> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxBodyBytes) throw new Error("The request body is larger than 64 MiB");
+    chunks.push(chunk);
+  }
+  const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as Record<string, unknown>;
+  const streamOptions = body["stream_options"] as { include_usage?: unknown } | null | undefined;
+  const limits = [body["max_completion_tokens"], body["max_output_tokens"], body["max_tokens"]];
+  return {
+    prompt: lastText(body["input"] ?? body["messages"]),
+    isStream: body["stream"] === true,
+    wantsUsage: streamOptions?.include_usage === true,
+    maxTokens: limits.find((limit): limit is number => typeof limit === "number" && limit >= 1),
+  };
+}
+
+/** The text of the last message, whichever of the shapes of `input` and `messages` it has. */
+function lastText(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (Array.isArray(value)) return lastText(value.at(-1));
+  if (typeof value !== "object" || value === null) return "";
+  const { content, text } = value as { content?: unknown; text?: unknown };
+  return lastText(content ?? text ?? "");
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(JSON.stringify(body));
+}
+
+function sendError(response: ServerResponse, status: number, message: string): void {
+  const error = { message, type: "invalid_request_error", param: "", code: "" };
+  sendJson(response, status, { error });
+}

@@ -1,0 +1,63 @@
+import type { CompletePayload, FailurePayload, HubEvent } from "@roomhub/protocol";
+import { type Colors, clockTime, duration, safe } from "./text.ts";
+
+/** One event as one readable line without its end. Everything in it came from the network. */
+export function eventLine(event: HubEvent, colors: Colors): string {
+  const time = colors.dim(clockTime(Date.parse(event.timestamp)));
+  return `${time} ${safe(event.roomCode)} ${safe(event.type).padEnd(19)} ${describe(event, colors)}`;
+}
+
+/** One finished request: who, what, how fast, how it ended. */
+export function requestLine(
+  event: HubEvent & { type: "llm.complete" | "llm.error" },
+  colors: Colors,
+): string {
+  const time = colors.dim(clockTime(Date.parse(event.timestamp)));
+  const who = `${safe(event.participantId ?? "-")}  ${safe(event.model ?? "-")}`;
+  return event.type === "llm.complete"
+    ? `${time}  ${who}  ${speed(event)}  ${colors.green("ok")}`
+    : `${time}  ${who}  ${colors.red(failure(event))}`;
+}
+
+function describe(event: HubEvent, colors: Colors): string {
+  switch (event.type) {
+    case "room.created":
+      return safe(event.room.name);
+    case "participant.joined":
+    case "participant.updated": {
+      const { id, nickname, model, status, connection } = event.participant;
+      const path = connection.connected ? connection.path : "not connected";
+      return `${safe(id)} (${safe(nickname)}, ${safe(model)}) ${safe(status)}, ${safe(path)}`;
+    }
+    case "participant.left":
+    case "participant.offline":
+      return `${safe(event.participantId)} (${safe(event.nickname)})`;
+    case "llm.request": {
+      const attempt = event.attempt > 1 ? `, attempt ${event.attempt}` : "";
+      const asked = event.selector === undefined ? "" : `, asked for ${safe(event.selector)}`;
+      return `${safe(event.participantId)} ${safe(event.model)}${asked}${attempt}`;
+    }
+    case "llm.complete":
+      return `${safe(event.participantId)} ${safe(event.model)} ${speed(event)}`;
+    case "llm.error": {
+      const who = `${safe(event.participantId ?? "-")} ${safe(event.model ?? "-")}`;
+      return `${who} ${colors.red(failure(event))}`;
+    }
+    default:
+      return safe((event satisfies never as HubEvent).type);
+  }
+}
+
+function speed({ metrics, queueMs }: CompletePayload): string {
+  const parts = [`ttft ${duration(metrics.ttftMs)}`, `total ${duration(metrics.durationMs)}`];
+  if (metrics.outputTokens !== undefined) parts.push(`${metrics.outputTokens} tokens`);
+  if (metrics.tokensPerSecond !== undefined) {
+    parts.push(`${metrics.tokensPerSecond.toFixed(1)} tokens/s`);
+  }
+  if (queueMs > 0) parts.push(`waited ${duration(queueMs)}`);
+  return parts.join(", ");
+}
+
+function failure({ stage, code, error }: FailurePayload): string {
+  return `failed in ${safe(stage)}: ${safe(error)} (${safe(code ?? "")})`;
+}

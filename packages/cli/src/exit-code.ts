@@ -1,0 +1,46 @@
+import { HubUnreachableError, InvalidHubUrlError, RoomhubError } from "@roomhub/client";
+
+/** What the command ends with; listed in docs/reference/cli.md. */
+export const EXIT = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  notFound: 3,
+  refused: 4,
+  unreachable: 5,
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** The command line cannot be meant as it is written. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** A failure with a next step; everything a command wants to say before it ends. */
+export class CommandError extends Error {
+  override readonly name = "CommandError";
+  readonly hint: string | undefined;
+  readonly exitCode: ExitCode;
+
+  constructor(message: string, hint?: string, exitCode: ExitCode = EXIT.failure) {
+    super(message);
+    this.hint = hint;
+    this.exitCode = exitCode;
+  }
+}
+
+export function exitCodeOf(error: unknown): ExitCode {
+  if (error instanceof CommandError) return error.exitCode;
+  if (error instanceof UsageError || error instanceof InvalidHubUrlError) return EXIT.usage;
+  if (error instanceof HubUnreachableError) return EXIT.unreachable;
+  if (!(error instanceof RoomhubError)) return EXIT.failure;
+  return exitCodeOfStatus(error.status);
+}
+
+export function exitCodeOfStatus(status: number): ExitCode {
+  if (status === 404) return EXIT.notFound;
+  if (status === 401 || status === 403 || status === 409) return EXIT.refused;
+  return EXIT.failure;
+}

@@ -1,0 +1,38 @@
+import type { NetworkInterfaceInfo } from "node:os";
+
+/** An address under which other machines may find this one. */
+export interface LanAddress {
+  address: string;
+  /** The network interface, as the system calls it. */
+  interfaceName: string;
+}
+
+const virtualInterface = /^(?:docker|br-|veth|virbr|vmnet|vboxnet|utun|tun|tailscale)/;
+
+/**
+ * IPv4 addresses of this machine's networks, real networks before virtual ones; IPv6 only when there is nothing else.
+ *
+ * @param interfaces - of `os.networkInterfaces()`
+ */
+export function findLanAddresses(
+  interfaces: Readonly<Record<string, NetworkInterfaceInfo[] | undefined>>,
+): LanAddress[] {
+  const found = Object.entries(interfaces).flatMap(([interfaceName, infos = []]) =>
+    infos
+      .filter((info) => !info.internal && !isLinkLocal(info.address))
+      .map((info) => ({ address: info.address, interfaceName, family: info.family })),
+  );
+  const ipv4 = found.filter((entry) => entry.family === "IPv4");
+  const shown = ipv4.length > 0 ? ipv4 : found;
+  return shown
+    .map(({ address, interfaceName }) => ({ address, interfaceName }))
+    .sort((a, b) => rank(a) - rank(b));
+}
+
+function isLinkLocal(address: string): boolean {
+  return address.startsWith("169.254.") || /^fe[89ab]/i.test(address);
+}
+
+function rank({ interfaceName }: LanAddress): number {
+  return virtualInterface.test(interfaceName) ? 1 : 0;
+}

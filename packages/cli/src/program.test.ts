@@ -1,0 +1,128 @@
+import { HubUnreachableError, RoomhubError } from "@roomhub/client";
+import { expect, test } from "vitest";
+import type { Client } from "./context.ts";
+import { aParticipant, aRoom, makeWorld } from "./test-context.fixture.ts";
+
+function refusal(status: number, code: string): RoomhubError {
+  return new RoomhubError(`refused with ${code}`, {
+    status,
+    code,
+    param: "",
+    hint: "do this instead",
+    requestId: undefined,
+    retryAfterMs: undefined,
+    participants: [{ id: "ana", model: "llama3", reason: "is offline" }],
+  });
+}
+
+function failing(failure: Error): Partial<Client> {
+  return { getRoom: () => Promise.reject(failure) };
+}
+
+test.each<[number, string, Partial<Client>, string[]]>([
+  [0, "success", { getRoom: async () => aRoom() }, ["room", "show", "ABC234"]],
+  [0, "help", {}, ["--help"]],
+  [0, "help of a command", {}, ["room", "create", "--help"]],
+  [0, "the version", {}, ["--version"]],
+  [1, "any other failure", failing(new Error("boom")), ["room", "show", "ABC234"]],
+  [1, "a failure of the hub", failing(refusal(500, "internal_error")), ["room", "show", "ABC234"]],
+  [2, "no command", {}, []],
+  [2, "an unknown command", {}, ["frobnicate"]],
+  [2, "an unknown option", {}, ["room", "list", "--frob"]],
+  [2, "a missing argument", {}, ["room", "show"]],
+  [2, "too many arguments", {}, ["room", "show", "ABC234", "DEF567"]],
+  [2, "a port that is none", {}, ["serve", "--port", "70000"]],
+  [2, "an ownership that is none", {}, ["serve", "--ownership", "mine"]],
+  [2, "a hub URL that is none", {}, ["health", "--hub", "ftp://x"]],
+  [2, "an invitation that is none", {}, ["room", "show", "../x"]],
+  [2, "a password variable that is not set", {}, ["room", "create", "x", "--password-env", "NO"]],
+  [2, "a password file that is not there", {}, ["room", "create", "x", "--password-file", "/no"]],
+  [2, "two passwords", {}, ["room", "create", "x", "--password", "a", "--password-env", "B"]],
+  [2, "an id that cannot be one", {}, ["join", "ABC234", "--id", "any"]],
+  [2, "a header that is none", {}, ["join", "ABC234", "--header", "nonsense"]],
+  [2, "specs that are no JSON", {}, ["join", "ABC234", "--specs", "gpu"]],
+  [2, "nothing to ask", {}, ["chat", "", "--room", "ABC234"]],
+  [3, "an unknown room", failing(refusal(404, "room_not_found")), ["room", "show", "ABC234"]],
+  [4, "a wrong password", failing(refusal(401, "invalid_password")), ["room", "show", "ABC234"]],
+  [4, "a missing token", failing(refusal(403, "…")), ["room", "show", "ABC234"]],
+  [4, "an id that is taken", failing(refusal(409, "…")), ["room", "show", "ABC234"]],
+  [
+    5,
+    "nobody at the hub URL",
+    failing(new HubUnreachableError("http://x", new Error("no"))),
+    ["room", "show", "ABC234"],
+  ],
+])("the exit code is %i for %s", async (code, _name, client, args) => {
+  const world = makeWorld({}, client);
+  expect(await world.run(...args)).toBe(code);
+});
+
+test("a refusal shows its message, the next step, and every participant with its reason", async () => {
+  const world = makeWorld({}, failing(refusal(404, "room_not_found")));
+  await world.run("room", "show", "ABC234");
+  expect(world.stdout.text).toBe("");
+  expect(world.stderr.text).toBe(
+    "error: refused with room_not_found\n→ do this instead\n  ana (llama3): is offline\n",
+  );
+});
+
+test("a mistyped command is answered with what was probably meant and one usage line", async () => {
+  const world = makeWorld();
+  await world.run("modles", "ABC234");
+  expect(world.stderr.text).toContain("Did you mean models?");
+  expect(world.stderr.text).toContain("Usage: roomhub ");
+});
+
+test("a mistyped option is answered with the usage of its own command", async () => {
+  const world = makeWorld();
+  await world.run("room", "list", "--jsn");
+  expect(world.stderr.text).toContain("Did you mean --json?");
+  expect(world.stderr.text).toContain("Usage: roomhub room list ");
+});
+
+test.each([
+  ["up"],
+  ["serve"],
+  ["room", "create"],
+  ["room", "list"],
+  ["room", "show"],
+  ["join"],
+  ["leave"],
+  ["participants"],
+  ["models"],
+  ["events"],
+  ["chat"],
+  ["health"],
+])("the help of %s %s has an example", async (...args) => {
+  const world = makeWorld();
+  await world.run(...args.filter((arg) => arg !== undefined), "--help");
+  expect(world.stdout.text).toContain("Example:\n  $ ");
+});
+
+test("the version is the package's", async () => {
+  const world = makeWorld();
+  await world.run("--version");
+  expect(world.stdout.text).toBe("1.2.3\n");
+});
+
+test("an invite URL names the hub, whatever --hub says", async () => {
+  const world = makeWorld({}, { listParticipants: async () => [aParticipant()] });
+  await world.run("participants", "http://other:6060/rooms/abc234/v1", "--hub", "http://x:1");
+  expect(world.clientUrls).toEqual(["http://other:6060"]);
+});
+
+test("text from the network cannot steer the terminal", async () => {
+  const evil = "\u001b[2Jgone\u202e\n";
+  const client: Partial<Client> = {
+    listParticipants: async () => [aParticipant({ nickname: evil, model: evil, endpoint: evil })],
+    listRooms: async () => [aRoom({ name: evil })],
+    getRoom: () => Promise.reject(refusal(404, evil)),
+  };
+  const world = makeWorld({}, client);
+  await world.run("participants", "ABC234");
+  await world.run("room", "list");
+  await world.run("room", "show", "ABC234");
+  const everything = world.stdout.text + world.stderr.text;
+  expect(everything).not.toContain("\u001b");
+  expect(everything).not.toContain("\u202e");
+});

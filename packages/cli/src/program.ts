@@ -1,0 +1,62 @@
+import { Command, CommanderError } from "commander";
+import { addChatCommand } from "./commands/chat.ts";
+import { addEventsCommand } from "./commands/events.ts";
+import { addHealthCommand } from "./commands/health.ts";
+import { addJoinCommand } from "./commands/join.ts";
+import { addParticipantCommands } from "./commands/participants.ts";
+import { addRoomCommand } from "./commands/room.ts";
+import { addServeCommand } from "./commands/serve.ts";
+import { addUpCommand } from "./commands/up.ts";
+import type { CliContext } from "./context.ts";
+import { EXIT, exitCodeOf } from "./exit-code.ts";
+import { renderError } from "./render-error.ts";
+
+/**
+ * Runs one command line to its end.
+ *
+ * @param args - without the program's own name
+ * @returns the exit code
+ */
+export async function runRoomhub(args: readonly string[], context: CliContext): Promise<number> {
+  const program = createProgram(context);
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return EXIT.ok;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    renderError(context, error);
+    return exitCodeOf(error);
+  }
+}
+
+/** The whole command line as one tree. Nothing is read or started before an action runs. */
+export function createProgram(context: CliContext): Command {
+  const program = new Command("roomhub")
+    .description(
+      "Share language models in rooms: one OpenAI-compatible base URL, many participants.",
+    )
+    .version(context.version)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => context.stdout.write(text),
+      writeErr: (text) => context.stderr.write(text),
+    })
+    .addHelpText("after", "\nExample:\n  $ roomhub up --lan\n\nTry first: roomhub up");
+  addUpCommand(program, context);
+  addServeCommand(program, context);
+  addRoomCommand(program, context);
+  addJoinCommand(program, context);
+  addParticipantCommands(program, context);
+  addEventsCommand(program, context);
+  addChatCommand(program, context);
+  addHealthCommand(program, context);
+  showUsageAfterErrors(program, "");
+  return program;
+}
+
+/** A mistake is answered with the usage of the command it was made in, in one line. */
+function showUsageAfterErrors(command: Command, parent: string): void {
+  const path = `${parent}${command.name()}`;
+  command.showHelpAfterError(`Usage: ${path} ${command.usage()}  (${path} --help tells more)`);
+  for (const child of command.commands) showUsageAfterErrors(child, `${path} `);
+}

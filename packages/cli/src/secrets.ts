@@ -1,0 +1,71 @@
+import { type Command, Option } from "commander";
+import type { CliContext } from "./context.ts";
+import { UsageError } from "./exit-code.ts";
+
+/** Where a password may come from. A flag is seen by everyone who can run `ps`, so there are two better ways. */
+export interface PasswordOptionValues {
+  password?: string;
+  passwordEnv?: string;
+  passwordFile?: string;
+}
+
+export function addPasswordOptions(command: Command): Command {
+  return command
+    .option("--password-env <variable>", "room password from an environment variable")
+    .option("--password-file <path>", "room password from a file's first line (- for stdin)")
+    .addOption(
+      new Option("--password <password>", "room password (seen by `ps`)").conflicts([
+        "passwordEnv",
+        "passwordFile",
+      ]),
+    );
+}
+
+/** @returns undefined when no password was given; never asks for one */
+export async function readPassword(
+  context: CliContext,
+  options: PasswordOptionValues,
+): Promise<string | undefined> {
+  if (options.passwordEnv !== undefined) return envSecret(context, options.passwordEnv);
+  if (options.passwordFile === undefined) return options.password;
+  const text =
+    options.passwordFile === "-"
+      ? await context.readStdin()
+      : await readSecretFile(context, options.passwordFile);
+  const password = text.split(/\r?\n/, 1)[0] ?? "";
+  if (password === "") {
+    throw new UsageError(`The password file ${options.passwordFile} has an empty first line`);
+  }
+  return password;
+}
+
+/** A secret that an option names the variable of. */
+export function envSecret(context: CliContext, variable: string): string {
+  const value = context.env[variable] ?? "";
+  if (value === "") throw new UsageError(`The environment variable ${variable} is not set`);
+  return value;
+}
+
+/**
+ * `Name: value` → header. The value is never repeated in a message.
+ *
+ * @param option - the option's name, for the message
+ */
+export function parseHeader(option: string, text: string): [name: string, value: string] {
+  const colon = text.indexOf(":");
+  const name = text.slice(0, Math.max(colon, 0)).trim();
+  const value = text.slice(colon + 1).trim();
+  if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(name) || value === "") {
+    throw new UsageError(`${option} must look like "Name: value"`);
+  }
+  return [name, value];
+}
+
+async function readSecretFile(context: CliContext, path: string): Promise<string> {
+  try {
+    return await context.readFile(path);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`The password file ${path} cannot be read: ${reason}`);
+  }
+}

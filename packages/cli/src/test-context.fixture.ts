@@ -1,0 +1,201 @@
+import type { HubEvent, ParticipantSummary, Room } from "@roomhub/protocol";
+import type { CliContext, Client, Terminal } from "./context.ts";
+import { runRoomhub } from "./program.ts";
+import type { HubOptions, ParticipantOptions } from "./services.ts";
+
+/** A terminal that keeps what was written. */
+export interface Captured extends Terminal {
+  text: string;
+}
+
+export function capture(isTTY = false): Captured {
+  return {
+    text: "",
+    isTTY,
+    write(text) {
+      this.text += text;
+    },
+  };
+}
+
+/** What the commands did to the world outside. */
+export interface World {
+  context: CliContext;
+  stdout: Captured;
+  stderr: Captured;
+  /** Sends a stop signal to whoever listens. */
+  stop: () => void;
+  hubs: HubOptions[];
+  closedHubs: number;
+  participants: ParticipantOptions[];
+  closedParticipants: number;
+  clientUrls: string[];
+  exits: number[];
+  run: (...args: string[]) => Promise<number>;
+}
+
+/** A world in which nothing exists but what the test puts there; its clock stands at 0 until the test moves it. */
+export function makeWorld(
+  overrides: Partial<CliContext> = {},
+  client: Partial<Client> = {},
+): World {
+  const listeners = new Set<() => void>();
+  const stdout = capture();
+  const stderr = capture();
+  const world: World = {
+    stdout,
+    stderr,
+    stop: () => {
+      for (const listener of listeners) listener();
+    },
+    hubs: [],
+    closedHubs: 0,
+    participants: [],
+    closedParticipants: 0,
+    clientUrls: [],
+    exits: [],
+    run: (...args) => runRoomhub(args, world.context),
+    context: {
+      stdout,
+      stderr,
+      isStdinTTY: true,
+      readStdin: async () => "",
+      readFile: async (path) => {
+        throw new Error(`ENOENT: no such file, open '${path}'`);
+      },
+      env: {},
+      version: "1.2.3",
+      commandName: "roomhub",
+      userName: "Ana",
+      lanAddresses: () => [{ address: "192.168.1.5", interfaceName: "eth0" }],
+      hasIpv6: false,
+      nowMs: () => 0,
+      fetch: async (url) => {
+        throw new TypeError(`fetch failed: ${url}`);
+      },
+      createClient: (hubUrl) => {
+        world.clientUrls.push(hubUrl);
+        return fakeClient(hubUrl, client);
+      },
+      createHub: async (options) => {
+        world.hubs.push(options);
+        return {
+          listen: async () => ({ url: "", host: options.host ?? "", port: options.port || 4242 }),
+          close: async () => {
+            world.closedHubs++;
+            return { cut: 0 };
+          },
+        };
+      },
+      openRoomStore: async (path, port) => ({
+        store: {},
+        path: path ?? `/state/rooms-${port}.json`,
+      }),
+      createParticipant: async (options) => {
+        world.participants.push(options);
+        return {
+          start: async () => {},
+          stopped: new Promise(() => {}),
+          close: async () => {
+            world.closedParticipants++;
+          },
+        };
+      },
+      onStopSignal: (listener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+      exitNow: (code) => world.exits.push(code),
+      ...overrides,
+    },
+  };
+  return world;
+}
+
+export function aRoom(overrides: Partial<Room> = {}): Room {
+  return {
+    id: "6f1c1f0e-0000-4000-8000-000000000001",
+    code: "ABC234",
+    name: "lab",
+    hostId: "6f1c1f0e-0000-4000-8000-000000000002",
+    createdAt: Date.UTC(2026, 0, 2),
+    passwordProtected: false,
+    participantCount: 2,
+    ...overrides,
+  };
+}
+
+export function aParticipant(overrides: Partial<ParticipantSummary> = {}): ParticipantSummary {
+  return {
+    id: "ana-llama3",
+    nickname: "Ana",
+    model: "llama3",
+    endpoint: "http://127.0.0.1:11434",
+    status: "online",
+    connection: { kind: "tunnel", connected: true, lastTunnelSeenAt: null, path: "tunnel" },
+    specs: {},
+    config: {},
+    capabilities: { openResponses: "unknown", chatCompletions: "supported" },
+    joinedAt: 0,
+    lastSeen: 0,
+    load: { active: 1, queued: 0, limit: 4 },
+    ...overrides,
+  };
+}
+
+export async function* eventsOf(...events: HubEvent[]): AsyncGenerator<HubEvent> {
+  yield* events;
+}
+
+export const aComplete: HubEvent = {
+  type: "llm.complete",
+  timestamp: "2026-01-02T03:04:05.000Z",
+  roomCode: "ABC234",
+  requestId: "req-1",
+  participantId: "ana-llama3",
+  model: "llama3",
+  protocol: "chatCompletions",
+  selector: "*",
+  attempts: 1,
+  queueMs: 0,
+  metrics: { ttftMs: 120, durationMs: 2400, outputTokens: 80, tokensPerSecond: 33.3 },
+};
+
+export const aFailure: HubEvent = {
+  type: "llm.error",
+  timestamp: "2026-01-02T03:04:06.000Z",
+  roomCode: "ABC234",
+  requestId: "req-2",
+  participantId: null,
+  nickname: null,
+  endpoint: null,
+  model: "gpt-9",
+  protocol: "chatCompletions",
+  stage: "routing",
+  error: "Nobody serves gpt-9",
+  code: "model_not_found",
+  selector: "gpt-9",
+  attempts: 0,
+  queueMs: 0,
+};
+
+function fakeClient(hubUrl: string, given: Partial<Client>): Client {
+  const missing = (name: string) => () => Promise.reject(new Error(`unexpected call: ${name}`));
+  return {
+    hubUrl,
+    baseUrl: (code) => `${hubUrl}/rooms/${code}/v1`,
+    createRoom: missing("createRoom"),
+    listRooms: missing("listRooms"),
+    getRoom: missing("getRoom"),
+    join: missing("join"),
+    updateParticipant: missing("updateParticipant"),
+    leave: missing("leave"),
+    listParticipants: missing("listParticipants"),
+    getParticipant: missing("getParticipant"),
+    heartbeat: missing("heartbeat"),
+    listModels: missing("listModels"),
+    health: missing("health"),
+    events: () => eventsOf(),
+    ...given,
+  };
+}

@@ -1,0 +1,73 @@
+import { printable } from "@roomhub/protocol";
+import picocolors from "picocolors";
+import type { CliContext, Terminal } from "./context.ts";
+
+const graphemes = new Intl.Segmenter();
+
+export type Colors = ReturnType<typeof picocolors.createColors>;
+
+/** Colours only where a person looks, and only when they did not decline. https://no-color.org */
+export function colorsFor(context: CliContext, terminal: Terminal): Colors {
+  const isDeclined = (context.env["NO_COLOR"] ?? "") !== "" || context.env["TERM"] === "dumb";
+  return picocolors.createColors(terminal.isTTY && !isDeclined);
+}
+
+/** A value that came from the network, on one line. */
+export function safe(value: unknown): string {
+  return printable(typeof value === "string" ? value : (JSON.stringify(value) ?? "?"));
+}
+
+/** Text that came from the network and may have several lines, as a model's answer does. */
+export function safeLines(text: string): string {
+  return text
+    .split(/(\r?\n|\t)/)
+    .map((part, index) => (index % 2 === 1 ? part.replace("\r", "") : printable(part)))
+    .join("");
+}
+
+/** Columns as wide as their widest cell, two spaces between, headings in capitals. */
+export function formatTable(headings: readonly string[], rows: readonly string[][]): string {
+  const lines = [headings.map((heading) => heading.toUpperCase()), ...rows];
+  const widths = headings.map((_, column) =>
+    Math.max(...lines.map((line) => width(line[column] ?? ""))),
+  );
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => cell + " ".repeat((widths[column] ?? 0) - width(cell)))
+        .join("  ")
+        .trimEnd(),
+    )
+    .map((line) => `${line}\n`)
+    .join("");
+}
+
+export function writeJson(terminal: Terminal, value: unknown): void {
+  terminal.write(`${JSON.stringify(value)}\n`);
+}
+
+/** `12:03:04` in local time. */
+export function clockTime(ms: number): string {
+  const date = new Date(ms);
+  if (Number.isNaN(date.getTime())) return "--:--:--";
+  return [date.getHours(), date.getMinutes(), date.getSeconds()]
+    .map((part) => String(part).padStart(2, "0"))
+    .join(":");
+}
+
+/** `340 ms`, `2.4 s`, `3 min 05 s` */
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, "0")} s`;
+}
+
+/** A word for a POSIX shell, quoted only when it has to be. */
+export function shellWord(text: string): string {
+  return /^[A-Za-z0-9_./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+function width(text: string): number {
+  return [...graphemes.segment(text)].length;
+}

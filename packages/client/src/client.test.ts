@@ -1,0 +1,139 @@
+import { expect, test } from "vitest";
+import { RoomhubClient } from "./client.ts";
+import { HubUnreachableError, RoomhubError } from "./errors.ts";
+import { sendJson, startFakeHub } from "./fake-hub.fixture.ts";
+
+const ada = { id: "ada", nickname: "Ada", model: "llama3", endpoint: "http://127.0.0.1:11434" };
+
+test.each<[string, (client: RoomhubClient) => Promise<unknown>, string]>([
+  ["createRoom", (c) => c.createRoom({ name: "lab" }), "POST /v1/rooms"],
+  ["listRooms", (c) => c.listRooms(), "GET /v1/rooms"],
+  ["getRoom", (c) => c.getRoom("abc234"), "GET /v1/rooms/ABC234"],
+  ["join", (c) => c.join("abc234", ada), "POST /rooms/ABC234/join"],
+  [
+    "updateParticipant",
+    (c) => c.updateParticipant("ABC234", "a:b", {}),
+    "PUT /v1/rooms/ABC234/participants/a%3Ab",
+  ],
+  ["leave", (c) => c.leave("ABC234", "ada"), "DELETE /v1/rooms/ABC234/participants/ada"],
+  ["listParticipants", (c) => c.listParticipants("ABC234"), "GET /v1/rooms/ABC234/participants"],
+  [
+    "getParticipant",
+    (c) => c.getParticipant("ABC234", "ada"),
+    "GET /v1/rooms/ABC234/participants/ada",
+  ],
+  [
+    "heartbeat",
+    (c) => c.heartbeat("ABC234", "ada"),
+    "POST /v1/rooms/ABC234/participants/ada/heartbeat",
+  ],
+  ["listModels", (c) => c.listModels("ABC234"), "GET /v1/rooms/ABC234/models"],
+  ["health", (c) => c.health(), "GET /v1/health"],
+])("%s asks for the right resource", async (_name, call, expected) => {
+  await using hub = await startFakeHub((_request, response) => sendJson(response, 200, {}));
+  await call(new RoomhubClient({ hubUrl: `${hub.url}/v1/` }));
+  expect(hub.requests.map(({ method, url }) => `${method} ${url}`)).toEqual([expected]);
+});
+
+test("the participant token travels as a header and never in the URL", async () => {
+  await using hub = await startFakeHub((_request, response) => sendJson(response, 200, {}));
+  const client = new RoomhubClient({ hubUrl: hub.url });
+  await client.join("ABC234", ada, { token: "rhp_1" });
+  await client.updateParticipant("ABC234", "ada", { nickname: "A" }, { token: "rhp_2" });
+  await client.leave("ABC234", "ada", { token: "rhp_3" });
+  await client.heartbeat("ABC234", "ada", { token: "rhp_4" });
+  expect(hub.requests.map(({ token }) => token)).toEqual(["rhp_1", "rhp_2", "rhp_3", "rhp_4"]);
+  expect(hub.requests.map(({ url }) => url).join()).not.toContain("rhp_");
+  expect(JSON.parse(hub.requests[0]!.body)).toEqual(ada);
+});
+
+test("lists come without their envelope", async () => {
+  await using hub = await startFakeHub((request, response) => {
+    sendJson(response, 200, { rooms: [1], participants: [2], data: [3], url: request.url });
+  });
+  const client = new RoomhubClient({ hubUrl: hub.url });
+  expect(await client.listRooms()).toEqual([1]);
+  expect(await client.listParticipants("ABC234")).toEqual([2]);
+  expect(await client.listModels("ABC234")).toEqual([3]);
+});
+
+test("a refusal carries everything the hub said about it", async () => {
+  await using hub = await startFakeHub((_request, response) => {
+    const participants = [{ id: "ada", model: "llama3", reason: "offline" }];
+    const error = {
+      message: "Wrong password.",
+      type: "permission_error",
+      param: "password",
+      code: "invalid_password",
+      hint: "roomhub join …",
+      participants,
+    };
+    sendJson(response, 401, { error }, { "x-request-id": "req-1", "retry-after": "2" });
+  });
+  const refusal = new RoomhubClient({ hubUrl: hub.url }).join("ABC234", ada);
+  await expect(refusal).rejects.toBeInstanceOf(RoomhubError);
+  await expect(refusal).rejects.toMatchObject({
+    status: 401,
+    code: "invalid_password",
+    message: "Wrong password.",
+    param: "password",
+    hint: "roomhub join …",
+    requestId: "req-1",
+    retryAfterMs: 2000,
+    participants: [{ id: "ada", model: "llama3", reason: "offline" }],
+  });
+});
+
+test.each([
+  [404, "<html>nothing here</html>"],
+  [502, ""],
+  [200, "<html>hello</html>"],
+  [500, '{"error":"text"}'],
+  [500, "null"],
+])("status %i with the body %j says that this is no hub", async (status, body) => {
+  await using hub = await startFakeHub((_request, response) => {
+    response.writeHead(status).end(body);
+  });
+  await expect(new RoomhubClient({ hubUrl: hub.url }).listRooms()).rejects.toMatchObject({
+    name: "RoomhubError",
+    status,
+    code: "invalid_response",
+    hint: expect.stringContaining("check the hub URL"),
+  });
+});
+
+test("a draining hub's health is an answer", async () => {
+  await using hub = await startFakeHub((_request, response) => {
+    sendJson(response, 503, { status: "draining" });
+  });
+  expect(await new RoomhubClient({ hubUrl: hub.url }).health()).toEqual({ status: "draining" });
+});
+
+test("an unreachable hub is named together with the reason and the next step", async () => {
+  const gone = await startFakeHub(() => {});
+  await gone[Symbol.asyncDispose]();
+  const failure = new RoomhubClient({ hubUrl: gone.url }).health();
+  await expect(failure).rejects.toBeInstanceOf(HubUnreachableError);
+  await expect(failure).rejects.toThrow(gone.url);
+  await expect(failure).rejects.toThrow("ECONNREFUSED");
+  await expect(failure).rejects.toThrow("roomhub serve");
+});
+
+test("a hub that never answers is given up on", async () => {
+  await using hub = await startFakeHub(() => {});
+  const client = new RoomhubClient({ hubUrl: hub.url, timeoutMs: 30 });
+  await expect(client.health()).rejects.toThrow("no answer in 30 ms");
+});
+
+test("aborting a call rejects with the signal's own reason", async () => {
+  const controller = new AbortController();
+  const reason = new Error("changed my mind");
+  await using hub = await startFakeHub(() => controller.abort(reason));
+  const { signal } = controller;
+  await expect(new RoomhubClient({ hubUrl: hub.url }).health({ signal })).rejects.toBe(reason);
+});
+
+test("the base URL is what an OpenAI SDK needs", () => {
+  const client = new RoomhubClient({ hubUrl: "http://127.0.0.1:5050/v1/" });
+  expect(client.baseUrl("abc234")).toBe("http://127.0.0.1:5050/rooms/ABC234/v1");
+});

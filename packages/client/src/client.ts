@@ -1,0 +1,163 @@
+import {
+  type CreateRoomResponse,
+  type HealthResponse,
+  type HeartbeatResponse,
+  type HubEvent,
+  type JoinRequest,
+  type JoinResponse,
+  type ModelEntry,
+  normaliseRoomCode,
+  type ParticipantSummary,
+  type Room,
+  type UpdateParticipantRequest,
+} from "@roomhub/protocol";
+import { callHub, type Fetch, type HubConnection } from "./connection.ts";
+import { type EventStreamOptions, readEvents } from "./event-stream.ts";
+import { normaliseHubUrl } from "./hub-url.ts";
+
+export interface RoomhubClientOptions {
+  /** As people type it: a trailing slash, `/v1` or `/rooms/CODE` behind it is dropped. */
+  hubUrl: string;
+  /** Default: the global `fetch`. */
+  fetch?: Fetch | undefined;
+  /** How long one call may take. Default 30 000 ms; event streams have no limit. */
+  timeoutMs?: number | undefined;
+}
+
+export interface CallOptions {
+  signal?: AbortSignal | undefined;
+}
+
+export interface OwnerCallOptions extends CallOptions {
+  /** The `participantToken` of the join; travels as `x-participant-token`, never in a URL. Contract §3. */
+  token?: string | undefined;
+}
+
+/**
+ * One hub's management interface. Holds no connection and needs no closing.
+ *
+ * Every method throws `RoomhubError` when the hub refuses, `HubUnreachableError` when nobody answers, and the signal's
+ * reason when aborted. Room codes are taken in any letter case.
+ */
+export class RoomhubClient {
+  readonly hubUrl: string;
+  readonly #connection: HubConnection;
+
+  /** @throws InvalidHubUrlError */
+  constructor(options: RoomhubClientOptions) {
+    this.hubUrl = normaliseHubUrl(options.hubUrl);
+    this.#connection = {
+      hubUrl: this.hubUrl,
+      // Called as a plain function: browsers refuse a fetch whose `this` is not the window.
+      fetch: options.fetch ?? ((url, init) => fetch(url, init)),
+      timeoutMs: options.timeoutMs ?? 30_000,
+    };
+  }
+
+  /** What an OpenAI SDK needs as its base URL: `{hub}/rooms/CODE/v1`. */
+  baseUrl(code: string): string {
+    return `${this.hubUrl}/rooms/${encodeURIComponent(normaliseRoomCode(code))}/v1`;
+  }
+
+  createRoom(
+    room: { name: string; password?: string | undefined },
+    { signal }: CallOptions = {},
+  ): Promise<CreateRoomResponse> {
+    return callHub(this.#connection, { method: "POST", path: "/v1/rooms", body: room, signal });
+  }
+
+  async listRooms({ signal }: CallOptions = {}): Promise<Room[]> {
+    const path = "/v1/rooms";
+    return (await callHub<{ rooms: Room[] }>(this.#connection, { method: "GET", path, signal }))
+      .rooms;
+  }
+
+  async getRoom(code: string, { signal }: CallOptions = {}): Promise<Room> {
+    const path = roomPath(code);
+    return (await callHub<{ room: Room }>(this.#connection, { method: "GET", path, signal })).room;
+  }
+
+  /** Registers a participant, or replaces all of one that is ours. The token is in the answer when one was minted. */
+  join(
+    code: string,
+    body: JoinRequest,
+    { token, signal }: OwnerCallOptions = {},
+  ): Promise<JoinResponse> {
+    const path = `/rooms/${encodeURIComponent(normaliseRoomCode(code))}/join`;
+    return callHub(this.#connection, { method: "POST", path, body, token, signal });
+  }
+
+  /** Changes any subset of a participant's fields; `null` clears one. Joins when the id is unknown and all is given. */
+  updateParticipant(
+    code: string,
+    id: string,
+    patch: UpdateParticipantRequest,
+    { token, signal }: OwnerCallOptions = {},
+  ): Promise<JoinResponse> {
+    const path = participantPath(code, id);
+    return callHub(this.#connection, { method: "PUT", path, body: patch, token, signal });
+  }
+
+  async leave(code: string, id: string, { token, signal }: OwnerCallOptions = {}): Promise<void> {
+    const path = participantPath(code, id);
+    await callHub(this.#connection, { method: "DELETE", path, token, signal });
+  }
+
+  async listParticipants(
+    code: string,
+    { signal }: CallOptions = {},
+  ): Promise<ParticipantSummary[]> {
+    const path = `${roomPath(code)}/participants`;
+    const call = { method: "GET", path, signal } as const;
+    return (await callHub<{ participants: ParticipantSummary[] }>(this.#connection, call))
+      .participants;
+  }
+
+  async getParticipant(
+    code: string,
+    id: string,
+    { signal }: CallOptions = {},
+  ): Promise<ParticipantSummary> {
+    const call = { method: "GET", path: participantPath(code, id), signal } as const;
+    return (await callHub<{ participant: ParticipantSummary }>(this.#connection, call)).participant;
+  }
+
+  /** A sign of life; one at least every 30 s keeps a participant without a tunnel online. Interface §3. */
+  heartbeat(
+    code: string,
+    id: string,
+    { token, signal }: OwnerCallOptions = {},
+  ): Promise<HeartbeatResponse> {
+    const path = `${participantPath(code, id)}/heartbeat`;
+    return callHub(this.#connection, { method: "POST", path, body: {}, token, signal });
+  }
+
+  /** Everyone who can be named in a request's `model` field, routable ones first. Contract §4. */
+  async listModels(code: string, { signal }: CallOptions = {}): Promise<ModelEntry[]> {
+    const call = { method: "GET", path: `${roomPath(code)}/models`, signal } as const;
+    return (await callHub<{ data: ModelEntry[] }>(this.#connection, call)).data;
+  }
+
+  /** A draining hub answers too, with `status: "draining"`. */
+  health({ signal }: CallOptions = {}): Promise<HealthResponse> {
+    const call = { method: "GET", path: "/v1/health", signal, accept: [503] } as const;
+    return callHub(this.#connection, call);
+  }
+
+  /**
+   * Events as they happen, of one room or of the whole hub (`undefined`). See {@link readEvents} for what is buffered,
+   * and when it reconnects, ends or throws.
+   */
+  events(code?: string, options: EventStreamOptions = {}): AsyncIterable<HubEvent> {
+    const path = code === undefined ? "/v1/events" : `${roomPath(code)}/events`;
+    return readEvents(this.#connection, path, options);
+  }
+}
+
+function roomPath(code: string): string {
+  return `/v1/rooms/${encodeURIComponent(normaliseRoomCode(code))}`;
+}
+
+function participantPath(code: string, id: string): string {
+  return `${roomPath(code)}/participants/${encodeURIComponent(id)}`;
+}

@@ -1,0 +1,176 @@
+import type { ServerResponse } from "node:http";
+import { expect, test } from "vitest";
+import { RoomhubClient } from "./client.ts";
+import { HubUnreachableError } from "./errors.ts";
+import { openEvents, sendJson, startFakeHub } from "./fake-hub.fixture.ts";
+
+function left(participantId: string): string {
+  const data = { type: "participant.left", timestamp: "t", roomCode: "ABC234", participantId };
+  return `id: b-1\nevent: participant.left\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+async function take(events: AsyncIterable<object>, count: number): Promise<object[]> {
+  const taken: object[] = [];
+  for await (const event of events) if (taken.push(event) === count) break;
+  return taken;
+}
+
+const ids = (events: object[]) =>
+  events.map((event) => (event as { participantId: string }).participantId);
+
+test("room events come from the dotted path, hub events from the hub-wide one", async () => {
+  await using hub = await startFakeHub((_request, response) => {
+    openEvents(response, 10);
+    response.write(left("ada"));
+  });
+  const client = new RoomhubClient({ hubUrl: hub.url });
+  expect(ids(await take(client.events("abc234"), 1))).toEqual(["ada"]);
+  expect(ids(await take(client.events(), 1))).toEqual(["ada"]);
+  expect(hub.requests.map(({ url }) => url)).toEqual(["/v1/rooms/ABC234/events", "/v1/events"]);
+});
+
+test("events survive being cut at every byte", async () => {
+  const bytes = Buffer.from(left("zoë") + left("βeta"));
+  for (let cut = 0; cut <= bytes.length; cut++) {
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(bytes.subarray(0, cut));
+        controller.enqueue(bytes.subarray(cut));
+        controller.close();
+      },
+    });
+    const headers = { "content-type": "text/event-stream" };
+    const client = new RoomhubClient({
+      hubUrl: "http://hub",
+      fetch: async () => new Response(body, { headers }),
+    });
+    expect(ids(await take(client.events("ABC234", { reconnect: false }), 9))).toEqual([
+      "zoë",
+      "βeta",
+    ]);
+  }
+});
+
+test("a broken stream is opened again after the time the server asked for", async () => {
+  let opened = 0;
+  await using hub = await startFakeHub((_request, response) => {
+    openEvents(response, 60);
+    response.write(left(`take-${++opened}`));
+    if (opened < 3) setImmediate(() => response.destroy());
+  });
+  const breaks: number[] = [];
+  let opens = 0;
+  const events = new RoomhubClient({ hubUrl: hub.url }).events("ABC234", {
+    onOpen: () => opens++,
+    onDisconnect: (_reason, retryInMs) => breaks.push(retryInMs),
+  });
+  expect(ids(await take(events, 3))).toEqual(["take-1", "take-2", "take-3"]);
+  expect(opens).toBe(3);
+  expect(breaks).toEqual([60, 60]);
+});
+
+test("a hub that is away for longer is asked less and less often", async () => {
+  let calls = 0;
+  await using hub = await startFakeHub((_request, response) => {
+    if (++calls === 1 || calls === 4) {
+      openEvents(response, 50);
+      response.end(left(String(calls)));
+    } else sendJson(response, 503, { error: { message: "draining", code: "hub_draining" } });
+  });
+  const breaks: number[] = [];
+  const events = new RoomhubClient({ hubUrl: hub.url }).events("ABC234", {
+    onDisconnect: (_reason, retryInMs) => breaks.push(retryInMs),
+  });
+  expect(ids(await take(events, 2))).toEqual(["1", "4"]);
+  expect(breaks).toEqual([50, 100, 200]);
+});
+
+test("the first attempt fails loudly, whether refused or unreachable", async () => {
+  const hub = await startFakeHub((_request, response) => {
+    sendJson(response, 404, { error: { message: "no such room", code: "room_not_found" } });
+  });
+  const client = new RoomhubClient({ hubUrl: hub.url });
+  await expect(take(client.events("ABC234"), 1)).rejects.toMatchObject({ code: "room_not_found" });
+  await hub[Symbol.asyncDispose]();
+  await expect(take(client.events("ABC234"), 1)).rejects.toBeInstanceOf(HubUnreachableError);
+});
+
+test("a room that is gone after a reconnect ends the iteration with the hub's answer", async () => {
+  let calls = 0;
+  await using hub = await startFakeHub((_request, response) => {
+    if (++calls === 1) {
+      openEvents(response, 50);
+      response.end(left("ada"));
+    } else sendJson(response, 404, { error: { message: "gone", code: "room_not_found" } });
+  });
+  const events = new RoomhubClient({ hubUrl: hub.url }).events("ABC234");
+  await expect(take(events, 2)).rejects.toMatchObject({ code: "room_not_found" });
+});
+
+test("without reconnect the iteration ends with the stream", async () => {
+  await using hub = await startFakeHub((_request, response) => {
+    openEvents(response, 50);
+    response.end(left("ada"));
+  });
+  const events = new RoomhubClient({ hubUrl: hub.url }).events("ABC234", { reconnect: false });
+  expect(ids(await take(events, 5))).toEqual(["ada"]);
+  expect(hub.requests).toHaveLength(1);
+});
+
+test.each(["while waiting for an event", "while waiting to reconnect", "before it began"])(
+  "aborting %s ends the iteration without an error",
+  async (when) => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    await using hub = await startFakeHub((_request, response) => {
+      openEvents(response, 10_000);
+      if (when === "while waiting to reconnect") response.end();
+    });
+    if (when === "before it began") controller.abort();
+    const events = new RoomhubClient({ hubUrl: hub.url }).events("ABC234", {
+      signal,
+      onOpen: () => {
+        if (when === "while waiting for an event") setImmediate(() => controller.abort());
+      },
+      onDisconnect: () => setImmediate(() => controller.abort()),
+    });
+    expect(await take(events, 1)).toEqual([]);
+  },
+);
+
+test("leaving the loop closes the connection", async () => {
+  const closed = Promise.withResolvers<void>();
+  await using hub = await startFakeHub((_request, response, incoming) => {
+    incoming.socket.once("close", () => closed.resolve());
+    openEvents(response, 10);
+    response.write(left("ada"));
+  });
+  await take(new RoomhubClient({ hubUrl: hub.url }).events("ABC234"), 1);
+  await closed.promise;
+});
+
+test("events this version does not know, and broken ones, are passed over", async () => {
+  await using hub = await startFakeHub((_request, response) => {
+    openEvents(response, 10);
+    response.write('event: room.painted\ndata: {"type":"room.painted"}\n\n');
+    response.write("event: participant.left\ndata: {\n\n");
+    response.write("event: participant.left\ndata: null\n\n");
+    response.write(left("ada"));
+  });
+  const events = new RoomhubClient({ hubUrl: hub.url }).events("ABC234");
+  expect(ids(await take(events, 1))).toEqual(["ada"]);
+});
+
+test("an event without an end does not fill the memory", async () => {
+  await using hub = await startFakeHub((_request, response) => {
+    openEvents(response, 10);
+    pour(response);
+  });
+  const events = new RoomhubClient({ hubUrl: hub.url }).events("ABC234", { reconnect: false });
+  await expect(take(events, 1)).rejects.toThrow("without an end");
+});
+
+function pour(response: ServerResponse): void {
+  while (!response.destroyed && response.write("x".repeat(65_536)));
+  if (!response.destroyed) response.once("drain", () => pour(response));
+}

@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { InvalidHubUrlError, normaliseHubUrl, parseInvite } from "./hub-url.ts";
+
+test.each([
+  ["http://127.0.0.1:5050", "http://127.0.0.1:5050"],
+  ["http://127.0.0.1:5050/", "http://127.0.0.1:5050"],
+  ["http://127.0.0.1:5050/v1", "http://127.0.0.1:5050"],
+  ["http://127.0.0.1:5050/v1/", "http://127.0.0.1:5050"],
+  ["http://127.0.0.1:5050/rooms/abc234", "http://127.0.0.1:5050"],
+  ["http://127.0.0.1:5050/rooms/ABC234/v1/chat/completions", "http://127.0.0.1:5050"],
+  ["http://127.0.0.1:5050/v1/rooms/ABC234", "http://127.0.0.1:5050"],
+  ["https://example.org/hub/rooms/ABC234/v1", "https://example.org/hub"],
+  ["https://example.org/hub/v1", "https://example.org/hub"],
+  ["192.168.1.5:5050", "http://192.168.1.5:5050"],
+  ["localhost:5050", "http://localhost:5050"],
+  [" http://[::1]:5050/ ", "http://[::1]:5050"],
+])("the hub URL %j is %s", (typed, hubUrl) => {
+  expect(normaliseHubUrl(typed)).toBe(hubUrl);
+});
+
+test.each(["", "ftp://example.org", "http://", "http://user:secret@example.org"])(
+  "%j is refused as a hub URL",
+  (typed) => {
+    expect(() => normaliseHubUrl(typed)).toThrow(InvalidHubUrlError);
+  },
+);
+
+test("a refused hub URL with a password in it is not repeated", () => {
+  expect(() => normaliseHubUrl("http://user:secret@example.org")).not.toThrow(/secret/);
+});
+
+test.each([
+  ["abc234", "http://hub:5050", "ABC234"],
+  ["http://other:6060/rooms/abc234", "http://other:6060", "ABC234"],
+  ["http://other:6060/rooms/ABC234/v1", "http://other:6060", "ABC234"],
+  ["http://other:6060/rooms/ABC234/v1/", "http://other:6060", "ABC234"],
+  ["other:6060/rooms/ABC234", "http://other:6060", "ABC234"],
+  ["https://example.org/hub/v1/rooms/ABC234/chat/completions", "https://example.org/hub", "ABC234"],
+])("the invitation %j means the hub %s and the room %s", (text, hubUrl, room) => {
+  expect(parseInvite(text, "http://hub:5050/v1")).toEqual({ hubUrl, room });
+});
+
+test.each(["", "http://hub:5050", "http://hub:5050/rooms/", "not a room", "-abc"])(
+  "the invitation %j is refused",
+  (text) => {
+    expect(() => parseInvite(text, "http://hub:5050")).toThrow(InvalidHubUrlError);
+  },
+);

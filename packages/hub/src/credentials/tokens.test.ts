@@ -1,0 +1,70 @@
+import { createHash } from "node:crypto";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { looksLikeToken, matchesToken, mintToken, tokenFrom } from "./tokens.ts";
+
+const fixedBytes = (size: number) => new Uint8Array(size).fill(7);
+
+test("a token is rhp_ and 32 random bytes in base64url, and what is kept is its SHA-256", () => {
+  const { token, digest } = mintToken(fixedBytes);
+  expect(token.reveal()).toBe(`rhp_${Buffer.alloc(32, 7).toString("base64url")}`);
+  expect(Buffer.from(digest)).toEqual(createHash("sha256").update(token.reveal()).digest());
+});
+
+test("a minted token cannot be printed by accident", () => {
+  const minted = mintToken();
+  expect(JSON.stringify({ token: minted.token })).toBe('{"token":"[redacted]"}');
+});
+
+test("a token matches its own digest and no other", () => {
+  const one = mintToken();
+  const other = mintToken();
+  expect(matchesToken(one.token.reveal(), one.digest)).toBe(true);
+  expect(matchesToken(other.token.reveal(), one.digest)).toBe(false);
+  expect(matchesToken(undefined, one.digest)).toBe(false);
+  expect(matchesToken("", one.digest)).toBe(false);
+  expect(matchesToken(one.token.reveal(), new Uint8Array(0))).toBe(false);
+});
+
+test.each([
+  [mintToken(fixedBytes).token.reveal(), true],
+  [`${mintToken(fixedBytes).token.reveal()}x`, false],
+  ["rhp_", false],
+  ["sk-abcdefghijklmnopqrstuvwxyz", false],
+  [`rhp_${"=".repeat(43)}`, false],
+])("%s looks like a token: %s", (text, expected) => {
+  expect(looksLikeToken(text)).toBe(expected);
+});
+
+test.each([
+  ["a bearer token", { authorization: "Bearer rhp_abc" }, "rhp_abc"],
+  ["any letter case of Bearer", { authorization: "bEaReR   rhp_abc" }, "rhp_abc"],
+  ["the header of its own", { "x-participant-token": "rhp_abc" }, "rhp_abc"],
+  [
+    "the header of its own before Authorization",
+    { authorization: "Bearer rhp_one", "x-participant-token": " rhp_two " },
+    "rhp_two",
+  ],
+  [
+    "Authorization when the other header is no token",
+    { authorization: "Bearer rhp_one", "x-participant-token": "none" },
+    "rhp_one",
+  ],
+  ["the first of a repeated header", { "x-participant-token": ["rhp_one", "rhp_two"] }, "rhp_one"],
+  ["nothing from somebody's API key", { authorization: "Bearer sk-123" }, undefined],
+  ["nothing from another scheme", { authorization: "Basic rhp_abc" }, undefined],
+  ["nothing from a bare token in Authorization", { authorization: "rhp_abc" }, undefined],
+  ["nothing from a key beside a token", { authorization: "Bearer rhp_abc x" }, undefined],
+  ["nothing from no headers", {}, undefined],
+])("a request gives %s", (_title, headers, expected) => {
+  expect(tokenFrom(headers)).toBe(expected);
+});
+
+test("whatever a request carries, only values beginning with rhp_ are judged", () => {
+  fc.assert(
+    fc.property(fc.string(), fc.string(), (authorization, own) => {
+      const token = tokenFrom({ authorization, "x-participant-token": own });
+      expect(token === undefined || token.startsWith("rhp_")).toBe(true);
+    }),
+  );
+});

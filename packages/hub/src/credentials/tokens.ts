@@ -1,0 +1,55 @@
+import { createHash, randomBytes as systemRandomBytes, timingSafeEqual } from "node:crypto";
+import { Secret } from "./secret.ts";
+
+const beginning = "rhp_";
+const tokenForm = /^rhp_[\w-]{43}$/;
+
+export interface MintedToken {
+  /** Given to the participant once; the hub forgets it. */
+  token: Secret;
+  /** What the hub keeps: SHA-256 of the token. */
+  digest: Uint8Array;
+}
+
+/** @returns a token of `rhp_` and 32 random bytes in base64url. Contract §3 */
+export function mintToken(
+  randomBytes: (size: number) => Uint8Array = systemRandomBytes,
+): MintedToken {
+  const token = beginning + Buffer.from(randomBytes(32)).toString("base64url");
+  return { token: new Secret(token), digest: digestOf(token) };
+}
+
+/** Whether `token` is the one `digest` was made of; in constant time, and false for a missing one. */
+export function matchesToken(token: string | undefined, digest: Uint8Array): boolean {
+  if (token === undefined || digest.length !== 32) return false;
+  return timingSafeEqual(digestOf(token), digest);
+}
+
+/** Whether it has the form of a participant token, right or wrong. */
+export function looksLikeToken(text: string): boolean {
+  return tokenForm.test(text);
+}
+
+/**
+ * The participant token a request carries, in `authorization: Bearer rhp_…` or `x-participant-token`. Contract §3.
+ *
+ * Only values that begin with `rhp_` are judged; any other Authorization is somebody's API key. A malformed `rhp_…` is
+ * returned too, to be refused as wrong rather than taken for missing.
+ */
+export function tokenFrom(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): string | undefined {
+  const own = single(headers["x-participant-token"]);
+  if (own?.startsWith(beginning) === true) return own;
+  const authorization = single(headers["authorization"]);
+  const bearer = /^bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
+  return bearer?.startsWith(beginning) === true ? bearer : undefined;
+}
+
+function single(value: string | string[] | undefined): string | undefined {
+  return (Array.isArray(value) ? value[0] : value)?.trim();
+}
+
+function digestOf(token: string): Buffer {
+  return createHash("sha256").update(token, "utf8").digest();
+}

@@ -1,0 +1,104 @@
+import type {
+  Capabilities,
+  CapabilityValue,
+  ParticipantConfig,
+  ParticipantStatus,
+  Specs,
+} from "@roomhub/protocol";
+
+/** Who registered a participant, and from where. Decides what the hub may dial for it, and who may change it. */
+export interface Registrant {
+  /** normalised peer address; undefined when a stranger's proxy hides it */
+  address: string | undefined;
+  /** the request carried an `Origin` header: a web page made it */
+  hasOrigin: boolean;
+}
+
+/** What a participant says of itself at join. */
+export interface Registration {
+  id: string;
+  nickname: string;
+  model: string;
+  /** as sent */
+  endpoint: string;
+  /** where calls go, see `checkEndpoint` */
+  baseUrl: string;
+  endpointOrigin: string;
+  specs: Specs;
+  config: ParticipantConfig;
+  capabilities: Capabilities;
+  /** It announced a tunnel: never dialled directly. */
+  isTunnelOnly: boolean;
+  registrant: Registrant;
+  tokenDigest: Uint8Array;
+}
+
+/** Whether the hub may and can call the endpoint itself. */
+export type DirectPath =
+  | { kind: "refused"; reason: string }
+  | { kind: "untried" }
+  | { kind: "answered" }
+  | { kind: "failed"; reason: string };
+
+/** The participant's own tunnel, as far as routing cares. */
+export type TunnelPath = { kind: "closed" } | { kind: "open"; isReady: boolean; reason: string };
+
+/** A participant as the hub knows it. One object per registration: a taken-over id is a new object. */
+export interface Participant extends Registration {
+  readonly roomCode: string;
+  /** unique over the life of the hub, never shown: what the vault and the tunnel registry go by */
+  readonly key: string;
+  status: ParticipantStatus;
+  tunnel: TunnelPath;
+  direct: DirectPath;
+  /** epoch ms */
+  joinedAt: number;
+  /** ms on the hub's clock */
+  lastSeenMs: number;
+  /** epoch ms */
+  lastSeenAt: number;
+  /** epoch ms of the last frame, pong or answered direct call; stays when the path closes */
+  lastContactAt: number | null;
+  /** ms on the hub's clock of the same */
+  lastContactMs: number;
+  /** requests running here */
+  active: number;
+  /** requests waiting that could be served here */
+  queued: number;
+  /** requests that may run at once */
+  limit: number;
+}
+
+/** Why a request cannot be routed to this participant now, in the words of a refusal; undefined when it can. */
+export function unroutableReason(participant: Participant): string | undefined {
+  if (participant.status === "offline") return "offline: no sign of life for over 30 s";
+  if (participant.tunnel.kind === "open") {
+    return participant.tunnel.isReady
+      ? undefined
+      : `not ready: ${participant.tunnel.reason || "its model server does not answer"}`;
+  }
+  switch (participant.direct.kind) {
+    case "refused":
+      return participant.isTunnelOnly ? "its tunnel is closed" : participant.direct.reason;
+    case "failed":
+      return participant.direct.reason;
+    case "untried":
+    case "answered":
+      return undefined;
+  }
+}
+
+export function isFull(participant: Participant): boolean {
+  return participant.active >= participant.limit;
+}
+
+/** Interface §2: live and ready. For a direct path, the last probe or call got an HTTP answer. Contract §1. */
+export function isConnected(participant: Participant): boolean {
+  return participant.tunnel.kind === "open" || participant.direct.kind === "answered";
+}
+
+/** `unknown` is tried; keys beyond the two of the interface are judged the same way. */
+export function capabilityOf(participant: Participant, protocol: string): CapabilityValue {
+  const value = participant.capabilities[protocol];
+  return value === "supported" || value === "unsupported" ? value : "unknown";
+}

@@ -1,0 +1,85 @@
+import { normaliseRoomCode } from "@roomhub/protocol";
+import { HubError } from "../errors.ts";
+import type { Participant } from "./participant.ts";
+import type { Room } from "./room.ts";
+
+/** All rooms of one hub and who is in them. Holds, counts and finds; decides nothing. */
+export class Registry {
+  readonly #rooms = new Map<string, Room>();
+  #participantCount = 0;
+
+  get roomCount(): number {
+    return this.#rooms.size;
+  }
+
+  get participantCount(): number {
+    return this.#participantCount;
+  }
+
+  /** In creation order. */
+  rooms(): Iterable<Room> {
+    return this.#rooms.values();
+  }
+
+  *participants(): Iterable<Participant> {
+    for (const room of this.#rooms.values()) yield* room.participants.values();
+  }
+
+  hasCode(code: string): boolean {
+    return this.#rooms.has(code);
+  }
+
+  addRoom(room: Room): void {
+    this.#rooms.set(room.code, room);
+  }
+
+  removeRoom(room: Room): void {
+    if (this.#rooms.delete(room.code)) this.#participantCount -= room.participants.size;
+  }
+
+  /** @param code - in any letter case */
+  findRoom(code: string): Room | undefined {
+    return this.#rooms.get(normaliseRoomCode(code));
+  }
+
+  /** @throws HubError `room_not_found` */
+  room(code: string): Room {
+    const room = this.findRoom(code);
+    if (room !== undefined) return room;
+    throw new HubError("room_not_found", `There is no room ${shown(code)} on this hub.`, {
+      hint: "roomhub room list",
+    });
+  }
+
+  /** @throws HubError `participant_not_found` */
+  participant(room: Room, id: string): Participant {
+    const participant = room.participants.get(id);
+    if (participant !== undefined) return participant;
+    throw new HubError(
+      "participant_not_found",
+      `There is no participant ${shown(id)} in room ${room.code}.`,
+      { hint: `roomhub participants ${room.code}` },
+    );
+  }
+
+  add(room: Room, participant: Participant): void {
+    if (!room.participants.has(participant.id)) this.#participantCount++;
+    room.participants.set(participant.id, participant);
+  }
+
+  remove(room: Room, participant: Participant): void {
+    if (room.participants.get(participant.id) !== participant) return;
+    room.participants.delete(participant.id);
+    this.#participantCount--;
+  }
+
+  /** Whether this very registration is still the one under its id. */
+  isCurrent(participant: Participant): boolean {
+    return this.#rooms.get(participant.roomCode)?.participants.get(participant.id) === participant;
+  }
+}
+
+/** A name from a URL, short and quoted, for a message. */
+function shown(text: string): string {
+  return JSON.stringify(text.slice(0, 100));
+}

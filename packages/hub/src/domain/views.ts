@@ -1,0 +1,87 @@
+import type {
+  Connection,
+  ModelEntry,
+  ParticipantSummary,
+  Room as RoomView,
+} from "@roomhub/protocol";
+import { isConnected, unroutableReason, type Participant } from "./participant.ts";
+import type { Room } from "./room.ts";
+
+/** What others may see of a room. Every field is named, nothing is spread: a new secret cannot slip through. */
+export function roomView(room: Room): RoomView {
+  return {
+    id: room.id,
+    code: room.code,
+    name: room.name,
+    hostId: room.hostId,
+    createdAt: room.createdAt,
+    passwordProtected: room.isPasswordProtected,
+    participantCount: room.participants.size,
+  };
+}
+
+/** What others may see of a participant. `config.instructions` is private: only whether there are any. Contract §1. */
+export function participantView(participant: Participant): ParticipantSummary {
+  const { instructions, ...config } = participant.config;
+  return {
+    id: participant.id,
+    nickname: participant.nickname,
+    model: participant.model,
+    endpoint: participant.endpoint,
+    status: participant.status,
+    connection: connectionView(participant),
+    specs: participant.specs,
+    config: { ...config, hasInstructions: instructions !== undefined },
+    capabilities: participant.capabilities,
+    joinedAt: participant.joinedAt,
+    lastSeen: participant.lastSeenAt,
+    load: loadView(participant),
+  };
+}
+
+/** Interface §2, connection block. */
+export function connectionView(participant: Participant): Connection {
+  return {
+    kind: "tunnel",
+    connected: isConnected(participant),
+    lastTunnelSeenAt:
+      participant.lastContactAt === null ? null : new Date(participant.lastContactAt).toISOString(),
+    path: pathOf(participant),
+  };
+}
+
+/** One entry of the models list. Contract §4: `created` in seconds. */
+export function modelView(participant: Participant): ModelEntry {
+  return {
+    id: participant.id,
+    object: "model",
+    created: Math.floor(participant.joinedAt / 1000),
+    owned_by: participant.nickname,
+    name: `${participant.nickname} (${participant.model})`,
+    service: {
+      nickname: participant.nickname,
+      model: participant.model,
+      endpoint: participant.endpoint,
+      capabilities: participant.capabilities,
+      connection: connectionView(participant),
+      load: loadView(participant),
+    },
+  };
+}
+
+/** Everybody online, routable ones first, otherwise in join order. Contract §4. */
+export function modelViews(room: Room): ModelEntry[] {
+  const online = [...room.participants.values()].filter((one) => one.status === "online");
+  const routable = online.filter((one) => unroutableReason(one) === undefined);
+  const others = online.filter((one) => unroutableReason(one) !== undefined);
+  return [...routable, ...others].map(modelView);
+}
+
+function loadView(participant: Participant) {
+  return { active: participant.active, queued: participant.queued, limit: participant.limit };
+}
+
+function pathOf(participant: Participant): Connection["path"] {
+  if (participant.tunnel.kind === "open") return "tunnel";
+  return participant.direct.kind === "refused" ? "none" : "direct";
+}

@@ -1,0 +1,57 @@
+import { ERROR_STATUS, type ErrorCode, type FailureStage, type Refusal } from "@roomhub/protocol";
+
+export interface HubErrorDetails {
+  stage?: FailureStage | undefined;
+  /** The next step, as a command where there is one. */
+  hint?: string | undefined;
+  /** The field at fault, dotted. */
+  param?: string | undefined;
+  /** Each participant that was considered, and why it was not taken. */
+  participants?: Refusal[] | undefined;
+  /** The status to answer with instead of the code's own (a provider's 503 stays 503). */
+  status?: number | undefined;
+  retryAfterMs?: number | undefined;
+  cause?: unknown;
+}
+
+/**
+ * A failure the caller can act on. Rendered as a response in `http/error-response.ts`, as an `llm.error` event in
+ * `inference/dispatch.ts`, nowhere else. Anything else thrown is a bug and leaves the hub as `internal_error`.
+ */
+export class HubError extends Error {
+  override readonly name = "HubError";
+  readonly code: ErrorCode;
+  readonly stage: FailureStage | undefined;
+  readonly hint: string | undefined;
+  readonly param: string;
+  readonly participants: Refusal[] | undefined;
+  readonly retryAfterMs: number | undefined;
+  readonly #status: number | undefined;
+
+  constructor(code: ErrorCode, message: string, details: HubErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = code;
+    this.stage = details.stage ?? ERROR_STATUS[code].stage;
+    this.hint = details.hint;
+    this.param = details.param ?? "";
+    this.participants = details.participants;
+    this.retryAfterMs = details.retryAfterMs;
+    this.#status = details.status;
+  }
+
+  get status(): number {
+    return this.#status ?? ERROR_STATUS[this.code].status;
+  }
+}
+
+/** Anything thrown, as what may be told: a bug says nothing about itself. */
+export function asHubError(thrown: unknown): HubError {
+  if (thrown instanceof HubError) return thrown;
+  return new HubError(
+    "internal_error",
+    "The hub failed on this request. Its log has the details.",
+    {
+      cause: thrown,
+    },
+  );
+}

@@ -1,0 +1,52 @@
+import type {
+  CompletePayload,
+  FailurePayload,
+  ParticipantSummary,
+  RequestPayload,
+  Room,
+} from "@roomhub/protocol";
+import type { Log } from "../log.ts";
+import type { EventBus } from "./bus.ts";
+
+/** One helper per event: the stream and, for llm events, the operator's console line. Interface §6. */
+export interface Emitter {
+  roomCreated(room: Room): void;
+  participantJoined(roomCode: string, participant: ParticipantSummary): void;
+  participantUpdated(roomCode: string, participant: ParticipantSummary): void;
+  participantLeft(
+    roomCode: string,
+    who: { participantId: string; nickname: string; reason?: string },
+  ): void;
+  participantOffline(roomCode: string, who: { participantId: string; nickname: string }): void;
+  llmRequest(roomCode: string, payload: RequestPayload): void;
+  llmComplete(roomCode: string, payload: CompletePayload): void;
+  llmError(roomCode: string, payload: FailurePayload, status: number): void;
+}
+
+/** @param wallMs - epoch ms, for the timestamps */
+export function createEmitter(bus: EventBus, log: Log, wallMs: () => number): Emitter {
+  const now = () => new Date(wallMs()).toISOString();
+  return {
+    roomCreated: (room) => bus.publish(room.code, "room.created", now(), { room }),
+    participantJoined: (roomCode, participant) =>
+      bus.publish(roomCode, "participant.joined", now(), { participant }),
+    participantUpdated: (roomCode, participant) =>
+      bus.publish(roomCode, "participant.updated", now(), { participant }),
+    participantLeft: (roomCode, who) => bus.publish(roomCode, "participant.left", now(), who),
+    participantOffline: (roomCode, who) => bus.publish(roomCode, "participant.offline", now(), who),
+    llmRequest(roomCode, payload) {
+      bus.publish(roomCode, "llm.request", now(), payload);
+      if (log.isEnabled) log.event("llm.request", { roomCode, ...payload });
+    },
+    llmComplete(roomCode, payload) {
+      bus.publish(roomCode, "llm.complete", now(), payload);
+      if (!log.isEnabled) return;
+      const { metrics, ...rest } = payload;
+      log.event("llm.complete", { roomCode, ...rest, ...metrics });
+    },
+    llmError(roomCode, payload, status) {
+      bus.publish(roomCode, "llm.error", now(), payload);
+      if (log.isEnabled) log.event("llm.error", { roomCode, ...payload, status });
+    },
+  };
+}

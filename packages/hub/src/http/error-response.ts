@@ -1,0 +1,65 @@
+import { ERROR_STATUS, errorTypeOf, type ErrorBody } from "@roomhub/protocol";
+import type { ServerResponse } from "node:http";
+import type { HubError } from "../errors.ts";
+
+/** The body of an error, as every family and surface gets it. Contract §6. */
+export function errorBody(error: HubError): ErrorBody {
+  return {
+    error: {
+      message: error.message,
+      type: errorTypeOf(error.status),
+      param: error.param,
+      code: error.code,
+      ...(error.stage === undefined ? {} : { stage: error.stage }),
+      ...(error.hint === undefined ? {} : { hint: error.hint }),
+      ...(error.participants === undefined ? {} : { participants: error.participants }),
+    },
+  };
+}
+
+/** What an SDK should do about it: `x-should-retry`, `retry-after`. Contract §6, "retry". */
+export function retryHeaders(error: HubError): Record<string, string> {
+  const row = ERROR_STATUS[error.code];
+  if (row.retry === "stop") return { "x-should-retry": "false" };
+  if (row.retry !== "later") return {};
+  const retryAfterMs = error.retryAfterMs ?? (row.retryAfterSeconds ?? 1) * 1000;
+  return { "retry-after": String(Math.max(1, Math.ceil(retryAfterMs / 1000))) };
+}
+
+/** The one place where an error becomes a response. Only before the head was sent. */
+export function sendError(
+  response: ServerResponse,
+  error: HubError,
+  headers: Record<string, string> = {},
+): void {
+  const body = Buffer.from(JSON.stringify(errorBody(error)));
+  // A body that was not read to its end would be taken for the next request.
+  const isBodyUnread = !response.req.complete;
+  response.writeHead(error.status, {
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    ...retryHeaders(error),
+    ...headers,
+    ...(isBodyUnread ? { connection: "close" } : {}),
+    "content-type": "application/json",
+    "content-length": body.length,
+  });
+  response.end(body);
+}
+
+/** An error on a bare socket: the parser gave up, or an upgrade was refused. */
+export function rawError(error: HubError, requestId: string): string {
+  const body = JSON.stringify(errorBody(error));
+  const headers = Object.entries({ ...retryHeaders(error), "x-request-id": requestId });
+  return [
+    `HTTP/1.1 ${error.status} ${error.code}`,
+    "content-type: application/json",
+    `content-length: ${Buffer.byteLength(body)}`,
+    "access-control-allow-origin: *",
+    "cache-control: no-store",
+    "connection: close",
+    ...headers.map(([name, value]) => `${name}: ${value}`),
+    "",
+    body,
+  ].join("\r\n");
+}

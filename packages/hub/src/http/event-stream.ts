@@ -1,0 +1,110 @@
+import {
+  encodeSseComment,
+  encodeSseRetry,
+  type EventSpelling,
+  type Limits,
+} from "@roomhub/protocol";
+import type { ServerResponse } from "node:http";
+import type { EventBus, Subscriber } from "../events/bus.ts";
+import { HubError } from "../errors.ts";
+
+const reconnectAfterMs = 2_000;
+
+/** Everybody who watches this hub. Contract §5. */
+export class EventStreams {
+  readonly #bus: EventBus;
+  readonly #limits: Limits;
+  readonly #nowMs: () => number;
+  readonly #streams = new Set<EventStream>();
+
+  constructor(bus: EventBus, limits: Limits, nowMs: () => number) {
+    this.#bus = bus;
+    this.#limits = limits;
+    this.#nowMs = nowMs;
+  }
+
+  /**
+   * Turns a response into an event stream.
+   *
+   * @param roomCode - undefined for the hub-wide stream
+   * @param onOpen - the stream is open and nothing was sent but its greeting
+   * @throws HubError `too_many_subscribers`
+   */
+  open(
+    response: ServerResponse,
+    roomCode: string | undefined,
+    spelling: EventSpelling,
+    onOpen: (subscriber: Subscriber) => void,
+  ): void {
+    if (this.#bus.subscriberCount(roomCode) >= this.#limits.subscribersPerRoom) {
+      throw new HubError("too_many_subscribers", "Too many programs watch these events already.");
+    }
+    response.writeHead(200, {
+      "content-type": "text/event-stream",
+      "cache-control": "no-store",
+      "x-accel-buffering": "no",
+      "x-content-type-options": "nosniff",
+    });
+    const stream = new EventStream(
+      response,
+      spelling,
+      this.#limits.subscriberBufferBytes,
+      this.#nowMs,
+    );
+    stream.write(encodeSseRetry(reconnectAfterMs) + encodeSseComment("roomhub events"));
+    this.#streams.add(stream);
+    const unsubscribe = this.#bus.subscribe(roomCode, stream);
+    response.on("close", () => {
+      this.#streams.delete(stream);
+      unsubscribe();
+    });
+    response.on("error", () => response.destroy());
+    onOpen(stream);
+  }
+
+  /** Comments on quiet streams, so that nobody on the way takes them for dead. */
+  tick(): void {
+    const quietSinceMs = this.#nowMs() - this.#limits.eventCommentMs;
+    const comment = encodeSseComment("quiet");
+    for (const stream of this.#streams) {
+      if (stream.lastWriteMs <= quietSinceMs) stream.write(comment);
+    }
+  }
+}
+
+class EventStream implements Subscriber {
+  readonly spelling: EventSpelling;
+  readonly #response: ServerResponse;
+  readonly #maxBufferedBytes: number;
+  readonly #nowMs: () => number;
+  lastWriteMs = 0;
+
+  constructor(
+    response: ServerResponse,
+    spelling: EventSpelling,
+    maxBufferedBytes: number,
+    nowMs: () => number,
+  ) {
+    this.#response = response;
+    this.spelling = spelling;
+    this.#maxBufferedBytes = maxBufferedBytes;
+    this.#nowMs = nowMs;
+  }
+
+  deliver(wire: string): void {
+    this.write(wire);
+  }
+
+  write(wire: string): void {
+    if (this.#response.destroyed || this.#response.writableEnded) return;
+    this.lastWriteMs = this.#nowMs();
+    this.#response.write(wire);
+    // A subscriber that does not read must not cost the hub its memory. Contract §6.
+    if (this.#response.writableLength > this.#maxBufferedBytes) this.#response.destroy();
+  }
+
+  end(retryMs: number): void {
+    this.write(encodeSseRetry(retryMs));
+    this.#response.end();
+  }
+}

@@ -1,0 +1,130 @@
+import {
+  HeartbeatRequest,
+  JoinRequest,
+  UpdateParticipantRequest,
+  type JoinResponse,
+  type Warning,
+} from "@roomhub/protocol";
+import { HubError } from "../../errors.ts";
+import { joinParticipant, type JoinOutcome } from "../../operations/join-participant.ts";
+import * as participants from "../../operations/participants.ts";
+import { isKnownParticipant, updateParticipant } from "../../operations/update-participant.ts";
+import type { JsonAnswer, RouteDeps, RouteRequest } from "../route.ts";
+import { param, parse } from "./parse.ts";
+
+/** `POST /rooms/:code/join`. Interface §4. */
+export async function postJoin(
+  request: RouteRequest,
+  { operations }: RouteDeps,
+): Promise<JsonAnswer> {
+  const code = param(request, "code");
+  // An unknown room is the answer, whatever else is wrong.
+  participants.listParticipants(operations, code);
+  const joining = parse(JoinRequest, request.body);
+  const outcome = await joinParticipant(operations, code, joining, request.peer);
+  return joinAnswer(request, operations, outcome);
+}
+
+/** `PUT /v1/rooms/:code/participants/:id`: a join when the id is unknown, else a change. Contract §1. */
+export async function putParticipant(
+  request: RouteRequest,
+  { operations }: RouteDeps,
+): Promise<JsonAnswer> {
+  const code = param(request, "code");
+  const id = param(request, "id");
+  const isKnown = isKnownParticipant(operations, code, id);
+  checkIdInBody(request.body, id);
+  if (!isKnown) {
+    const joining = parse(JoinRequest, withId(request.body, id));
+    return joinAnswer(
+      request,
+      operations,
+      await joinParticipant(operations, code, joining, request.peer),
+    );
+  }
+  const change = parse(UpdateParticipantRequest, request.body);
+  const outcome = await updateParticipant(operations, code, id, change, request.peer);
+  return joinAnswer(request, operations, { ...outcome, isNew: false, token: undefined });
+}
+
+/** `DELETE …/leave/:id` and `DELETE …/participants/:id`. Interface §4. */
+export function deleteParticipant(request: RouteRequest, { operations }: RouteDeps): JsonAnswer {
+  participants.leaveParticipant(
+    operations,
+    param(request, "code"),
+    param(request, "id"),
+    request.peer,
+  );
+  return { status: 200, body: { success: true } };
+}
+
+/** `GET …/participants`. Interface §4. */
+export function listParticipants(request: RouteRequest, { operations }: RouteDeps): JsonAnswer {
+  return {
+    status: 200,
+    body: { participants: participants.listParticipants(operations, param(request, "code")) },
+  };
+}
+
+/** `GET /v1/rooms/:code/participants/:id`. Contract §1. */
+export function getParticipant(request: RouteRequest, { operations }: RouteDeps): JsonAnswer {
+  const participant = participants.getParticipant(
+    operations,
+    param(request, "code"),
+    param(request, "id"),
+  );
+  return { status: 200, body: { participant } };
+}
+
+/** `POST /rooms/:code/health` — a participant says it is alive. Interface §3. */
+export function postHeartbeat(request: RouteRequest, { operations }: RouteDeps): JsonAnswer {
+  const code = param(request, "code");
+  const { id } = parse(HeartbeatRequest, request.body);
+  return { status: 200, body: participants.recordHeartbeat(operations, code, id, request.peer) };
+}
+
+/** `POST /v1/rooms/:code/participants/:id/heartbeat`: the same; a body is not needed. Contract §1. */
+export function postParticipantHeartbeat(
+  request: RouteRequest,
+  { operations }: RouteDeps,
+): JsonAnswer {
+  const id = param(request, "id");
+  return {
+    status: 200,
+    body: participants.recordHeartbeat(operations, param(request, "code"), id, request.peer),
+  };
+}
+
+type Answered = Pick<JoinOutcome, "participant" | "room" | "isNew" | "token"> & {
+  warnings: Warning[];
+};
+
+function joinAnswer(
+  request: RouteRequest,
+  operations: RouteDeps["operations"],
+  { participant, room, isNew, token, warnings }: Answered,
+): JsonAnswer {
+  const path = `/v1/rooms/${room.code}/participants/${encodeURIComponent(participant.id)}/tunnel`;
+  const body: JoinResponse = {
+    participant: participants.viewOf(participant),
+    roomId: room.id,
+    heartbeatWithinMs: operations.limits.offlineAfterMs,
+    tunnel: { url: request.origin.replace(/^http/, "ws") + path },
+    ...(warnings.length === 0 ? {} : { warnings }),
+    ...(token === undefined ? {} : { participantToken: token }),
+  };
+  return { status: isNew ? 201 : 200, body };
+}
+
+/** The body's id, if any, must be the path's. Contract §1. */
+function checkIdInBody(body: unknown, id: string): void {
+  const given = (body as { id?: unknown } | null)?.id;
+  if (given === undefined || given === id) return;
+  throw new HubError("invalid_id", "The id in the body is not the id in the path.", {
+    param: "id",
+  });
+}
+
+function withId(body: unknown, id: string): unknown {
+  return typeof body === "object" && body !== null && !Array.isArray(body) ? { ...body, id } : body;
+}

@@ -1,0 +1,20 @@
+import { CreateRoomRequest } from "@roomhub/protocol";
+import * as rooms from "../../operations/rooms.ts";
+import type { JsonAnswer, RouteDeps, RouteRequest } from "../route.ts";
+import { param, parse } from "./parse.ts";
+
+/** `POST /rooms`. Interface §4. */
+export function postRoom(request: RouteRequest, { operations }: RouteDeps): JsonAnswer {
+  const wanted = parse(CreateRoomRequest, request.body);
+  return { status: 201, body: rooms.createRoom(operations, wanted, request.peer) };
+}
+
+/** `GET /rooms`. Interface §4. */
+export function listRooms(_request: RouteRequest, { operations }: RouteDeps): JsonAnswer {
+  return { status: 200, body: { rooms: rooms.listRooms(operations) } };
+}
+
+/** `GET /rooms/:code`. Contract §1. */
+export function getRoom(request: RouteRequest, { operations }: RouteDeps): JsonAnswer {
+  return { status: 200, body: { room: rooms.getRoom(operations, param(request, "code")) } };
+}

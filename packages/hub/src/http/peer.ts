@@ -1,0 +1,120 @@
+import { BlockList, isIP } from "node:net";
+import type { IncomingMessage } from "node:http";
+import type { Peer } from "../operations/context.ts";
+
+export interface PeerOptions {
+  /** proxies whose forwarding headers are believed, as addresses or CIDR */
+  trustedProxies: readonly string[];
+  /** off behind a public URL or with strict ownership: an address then proves nothing. Contract §3 */
+  hasAddressRights: boolean;
+  tokenFrom: (headers: IncomingMessage["headers"]) => string | undefined;
+  /** Once, when a stranger's proxy was seen. */
+  onUntrustedProxy: () => void;
+}
+
+/** Who asks, and under which name the hub was addressed. */
+export interface PeerReader {
+  peerOf(request: IncomingMessage): Peer;
+  /** `http://host:port` as the client knows the hub */
+  originOf(request: IncomingMessage): string;
+}
+
+const forwardingHeaders = [
+  "forwarded",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-real-ip",
+];
+const plainHost = /^[A-Za-z0-9.\-_[\]:]{1,255}$/;
+
+/**
+ * Contract §3, "Peer address": the socket's, unless a trusted proxy says otherwise. A request with forwarding headers
+ * from anybody else has no address: it proves nothing and is never near.
+ *
+ * @param publicUrl - what to call the hub, whatever the request says
+ * @throws TypeError when a trusted proxy is no address
+ */
+export function createPeerReader(options: PeerOptions, publicUrl: string | undefined): PeerReader {
+  const trusted = blockListOf(options.trustedProxies);
+  let hasWarned = false;
+
+  function isTrusted(address: string): boolean {
+    const version = isIP(address);
+    return version !== 0 && trusted.check(address, version === 6 ? "ipv6" : "ipv4");
+  }
+
+  function addressOf(request: IncomingMessage): string | undefined {
+    const direct = normaliseAddress(request.socket.remoteAddress ?? "");
+    if (!forwardingHeaders.some((name) => request.headers[name] !== undefined)) return direct;
+    if (isTrusted(direct)) return forwardedAddress(request, isTrusted) ?? direct;
+    if (!hasWarned) options.onUntrustedProxy();
+    hasWarned = true;
+    return undefined;
+  }
+
+  return {
+    peerOf(request) {
+      const address = addressOf(request);
+      return {
+        address: options.hasAddressRights ? address : undefined,
+        throttleKey: address ?? "forwarded",
+        hasOrigin: request.headers.origin !== undefined,
+        token: options.tokenFrom(request.headers),
+      };
+    },
+    originOf(request) {
+      if (publicUrl !== undefined) return publicUrl;
+      const isProxied = isTrusted(normaliseAddress(request.socket.remoteAddress ?? ""));
+      const host =
+        (isProxied ? first(request.headers["x-forwarded-host"]) : undefined) ??
+        request.headers.host ??
+        "";
+      const protocol =
+        isProxied && first(request.headers["x-forwarded-proto"]) === "https" ? "https" : "http";
+      const safeHost = plainHost.test(host) ? host : `127.0.0.1:${request.socket.localPort ?? 0}`;
+      return `${protocol}://${safeHost}`;
+    },
+  };
+}
+
+/** The last address in the chain that no trusted proxy wrote down about itself. */
+function forwardedAddress(
+  request: IncomingMessage,
+  isTrusted: (address: string) => boolean,
+): string | undefined {
+  const header = request.headers["x-forwarded-for"];
+  const chain = (Array.isArray(header) ? header.join(",") : (header ?? ""))
+    .split(",")
+    .map((entry) => normaliseAddress(entry.trim()));
+  const address = chain.findLast((entry) => !isTrusted(entry));
+  return address !== undefined && isIP(address) !== 0 ? address : undefined;
+}
+
+/** `::1`, `127.0.0.1` and mapped forms are one. Contract §3. */
+export function normaliseAddress(address: string): string {
+  const plain = address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "").replace(/%.*$/, "");
+  return plain === "::1" ? "127.0.0.1" : plain;
+}
+
+function first(header: string | string[] | undefined): string | undefined {
+  const value = Array.isArray(header) ? header[0] : header;
+  return value?.split(",")[0]?.trim();
+}
+
+function blockListOf(entries: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const entry of entries) {
+    const [address = "", prefix] = entry.split("/");
+    const version = isIP(address);
+    if (version === 0)
+      throw new TypeError(`--trust-proxy: ${JSON.stringify(entry)} is not an address or CIDR`);
+    const family = version === 6 ? "ipv6" : "ipv4";
+    list.addSubnet(
+      address,
+      prefix === undefined ? (version === 6 ? 128 : 32) : Number(prefix),
+      family,
+    );
+  }
+  return list;
+}

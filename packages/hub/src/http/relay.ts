@@ -1,0 +1,82 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { HubError } from "../errors.ts";
+import type { ClientListener, ClientResponse } from "../inference/client-response.ts";
+import { sendError } from "./error-response.ts";
+
+/** One client's socket, as dispatch sees it. Upstream bytes go in, back-pressure and departure come out. */
+export class SocketClientResponse implements ClientResponse {
+  readonly #response: ServerResponse;
+  readonly #skipsInformational: boolean;
+  #isGone = false;
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.#response = response;
+    this.#skipsInformational = isKnownToSkipInformational(request);
+  }
+
+  /** From now on the client's doings are reported; if it already left, at once. */
+  listen(listener: ClientListener): void {
+    const response = this.#response;
+    const gone = () => {
+      if (this.#isGone) return;
+      this.#isGone = true;
+      if (!response.writableFinished) listener.onGone();
+    };
+    response.on("drain", () => listener.onDrain());
+    response.on("close", gone);
+    // Without a listener a late write error would end the process; `close` follows and says it all.
+    response.on("error", gone);
+    if (response.destroyed || response.closed) gone();
+  }
+
+  get isHeadWritten(): boolean {
+    return this.#response.headersSent;
+  }
+
+  writeHead(status: number, headers: Record<string, string>): void {
+    this.#response.writeHead(status, headers);
+    this.#response.flushHeaders();
+  }
+
+  write(bytes: Buffer | string): boolean {
+    return this.#response.destroyed || this.#response.write(bytes);
+  }
+
+  answer(
+    status: number,
+    headers: Record<string, string>,
+    body: Buffer,
+    onHandedOver: () => void,
+  ): void {
+    this.#response.writeHead(status, { ...headers, "content-length": String(body.length) });
+    this.#response.end(body, onHandedOver);
+  }
+
+  end(onHandedOver: () => void): void {
+    this.#response.end(onHandedOver);
+  }
+
+  refuse(error: HubError, headers: Record<string, string>): void {
+    if (!this.#response.destroyed) sendError(this.#response, error, headers);
+  }
+
+  writeProcessing(): void {
+    if (this.#skipsInformational) this.#response.writeProcessing();
+  }
+
+  destroy(): void {
+    this.#response.destroy();
+  }
+}
+
+/**
+ * Contract §4: `102 Processing` resets undici's 300 s header limit, but other clients and proxies take it for the
+ * answer. So only HTTP/1.1 from the two SDKs known to skip it, with no proxy in sight.
+ */
+function isKnownToSkipInformational({ httpVersion, headers }: IncomingMessage): boolean {
+  const language = headers["x-stainless-lang"];
+  const isProxied = Object.keys(headers).some(
+    (name) => name === "via" || name === "forwarded" || name.startsWith("x-forwarded-"),
+  );
+  return httpVersion === "1.1" && (language === "js" || language === "python") && !isProxied;
+}

@@ -1,0 +1,43 @@
+import type { Limits } from "@roomhub/protocol";
+import type { IncomingMessage } from "node:http";
+import { HubError } from "../errors.ts";
+
+/**
+ * What Node's parser lets through and the hub does not: several Host headers, chunked HTTP/1.0, absolute targets, too
+ * many headers, encoded bodies. Hardening T18.
+ *
+ * @throws HubError
+ */
+export function checkRequest(request: IncomingMessage, limits: Limits): void {
+  const { rawHeaders } = request;
+  if (rawHeaders.length / 2 > limits.headerPairs) {
+    throw new HubError(
+      "headers_too_large",
+      `The request has more than ${limits.headerPairs} headers.`,
+    );
+  }
+  const url = request.url ?? "";
+  if (url.length > limits.urlBytes) {
+    throw new HubError("uri_too_long", `The URL is longer than ${limits.urlBytes} bytes.`);
+  }
+  if (!url.startsWith("/") && url !== "*") {
+    throw new HubError(
+      "bad_request",
+      "The request target must be a path that begins with a slash.",
+    );
+  }
+  const hosts = rawHeaders.filter(
+    (name, index) => index % 2 === 0 && name.toLowerCase() === "host",
+  );
+  if (hosts.length > 1) throw new HubError("bad_request", "The request has several Host headers.");
+  if (request.httpVersion === "1.0" && request.headers["transfer-encoding"] !== undefined) {
+    throw new HubError("bad_request", "HTTP/1.0 has no transfer encodings.");
+  }
+  const encoding = request.headers["content-encoding"];
+  if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
+    throw new HubError(
+      "unsupported_content_encoding",
+      "Send the body as it is, without a content-encoding.",
+    );
+  }
+}

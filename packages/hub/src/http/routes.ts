@@ -1,0 +1,63 @@
+import { SURFACES } from "@roomhub/protocol";
+import { getHealth } from "./handlers/health.ts";
+import { getModel, listModels } from "./handlers/models.ts";
+import {
+  deleteParticipant,
+  getParticipant,
+  listParticipants,
+  postHeartbeat,
+  postJoin,
+  postParticipantHeartbeat,
+  putParticipant,
+} from "./handlers/participants.ts";
+import { getRoom, listRooms, postRoom } from "./handlers/rooms.ts";
+import type { HttpMethod, JsonHandler, Route } from "./route.ts";
+
+function json(method: HttpMethod, path: string, handle: JsonHandler): Route {
+  return { kind: "json", method, path, hasBody: method === "POST" || method === "PUT", handle };
+}
+
+function inference(base: string): Route[] {
+  return SURFACES.map((surface) => ({
+    kind: "inference",
+    method: "POST",
+    path: `${base}/${surface.path}`,
+    surface,
+  }));
+}
+
+/** The whole surface. Interface §4, contract §1: both families end in the same operations. */
+export const ROUTES: readonly Route[] = [
+  json("GET", "/health", getHealth),
+  json("GET", "/v1/health", getHealth),
+
+  json("POST", "/rooms", postRoom),
+  json("POST", "/v1/rooms", postRoom),
+  json("GET", "/rooms", listRooms),
+  json("GET", "/v1/rooms", listRooms),
+  json("GET", "/rooms/:code", getRoom),
+  json("GET", "/v1/rooms/:code", getRoom),
+
+  json("POST", "/rooms/:code/join", postJoin),
+  json("PUT", "/v1/rooms/:code/participants/:id", putParticipant),
+  json("DELETE", "/rooms/:code/leave/:id", deleteParticipant),
+  json("DELETE", "/v1/rooms/:code/participants/:id", deleteParticipant),
+  json("GET", "/rooms/:code/participants", listParticipants),
+  json("GET", "/v1/rooms/:code/participants", listParticipants),
+  json("GET", "/v1/rooms/:code/participants/:id", getParticipant),
+  json("POST", "/rooms/:code/health", postHeartbeat),
+  json("POST", "/v1/rooms/:code/participants/:id/heartbeat", postParticipantHeartbeat),
+  { kind: "tunnel", method: "GET", path: "/v1/rooms/:code/participants/:id/tunnel" },
+
+  { kind: "events", method: "GET", path: "/rooms/:code/events", spelling: "colon" },
+  { kind: "events", method: "GET", path: "/v1/rooms/:code/events", spelling: "dot" },
+  { kind: "events", method: "GET", path: "/events", spelling: "colon" },
+  { kind: "events", method: "GET", path: "/v1/events", spelling: "dot" },
+
+  json("GET", "/rooms/:code/v1/models", listModels),
+  json("GET", "/v1/rooms/:code/models", listModels),
+  json("GET", "/rooms/:code/v1/models/:model", getModel),
+  json("GET", "/v1/rooms/:code/models/:model", getModel),
+  ...inference("/rooms/:code/v1"),
+  ...inference("/v1/rooms/:code"),
+];

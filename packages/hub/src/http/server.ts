@@ -1,0 +1,246 @@
+import type { Limits } from "@roomhub/protocol";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { asHubError, HubError } from "../errors.ts";
+import type { EventBus } from "../events/bus.ts";
+import type { DispatchDeps } from "../inference/inference-call.ts";
+import type { Log } from "../log.ts";
+import type { OperationContext, Peer } from "../operations/context.ts";
+import { readJson } from "./body.ts";
+import { answerPreflight, setCorsHeaders } from "./cors.ts";
+import { rawError, sendError } from "./error-response.ts";
+import type { EventStreams } from "./event-stream.ts";
+import { serveEvents } from "./handlers/events.ts";
+import { type HeldBodies, serveInference } from "./handlers/inference.ts";
+import { notFound } from "./not-found.ts";
+import type { PeerReader } from "./peer.ts";
+import { checkRequest } from "./request-gate.ts";
+import type { HealthState, JsonHandler, RouteRequest } from "./route.ts";
+import { createRouter, pathOf, type RouteMatch } from "./router.ts";
+import { ROUTES } from "./routes.ts";
+
+export interface HttpDeps {
+  limits: Limits;
+  log: Log;
+  operations: OperationContext;
+  dispatch: DispatchDeps;
+  bodies: HeldBodies;
+  bus: EventBus;
+  streams: EventStreams;
+  peers: PeerReader;
+  health: () => HealthState;
+  newRequestId: () => string;
+  /** Completes a tunnel's handshake. @throws HubError when it may not open */
+  openTunnel: (
+    code: string,
+    id: string,
+    peer: Peer,
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+  ) => void;
+}
+
+/** The hub's HTTP/1.1 front. Listening and closing are the owner's. */
+export function createHttpServer(deps: HttpDeps): Server {
+  const front = new Front(deps);
+  const { limits } = deps;
+  const server = createServer({
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headersReadMs,
+    // Bodies have their own limits, since a long one is legal here.
+    requestTimeout: 0,
+    connectionsCheckingInterval: 1_000,
+    keepAliveTimeout: limits.keepAliveMs,
+    // Only a WebSocket on a tunnel's path is an upgrade; `Upgrade: h2c` and others get their ordinary answer.
+    shouldUpgradeCallback: (request: IncomingMessage) => front.isTunnelUpgrade(request),
+  });
+  // No cap here: Node would drop the surplus in silence. The gate counts them and says so.
+  server.maxHeadersCount = 0;
+  server.on("request", (request, response) => void front.serve(request, response));
+  server.on("upgrade", (request, socket, head) => front.upgrade(request, socket, head));
+  server.on("clientError", (error, socket) => front.parserGaveUp(error, socket));
+  return server;
+}
+
+class Front {
+  readonly #deps: HttpDeps;
+  readonly #router = createRouter(ROUTES);
+
+  constructor(deps: HttpDeps) {
+    this.#deps = deps;
+  }
+
+  /** Never rejects: whatever goes wrong is an answer. */
+  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const requestId = this.#deps.newRequestId();
+    // A client that resets its connection must not end the process.
+    request.on("error", () => undefined);
+    response.on("error", () => undefined);
+    try {
+      setCorsHeaders(response);
+      response.setHeader("x-request-id", requestId);
+      checkRequest(request, this.#deps.limits);
+      if (request.method === "OPTIONS") answerPreflight(request, response);
+      else await this.#route(request, response, requestId);
+    } catch (thrown) {
+      this.#fail(response, thrown);
+    }
+  }
+
+  async #route(
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: string,
+  ): Promise<void> {
+    const path = pathOf(request.url ?? "/");
+    const method = request.method ?? "GET";
+    const match = this.#router.find(method, path);
+    if (match === undefined) throw this.#noRoute(request, response, method, path);
+    const { route, params } = match;
+    switch (route.kind) {
+      case "json":
+        await this.#answerJson(request, response, match, route.handle, route.hasBody);
+        return;
+      case "inference":
+        this.#refuseWhileDraining(response);
+        await serveInference(
+          request,
+          response,
+          {
+            requestId,
+            code: params["code"] ?? "",
+            surface: route.surface,
+            clientKey: this.#deps.peers.peerOf(request).throttleKey,
+          },
+          this.#deps,
+        );
+        return;
+      case "events":
+        if (method === "HEAD") {
+          response.writeHead(200, { "content-type": "text/event-stream" }).end();
+          return;
+        }
+        serveEvents(
+          request,
+          response,
+          { code: params["code"], spelling: route.spelling },
+          this.#deps,
+        );
+        return;
+      case "tunnel":
+        response.setHeader("upgrade", "websocket");
+        throw new HubError(
+          "upgrade_required",
+          "A tunnel is a WebSocket; see docs/reference/tunnel.md.",
+        );
+    }
+  }
+
+  async #answerJson(
+    request: IncomingMessage,
+    response: ServerResponse,
+    match: RouteMatch,
+    handle: JsonHandler,
+    hasBody: boolean,
+  ): Promise<void> {
+    const { limits, peers } = this.#deps;
+    const isHeartbeat = match.route.path.endsWith("/heartbeat");
+    const body =
+      hasBody && !isHeartbeat
+        ? await readJson(request, {
+            maxBytes: limits.managementBodyBytes,
+            knob: "MANAGEMENT_BODY_BYTES",
+            idleMs: limits.bodyIdleMs,
+            totalMs: limits.bodyReadMs,
+          })
+        : undefined;
+    const routed: RouteRequest = {
+      params: match.params,
+      body,
+      peer: peers.peerOf(request),
+      origin: peers.originOf(request),
+    };
+    const answer = await handle(routed, this.#deps);
+    const bytes = Buffer.from(JSON.stringify(answer.body));
+    response.writeHead(answer.status, {
+      "content-type": "application/json",
+      "content-length": bytes.length,
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+      ...(request.complete ? {} : { connection: "close" }),
+    });
+    response.end(bytes);
+  }
+
+  #noRoute(
+    request: IncomingMessage,
+    response: ServerResponse,
+    method: string,
+    path: string,
+  ): HubError {
+    const allowed = this.#router.methodsOf(path);
+    if (allowed.length === 0) return notFound(method, path, this.#deps.peers.originOf(request));
+    response.setHeader("allow", allowed.join(", "));
+    return new HubError(
+      "method_not_allowed",
+      `${method} is not possible here; ${allowed.join(", ")} are.`,
+    );
+  }
+
+  #refuseWhileDraining(response: ServerResponse): void {
+    if (!this.#deps.health().isDraining) return;
+    response.setHeader("connection", "close");
+    throw new HubError("hub_draining", "The hub is stopping and takes no new requests.");
+  }
+
+  #fail(response: ServerResponse, thrown: unknown): void {
+    if (!(thrown instanceof HubError)) this.#deps.log.bug("a request failed", thrown);
+    if (response.headersSent || response.destroyed) {
+      response.destroy();
+      return;
+    }
+    sendError(response, asHubError(thrown));
+  }
+
+  isTunnelUpgrade(request: IncomingMessage): boolean {
+    if (request.headers.upgrade?.toLowerCase() !== "websocket") return false;
+    const path = request.url?.split("?", 1)[0] ?? "";
+    return this.#router.find(request.method ?? "GET", path)?.route.kind === "tunnel";
+  }
+
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    socket.on("error", () => socket.destroy());
+    try {
+      checkRequest(request, this.#deps.limits);
+      if (this.#deps.health().isDraining)
+        throw new HubError("hub_draining", "The hub is stopping.");
+      const match = this.#router.find("GET", pathOf(request.url ?? "/"));
+      const { code = "", id = "" } = match?.params ?? {};
+      this.#deps.openTunnel(code, id, this.#deps.peers.peerOf(request), request, socket, head);
+    } catch (thrown) {
+      if (!(thrown instanceof HubError)) this.#deps.log.bug("a tunnel handshake failed", thrown);
+      socket.end(rawError(asHubError(thrown), this.#deps.newRequestId()));
+    }
+  }
+
+  /** Bytes that are no HTTP, heads that are too large or too slow. */
+  parserGaveUp(error: Error & { code?: string }, socket: Duplex): void {
+    if (!socket.writable || error.code === "ECONNRESET") {
+      socket.destroy();
+      return;
+    }
+    socket.end(rawError(parserError(error.code), this.#deps.newRequestId()));
+  }
+}
+
+function parserError(code: string | undefined): HubError {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      return new HubError("headers_too_large", "The request's headers are too large.");
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return new HubError("request_read_timeout", "The request did not arrive in time.");
+    default:
+      return new HubError("bad_request", "This is not a well-formed HTTP/1.1 request.");
+  }
+}

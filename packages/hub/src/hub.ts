@@ -1,0 +1,274 @@
+import { resolveLimits } from "@roomhub/protocol";
+import { randomBytes, randomInt, randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createClock, systemTime } from "./clock.ts";
+import { createPasswordAttempts } from "./credentials/attempts.ts";
+import { createPasswordKeeper, type PasswordVerifier } from "./credentials/passwords.ts";
+import { tokenFrom } from "./credentials/tokens.ts";
+import { AuthHeaderVault } from "./credentials/vault.ts";
+import { Liveness } from "./domain/liveness.ts";
+import { Registry } from "./domain/registry.ts";
+import { HubError } from "./errors.ts";
+import { EventBus } from "./events/bus.ts";
+import { createEmitter } from "./events/emit.ts";
+import { EventStreams } from "./http/event-stream.ts";
+import { HeldBodies } from "./http/handlers/inference.ts";
+import { createPeerReader } from "./http/peer.ts";
+import { createHttpServer } from "./http/server.ts";
+import type { DispatchDeps } from "./inference/inference-call.ts";
+import { InFlight } from "./inference/in-flight.ts";
+import { RoomQueues } from "./inference/queue.ts";
+import { listen, type Listening } from "./listen.ts";
+import { createLog } from "./log.ts";
+import type { OperationContext } from "./operations/context.ts";
+import { authorizeTunnel, expireParticipants } from "./operations/participants.ts";
+import {
+  directAnswered,
+  directFailed,
+  recordTunnelContact,
+  statusReported,
+  tunnelClosed,
+  tunnelOpened,
+} from "./operations/path-changes.ts";
+import { markOverdue } from "./operations/presence.ts";
+import { dropUnusedRooms } from "./operations/rooms.ts";
+import type { HubOptions } from "./options.ts";
+import { createRequestIds } from "./request-id.ts";
+import { RoomKeeper } from "./room-keeper.ts";
+import { memoryRoomStore } from "./storage/memory-room-store.ts";
+import { startSweep } from "./sweep.ts";
+import { UpstreamDirectory } from "./upstreams/directory.ts";
+import { createTunnelAcceptor } from "./upstreams/tunnel/accept.ts";
+import { TunnelRegistry } from "./upstreams/tunnel/registry.ts";
+
+export const DEFAULT_PORT = 5050;
+
+export interface HubAddress {
+  /** how a client on this machine reaches it */
+  url: string;
+  host: string;
+  port: number;
+}
+
+export interface Hub {
+  /** Loads the rooms and binds. @throws when the port or the state file is in use */
+  listen(): Promise<HubAddress>;
+  /** Lets running requests finish within the drain limit, cuts the rest. @returns how many were cut */
+  close(): Promise<{ cut: number }>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** One hub: everything it owns is made here, and two in one process share nothing. */
+export function createHub(options: HubOptions = {}): Hub {
+  const limits = resolveLimits(options.limits);
+  const clock = createClock(options.time ?? systemTime);
+  const nowMs = () => clock.nowMs();
+  const bootId = randomBytes(4).toString("hex");
+  const version = packageVersion();
+  const log = createLog(options.logFormat ?? "silent", options.writeLog ?? writeToStdout);
+  const bus = new EventBus(bootId);
+  const emit = createEmitter(bus, log, () => clock.wallMs());
+  const registry = new Registry();
+  const vault = new AuthHeaderVault();
+  const passwordKeeper = createPasswordKeeper();
+  const roomPasswords = new Map<string, PasswordVerifier>();
+  const store = options.store ?? memoryRoomStore();
+  const rooms = new RoomKeeper(store, registry, roomPasswords, passwordKeeper, log);
+  const queues = new RoomQueues(limits.queuePerRoom);
+  const inFlight = new InFlight();
+  const tunnels = new TunnelRegistry();
+  const ownership = options.ownership ?? "compat";
+
+  const upstreams = new UpstreamDirectory({
+    tunnels,
+    vault,
+    isDirectEnabled: options.direct ?? true,
+    connectTimeoutMs: limits.connectMs,
+    probeTimeoutMs: limits.probeMs,
+    directEvents: {
+      answered: (participant) => directAnswered(operations, participant),
+      failed: (participant, reason) => directFailed(operations, participant, reason),
+    },
+  });
+
+  const operations: OperationContext = {
+    registry,
+    liveness: new Liveness(limits.offlineAfterMs, limits.sweepIntervalMs),
+    limits,
+    ownership,
+    emit,
+    vault,
+    passwordKeeper,
+    roomPasswords,
+    passwordAttempts: createPasswordAttempts({
+      burst: limits.passwordAttemptsBurst,
+      intervalMs: limits.passwordAttemptIntervalMs,
+    }),
+    roomCreations: createPasswordAttempts({
+      burst: limits.roomCreationBurst,
+      intervalMs: 60_000 / limits.roomCreationPerMinute,
+    }),
+    paths: {
+      closeTunnel: (participant, why) => tunnels.close(participant, why),
+      directPathOf: (participant) => upstreams.directPathOf(participant),
+      probe: (participant) => upstreams.probe(participant),
+    },
+    nowMs,
+    wallMs: () => clock.wallMs(),
+    newUuid: () => randomUUID(),
+    randomBelow: (bound) => randomInt(bound),
+    saveRooms: () => rooms.save(),
+    routingChanged: (roomCode) => queues.wake(roomCode),
+    roomDropped: (roomCode) => bus.forgetRoom(roomCode),
+  };
+
+  const acceptTunnel = createTunnelAcceptor(
+    tunnels,
+    {
+      responseWindowBytes: limits.tunnelResponseWindowBytes,
+      maxStreams: limits.tunnelMaxStreams,
+      pingIntervalMs: limits.tunnelPingMs,
+    },
+    {
+      opened(participant, capabilities) {
+        tunnelOpened(operations, participant);
+        statusReported(operations, participant, { ready: true, capabilities });
+      },
+      alive: (participant) => recordTunnelContact(operations, participant),
+      status: (participant, status) => statusReported(operations, participant, status),
+      closed: (participant) => tunnelClosed(operations, participant),
+      bug: (error) => log.bug("a tunnel callback failed", error),
+    },
+  );
+
+  const dispatch: DispatchDeps = {
+    bootId,
+    limits,
+    nowMs,
+    random: options.random ?? Math.random,
+    emit,
+    queues,
+    inFlight,
+    upstreamFor: (participant) => upstreams.upstreamFor(participant),
+    scrub: (participant, text) => upstreams.scrub(participant, text),
+    reportBug: (error) => log.bug("a request failed", error),
+  };
+
+  const streams = new EventStreams(bus, limits, nowMs);
+  const startedMs = nowMs();
+  let isDraining = false;
+  const server = createHttpServer({
+    limits,
+    log,
+    operations,
+    dispatch,
+    bodies: new HeldBodies(limits.heldBodyBytes),
+    bus,
+    streams,
+    peers: createPeerReader(
+      {
+        trustedProxies: options.trustProxy ?? [],
+        hasAddressRights: options.publicUrl === undefined && ownership !== "strict",
+        tokenFrom,
+        onUntrustedProxy: () =>
+          log.warn("a proxy that is not trusted forwards requests; name it with --trust-proxy"),
+      },
+      options.publicUrl?.replace(/\/+$/, ""),
+    ),
+    health: () => ({
+      isDraining,
+      version,
+      uptimeSeconds: Math.round((nowMs() - startedMs) / 100) / 10,
+      timestamp: new Date(clock.wallMs()).toISOString(),
+    }),
+    newRequestId: createRequestIds(),
+    openTunnel: (code, id, peer, request, socket, head) =>
+      acceptTunnel(authorizeTunnel(operations, code, id, peer), request, socket, head),
+  });
+
+  let listening: Listening | undefined;
+  let stopSweep: (() => void) | undefined;
+  let closing: Promise<{ cut: number }> | undefined;
+
+  async function open(): Promise<HubAddress> {
+    // Rooms first: a hub that answers before it knows its rooms would send everybody away.
+    await rooms.load();
+    listening = await listen(server, options.host, options.port ?? DEFAULT_PORT);
+    stopSweep = startSweep(clock, limits.sweepIntervalMs, {
+      often(now) {
+        markOverdue(operations);
+        inFlight.sweep(now);
+        streams.tick();
+      },
+      eachSecond: (now) => tunnels.tick(now),
+      eachMinute() {
+        expireParticipants(operations);
+        dropUnusedRooms(operations);
+      },
+    });
+    const { host, port } = listening;
+    return { url: `http://${urlHost(host)}:${port}`, host, port };
+  }
+
+  async function shutDown(): Promise<{ cut: number }> {
+    isDraining = true;
+    tunnels.goAway("the hub is stopping");
+    await withinMs(inFlight.emptied(), limits.drainMs);
+    const cut = inFlight.cutAll(
+      new HubError("hub_shutting_down", "The hub stopped before the answer was complete."),
+    );
+    // A spread pause, so that thousands of watchers do not come back in one instant.
+    bus.endAll(() => randomInt(1_000, 5_000));
+    tunnels.closeAll("the hub is stopping");
+    stopSweep?.();
+    listening?.close();
+    server.closeIdleConnections();
+    // What is still written has a moment to leave; then the rest goes.
+    await withinMs(serverClosed(), 500);
+    server.closeAllConnections();
+    await upstreams.close();
+    await rooms.close();
+    return { cut };
+  }
+
+  function serverClosed(): Promise<void> {
+    return new Promise((resolve) => {
+      if (server.listening) server.once("close", resolve);
+      else resolve();
+    });
+  }
+
+  const close = (): Promise<{ cut: number }> => (closing ??= shutDown());
+  return {
+    listen: open,
+    close,
+    async [Symbol.asyncDispose]() {
+      await close();
+    },
+  };
+}
+
+function packageVersion(): string {
+  const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+/** The wildcard addresses are no names to dial. */
+function urlHost(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+function writeToStdout(line: string): void {
+  process.stdout.write(line);
+}
+
+/** Waits for `work`, but not for longer than this. */
+async function withinMs(work: Promise<void>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work, limit]);
+  clearTimeout(timer);
+}

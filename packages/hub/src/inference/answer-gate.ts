@@ -1,0 +1,72 @@
+import { HubError } from "../errors.ts";
+import type { ResponseHead } from "./upstream.ts";
+
+/** What kind of answer a provider's head announces. */
+export type AnswerKind = "stream" | "json" | "refusal";
+
+const json = /^application\/(?:[\w.+-]+\+)?json\b/i;
+const eventStream = /^text\/event-stream\b/i;
+
+/**
+ * Whether a provider's answer may be relayed, and how. Contract §6: garbage, redirects, bad status and wrong content
+ * types are `provider_invalid_response`; the status text never travels.
+ *
+ * @throws HubError
+ */
+export function judgeHead(
+  head: ResponseHead,
+  participantId: string,
+  isStream: boolean,
+): AnswerKind {
+  const { status } = head;
+  if (!Number.isInteger(status) || status < 200 || status > 599) {
+    throw invalid(
+      participantId,
+      `answered with the impossible status ${String(status).slice(0, 10)}`,
+    );
+  }
+  if (status >= 400) return "refusal";
+  if (status >= 300)
+    throw invalid(participantId, `answered with a redirect (${status}), which is not followed`);
+  if (status === 204 || status === 205)
+    throw invalid(participantId, `answered ${status} without a body`);
+  const type = head.headers["content-type"];
+  if (type === undefined) return isStream ? "stream" : "json";
+  if (json.test(type)) return "json";
+  if (isStream && eventStream.test(type)) return "stream";
+  throw invalid(participantId, `answered with content type ${JSON.stringify(type.slice(0, 60))}`);
+}
+
+function invalid(participantId: string, what: string): HubError {
+  return new HubError("provider_invalid_response", `The provider of ${participantId} ${what}.`);
+}
+
+/** A provider's own error body, as far as it can be read. */
+interface ProviderError {
+  message: string | undefined;
+  code: string | undefined;
+  isOpenAiShape: boolean;
+}
+
+/** @param text - already scrubbed of the participant's secrets */
+export function readProviderError(text: string): ProviderError {
+  try {
+    const { error, message } = JSON.parse(text) as { error?: unknown; message?: unknown };
+    if (typeof error === "string") return { message: error, code: undefined, isOpenAiShape: false };
+    if (typeof error === "object" && error !== null) {
+      const inside = error as { message?: unknown; code?: unknown };
+      return {
+        message: typeof inside.message === "string" ? inside.message : undefined,
+        code: typeof inside.code === "string" && inside.code !== "" ? inside.code : undefined,
+        isOpenAiShape: typeof inside.message === "string",
+      };
+    }
+    return {
+      message: typeof message === "string" ? message : undefined,
+      code: undefined,
+      isOpenAiShape: false,
+    };
+  } catch {
+    return { message: undefined, code: undefined, isOpenAiShape: false }; // HTML or nothing: told in our words
+  }
+}

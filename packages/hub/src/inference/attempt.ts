@@ -1,0 +1,78 @@
+import type { Participant } from "../domain/participant.ts";
+import type { RoomQueues } from "./queue.ts";
+import type {
+  ResponseHead,
+  ResponseSink,
+  Upstream,
+  UpstreamCall,
+  UpstreamFailure,
+  UpstreamRequest,
+} from "./upstream.ts";
+
+/** The request an attempt belongs to. Ignores what comes from an attempt that is no longer its own. */
+export interface AttemptOwner {
+  attemptHead(attempt: Attempt, head: ResponseHead): void;
+  /** @returns false when the client is behind */
+  attemptData(attempt: Attempt, chunk: Buffer): boolean;
+  attemptEnd(attempt: Attempt): void;
+  attemptLost(attempt: Attempt, failure: UpstreamFailure): void;
+}
+
+/**
+ * One try at one participant. Holds its slot from the opening until the participant is finished with it, which may be
+ * after the request itself settled: a slot is free only when the generation really ended.
+ */
+export class Attempt implements ResponseSink {
+  readonly participant: Participant;
+  readonly #owner: AttemptOwner;
+  readonly #queues: RoomQueues;
+  #call: UpstreamCall | undefined;
+  #isClosed = false;
+
+  constructor(participant: Participant, owner: AttemptOwner, queues: RoomQueues) {
+    this.participant = participant;
+    this.#owner = owner;
+    this.#queues = queues;
+  }
+
+  open(upstream: Upstream, request: UpstreamRequest): void {
+    this.participant.active++;
+    try {
+      this.#call = upstream.open(request, this);
+    } catch (bug) {
+      this.onClosed();
+      throw bug;
+    }
+  }
+
+  resume(): void {
+    if (!this.#isClosed) this.#call?.resume();
+  }
+
+  cancel(reason: string): void {
+    if (!this.#isClosed) this.#call?.cancel(reason);
+  }
+
+  onHead(head: ResponseHead): void {
+    this.#owner.attemptHead(this, head);
+  }
+
+  onData(chunk: Buffer): boolean {
+    return this.#owner.attemptData(this, chunk);
+  }
+
+  onEnd(): void {
+    this.#owner.attemptEnd(this);
+  }
+
+  onFailure(failure: UpstreamFailure): void {
+    this.#owner.attemptLost(this, failure);
+  }
+
+  onClosed(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.participant.active--;
+    this.#queues.wake(this.participant.roomCode);
+  }
+}

@@ -1,0 +1,32 @@
+import type { HubError } from "../errors.ts";
+
+/** The client's side of one request, as dispatch needs it. Implemented over a socket in `http/relay.ts`. */
+export interface ClientResponse {
+  readonly isHeadWritten: boolean;
+  /** At most once. */
+  writeHead(status: number, headers: Record<string, string>): void;
+  /** @returns false when the client is behind; `onDrain` follows */
+  write(bytes: Buffer | string): boolean;
+  /** Head and whole body at once. `onHandedOver`: the last byte is with the client's socket. */
+  answer(
+    status: number,
+    headers: Record<string, string>,
+    body: Buffer,
+    onHandedOver: () => void,
+  ): void;
+  /** Clean end. */
+  end(onHandedOver: () => void): void;
+  /** Renders an error as the whole answer. Only before the head. */
+  refuse(error: HubError, headers: Record<string, string>): void;
+  /** `102 Processing`, to clients known to skip it; else nothing. */
+  writeProcessing(): void;
+  /** Ends the connection so that the client can tell the answer is not whole. */
+  destroy(): void;
+}
+
+/** What a client's socket does by itself. */
+export interface ClientListener {
+  onDrain(): void;
+  /** The client went away before the answer was handed over. */
+  onGone(): void;
+}

@@ -1,0 +1,369 @@
+import type { HeaderMap, Limits, StreamMarker } from "@roomhub/protocol";
+import { HubError } from "../errors.ts";
+import {
+  answerHeaders,
+  contentTypeOf,
+  servedByHeaders,
+  waitingHeaders,
+  type ServedBy,
+} from "./answer.ts";
+import { judgeHead, readProviderError } from "./answer-gate.ts";
+import type { ClientResponse } from "./client-response.ts";
+import { timeout } from "./deadline.ts";
+import { errorFrame } from "./error-frame.ts";
+import { JsonAnswer } from "./json-answer.ts";
+import { StreamObserver } from "./observe.ts";
+import type { ResponseHead } from "./upstream.ts";
+import type { Usage } from "./usage.ts";
+
+/** How an answer came to its end. Failures are thrown. */
+export type DeliveryEnd =
+  /** Everything is written; the callback says when the socket has it. */
+  | { kind: "handing-over" }
+  /** The provider said no; its body is here. */
+  | { kind: "refused"; status: number; body: Buffer }
+  /** The provider failed inside its own stream, and the client was told by the provider's own words. */
+  | { kind: "told"; error: HubError };
+
+type Mode =
+  | { kind: "waiting" }
+  | { kind: "stream"; observer: StreamObserver }
+  | { kind: "json"; head: ResponseHead; answer: JsonAnswer }
+  | { kind: "refusal"; head: ResponseHead; chunks: Buffer[]; length: number };
+
+const maxRefusalBytes = 64 * 1024;
+
+/** Brings one answer to the client, whichever attempt it comes from, and keeps the client patient meanwhile. */
+export class Delivery {
+  readonly #limits: Limits;
+  readonly #nowMs: () => number;
+  readonly #client: ClientResponse;
+  readonly #marker: StreamMarker;
+  readonly #requestId: string;
+  readonly #startedMs: number;
+  #mode: Mode = { kind: "waiting" };
+  #served: ServedBy | undefined;
+  #openedMs: number | undefined;
+  #lastByteMs = 0;
+  #lastWriteMs: number;
+  #lastProcessingMs: number;
+  #isWritable = true;
+  /** since when the client has taken nothing */
+  #blockedMs: number | undefined;
+  #isFinishing = false;
+  #firstContentMs: number | undefined;
+  usage: Usage = {};
+
+  /** @param marker - `none` when the client did not ask for a stream */
+  constructor(
+    limits: Limits,
+    nowMs: () => number,
+    client: ClientResponse,
+    marker: StreamMarker,
+    requestId: string,
+    startedMs: number,
+  ) {
+    this.#limits = limits;
+    this.#nowMs = nowMs;
+    this.#client = client;
+    this.#marker = marker;
+    this.#requestId = requestId;
+    this.#startedMs = startedMs;
+    this.#lastWriteMs = startedMs;
+    this.#lastProcessingMs = startedMs;
+  }
+
+  /** on the hub's clock; undefined until there was any content */
+  get firstContentMs(): number | undefined {
+    return this.#mode.kind === "stream"
+      ? (this.#mode.observer.firstContentMs ?? this.#firstContentMs)
+      : this.#firstContentMs;
+  }
+
+  /** A participant was asked. */
+  begin(served: ServedBy): void {
+    this.#served = served;
+    this.#mode = { kind: "waiting" };
+    this.#openedMs = this.#nowMs();
+    this.#lastByteMs = this.#openedMs;
+  }
+
+  /** @throws HubError when such an answer may not be relayed */
+  head(head: ResponseHead): void {
+    this.#lastByteMs = this.#nowMs();
+    const served = this.#servedBy();
+    const isStream = this.#marker !== "none";
+    const kind = judgeHead(head, served.participantId, isStream);
+    if (kind === "refusal") {
+      this.#mode = { kind, head, chunks: [], length: 0 };
+    } else if (kind === "stream") {
+      if (!this.#client.isHeadWritten) {
+        this.#client.writeHead(head.status, answerHeaders(served, head, contentTypeOf(head, true)));
+      }
+      const forward = (bytes: Buffer) => this.#write(bytes);
+      const observer = new StreamObserver(this.#marker, this.#limits.eventHoldBytes, forward);
+      this.#mode = { kind, observer };
+    } else if (this.#client.isHeadWritten) {
+      throw new HubError(
+        "provider_invalid_response",
+        `The provider of ${served.participantId} answered with JSON after a stream had begun.`,
+      );
+    } else {
+      this.#mode = { kind, head, answer: new JsonAnswer(served.participantId) };
+    }
+  }
+
+  /**
+   * @returns false when the client is behind
+   * @throws HubError `response_too_large`
+   */
+  data(chunk: Buffer): boolean {
+    const nowMs = this.#nowMs();
+    this.#lastByteMs = nowMs;
+    const mode = this.#mode;
+    switch (mode.kind) {
+      case "stream":
+        this.#firstContentMs ??= nowMs;
+        mode.observer.push(chunk, nowMs);
+        break;
+      case "json":
+        this.#firstContentMs ??= nowMs;
+        this.#relayJson(mode.head, mode.answer, chunk);
+        break;
+      case "refusal":
+        // Beyond the bound an error text says nothing new.
+        if (mode.length < maxRefusalBytes) mode.chunks.push(Buffer.from(chunk));
+        mode.length += chunk.length;
+        break;
+      case "waiting":
+        break;
+    }
+    return this.#isWritable;
+  }
+
+  #relayJson(head: ResponseHead, answer: JsonAnswer, chunk: Buffer): void {
+    const out = answer.push(chunk);
+    if (answer.length > this.#limits.responseBodyBytes) {
+      throw new HubError(
+        "response_too_large",
+        `The answer is longer than ${this.#limits.responseBodyBytes} bytes (limit ROOMHUB_RESPONSE_BODY_BYTES).`,
+      );
+    }
+    if (out === undefined) return;
+    if (!this.#client.isHeadWritten) this.#client.writeHead(head.status, this.#headersFor(head));
+    this.#write(out);
+  }
+
+  /** @throws HubError when the answer was not whole */
+  end(onHandedOver: () => void): DeliveryEnd {
+    const mode = this.#mode;
+    switch (mode.kind) {
+      case "stream":
+        return this.#endStream(mode.observer, onHandedOver);
+      case "json": {
+        const { body, usage } = mode.answer.end();
+        this.usage = usage;
+        this.#finish();
+        if (this.#client.isHeadWritten) {
+          if (body.length > 0) this.#write(body);
+          this.#client.end(onHandedOver);
+        } else {
+          this.#client.answer(mode.head.status, this.#headersFor(mode.head), body, onHandedOver);
+        }
+        return { kind: "handing-over" };
+      }
+      case "refusal":
+        return { kind: "refused", status: mode.head.status, body: Buffer.concat(mode.chunks) };
+      case "waiting":
+        throw new HubError("provider_invalid_response", "The provider's answer had no head.");
+    }
+  }
+
+  #endStream(observer: StreamObserver, onHandedOver: () => void): DeliveryEnd {
+    const verdict = observer.end(this.#nowMs());
+    this.usage = verdict.usage;
+    if (verdict.providerError !== undefined) {
+      this.#client.end(() => undefined);
+      return { kind: "told", error: new HubError("provider_error", verdict.providerError) };
+    }
+    if (!verdict.isComplete) {
+      throw new HubError(
+        "provider_disconnected",
+        `The provider of ${this.#servedBy().participantId} ended its stream before it was complete.`,
+      );
+    }
+    this.#endComplete(verdict.hasDone, verdict.isMidEvent, onHandedOver);
+    return { kind: "handing-over" };
+  }
+
+  #endComplete(hasDone: boolean, isMidEvent: boolean, onHandedOver: () => void): void {
+    if (this.#marker === "chat" && !hasDone)
+      this.#write(`${isMidEvent ? "\n\n" : ""}data: [DONE]\n\n`);
+    this.#finish();
+    this.#client.end(onHandedOver);
+  }
+
+  /**
+   * The path broke. An answer whose terminal marker was already seen is whole all the same. Contract §4.
+   *
+   * @throws HubError `error` in every other case
+   */
+  lost(error: HubError, onHandedOver: () => void): void {
+    if (this.#mode.kind !== "stream") throw error;
+    const verdict = this.#mode.observer.fail();
+    if (!verdict.isComplete) throw error;
+    this.usage = verdict.usage;
+    this.#endComplete(verdict.hasDone, verdict.isMidEvent, onHandedOver);
+  }
+
+  /**
+   * The provider's own refusal, as the client gets it. Contract §6.
+   *
+   * @param text - its body, scrubbed of the participant's secrets
+   * @returns the error for the event, and the provider's own code, once the client was answered
+   * @throws HubError when it is ours to tell
+   */
+  refuse(status: number, text: string): { error: HubError; providerCode: string | undefined } {
+    const { participantId } = this.#servedBy();
+    const told = readProviderError(text);
+    const message = (
+      told.message ?? `The provider answered ${status} without a readable message.`
+    ).slice(0, 512);
+    if (status === 401 || status === 403 || status === 407) {
+      throw new HubError(
+        "provider_auth_failed",
+        `The provider of ${participantId} refused the participant's credentials (${status}).`,
+        {
+          hint: `Whoever runs ${participantId} must give it a valid key: roomhub join … --header-env Authorization=VAR`,
+        },
+      );
+    }
+    if (status >= 500) {
+      const kept = status === 503 || status === 504 ? status : 502;
+      throw new HubError(
+        "provider_error",
+        `The provider of ${participantId} failed (${status}): ${message}`,
+        { status: kept },
+      );
+    }
+    const error = new HubError("provider_error", message, { status, stage: "provider" });
+    if (this.#client.isHeadWritten) throw error;
+    const headers = this.#refusalHeaders(status);
+    if (told.isOpenAiShape) {
+      const body = Buffer.from(text);
+      this.#client.answer(
+        status,
+        { ...headers, "content-type": "application/json" },
+        body,
+        () => undefined,
+      );
+    } else {
+      this.#client.refuse(error, headers);
+    }
+    return { error, providerCode: told.code };
+  }
+
+  #refusalHeaders(status: number): HeaderMap {
+    const head = this.#mode.kind === "refusal" ? this.#mode.head : { status, headers: {} };
+    const headers = answerHeaders(this.#servedBy(), head, "application/json");
+    // An SDK would repeat these two in vain.
+    if (status === 408 || status === 409) headers["x-should-retry"] ??= "false";
+    return headers;
+  }
+
+  /** The head is out and the answer cannot be completed: the client must be able to tell. */
+  breakOff(error: HubError): void {
+    if (error.code === "client_stalled" || this.#mode.kind === "json") {
+      this.#client.destroy();
+      return;
+    }
+    const context =
+      this.#mode.kind === "stream"
+        ? this.#mode.observer.fail()
+        : { isMidEvent: false, nextSequenceNumber: 0, response: undefined };
+    this.#client.write(errorFrame(error, this.#marker, context));
+    this.#client.end(() => undefined);
+  }
+
+  drained(): void {
+    this.#isWritable = true;
+    this.#blockedMs = undefined;
+  }
+
+  /** @throws HubError when a deadline has passed */
+  tick(nowMs: number): void {
+    const limits = this.#limits;
+    const blockedMs = this.#blockedMs;
+    if (blockedMs !== undefined && nowMs - blockedMs > limits.clientStallMs) {
+      throw new HubError(
+        "client_stalled",
+        `The client took nothing for ${limits.clientStallMs / 1000} s.`,
+      );
+    }
+    if (this.#isFinishing) return;
+    if (this.#openedMs !== undefined && blockedMs === undefined) {
+      if (this.#mode.kind === "waiting" && nowMs - this.#openedMs > limits.firstByteMs) {
+        throw timeout(
+          "provider_timeout",
+          "The provider's first byte took",
+          limits.firstByteMs,
+          "FIRST_BYTE_MS",
+        );
+      }
+      if (this.#mode.kind !== "waiting" && nowMs - this.#lastByteMs > limits.streamIdleMs) {
+        throw timeout(
+          "stream_idle_timeout",
+          "The pause between two bytes was",
+          limits.streamIdleMs,
+          "STREAM_IDLE_MS",
+        );
+      }
+    }
+    this.#comfort(nowMs);
+  }
+
+  /** Long prompts die in proxies and SDKs that wait for a first byte. Contract §4, "Waiting". */
+  #comfort(nowMs: number): void {
+    const { earlyCommitMs, informationalMs, keepaliveCommentMs } = this.#limits;
+    if (!this.#client.isHeadWritten) {
+      if (this.#marker !== "none" && earlyCommitMs > 0 && nowMs - this.#startedMs > earlyCommitMs) {
+        this.#client.writeHead(200, this.#earlyHeaders());
+        this.#write(": keepalive\n\n");
+      } else if (informationalMs > 0 && nowMs - this.#lastProcessingMs > informationalMs) {
+        this.#lastProcessingMs = nowMs;
+        this.#client.writeProcessing();
+      }
+      return;
+    }
+    const isQuiet = nowMs - this.#lastWriteMs >= keepaliveCommentMs;
+    const mayComment =
+      this.#mode.kind === "stream" ? this.#mode.observer.isBetweenEvents : this.#marker !== "none";
+    if (isQuiet && mayComment && this.#isWritable) this.#write(": keepalive\n\n");
+  }
+
+  #earlyHeaders(): HeaderMap {
+    const served = this.#served;
+    const ours = served === undefined ? waitingHeaders(this.#requestId) : servedByHeaders(served);
+    return { ...ours, "content-type": "text/event-stream" };
+  }
+
+  #headersFor(head: ResponseHead): HeaderMap {
+    return answerHeaders(this.#servedBy(), head, contentTypeOf(head, false));
+  }
+
+  #servedBy(): ServedBy {
+    if (this.#served === undefined) throw new Error("an answer without an attempt");
+    return this.#served;
+  }
+
+  #finish(): void {
+    this.#isFinishing = true;
+    this.#blockedMs ??= this.#nowMs();
+  }
+
+  #write(bytes: Buffer | string): void {
+    this.#lastWriteMs = this.#nowMs();
+    this.#isWritable = this.#client.write(bytes);
+    if (!this.#isWritable) this.#blockedMs ??= this.#lastWriteMs;
+  }
+}

@@ -1,0 +1,381 @@
+import { ERROR_STATUS, type StreamMarker } from "@roomhub/protocol";
+import type { Participant } from "../domain/participant.ts";
+import {
+  mayMoveElsewhere,
+  parseSelector,
+  selectParticipant,
+  type Selection,
+  type Selector,
+} from "../domain/selector.ts";
+import { asHubError, HubError } from "../errors.ts";
+import { servedByHeaders, waitingHeaders } from "./answer.ts";
+import { Attempt, type AttemptOwner } from "./attempt.ts";
+import type { ClientListener } from "./client-response.ts";
+import { timeout } from "./deadline.ts";
+import { Delivery } from "./delivery.ts";
+import type { RunningRequest } from "./in-flight.ts";
+import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
+import { metricsOf } from "./metrics.ts";
+import type { QueueEntry, RoomQueue } from "./queue.ts";
+import { completePayload, failurePayload, servedBy, type RequestFacts } from "./request-facts.ts";
+import { bodyForProvider } from "./request-head.ts";
+import type { ResponseHead, UpstreamFailure, UpstreamRequest } from "./upstream.ts";
+
+const maxHops = 4;
+
+/**
+ * One request from routing to its end: select → queue → open → observe → settle. Everything that can end it (the last
+ * frame, a lost tunnel, a deadline, the client, a drain, a bug) comes to {@link Dispatch.#settle}, which acts once.
+ */
+export class Dispatch implements ClientListener, QueueEntry, RunningRequest, AttemptOwner {
+  readonly #deps: DispatchDeps;
+  readonly #call: InferenceCall;
+  readonly #selector: Selector;
+  #attempt: Attempt | undefined;
+  #attempts = 0;
+  /** Who failed first and how, once the request was moved elsewhere. */
+  #firstFailure: { participant: Participant; error: HubError } | undefined;
+  readonly #delivery: Delivery;
+  #queue: RoomQueue | undefined;
+  #queuedMs = 0;
+  #queueMs = 0;
+  #isSettled = false;
+  candidates: readonly Participant[] = [];
+
+  constructor(deps: DispatchDeps, call: InferenceCall) {
+    this.#deps = deps;
+    this.#call = call;
+    this.#selector = parseSelector(call.body.model);
+    this.#delivery = new Delivery(
+      deps.limits,
+      deps.nowMs,
+      call.client,
+      this.#marker,
+      call.requestId,
+      call.startedMs,
+    );
+  }
+
+  get clientKey(): string {
+    return this.#call.clientKey;
+  }
+
+  get selectionKey(): string {
+    if (this.#firstFailure !== undefined) return this.#call.requestId;
+    return `${this.#call.surface.protocol} ${this.#call.body.model}`;
+  }
+
+  /** Never throws; every failure is answered. */
+  start(): void {
+    this.#deps.inFlight.add(this);
+    this.#guard(() => {
+      this.#refuseLoops();
+      this.#route(false);
+    });
+  }
+
+  // — routing and waiting —
+
+  #route(isRetry: boolean): void {
+    const selection = this.#select();
+    if (selection.kind === "selected") this.#open(selection.participant);
+    else if (selection.kind === "busy") this.#wait(selection.candidates, isRetry);
+    else throw this.#refusal(selection);
+  }
+
+  #select(): Selection {
+    return selectParticipant(this.#call.room, {
+      selector: this.#selector,
+      protocol: this.#call.surface.protocol,
+      excluded: this.#firstFailure?.participant,
+      random: this.#deps.random,
+    });
+  }
+
+  #wait(candidates: Participant[], atHead: boolean): void {
+    this.candidates = candidates;
+    this.#queue = this.#deps.queues.of(this.#call.room.code);
+    this.#queue.add(this, atHead);
+    this.#queuedMs = this.#deps.nowMs();
+  }
+
+  tryToLeave(): boolean {
+    const selection = this.#select();
+    if (selection.kind === "busy") return false;
+    this.#leaveQueue();
+    this.#guard(() => {
+      if (selection.kind === "selected") this.#open(selection.participant);
+      else throw this.#refusal(selection);
+    });
+    return true;
+  }
+
+  #leaveQueue(): void {
+    if (this.#queue === undefined) return;
+    this.#queue.remove(this);
+    this.#queue = undefined;
+    this.#queueMs += this.#deps.nowMs() - this.#queuedMs;
+  }
+
+  /** A retry that finds nobody else reports what happened first. */
+  #refusal(selection: Extract<Selection, { kind: "refused" }>): HubError {
+    if (this.#firstFailure !== undefined) return this.#firstFailure.error;
+    const { code, message, hint, refusals } = selection;
+    return new HubError(code, message, { hint, param: "model", participants: refusals });
+  }
+
+  #refuseLoops(): void {
+    const { hops } = this.#call;
+    if (hops.length < maxHops && !hops.includes(this.#deps.bootId)) return;
+    throw new HubError("routing_loop", "This request already passed this hub, or too many hubs.", {
+      hint: "An endpoint of a participant points back at a hub; give it the model server's own address.",
+    });
+  }
+
+  // — one attempt —
+
+  #open(participant: Participant): void {
+    const upstream = this.#deps.upstreamFor(participant);
+    if (upstream === undefined) {
+      throw new HubError("participant_offline", `The path to ${participant.id} is gone.`);
+    }
+    const { requestId, room, surface, body } = this.#call;
+    this.#attempts++;
+    this.#deps.emit.llmRequest(room.code, {
+      requestId,
+      participantId: participant.id,
+      model: participant.model,
+      protocol: surface.protocol,
+      selector: body.model,
+      attempt: this.#attempts,
+    });
+    const attempt = new Attempt(participant, this, this.#deps.queues);
+    this.#attempt = attempt;
+    this.#delivery.begin(servedBy(this.#facts(), participant));
+    attempt.open(upstream, this.#requestFor(participant));
+  }
+
+  #requestFor(participant: Participant): UpstreamRequest {
+    const { surface, body, headers, hops } = this.#call;
+    return {
+      method: "POST",
+      path: `/${surface.path}`,
+      headers: { ...headers, "x-roomhub-hop": [...hops, this.#deps.bootId].join(",") },
+      protocol: surface.protocol,
+      isStream: this.#isStream,
+      body: bodyForProvider(body, surface.protocol, participant.model, participant.config),
+    };
+  }
+
+  get #isStream(): boolean {
+    return this.#call.body.isStream && this.#call.surface.marker !== "none";
+  }
+
+  get #marker(): StreamMarker {
+    return this.#isStream ? this.#call.surface.marker : "none";
+  }
+
+  attemptHead(attempt: Attempt, head: ResponseHead): void {
+    if (this.#isStale(attempt)) return;
+    try {
+      this.#delivery.head(head);
+    } catch (thrown) {
+      this.#attemptFailed(attempt, thrown);
+    }
+  }
+
+  attemptData(attempt: Attempt, chunk: Buffer): boolean {
+    if (this.#isStale(attempt)) return true;
+    try {
+      return this.#delivery.data(chunk);
+    } catch (thrown) {
+      this.#attemptFailed(attempt, thrown);
+      return true;
+    }
+  }
+
+  attemptEnd(attempt: Attempt): void {
+    if (this.#isStale(attempt)) return;
+    try {
+      const end = this.#delivery.end(this.#handedOver);
+      if (end.kind === "told") this.#settle(this.#scrubbed(attempt.participant, end.error));
+      if (end.kind === "refused") this.#tellRefusal(attempt, end.status, end.body);
+    } catch (thrown) {
+      this.#attemptFailed(attempt, thrown);
+    }
+  }
+
+  attemptLost(attempt: Attempt, failure: UpstreamFailure): void {
+    if (this.#isStale(attempt)) return;
+    try {
+      this.#delivery.lost(new HubError(failure.code, failure.message), this.#handedOver);
+    } catch (thrown) {
+      this.#attemptFailed(attempt, thrown);
+    }
+  }
+
+  #isStale(attempt: Attempt): boolean {
+    return this.#isSettled || attempt !== this.#attempt;
+  }
+
+  #tellRefusal(attempt: Attempt, status: number, body: Buffer): void {
+    const text = this.#deps.scrub(attempt.participant, body.toString("utf8"));
+    const { error, providerCode } = this.#delivery.refuse(status, text);
+    this.#settle(error, providerCode);
+  }
+
+  /** At most one retry, elsewhere, and only while nothing was promised to the client. Contract §3. */
+  #attemptFailed(attempt: Attempt, thrown: unknown): void {
+    const error = this.#scrubbed(attempt.participant, this.#asHubError(thrown));
+    const isRetryable =
+      this.#attempts === 1 &&
+      isWorthRetrying(error) &&
+      !this.#call.client.isHeadWritten &&
+      mayMoveElsewhere(this.#call.room, this.#selector);
+    if (!isRetryable) {
+      this.#fail(error);
+      return;
+    }
+    attempt.cancel(error.message);
+    this.#firstFailure = { participant: attempt.participant, error };
+    this.#attempt = undefined;
+    this.#guard(() => this.#route(true));
+  }
+
+  #scrubbed(participant: Participant, error: HubError): HubError {
+    const message = this.#deps.scrub(participant, error.message);
+    if (message === error.message) return error;
+    return new HubError(error.code, message, {
+      hint: error.hint,
+      stage: error.stage,
+      status: error.status,
+    });
+  }
+
+  // — the client's side —
+
+  onDrain(): void {
+    if (this.#isSettled) return;
+    this.#delivery.drained();
+    this.#attempt?.resume();
+  }
+
+  onGone(): void {
+    if (this.#isSettled) return;
+    this.#settle(
+      new HubError("client_disconnected", "The client went away before the answer was complete."),
+    );
+  }
+
+  /** The last byte of a whole answer is with the client's socket. */
+  readonly #handedOver = (): void => {
+    this.#settle(undefined);
+  };
+
+  // — deadlines and cuts —
+
+  tick(nowMs: number): void {
+    this.#guard(() => {
+      const { requestMs, queueWaitMs } = this.#deps.limits;
+      if (nowMs - this.#call.startedMs > requestMs) {
+        throw timeout("request_timeout", "The whole request took", requestMs, "REQUEST_MS");
+      }
+      if (this.#queue !== undefined && nowMs - this.#queuedMs > queueWaitMs) {
+        throw timeout(
+          "queue_timeout",
+          "No participant became free for",
+          queueWaitMs,
+          "QUEUE_WAIT_MS",
+        );
+      }
+      this.#delivery.tick(nowMs);
+    });
+  }
+
+  cut(error: HubError): void {
+    this.#fail(error);
+  }
+
+  // — the end —
+
+  #guard(action: () => void): void {
+    if (this.#isSettled) return;
+    try {
+      action();
+    } catch (thrown) {
+      this.#fail(this.#asHubError(thrown));
+    }
+  }
+
+  #asHubError(thrown: unknown): HubError {
+    if (!(thrown instanceof HubError)) this.#deps.reportBug(thrown);
+    return asHubError(thrown);
+  }
+
+  #fail(error: HubError): void {
+    if (this.#isSettled) return;
+    const { client } = this.#call;
+    if (client.isHeadWritten) this.#delivery.breakOff(error);
+    else client.refuse(error, this.#errorHeaders(error));
+    this.#settle(error);
+  }
+
+  #errorHeaders(error: HubError): Record<string, string> {
+    const facts = this.#facts();
+    const isRetried = this.#attempts > 1 && ERROR_STATUS[error.code].retry === "stop-once-retried";
+    return {
+      ...(facts.participant === undefined
+        ? waitingHeaders(facts.requestId)
+        : servedByHeaders(servedBy(facts, facts.participant))),
+      ...(isRetried ? { "x-should-retry": "false" } : {}),
+    };
+  }
+
+  get #lastParticipant(): Participant | undefined {
+    return this.#attempt?.participant ?? this.#firstFailure?.participant;
+  }
+
+  /** Exactly one terminal event per request. @param error - undefined when the answer was complete */
+  #settle(error: HubError | undefined, providerCode?: string): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.#leaveQueue();
+    this.#deps.inFlight.remove(this);
+    this.#attempt?.cancel(error?.message ?? "complete");
+    this.#call.onSettled();
+    this.#emitEnd(error, providerCode);
+  }
+
+  #emitEnd(error: HubError | undefined, providerCode: string | undefined): void {
+    const { emit, nowMs } = this.#deps;
+    const { room, startedMs } = this.#call;
+    const facts = this.#facts();
+    if (error !== undefined) {
+      emit.llmError(room.code, failurePayload(facts, error, providerCode), error.status);
+      return;
+    }
+    const endMs = nowMs();
+    const { firstContentMs, usage } = this.#delivery;
+    const ttftMs = (firstContentMs ?? endMs) - startedMs;
+    emit.llmComplete(
+      room.code,
+      completePayload(facts, metricsOf(ttftMs, endMs - startedMs, usage)),
+    );
+  }
+
+  #facts(): RequestFacts {
+    return {
+      requestId: this.#call.requestId,
+      participant: this.#lastParticipant,
+      protocol: this.#call.surface.protocol,
+      selector: this.#call.body.model,
+      attempts: this.#attempts,
+      queueMs: this.#queueMs,
+    };
+  }
+}
+
+function isWorthRetrying(error: HubError): boolean {
+  if (error.code === "provider_error") return error.status === 502 || error.status === 503;
+  return error.code === "tunnel_lost" || error.code === "provider_unreachable";
+}

@@ -1,0 +1,24 @@
+const lf = 0x0a;
+const cr = 0x0d;
+
+/**
+ * Where the last whole server-sent event of `bytes` ends: the offset behind its blank line, 0 when there is none.
+ * Lines end with LF, CRLF or CR (WHATWG HTML §9.2.5).
+ */
+export function lastEventEnd(bytes: Buffer): number {
+  const length = bytes.length;
+  // Nearly every chunk is whole events.
+  if (length >= 2 && bytes[length - 1] === lf && bytes[length - 2] === lf) return length;
+  for (let index = length - 1; index > 0; index--) {
+    const byte = bytes[index];
+    if (byte !== lf && byte !== cr) continue;
+    const before = bytes[index - 1];
+    if (byte === lf && before === lf) return index + 1;
+    if (byte === lf && before === cr && index > 1) {
+      const secondBefore = bytes[index - 2];
+      if (secondBefore === lf || secondBefore === cr) return index + 1;
+    }
+    if (byte === cr && before === cr) return index + 1;
+  }
+  return 0;
+}

@@ -1,0 +1,87 @@
+import { HubError } from "../errors.ts";
+import { JsonScanner } from "./json-scan.ts";
+import { readUsage, type Usage } from "./usage.ts";
+
+const wanted: ReadonlySet<string> = new Set([
+  "usage",
+  "error",
+  "object",
+  "choices",
+  "output",
+  "data",
+]);
+/** Up to here an answer is held, so that a bad one can still become an error with the right status. */
+const heldBytes = 64 * 1024;
+
+/**
+ * A non-streamed answer on its way through. Small ones are held until they are known to be whole JSON; longer ones flow
+ * on after 64 KiB, and a fault then can only break the connection. Contract §6.
+ */
+export class JsonAnswer {
+  readonly #scanner = new JsonScanner({ wanted, maxDepth: 512, maxCapturedBytes: 8_192 });
+  readonly #participantId: string;
+  #held: Buffer[] = [];
+  #heldLength = 0;
+  #length = 0;
+  #isHolding = true;
+
+  constructor(participantId: string) {
+    this.#participantId = participantId;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** @returns what may go to the client now */
+  push(chunk: Buffer): Buffer | undefined {
+    this.#length += chunk.length;
+    this.#scanner.push(chunk);
+    if (!this.#isHolding) return chunk;
+    this.#held.push(Buffer.from(chunk));
+    this.#heldLength += chunk.length;
+    if (this.#heldLength <= heldBytes) return undefined;
+    this.#isHolding = false;
+    return this.#takeHeld();
+  }
+
+  /**
+   * The answer is over.
+   *
+   * @returns what was still held, and the usage in it
+   * @throws HubError `provider_invalid_response`, or `provider_error` for an error in a 200's clothes
+   */
+  end(): { body: Buffer; usage: Usage } {
+    if (!this.#scanner.end()) {
+      throw new HubError(
+        "provider_invalid_response",
+        `The provider of ${this.#participantId} answered with something that is not JSON.`,
+      );
+    }
+    const error = this.#scanner.last("error")?.raw?.toString("utf8") ?? "null";
+    const isResult = ["object", "choices", "output", "data"].some((key) => this.#scanner.has(key));
+    if (error !== "null" && !isResult) {
+      throw new HubError(
+        "provider_error",
+        `The provider of ${this.#participantId} answered 200 with an error: ${messageIn(error)}`,
+      );
+    }
+    const usage = this.#scanner.last("usage")?.raw;
+    return {
+      body: this.#takeHeld(),
+      usage: usage === undefined ? {} : readUsage(JSON.parse(usage.toString("utf8"))),
+    };
+  }
+
+  #takeHeld(): Buffer {
+    const body = this.#held.length === 1 ? (this.#held[0] as Buffer) : Buffer.concat(this.#held);
+    this.#held = [];
+    return body;
+  }
+}
+
+function messageIn(json: string): string {
+  const error = JSON.parse(json) as unknown;
+  const message = typeof error === "string" ? error : (error as { message?: unknown }).message;
+  return typeof message === "string" ? message.slice(0, 512) : "no message";
+}

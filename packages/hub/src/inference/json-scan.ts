@@ -1,0 +1,344 @@
+import {
+  firstOfNumber,
+  isDigit,
+  isWholeNumber,
+  nextOfNumber,
+  type NumberState,
+} from "./json-number.ts";
+
+/** Why bytes are not the JSON we take. */
+export interface JsonProblem {
+  kind: "syntax" | "depth";
+  /** position in the whole text */
+  offset: number;
+}
+
+/** A member of the outermost object. Offsets are of its value in the whole text. */
+export interface JsonMember {
+  key: string;
+  start: number;
+  end: number;
+  /** the value's bytes; undefined when there are more than were asked for */
+  raw: Buffer | undefined;
+}
+
+export interface JsonScannerOptions {
+  /** keys of the outermost object to report; each at most 40 characters */
+  wanted: ReadonlySet<string>;
+  maxDepth: number;
+  maxCapturedBytes: number;
+}
+
+const states = Object.freeze({
+  value: 0,
+  firstKey: 1,
+  key: 2,
+  colon: 3,
+  afterValue: 4,
+  firstElement: 5,
+  string: 6,
+  escape: 7,
+  unicode: 8,
+  number: 9,
+  literal: 10,
+  end: 11,
+});
+type State = (typeof states)[keyof typeof states];
+
+const literals: Record<number, string> = { 0x74: "true", 0x66: "false", 0x6e: "null" };
+/** A wanted key may be written with every letter escaped: 6 bytes each. */
+const maxKeyBytes = 40 * 6;
+
+/**
+ * Checks JSON as its bytes arrive, in any cut, and notes where members of the outermost object stand. Builds nothing,
+ * recurses nowhere, and looks at each byte once, so that a body of many megabytes never holds up the event loop.
+ * RFC 8259; a text must be one object or array.
+ */
+export class JsonScanner {
+  readonly members: JsonMember[] = [];
+  /** offset behind the outermost `{`; undefined when the text is an array */
+  bodyStart: number | undefined;
+  problem: JsonProblem | undefined;
+
+  readonly #options: JsonScannerOptions;
+  readonly #isObject: Uint8Array;
+  #depth = 0;
+  #state: State = states.value;
+  #position = 0;
+  #isKey = false;
+  #keyBytes: number[] | undefined;
+  #key: string | undefined;
+  #valueStart = -1;
+  #captured: Buffer[] = [];
+  #literal = "";
+  #literalIndex = 0;
+  #hexLeft = 0;
+  #number: NumberState = "minus";
+
+  constructor(options: JsonScannerOptions) {
+    this.#options = options;
+    this.#isObject = new Uint8Array(options.maxDepth + 1);
+  }
+
+  /** @returns false once the text cannot become right any more; `problem` says why */
+  push(chunk: Buffer): boolean {
+    if (this.problem !== undefined) return false;
+    const base = this.#position;
+    let index = 0;
+    while (index < chunk.length) {
+      index =
+        this.#state === states.string ? this.#skipString(chunk, index) : this.#step(chunk, index);
+      if (this.problem !== undefined) return false;
+    }
+    if (this.#valueStart >= 0) this.#capture(chunk, chunk.length);
+    this.#position = base + chunk.length;
+    return true;
+  }
+
+  /** The text is over. @returns whether it was whole and right */
+  end(): boolean {
+    if (this.problem !== undefined) return false;
+    if (this.#state === states.end) return true;
+    this.problem = { kind: "syntax", offset: this.#position };
+    return false;
+  }
+
+  /** The value that counts: the last one, as every JSON parser reads it. */
+  last(key: string): JsonMember | undefined {
+    return this.members.findLast((member) => member.key === key);
+  }
+
+  has(key: string): boolean {
+    return this.members.some((member) => member.key === key);
+  }
+
+  #skipString(chunk: Buffer, from: number): number {
+    let index = from;
+    for (; index < chunk.length; index++) {
+      const byte = chunk[index] as number;
+      if (byte === 0x22 || byte === 0x5c || byte < 0x20) break;
+    }
+    if (this.#keyBytes !== undefined) this.#keepKey(chunk, from, index);
+    if (index === chunk.length) return index;
+    const byte = chunk[index];
+    if (byte === 0x22) {
+      this.#endString(chunk, index);
+    } else if (byte === 0x5c) {
+      this.#state = states.escape;
+      this.#keyBytes?.push(byte);
+    } else {
+      this.#fail(index);
+    }
+    return index + 1;
+  }
+
+  #step(chunk: Buffer, index: number): number {
+    const byte = chunk[index] as number;
+    switch (this.#state) {
+      case states.escape:
+        return this.#stepEscape(byte, index);
+      case states.unicode:
+        return this.#stepUnicode(byte, index);
+      case states.literal:
+        return this.#stepLiteral(chunk, byte, index);
+      case states.number:
+        return this.#stepNumber(chunk, byte, index);
+      default:
+        return this.#stepStructure(chunk, byte, index);
+    }
+  }
+
+  #stepStructure(chunk: Buffer, byte: number, index: number): number {
+    if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) return index + 1;
+    switch (this.#state) {
+      case states.value:
+        return this.#beginValue(byte, index);
+      case states.firstElement:
+        return byte === 0x5d ? this.#close(chunk, false, index) : this.#beginValue(byte, index);
+      case states.firstKey:
+        return byte === 0x7d ? this.#close(chunk, true, index) : this.#beginKey(byte, index);
+      case states.key:
+        return this.#beginKey(byte, index);
+      case states.colon:
+        if (byte !== 0x3a) return this.#fail(index);
+        this.#state = states.value;
+        return index + 1;
+      case states.afterValue:
+        return this.#afterValue(chunk, byte, index);
+      default:
+        return this.#fail(index);
+    }
+  }
+
+  #afterValue(chunk: Buffer, byte: number, index: number): number {
+    const inObject = this.#isObject[this.#depth] === 1;
+    if (byte === 0x2c) {
+      this.#state = inObject ? states.key : states.value;
+      return index + 1;
+    }
+    if (byte === (inObject ? 0x7d : 0x5d)) return this.#close(chunk, inObject, index);
+    return this.#fail(index);
+  }
+
+  #beginKey(byte: number, index: number): number {
+    if (byte !== 0x22) return this.#fail(index);
+    this.#isKey = true;
+    this.#keyBytes = this.#depth === 1 ? [] : undefined;
+    this.#state = states.string;
+    return index + 1;
+  }
+
+  #beginValue(byte: number, index: number): number {
+    if (this.#depth === 1 && this.#key !== undefined) this.#valueStart = this.#position + index;
+    if (byte === 0x7b || byte === 0x5b) return this.#open(byte === 0x7b, index);
+    if (this.#depth === 0) return this.#fail(index);
+    if (byte === 0x22) {
+      this.#isKey = false;
+      this.#state = states.string;
+      return index + 1;
+    }
+    const literal = literals[byte];
+    if (literal !== undefined) {
+      this.#literal = literal;
+      this.#literalIndex = 1;
+      this.#state = states.literal;
+      return index + 1;
+    }
+    const number = firstOfNumber(byte);
+    if (number === undefined) return this.#fail(index);
+    this.#number = number;
+    this.#state = states.number;
+    return index + 1;
+  }
+
+  #open(isObject: boolean, index: number): number {
+    if (this.#depth === this.#options.maxDepth) return this.#fail(index, "depth");
+    this.#depth++;
+    this.#isObject[this.#depth] = isObject ? 1 : 0;
+    if (this.#depth === 1 && isObject) this.bodyStart = this.#position + index + 1;
+    this.#state = isObject ? states.firstKey : states.firstElement;
+    return index + 1;
+  }
+
+  #close(chunk: Buffer, isObject: boolean, index: number): number {
+    if ((this.#isObject[this.#depth] === 1) !== isObject) return this.#fail(index);
+    this.#depth--;
+    if (this.#depth === 0) this.#state = states.end;
+    else this.#endValue(chunk, index + 1);
+    return index + 1;
+  }
+
+  #endString(chunk: Buffer, index: number): void {
+    if (!this.#isKey) {
+      this.#endValue(chunk, index + 1);
+      return;
+    }
+    this.#isKey = false;
+    if (this.#depth === 1) this.#key = this.#readKey();
+    this.#keyBytes = undefined;
+    this.#state = states.colon;
+  }
+
+  /** @param end - offset in the chunk behind the value's last byte */
+  #endValue(chunk: Buffer, end: number): void {
+    this.#state = states.afterValue;
+    if (this.#depth !== 1 || this.#key === undefined) return;
+    const start = this.#valueStart;
+    this.#capture(chunk, end);
+    const length = this.#position + end - start;
+    const isWhole = length <= this.#options.maxCapturedBytes;
+    this.members.push({
+      key: this.#key,
+      start,
+      end: start + length,
+      raw: isWhole ? Buffer.concat(this.#captured) : undefined,
+    });
+    this.#captured = [];
+    this.#key = undefined;
+    this.#valueStart = -1;
+  }
+
+  /** Keeps a copy of value bytes, since chunks are windows into buffers that go on living. */
+  #capture(chunk: Buffer, to: number): void {
+    const from = Math.max(0, this.#valueStart - this.#position);
+    const length = this.#position + to - this.#valueStart;
+    if (length > this.#options.maxCapturedBytes) this.#captured = [];
+    else this.#captured.push(Buffer.from(chunk.subarray(from, to)));
+  }
+
+  #keepKey(chunk: Buffer, from: number, to: number): void {
+    for (let index = from; index < to && this.#keyBytes !== undefined; index++) {
+      if (this.#keyBytes.length >= maxKeyBytes) this.#keyBytes = undefined;
+      else this.#keyBytes.push(chunk[index] as number);
+    }
+  }
+
+  #readKey(): string | undefined {
+    if (this.#keyBytes === undefined) return undefined;
+    const raw = Buffer.from(this.#keyBytes).toString("utf8");
+    const key = raw.includes("\\") ? (JSON.parse(`"${raw}"`) as string) : raw;
+    return this.#options.wanted.has(key) ? key : undefined;
+  }
+
+  #stepEscape(byte: number, index: number): number {
+    this.#keyBytes?.push(byte);
+    if (byte === 0x75) {
+      this.#hexLeft = 4;
+      this.#state = states.unicode;
+    } else if (isSimpleEscape(byte)) {
+      this.#state = states.string;
+    } else {
+      return this.#fail(index);
+    }
+    return index + 1;
+  }
+
+  #stepUnicode(byte: number, index: number): number {
+    if (!isHex(byte)) return this.#fail(index);
+    this.#keyBytes?.push(byte);
+    this.#hexLeft--;
+    if (this.#hexLeft === 0) this.#state = states.string;
+    return index + 1;
+  }
+
+  #stepLiteral(chunk: Buffer, byte: number, index: number): number {
+    if (byte !== this.#literal.charCodeAt(this.#literalIndex)) return this.#fail(index);
+    this.#literalIndex++;
+    if (this.#literalIndex === this.#literal.length) this.#endValue(chunk, index + 1);
+    return index + 1;
+  }
+
+  /** A number ends at the first byte that is not its own, which is then looked at again. */
+  #stepNumber(chunk: Buffer, byte: number, index: number): number {
+    const next = nextOfNumber(this.#number, byte);
+    if (next !== undefined) {
+      this.#number = next;
+      return index + 1;
+    }
+    if (!isWholeNumber(this.#number)) return this.#fail(index);
+    this.#endValue(chunk, index);
+    return index;
+  }
+
+  #fail(index: number, kind: JsonProblem["kind"] = "syntax"): number {
+    this.problem = { kind, offset: this.#position + index };
+    return index;
+  }
+}
+
+function isSimpleEscape(byte: number): boolean {
+  return (
+    byte === 0x22 || // "
+    byte === 0x5c || // \
+    byte === 0x2f || // /
+    byte === 0x62 || // b
+    byte === 0x66 || // f
+    byte === 0x6e || // n
+    byte === 0x72 || // r
+    byte === 0x74 // t
+  );
+}
+
+function isHex(byte: number): boolean {
+  return isDigit(byte) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66);
+}

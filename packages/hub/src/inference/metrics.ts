@@ -1,0 +1,21 @@
+import type { Metrics } from "@roomhub/protocol";
+import type { Usage } from "./usage.ts";
+
+/**
+ * Interface §6: hub-observed, client latency excluded. Unknown values are absent.
+ *
+ * @param ttftMs - to the first generated content or first body byte
+ * @param durationMs - of the whole request
+ */
+export function metricsOf(ttftMs: number, durationMs: number, usage: Usage): Metrics {
+  const metrics: Metrics = { ttftMs: rounded(ttftMs), durationMs: rounded(durationMs), ...usage };
+  if (usage.outputTokens !== undefined && durationMs > 0) {
+    metrics.tokensPerSecond = rounded(usage.outputTokens / (durationMs / 1000));
+  }
+  return metrics;
+}
+
+/** Microseconds are noise in an event. */
+function rounded(value: number): number {
+  return Math.round(Math.max(0, value) * 100) / 100;
+}

@@ -1,0 +1,69 @@
+import type {
+  CompletePayload,
+  FailurePayload,
+  InferenceProtocol,
+  Metrics,
+} from "@roomhub/protocol";
+import type { Participant } from "../domain/participant.ts";
+import type { HubError } from "../errors.ts";
+import type { ServedBy } from "./answer.ts";
+
+/** What a request's terminal event and headers tell of it. */
+export interface RequestFacts {
+  requestId: string;
+  /** the last one asked; undefined before a selection */
+  participant: Participant | undefined;
+  protocol: InferenceProtocol;
+  /** what the client asked for */
+  selector: string;
+  attempts: number;
+  queueMs: number;
+}
+
+export function servedBy(facts: RequestFacts, participant: Participant): ServedBy {
+  const { requestId, attempts, queueMs } = facts;
+  return { requestId, participantId: participant.id, model: participant.model, attempts, queueMs };
+}
+
+/** Interface §6, llm.complete. */
+export function completePayload(facts: RequestFacts, metrics: Metrics): CompletePayload {
+  return {
+    requestId: facts.requestId,
+    participantId: facts.participant?.id ?? "",
+    model: facts.participant?.model ?? facts.selector,
+    protocol: facts.protocol,
+    selector: facts.selector,
+    attempts: facts.attempts,
+    queueMs: Math.round(facts.queueMs),
+    metrics,
+  };
+}
+
+const maxMessageLength = 512;
+
+/**
+ * Interface §6, llm.error: `participantId`, `nickname`, `endpoint` and `model` are always there, `null` when unknown.
+ *
+ * @param providerCode - the provider's own word, when it gave one
+ */
+export function failurePayload(
+  facts: RequestFacts,
+  error: HubError,
+  providerCode: string | undefined,
+): FailurePayload {
+  const { participant } = facts;
+  return {
+    requestId: facts.requestId,
+    participantId: participant?.id ?? null,
+    nickname: participant?.nickname ?? null,
+    endpoint: participant?.endpoint ?? null,
+    model: participant?.model ?? facts.selector,
+    protocol: facts.protocol,
+    stage: error.stage ?? "hub",
+    error: error.message.slice(0, maxMessageLength),
+    code: providerCode ?? error.code,
+    selector: facts.selector,
+    attempts: facts.attempts,
+    queueMs: Math.round(facts.queueMs),
+  };
+}

@@ -1,0 +1,59 @@
+import type { ErrorCode, InferenceProtocol } from "@roomhub/protocol";
+
+/** What is asked of a provider. The body is whole and already carries the provider's own model name. */
+export interface UpstreamRequest {
+  method: "POST" | "GET" | "DELETE";
+  /** below the provider's base URL, with a leading slash */
+  path: string;
+  /** lower-case names; the upstream adds the participant's own */
+  headers: Record<string, string>;
+  protocol: InferenceProtocol;
+  isStream: boolean;
+  body: readonly Buffer[];
+}
+
+export interface ResponseHead {
+  status: number;
+  /** lower-case names */
+  headers: Record<string, string>;
+}
+
+export interface UpstreamFailure {
+  code: ErrorCode;
+  message: string;
+}
+
+/**
+ * Gets one answer. Order: `onHead`, any number of `onData`, then one of `onEnd` and `onFailure`; after a cancel none of
+ * them. `onClosed` comes last, exactly once, in every case: the participant is finished with the request.
+ */
+export interface ResponseSink {
+  onHead(head: ResponseHead): void;
+  /**
+   * The sink may hand the chunk on or copy it, but keeps no reference beyond that: it is a window into a larger buffer.
+   *
+   * @returns false when the reader is behind; nothing more comes until {@link UpstreamCall.resume}
+   */
+  onData(chunk: Buffer): boolean;
+  onEnd(): void;
+  onFailure(failure: UpstreamFailure): void;
+  onClosed(): void;
+}
+
+/** A request on its way. */
+export interface UpstreamCall {
+  /** The reader caught up. */
+  resume(): void;
+  /** Ends the provider's generation. Idempotent; also right after the end. */
+  cancel(reason: string): void;
+}
+
+/**
+ * Answers one participant's requests: a tunnel, a direct endpoint, or the hub node that holds the tunnel.
+ * Callbacks and buffers, because web streams and a promise per chunk cost 3 to 7 times as much.
+ */
+export interface Upstream {
+  readonly kind: "tunnel" | "direct" | "node";
+  /** Never throws and never calls the sink before it returns. */
+  open(request: UpstreamRequest, sink: ResponseSink): UpstreamCall;
+}

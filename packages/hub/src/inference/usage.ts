@@ -1,0 +1,59 @@
+/** Token counts as the provider reports them; what it does not say, or says wrongly, is absent. Contract §5. */
+export interface Usage {
+  inputTokens?: number;
+  outputTokens?: number;
+  totalTokens?: number;
+}
+
+/** Reads a provider's `usage` value, chat or responses spelling. Anything else is no usage. */
+export function readUsage(value: unknown): Usage {
+  if (typeof value !== "object" || value === null) return {};
+  const counts = value as Record<string, unknown>;
+  const inputTokens = tokenCount(counts["prompt_tokens"] ?? counts["input_tokens"]);
+  const outputTokens = tokenCount(counts["completion_tokens"] ?? counts["output_tokens"]);
+  const totalTokens = tokenCount(counts["total_tokens"]) ?? sum(inputTokens, outputTokens);
+  return {
+    ...(inputTokens === undefined ? {} : { inputTokens }),
+    ...(outputTokens === undefined ? {} : { outputTokens }),
+    ...(totalTokens === undefined ? {} : { totalTokens }),
+  };
+}
+
+/**
+ * The last usage object in the end of a stream. Searches text, which is safe: inside a JSON string the quotes would be
+ * escaped and `"usage":` could not match.
+ */
+export function findUsage(text: string): Usage {
+  for (let at = text.lastIndexOf('"usage"'); at >= 0; at = text.lastIndexOf('"usage"', at - 1)) {
+    const open = /^"usage"\s*:\s*\{/.exec(text.slice(at, at + 32));
+    if (open !== null) {
+      const usage = readUsage(parseObjectAt(text, at + open[0].length - 1));
+      if (usage.totalTokens !== undefined || usage.inputTokens !== undefined) return usage;
+    }
+    if (at === 0) break;
+  }
+  return {};
+}
+
+function parseObjectAt(text: string, start: number): unknown {
+  let depth = 0;
+  for (let index = start; index < text.length; index++) {
+    if (text[index] === "{") depth++;
+    if (text[index] === "}" && --depth === 0) {
+      try {
+        return JSON.parse(text.slice(start, index + 1)) as unknown;
+      } catch {
+        return undefined; // not usage after all: a provider's free text
+      }
+    }
+  }
+  return undefined;
+}
+
+function tokenCount(value: unknown): number | undefined {
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
+}
+
+function sum(left: number | undefined, right: number | undefined): number | undefined {
+  return left === undefined || right === undefined ? undefined : left + right;
+}

@@ -1,0 +1,65 @@
+import pino from "pino";
+
+/** `silent` is for hubs embedded in tests and other programs. */
+export type LogFormat = "text" | "json" | "silent";
+
+export type LogFields = Record<string, string | number | null | undefined>;
+
+/**
+ * The operator's console. Interface §1: `[service] llm.request …` on stdout, in parallel with the events.
+ * Values are JSON-quoted, so that nothing inside one can begin a line or an escape sequence.
+ */
+export interface Log {
+  readonly isEnabled: boolean;
+  /** One line per llm event. */
+  event(name: string, fields: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  /** A bug: the only place a stack is written. */
+  bug(message: string, error: unknown): void;
+}
+
+const redacted = ["authHeaders", "password", "authorization", "participantToken"];
+
+export function createLog(format: LogFormat, write: (line: string) => void): Log {
+  if (format === "silent") return { isEnabled: false, event() {}, warn() {}, bug() {} };
+  if (format === "json") return jsonLog(write);
+  return {
+    isEnabled: true,
+    event: (name, fields) => write(`[service] ${name}${formatFields(fields)}\n`),
+    warn: (message, fields = {}) => write(`[service] warning ${message}${formatFields(fields)}\n`),
+    bug: (message, error) => write(`[service] bug ${message} ${JSON.stringify(describe(error))}\n`),
+  };
+}
+
+function jsonLog(write: (line: string) => void): Log {
+  const logger = pino({ base: null, redact: redacted }, { write });
+  return {
+    isEnabled: true,
+    event: (name, fields) => logger.info(fields, `[service] ${name}`),
+    warn: (message, fields = {}) => logger.warn(fields, message),
+    bug: (message, error) => logger.error({ error: describe(error) }, message),
+  };
+}
+
+function formatFields(fields: LogFields): string {
+  let text = "";
+  for (const [key, value] of Object.entries(fields)) {
+    if (value === undefined) continue;
+    // JSON.stringify leaves C1 controls and bidi characters as they are; a terminal does not.
+    const quoted =
+      typeof value === "string" ? escapeUnprintable(JSON.stringify(value)) : String(value);
+    text += ` ${key}=${quoted}`;
+  }
+  return text;
+}
+
+function escapeUnprintable(text: string): string {
+  return text.replace(
+    /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu,
+    (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

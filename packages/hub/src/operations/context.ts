@@ -1,0 +1,60 @@
+import type { Limits } from "@roomhub/protocol";
+import type { PasswordAttempts } from "../credentials/attempts.ts";
+import type { PasswordKeeper, PasswordVerifier } from "../credentials/passwords.ts";
+import type { AuthHeaderVault } from "../credentials/vault.ts";
+import type { Liveness } from "../domain/liveness.ts";
+import type { DirectPath, Participant } from "../domain/participant.ts";
+import type { Registry } from "../domain/registry.ts";
+import type { Emitter } from "../events/emit.ts";
+
+/** Who may change an existing participant. Contract §3. */
+export type OwnershipMode = "compat" | "strict" | "open";
+
+/** Whoever sent a management request, as far as the hub can tell. */
+export interface Peer {
+  /** normalised; undefined when a stranger's proxy hides it, or address rights are off */
+  address: string | undefined;
+  /** whose failures count together */
+  throttleKey: string;
+  hasOrigin: boolean;
+  /** a value beginning `rhp_`, right or wrong */
+  token: string | undefined;
+}
+
+/** What operations ask of the paths to participants. */
+export interface ParticipantPaths {
+  /** Closes a participant's tunnel, if it has one. `replaced`: another owner took the id (4001). */
+  closeTunnel(participant: Participant, why: "replaced" | "left"): void;
+  /** Whether the hub may call its endpoint itself, judged by what can be judged before dialling. */
+  directPathOf(participant: Participant): DirectPath;
+  /** Asks the endpoint for its models once and records what became of it. Never rejects. */
+  probe(participant: Participant): Promise<void>;
+}
+
+/** What the use-cases of one hub share. Made in `hub.ts`. */
+export interface OperationContext {
+  registry: Registry;
+  liveness: Liveness;
+  limits: Limits;
+  ownership: OwnershipMode;
+  emit: Emitter;
+  vault: AuthHeaderVault;
+  passwordKeeper: PasswordKeeper;
+  /** by room code */
+  roomPasswords: Map<string, PasswordVerifier>;
+  passwordAttempts: PasswordAttempts;
+  roomCreations: PasswordAttempts;
+  paths: ParticipantPaths;
+  /** ms, monotonic */
+  nowMs: () => number;
+  /** epoch ms */
+  wallMs: () => number;
+  newUuid: () => string;
+  /** uniform integer in `[0, bound)` */
+  randomBelow: (bound: number) => number;
+  /** The rooms changed: write them down. */
+  saveRooms: () => void;
+  /** Who can serve in this room changed: waiting requests may go. */
+  routingChanged: (roomCode: string) => void;
+  roomDropped: (roomCode: string) => void;
+}

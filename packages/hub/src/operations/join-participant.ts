@@ -1,0 +1,211 @@
+import {
+  checkEndpoint,
+  type Capabilities,
+  type JoinRequest,
+  type Warning,
+} from "@roomhub/protocol";
+import { mintToken } from "../credentials/tokens.ts";
+import type { Participant, Registration } from "../domain/participant.ts";
+import type { Room } from "../domain/room.ts";
+import { HubError } from "../errors.ts";
+import type { OperationContext, Peer } from "./context.ts";
+import { isLive, proofOf, type Proof } from "./ownership.ts";
+import { announceUpdate, recordLife, removeParticipant } from "./presence.ts";
+import { participantView } from "../domain/views.ts";
+import { checkRoomPassword } from "./room-password.ts";
+import { pathWarnings } from "./path-warnings.ts";
+
+export interface JoinOutcome {
+  participant: Participant;
+  room: Room;
+  isNew: boolean;
+  /** present exactly when one was minted */
+  token: string | undefined;
+  warnings: Warning[];
+}
+
+/**
+ * Interface §4, `POST …/join`, and `PUT` of an unknown id. Contract §1 "Joining precisely" and §3 "Ownership".
+ *
+ * Waits at most a second for the first probe of a direct endpoint.
+ *
+ * @throws HubError `room_not_found`, `invalid_password`, `too_many_attempts`, `participant_id_taken`,
+ * `participant_token_invalid`, `participant_id_conflicts`, `participant_limit_reached`
+ */
+export async function joinParticipant(
+  context: OperationContext,
+  code: string,
+  request: JoinRequest,
+  peer: Peer,
+): Promise<JoinOutcome> {
+  const room = context.registry.room(code);
+  const known = room.participants.get(request.id);
+  const isResume = known !== undefined && proofOf(context.ownership, known, peer) === "token";
+  if (!isResume) await checkRoomPassword(context, room, request.password ?? undefined, peer);
+  // Looked up again: the password check may have taken a while.
+  const existing = room.participants.get(request.id);
+  const proof = existing === undefined ? undefined : proofOf(context.ownership, existing, peer);
+  const conflicts = conflictWarnings(context, room, request.id, request.model);
+  const outcome =
+    existing !== undefined && proof !== undefined
+      ? rejoin(context, existing, request, peer, proof)
+      : join(context, room, existing, request, peer);
+  room.lastUsedAt = context.wallMs();
+  const { participant } = outcome;
+  if (participant.direct.kind === "untried" && participant.tunnel.kind === "closed") {
+    await context.paths.probe(participant);
+  }
+  return { ...outcome, room, warnings: [...conflicts, ...pathWarnings(participant)] };
+}
+
+type Joined = Pick<JoinOutcome, "participant" | "isNew" | "token">;
+
+function join(
+  context: OperationContext,
+  room: Room,
+  existing: Participant | undefined,
+  request: JoinRequest,
+  peer: Peer,
+): Joined {
+  if (existing !== undefined) {
+    if (isLive(existing)) {
+      throw new HubError(
+        "participant_id_taken",
+        `Somebody else has joined room ${room.code} as ${existing.id}.`,
+        {
+          param: "id",
+          hint: "Choose another id, or wait until it is offline.",
+        },
+      );
+    }
+    removeParticipant(context, existing, { tunnel: "replaced" });
+  }
+  makeSpace(context, room);
+  const { token, digest } = mintToken();
+  const participant: Participant = {
+    ...registrationOf(request, peer, digest),
+    roomCode: room.code,
+    key: context.newUuid(),
+    status: "online",
+    tunnel: { kind: "closed" },
+    direct: { kind: "untried" },
+    joinedAt: context.wallMs(),
+    lastSeenMs: context.nowMs(),
+    lastSeenAt: context.wallMs(),
+    lastContactAt: null,
+    lastContactMs: 0,
+    active: 0,
+    queued: 0,
+    limit: limitOf(context, request),
+  };
+  participant.direct = context.paths.directPathOf(participant);
+  context.vault.put(participant.key, participant.endpointOrigin, request.authHeaders ?? {});
+  context.registry.add(room, participant);
+  context.liveness.watch(participant);
+  context.emit.participantJoined(room.code, participantView(participant));
+  context.routingChanged(room.code);
+  return { participant, isNew: true, token: token.reveal() };
+}
+
+function rejoin(
+  context: OperationContext,
+  participant: Participant,
+  request: JoinRequest,
+  peer: Peer,
+  proof: Proof,
+): Joined {
+  const keepsToken = proof === "token";
+  const minted = keepsToken ? undefined : mintToken();
+  const originBefore = participant.endpointOrigin;
+  Object.assign(
+    participant,
+    registrationOf(request, peer, minted?.digest ?? participant.tokenDigest),
+  );
+  participant.limit = limitOf(context, request);
+  participant.direct = context.paths.directPathOf(participant);
+  // Bound to token and endpoint origin: a change of either drops them unless sent again. Contract §3.
+  const mayKeep =
+    keepsToken && originBefore === participant.endpointOrigin && request.authHeaders === undefined;
+  if (!mayKeep)
+    context.vault.put(participant.key, participant.endpointOrigin, request.authHeaders ?? {});
+  if (!keepsToken) context.paths.closeTunnel(participant, "replaced");
+  const wasOffline = participant.status === "offline";
+  recordLife(context, participant);
+  if (!wasOffline) announceUpdate(context, participant);
+  return { participant, isNew: false, token: minted?.token.reveal() };
+}
+
+function registrationOf(request: JoinRequest, peer: Peer, tokenDigest: Uint8Array): Registration {
+  const endpoint = checkEndpoint(request.endpoint);
+  if (!endpoint.ok)
+    throw new HubError("invalid_endpoint", `endpoint ${endpoint.reason}.`, { param: "endpoint" });
+  return {
+    id: request.id,
+    nickname: request.nickname,
+    model: request.model,
+    endpoint: request.endpoint,
+    baseUrl: endpoint.baseUrl,
+    endpointOrigin: endpoint.origin,
+    specs: request.specs ?? {},
+    config: request.config ?? {},
+    capabilities: capabilitiesOf(request.capabilities),
+    isTunnelOnly: request.transport === "tunnel",
+    registrant: { address: peer.address, hasOrigin: peer.hasOrigin },
+    tokenDigest,
+  };
+}
+
+export function capabilitiesOf(declared: JoinRequest["capabilities"]): Capabilities {
+  const { openResponses, chatCompletions, ...others } = declared ?? {};
+  return {
+    ...others,
+    openResponses: openResponses ?? "unknown",
+    chatCompletions: chatCompletions ?? "unknown",
+  };
+}
+
+function limitOf(context: OperationContext, request: Pick<JoinRequest, "config">): number {
+  return request.config?.maxConcurrency ?? context.limits.inFlightPerParticipant;
+}
+
+/** Contract §6: a full room evicts its longest offline participant. */
+function makeSpace(context: OperationContext, room: Room): void {
+  const { registry, limits } = context;
+  const isRoomFull = room.participants.size >= limits.participantsPerRoom;
+  if (!isRoomFull && registry.participantCount < limits.participantsPerHub) return;
+  const evictable = [...room.participants.values()]
+    .filter((one) => !isLive(one))
+    .sort((one, other) => one.lastSeenMs - other.lastSeenMs)[0];
+  if (evictable === undefined) {
+    throw new HubError(
+      "participant_limit_reached",
+      isRoomFull
+        ? `Room ${room.code} already has ${limits.participantsPerRoom} participants.`
+        : `This hub already has ${limits.participantsPerHub} participants.`,
+    );
+  }
+  removeParticipant(context, evictable, { tunnel: "left", reason: "evicted" });
+}
+
+/** An id that is another's model captures its requests: said aloud, refused only in `strict`. Contract §3. */
+export function conflictWarnings(
+  context: OperationContext,
+  room: Room,
+  id: string,
+  model: string,
+): Warning[] {
+  const others = [...room.participants.values()].filter((one) => one.id !== id);
+  const other = others.find((one) => one.model === id || one.id === model);
+  if (other === undefined) return [];
+  const message =
+    other.model === id
+      ? `The id ${id} is also the model of ${other.id}: requests for that model will come here.`
+      : `The model ${model} is also the id of ${other.id}: requests for that name go there.`;
+  if (context.ownership === "strict") {
+    throw new HubError("participant_id_conflicts", message, {
+      param: "id",
+      hint: "Choose another id.",
+    });
+  }
+  return [{ code: "participant_id_conflicts", message }];
+}

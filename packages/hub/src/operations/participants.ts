@@ -1,0 +1,137 @@
+import type { HeartbeatResponse, ModelList, ParticipantSummary } from "@roomhub/protocol";
+import type { Participant } from "../domain/participant.ts";
+import { isConnected } from "../domain/participant.ts";
+import { parseSelector, selectParticipant } from "../domain/selector.ts";
+import { modelView, modelViews, participantView } from "../domain/views.ts";
+import { matchesToken } from "../credentials/tokens.ts";
+import { HubError } from "../errors.ts";
+import type { OperationContext, Peer } from "./context.ts";
+import { proofOf, requireProof } from "./ownership.ts";
+import { recordLife, removeParticipant } from "./presence.ts";
+
+/** A direct endpoint is asked again at a heartbeat when this long ago, or failed. Contract §3. */
+const reprobeAfterMs = 60_000;
+
+/** Interface §4, `GET …/participants`: in join order, offline ones too. */
+export function listParticipants(
+  { registry }: OperationContext,
+  code: string,
+): ParticipantSummary[] {
+  return [...registry.room(code).participants.values()].map(participantView);
+}
+
+/** @throws HubError `participant_not_found` */
+export function getParticipant(
+  { registry }: OperationContext,
+  code: string,
+  id: string,
+): ParticipantSummary {
+  return participantView(registry.participant(registry.room(code), id));
+}
+
+/** Interface §3: `POST …/health`. Needs no proof except in `strict`; a wrong token is refused. Contract §3. */
+export function recordHeartbeat(
+  context: OperationContext,
+  code: string,
+  id: string,
+  peer: Peer,
+): HeartbeatResponse {
+  const participant = context.registry.participant(context.registry.room(code), id);
+  if (context.ownership === "strict") requireProof("strict", participant, peer);
+  else proofOf(context.ownership, participant, peer);
+  recordLife(context, participant);
+  reprobe(context, participant);
+  return { success: true, status: participant.status, lastSeen: participant.lastSeenAt };
+}
+
+function reprobe(context: OperationContext, participant: Participant): void {
+  if (participant.tunnel.kind === "open" || participant.direct.kind === "refused") return;
+  const isStale = context.nowMs() - participant.lastContactMs > reprobeAfterMs;
+  // Never rejects; what it finds is an event of its own.
+  if (isStale || participant.direct.kind === "failed") void context.paths.probe(participant);
+}
+
+/** Interface §4, `DELETE …/leave/:id`. */
+export function leaveParticipant(
+  context: OperationContext,
+  code: string,
+  id: string,
+  peer: Peer,
+): void {
+  const participant = context.registry.participant(context.registry.room(code), id);
+  requireProof(context.ownership, participant, peer);
+  removeParticipant(context, participant, { tunnel: "left" });
+}
+
+/** Interface §2: everybody online. */
+export function listModels({ registry }: OperationContext, code: string): ModelList {
+  return { object: "list", data: modelViews(registry.room(code)) };
+}
+
+/** `GET …/models/:id`: a participant id or any selector form; shows who would be asked now. Contract §4. */
+export function getModel(context: OperationContext, code: string, name: string) {
+  const room = context.registry.room(code);
+  const selection = selectParticipant(room, {
+    selector: parseSelector(name),
+    protocol: "",
+    excluded: undefined,
+    random: () => 0,
+  });
+  if (selection.kind === "selected") return modelView(selection.participant);
+  if (selection.kind === "busy" && selection.candidates[0] !== undefined)
+    return modelView(selection.candidates[0]);
+  if (selection.kind === "refused") {
+    throw new HubError(selection.code, selection.message, {
+      hint: selection.hint,
+      param: "model",
+      participants: selection.refusals,
+    });
+  }
+  throw new HubError("model_not_found", `Nobody serves ${JSON.stringify(name.slice(0, 100))}.`);
+}
+
+/**
+ * Who may open this participant's tunnel: always and only whoever holds its token. Contract §3.
+ *
+ * @throws HubError `participant_not_found`, `participant_token_required`, `participant_token_invalid`
+ */
+export function authorizeTunnel(
+  { registry }: OperationContext,
+  code: string,
+  id: string,
+  peer: Peer,
+): Participant {
+  const participant = registry.participant(registry.room(code), id);
+  if (peer.hasOrigin) {
+    throw new HubError(
+      "origin_not_allowed",
+      "A tunnel cannot be opened by a web page (Origin header).",
+    );
+  }
+  if (peer.token === undefined) {
+    throw new HubError(
+      "participant_token_required",
+      "A tunnel needs the participantToken of the join, as Bearer.",
+    );
+  }
+  if (!matchesToken(peer.token, participant.tokenDigest)) {
+    throw new HubError(
+      "participant_token_invalid",
+      `The token does not belong to ${id} as it is registered now.`,
+    );
+  }
+  return participant;
+}
+
+/** Contract §1: an offline, disconnected participant is removed after 24 h. */
+export function expireParticipants(context: OperationContext): void {
+  const oldestMs = context.nowMs() - context.limits.participantExpiryMs;
+  const expired = [...context.registry.participants()].filter(
+    (one) => one.status === "offline" && !isConnected(one) && one.lastSeenMs < oldestMs,
+  );
+  for (const participant of expired) {
+    removeParticipant(context, participant, { tunnel: "left", reason: "expired" });
+  }
+}
+
+export { participantView as viewOf } from "../domain/views.ts";

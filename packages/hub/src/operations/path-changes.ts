@@ -1,0 +1,85 @@
+import type { CapabilityValue } from "@roomhub/protocol";
+import type { Participant } from "../domain/participant.ts";
+import type { OperationContext } from "./context.ts";
+import { announceUpdate, recordLife } from "./presence.ts";
+
+/** The participant dialled in. Contract §2: one `participant.updated` when a path opens or closes. */
+export function tunnelOpened(context: OperationContext, participant: Participant): void {
+  const wasOffline = participant.status === "offline";
+  participant.tunnel = { kind: "open", isReady: true, reason: "" };
+  recordTunnelContact(context, participant);
+  if (!wasOffline) announceUpdate(context, participant);
+}
+
+export function tunnelClosed(context: OperationContext, participant: Participant): void {
+  participant.tunnel = { kind: "closed" };
+  announceUpdate(context, participant);
+}
+
+/** Any frame or pong is life. Contract §2. */
+export function recordTunnelContact(context: OperationContext, participant: Participant): void {
+  participant.lastContactAt = context.wallMs();
+  participant.lastContactMs = context.nowMs();
+  recordLife(context, participant);
+}
+
+export interface ReportedStatus {
+  ready: boolean;
+  reason?: string;
+  capabilities?: Record<string, string>;
+}
+
+/** STATUS on the tunnel: its provider went down or came back, or it learned what the provider can do. */
+export function statusReported(
+  context: OperationContext,
+  participant: Participant,
+  status: ReportedStatus,
+): void {
+  if (participant.tunnel.kind !== "open") return;
+  const before = JSON.stringify([participant.tunnel, participant.capabilities]);
+  participant.tunnel = {
+    kind: "open",
+    isReady: status.ready,
+    reason: (status.reason ?? "").slice(0, 200),
+  };
+  for (const [name, value] of Object.entries(status.capabilities ?? {})) {
+    if (isCapability(name, value)) participant.capabilities[name] = value;
+  }
+  if (JSON.stringify([participant.tunnel, participant.capabilities]) !== before) {
+    announceUpdate(context, participant);
+  }
+}
+
+/** A direct call or probe got an HTTP answer. Not life: the provider answered, not the participant. Contract §2. */
+export function directAnswered(context: OperationContext, participant: Participant): void {
+  participant.lastContactAt = context.wallMs();
+  participant.lastContactMs = context.nowMs();
+  changeDirect(context, participant, { kind: "answered" });
+}
+
+export function directFailed(
+  context: OperationContext,
+  participant: Participant,
+  reason: string,
+): void {
+  participant.lastContactMs = context.nowMs();
+  changeDirect(context, participant, { kind: "failed", reason });
+}
+
+function changeDirect(
+  context: OperationContext,
+  participant: Participant,
+  direct: Participant["direct"],
+): void {
+  if (participant.direct.kind === "refused") return;
+  const hasChanged = participant.direct.kind !== direct.kind;
+  participant.direct = direct;
+  if (hasChanged) announceUpdate(context, participant);
+}
+
+function isCapability(name: string, value: string): value is CapabilityValue {
+  return (
+    /^[A-Za-z][A-Za-z0-9]{0,39}$/.test(name) &&
+    (value === "supported" || value === "unsupported" || value === "unknown")
+  );
+}

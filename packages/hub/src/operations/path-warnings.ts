@@ -1,0 +1,18 @@
+import type { Warning } from "@roomhub/protocol";
+import type { Participant } from "../domain/participant.ts";
+
+/** Why a participant that just registered cannot be reached, with the line that would work. Contract §3. */
+export function pathWarnings(participant: Participant): Warning[] {
+  if (participant.isTunnelOnly || participant.tunnel.kind === "open") return [];
+  const { direct } = participant;
+  if (direct.kind !== "refused" && direct.kind !== "failed") return [];
+  const line = `roomhub join ${participant.roomCode} --id ${participant.id} --model ${shellWord(participant.model)} --endpoint ${shellWord(participant.endpoint)}`;
+  const message = `Nobody can reach ${participant.id} yet: ${direct.reason}. On its own machine run: ${line}`;
+  return [
+    { code: direct.kind === "refused" ? "endpoint_not_dialled" : "endpoint_unreachable", message },
+  ];
+}
+
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,0 +1,52 @@
+import type { Participant } from "../domain/participant.ts";
+import { participantView } from "../domain/views.ts";
+import type { OperationContext } from "./context.ts";
+
+/** Interface §3, contract §2: join, heartbeat, any frame or pong on the own tunnel. Brings an offline one back. */
+export function recordLife(context: OperationContext, participant: Participant): void {
+  participant.lastSeenMs = context.nowMs();
+  participant.lastSeenAt = context.wallMs();
+  if (participant.status === "online" || !context.registry.isCurrent(participant)) return;
+  participant.status = "online";
+  context.liveness.watch(participant);
+  announceUpdate(context, participant);
+}
+
+/** Marks the overdue offline, each with exactly one event. */
+export function markOverdue(context: OperationContext): void {
+  for (const participant of context.liveness.takeOverdue(context.nowMs())) {
+    participant.status = "offline";
+    context.emit.participantOffline(participant.roomCode, {
+      participantId: participant.id,
+      nickname: participant.nickname,
+    });
+    context.routingChanged(participant.roomCode);
+  }
+}
+
+/** Something about it changed that others see: one event, and waiting requests look again. */
+export function announceUpdate(context: OperationContext, participant: Participant): void {
+  if (!context.registry.isCurrent(participant)) return;
+  context.emit.participantUpdated(participant.roomCode, participantView(participant));
+  context.routingChanged(participant.roomCode);
+}
+
+/** Takes a participant out of its room, with everything the hub kept for it. */
+export function removeParticipant(
+  context: OperationContext,
+  participant: Participant,
+  why: { tunnel: "replaced" | "left"; reason?: string },
+): void {
+  const room = context.registry.findRoom(participant.roomCode);
+  if (room === undefined) return;
+  context.registry.remove(room, participant);
+  context.liveness.forget(participant);
+  context.vault.drop(participant.key);
+  context.emit.participantLeft(room.code, {
+    participantId: participant.id,
+    nickname: participant.nickname,
+    ...(why.reason === undefined ? {} : { reason: why.reason }),
+  });
+  context.paths.closeTunnel(participant, why.tunnel);
+  context.routingChanged(room.code);
+}

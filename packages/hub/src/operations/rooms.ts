@@ -1,0 +1,89 @@
+import type { CreateRoomRequest, CreateRoomResponse, Room as RoomView } from "@roomhub/protocol";
+import { unusedRoomCode } from "../domain/room-code.ts";
+import type { Room } from "../domain/room.ts";
+import { roomView } from "../domain/views.ts";
+import { HubError } from "../errors.ts";
+import type { OperationContext, Peer } from "./context.ts";
+
+/** Interface §4, `POST /rooms`. @throws HubError `rate_limit_exceeded`, `room_limit_reached` */
+export function createRoom(
+  context: OperationContext,
+  request: CreateRoomRequest,
+  peer: Peer,
+): CreateRoomResponse {
+  const { registry, roomCreations } = context;
+  const nowMs = context.nowMs();
+  if (!roomCreations.isAllowed(peer.throttleKey, nowMs)) {
+    throw new HubError("rate_limit_exceeded", "Too many rooms were created from this address.", {
+      retryAfterMs: roomCreations.retryAfterMs(peer.throttleKey, nowMs),
+    });
+  }
+  makeSpace(context);
+  roomCreations.recordFailure(peer.throttleKey, nowMs);
+  const password = request.password ?? undefined;
+  const room: Room = {
+    id: context.newUuid(),
+    code: unusedRoomCode((code) => registry.hasCode(code), context.randomBelow),
+    name: request.name.normalize("NFC"),
+    hostId: context.newUuid(),
+    createdAt: context.wallMs(),
+    isPasswordProtected: password !== undefined,
+    lastUsedAt: context.wallMs(),
+    participants: new Map(),
+  };
+  if (password !== undefined) {
+    context.roomPasswords.set(room.code, context.passwordKeeper.fromPassword(password));
+  }
+  registry.addRoom(room);
+  context.saveRooms();
+  const view = roomView(room);
+  context.emit.roomCreated(view);
+  return { room: view, hostId: room.hostId };
+}
+
+/** Interface §4, `GET /rooms`: in creation order. */
+export function listRooms({ registry }: OperationContext): RoomView[] {
+  return [...registry.rooms()].map(roomView);
+}
+
+/** @throws HubError `room_not_found` */
+export function getRoom({ registry }: OperationContext, code: string): RoomView {
+  return roomView(registry.room(code));
+}
+
+/** Contract §1: a room unused for 30 days is dropped. @returns how many were */
+export function dropUnusedRooms(context: OperationContext): number {
+  const oldest = context.wallMs() - context.limits.roomExpiryMs;
+  const unused = [...context.registry.rooms()].filter(
+    (room) => isIdle(room) && room.lastUsedAt < oldest,
+  );
+  for (const room of unused) dropRoom(context, room);
+  if (unused.length > 0) context.saveRooms();
+  return unused.length;
+}
+
+/** At the room limit the longest unused above 24 h goes first. Contract §1. */
+function makeSpace(context: OperationContext): void {
+  const { registry, limits } = context;
+  if (registry.roomCount < limits.rooms) return;
+  const oldest = context.wallMs() - limits.roomEvictionAgeMs;
+  const evictable = [...registry.rooms()]
+    .filter((room) => isIdle(room) && room.lastUsedAt < oldest)
+    .sort((one, other) => one.lastUsedAt - other.lastUsedAt)[0];
+  if (evictable === undefined) {
+    throw new HubError("room_limit_reached", `This hub already holds ${limits.rooms} rooms.`, {
+      hint: "Use one that exists: roomhub room list. The host can raise ROOMHUB_ROOMS.",
+    });
+  }
+  dropRoom(context, evictable);
+}
+
+function isIdle(room: Room): boolean {
+  return room.participants.size === 0;
+}
+
+function dropRoom(context: OperationContext, room: Room): void {
+  context.registry.removeRoom(room);
+  context.roomPasswords.delete(room.code);
+  context.roomDropped(room.code);
+}

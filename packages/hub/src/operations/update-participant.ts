@@ -1,0 +1,86 @@
+import { checkEndpoint, type UpdateParticipantRequest, type Warning } from "@roomhub/protocol";
+import type { Participant } from "../domain/participant.ts";
+import type { Room } from "../domain/room.ts";
+import { HubError } from "../errors.ts";
+import type { OperationContext, Peer } from "./context.ts";
+import { capabilitiesOf, conflictWarnings } from "./join-participant.ts";
+import { requireProof } from "./ownership.ts";
+import { pathWarnings } from "./path-warnings.ts";
+import { announceUpdate } from "./presence.ts";
+
+/** Whether `PUT` of this id means a change rather than a join. Contract §1. */
+export function isKnownParticipant(
+  { registry }: OperationContext,
+  code: string,
+  id: string,
+): boolean {
+  return registry.room(code).participants.has(id);
+}
+
+/**
+ * Interface §4, `PUT` of an existing id: any subset of fields, `null` clears. Mints nothing and leaves an open tunnel
+ * alone. Contract §1.
+ *
+ * @throws HubError `participant_not_found`, `participant_token_required`, `participant_token_invalid`
+ */
+export async function updateParticipant(
+  context: OperationContext,
+  code: string,
+  id: string,
+  request: UpdateParticipantRequest,
+  peer: Peer,
+): Promise<{ participant: Participant; room: Room; warnings: Warning[] }> {
+  const room = context.registry.room(code);
+  const participant = context.registry.participant(room, id);
+  requireProof(context.ownership, participant, peer);
+  const conflicts = conflictWarnings(context, room, id, request.model ?? participant.model);
+  applyNames(participant, request);
+  applyEndpoint(context, participant, request, peer);
+  if (request.config !== undefined) {
+    participant.limit = participant.config.maxConcurrency ?? context.limits.inFlightPerParticipant;
+  }
+  room.lastUsedAt = context.wallMs();
+  announceUpdate(context, participant);
+  if (participant.direct.kind === "untried" && participant.tunnel.kind === "closed") {
+    await context.paths.probe(participant);
+  }
+  return { participant, room, warnings: [...conflicts, ...pathWarnings(participant)] };
+}
+
+function applyNames(participant: Participant, request: UpdateParticipantRequest): void {
+  if (request.nickname !== undefined) participant.nickname = request.nickname;
+  if (request.model !== undefined) participant.model = request.model;
+  if (request.specs !== undefined) participant.specs = request.specs ?? {};
+  if (request.config !== undefined) participant.config = request.config ?? {};
+  if (request.capabilities !== undefined)
+    participant.capabilities = capabilitiesOf(request.capabilities);
+}
+
+function applyEndpoint(
+  context: OperationContext,
+  participant: Participant,
+  request: UpdateParticipantRequest,
+  peer: Peer,
+): void {
+  const originBefore = participant.endpointOrigin;
+  const isTunnelOnlyBefore = participant.isTunnelOnly;
+  if (request.endpoint !== undefined) {
+    const endpoint = checkEndpoint(request.endpoint);
+    if (!endpoint.ok)
+      throw new HubError("invalid_endpoint", `endpoint ${endpoint.reason}.`, { param: "endpoint" });
+    participant.endpoint = request.endpoint;
+    participant.baseUrl = endpoint.baseUrl;
+    participant.endpointOrigin = endpoint.origin;
+    // Where it may be dialled follows from who said so last.
+    participant.registrant = { ...participant.registrant, hasOrigin: peer.hasOrigin };
+    if (peer.address !== participant.registrant.address) participant.registrant.address = undefined;
+  }
+  if (request.transport !== undefined) participant.isTunnelOnly = request.transport === "tunnel";
+  const hasMoved =
+    request.endpoint !== undefined || participant.isTunnelOnly !== isTunnelOnlyBefore;
+  if (hasMoved) participant.direct = context.paths.directPathOf(participant);
+  const isSameOrigin = participant.endpointOrigin === originBefore;
+  if (request.authHeaders !== undefined || !isSameOrigin) {
+    context.vault.put(participant.key, participant.endpointOrigin, request.authHeaders ?? {});
+  }
+}

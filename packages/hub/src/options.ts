@@ -1,0 +1,32 @@
+import type { Limits } from "@roomhub/protocol";
+import type { TimeSource } from "./clock.ts";
+import type { LogFormat } from "./log.ts";
+import type { OwnershipMode } from "./operations/context.ts";
+import type { RoomStore } from "./storage/room-store.ts";
+
+/** How a hub behaves. Everything may be left out. */
+export interface HubOptions {
+  /** where to listen; left out: this machine only, over IPv4 and IPv6 */
+  host?: string | undefined;
+  /** 5050 when left out, 0 for any free one */
+  port?: number | undefined;
+  /** where rooms survive a restart; left out: nowhere */
+  store?: RoomStore | undefined;
+  /** whether the hub may call participants' endpoints itself; true when left out */
+  direct?: boolean | undefined;
+  /** who may change an existing participant; `compat` when left out. Contract §3 */
+  ownership?: OwnershipMode | undefined;
+  /** how others reach this hub, when a proxy stands in front */
+  publicUrl?: string | undefined;
+  /** proxies whose forwarding headers are believed: addresses or CIDR */
+  trustProxy?: readonly string[] | undefined;
+  limits?: Partial<Limits> | undefined;
+  /** `silent` when left out: an embedded hub writes nothing */
+  logFormat?: LogFormat | undefined;
+  /** where log lines go; stdout when left out */
+  writeLog?: ((line: string) => void) | undefined;
+  /** for tests */
+  time?: TimeSource | undefined;
+  /** uniform in `[0, 1)`, for tests */
+  random?: (() => number) | undefined;
+}

@@ -1,0 +1,179 @@
+import { spawnSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { fileRoomStore } from "./file-room-store.ts";
+import type { StoredRoom } from "./room-store.ts";
+import { StateFileLockedError } from "./state-file-lock.ts";
+import { defaultStatePath } from "./state-path.ts";
+
+const lab: StoredRoom = {
+  id: randomUUID(),
+  hostId: randomUUID(),
+  code: "AB23CD",
+  name: "lab",
+  createdAt: 1,
+  lastUsedAt: 2,
+};
+
+let root = "";
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), "roomhub-file-"));
+});
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+function newStore(path = join(root, randomUUID(), "rooms.json")) {
+  const warnings: string[] = [];
+  const store = fileRoomStore(path, { onWarning: (message) => warnings.push(message) });
+  return { path, store, warnings };
+}
+
+const filesBeside = async (path: string) => (await readdir(dirname(path))).sort();
+const holder = (pid: number, startedAtMs = Date.now()) => JSON.stringify({ pid, startedAtMs });
+
+async function storeWithLock(lock: string) {
+  const opened = newStore();
+  await mkdir(dirname(opened.path));
+  await writeFile(`${opened.path}.lock`, lock);
+  return opened;
+}
+
+test("the file and its directory are their owner's alone, and nothing else is left behind", async () => {
+  const { path, store } = newStore();
+  await store.load();
+  await store.save([lab]);
+  await store.close();
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+  expect((await stat(dirname(path))).mode & 0o777).toBe(0o700);
+  expect(await filesBeside(path)).toEqual(["rooms.json"]);
+});
+
+test("a file in use by a live process is an error that names file, process and ways out", async () => {
+  const { path, store, warnings } = await storeWithLock(holder(process.ppid));
+  const error = await store.load().catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(StateFileLockedError);
+  expect(error).toMatchObject({ path, pid: process.ppid });
+  for (const part of [path, String(process.ppid), "--state-file", "--ephemeral", `${path}.lock`]) {
+    expect((error as Error).message).toContain(part);
+  }
+  await store.save([lab]);
+  await store.close();
+  expect(await filesBeside(path)).toEqual(["rooms.json.lock"]);
+  expect(warnings).toEqual([]);
+});
+
+test("two stores in one process do not share a file either", async () => {
+  const { path, store } = newStore();
+  await store.load();
+  await expect(newStore(path).store.load()).rejects.toThrow(StateFileLockedError);
+  await store.close();
+  const second = newStore(path).store;
+  await expect(second.load()).resolves.toEqual([]);
+  await second.close();
+});
+
+test.each([
+  ["a dead process", () => holder(spawnSync(process.execPath, ["-e", ""]).pid)],
+  ["a process that had our pid in an earlier life", () => holder(process.pid, 1)],
+  ["a process from before the last boot", () => holder(process.ppid, 1)],
+  ["a process that died while writing it", () => ""],
+  ["somebody who wrote nonsense", () => '{"pid":-1}'],
+])("a lock left behind by %s is taken over", async (_title, lock) => {
+  const { path, store, warnings } = await storeWithLock(lock());
+  await expect(store.load()).resolves.toEqual([]);
+  await store.save([lab]);
+  await store.close();
+  expect(await filesBeside(path)).toEqual(["rooms.json"]);
+  expect(warnings).toEqual([]);
+});
+
+test("a lock that has become somebody else's is left alone on close", async () => {
+  const { path, store } = newStore();
+  await store.load();
+  await writeFile(`${path}.lock`, holder(process.ppid));
+  await store.close();
+  expect(await filesBeside(path)).toEqual(["rooms.json.lock"]);
+});
+
+test("a broken file is renamed aside with one warning, kept as it was, and the hub starts empty", async () => {
+  const path = join(root, randomUUID(), "rooms.json");
+  await mkdir(dirname(path));
+  await writeFile(path, "{ half a fi");
+  const warnings: string[] = [];
+  const store = fileRoomStore(path, {
+    onWarning: (message) => warnings.push(message),
+    wallMs: () => Date.UTC(2026, 0, 2, 3, 4, 5, 6),
+  });
+  await expect(store.load()).resolves.toEqual([]);
+  await store.save([lab]);
+  await store.close();
+  const asideName = "rooms.json.broken-2026-01-02T03-04-05-006Z";
+  expect(await filesBeside(path)).toEqual(["rooms.json", asideName]);
+  expect(await readFile(join(dirname(path), asideName), "utf8")).toBe("{ half a fi");
+  expect(warnings).toHaveLength(1);
+  expect(warnings[0]).toContain(asideName);
+  await expect(newStore(path).store.load()).resolves.toEqual([lab]);
+});
+
+test("a directory or a link in the file's place is neither renamed nor written over", async () => {
+  const directoryPath = join(root, randomUUID(), "rooms.json");
+  await mkdir(directoryPath, { recursive: true });
+  const linkPath = join(root, randomUUID(), "rooms.json");
+  await mkdir(dirname(linkPath));
+  await symlink(directoryPath, linkPath);
+  for (const path of [directoryPath, linkPath]) {
+    const { store, warnings } = newStore(path);
+    await expect(store.load()).resolves.toEqual([]);
+    await store.save([lab]);
+    await store.close();
+    expect(await filesBeside(path)).toEqual([basename(path)]);
+    expect((await stat(path)).isDirectory()).toBe(true);
+    expect(warnings).toHaveLength(1);
+  }
+});
+
+test("where no directory can be made, the hub runs without a file after one warning", async () => {
+  const blocker = join(root, randomUUID());
+  await writeFile(blocker, "a file, not a directory");
+  const { store, warnings } = newStore(join(blocker, "rooms.json"));
+  await expect(store.load()).resolves.toEqual([]);
+  await store.save([lab]);
+  await store.close();
+  expect(warnings).toHaveLength(1);
+  expect(warnings[0]).toMatch(/^Rooms are not kept over a restart/);
+});
+
+test("failing writes are one warning until one succeeds again", async () => {
+  const { path, store, warnings } = newStore();
+  await store.load();
+  await mkdir(`${path}.tmp`);
+  await store.save([lab]);
+  await store.save([lab]);
+  expect(warnings).toHaveLength(1);
+  await rm(`${path}.tmp`, { recursive: true });
+  await store.save([lab]);
+  await mkdir(`${path}.tmp`);
+  await store.save([]);
+  expect(warnings).toHaveLength(2);
+  await store.close();
+  expect(JSON.parse(await readFile(path, "utf8"))).toMatchObject({ rooms: [{ name: "lab" }] });
+});
+
+test.each([
+  ["below XDG_STATE_HOME", { XDG_STATE_HOME: "/state", HOME: "/home/ada" }, "/state"],
+  ["below ~/.local/state", { HOME: "/home/ada" }, "/home/ada/.local/state"],
+  [
+    "below ~/.local/state when XDG_STATE_HOME is relative",
+    { XDG_STATE_HOME: "state", HOME: "/home/ada" },
+    "/home/ada/.local/state",
+  ],
+  [
+    "below ~/.local/state when XDG_STATE_HOME is empty",
+    { XDG_STATE_HOME: "", HOME: "/home/ada" },
+    "/home/ada/.local/state",
+  ],
+])("the file is by default %s, one per port", (_title, env, base) => {
+  expect(defaultStatePath(5050, env)).toBe(join(base, "roomhub", "rooms-5050.json"));
+});

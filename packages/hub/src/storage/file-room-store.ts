@@ -1,0 +1,145 @@
+import { lstat, mkdir, open, readFile, rename } from "node:fs/promises";
+import { dirname } from "node:path";
+import { decodeRooms, encodeRooms, type RoomStore, type StoredRoom } from "./room-store.ts";
+import { lockStateFile, type StateFileLock, StateFileLockedError } from "./state-file-lock.ts";
+
+export interface FileRoomStoreOptions {
+  /** One sentence for the operator. The hub goes on in any case. */
+  onWarning?: ((message: string) => void) | undefined;
+  /** epoch ms, for the name of a broken file; the system's when left out */
+  wallMs?: (() => number) | undefined;
+}
+
+/**
+ * Rooms in one JSON file, readable by its owner only, held by one process at a time. Contract §1.
+ *
+ * A file that cannot be understood is renamed aside; one that cannot be written costs a warning, never the hub. Only a
+ * file in use by another hub is an error, from {@link RoomStore.load}.
+ */
+export function fileRoomStore(path: string, options: FileRoomStoreOptions = {}): RoomStore {
+  return new FileRoomStore(path, options.onWarning ?? (() => {}), options.wallMs ?? Date.now);
+}
+
+class FileRoomStore implements RoomStore {
+  readonly #path: string;
+  readonly #warn: (message: string) => void;
+  readonly #wallMs: () => number;
+  #lock: StateFileLock | undefined;
+  /** waiting to be written; newer ones take the place of older ones */
+  #next: readonly StoredRoom[] | undefined;
+  #writing: Promise<void> | undefined;
+  #isFailing = false;
+
+  constructor(path: string, warn: (message: string) => void, wallMs: () => number) {
+    this.#path = path;
+    this.#warn = warn;
+    this.#wallMs = wallMs;
+  }
+
+  async load(): Promise<StoredRoom[]> {
+    try {
+      await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
+      this.#lock ??= await lockStateFile(this.#path);
+    } catch (error) {
+      if (error instanceof StateFileLockedError) throw error;
+      this.#warn(`${this.#notKept()}: ${reasonOf(error)}`);
+      return [];
+    }
+    try {
+      return decodeRooms(await readFile(this.#path, "utf8"));
+    } catch (error) {
+      if (!isMissing(error)) await this.#setAside(reasonOf(error));
+      return [];
+    }
+  }
+
+  save(rooms: readonly StoredRoom[]): Promise<void> {
+    if (this.#lock === undefined) return Promise.resolve();
+    this.#next = rooms;
+    this.#writing ??= this.#writeAll();
+    return this.#writing;
+  }
+
+  async close(): Promise<void> {
+    const lock = this.#lock;
+    this.#lock = undefined;
+    await this.#writing;
+    try {
+      await lock?.release();
+    } catch (error) {
+      this.#warn(`The lock of ${this.#path} could not be removed: ${reasonOf(error)}`);
+    }
+  }
+
+  /** What came in while a write ran is written after it: one writer, and the latest wins. */
+  async #writeAll(): Promise<void> {
+    while (this.#next !== undefined) {
+      const rooms = this.#next;
+      this.#next = undefined;
+      try {
+        await writeAtomically(this.#path, encodeRooms(rooms));
+        this.#isFailing = false;
+      } catch (error) {
+        // A full disk fails every time; it is said once until a write succeeds.
+        if (!this.#isFailing) this.#warn(`${this.#notKept()}: ${reasonOf(error)}`);
+        this.#isFailing = true;
+      }
+    }
+    this.#writing = undefined;
+  }
+
+  /** Never a directory or a device: then nothing is renamed and nothing will be written over it. */
+  async #setAside(reason: string): Promise<void> {
+    const stamp = new Date(this.#wallMs()).toISOString().replaceAll(/[:.]/g, "-");
+    const asidePath = `${this.#path}.broken-${stamp}`;
+    try {
+      if (!(await lstat(this.#path)).isFile()) throw new Error("it is not a regular file");
+      await rename(this.#path, asidePath);
+      this.#warn(
+        `The state file ${this.#path} cannot be used (${reason}). It is now ${asidePath}; the hub starts without rooms.`,
+      );
+    } catch (error) {
+      this.#warn(`${this.#notKept()}: ${reason}, and it cannot be moved aside: ${reasonOf(error)}`);
+      await this.close();
+    }
+  }
+
+  #notKept(): string {
+    return `Rooms are not kept over a restart, the state file ${this.#path} cannot be used`;
+  }
+}
+
+/** A reader finds the old file or the new one, also after a power cut. */
+async function writeAtomically(path: string, text: string): Promise<void> {
+  const temporaryPath = `${path}.tmp`;
+  const file = await open(temporaryPath, "w", 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(temporaryPath, path);
+  await syncDirectory(dirname(path));
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  try {
+    const directory = await open(path, "r");
+    try {
+      await directory.sync();
+    } finally {
+      await directory.close();
+    }
+  } catch {
+    // Not every file system can; the rename stands all the same, it is only not yet safe from a power cut.
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

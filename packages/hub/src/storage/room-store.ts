@@ -1,0 +1,74 @@
+import { Room } from "@roomhub/protocol";
+
+/** What of a room survives a restart, and nothing else. Contract §1. */
+export interface StoredRoom {
+  id: string;
+  code: string;
+  name: string;
+  hostId: string;
+  /** epoch ms */
+  createdAt: number;
+  /** epoch ms */
+  lastUsedAt: number;
+  /** `scrypt$…`; absent for a room without a password */
+  passwordDigest?: string | undefined;
+}
+
+/** Where rooms are kept between two lives of a hub. One hub owns a store and closes it. */
+export interface RoomStore {
+  /** Once, before the first save. @throws StateFileLockedError when another process has it */
+  load(): Promise<StoredRoom[]>;
+  /**
+   * Replaces everything by `rooms`. Resolves when these, or newer ones, are safe or were given up with a warning; never
+   * rejects. After {@link close} it does nothing.
+   */
+  save(rooms: readonly StoredRoom[]): Promise<void>;
+  /** Waits for a running save. */
+  close(): Promise<void>;
+}
+
+const formatVersion = 1;
+
+const storedRoom = Room.pick({ id: true, code: true, name: true, hostId: true, createdAt: true })
+  .extend({
+    lastUsedAt: Room.shape.createdAt,
+    passwordDigest: Room.shape.code
+      .regex(/^scrypt\$\d{1,7}\$\d{1,3}\$\d{1,3}\$[\w-]{16,86}\$[\w-]{43}$/)
+      .optional(),
+  })
+  .array();
+
+/** By an explicit list of fields: whatever else an object carries never reaches the disk. */
+export function encodeRooms(rooms: readonly StoredRoom[]): string {
+  const listed = rooms.map(({ id, code, name, hostId, createdAt, lastUsedAt, passwordDigest }) => ({
+    id,
+    code,
+    name,
+    hostId,
+    createdAt,
+    lastUsedAt,
+    passwordDigest,
+  }));
+  return `${JSON.stringify({ version: formatVersion, rooms: listed }, undefined, 1)}\n`;
+}
+
+/** @throws Error with what is wrong and where, never with the text itself */
+export function decodeRooms(text: string): StoredRoom[] {
+  const file = parseJson(text);
+  if (typeof file !== "object" || file === null) throw new Error("it is not a roomhub state file");
+  const { version, rooms } = file as { version?: unknown; rooms?: unknown };
+  if (version !== formatVersion) throw new Error(`it is not of format version ${formatVersion}`);
+  const result = storedRoom.safeParse(rooms);
+  if (result.success) return result.data;
+  const path = result.error.issues[0]?.path.map(String).join(".") ?? "";
+  throw new Error(path === "" ? "it holds no list of rooms" : `rooms.${path} is not valid`);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // V8's message would repeat a piece of the file.
+    throw new Error("it is not JSON");
+  }
+}

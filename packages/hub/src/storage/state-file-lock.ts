@@ -1,0 +1,125 @@
+import { randomUUID } from "node:crypto";
+import { readFile, rename, unlink, writeFile } from "node:fs/promises";
+import { uptime } from "node:os";
+
+/** Another hub has the state file. Nothing was read or changed. */
+export class StateFileLockedError extends Error {
+  override readonly name = "StateFileLockedError";
+  readonly path: string;
+  readonly pid: number;
+
+  constructor(path: string, pid: number) {
+    super(
+      `The state file ${path} is in use by process ${pid}. Stop that hub, or start this one with ` +
+        `--state-file <another file> or --ephemeral. If process ${pid} is no hub, delete ${lockPathOf(path)}.`,
+    );
+    this.path = path;
+    this.pid = pid;
+  }
+}
+
+export interface StateFileLock {
+  /** Leaves a lock alone that is no longer ours. */
+  release(): Promise<void>;
+}
+
+interface Holder {
+  pid: number;
+  /** epoch ms */
+  startedAtMs: number;
+}
+
+/**
+ * Takes the lock file beside `path`; one left behind by a dead process is taken over.
+ *
+ * @throws StateFileLockedError when a live process holds it
+ */
+export async function lockStateFile(path: string): Promise<StateFileLock> {
+  const lockPath = lockPathOf(path);
+  const own = JSON.stringify(self());
+  if (!(await writeIfAbsent(lockPath, own))) {
+    await removeStaleLock(path, lockPath);
+    if (!(await writeIfAbsent(lockPath, own))) {
+      throw new StateFileLockedError(path, parseHolder(await readText(lockPath))?.pid ?? 0);
+    }
+  }
+  return {
+    async release() {
+      if ((await readText(lockPath)) === own) await unlink(lockPath);
+    },
+  };
+}
+
+function lockPathOf(path: string): string {
+  return `${path}.lock`;
+}
+
+/** Two starts may find the same stale lock; the slower one must not remove the quicker one's fresh lock. */
+async function removeStaleLock(path: string, lockPath: string): Promise<void> {
+  const found = await readText(lockPath);
+  const holder = parseHolder(found);
+  if (holder !== undefined && isRunning(holder)) throw new StateFileLockedError(path, holder.pid);
+  const asidePath = `${lockPath}.${randomUUID()}`;
+  try {
+    await rename(lockPath, asidePath);
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return;
+    throw error;
+  }
+  const removed = await readText(asidePath);
+  if (removed !== found) await writeIfAbsent(lockPath, removed);
+  await unlink(asidePath);
+}
+
+function self(): Holder {
+  return { pid: process.pid, startedAtMs: Math.round(performance.timeOrigin) };
+}
+
+function isRunning(holder: Holder): boolean {
+  // In a container every life of the hub has the same pid; the start tells them apart.
+  if (holder.pid === process.pid) return holder.startedAtMs === self().startedAtMs;
+  // After a reboot the pid belongs to somebody else. The two clocks may differ by a little.
+  const bootedAtMs = Date.now() - uptime() * 1_000;
+  if (holder.startedAtMs < bootedAtMs - 10_000) return false;
+  try {
+    process.kill(holder.pid, 0);
+    return true;
+  } catch (error) {
+    return hasCode(error, "EPERM");
+  }
+}
+
+/** Undefined for a lock that was cut short: whoever wrote it is gone. */
+function parseHolder(text: string): Holder | undefined {
+  try {
+    const { pid, startedAtMs } = JSON.parse(text) as Partial<Holder>;
+    const isValid = Number.isSafeInteger(pid) && Number(pid) > 0 && Number.isFinite(startedAtMs);
+    return isValid ? { pid: Number(pid), startedAtMs: Number(startedAtMs) } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function writeIfAbsent(path: string, text: string): Promise<boolean> {
+  try {
+    await writeFile(path, text, { flag: "wx", mode: 0o600 });
+    return true;
+  } catch (error) {
+    if (hasCode(error, "EEXIST")) return false;
+    throw error;
+  }
+}
+
+/** `""` when there is no such file. */
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return "";
+    throw error;
+  }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}

@@ -1,0 +1,59 @@
+import { classifyAddress } from "@roomhub/provider";
+import { isIP } from "node:net";
+import type { DirectPath, Participant, Registrant } from "../../domain/participant.ts";
+
+/** How far a participant's registration reaches. Contract §3: decided by where it came from. */
+export type DialRight = "loopback" | "private" | "public";
+
+export const DIAL_RIGHTS: readonly DialRight[] = ["loopback", "private", "public"];
+
+/** A web page may make any browser register anything: it gets no nearer than the public internet. */
+export function dialRightOf(registrant: Registrant): DialRight {
+  if (registrant.hasOrigin || registrant.address === undefined) return "public";
+  switch (classifyAddress(registrant.address)) {
+    case "loopback":
+      return "loopback";
+    case "private":
+      return "private";
+    case "public":
+    case "refused":
+      return "public";
+  }
+}
+
+/**
+ * Why an address may not be dialled, or undefined. Asked with every literal and every resolved address; the checked
+ * address is the dialled one. Contract §3.
+ */
+export function addressProblem(right: DialRight, address: string): string | undefined {
+  switch (classifyAddress(address)) {
+    case "public":
+      return undefined;
+    case "private":
+      return right === "public"
+        ? `${address} is a private address, and this registration did not come from a private network`
+        : undefined;
+    case "loopback":
+      return right === "loopback"
+        ? undefined
+        : `${address} is this hub's own machine, and this registration did not come from it`;
+    case "refused":
+      return `${address} is an address the hub never dials`;
+  }
+}
+
+/** What can be said before dialling. A host name is judged when it is resolved. */
+export function directPathOf(participant: Participant, isDirectEnabled: boolean): DirectPath {
+  if (participant.isTunnelOnly) return { kind: "refused", reason: "its tunnel is closed" };
+  if (!isDirectEnabled) {
+    return {
+      kind: "refused",
+      reason: "it has no tunnel, and this hub does not call endpoints itself (--no-direct)",
+    };
+  }
+  const host = new URL(participant.baseUrl).hostname.replace(/^\[|\]$/g, "");
+  const address = host === "localhost" || host.endsWith(".localhost") ? "127.0.0.1" : host;
+  if (isIP(address) === 0) return { kind: "untried" };
+  const problem = addressProblem(dialRightOf(participant.registrant), address);
+  return problem === undefined ? { kind: "untried" } : { kind: "refused", reason: problem };
+}

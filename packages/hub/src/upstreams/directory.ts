@@ -1,0 +1,86 @@
+import { ProviderClient, scrubSecrets } from "@roomhub/provider";
+import type { AuthHeaderVault } from "../credentials/vault.ts";
+import type { DirectPath, Participant } from "../domain/participant.ts";
+import type { Upstream } from "../inference/upstream.ts";
+import {
+  addressProblem,
+  DIAL_RIGHTS,
+  dialRightOf,
+  directPathOf,
+  type DialRight,
+} from "./direct/policy.ts";
+import { DirectUpstream, type DirectEvents } from "./direct/upstream.ts";
+import type { TunnelRegistry } from "./tunnel/registry.ts";
+import { TunnelUpstream } from "./tunnel/upstream.ts";
+
+export interface UpstreamDirectoryOptions {
+  tunnels: TunnelRegistry;
+  vault: AuthHeaderVault;
+  isDirectEnabled: boolean;
+  connectTimeoutMs: number;
+  probeTimeoutMs: number;
+  directEvents: DirectEvents;
+}
+
+/** How to reach each participant: its tunnel whenever that is open, else its endpoint where that is allowed. */
+export class UpstreamDirectory {
+  readonly #options: UpstreamDirectoryOptions;
+  /** One pool of sockets per right: a socket opened under one must not serve another. */
+  readonly #clients: Record<DialRight, ProviderClient>;
+
+  constructor(options: UpstreamDirectoryOptions) {
+    this.#options = options;
+    const clients = DIAL_RIGHTS.map((right) => [
+      right,
+      new ProviderClient({
+        connectTimeoutMs: options.connectTimeoutMs,
+        addressProblem: (address) => addressProblem(right, address),
+      }),
+    ]);
+    this.#clients = Object.fromEntries(clients) as Record<DialRight, ProviderClient>;
+  }
+
+  upstreamFor(participant: Participant): Upstream | undefined {
+    const session = this.#options.tunnels.sessionOf(participant);
+    if (session !== undefined)
+      return new TunnelUpstream(session, participant, this.#headersOf(participant));
+    if (participant.direct.kind === "refused") return undefined;
+    const client = this.#clients[dialRightOf(participant.registrant)];
+    return new DirectUpstream(
+      client,
+      participant,
+      this.#headersOf(participant),
+      this.#options.directEvents,
+    );
+  }
+
+  directPathOf(participant: Participant): DirectPath {
+    return directPathOf(participant, this.#options.isDirectEnabled);
+  }
+
+  /** `GET <base>/models`: any HTTP answer counts. Never rejects. */
+  async probe(participant: Participant): Promise<void> {
+    const client = this.#clients[dialRightOf(participant.registrant)];
+    const { probeTimeoutMs, directEvents } = this.#options;
+    const result = await client.probe(
+      participant.baseUrl,
+      { ...this.#headersOf(participant) },
+      probeTimeoutMs,
+    );
+    if (result.answered) directEvents.answered(participant);
+    else directEvents.failed(participant, result.problem ?? "its endpoint does not answer");
+  }
+
+  /** Takes the participant's secrets out of what its provider says. */
+  scrub(participant: Participant, text: string): string {
+    return scrubSecrets(text, this.#options.vault.secretsOf(participant.key));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(Object.values(this.#clients).map((client) => client.close()));
+  }
+
+  #headersOf(participant: Participant): Readonly<Record<string, string>> {
+    return this.#options.vault.headersFor(participant.key, participant.endpointOrigin);
+  }
+}

@@ -1,0 +1,88 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import {
+  HubSession,
+  TUNNEL_SUBPROTOCOL,
+  type TunnelStatus,
+  WS_LIMITS,
+  wsTransport,
+} from "@roomhub/tunnel";
+import { WebSocketServer } from "ws";
+import type { Participant } from "../../domain/participant.ts";
+import type { TunnelRegistry } from "./registry.ts";
+
+export interface TunnelOptions {
+  responseWindowBytes: number;
+  maxStreams: number;
+  pingIntervalMs: number;
+}
+
+/** What the rest of the hub hears of tunnels. */
+export interface TunnelEvents {
+  opened(participant: Participant, capabilities: Record<string, string>): void;
+  /** Any message or pong: keep it cheap. */
+  alive(participant: Participant): void;
+  status(participant: Participant, status: TunnelStatus): void;
+  closed(participant: Participant): void;
+  bug(error: unknown): void;
+}
+
+/** Completes a tunnel's WebSocket handshake. Whether it may open at all was decided before. */
+export type AcceptTunnel = (
+  participant: Participant,
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+) => void;
+
+export function createTunnelAcceptor(
+  registry: TunnelRegistry,
+  options: TunnelOptions,
+  events: TunnelEvents,
+): AcceptTunnel {
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    ...WS_LIMITS,
+    handleProtocols: (protocols) =>
+      protocols.has(TUNNEL_SUBPROTOCOL) ? TUNNEL_SUBPROTOCOL : false,
+  });
+
+  function run(participant: Participant, transport: ReturnType<typeof wsTransport>): void {
+    const session: HubSession = new HubSession(transport, {
+      responseWindowBytes: options.responseWindowBytes,
+      maxStreams: options.maxStreams,
+      maxResponseHeadBytes: undefined,
+      pingIntervalMs: options.pingIntervalMs,
+      handlers: {
+        onHello: (hello) => {
+          if (registry.isCurrent(participant, session))
+            events.opened(participant, hello.capabilities);
+        },
+        onStatus: (status) => {
+          if (registry.isCurrent(participant, session)) events.status(participant, status);
+        },
+        onLife: () => {
+          if (registry.isCurrent(participant, session)) events.alive(participant);
+        },
+        onGoAway: (reason) => {
+          if (registry.isCurrent(participant, session))
+            events.status(participant, { ready: false, reason });
+        },
+        onClose: () => {
+          if (!registry.isCurrent(participant, session)) return;
+          registry.remove(participant, session);
+          events.closed(participant);
+        },
+        onError: (error) => events.bug(error),
+      },
+    });
+    registry.put(participant, session);
+  }
+
+  return (participant, request, socket, head) => {
+    server.handleUpgrade(request, socket, head, (webSocket) =>
+      run(participant, wsTransport(webSocket)),
+    );
+  };
+}

@@ -1,0 +1,107 @@
+import type { ErrorCode } from "@roomhub/protocol";
+import {
+  RESET_CODES,
+  type HubSession,
+  type ResetCode,
+  resetCodeName,
+  type ResponseHandler,
+} from "@roomhub/tunnel";
+import type { Participant } from "../../domain/participant.ts";
+import type {
+  Upstream,
+  UpstreamCall,
+  UpstreamRequest,
+  ResponseSink,
+} from "../../inference/upstream.ts";
+
+/** What a participant's RESET means to a client. The reason's text is the participant's and may be shown. */
+const errorOfReset: Record<ReturnType<typeof resetCodeName>, ErrorCode> = {
+  cancelled: "provider_disconnected",
+  providerUnreachable: "provider_unreachable",
+  providerDisconnected: "provider_disconnected",
+  providerTimeout: "provider_timeout",
+  providerInvalidResponse: "provider_invalid_response",
+  refused: "provider_error",
+  overloaded: "provider_error",
+  internal: "provider_error",
+  responseTooLarge: "response_too_large",
+  tunnelLost: "tunnel_lost",
+};
+
+/** Requests to one participant through the tunnel it keeps open. */
+export class TunnelUpstream implements Upstream {
+  readonly kind = "tunnel";
+  readonly #session: HubSession;
+  readonly #participant: Participant;
+  readonly #authHeaders: Readonly<Record<string, string>>;
+
+  constructor(
+    session: HubSession,
+    participant: Participant,
+    authHeaders: Readonly<Record<string, string>>,
+  ) {
+    this.#session = session;
+    this.#participant = participant;
+    this.#authHeaders = authHeaders;
+  }
+
+  open(request: UpstreamRequest, sink: ResponseSink): UpstreamCall {
+    const head = {
+      method: request.method,
+      path: request.path,
+      headers: { ...request.headers, ...this.#authHeaders },
+      protocol: request.protocol,
+      stream: request.isStream,
+    };
+    const stream = this.#session.open(
+      head,
+      request.body,
+      new SinkHandler(sink, this.#participant.id),
+    );
+    return {
+      resume: () => stream.resume(),
+      cancel: (reason) => stream.reset(RESET_CODES.cancelled, reason),
+    };
+  }
+}
+
+class SinkHandler implements ResponseHandler {
+  readonly #sink: ResponseSink;
+  readonly #participantId: string;
+
+  constructor(sink: ResponseSink, participantId: string) {
+    this.#sink = sink;
+    this.#participantId = participantId;
+  }
+
+  onHead(head: { status: number; headers: Record<string, string> }): void {
+    this.#sink.onHead(head);
+  }
+
+  onData(chunk: Buffer): boolean {
+    return this.#sink.onData(chunk);
+  }
+
+  onEnd(): void {
+    this.#sink.onEnd();
+  }
+
+  onReset(code: ResetCode, reason: string): void {
+    this.#sink.onFailure({
+      code: errorOfReset[resetCodeName(code)],
+      message: this.#message(code, reason),
+    });
+  }
+
+  onClosed(): void {
+    this.#sink.onClosed();
+  }
+
+  #message(code: ResetCode, reason: string): string {
+    if (code === RESET_CODES.tunnelLost) return `The tunnel to ${this.#participantId} was lost.`;
+    const detail = reason.slice(0, 400);
+    return detail === ""
+      ? `${this.#participantId} gave the request up.`
+      : `${this.#participantId}: ${detail}`;
+  }
+}

@@ -1,0 +1,138 @@
+import type { StopReason } from "./notice.ts";
+
+/**
+ * How a participant gets to the hub and back to it.
+ *
+ * ```
+ * idle ─start─► joining ─joined─► dialling ─opened─► connected
+ *                 ▲  │ failed        │ failed            │ failed
+ *                 │  ▼               ▼                   ▼
+ *                 └─ waiting ─due, woke─► (joining | dialling, whichever failed)
+ *
+ * dialling, connected ─forgotten─► joining     the hub does not know this participant (any more)
+ * any ─refused, close─► stopped                nothing follows
+ * ```
+ *
+ * States are values; this file reads no clock and no randomness.
+ */
+export type ConnectionState =
+  | { kind: "idle" }
+  | { kind: "joining"; failures: number }
+  | { kind: "dialling"; failures: number }
+  | { kind: "waiting"; failures: number; untilMs: number; next: "joining" | "dialling" }
+  | { kind: "connected"; failures: number; sinceMs: number }
+  | { kind: "stopped"; stop: StopReason };
+
+export type ConnectionEvent =
+  | { type: "start" }
+  | { type: "joined" }
+  /** HELLO of the hub. */
+  | { type: "opened" }
+  /** A join or a dial came to nothing, or the tunnel broke. `retryAfterMs`: what the hub asked for. */
+  | { type: "failed"; retryAfterMs?: number | undefined }
+  /** The hub answered 404. */
+  | { type: "forgotten" }
+  /** The wait is over. */
+  | { type: "due" }
+  /** The machine slept: waiting on makes no sense. */
+  | { type: "woke" }
+  | { type: "refused"; stop: StopReason }
+  | { type: "close" };
+
+export interface ChartInputs {
+  /** ms, monotonic */
+  nowMs: number;
+  /** 0 ≤ random < 1 */
+  random: number;
+  backoffBaseMs: number;
+  backoffMaxMs: number;
+  stableMs: number;
+}
+
+/** A hub that asks for a longer pause is not asked again before; a mistaken one does not send us to sleep. */
+const maxRetryAfterMs = 60_000;
+
+/** @returns the same object when the event means nothing in this state */
+export function nextState(
+  state: ConnectionState,
+  event: ConnectionEvent,
+  inputs: ChartInputs,
+): ConnectionState {
+  if (state.kind === "stopped") return state;
+  switch (event.type) {
+    case "close":
+      return { kind: "stopped", stop: { code: "closed", reason: "closed here" } };
+    case "refused":
+      return { kind: "stopped", stop: event.stop };
+    case "start":
+      return state.kind === "idle" ? { kind: "joining", failures: 0 } : state;
+    case "joined":
+      return state.kind === "joining" ? { kind: "dialling", failures: state.failures } : state;
+    case "opened":
+      return state.kind === "dialling"
+        ? { kind: "connected", failures: state.failures, sinceMs: inputs.nowMs }
+        : state;
+    case "failed":
+      return afterFailure(state, event.retryAfterMs ?? 0, inputs);
+    case "forgotten":
+      return afterForgotten(state, inputs);
+    case "due":
+      return state.kind === "waiting" && inputs.nowMs >= state.untilMs ? wokenUp(state) : state;
+    case "woke":
+      return state.kind === "waiting" ? wokenUp(state) : state;
+  }
+}
+
+/**
+ * Full jitter: anything from 0 to the bound, which doubles with each failure in a row.
+ *
+ * @param failures - in a row, this one not counted
+ */
+export function backoffMs(failures: number, inputs: ChartInputs): number {
+  const boundMs = Math.min(inputs.backoffMaxMs, inputs.backoffBaseMs * 2 ** Math.min(failures, 20));
+  return inputs.random * boundMs;
+}
+
+function afterFailure(
+  state: ConnectionState,
+  retryAfterMs: number,
+  inputs: ChartInputs,
+): ConnectionState {
+  if (state.kind !== "joining" && state.kind !== "dialling" && state.kind !== "connected") {
+    return state;
+  }
+  const next = state.kind === "joining" ? "joining" : "dialling";
+  return waitFor(next, failuresOf(state, inputs), retryAfterMs, inputs);
+}
+
+function afterForgotten(state: ConnectionState, inputs: ChartInputs): ConnectionState {
+  if (state.kind === "waiting") return { ...state, next: "joining" };
+  if (state.kind !== "dialling" && state.kind !== "connected") return state;
+  const failures = failuresOf(state, inputs);
+  // At once the first time; a hub that forgets us again and again is asked ever more slowly.
+  if (failures === 0) return { kind: "joining", failures: 1 };
+  return waitFor("joining", failures, 0, inputs);
+}
+
+function failuresOf(
+  state: Extract<ConnectionState, { failures: number }>,
+  inputs: ChartInputs,
+): number {
+  const wasStable = state.kind === "connected" && inputs.nowMs - state.sinceMs >= inputs.stableMs;
+  return wasStable ? 0 : state.failures;
+}
+
+function waitFor(
+  next: "joining" | "dialling",
+  failures: number,
+  retryAfterMs: number,
+  inputs: ChartInputs,
+): ConnectionState {
+  const askedMs = Math.min(retryAfterMs, maxRetryAfterMs);
+  const untilMs = inputs.nowMs + askedMs + backoffMs(failures, inputs);
+  return { kind: "waiting", failures: failures + 1, untilMs, next };
+}
+
+function wokenUp(state: Extract<ConnectionState, { kind: "waiting" }>): ConnectionState {
+  return { kind: state.next, failures: state.failures };
+}

@@ -1,0 +1,34 @@
+/** How a request ended, seen from here: `cancelled` by the hub or a lost tunnel, `failed` at the provider. */
+export type RequestOutcome = "complete" | "failed" | "cancelled" | "refused";
+
+/** Why a participant is no more. `closed` is the owner's own wish; every other code is a refusal by the hub. */
+export interface StopReason {
+  /** `closed`, `replaced`, or the hub's error code: `invalid_password`, `participant_token_invalid`, … */
+  code: string;
+  /** one line for a person, with the next step where there is one */
+  reason: string;
+}
+
+/** What happens to a participant, for whoever shows or logs it. Carries no header, password or token. */
+export type ParticipantNotice =
+  | { kind: "joined"; room: string; id: string; warnings: readonly string[] }
+  | { kind: "connected" }
+  /** Once per outage and reason, however many attempts follow. */
+  | { kind: "disconnected"; reason: string; retryInMs: number }
+  | { kind: "provider-down"; reason: string }
+  | { kind: "provider-up" }
+  | { kind: "request-started"; path: string; model: string }
+  | {
+      kind: "request-ended";
+      path: string;
+      model: string;
+      /** undefined when the provider gave no answer */
+      status: number | undefined;
+      durationMs: number;
+      outcome: RequestOutcome;
+      /** why it failed or was cancelled */
+      reason: string | undefined;
+    }
+  /** A bug of ours that cost one request or one callback; the participant lives on. */
+  | { kind: "fault"; error: unknown }
+  | ({ kind: "stopped" } & StopReason);

@@ -1,0 +1,28 @@
+import { authHeaderProblem } from "@roomhub/protocol";
+import { forwardRequestHeaders } from "@roomhub/provider";
+
+const hopHeader = "x-roomhub-hop";
+const maxHopLength = 512;
+
+/**
+ * The headers of a provider call: what the client's request needs, the participant's auth headers as the hub sends them
+ * along, the hops against loops, and on top the credentials that never left this machine. Contract §3 and §4.
+ *
+ * @param local - these win over all others
+ */
+export function providerHeaders(
+  fromHub: Readonly<Record<string, string>>,
+  local: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const headers = forwardRequestHeaders(fromHub);
+  for (const [name, value] of Object.entries(fromHub)) {
+    const lower = name.toLowerCase();
+    if (lower === hopHeader) {
+      if (/^[\x20-\x7e]+$/.test(value) && value.length <= maxHopLength) headers[lower] = value;
+    } else if (authHeaderProblem(lower, value) === undefined) {
+      headers[lower] = value;
+    }
+  }
+  for (const [name, value] of Object.entries(local)) headers[name.toLowerCase()] = value;
+  return headers;
+}

@@ -1,0 +1,49 @@
+import { type IncomingMessage, request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import type { Fetch } from "@roomhub/client";
+import { proxyAgentFor, type ProxyEnvironment } from "./proxy.ts";
+
+const maxAnswerBytes = 1024 * 1024;
+
+/**
+ * `fetch` for the few calls to the hub, through the proxy the environment names: Node's own looks at these variables only
+ * when it was started with a flag. Without a proxy it is the global one.
+ */
+export function createProxyFetch(env: ProxyEnvironment): Fetch {
+  return (url, init) => {
+    const target = new URL(url);
+    const agent = proxyAgentFor(target, env);
+    if (agent === undefined) return fetch(url, init);
+    return new Promise((resolve, reject) => {
+      const send = target.protocol === "https:" ? httpsRequest : httpRequest;
+      const request = send(target, {
+        agent,
+        method: init.method ?? "GET",
+        headers: Object.fromEntries(new Headers(init.headers)),
+        ...(init.signal ? { signal: init.signal } : {}),
+      });
+      request.on("error", reject);
+      request.on("response", (response) => {
+        readAnswer(response).then(resolve, reject);
+      });
+      request.end(typeof init.body === "string" ? init.body : undefined);
+    });
+  };
+}
+
+async function readAnswer(response: IncomingMessage): Promise<Response> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of response as AsyncIterable<Buffer>) {
+    bytes += part.length;
+    if (bytes > maxAnswerBytes) throw new Error("the answer is larger than 1 MiB");
+    parts.push(part);
+  }
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(response.headers)) {
+    if (typeof value === "string") headers.set(name, value);
+  }
+  const status = response.statusCode ?? 502;
+  const hasBody = status !== 204 && status !== 304;
+  return new Response(hasBody ? Buffer.concat(parts) : null, { status, headers });
+}

@@ -1,0 +1,46 @@
+import type { Agent } from "node:http";
+import { HttpsProxyAgent } from "https-proxy-agent";
+
+/** The environment as the usual tools read it: `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`, in either letter case. */
+export type ProxyEnvironment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The proxy for a URL, or undefined when it is reached directly. Loopback never goes through one, as in Go.
+ *
+ * @param url - http, https, ws or wss
+ */
+export function proxyUrlFor(url: URL, env: ProxyEnvironment): string | undefined {
+  const isSecure = url.protocol === "https:" || url.protocol === "wss:";
+  const name = isSecure ? "https_proxy" : "http_proxy";
+  const proxy = env[name] ?? env[name.toUpperCase()];
+  if (proxy === undefined || proxy === "") return undefined;
+  const hostname = url.hostname.replace(/^\[(.*)\]$/, "$1").toLowerCase();
+  if (hostname === "localhost" || hostname === "::1" || hostname.startsWith("127.")) {
+    return undefined;
+  }
+  const port = url.port === "" ? (isSecure ? "443" : "80") : url.port;
+  const exceptions = env["no_proxy"] ?? env["NO_PROXY"] ?? "";
+  if (exceptions.split(/[\s,]+/).some((rule) => matches(rule.toLowerCase(), hostname, port))) {
+    return undefined;
+  }
+  return proxy.includes("://") ? proxy : `http://${proxy}`;
+}
+
+/**
+ * Speaks through the proxy with CONNECT, for http and ws too: proxies pass WebSockets only that way.
+ *
+ * @throws TypeError when the environment's value is no URL
+ */
+export function proxyAgentFor(url: URL, env: ProxyEnvironment): Agent | undefined {
+  const proxy = proxyUrlFor(url, env);
+  return proxy === undefined ? undefined : new HttpsProxyAgent(proxy);
+}
+
+function matches(rule: string, hostname: string, port: string): boolean {
+  if (rule === "") return false;
+  if (rule === "*") return true;
+  const withPort = /^(.*[^:]):(\d+)$/.exec(rule);
+  if (withPort !== null && withPort[2] !== port) return false;
+  const name = (withPort?.[1] ?? rule).replace(/^\*?\./, "").replace(/^\[(.*)\]$/, "$1");
+  return hostname === name || hostname.endsWith(`.${name}`);
+}

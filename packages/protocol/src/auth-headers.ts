@@ -1,0 +1,79 @@
+import { z } from "zod";
+import { LIMITS } from "./limits.ts";
+
+/** Names that belong to the connection, to the hub, or to nobody: never a participant's to set. Hardening T8. */
+const refusedNames = new Set([
+  "host",
+  "connection",
+  "proxy-connection",
+  "keep-alive",
+  "transfer-encoding",
+  "te",
+  "trailer",
+  "upgrade",
+  "content-length",
+  "content-type",
+  "content-encoding",
+  "accept-encoding",
+  "expect",
+  "cookie2",
+  "x-roomhub-hop",
+  "__proto__",
+  "constructor",
+  "prototype",
+]);
+const refusedBeginnings = ["proxy-", "sec-", ":"];
+const tokenName = /^[A-Za-z0-9!#$%&'*+.^_|~-]{1,64}$/;
+const latin1Value = /^[\x20-\x7e\xa0-\xff]{1,4096}$/;
+
+/**
+ * Why a header may not be sent to a provider, or undefined when it may.
+ *
+ * @returns a sentence that names the header and never its value
+ */
+export function authHeaderProblem(name: string, value: unknown): string | undefined {
+  if (!tokenName.test(name)) return "a header name must be an HTTP token of 1 to 64 characters";
+  const lower = name.toLowerCase();
+  if (refusedNames.has(lower) || refusedBeginnings.some((start) => lower.startsWith(start))) {
+    return `the header ${lower} is set by the connection itself`;
+  }
+  if (typeof value !== "string") return `the value of ${lower} must be a string`;
+  if (!latin1Value.test(value) || value.trim() === "") {
+    return `the value of ${lower} must be 1 to 4096 printable Latin-1 characters on one line`;
+  }
+  return undefined;
+}
+
+/** Header name → value. At most 16, 8 KiB in all; names lower-cased, none twice. Contract §6. */
+export const AuthHeaders = z
+  .custom<Record<string, string>>()
+  .transform((input: unknown, context) => {
+    const fail = (name: string | undefined, message: string) => {
+      context.addIssue({ code: "custom", message, path: name === undefined ? [] : [name] });
+      return z.NEVER;
+    };
+    if (typeof input !== "object" || input === null || Array.isArray(input)) {
+      return fail(undefined, "authHeaders must be an object of header name to header value");
+    }
+    const entries = Object.entries(input as Record<string, unknown>);
+    if (entries.length > LIMITS.authHeaders.default) {
+      return fail(undefined, `authHeaders may hold at most ${LIMITS.authHeaders.default} headers`);
+    }
+    const headers = new Map<string, string>();
+    let bytes = 0;
+    for (const [name, value] of entries) {
+      const problem = authHeaderProblem(name, value);
+      if (problem !== undefined) return fail(name, problem);
+      const lower = name.toLowerCase();
+      if (headers.has(lower)) return fail(name, `the header ${lower} is given twice`);
+      headers.set(lower, (value as string).trim());
+      bytes += name.length + (value as string).length;
+    }
+    if (bytes > LIMITS.authHeaderBytes.default) {
+      return fail(
+        undefined,
+        `authHeaders may hold at most ${LIMITS.authHeaderBytes.default} bytes`,
+      );
+    }
+    return Object.fromEntries(headers);
+  });

@@ -1,0 +1,135 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { checkEndpoint } from "./endpoint.ts";
+import { LIMITS } from "./limits.ts";
+
+test.each([
+  ["http://127.0.0.1:11434", "http://127.0.0.1:11434/v1"],
+  ["http://127.0.0.1:11434/", "http://127.0.0.1:11434/v1"],
+  ["http://127.0.0.1:11434//", "http://127.0.0.1:11434/v1"],
+  ["http://127.0.0.1:11434/v1", "http://127.0.0.1:11434/v1"],
+  ["http://127.0.0.1:11434/v1/", "http://127.0.0.1:11434/v1"],
+  ["http://127.0.0.1:11434/v1///", "http://127.0.0.1:11434/v1"],
+  ["https://api.example/openai/v2", "https://api.example/openai/v2"],
+  ["https://api.example/V1", "https://api.example/V1"],
+  ["http://127.0.0.1:8080/v1/chat/completions", "http://127.0.0.1:8080/v1"],
+  ["http://127.0.0.1:8080/v1/chat/completions/", "http://127.0.0.1:8080/v1"],
+  ["http://127.0.0.1:8080/v1/responses", "http://127.0.0.1:8080/v1"],
+  ["http://127.0.0.1:8080/v1/models", "http://127.0.0.1:8080/v1"],
+  ["http://127.0.0.1:8080/v1/models/", "http://127.0.0.1:8080/v1"],
+  ["http://127.0.0.1:8080/v1/mymodels", "http://127.0.0.1:8080/v1/mymodels"],
+  ["http://127.0.0.1:8080/chat", "http://127.0.0.1:8080/chat"],
+  ["HTTP://Example.TEST:80/V1", "http://example.test/V1"],
+  ["http://[::1]:11434", "http://[::1]:11434/v1"],
+  ["http://bücher.example", "http://xn--bcher-kva.example/v1"],
+  ["http://127.0.0.1:8080/a/../v1", "http://127.0.0.1:8080/v1"],
+])("calls for %s go below %s", (endpoint, baseUrl) => {
+  expect(checkEndpoint(endpoint)).toMatchObject({ ok: true, baseUrl });
+});
+
+test("an operation path directly below the host leaves the host, since a path was given", () => {
+  expect(checkEndpoint("http://127.0.0.1:8080/chat/completions")).toMatchObject({
+    ok: true,
+    baseUrl: "http://127.0.0.1:8080",
+  });
+});
+
+test("the origin has no path, and no port where it is the scheme's own", () => {
+  expect(checkEndpoint("https://API.example:443/v1/responses")).toMatchObject({
+    origin: "https://api.example",
+  });
+  expect(checkEndpoint("https://api.example:8443/v1")).toMatchObject({
+    origin: "https://api.example:8443",
+  });
+});
+
+test.each([
+  ["a local file", "file:///etc/passwd"],
+  ["a script", "javascript:alert(1)"],
+  ["another protocol", "gopher://127.0.0.1:70/"],
+  ["a WebSocket", "ws://127.0.0.1:11434/v1"],
+  ["a data URL", "data:text/plain,hello"],
+  ["no scheme", "127.0.0.1:11434"],
+  ["a host alone", "localhost"],
+  ["a host that looks like a scheme", "localhost:11434"],
+  ["a path alone", "/v1"],
+  ["nothing", ""],
+  ["no host", "http://"],
+  ["a scheme without slashes", "http:127.0.0.1"],
+  ["a scheme with one slash", "http:/127.0.0.1"],
+  ["a port that is none", "http://127.0.0.1:99999"],
+  ["a user name", "http://ada@127.0.0.1"],
+  ["a user name and a password", "http://ada:swordfish@127.0.0.1"],
+  ["an empty user name", "http://@127.0.0.1"],
+  ["an empty user name and password", "http://:@127.0.0.1/v1"],
+  ["a query", "http://127.0.0.1/v1?key=swordfish"],
+  ["an empty query", "http://127.0.0.1/v1?"],
+  ["a fragment", "http://127.0.0.1/v1#top"],
+  ["an empty fragment", "http://127.0.0.1/v1#"],
+  ["a tab", "http://127.0.0.1/\tv1"],
+  ["a line feed", "http://127.0.0.1/v1\n"],
+  ["a carriage return", "http://127.0.0.1\r/v1"],
+  ["a NUL", "http://127.0.0.1/\u0000"],
+  ["a C1 control", "http://127.0.0.1/\u009b2J"],
+  ["a space before it", " http://127.0.0.1"],
+  ["a space inside", "http://127.0.0.1/v 1"],
+  ["backslashes", "http:\\\\127.0.0.1\\v1"],
+  ["a backslash in the path", "http://127.0.0.1/v1\\..\\admin"],
+  ["a character that turns the text around", "http://127.0.0.1/\u202e1v"],
+  ["a line separator", "http://127.0.0.1/\u2028"],
+])("an endpoint with %s is refused", (_title, endpoint) => {
+  const check = checkEndpoint(endpoint);
+  expect(check.ok).toBe(false);
+  expect(check.ok ? "" : check.reason).not.toContain("swordfish");
+});
+
+test("an @ in the path is part of the path", () => {
+  expect(checkEndpoint("http://127.0.0.1/@ada/v1")).toMatchObject({
+    ok: true,
+    baseUrl: "http://127.0.0.1/@ada/v1",
+  });
+});
+
+test("an endpoint of 2048 characters is accepted, one of 2049 is not", () => {
+  const start = "http://127.0.0.1/";
+  const longest = start + "a".repeat(LIMITS.endpointLength.default - start.length);
+  expect(checkEndpoint(longest).ok).toBe(true);
+  expect(checkEndpoint(`${longest}a`).ok).toBe(false);
+});
+
+test("whatever is accepted leads to an http origin, without userinfo, query, fragment or trailing slash", () => {
+  const piece = fc.constantFrom(
+    "http://",
+    "https://",
+    "a",
+    ":",
+    "@",
+    "/",
+    "?",
+    "#",
+    ".",
+    "80",
+    "v1",
+    "[",
+    "\\",
+    "%2e",
+  );
+  const text = fc.oneof(
+    fc.string(),
+    fc.webUrl({ withQueryParameters: true, withFragments: true }),
+    fc.array(piece, { maxLength: 12 }).map((pieces) => `http://h${pieces.join("")}`),
+  );
+  fc.assert(
+    fc.property(text, (endpoint) => {
+      const check = checkEndpoint(endpoint);
+      if (!check.ok) return;
+      const url = new URL(check.baseUrl);
+      expect(check.baseUrl.startsWith(check.origin)).toBe(true);
+      expect(["http:", "https:"]).toContain(url.protocol);
+      expect([url.username, url.password, url.search, url.hash]).toEqual(["", "", "", ""]);
+      expect(check.baseUrl.endsWith("/")).toBe(false);
+      expect(checkEndpoint(endpoint)).toEqual(check);
+    }),
+    { numRuns: 1_000 },
+  );
+});

@@ -1,0 +1,46 @@
+import { LIMITS } from "./limits.ts";
+
+/** What became of an endpoint's text: where calls go, or why it cannot be one. */
+export type EndpointCheck =
+  | { ok: true; /** without a trailing slash */ baseUrl: string; origin: string }
+  | { ok: false; reason: string };
+
+const operationSuffix = /\/(?:chat\/completions|responses|models)$/;
+
+/**
+ * Endpoint → base URL. Contract §3: no path (or `/`) means `/v1`; any other path is the base as it is; a trailing slash
+ * and a trailing operation path are removed. Userinfo, query and fragment are refused, since they would be listed.
+ */
+export function checkEndpoint(endpoint: string): EndpointCheck {
+  if (endpoint.length > LIMITS.endpointLength.default) {
+    return { ok: false, reason: `is longer than ${LIMITS.endpointLength.default} characters` };
+  }
+  // URL() would quietly drop tabs, newlines and invisible characters, and read backslashes as slashes.
+  if (/[\s\\\p{Cc}\p{Cf}]/u.test(endpoint)) {
+    return {
+      ok: false,
+      reason: "contains a space, a backslash, or a control or invisible character",
+    };
+  }
+  let url: URL;
+  try {
+    url = new URL(endpoint);
+  } catch {
+    return { ok: false, reason: "is not a URL; write it like http://127.0.0.1:11434/v1" };
+  }
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    return { ok: false, reason: `must begin with http:// or https://, not ${url.protocol}` };
+  }
+  if (!/^https?:\/\//i.test(endpoint))
+    return { ok: false, reason: "must begin with http:// or https://" };
+  // URL() forgets an empty user name; the endpoint would still be listed with its "@".
+  if (url.username !== "" || url.password !== "" || /^[^/]+\/\/[^/]*@/.test(endpoint)) {
+    return { ok: false, reason: "must not carry a user name or password; use authHeaders" };
+  }
+  if (endpoint.includes("?"))
+    return { ok: false, reason: "must not carry a query; use authHeaders for keys" };
+  if (endpoint.includes("#")) return { ok: false, reason: "must not carry a fragment" };
+  let path = url.pathname.replace(/\/+$/, "").replace(operationSuffix, "").replace(/\/+$/, "");
+  if (path === "" && !operationSuffix.test(url.pathname.replace(/\/+$/, ""))) path = "/v1";
+  return { ok: true, baseUrl: url.origin + path, origin: url.origin };
+}

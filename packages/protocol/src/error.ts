@@ -1,0 +1,126 @@
+import { z } from "zod";
+
+/** Where a routed request failed. Interface §6, contract §5. */
+export const FAILURE_STAGES = ["routing", "queue", "tunnel", "provider", "client", "hub"] as const;
+export type FailureStage = (typeof FAILURE_STAGES)[number];
+
+/**
+ * What an SDK should do about an error. Contract §6.
+ *
+ * - `none`: nothing is said, the status speaks for itself
+ * - `stop`: `x-should-retry: false`
+ * - `stop-once-retried`: the same, but only when the hub itself already tried a second participant
+ * - `later`: `retry-after`, in seconds
+ */
+export type RetrySignal = "none" | "stop" | "stop-once-retried" | "later";
+
+interface ErrorRow {
+  status: number;
+  retry: RetrySignal;
+  retryAfterSeconds?: number;
+  /** The stage of an `llm.error` with this code, unless the thrower knows better. */
+  stage?: FailureStage;
+}
+
+function defineErrors<Code extends string>(rows: Record<Code, ErrorRow>): Record<Code, ErrorRow> {
+  return rows;
+}
+
+/** Every error of the hub: code → status, retry signal, stage. Contract §6; rendered in one place only. */
+export const ERROR_STATUS = defineErrors({
+  invalid_json: { status: 400, retry: "none" },
+  missing_required_parameter: { status: 400, retry: "none" },
+  invalid_type: { status: 400, retry: "none" },
+  field_too_large: { status: 400, retry: "none" },
+  invalid_id: { status: 400, retry: "none" },
+  invalid_endpoint: { status: 400, retry: "none" },
+  invalid_auth_header: { status: 400, retry: "none" },
+  invalid_nickname: { status: 400, retry: "none" },
+  bad_request: { status: 400, retry: "none" },
+  unsupported_protocol: { status: 400, retry: "none", stage: "routing" },
+  routing_loop: { status: 400, retry: "none", stage: "routing" },
+  previous_response_not_found: { status: 400, retry: "none", stage: "routing" },
+
+  invalid_password: { status: 401, retry: "none" },
+  participant_token_required: { status: 403, retry: "none" },
+  participant_token_invalid: { status: 403, retry: "none" },
+  origin_not_allowed: { status: 403, retry: "none" },
+
+  room_not_found: { status: 404, retry: "none" },
+  participant_not_found: { status: 404, retry: "none" },
+  response_not_found: { status: 404, retry: "none" },
+  model_not_found: { status: 404, retry: "none", stage: "routing" },
+  not_found: { status: 404, retry: "none" },
+  method_not_allowed: { status: 405, retry: "none" },
+  request_read_timeout: { status: 408, retry: "none" },
+  participant_id_taken: { status: 409, retry: "none" },
+  participant_id_conflicts: { status: 409, retry: "none" },
+  request_too_large: { status: 413, retry: "none" },
+  uri_too_long: { status: 414, retry: "none" },
+  unsupported_content_encoding: { status: 415, retry: "none" },
+  upgrade_required: { status: 426, retry: "none" },
+  too_many_attempts: { status: 429, retry: "later", retryAfterSeconds: 2 },
+  rate_limit_exceeded: { status: 429, retry: "later", retryAfterSeconds: 6 },
+  queue_full: { status: 429, retry: "later", retryAfterSeconds: 5, stage: "queue" },
+  headers_too_large: { status: 431, retry: "none" },
+
+  client_disconnected: { status: 499, retry: "none", stage: "client" },
+  client_stalled: { status: 499, retry: "none", stage: "client" },
+
+  internal_error: { status: 500, retry: "stop", stage: "hub" },
+  tunnel_lost: { status: 502, retry: "stop-once-retried", stage: "tunnel" },
+  provider_unreachable: { status: 502, retry: "stop-once-retried", stage: "provider" },
+  provider_auth_failed: { status: 502, retry: "stop", stage: "provider" },
+  provider_error: { status: 502, retry: "stop-once-retried", stage: "provider" },
+  provider_invalid_response: { status: 502, retry: "stop", stage: "provider" },
+  provider_disconnected: { status: 502, retry: "none", stage: "provider" },
+  response_too_large: { status: 502, retry: "stop", stage: "provider" },
+  participant_offline: { status: 503, retry: "later", retryAfterSeconds: 5, stage: "routing" },
+  queue_timeout: { status: 503, retry: "later", retryAfterSeconds: 5, stage: "queue" },
+  room_limit_reached: { status: 503, retry: "stop" },
+  participant_limit_reached: { status: 503, retry: "stop" },
+  too_many_subscribers: { status: 503, retry: "stop" },
+  hub_draining: { status: 503, retry: "later", retryAfterSeconds: 2, stage: "hub" },
+  hub_overloaded: { status: 503, retry: "later", retryAfterSeconds: 2, stage: "hub" },
+  hub_shutting_down: { status: 503, retry: "later", retryAfterSeconds: 2, stage: "hub" },
+  provider_timeout: { status: 504, retry: "stop", stage: "provider" },
+  stream_idle_timeout: { status: 504, retry: "stop", stage: "provider" },
+  request_timeout: { status: 504, retry: "stop", stage: "provider" },
+});
+
+/** A code the hub itself makes; a provider's own code passes through and is any string. */
+export type ErrorCode = keyof typeof ERROR_STATUS;
+
+export type ErrorType =
+  | "invalid_request_error"
+  | "permission_error"
+  | "rate_limit_error"
+  | "server_error";
+
+/** Contract §6: the `type` follows from the status. */
+export function errorTypeOf(status: number): ErrorType {
+  if (status === 401 || status === 403) return "permission_error";
+  if (status === 429) return "rate_limit_error";
+  return status >= 500 ? "server_error" : "invalid_request_error";
+}
+
+/** One participant in a refusal, and why it was not taken. */
+export const Refusal = z.object({ id: z.string(), model: z.string(), reason: z.string() });
+export type Refusal = z.infer<typeof Refusal>;
+
+/**
+ * The body of every error, both families. Contract §6: OpenAI's shape; `param` and `code` are `""` when there is none,
+ * because some clients read them as strings.
+ */
+export const ErrorBody = z.object({
+  error: z.object({
+    message: z.string(),
+    type: z.string(),
+    param: z.string(),
+    code: z.string(),
+    stage: z.enum(FAILURE_STAGES).optional(),
+    hint: z.string().optional(),
+    participants: z.array(Refusal).optional(),
+  }),
+});
+export type ErrorBody = z.infer<typeof ErrorBody>;

@@ -1,0 +1,83 @@
+import { expect, test } from "vitest";
+import { limitEnvName, type LimitName, LIMITS, resolveLimits } from "./limits.ts";
+
+const names = Object.keys(LIMITS) as LimitName[];
+
+test.each([
+  ["inferenceBodyBytes", "ROOMHUB_INFERENCE_BODY_BYTES"],
+  ["rooms", "ROOMHUB_ROOMS"],
+  ["earlyCommitMs", "ROOMHUB_EARLY_COMMIT_MS"],
+  ["inFlightPerHub", "ROOMHUB_IN_FLIGHT_PER_HUB"],
+] as const)("the limit %s is overridden by %s", (name, envName) => {
+  expect(limitEnvName(name)).toBe(envName);
+});
+
+test("every limit has a variable of its own, a default and a sentence", () => {
+  expect(new Set(names.map(limitEnvName)).size).toBe(names.length);
+  for (const name of names) {
+    expect(limitEnvName(name)).toMatch(/^ROOMHUB_[A-Z]+(?:_[A-Z]+)*$/);
+    expect(Number.isSafeInteger(LIMITS[name].default) && LIMITS[name].default > 0).toBe(true);
+    expect(LIMITS[name].what).not.toBe("");
+  }
+});
+
+test("a limit in milliseconds or bytes says so in its name", () => {
+  for (const name of names) {
+    expect(name.endsWith("Ms")).toBe(LIMITS[name].unit === "ms");
+    expect(name.endsWith("Bytes")).toBe(LIMITS[name].unit === "bytes");
+  }
+});
+
+test.each([
+  ["heartbeatIntervalMs", 10_000],
+  ["offlineAfterMs", 30_000],
+  ["inferenceBodyBytes", 67_108_864],
+  ["heldBodyBytes", 536_870_912],
+  ["managementBodyBytes", 65_536],
+  ["headerBytes", 16_384],
+  ["headerPairs", 200],
+  ["headersReadMs", 10_000],
+  ["bodyIdleMs", 30_000],
+  ["bodyReadMs", 600_000],
+  ["keepAliveMs", 65_000],
+  ["rooms", 1_000],
+  ["roomCreationBurst", 20],
+  ["roomCreationPerMinute", 10],
+  ["participantsPerRoom", 1_024],
+  ["participantsPerHub", 4_096],
+  ["passwordAttemptsBurst", 5],
+  ["passwordAttemptIntervalMs", 2_000],
+  ["subscribersPerRoom", 10_000],
+  ["subscriberBufferBytes", 1_048_576],
+  ["inFlightPerHub", 16_384],
+  ["inFlightPerParticipant", 256],
+  ["queuePerRoom", 256],
+  ["queueWaitMs", 60_000],
+  ["tunnelMessageBytes", 1_048_576],
+  ["tunnelPingMs", 10_000],
+  ["firstByteMs", 600_000],
+  ["streamIdleMs", 300_000],
+  ["requestMs", 1_800_000],
+  ["responseBodyBytes", 67_108_864],
+  ["eventHoldBytes", 16_384],
+  ["earlyCommitMs", 45_000],
+  ["drainMs", 30_000],
+  ["nicknameLength", 64],
+  ["modelLength", 256],
+  ["roomNameLength", 128],
+  ["endpointLength", 2_048],
+  ["passwordBytes", 128],
+  ["authHeaders", 16],
+  ["authHeaderBytes", 8_192],
+  ["participantFieldBytes", 16_384],
+  ["participantExpiryMs", 86_400_000],
+  ["roomExpiryMs", 2_592_000_000],
+] as const)("%s is %i by default", (name, value) => {
+  expect(LIMITS[name].default).toBe(value);
+});
+
+test("what is not overridden keeps its default, and 0 is a value", () => {
+  const limits = resolveLimits({ earlyCommitMs: 0, rooms: 7, queueWaitMs: undefined });
+  expect(limits).toMatchObject({ earlyCommitMs: 0, rooms: 7, queueWaitMs: 60_000 });
+  expect(Object.keys(limits)).toEqual(names);
+});

@@ -1,0 +1,183 @@
+interface LimitRow {
+  default: number;
+  unit: "bytes" | "ms" | "count";
+  what: string;
+}
+
+function defineLimits<Name extends string>(rows: Record<Name, LimitRow>): Record<Name, LimitRow> {
+  return rows;
+}
+
+const kib = 1024;
+const mib = 1024 * 1024;
+
+/** Every limit of the hub with its default. Contract §6 and §4, interface §8. */
+export const LIMITS = defineLimits({
+  heartbeatIntervalMs: {
+    default: 10_000,
+    unit: "ms",
+    what: "heartbeat interval asked of participants",
+  },
+  offlineAfterMs: {
+    default: 30_000,
+    unit: "ms",
+    what: "silence after which a participant is offline",
+  },
+  sweepIntervalMs: { default: 250, unit: "ms", what: "how often deadlines are looked at" },
+  participantExpiryMs: {
+    default: 24 * 3_600_000,
+    unit: "ms",
+    what: "an offline, disconnected participant is removed after",
+  },
+  roomExpiryMs: {
+    default: 30 * 24 * 3_600_000,
+    unit: "ms",
+    what: "an unused room is dropped after",
+  },
+  roomEvictionAgeMs: {
+    default: 24 * 3_600_000,
+    unit: "ms",
+    what: "at the room limit, rooms unused for longer than this may be dropped",
+  },
+
+  rooms: { default: 1_000, unit: "count", what: "rooms per hub" },
+  roomCreationBurst: { default: 20, unit: "count", what: "rooms one address may create at once" },
+  roomCreationPerMinute: {
+    default: 10,
+    unit: "count",
+    what: "rooms one address may create per minute after that",
+  },
+  participantsPerRoom: { default: 1_024, unit: "count", what: "participants per room" },
+  participantsPerHub: { default: 4_096, unit: "count", what: "participants per hub" },
+  passwordAttemptsBurst: {
+    default: 5,
+    unit: "count",
+    what: "wrong room passwords at once, per room and address",
+  },
+  passwordAttemptIntervalMs: {
+    default: 2_000,
+    unit: "ms",
+    what: "one more wrong password allowed each",
+  },
+
+  managementBodyBytes: { default: 64 * kib, unit: "bytes", what: "body of a management request" },
+  inferenceBodyBytes: { default: 64 * mib, unit: "bytes", what: "body of an inference request" },
+  heldBodyBytes: { default: 512 * mib, unit: "bytes", what: "request bodies held per hub" },
+  jsonDepth: { default: 512, unit: "count", what: "nesting of an inference body" },
+  headerBytes: { default: 16 * kib, unit: "bytes", what: "request headers" },
+  headerPairs: { default: 200, unit: "count", what: "request header pairs" },
+  urlBytes: { default: 8 * kib, unit: "bytes", what: "request URL" },
+  headersReadMs: { default: 10_000, unit: "ms", what: "time to receive the request head" },
+  bodyIdleMs: { default: 30_000, unit: "ms", what: "time without a byte while a body is received" },
+  bodyReadMs: { default: 600_000, unit: "ms", what: "time to receive a whole body" },
+  keepAliveMs: {
+    default: 65_000,
+    unit: "ms",
+    what: "idle keep-alive connections are closed after",
+  },
+
+  nicknameLength: { default: 64, unit: "count", what: "characters of a nickname" },
+  modelLength: { default: 256, unit: "count", what: "characters of a model name" },
+  roomNameLength: { default: 128, unit: "count", what: "characters of a room name" },
+  endpointLength: { default: 2_048, unit: "count", what: "characters of an endpoint" },
+  passwordBytes: { default: 128, unit: "bytes", what: "UTF-8 bytes of a room password" },
+  authHeaders: { default: 16, unit: "count", what: "authHeaders of a participant" },
+  authHeaderBytes: {
+    default: 8 * kib,
+    unit: "bytes",
+    what: "authHeaders of a participant, all names and values",
+  },
+  participantFieldBytes: {
+    default: 16 * kib,
+    unit: "bytes",
+    what: "specs, config and capabilities, each",
+  },
+  participantFieldDepth: {
+    default: 8,
+    unit: "count",
+    what: "nesting of specs, config and capabilities",
+  },
+
+  subscribersPerRoom: { default: 10_000, unit: "count", what: "event subscribers per room" },
+  subscriberBufferBytes: {
+    default: mib,
+    unit: "bytes",
+    what: "unsent events per subscriber, then it is disconnected",
+  },
+  eventCommentMs: { default: 15_000, unit: "ms", what: "comment on a quiet event stream each" },
+
+  inFlightPerHub: { default: 16_384, unit: "count", what: "requests in flight per hub" },
+  inFlightPerParticipant: {
+    default: 256,
+    unit: "count",
+    what: "requests in flight per participant that declares no maxConcurrency",
+  },
+  queuePerRoom: { default: 256, unit: "count", what: "waiting requests per room" },
+  queueWaitMs: { default: 60_000, unit: "ms", what: "waiting time in the queue" },
+
+  tunnelMessageBytes: { default: mib, unit: "bytes", what: "one tunnel message" },
+  tunnelResponseWindowBytes: {
+    default: 128 * kib,
+    unit: "bytes",
+    what: "unconsumed response bytes per stream",
+  },
+  tunnelMaxStreams: { default: 16_384, unit: "count", what: "streams per tunnel" },
+  tunnelPingMs: { default: 10_000, unit: "ms", what: "tunnel ping each; dead after two missed" },
+
+  connectMs: { default: 10_000, unit: "ms", what: "time to connect to a provider (direct)" },
+  probeMs: {
+    default: 1_000,
+    unit: "ms",
+    what: "how long a join waits for the first probe of a direct endpoint",
+  },
+  firstByteMs: { default: 600_000, unit: "ms", what: "time to the provider's first byte" },
+  streamIdleMs: { default: 300_000, unit: "ms", what: "time between two bytes of an answer" },
+  requestMs: { default: 1_800_000, unit: "ms", what: "a whole request, both attempts" },
+  responseBodyBytes: { default: 64 * mib, unit: "bytes", what: "a non-streamed answer" },
+  eventHoldBytes: {
+    default: 16 * kib,
+    unit: "bytes",
+    what: "bytes held back to finish a streamed event",
+  },
+  keepaliveCommentMs: {
+    default: 15_000,
+    unit: "ms",
+    what: "comment on a quiet answer stream each",
+  },
+  earlyCommitMs: {
+    default: 45_000,
+    unit: "ms",
+    what: "a stream is committed without a provider's answer after; 0 = never",
+  },
+  informationalMs: {
+    default: 60_000,
+    unit: "ms",
+    what: "102 Processing to clients known to skip it each; 0 = never",
+  },
+  clientStallMs: {
+    default: 60_000,
+    unit: "ms",
+    what: "a client that takes nothing is dropped after",
+  },
+  drainMs: {
+    default: 30_000,
+    unit: "ms",
+    what: "running requests may finish within this at shutdown",
+  },
+});
+
+export type LimitName = keyof typeof LIMITS;
+export type Limits = Record<LimitName, number>;
+
+/** All limits, the defaults overridden by what is given. Values stay in the unit of {@link LIMITS}. */
+export function resolveLimits(overrides: Partial<Limits> | undefined): Limits {
+  const names = Object.keys(LIMITS) as LimitName[];
+  return Object.fromEntries(
+    names.map((name) => [name, overrides?.[name] ?? LIMITS[name].default]),
+  ) as Limits;
+}
+
+/** `inferenceBodyBytes` → `ROOMHUB_INFERENCE_BODY_BYTES`. */
+export function limitEnvName(name: LimitName): string {
+  return `ROOMHUB_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
+}

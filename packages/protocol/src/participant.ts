@@ -1,0 +1,172 @@
+import { z } from "zod";
+import { AuthHeaders } from "./auth-headers.ts";
+import { Capabilities, CapabilityValue } from "./capability.ts";
+import { checkEndpoint } from "./endpoint.ts";
+import { LIMITS } from "./limits.ts";
+import { RoomPassword } from "./room.ts";
+import { isDeeperThan, plainText, printable, utf8Length } from "./text.ts";
+
+const idGrammar = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}$/;
+
+/** Why an id cannot be one, or undefined when it can. Contract §3: reserved are `*`, `any` and `model:…`. */
+export function participantIdProblem(id: string): string | undefined {
+  if (id === "*" || id.toLowerCase() === "any" || id.toLowerCase().startsWith("model:")) {
+    return `"${printable(id.slice(0, 40))}" is reserved for the model field; choose a name such as ana-llama3`;
+  }
+  if (!idGrammar.test(id)) {
+    return "must be 1 to 100 letters, digits or . _ : @ -, beginning with a letter or digit";
+  }
+  return undefined;
+}
+
+export const ParticipantId = z.string().superRefine((id, context) => {
+  const problem = participantIdProblem(id);
+  if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
+});
+
+const Endpoint = z.string().superRefine((endpoint, context) => {
+  const check = checkEndpoint(endpoint);
+  if (!check.ok) context.addIssue({ code: "custom", message: check.reason });
+});
+
+/** A field whose inside is the participant's business: at most 16 KiB and 8 levels. Contract §6. */
+function bounded<T extends z.ZodType>(schema: T) {
+  return schema.superRefine((value, context) => {
+    if (value === null || value === undefined) return;
+    if (isDeeperThan(value, LIMITS.participantFieldDepth.default)) {
+      context.addIssue({
+        code: "custom",
+        message: "is nested too deeply",
+        params: { tooLarge: true },
+      });
+    } else if (utf8Length(JSON.stringify(value)) > LIMITS.participantFieldBytes.default) {
+      context.addIssue({ code: "custom", message: "is too large", params: { tooLarge: true } });
+    }
+  });
+}
+
+/** Contract §1; `vram` and `ram` in GB; further keys are kept. */
+export const Specs = z.looseObject({
+  gpu: z.string().optional(),
+  vram: z.number().optional(),
+  ram: z.number().optional(),
+  cpu: z.string().optional(),
+});
+export type Specs = z.infer<typeof Specs>;
+
+/** A participant's defaults, below the request's own values. Contract §1. `instructions` is never listed. */
+export const ParticipantConfig = z.looseObject({
+  temperature: z.number().optional(),
+  top_p: z.number().optional(),
+  max_tokens: z.int().min(1).optional(),
+  stop: z.union([z.string(), z.array(z.string())]).optional(),
+  frequency_penalty: z.number().optional(),
+  presence_penalty: z.number().optional(),
+  seed: z.int().optional(),
+  instructions: z.string().optional(),
+  maxConcurrency: z.int().min(1).optional(),
+});
+export type ParticipantConfig = z.infer<typeof ParticipantConfig>;
+
+const DeclaredCapabilities = z.looseObject({
+  openResponses: CapabilityValue.optional(),
+  chatCompletions: CapabilityValue.optional(),
+});
+
+const nickname = plainText("nickname", LIMITS.nicknameLength.default).transform((text) =>
+  text.normalize("NFC"),
+);
+// Model names stay as sent: the provider compares bytes.
+const model = plainText("model", LIMITS.modelLength.default);
+
+const optionalFields = {
+  password: RoomPassword.nullish(),
+  specs: bounded(Specs.nullish()),
+  config: bounded(ParticipantConfig.nullish()),
+  capabilities: bounded(DeclaredCapabilities.nullish()),
+  authHeaders: AuthHeaders.nullish(),
+  transport: z.enum(["tunnel", "auto"]).optional(),
+};
+
+/** `POST /rooms/:code/join`. Interface §2, contract §1. */
+export const JoinRequest = z.object({
+  id: ParticipantId,
+  nickname,
+  model,
+  endpoint: Endpoint,
+  ...optionalFields,
+});
+export type JoinRequest = z.infer<typeof JoinRequest>;
+
+/** `PUT /v1/rooms/:code/participants/:id` of an existing participant: any subset, `null` clears. Contract §1. */
+export const UpdateParticipantRequest = z.object({
+  id: z.string().optional(),
+  nickname: nickname.optional(),
+  model: model.optional(),
+  endpoint: Endpoint.optional(),
+  ...optionalFields,
+});
+export type UpdateParticipantRequest = z.infer<typeof UpdateParticipantRequest>;
+
+export const HeartbeatRequest = z.object({ id: z.string() });
+
+/** Interface §2; `path` is an addition of contract §1. */
+export const Connection = z.object({
+  kind: z.literal("tunnel"),
+  connected: z.boolean(),
+  lastTunnelSeenAt: z.string().nullable(),
+  path: z.enum(["tunnel", "direct", "none"]),
+});
+export type Connection = z.infer<typeof Connection>;
+
+export const ParticipantStatus = z.enum(["online", "offline"]);
+export type ParticipantStatus = z.infer<typeof ParticipantStatus>;
+
+/** Requests running and waiting at a participant, and how many may run at once. */
+export const Load = z.object({ active: z.int(), queued: z.int(), limit: z.int() });
+export type Load = z.infer<typeof Load>;
+
+/** A participant as listings and events show it. Never carries authHeaders, password or instructions. Contract §1. */
+export const ParticipantSummary = z.object({
+  id: z.string(),
+  nickname: z.string(),
+  model: z.string(),
+  endpoint: z.string(),
+  status: ParticipantStatus,
+  connection: Connection,
+  specs: z.record(z.string(), z.unknown()),
+  config: z.record(z.string(), z.unknown()),
+  capabilities: Capabilities,
+  /** epoch ms */
+  joinedAt: z.number(),
+  /** epoch ms of the last sign of life */
+  lastSeen: z.number(),
+  load: Load,
+});
+export type ParticipantSummary = z.infer<typeof ParticipantSummary>;
+
+export const Warning = z.object({ code: z.string(), message: z.string() });
+export type Warning = z.infer<typeof Warning>;
+
+/** `participantToken` is present exactly when one was minted. Contract §1. */
+export const JoinResponse = z.object({
+  participant: ParticipantSummary,
+  roomId: z.uuid(),
+  heartbeatWithinMs: z.number(),
+  tunnel: z.object({ url: z.string() }),
+  warnings: z.array(Warning).optional(),
+  participantToken: z.string().optional(),
+});
+export type JoinResponse = z.infer<typeof JoinResponse>;
+
+export const ParticipantResponse = z.object({ participant: ParticipantSummary });
+export const ParticipantListResponse = z.object({ participants: z.array(ParticipantSummary) });
+export const SuccessResponse = z.object({ success: z.literal(true) });
+
+export const HeartbeatResponse = z.object({
+  success: z.literal(true),
+  status: ParticipantStatus,
+  /** epoch ms */
+  lastSeen: z.number(),
+});
+export type HeartbeatResponse = z.infer<typeof HeartbeatResponse>;

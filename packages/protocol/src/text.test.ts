@@ -1,0 +1,89 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { isDeeperThan, plainText, printable, utf8Length } from "./text.ts";
+
+const nickname = plainText("nickname", 64);
+
+test.each(["Ana", "Ana's MacBook", "李雷", "שלום", "👩‍👩‍👧‍👦", "  spaced  ", "<b>Ana</b>", "__proto__"])(
+  "%s is a name",
+  (text) => {
+    expect(nickname.parse(text)).toBe(text);
+  },
+);
+
+test.each([
+  ["NUL", "\u0000"],
+  ["a line feed", "\n"],
+  ["a carriage return", "\r"],
+  ["a tab", "\t"],
+  ["ESC", "\u001b"],
+  ["DEL", "\u007f"],
+  ["NEL", "\u0085"],
+  ["CSI", "\u009b"],
+  ["a line separator", "\u2028"],
+  ["a paragraph separator", "\u2029"],
+  ["a left-to-right embedding", "\u202a"],
+  ["a right-to-left override", "\u202e"],
+  ["an isolate", "\u2066"],
+  ["the end of an isolate", "\u2069"],
+])("a name with %s is refused", (_title, character) => {
+  for (const text of [character, `Ana${character}`, `${character}Ana`, `A${character}na`]) {
+    expect(nickname.safeParse(text).success).toBe(false);
+  }
+});
+
+test.each([[""], ["   "], ["\u00a0"], [12], [null], [["Ana"]]])("%j is no name", (value) => {
+  expect(nickname.safeParse(value).success).toBe(false);
+});
+
+test("the length is counted in code points: 64 bears are a name, 65 are not", () => {
+  expect(nickname.safeParse("🐻".repeat(64)).success).toBe(true);
+  expect(nickname.safeParse("🐻".repeat(65)).success).toBe(false);
+});
+
+test("a name comes out as it was sent, whichever way its letters were composed", () => {
+  for (const text of ["Ba\u0308r", "B\u00e4r"]) expect(nickname.parse(text)).toBe(text);
+});
+
+test("printable text keeps its length and loses what a terminal would obey", () => {
+  expect(printable("a\u001b[2J\r\n[service] llm.complete\u202e\u2028é🐻")).toBe(
+    "a\ufffd[2J\ufffd\ufffd[service] llm.complete\ufffd\ufffdé🐻",
+  );
+});
+
+test("bytes are counted as an encoder would write them", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), (text) => {
+      expect(utf8Length(text)).toBe(new TextEncoder().encode(text).length);
+    }),
+  );
+  expect(utf8Length("\ud83d")).toBe(3);
+});
+
+function nested(depth: number, innermost: unknown, wrap: (inner: unknown) => unknown): unknown {
+  let value = innermost;
+  for (let level = 0; level < depth; level++) value = wrap(value);
+  return value;
+}
+
+test.each([
+  ["lists", (inner: unknown) => [inner]],
+  ["objects", (inner: unknown) => ({ inner })],
+])("nesting is counted in %s, whether the innermost one holds something or not", (_title, wrap) => {
+  expect(isDeeperThan(nested(8, 1, wrap), 8)).toBe(false);
+  expect(isDeeperThan(nested(9, 1, wrap), 8)).toBe(true);
+  expect(isDeeperThan(nested(7, [], wrap), 8)).toBe(false);
+  expect(isDeeperThan(nested(8, [], wrap), 8)).toBe(true);
+  expect(isDeeperThan(nested(8, {}, wrap), 8)).toBe(true);
+});
+
+test.each([[1], ["text"], [null], [true]])("%j nests nothing", (value) => {
+  expect(isDeeperThan(value, 0)).toBe(false);
+});
+
+test("a hundred thousand levels are judged without recursion", () => {
+  const deep: unknown = JSON.parse("[".repeat(100_000) + "]".repeat(100_000));
+  expect(isDeeperThan(deep, 8)).toBe(true);
+  expect(isDeeperThan(deep, 99_999)).toBe(true);
+  expect(isDeeperThan(deep, 100_000)).toBe(false);
+});

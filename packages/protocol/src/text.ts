@@ -1,0 +1,53 @@
+import { z } from "zod";
+
+/** C0 and C1 controls, and the characters that reorder what a reader sees (bidi overrides and isolates, line separators). */
+const unprintable = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
+
+/**
+ * A name people will see in terminals and pages: 1 to `max` code points, no control or reordering characters.
+ * Hardening T10.
+ */
+export function plainText(label: string, max: number) {
+  return z
+    .string()
+    .min(1, { error: `${label} must not be empty` })
+    .refine((text) => Array.from(text).length <= max, {
+      error: `${label} must be at most ${max} characters`,
+      params: { tooLarge: true },
+    })
+    .refine((text) => !unprintable.test(text), {
+      error: `${label} must not contain control or text-direction characters`,
+    })
+    .refine((text) => text.trim() !== "", { error: `${label} must not be blank` });
+}
+
+/**
+ * Text from elsewhere made safe for a terminal or a log line: control and reordering characters become `�`.
+ */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, "\ufffd");
+}
+
+/** Bytes of `text` in UTF-8. */
+export function utf8Length(text: string): number {
+  let bytes = 0;
+  for (const character of text) {
+    const point = character.codePointAt(0) ?? 0;
+    bytes += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+  }
+  return bytes;
+}
+
+/** Whether `value` nests deeper than `max` objects or arrays. Walks without recursion: the value is a stranger's. */
+export function isDeeperThan(value: unknown, max: number): boolean {
+  let level: object[] = isContainer(value) ? [value] : [];
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > max) return true;
+    level = level.flatMap((entry) => (Object.values(entry) as unknown[]).filter(isContainer));
+  }
+  return false;
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}

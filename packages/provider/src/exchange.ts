@@ -1,0 +1,312 @@
+import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import type { Socket } from "node:net";
+import { type AgentPair, takeFromPool } from "./agents.ts";
+import { type CallPhase, failureOf, type ProviderFailure } from "./failure.ts";
+import type { ProviderTarget } from "./target.ts";
+
+export interface ProviderRequest {
+  /** from `checkEndpoint()` */
+  baseUrl: string;
+  method: string;
+  /** `/chat/completions`, appended to the base */
+  path: string;
+  /** Lower-case names, already decided by the caller. What frames the message is ours and ignored here. */
+  headers: Record<string, string>;
+  /** `"streamed"`: follows through {@link ProviderCall.writeBody} and `endBody`; sent in chunks, on a socket of its own. */
+  body: readonly Buffer[] | "streamed" | undefined;
+}
+
+export interface ResponseHead {
+  /** 200 to 599; redirects are not followed */
+  status: number;
+  /** lower-case names; of a repeated header the first */
+  headers: Record<string, string>;
+}
+
+/** What a call tells its caller. Nothing is called synchronously from within `call()`. */
+export interface ProviderSink {
+  onHead(head: ResponseHead): void;
+  /**
+   * @param chunk - a view into the socket's read: copy a small one before keeping it long
+   * @returns false to pause the socket until {@link ProviderCall.resume}
+   */
+  onData(chunk: Buffer): boolean;
+  /** The answer is whole. */
+  onEnd(): void;
+  /** Exactly one of `onEnd` and `onFailure`, none after `cancel()`. */
+  onFailure(failure: ProviderFailure): void;
+  /** Exactly once and last: the socket is closed or back in the pool. Also after `cancel()`. */
+  onClosed(): void;
+  /** The socket takes body bytes again after `writeBody` returned false. */
+  onBodyDrain?(): void;
+}
+
+export interface ProviderCall {
+  resume(): void;
+  /** Closes the socket, so that the provider stops generating. */
+  cancel(): void;
+  /** @returns false when the caller should wait for `onBodyDrain`. Bytes after the call's end are dropped. */
+  writeBody(chunk: Buffer): boolean;
+  endBody(): void;
+}
+
+export interface ExchangeDeps {
+  target: ProviderTarget;
+  pooled: AgentPair;
+  fresh: AgentPair;
+  connectTimeoutMs: number;
+  onClosed(exchange: Exchange): void;
+}
+
+export const maxHeaderBytes = 16 * 1024;
+const maxInformational = 1_024;
+
+/** One request and its answer. Owns the socket from `start()` until `onClosed`. */
+export class Exchange implements ProviderCall {
+  readonly #asked: ProviderRequest;
+  readonly #sink: ProviderSink;
+  readonly #deps: ExchangeDeps;
+  #request: ClientRequest | undefined;
+  #response: IncomingMessage | undefined;
+  #connectTimer: NodeJS.Timeout | undefined;
+  #phase: CallPhase = "connecting";
+  #informational = 0;
+  #bytesReadBefore = 0;
+  /** nothing more is said but `onClosed` */
+  #isSettled = false;
+  #isReleased = false;
+  #isClosed = false;
+
+  constructor(asked: ProviderRequest, sink: ProviderSink, deps: ExchangeDeps) {
+    this.#asked = asked;
+    this.#sink = sink;
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#send(this.#asked.body === "streamed" ? this.#deps.fresh : this.#deps.pooled);
+  }
+
+  /** Ends the call before anything was sent. */
+  refuse(failure: ProviderFailure): void {
+    this.#isReleased = true;
+    process.nextTick(() => this.#fail(failure));
+  }
+
+  /** The client is being closed. */
+  stop(): void {
+    const message = `The call to ${this.#deps.target.label} was stopped here.`;
+    this.#fail({ code: "provider_disconnected", message });
+    this.#request?.destroy();
+  }
+
+  resume(): void {
+    if (!this.#isSettled) this.#response?.resume();
+  }
+
+  cancel(): void {
+    if (this.#isSettled) return;
+    this.#settle();
+    this.#request?.destroy();
+    process.nextTick(() => this.#closeWhenReleased());
+  }
+
+  writeBody(chunk: Buffer): boolean {
+    if (this.#isSettled || this.#request === undefined) return true;
+    return this.#request.write(chunk);
+  }
+
+  endBody(): void {
+    if (!this.#isSettled) this.#request?.end();
+  }
+
+  #send(agents: AgentPair): void {
+    const { target } = this.#deps;
+    const { method, path, body } = this.#asked;
+    const options = {
+      host: target.hostname,
+      port: target.port,
+      method,
+      path: target.basePath + path,
+      headers: headersToSend(this.#asked),
+      maxHeaderSize: maxHeaderBytes,
+      insecureHTTPParser: false,
+    };
+    let request: ClientRequest;
+    try {
+      request = target.isSecure
+        ? httpsRequest({ ...options, agent: agents.secure })
+        : httpRequest({ ...options, agent: agents.plain });
+    } catch (error) {
+      // A path or header value that cannot be written: the message of Node names it without its value.
+      const message = `The request to ${target.label} cannot be written: ${(error as Error).message}.`;
+      return this.refuse({ code: "provider_unreachable", message });
+    }
+    this.#request = request;
+    this.#listen(request);
+    if (body === "streamed") {
+      request.flushHeaders();
+      return;
+    }
+    if (body !== undefined) for (const part of body) request.write(part);
+    request.end();
+  }
+
+  #listen(request: ClientRequest): void {
+    request.on("socket", (socket) => this.#onSocket(request, socket));
+    request.on("information", () => this.#onInformation());
+    request.on("response", (response) => this.#onResponse(response));
+    request.on("upgrade", (_response, socket) => {
+      socket.destroy();
+      this.#reject("tried to switch protocols");
+    });
+    request.on("drain", () => {
+      if (!this.#isSettled) this.#sink.onBodyDrain?.();
+    });
+    request.on("error", (error) => this.#onError(request, error));
+    request.on("close", () => {
+      if (request !== this.#request) return;
+      this.#isReleased = true;
+      this.#closeWhenReleased();
+    });
+  }
+
+  #onSocket(request: ClientRequest, socket: Socket): void {
+    takeFromPool(socket);
+    this.#bytesReadBefore = socket.bytesRead;
+    if (request.reusedSocket) {
+      this.#phase = "waiting";
+      return;
+    }
+    const { target, connectTimeoutMs } = this.#deps;
+    this.#phase = "connecting";
+    this.#connectTimer = setTimeout(() => {
+      const message = `${target.label} did not accept a connection within ${connectTimeoutMs / 1_000} s.`;
+      this.#fail({ code: "provider_unreachable", message });
+      request.destroy();
+    }, connectTimeoutMs);
+    socket.once(target.isSecure ? "secureConnect" : "connect", () => {
+      clearTimeout(this.#connectTimer);
+      this.#phase = "waiting";
+    });
+  }
+
+  #onInformation(): void {
+    if (++this.#informational > maxInformational) this.#reject("sends 1xx answers without end");
+  }
+
+  #onResponse(response: IncomingMessage): void {
+    this.#response = response;
+    // Comes when the socket closes under a paused or cancelled answer; without a listener it would be thrown.
+    response.on("error", (error) => this.#onError(this.#request, error));
+    if (this.#isSettled) return;
+    const status = response.statusCode ?? 0;
+    if (status < 200 || status > 599) return this.#reject(`answered with status ${status}`);
+    const headers = firstValues(response.rawHeaders);
+    const encoding = headers["content-encoding"]?.trim().toLowerCase() ?? "";
+    if (encoding !== "" && encoding !== "identity") {
+      return this.#reject("compressed its answer although it was asked not to");
+    }
+    this.#phase = "answering";
+    this.#sink.onHead({ status, headers });
+    response.on("data", (chunk: Buffer) => {
+      if (!this.#isSettled && !this.#sink.onData(chunk)) response.pause();
+    });
+    response.on("end", () => this.#onResponseEnd(response));
+  }
+
+  #onResponseEnd(response: IncomingMessage): void {
+    if (this.#isSettled || !response.complete) return;
+    this.#settle();
+    this.#sink.onEnd();
+    // Answered before the body was all sent: the rest is not wanted, and the socket is of no further use.
+    if (this.#request?.writableFinished !== true) this.#request?.destroy();
+    this.#closeWhenReleased();
+  }
+
+  #onError(request: ClientRequest | undefined, error: NodeJS.ErrnoException): void {
+    if (this.#isSettled || request !== this.#request) return;
+    // An answer that is here in whole counts, even when the rest of our body found a closed door.
+    if (this.#response?.complete === true && error.code?.startsWith("HPE_") !== true) return;
+    if (request !== undefined && this.#mayResend(request, error)) {
+      return this.#send(this.#deps.fresh);
+    }
+    this.#fail(failureOf(error, this.#phase, this.#deps.target));
+    request?.destroy();
+  }
+
+  /** Contract §3: a kept socket the provider had closed already; nothing of an answer was seen. At most once: fresh
+   * sockets are never `reusedSocket`. */
+  #mayResend(request: ClientRequest, error: NodeJS.ErrnoException): boolean {
+    return (
+      request.reusedSocket &&
+      (error.code === "ECONNRESET" || error.code === "EPIPE") &&
+      request.socket?.bytesRead === this.#bytesReadBefore
+    );
+  }
+
+  #reject(what: string): void {
+    const message = `${this.#deps.target.label} ${what}.`;
+    this.#fail({ code: "provider_invalid_response", message });
+    this.#request?.destroy();
+  }
+
+  #fail(failure: ProviderFailure): void {
+    if (!this.#isSettled) {
+      this.#settle();
+      this.#sink.onFailure(failure);
+    }
+    this.#closeWhenReleased();
+  }
+
+  #settle(): void {
+    this.#isSettled = true;
+    clearTimeout(this.#connectTimer);
+  }
+
+  #closeWhenReleased(): void {
+    if (!this.#isSettled || !this.#isReleased || this.#isClosed) return;
+    this.#isClosed = true;
+    this.#deps.onClosed(this);
+    this.#sink.onClosed();
+  }
+}
+
+const framingNames = new Set([
+  "host",
+  "connection",
+  "proxy-connection",
+  "keep-alive",
+  "transfer-encoding",
+  "te",
+  "trailer",
+  "upgrade",
+  "expect",
+  "content-length",
+  "accept-encoding",
+]);
+
+function headersToSend({ headers, body }: ProviderRequest): Record<string, string> {
+  const sent: Record<string, string> = {};
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined && !framingNames.has(name.toLowerCase())) sent[name] = value;
+  }
+  sent["accept-encoding"] = "identity";
+  if (body === "streamed") {
+    sent["transfer-encoding"] = "chunked";
+  } else if (body !== undefined) {
+    sent["content-length"] = String(body.reduce((sum, part) => sum + part.length, 0));
+  }
+  return sent;
+}
+
+function firstValues(rawHeaders: readonly string[]): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]?.toLowerCase() ?? "";
+    if (!Object.hasOwn(headers, name)) headers[name] = rawHeaders[index + 1] ?? "";
+  }
+  return headers;
+}

@@ -1,0 +1,98 @@
+import { expect, test, vi } from "vitest";
+import { answer, record, startRawProvider } from "./fake-provider.fixture.ts";
+import { ProviderClient } from "./provider-client.ts";
+
+const options = { connectTimeoutMs: 2_000 };
+const post = { method: "POST", path: "/chat/completions", body: [Buffer.from("{}")] };
+
+test("a streamed body goes out in pieces on a socket of its own, and drains", async () => {
+  const total = 8 * 1024 * 1024;
+  let receivedBytes = 0;
+  await using provider = await startRawProvider((socket, data) => {
+    receivedBytes += data.length;
+    const text = data.subarray(-5).toString();
+    if (text === "0\r\n\r\n" || text.endsWith("{}")) socket.write(answer("{}"));
+  });
+  await using client = new ProviderClient(options);
+  let sent = 0;
+  let waits = 0;
+  const piece = Buffer.alloc(64 * 1024, 97);
+  const got = record(
+    client,
+    { ...post, body: "streamed", baseUrl: provider.baseUrl },
+    { onBodyDrain: send },
+  );
+  function send(): void {
+    while (sent < total) {
+      sent += piece.length;
+      if (!got.call.writeBody(piece)) return void waits++;
+    }
+    got.call.endBody();
+  }
+  send();
+  await got.closed;
+  expect(got.log).toEqual(["head", "data", "end", "closed"]);
+  expect(waits).toBeGreaterThan(3);
+  expect(receivedBytes).toBeGreaterThan(total);
+  expect(provider.received[0]).toContain("transfer-encoding: chunked");
+  await record(client, { ...post, baseUrl: provider.baseUrl }).closed;
+  expect(provider.sockets).toHaveLength(2);
+});
+
+test("an answer that comes before the body is sent is whole, and the rest of the body is dropped", async () => {
+  await using provider = await startRawProvider((socket, _data, index) => {
+    if (index === 0) socket.write(answer('{"error":1}', "", "413 Too Large"));
+  });
+  await using client = new ProviderClient(options);
+  const got = record(client, { ...post, body: "streamed", baseUrl: provider.baseUrl });
+  got.call.writeBody(Buffer.from("abc"));
+  await got.closed;
+  expect(got).toMatchObject({ status: 413, body: '{"error":1}' });
+  expect(got.log).toEqual(["head", "data", "end", "closed"]);
+  expect(got.call.writeBody(Buffer.from("late"))).toBe(true);
+  got.call.endBody();
+});
+
+test("a slow reader pauses the provider: memory stays bounded", async () => {
+  const chunk = Buffer.alloc(64 * 1024, 98);
+  let written = 0;
+  await using provider = await startRawProvider((socket) => {
+    socket.write("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n");
+    const pump = () => {
+      while (!socket.destroyed && written < 256 * 1024 * 1024) {
+        written += chunk.length;
+        if (socket.write(chunk)) continue;
+        socket.once("drain", pump);
+        break;
+      }
+    };
+    pump();
+  });
+  await using client = new ProviderClient(options);
+  let taken = 0;
+  let isReading = false;
+  const got = record(
+    client,
+    { ...post, baseUrl: provider.baseUrl },
+    { onData: (data) => ((taken += data.length), isReading) },
+  );
+  await got.head;
+  let before = -1;
+  // Stalls once the kernel's buffers are full.
+  await vi.waitFor(
+    () => {
+      const isStalled = before === written;
+      before = written;
+      expect(isStalled).toBe(true);
+    },
+    { interval: 100, timeout: 4_000 },
+  );
+  expect(taken).toBeLessThan(256 * 1024);
+  expect(written).toBeLessThan(32 * 1024 * 1024);
+  isReading = true;
+  got.call.resume();
+  await vi.waitFor(() => expect(written).toBeGreaterThan(before));
+  got.call.cancel();
+  await got.closed;
+  expect(got.log.at(-1)).toBe("closed");
+});

@@ -1,0 +1,65 @@
+/** Headers as node:http hands them out: lower-case names, repeated ones as arrays. */
+export type IncomingHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+const forwardedRequestNames = [
+  "content-type",
+  "accept",
+  "openai-beta",
+  "anthropic-version",
+  "anthropic-beta",
+  "idempotency-key",
+  "x-client-request-id",
+] as const;
+
+const forwardedResponseNames = new Set([
+  "content-type",
+  "retry-after",
+  "retry-after-ms",
+  "openai-processing-ms",
+  "openai-version",
+  "openai-model",
+  "x-should-retry",
+]);
+const rateLimitPrefix = "x-ratelimit-";
+const maxResponseHeaders = 32;
+const maxResponseValueLength = 1_024;
+
+/** What node:http will write: anything else would throw in the middle of an answer. */
+const writableName = /^[a-z0-9!#$%&'*+.^_`|~-]{1,64}$/;
+const writableValue = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/**
+ * The client's headers that a provider may see. Contract §4.
+ *
+ * `authorization` and cookies are never among them: a client's key is not the provider's business.
+ */
+export function forwardRequestHeaders(headers: IncomingHeaders): Record<string, string> {
+  const forwarded: Record<string, string> = {};
+  for (const name of forwardedRequestNames) {
+    const value = firstValue(headers[name]);
+    if (value !== undefined && writableValue.test(value)) forwarded[name] = value;
+  }
+  return forwarded;
+}
+
+/**
+ * The provider's headers that a client may see. Contract §4. At most 32, values to 1 KiB; what could not be written again
+ * is dropped.
+ */
+export function forwardResponseHeaders(headers: IncomingHeaders): Record<string, string> {
+  const forwarded: Record<string, string> = {};
+  let count = 0;
+  for (const name in headers) {
+    if (!forwardedResponseNames.has(name) && !name.startsWith(rateLimitPrefix)) continue;
+    const value = firstValue(headers[name]);
+    if (value === undefined || value.length > maxResponseValueLength) continue;
+    if (!writableName.test(name) || !writableValue.test(value)) continue;
+    if (++count > maxResponseHeaders) break;
+    forwarded[name] = value;
+  }
+  return forwarded;
+}
+
+function firstValue(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === "string" || value === undefined ? value : value[0];
+}

@@ -1,0 +1,112 @@
+import { once } from "node:events";
+import { expect, test } from "vitest";
+import { answer, record, startRawProvider } from "./fake-provider.fixture.ts";
+import { ProviderClient } from "./provider-client.ts";
+
+const options = { connectTimeoutMs: 2_000 };
+const post = { method: "POST", path: "/chat/completions", body: [Buffer.from("{}")] };
+
+test("sockets are reused, for whole bodies only", async () => {
+  await using provider = await startRawProvider((socket, data) => {
+    if (!data.includes("chunked") || data.includes("\r\n0\r\n")) socket.write(answer("{}"));
+  });
+  await using client = new ProviderClient(options);
+  await record(client, { ...post, baseUrl: provider.baseUrl }).closed;
+  await record(client, { ...post, baseUrl: provider.baseUrl }).closed;
+  expect(provider.sockets).toHaveLength(1);
+});
+
+test("a kept socket that turns out closed is replaced once, unnoticed", async () => {
+  await using provider = await startRawProvider((socket, _data, index) => {
+    if (index === 0) socket.write(answer("{}"));
+    else socket.resetAndDestroy();
+  });
+  await using client = new ProviderClient(options);
+  await record(client, { ...post, baseUrl: provider.baseUrl }).closed;
+  const got = record(client, { ...post, baseUrl: provider.baseUrl });
+  await got.closed;
+  expect(got.log).toEqual(["head", "data", "end", "closed"]);
+  expect(provider.sockets).toHaveLength(2);
+  expect(provider.received).toHaveLength(3);
+});
+
+test("the second try is the last", async () => {
+  let isFirst = true;
+  await using provider = await startRawProvider((socket) => {
+    if (isFirst) socket.write(answer("{}"));
+    else socket.resetAndDestroy();
+    isFirst = false;
+  });
+  await using client = new ProviderClient(options);
+  await record(client, { ...post, baseUrl: provider.baseUrl }).closed;
+  const got = record(client, { ...post, baseUrl: provider.baseUrl });
+  await got.closed;
+  expect(got.log).toEqual(["provider_disconnected", "closed"]);
+  expect(provider.received).toHaveLength(3);
+});
+
+test("nothing is sent again once a byte of an answer was seen, or on a fresh socket", async () => {
+  await using provider = await startRawProvider((socket, _data, index) => {
+    if (index === 0) socket.write(answer("{}"));
+    else socket.write("HTTP/1.1 2", () => socket.resetAndDestroy());
+  });
+  await using client = new ProviderClient(options);
+  await record(client, { ...post, baseUrl: provider.baseUrl }).closed;
+  const got = record(client, { ...post, baseUrl: provider.baseUrl });
+  await got.closed;
+  expect(got.log).toEqual(["provider_disconnected", "closed"]);
+  expect(provider.received).toHaveLength(2);
+
+  await using rude = await startRawProvider((socket) => socket.resetAndDestroy());
+  const refused = record(client, { ...post, baseUrl: rude.baseUrl });
+  await refused.closed;
+  expect(refused.log).toEqual(["provider_disconnected", "closed"]);
+  expect(rude.received).toHaveLength(1);
+});
+
+test("bytes on an idle socket never become the next answer", async () => {
+  await using provider = await startRawProvider((socket) => socket.write(answer("{}")));
+  await using client = new ProviderClient(options);
+  await record(client, { ...post, baseUrl: provider.baseUrl }).closed;
+  const [socket] = provider.sockets;
+  const gone = once(socket!, "close");
+  socket!.write(answer('{"poison":1}'));
+  await gone;
+  const got = record(client, { ...post, baseUrl: provider.baseUrl });
+  await got.closed;
+  expect(got.body).toBe("{}");
+  expect(provider.sockets).toHaveLength(2);
+});
+
+test("bytes after the end of an answer do not reach the next one", async () => {
+  await using provider = await startRawProvider((socket, _data, index) => {
+    socket.write(answer("{}") + (index === 0 ? answer('{"poison":1}') : ""));
+  });
+  await using client = new ProviderClient(options);
+  await record(client, { ...post, baseUrl: provider.baseUrl }).closed;
+  const got = record(client, { ...post, baseUrl: provider.baseUrl });
+  await got.closed;
+  expect(got.body).toBe("{}");
+});
+
+test.concurrent("an idle socket is closed after 4 s", async () => {
+  await using provider = await startRawProvider((socket) => socket.write(answer("{}")));
+  await using client = new ProviderClient(options);
+  await record(client, { ...post, baseUrl: provider.baseUrl }).closed;
+  const [socket] = provider.sockets;
+  const beganMs = performance.now();
+  await once(socket!, "close");
+  const idleMs = performance.now() - beganMs;
+  expect(idleMs).toBeGreaterThan(3_000);
+  expect(idleMs).toBeLessThan(4_900);
+});
+
+test.concurrent("a silent answer is not cut by the idle limit of the pool", async () => {
+  await using provider = await startRawProvider((socket) => {
+    setTimeout(() => socket.write(answer("{}")), 4_300);
+  });
+  await using client = new ProviderClient(options);
+  const got = record(client, { ...post, baseUrl: provider.baseUrl });
+  await got.closed;
+  expect(got.body).toBe("{}");
+});

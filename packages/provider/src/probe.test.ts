@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { answer, startRawProvider } from "./fake-provider.fixture.ts";
+import { ProviderClient } from "./provider-client.ts";
+
+const table: Record<string, [answer: string, expected: object]> = {
+  "a models list": [
+    answer('{"object":"list","data":[{"id":"a"},{"id":7},null,{"id":"b"}]}'),
+    { answered: true, status: 200, models: ["a", "b"] },
+  ],
+  "a 200 that carries an error": [
+    answer('{"error":"Unexpected endpoint"}'),
+    { answered: true, status: 200, problem: expect.stringContaining("Unexpected endpoint") },
+  ],
+  "an error with a message": [
+    answer('{"error":{"message":"bad key"}}', "", "401 No"),
+    { answered: true, status: 401, problem: expect.stringContaining("bad key") },
+  ],
+  "a page": [answer("<html>", "", "404 No"), { answered: true, status: 404 }],
+  "something else": [answer("[]"), { answered: true, problem: expect.stringContaining("list") }],
+  "more than 1 MiB": [
+    answer("x".repeat(1024 * 1024 + 1)),
+    { answered: true, problem: expect.stringContaining("1 MiB") },
+  ],
+  garbage: ["garbage\r\n", { answered: false, problem: expect.stringContaining("proper HTTP") }],
+  silence: ["", { answered: false, problem: expect.stringContaining("within 0.05 s") }],
+};
+for (const [what, [bytes, expected]] of Object.entries(table)) {
+  test(`a probe tells of ${what}`, async () => {
+    await using provider = await startRawProvider((socket) => socket.write(bytes));
+    await using client = new ProviderClient({ connectTimeoutMs: 1_000 });
+    const timeoutMs = what === "silence" ? 50 : 2_000;
+    const found = await client.probe(provider.baseUrl, { authorization: "Bearer k" }, timeoutMs);
+    expect(found).toMatchObject(expected);
+    expect(provider.received[0]).toMatch(/^GET \/v1\/models HTTP[^]*authorization: Bearer k\r\n/);
+  });
+}
+
+test("a probe of nobody says why", async () => {
+  await using client = new ProviderClient({ connectTimeoutMs: 1_000 });
+  expect(await client.probe("http://127.0.0.1:1/v1", {}, 1_000)).toEqual({
+    answered: false,
+    problem: expect.stringContaining("127.0.0.1:1 refused the connection"),
+  });
+});

@@ -1,0 +1,107 @@
+import { isIP } from "node:net";
+import {
+  type AddressProblem,
+  type AgentPair,
+  createFreshAgents,
+  createLookup,
+  createPooledAgents,
+} from "./agents.ts";
+import {
+  Exchange,
+  type ExchangeDeps,
+  type ProviderCall,
+  type ProviderRequest,
+  type ProviderSink,
+} from "./exchange.ts";
+import { probeModels, type ProbeResult } from "./probe.ts";
+import { parseTarget, type ProviderTarget } from "./target.ts";
+
+export interface ProviderClientOptions {
+  connectTimeoutMs: number;
+  /**
+   * Why an address may not be dialled, or undefined. Asked with every literal and every resolved address; the checked
+   * address is the dialled one.
+   */
+  addressProblem?: AddressProblem | undefined;
+}
+
+const maxCachedTargets = 256;
+
+/** Calls OpenAI-compatible endpoints over HTTP/1.1. Owns its sockets: close it. */
+export class ProviderClient {
+  readonly #options: ProviderClientOptions;
+  readonly #pooled: AgentPair;
+  readonly #fresh: AgentPair;
+  readonly #targets = new Map<string, ProviderTarget>();
+  readonly #running = new Set<Exchange>();
+  #whenIdle: (() => void) | undefined;
+
+  constructor(options: ProviderClientOptions) {
+    const lookup = createLookup(options.addressProblem);
+    this.#options = options;
+    this.#pooled = createPooledAgents(lookup);
+    this.#fresh = createFreshAgents(lookup);
+  }
+
+  /** Starts a request. `sink` is called from the next turn of the event loop on. */
+  call(request: ProviderRequest, sink: ProviderSink): ProviderCall {
+    const target = this.#targetOf(request.baseUrl);
+    const exchange = new Exchange(request, sink, this.#depsFor(target));
+    this.#running.add(exchange);
+    const problem =
+      isIP(target.hostname) === 0 ? undefined : this.#options.addressProblem?.(target.hostname);
+    if (problem === undefined) {
+      exchange.start();
+    } else {
+      const message = `${target.label} was not dialled: ${problem}`;
+      exchange.refuse({ code: "provider_unreachable", message });
+    }
+    return exchange;
+  }
+
+  /** @param headers - auth headers of the provider */
+  probe(baseUrl: string, headers: Record<string, string>, timeoutMs: number): Promise<ProbeResult> {
+    return probeModels(this.call.bind(this), baseUrl, headers, timeoutMs);
+  }
+
+  /** Cuts what runs (its sinks hear a failure) and resolves when the last socket is gone. */
+  async close(): Promise<void> {
+    for (const exchange of this.#running) exchange.stop();
+    for (const { plain, secure } of [this.#pooled, this.#fresh]) {
+      plain.destroy();
+      secure.destroy();
+    }
+    if (this.#running.size === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#whenIdle = resolve;
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #targetOf(baseUrl: string): ProviderTarget {
+    const known = this.#targets.get(baseUrl);
+    if (known !== undefined) return known;
+    if (this.#targets.size >= maxCachedTargets) this.#targets.clear();
+    const target = parseTarget(baseUrl);
+    this.#targets.set(baseUrl, target);
+    return target;
+  }
+
+  #depsFor(target: ProviderTarget): ExchangeDeps {
+    return {
+      target,
+      pooled: this.#pooled,
+      fresh: this.#fresh,
+      connectTimeoutMs: this.#options.connectTimeoutMs,
+      onClosed: this.#onClosed,
+    };
+  }
+
+  readonly #onClosed = (exchange: Exchange): void => {
+    this.#running.delete(exchange);
+    if (this.#running.size === 0) this.#whenIdle?.();
+  };
+}

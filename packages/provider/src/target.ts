@@ -1,0 +1,25 @@
+/** Where calls to one base URL go, taken apart once. */
+export interface ProviderTarget {
+  isSecure: boolean;
+  /** without brackets */
+  hostname: string;
+  port: number;
+  /** without a trailing slash */
+  basePath: string;
+  /** `host:port`, for messages */
+  label: string;
+}
+
+/** @throws TypeError when `baseUrl` did not come from `checkEndpoint` */
+export function parseTarget(baseUrl: string): ProviderTarget {
+  const url = new URL(baseUrl);
+  const isSecure = url.protocol === "https:";
+  const port = url.port === "" ? (isSecure ? 443 : 80) : Number(url.port);
+  return {
+    isSecure,
+    hostname: url.hostname.replace(/^\[(.*)\]$/, "$1"),
+    port,
+    basePath: url.pathname.replace(/\/+$/, ""),
+    label: `${url.hostname}:${port}`,
+  };
+}

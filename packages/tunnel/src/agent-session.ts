@@ -1,0 +1,197 @@
+import { AgentStream } from "./agent-stream.ts";
+import type { AgentStreamPort, IncomingRequest, RequestBodyHandler } from "./agent-stream.ts";
+import { CLOSE_CODES } from "./close-code.ts";
+import { FRAME_RULES, FRAME_TYPES, WIRE_LIMITS } from "./frame.ts";
+import type { FrameType } from "./frame.ts";
+import { asProtocolError } from "./hello.ts";
+import type { Hello } from "./hello.ts";
+import { decodeRequest } from "./message-head.ts";
+import { ProtocolError } from "./protocol-error.ts";
+import { RESET_CODES, resetCodeFromWire } from "./reset-code.ts";
+import { encodeStatus } from "./status.ts";
+import type { TunnelStatus } from "./status.ts";
+import type { Transport } from "./transport.ts";
+import { outOfPlace, PING_INTERVAL_MS, TunnelLink } from "./tunnel-link.ts";
+
+const REQUEST_WINDOW_BYTES = 1024 * 1024;
+
+export interface AgentSessionHandlers {
+  /** The hub's HELLO. */
+  onHello(hello: Hello): void;
+  /** Called once per stream, inside the tunnel's message event. May answer at once. */
+  onRequest(request: IncomingRequest): RequestBodyHandler;
+  /** The hub wants no new streams on this tunnel. */
+  onGoAway(reason: string): void;
+  /** Exactly once, after every stream has had its `onReset`. `CLOSE_CODES`, or what the WebSocket said. */
+  onClose(code: number, reason: string): void;
+  /** A callback of the owner threw: a bug to log. The session lives on. */
+  onError(error: unknown): void;
+}
+
+export interface AgentSessionOptions {
+  /** Streams taken at once. */
+  maxStreams: number;
+  /** Most request-body bytes per stream that are in flight or unread; default 1 MiB. */
+  requestWindowBytes: number | undefined;
+  capabilities: Record<string, string>;
+  /** Default 10 s; dead after two missed. */
+  pingIntervalMs: number | undefined;
+  handlers: AgentSessionHandlers;
+}
+
+/**
+ * The side of a tunnel that answers. Owns the transport from construction until `onClose`. Owns no timer and reads
+ * no clock: whoever made it calls `tick()` about once a second.
+ */
+export class AgentSession {
+  readonly #options: AgentSessionOptions;
+  readonly #requestWindowBytes: number;
+  readonly #link: TunnelLink;
+  readonly #port: AgentStreamPort;
+  readonly #streams = new Map<number, AgentStream>();
+  #heldHeads: AgentStream[] = [];
+  #lastStreamId = 0;
+  #hasSaidGoAway = false;
+
+  constructor(transport: Transport, options: AgentSessionOptions) {
+    this.#options = options;
+    this.#requestWindowBytes = options.requestWindowBytes ?? REQUEST_WINDOW_BYTES;
+    const { maxStreams, capabilities, handlers } = options;
+    const hello = { maxStreams, windowBytes: this.#requestWindowBytes, capabilities };
+    this.#link = new TunnelLink(transport, hello, options.pingIntervalMs ?? PING_INTERVAL_MS, {
+      onHello: (hello) => handlers.onHello(hello),
+      onFrame: (type, streamId, payload) => this.#onFrame(type, streamId, payload),
+      onFlush: () => this.#sendHeldHeads(),
+      onLife: () => {},
+      onGoAway: (reason) => handlers.onGoAway(reason),
+      onClose: (code, reason) => this.#onClose(code, reason),
+      onError: (error) => handlers.onError(error),
+    });
+    this.#port = {
+      writer: this.#link.writer,
+      holdHead: (stream) => {
+        this.#heldHeads.push(stream);
+        this.#link.writer.schedule();
+      },
+      forget: (stream) => this.#streams.delete(stream.id),
+      onError: (error) => handlers.onError(error),
+    };
+  }
+
+  get isOpen(): boolean {
+    return this.#link.isOpen;
+  }
+
+  /** Streams that are not answered to the end, cancelled ones included until they are confirmed. */
+  get activeStreams(): number {
+    return this.#streams.size;
+  }
+
+  sendStatus(status: TunnelStatus): void {
+    if (this.isOpen) this.#link.writer.text(FRAME_TYPES.status, encodeStatus(status));
+  }
+
+  /** No new streams; those that run go on. */
+  goAway(reason: string): void {
+    this.#hasSaidGoAway = true;
+    this.#link.goAway(reason);
+  }
+
+  /** Ends every stream with `tunnelLost` and closes the transport. The callbacks run before this returns. */
+  close(code: number, reason: string): void {
+    this.#link.close(code, reason);
+  }
+
+  /**
+   * Pings and notices a dead peer.
+   *
+   * @param nowMs - ms on a monotonic clock, the same for every call
+   */
+  tick(nowMs: number): void {
+    this.#link.tick(nowMs);
+  }
+
+  #onFrame(type: FrameType, streamId: number, payload: Buffer): void {
+    if (type === FRAME_TYPES.request) return this.#onRequest(streamId, payload);
+    if (type === FRAME_TYPES.status || type === FRAME_TYPES.response) {
+      throw outOfPlace(type, "from a hub");
+    }
+    const stream = this.#streams.get(streamId);
+    if (stream === undefined) return this.#onStrayFrame(type, streamId);
+    switch (type) {
+      case FRAME_TYPES.data:
+        return stream.receiveData(payload);
+      case FRAME_TYPES.end:
+        return stream.receiveEnd();
+      case FRAME_TYPES.window:
+        return stream.receiveWindow(payload.readUInt32BE(0));
+      case FRAME_TYPES.reset:
+        return stream.receiveReset(
+          resetCodeFromWire(payload.readUInt8(0)),
+          payload.toString("utf8", 1),
+        );
+      case FRAME_TYPES.hello:
+      case FRAME_TYPES.goAway:
+        throw outOfPlace(type, "on a stream");
+    }
+  }
+
+  #onRequest(streamId: number, payload: Buffer): void {
+    if (streamId <= this.#lastStreamId) {
+      throw new ProtocolError(CLOSE_CODES.unknownStream, `stream id ${streamId} used again`);
+    }
+    this.#lastStreamId = streamId;
+    const request = this.#decodeRequest(payload);
+    const refusal = this.#refusal();
+    if (refusal !== undefined) {
+      this.#link.countRefusal();
+      return this.#link.writer.reset(streamId, RESET_CODES.overloaded, refusal);
+    }
+    const responseWindowBytes = this.#link.remoteHello?.windowBytes ?? 0;
+    const stream = new AgentStream(
+      streamId,
+      this.#port,
+      this.#requestWindowBytes,
+      responseWindowBytes,
+    );
+    this.#streams.set(streamId, stream);
+    const { handlers } = this.#options;
+    stream.start(request.head, request.body, request.end, (request) => handlers.onRequest(request));
+  }
+
+  #decodeRequest(payload: Buffer): ReturnType<typeof decodeRequest> {
+    try {
+      return decodeRequest(payload, WIRE_LIMITS.headBytes);
+    } catch (error) {
+      throw asProtocolError("REQUEST", error);
+    }
+  }
+
+  #refusal(): string | undefined {
+    if (this.#hasSaidGoAway) return "the agent is leaving";
+    if (this.#streams.size < this.#options.maxStreams) return undefined;
+    return `${this.#streams.size} streams are open`;
+  }
+
+  #onStrayFrame(type: FrameType, streamId: number): void {
+    if (streamId <= this.#lastStreamId) return this.#link.countLateFrame();
+    throw new ProtocolError(
+      CLOSE_CODES.unknownStream,
+      `${FRAME_RULES[type].name} for stream ${streamId}`,
+    );
+  }
+
+  #sendHeldHeads(): void {
+    if (this.#heldHeads.length === 0) return;
+    const held = this.#heldHeads;
+    this.#heldHeads = [];
+    for (const stream of held) stream.sendHead();
+  }
+
+  #onClose(code: number, reason: string): void {
+    const why = `tunnel closed: ${code}${reason === "" ? "" : ` ${reason}`}`;
+    // Each takes itself out of the map, which a Map's iterator allows.
+    for (const stream of this.#streams.values()) stream.lose(why);
+    this.#options.handlers.onClose(code, reason);
+  }
+}

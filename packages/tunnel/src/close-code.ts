@@ -1,0 +1,29 @@
+/**
+ * Why a tunnel's WebSocket closes: the rule that was broken, or who ended it. `docs/reference/tunnel.md`, "Close codes".
+ *
+ * Beside these a tunnel closes with 1000 (done), 1001 (this side is going away), 1006 (the connection broke),
+ * 1009 (a message over 1 MiB, from the WebSocket library) and 1011 (a bug on the closing side).
+ */
+export const CLOSE_CODES = {
+  done: 1000,
+  goingAway: 1001,
+  internal: 1011,
+  /** A newer tunnel with a valid token took this one's place; do not redial. */
+  replaced: 4001,
+  /** Malformed frame, wrong direction, wrong order, a text message, no HELLO in time. */
+  protocolError: 4002,
+  /** HELLO names a version this side does not speak. */
+  unsupportedVersion: 4003,
+  /** More body bytes than the credit allowed, or credit beyond the announced window. */
+  flowControl: 4004,
+  /** A frame for a stream that was never opened, or a stream id used twice. */
+  unknownStream: 4005,
+  /** Far more streams than the agent's HELLO allows. */
+  tooManyStreams: 4006,
+  /** Two pings in a row without any sign of life; the connection is torn down, so the peer sees 1006. */
+  dead: 4007,
+  /** A frame larger than its type allows, or a flood of frames for finished streams. */
+  abuse: 4008,
+} as const;
+
+export type CloseCode = (typeof CLOSE_CODES)[keyof typeof CLOSE_CODES];

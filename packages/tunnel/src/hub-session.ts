@@ -1,0 +1,214 @@
+import { CLOSE_CODES } from "./close-code.ts";
+import { FRAME_RULES, FRAME_TYPES, WIRE_LIMITS } from "./frame.ts";
+import type { FrameType } from "./frame.ts";
+import type { Hello } from "./hello.ts";
+import { HubStream } from "./hub-stream.ts";
+import type { HubStreamPort, RequestStream, ResponseHandler } from "./hub-stream.ts";
+import type { RequestHead } from "./message-head.ts";
+import { ProtocolError } from "./protocol-error.ts";
+import { refuseStream } from "./refused-stream.ts";
+import { RESET_CODES, resetCodeFromWire } from "./reset-code.ts";
+import type { ResetCode } from "./reset-code.ts";
+import { decodeStatus } from "./status.ts";
+import type { TunnelStatus } from "./status.ts";
+import type { Transport } from "./transport.ts";
+import { outOfPlace, PING_INTERVAL_MS, TunnelLink } from "./tunnel-link.ts";
+
+const RESET_CONFIRMATION_MS = 5_000;
+const MAX_STREAM_ID = 0xffff_ffff;
+
+export interface HubSessionHandlers {
+  /** The agent's HELLO: from now on `open()` works. */
+  onHello(hello: Hello): void;
+  onStatus(status: TunnelStatus): void;
+  /** A message, a ping or a pong came in. Called often; keep it cheap. */
+  onLife(): void;
+  /** The agent wants no new streams. */
+  onGoAway(reason: string): void;
+  /** Exactly once, after every stream has had its `onClosed`. `CLOSE_CODES`, or what the WebSocket said. */
+  onClose(code: number, reason: string): void;
+  /** A callback of the owner threw: a bug to log. The session lives on. */
+  onError(error: unknown): void;
+}
+
+export interface HubSessionOptions {
+  /** Most response bytes per stream that are in flight or unread: 64–256 KiB. */
+  responseWindowBytes: number;
+  /** Most streams at once, those waiting for a confirmed RESET included. The agent's own limit applies too. */
+  maxStreams: number;
+  /** Default and upper bound: 16 KiB. */
+  maxResponseHeadBytes: number | undefined;
+  /** Default 10 s; dead after two missed. */
+  pingIntervalMs: number | undefined;
+  handlers: HubSessionHandlers;
+}
+
+/**
+ * The side of a tunnel that asks. Owns the transport from construction until `onClose`. Owns no timer and reads no
+ * clock: whoever made it calls `tick()` about once a second.
+ */
+export class HubSession {
+  readonly #options: HubSessionOptions;
+  readonly #link: TunnelLink;
+  readonly #port: HubStreamPort;
+  readonly #streams = new Map<number, HubStream>();
+  /** Streams that wait for the agent to confirm a RESET, with the first tick that saw them. */
+  readonly #resetting = new Map<HubStream, number | undefined>();
+  #lastStreamId = 0;
+
+  constructor(transport: Transport, options: HubSessionOptions) {
+    this.#options = options;
+    const { maxStreams, responseWindowBytes, maxResponseHeadBytes, handlers } = options;
+    const hello = { maxStreams, windowBytes: responseWindowBytes, capabilities: {} };
+    this.#link = new TunnelLink(transport, hello, options.pingIntervalMs ?? PING_INTERVAL_MS, {
+      onHello: (hello) => handlers.onHello(hello),
+      onFrame: (type, streamId, payload) => this.#onFrame(type, streamId, payload),
+      onFlush: () => {},
+      onLife: () => handlers.onLife(),
+      onGoAway: (reason) => handlers.onGoAway(reason),
+      onClose: (code, reason) => this.#onClose(code, reason),
+      onError: (error) => handlers.onError(error),
+    });
+    this.#port = {
+      writer: this.#link.writer,
+      maxResponseHeadBytes: Math.min(
+        maxResponseHeadBytes ?? WIRE_LIMITS.headBytes,
+        WIRE_LIMITS.headBytes,
+      ),
+      awaitConfirmation: (stream) => this.#resetting.set(stream, undefined),
+      forget: (stream) => this.#forget(stream),
+      onError: (error) => handlers.onError(error),
+    };
+  }
+
+  get isOpen(): boolean {
+    return this.#link.isOpen;
+  }
+
+  /** The agent has said HELLO and neither side GOAWAY. */
+  get isReady(): boolean {
+    return this.isOpen && this.#link.remoteHello !== undefined && !this.#link.isGoingAway;
+  }
+
+  /** Streams whose slot is taken, those waiting for a confirmed RESET included. */
+  get activeStreams(): number {
+    return this.#streams.size;
+  }
+
+  /** The most streams both sides allow; 0 before HELLO. */
+  get maxStreams(): number {
+    return Math.min(this.#options.maxStreams, this.#link.remoteHello?.maxStreams ?? 0);
+  }
+
+  /**
+   * Sends one request. Never throws and never calls back before it returns: a request that cannot start ends with
+   * `onReset` (`tunnelLost` when the tunnel is not ready, `overloaded` when it is full) and `onClosed`.
+   *
+   * @param body - all of it; the buffers must stay as they are until `onClosed`. They are copied as credit allows.
+   */
+  open(head: RequestHead, body: readonly Buffer[], handler: ResponseHandler): RequestStream {
+    const hello = this.#link.remoteHello;
+    if (hello === undefined || !this.isReady) {
+      return this.#refuse(handler, RESET_CODES.tunnelLost, "the tunnel takes no new streams");
+    }
+    if (this.#streams.size >= this.maxStreams) {
+      return this.#refuse(handler, RESET_CODES.overloaded, `${this.maxStreams} streams are open`);
+    }
+    if (this.#lastStreamId === MAX_STREAM_ID) {
+      this.goAway("stream ids are used up");
+      return this.#refuse(handler, RESET_CODES.tunnelLost, "stream ids are used up");
+    }
+    const { responseWindowBytes } = this.#options;
+    const id = this.#lastStreamId + 1;
+    const stream = new HubStream(id, this.#port, handler, hello.windowBytes, responseWindowBytes);
+    if (!stream.start(head, body)) {
+      return this.#refuse(handler, RESET_CODES.internal, "the request head is over 16 KiB");
+    }
+    this.#lastStreamId = id;
+    this.#streams.set(id, stream);
+    return stream;
+  }
+
+  /** No new streams; those that run go on. */
+  goAway(reason: string): void {
+    this.#link.goAway(reason);
+  }
+
+  /** Ends every stream with `tunnelLost` and closes the transport. The callbacks run before this returns. */
+  close(code: number, reason: string): void {
+    this.#link.close(code, reason);
+  }
+
+  /**
+   * Pings, notices a dead peer, and closes streams whose RESET nobody confirmed.
+   *
+   * @param nowMs - ms on a monotonic clock, the same for every call
+   */
+  tick(nowMs: number): void {
+    this.#link.tick(nowMs);
+    for (const [stream, sinceMs] of this.#resetting) {
+      if (sinceMs === undefined) this.#resetting.set(stream, nowMs);
+      else if (nowMs - sinceMs >= RESET_CONFIRMATION_MS) stream.expire();
+    }
+  }
+
+  #onFrame(type: FrameType, streamId: number, payload: Buffer): void {
+    if (type === FRAME_TYPES.status) {
+      const status = decodeStatus(payload);
+      return this.#notifyStatus(status);
+    }
+    if (type === FRAME_TYPES.request) throw outOfPlace(type, "from an agent");
+    const stream = this.#streams.get(streamId);
+    if (stream === undefined) return this.#onStrayFrame(type, streamId);
+    switch (type) {
+      case FRAME_TYPES.response:
+        return stream.receiveResponse(payload);
+      case FRAME_TYPES.data:
+        return stream.receiveData(payload);
+      case FRAME_TYPES.end:
+        return stream.receiveEnd();
+      case FRAME_TYPES.window:
+        return stream.receiveWindow(payload.readUInt32BE(0));
+      case FRAME_TYPES.reset:
+        return stream.receiveReset(
+          resetCodeFromWire(payload.readUInt8(0)),
+          payload.toString("utf8", 1),
+        );
+      case FRAME_TYPES.hello:
+      case FRAME_TYPES.goAway:
+        throw outOfPlace(type, "on a stream");
+    }
+  }
+
+  #onStrayFrame(type: FrameType, streamId: number): void {
+    if (streamId <= this.#lastStreamId) return this.#link.countLateFrame();
+    throw new ProtocolError(
+      CLOSE_CODES.unknownStream,
+      `${FRAME_RULES[type].name} for stream ${streamId}`,
+    );
+  }
+
+  #notifyStatus(status: TunnelStatus): void {
+    try {
+      this.#options.handlers.onStatus(status);
+    } catch (error) {
+      this.#options.handlers.onError(error);
+    }
+  }
+
+  #onClose(code: number, reason: string): void {
+    const why = `tunnel closed: ${code}${reason === "" ? "" : ` ${reason}`}`;
+    // Each takes itself out of the map, which a Map's iterator allows.
+    for (const stream of this.#streams.values()) stream.lose(why);
+    this.#options.handlers.onClose(code, reason);
+  }
+
+  #forget(stream: HubStream): void {
+    this.#streams.delete(stream.id);
+    this.#resetting.delete(stream);
+  }
+
+  #refuse(handler: ResponseHandler, code: ResetCode, reason: string): RequestStream {
+    return refuseStream(handler, code, reason, (error) => this.#port.onError(error));
+  }
+}

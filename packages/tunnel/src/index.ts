@@ -1,0 +1,18 @@
+export { AgentSession } from "./agent-session.ts";
+export type { AgentSessionHandlers, AgentSessionOptions } from "./agent-session.ts";
+export type { IncomingRequest, RequestBodyHandler, Responder } from "./agent-stream.ts";
+export { CLOSE_CODES } from "./close-code.ts";
+export type { CloseCode } from "./close-code.ts";
+export type { Hello } from "./hello.ts";
+export { HubSession } from "./hub-session.ts";
+export type { HubSessionHandlers, HubSessionOptions } from "./hub-session.ts";
+export type { RequestStream, ResponseHandler } from "./hub-stream.ts";
+export { memoryTransportPair } from "./memory-transport.ts";
+export type { MemoryTransport } from "./memory-transport.ts";
+export type { RequestHead, ResponseHead } from "./message-head.ts";
+export { RESET_CODES, resetCodeName } from "./reset-code.ts";
+export type { ResetCode, ResetCodeName } from "./reset-code.ts";
+export type { TunnelStatus } from "./status.ts";
+export { TUNNEL_SUBPROTOCOL, WS_LIMITS } from "./transport.ts";
+export type { Transport, TransportListener } from "./transport.ts";
+export { wsTransport } from "./ws-transport.ts";

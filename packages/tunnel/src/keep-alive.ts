@@ -1,0 +1,34 @@
+/**
+ * Decides when to ping and when a peer is dead. Reads no clock.
+ *
+ * At most one miss is counted per call, so a process that was frozen for a minute first reads what waits in its
+ * sockets before it judges anybody.
+ */
+export class KeepAlive {
+  readonly #intervalMs: number;
+  #lastPingMs: number | undefined;
+  #wasHeard = true;
+  #missed = 0;
+
+  constructor(intervalMs: number) {
+    this.#intervalMs = intervalMs;
+  }
+
+  /** Any message, ping or pong came in. */
+  heard(): void {
+    this.#wasHeard = true;
+    this.#missed = 0;
+  }
+
+  tick(nowMs: number): "wait" | "ping" | "dead" {
+    if (this.#lastPingMs !== undefined && nowMs - this.#lastPingMs < this.#intervalMs) {
+      return "wait";
+    }
+    this.#lastPingMs = nowMs;
+    if (!this.#wasHeard) this.#missed += 1;
+    this.#wasHeard = false;
+    return this.#missed >= MAX_MISSED ? "dead" : "ping";
+  }
+}
+
+const MAX_MISSED = 2;

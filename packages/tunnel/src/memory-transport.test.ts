@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import { memoryTransportPair } from "./memory-transport.ts";
+import type { MemoryTransport } from "./memory-transport.ts";
+
+function record(transport: MemoryTransport): string[] {
+  const story: string[] = [];
+  transport.listen({
+    onMessage: (message) => story.push(message.toString()),
+    onLife: () => story.push("life"),
+    onClose: (code, reason) => story.push(`close ${code} ${reason}`),
+  });
+  return story;
+}
+
+/** Long enough for everything on its way: each turn delivers one parcel per direction. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await new Promise<void>((done) => setImmediate(done));
+}
+
+test("messages arrive in order, then the close, on both ends once", async () => {
+  const [left, right] = memoryTransportPair();
+  const [leftStory, rightStory] = [record(left), record(right)];
+  left.send(Buffer.from("a"));
+  left.send(Buffer.from("b"));
+  left.close(4001, "replaced");
+  left.send(Buffer.from("too late"));
+  left.close(1000, "twice");
+  expect(rightStory).toEqual([]);
+  await settle();
+  expect(rightStory).toEqual(["a", "b", "close 4001 replaced"]);
+  expect(leftStory).toEqual(["close 4001 replaced"]);
+});
+
+test("a stalled end answers no ping and keeps its bytes until it goes on", async () => {
+  const [left, right] = memoryTransportPair();
+  const [leftStory, rightStory] = [record(left), record(right)];
+  right.stall();
+  left.ping();
+  right.send(Buffer.from("held"));
+  await settle();
+  expect([leftStory, rightStory, right.bufferedBytes]).toEqual([[], ["life"], 4]);
+  right.unstall();
+  await settle();
+  expect([leftStory.toSorted(), right.bufferedBytes]).toEqual([["held", "life"], 0]);
+});
+
+test("a cut loses what is on its way and closes both ends with 1006", async () => {
+  const [left, right] = memoryTransportPair();
+  const [leftStory, rightStory] = [record(left), record(right)];
+  right.stall();
+  right.send(Buffer.from("lost"));
+  left.cut();
+  await settle();
+  expect([leftStory, rightStory]).toEqual([["close 1006 "], ["close 1006 "]]);
+});

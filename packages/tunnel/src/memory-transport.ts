@@ -1,0 +1,127 @@
+import type { Transport, TransportListener } from "./transport.ts";
+
+/** A transport without a network, with the faults a network has. For tests, of this package and of its users. */
+export interface MemoryTransport extends Transport {
+  /** What this end sends, pongs included, stays here until `unstall()`: a peer that was stopped, or a full network. */
+  stall(): void;
+  unstall(): void;
+  /** Both ends see a broken connection; what was on its way is lost. */
+  cut(): void;
+}
+
+/** Two ends; each delivers to the other in order, one message per turn of the event loop. */
+export function memoryTransportPair(): [MemoryTransport, MemoryTransport] {
+  const left = new MemoryEnd();
+  const right = new MemoryEnd();
+  left.peer = right;
+  right.peer = left;
+  return [left, right];
+}
+
+type Parcel =
+  | { kind: "message"; bytes: Buffer }
+  | { kind: "ping" }
+  | { kind: "pong" }
+  | { kind: "close"; code: number; reason: string };
+
+class MemoryEnd implements MemoryTransport {
+  peer: MemoryEnd | undefined;
+  #listener: TransportListener | undefined;
+  #outgoing: Parcel[] = [];
+  #isStalled = false;
+  #isScheduled = false;
+  #isClosing = false;
+  #isClosed = false;
+  #bufferedBytes = 0;
+
+  get bufferedBytes(): number {
+    return this.#bufferedBytes;
+  }
+
+  listen(listener: TransportListener): void {
+    this.#listener = listener;
+  }
+
+  send(message: Buffer): void {
+    if (this.#isClosing) return;
+    this.#bufferedBytes += message.length;
+    this.#post({ kind: "message", bytes: message });
+  }
+
+  ping(): void {
+    this.#post({ kind: "ping" });
+  }
+
+  close(code: number, reason: string): void {
+    if (this.#isClosing) return;
+    this.#post({ kind: "close", code, reason });
+    this.#isClosing = true;
+  }
+
+  terminate(): void {
+    this.cut();
+  }
+
+  stall(): void {
+    this.#isStalled = true;
+  }
+
+  unstall(): void {
+    this.#isStalled = false;
+    this.#schedule();
+  }
+
+  cut(): void {
+    setImmediate(() => {
+      this.#finish(1006, "");
+      if (this.peer !== undefined) this.peer.#finish(1006, "");
+    });
+    this.#isStalled = true;
+    this.#isClosing = true;
+  }
+
+  #post(parcel: Parcel): void {
+    if (this.#isClosing) return;
+    this.#outgoing.push(parcel);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#isStalled || this.#outgoing.length === 0) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      if (this.#isStalled) return;
+      const parcel = this.#outgoing.shift();
+      if (parcel !== undefined && this.peer !== undefined) this.peer.#accept(parcel, this);
+      this.#schedule();
+    });
+  }
+
+  #accept(parcel: Parcel, from: MemoryEnd): void {
+    if (parcel.kind === "message") from.#bufferedBytes -= parcel.bytes.length;
+    if (this.#isClosed) return;
+    switch (parcel.kind) {
+      case "message":
+        // A copy, as a network would make: neither end can see the other change its buffers.
+        return this.#listener?.onMessage(Buffer.from(parcel.bytes));
+      case "ping":
+        this.#post({ kind: "pong" });
+        return this.#listener?.onLife();
+      case "pong":
+        return this.#listener?.onLife();
+      case "close":
+        this.#finish(parcel.code, parcel.reason);
+        return from.#finish(parcel.code, parcel.reason);
+    }
+  }
+
+  #finish(code: number, reason: string): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#isClosing = true;
+    this.#outgoing = [];
+    this.#bufferedBytes = 0;
+    this.#listener?.onClose(code, reason);
+  }
+}

@@ -1,0 +1,85 @@
+import {
+  booleanField,
+  headersField,
+  integerField,
+  MalformedPayload,
+  parseObject,
+  textField,
+} from "./json-payload.ts";
+
+/** What the hub asks for. `protocol` and `stream` are the hub's and the agent's business; the tunnel carries them. */
+export interface RequestHead {
+  method: string;
+  /** Starts with a slash; query included. */
+  path: string;
+  headers: Record<string, string>;
+  protocol: string;
+  stream: boolean;
+}
+
+export interface ResponseHead {
+  /** 200–599. */
+  status: number;
+  headers: Record<string, string>;
+}
+
+/** A decoded REQUEST or RESPONSE: the head, the body bytes that rode along, and whether they are all of it. */
+export interface HeadedPayload<Head> {
+  head: Head;
+  /** A view into the message. */
+  body: Buffer;
+  end: boolean;
+}
+
+// RFC 9110 §9.1: methods are tokens; the registered ones are capitals.
+const METHOD = /^[A-Z]{1,16}$/;
+/** Printable ASCII without a space: what a request line can hold. */
+const PATH = /^\/[\u0021-\u007e]*$/;
+
+export function encodeRequestHead(head: RequestHead, end: boolean): string {
+  const { method, path, headers, protocol, stream } = head;
+  return JSON.stringify({ method, path, headers, protocol, stream, end });
+}
+
+export function encodeResponseHead(head: ResponseHead, end: boolean): string {
+  return JSON.stringify({ status: head.status, headers: head.headers, end });
+}
+
+/** @throws {MalformedPayload} */
+export function decodeRequest(payload: Buffer, maxHeadBytes: number): HeadedPayload<RequestHead> {
+  const headEnd = findHeadEnd(payload, maxHeadBytes);
+  const object = parseObject(payload.subarray(4, headEnd));
+  const method = textField(object, "method");
+  const path = textField(object, "path");
+  if (!METHOD.test(method)) throw new MalformedPayload("the method is not a word of capitals");
+  if (!PATH.test(path)) throw new MalformedPayload("the path is not a request path");
+  return {
+    head: {
+      method,
+      path,
+      headers: headersField(object),
+      protocol: textField(object, "protocol"),
+      stream: booleanField(object, "stream"),
+    },
+    body: payload.subarray(headEnd),
+    end: booleanField(object, "end"),
+  };
+}
+
+/** @throws {MalformedPayload} */
+export function decodeResponse(payload: Buffer, maxHeadBytes: number): HeadedPayload<ResponseHead> {
+  const headEnd = findHeadEnd(payload, maxHeadBytes);
+  const object = parseObject(payload.subarray(4, headEnd));
+  return {
+    head: { status: integerField(object, "status", 200, 599), headers: headersField(object) },
+    body: payload.subarray(headEnd),
+    end: booleanField(object, "end"),
+  };
+}
+
+function findHeadEnd(payload: Buffer, maxHeadBytes: number): number {
+  const headBytes = payload.readUInt32BE(0);
+  if (headBytes > maxHeadBytes) throw new MalformedPayload(`the head has ${headBytes} bytes`);
+  if (headBytes > payload.length - 4) throw new MalformedPayload("the head ends after the frame");
+  return 4 + headBytes;
+}

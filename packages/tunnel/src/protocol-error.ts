@@ -1,0 +1,12 @@
+import type { CloseCode } from "./close-code.ts";
+
+/** The peer broke a rule of the wire. Never leaves the package: the session closes the tunnel with `closeCode`. */
+export class ProtocolError extends Error {
+  override readonly name = "ProtocolError";
+  readonly closeCode: CloseCode;
+
+  constructor(closeCode: CloseCode, message: string) {
+    super(message);
+    this.closeCode = closeCode;
+  }
+}

@@ -1,0 +1,35 @@
+/** Why one stream was given up. The number travels as the first byte of RESET. */
+export const RESET_CODES = {
+  /** The client is gone, or nobody wants the answer any more. */
+  cancelled: 1,
+  providerUnreachable: 2,
+  /** The provider closed its connection in the middle of an answer. */
+  providerDisconnected: 3,
+  providerTimeout: 4,
+  providerInvalidResponse: 5,
+  /** The path is not on the agent's allow-list. */
+  refused: 6,
+  /** No room for another stream, or the agent is leaving; nothing reached the provider, so another one may be tried. */
+  overloaded: 7,
+  internal: 8,
+  responseTooLarge: 9,
+  /** The tunnel closed under the stream. Made locally, never on the wire. */
+  tunnelLost: 255,
+} as const;
+
+export type ResetCodeName = keyof typeof RESET_CODES;
+export type ResetCode = (typeof RESET_CODES)[ResetCodeName];
+
+const NAMES = new Map<number, ResetCodeName>(
+  Object.entries(RESET_CODES).map(([name, code]) => [code, name as ResetCodeName]),
+);
+
+/** The code a byte from the wire stands for. Codes this version does not know, and 255, mean `internal`. */
+export function resetCodeFromWire(byte: number): ResetCode {
+  const name = NAMES.get(byte);
+  return name === undefined || name === "tunnelLost" ? RESET_CODES.internal : RESET_CODES[name];
+}
+
+export function resetCodeName(code: ResetCode): ResetCodeName {
+  return NAMES.get(code) ?? "internal";
+}

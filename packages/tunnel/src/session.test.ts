@@ -1,0 +1,552 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { describe, expect, test } from "vitest";
+import { WebSocket, WebSocketServer } from "ws";
+import { AgentSession } from "./agent-session.ts";
+import type { IncomingRequest, RequestBodyHandler, Responder } from "./agent-stream.ts";
+import { CLOSE_CODES } from "./close-code.ts";
+import type { Hello } from "./hello.ts";
+import { HubSession } from "./hub-session.ts";
+import type { RequestStream, ResponseHandler } from "./hub-stream.ts";
+import { memoryTransportPair } from "./memory-transport.ts";
+import type { RequestHead, ResponseHead } from "./message-head.ts";
+import { RESET_CODES } from "./reset-code.ts";
+import type { TunnelStatus } from "./status.ts";
+import { TUNNEL_SUBPROTOCOL, WS_LIMITS } from "./transport.ts";
+import type { Transport } from "./transport.ts";
+import { wsTransport } from "./ws-transport.ts";
+
+interface Ends {
+  hub: Transport;
+  agent: Transport;
+  dispose(): Promise<void>;
+}
+
+async function openMemory(): Promise<Ends> {
+  const [hub, agent] = memoryTransportPair();
+  return { hub, agent, dispose: async () => {} };
+}
+
+async function openWebSocket(): Promise<Ends> {
+  const server = new WebSocketServer({ ...WS_LIMITS, port: 0, host: "127.0.0.1" });
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const socket = new WebSocket(`ws://127.0.0.1:${port}`, TUNNEL_SUBPROTOCOL, WS_LIMITS);
+  const [[accepted]] = (await Promise.all([once(server, "connection"), once(socket, "open")])) as [
+    [WebSocket],
+    unknown,
+  ];
+  return {
+    hub: wsTransport(accepted),
+    agent: wsTransport(socket),
+    async dispose() {
+      socket.terminate();
+      accepted.terminate();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+/** What happened, in order, and a way to wait for it. */
+class Journal {
+  readonly entries: string[] = [];
+  #wake: (() => void)[] = [];
+
+  add(entry: string): void {
+    this.entries.push(entry);
+    const wake = this.#wake;
+    this.#wake = [];
+    for (const resolve of wake) resolve();
+  }
+
+  async until(entry: string): Promise<void> {
+    while (!this.entries.includes(entry)) {
+      await new Promise<void>((resolve) => this.#wake.push(resolve));
+    }
+  }
+}
+
+class Answer extends Journal implements ResponseHandler {
+  head: ResponseHead | undefined;
+  bytes = 0;
+  chunks = 0;
+  text = "";
+  isBehind = false;
+  keepsText = true;
+
+  onHead(head: ResponseHead): void {
+    this.head = head;
+    this.add(`head ${head.status}`);
+  }
+
+  onData(chunk: Buffer): boolean {
+    this.bytes += chunk.length;
+    this.chunks += 1;
+    if (this.keepsText) this.text += chunk.toString();
+    this.add("data");
+    return !this.isBehind;
+  }
+
+  onEnd(): void {
+    this.add("end");
+  }
+
+  onReset(code: number): void {
+    this.add(`reset ${code}`);
+  }
+
+  onClosed(): void {
+    this.add("closed");
+  }
+
+  /** The entries without data. */
+  get story(): string[] {
+    return this.entries.filter((entry) => entry !== "data");
+  }
+}
+
+class Incoming extends Journal implements RequestBodyHandler {
+  readonly request: IncomingRequest;
+  bytes: number;
+  onDrained: (() => void) | undefined;
+  isBehind = false;
+
+  constructor(request: IncomingRequest) {
+    super();
+    this.request = request;
+    this.bytes = request.body.length;
+  }
+
+  get responder(): Responder {
+    return this.request.responder;
+  }
+
+  onBody(chunk: Buffer): boolean {
+    this.bytes += chunk.length;
+    this.add("body");
+    return !this.isBehind;
+  }
+
+  onBodyEnd(): void {
+    this.add("body end");
+  }
+
+  onReset(code: number): void {
+    this.add(`reset ${code}`);
+  }
+
+  onDrain(): void {
+    this.onDrained?.();
+    this.add("drain");
+  }
+}
+
+const post: RequestHead = {
+  method: "POST",
+  path: "/v1/chat/completions",
+  headers: { "content-type": "application/json" },
+  protocol: "chat_completions",
+  stream: true,
+};
+const ok: ResponseHead = { status: 200, headers: { "content-type": "text/plain" } };
+
+interface Tuning {
+  maxStreams?: number;
+  responseWindowBytes?: number;
+  onRequest?: (incoming: Incoming) => void;
+}
+
+async function startTunnel(open: () => Promise<Ends>, tuning: Tuning = {}) {
+  const ends = await open();
+  const events = new Journal();
+  const requests: Incoming[] = [];
+  const errors: unknown[] = [];
+  const hellos: Hello[] = [];
+  const statuses: TunnelStatus[] = [];
+  const messageBytes: number[] = [];
+  const agentSend = ends.agent.send.bind(ends.agent);
+  ends.agent.send = (message) => {
+    messageBytes.push(message.length);
+    agentSend(message);
+  };
+  const agent = new AgentSession(ends.agent, {
+    maxStreams: tuning.maxStreams ?? 256,
+    requestWindowBytes: undefined,
+    capabilities: { chat_completions: "supported" },
+    pingIntervalMs: undefined,
+    handlers: {
+      onHello: () => events.add("agent hello"),
+      onRequest(request) {
+        const incoming = new Incoming(request);
+        requests.push(incoming);
+        tuning.onRequest?.(incoming);
+        events.add(`request ${requests.length}`);
+        return incoming;
+      },
+      onGoAway: (reason) => events.add(`agent goaway ${reason}`),
+      onClose: (code, reason) => events.add(`agent close ${code} ${reason}`),
+      onError: (error) => errors.push(error),
+    },
+  });
+  const hub = new HubSession(ends.hub, {
+    responseWindowBytes: tuning.responseWindowBytes ?? 256 * 1024,
+    maxStreams: 256,
+    maxResponseHeadBytes: undefined,
+    pingIntervalMs: undefined,
+    handlers: {
+      onHello(hello) {
+        hellos.push(hello);
+        events.add("hub hello");
+      },
+      onStatus(status) {
+        statuses.push(status);
+        events.add("status");
+      },
+      onLife: () => events.add("life"),
+      onGoAway: (reason) => events.add(`hub goaway ${reason}`),
+      onClose: (code, reason) => events.add(`hub close ${code} ${reason}`),
+      onError: (error) => errors.push(error),
+    },
+  });
+  await events.until("hub hello");
+  await events.until("agent hello");
+  return {
+    ends,
+    hub,
+    agent,
+    events,
+    requests,
+    errors,
+    hellos,
+    statuses,
+    messageBytes,
+    async firstRequest(): Promise<Incoming> {
+      await events.until("request 1");
+      return requests[0]!;
+    },
+    send(body: readonly Buffer[] = []): { answer: Answer; stream: RequestStream } {
+      const answer = new Answer();
+      return { answer, stream: hub.open(post, body, answer) };
+    },
+    async [Symbol.asyncDispose]() {
+      hub.close(CLOSE_CODES.done, "");
+      agent.close(CLOSE_CODES.done, "");
+      await ends.dispose();
+    },
+  };
+}
+
+function reply(text: string): (incoming: Incoming) => void {
+  return ({ responder }) => {
+    responder.head(ok);
+    responder.write(Buffer.from(text));
+    responder.end();
+  };
+}
+
+/** Writes until the credit is used up, and goes on at each drain. */
+function pour(incoming: Incoming, totalBytes: number, chunkBytes: number): void {
+  const { responder } = incoming;
+  let left = totalBytes;
+  const more = (): void => {
+    while (left > 0) {
+      const chunk = Buffer.alloc(Math.min(chunkBytes, left), 120);
+      left -= chunk.length;
+      if (!responder.write(chunk)) break;
+    }
+    if (left === 0) responder.end();
+  };
+  incoming.onDrained = () => {
+    if (left > 0) more();
+  };
+  responder.head(ok);
+  more();
+}
+
+describe.each([
+  ["memory", openMemory],
+  ["WebSocket", openWebSocket],
+])("over %s", (_, open) => {
+  test("HELLO tells each side the other's limits", async () => {
+    await using tunnel = await startTunnel(open);
+    expect(tunnel.hellos).toEqual([
+      {
+        maxStreams: 256,
+        windowBytes: 1024 * 1024,
+        capabilities: { chat_completions: "supported" },
+      },
+    ]);
+    expect(tunnel.hub.isReady).toBe(true);
+  });
+
+  test("STATUS reaches the hub", async () => {
+    await using tunnel = await startTunnel(open);
+    tunnel.agent.sendStatus({ ready: false, reason: "provider is down" });
+    await tunnel.events.until("status");
+    expect(tunnel.statuses).toEqual([
+      { ready: false, reason: "provider is down", capabilities: undefined },
+    ]);
+  });
+
+  test("a small answer written in one turn arrives as one frame with head, body and end", async () => {
+    await using tunnel = await startTunnel(open, { onRequest: reply("hello") });
+    tunnel.messageBytes.length = 0;
+    const { answer } = tunnel.send([Buffer.from("{}")]);
+    await answer.until("closed");
+    expect(answer.entries).toEqual(["head 200", "data", "end", "closed"]);
+    expect(answer.head).toEqual(ok);
+    expect(answer.text).toBe("hello");
+    const head = JSON.stringify({ status: 200, headers: ok.headers, end: true });
+    expect(tunnel.messageBytes).toEqual([9 + 4 + head.length + 5]);
+    expect(tunnel.requests[0]!.request).toMatchObject({ head: post, end: true });
+    expect(tunnel.requests[0]!.request.body.toString()).toBe("{}");
+    expect([tunnel.hub.activeStreams, tunnel.agent.activeStreams]).toEqual([0, 0]);
+  });
+
+  test("a streamed answer arrives chunk by chunk", async () => {
+    await using tunnel = await startTunnel(open);
+    const { answer } = tunnel.send();
+    const { responder } = await tunnel.firstRequest();
+    responder.head(ok);
+    await answer.until("head 200");
+    for (const word of ["one ", "two ", "three"]) {
+      responder.write(Buffer.from(word));
+      const { chunks } = answer;
+      while (answer.chunks === chunks) await new Promise<void>((done) => setImmediate(done));
+    }
+    responder.end();
+    await answer.until("closed");
+    expect([answer.text, answer.chunks]).toEqual(["one two three", 3]);
+  });
+
+  test("an 8 MB body of uneven buffers goes up whole, within the agent's window", async () => {
+    await using tunnel = await startTunnel(open);
+    const body = Array.from({ length: 61 }, (_, i) => Buffer.alloc(i * 4_371, i));
+    const total = body.reduce((sum, { length }) => sum + length, 0);
+    expect(total).toBeGreaterThan(7_900_000);
+    const { answer } = tunnel.send(body);
+    const incoming = await tunnel.firstRequest();
+    expect(incoming.request.body).toHaveLength(16 * 1024);
+    await incoming.until("body end");
+    expect(incoming.bytes).toBe(total);
+    reply("thanks")(incoming);
+    await answer.until("closed");
+    expect(answer.text).toBe("thanks");
+  });
+
+  test("a request body stops at one window while the agent's reader is behind", async () => {
+    await using tunnel = await startTunnel(open, {
+      onRequest: (incoming) => (incoming.isBehind = true),
+    });
+    tunnel.send([Buffer.alloc(3 * 1024 * 1024)]);
+    const other = tunnel.send([Buffer.from("{}")]);
+    const slow = await tunnel.firstRequest();
+    await tunnel.events.until("request 2");
+    reply("quick")(tunnel.requests[1]!);
+    await other.answer.until("closed");
+    expect(slow.bytes).toBe(1024 * 1024);
+    slow.isBehind = false;
+    slow.responder.resumeBody();
+    await slow.until("body end");
+    expect(slow.bytes).toBe(3 * 1024 * 1024);
+  });
+
+  test("a slow reader holds its own stream at one window and no other; all bytes arrive", async () => {
+    const windowBytes = 64 * 1024;
+    await using tunnel = await startTunnel(open, { responseWindowBytes: windowBytes });
+    const slow = tunnel.send();
+    slow.answer.keepsText = false;
+    slow.answer.isBehind = true;
+    pour(await tunnel.firstRequest(), 5_000_000, 10_007);
+    const quick = tunnel.send();
+    await tunnel.events.until("request 2");
+    quick.answer.keepsText = false;
+    pour(tunnel.requests[1]!, 1_000_000, 10_007);
+    await quick.answer.until("closed");
+    expect(quick.answer.bytes).toBe(1_000_000);
+    expect(slow.answer.bytes).toBe(windowBytes);
+    while (!slow.answer.entries.includes("closed")) {
+      const before = slow.answer.bytes;
+      slow.stream.resume();
+      while (slow.answer.bytes === before && !slow.answer.entries.includes("closed")) {
+        await new Promise<void>((done) => setImmediate(done));
+      }
+      expect(slow.answer.bytes - before).toBeLessThanOrEqual(windowBytes);
+    }
+    expect(slow.answer.bytes).toBe(5_000_000);
+    expect(slow.answer.story).toEqual(["head 200", "end", "closed"]);
+  });
+
+  test("a cancelled stream keeps its slot until the agent confirms, and hears nothing else", async () => {
+    await using tunnel = await startTunnel(open);
+    const { answer, stream } = tunnel.send();
+    const incoming = await tunnel.firstRequest();
+    incoming.responder.head(ok);
+    await answer.until("head 200");
+    stream.reset(RESET_CODES.cancelled, "client is gone");
+    stream.reset(RESET_CODES.internal, "twice");
+    await incoming.until("reset 1");
+    expect(incoming.responder.write(Buffer.from("too late"))).toBe(false);
+    expect([tunnel.hub.activeStreams, tunnel.agent.activeStreams]).toEqual([1, 1]);
+    incoming.responder.end();
+    await answer.until("closed");
+    expect(answer.entries).toEqual(["head 200", "closed"]);
+    expect(incoming.entries).toEqual(["reset 1"]);
+    expect([tunnel.hub.activeStreams, tunnel.agent.activeStreams]).toEqual([0, 0]);
+  });
+
+  test("a cancel that nobody confirms frees the slot after 5 s, and late frames are ignored", async () => {
+    await using tunnel = await startTunnel(open, { maxStreams: 1 });
+    const { answer, stream } = tunnel.send();
+    const incoming = await tunnel.firstRequest();
+    stream.reset(RESET_CODES.cancelled, "");
+    tunnel.hub.tick(1_000);
+    tunnel.hub.tick(5_999);
+    expect(answer.entries).toEqual([]);
+    tunnel.hub.tick(6_000);
+    expect(answer.entries).toEqual(["closed"]);
+    await incoming.until("reset 1");
+    const refused = tunnel.send();
+    await refused.answer.until("closed");
+    expect(refused.answer.entries).toEqual([`reset ${RESET_CODES.overloaded}`, "closed"]);
+    incoming.responder.reset(RESET_CODES.cancelled, "late");
+    const next = tunnel.send();
+    await tunnel.events.until("request 2");
+    reply("fine")(tunnel.requests[1]!);
+    await next.answer.until("closed");
+    expect(next.answer.text).toBe("fine");
+    expect(answer.entries).toEqual(["closed"]);
+  });
+
+  test("an agent that gives up resets its stream at once, with code and without a confirmation", async () => {
+    await using tunnel = await startTunnel(open, {
+      onRequest: ({ responder }) => responder.reset(RESET_CODES.refused, "not on the list"),
+    });
+    const { answer } = tunnel.send();
+    await answer.until("closed");
+    expect(answer.entries).toEqual([`reset ${RESET_CODES.refused}`, "closed"]);
+  });
+
+  test("an answer that ends before its request does stops the request", async () => {
+    await using tunnel = await startTunnel(open, { onRequest: reply("too large") });
+    const { answer } = tunnel.send([Buffer.alloc(4 * 1024 * 1024)]);
+    await answer.until("closed");
+    const next = tunnel.send();
+    await next.answer.until("closed");
+    expect([answer.text, next.answer.text]).toEqual(["too large", "too large"]);
+    expect(tunnel.hub.isOpen).toBe(true);
+  });
+
+  test("a tunnel that dies mid-stream tells both handlers once, then the owners", async () => {
+    await using tunnel = await startTunnel(open);
+    const { answer } = tunnel.send();
+    const incoming = await tunnel.firstRequest();
+    incoming.responder.head(ok);
+    await answer.until("head 200");
+    tunnel.ends.agent.terminate();
+    await answer.until("closed");
+    await incoming.until("reset 255");
+    expect(answer.entries).toEqual(["head 200", "reset 255", "closed"]);
+    await tunnel.events.until("hub close 1006 ");
+    incoming.responder.write(Buffer.from("x"));
+    incoming.responder.end();
+    expect(incoming.entries).toEqual(["reset 255"]);
+    const late = tunnel.send();
+    expect(late.answer.entries).toEqual([]);
+    await late.answer.until("closed");
+    expect(late.answer.entries).toEqual(["reset 255", "closed"]);
+  });
+
+  test("closing delivers what was written before, then code and reason", async () => {
+    await using tunnel = await startTunnel(open);
+    const { answer } = tunnel.send();
+    reply("last words")(await tunnel.firstRequest());
+    tunnel.agent.close(CLOSE_CODES.goingAway, "bye");
+    await answer.until("closed");
+    expect(answer.story).toEqual(["head 200", "end", "closed"]);
+    await tunnel.events.until("hub close 1001 bye");
+    expect(tunnel.events.entries.filter((entry) => entry.includes("close"))).toHaveLength(2);
+  });
+
+  test("200 parallel streams each get their own answer", async () => {
+    await using tunnel = await startTunnel(open, {
+      onRequest: (incoming) => {
+        const text = incoming.request.body.toString();
+        incoming.responder.head(ok);
+        setImmediate(() => {
+          incoming.responder.write(Buffer.from(`${text} `));
+          setImmediate(() => {
+            incoming.responder.write(Buffer.from(text));
+            incoming.responder.end();
+          });
+        });
+      },
+    });
+    const sent = Array.from({ length: 200 }, (_, i) => tunnel.send([Buffer.from(`n${i}`)]));
+    await Promise.all(sent.map(({ answer }) => answer.until("closed")));
+    expect(sent.map(({ answer }) => answer.text)).toEqual(sent.map((_, i) => `n${i} n${i}`));
+  });
+
+  test("after GOAWAY running streams end well and new ones are refused", async () => {
+    await using tunnel = await startTunnel(open);
+    const { answer } = tunnel.send();
+    const incoming = await tunnel.firstRequest();
+    tunnel.agent.goAway("updating");
+    await tunnel.events.until("hub goaway updating");
+    expect(tunnel.hub.isReady).toBe(false);
+    const refused = tunnel.send();
+    await refused.answer.until("closed");
+    expect(refused.answer.entries).toEqual(["reset 255", "closed"]);
+    reply("done")(incoming);
+    await answer.until("closed");
+    expect(answer.text).toBe("done");
+    tunnel.hub.goAway("me too");
+    await tunnel.events.until("agent goaway me too");
+  });
+
+  test("an idle tunnel lives as long as pings are answered", async () => {
+    await using tunnel = await startTunnel(open);
+    for (let round = 0; round < 5; round += 1) {
+      const before = tunnel.events.entries.filter((entry) => entry === "life").length;
+      tunnel.hub.tick(round * 10_000);
+      while (tunnel.events.entries.filter((entry) => entry === "life").length === before) {
+        await new Promise<void>((done) => setImmediate(done));
+      }
+    }
+    expect(tunnel.hub.isOpen).toBe(true);
+  });
+
+  test("handlers that throw cost their stream and leave the session alive", async () => {
+    await using tunnel = await startTunnel(open, {
+      onRequest(incoming) {
+        if (incoming.request.body.toString() === "throw") throw new Error("agent bug");
+        reply("fine")(incoming);
+      },
+    });
+    const failed = tunnel.send([Buffer.from("throw")]);
+    await failed.answer.until("closed");
+    expect(failed.answer.entries).toEqual([`reset ${RESET_CODES.internal}`, "closed"]);
+    for (const callback of ["onHead", "onData", "onEnd", "onClosed"] as const) {
+      const { answer } = tunnel.send();
+      const original = answer[callback].bind(answer) as (argument: unknown) => unknown;
+      const throwing = (argument: unknown): never => {
+        original(argument);
+        throw new Error(callback);
+      };
+      Object.assign(answer, { [callback]: throwing });
+      await answer.until("closed");
+    }
+    const { answer } = tunnel.send();
+    await answer.until("closed");
+    expect(answer.text).toBe("fine");
+    expect(tunnel.errors.map((error) => (error as Error).message)).toEqual([
+      "agent bug",
+      "onHead",
+      "onData",
+      "onEnd",
+      "onClosed",
+    ]);
+    expect(tunnel.hub.activeStreams).toBe(0);
+  });
+});

@@ -1,0 +1,182 @@
+import { CLOSE_CODES } from "./close-code.ts";
+import { boundedText, FRAME_RULES, FRAME_TYPES, WIRE_LIMITS } from "./frame.ts";
+import type { FrameType } from "./frame.ts";
+import { decodeFrames } from "./frame-decoder.ts";
+import type { FrameReceiver } from "./frame-decoder.ts";
+import { FrameWriter } from "./frame-writer.ts";
+import { decodeHello, encodeHello } from "./hello.ts";
+import type { Hello } from "./hello.ts";
+import { KeepAlive } from "./keep-alive.ts";
+import { ProtocolError } from "./protocol-error.ts";
+import type { Transport, TransportListener } from "./transport.ts";
+
+export const PING_INTERVAL_MS = 10_000;
+const HELLO_TIMEOUT_MS = 10_000;
+/** An honest peer sends at most what was in flight when its stream ended; 10,000 in a second is no honest peer. */
+const MAX_STRAYS_PER_TICK = 10_000;
+
+/** The session on top of a link. Its callbacks may throw; the link guards them. */
+interface LinkOwner {
+  onHello(hello: Hello): void;
+  /** A frame other than HELLO, after HELLO. Throws `ProtocolError` to close the tunnel. */
+  onFrame(type: FrameType, streamId: number, payload: Buffer): void;
+  /** The end of a turn: write what was held back. */
+  onFlush(): void;
+  onLife(): void;
+  onGoAway(reason: string): void;
+  /** Exactly once, last. */
+  onClose(code: number, reason: string): void;
+  /** A bug in a callback, not the peer's fault. */
+  onError(error: unknown): void;
+}
+
+/** What both sides of a tunnel share: HELLO, liveness, closing, and that nothing a peer sends throws into the transport. */
+export class TunnelLink implements TransportListener, FrameReceiver {
+  readonly writer: FrameWriter;
+  readonly #transport: Transport;
+  readonly #owner: LinkOwner;
+  readonly #keepAlive: KeepAlive;
+  #remoteHello: Hello | undefined;
+  #isOpen = true;
+  #isLeaving = false;
+  #isPeerLeaving = false;
+  #firstTickMs: number | undefined;
+  #lateFrames = 0;
+  #refusals = 0;
+
+  constructor(transport: Transport, hello: Hello, pingIntervalMs: number, owner: LinkOwner) {
+    this.#transport = transport;
+    this.#owner = owner;
+    this.#keepAlive = new KeepAlive(pingIntervalMs);
+    this.writer = new FrameWriter(transport, () => owner.onFlush());
+    transport.listen(this);
+    this.writer.text(FRAME_TYPES.hello, encodeHello(hello));
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Undefined until the peer's HELLO has come. */
+  get remoteHello(): Hello | undefined {
+    return this.#remoteHello;
+  }
+
+  /** Either side has said GOAWAY: running streams go on, new ones do not start. */
+  get isGoingAway(): boolean {
+    return this.#isLeaving || this.#isPeerLeaving;
+  }
+
+  goAway(reason: string): void {
+    if (!this.#isOpen || this.#isLeaving) return;
+    this.#isLeaving = true;
+    this.writer.text(FRAME_TYPES.goAway, boundedText(reason, WIRE_LIMITS.reasonBytes));
+  }
+
+  /** Sends what is still held, then closes in order. The owner's `onClose` runs before this returns. */
+  close(code: number, reason: string): void {
+    if (!this.#isOpen) return;
+    this.writer.flush();
+    this.#transport.close(code, reason);
+    this.#finish(code, reason);
+  }
+
+  tick(nowMs: number): void {
+    if (!this.#isOpen) return;
+    this.#firstTickMs ??= nowMs;
+    this.#lateFrames = 0;
+    this.#refusals = 0;
+    this.writer.releaseWhenIdle();
+    if (this.#remoteHello === undefined && nowMs - this.#firstTickMs >= HELLO_TIMEOUT_MS) {
+      return this.close(CLOSE_CODES.protocolError, "no HELLO in time");
+    }
+    const verdict = this.#keepAlive.tick(nowMs);
+    if (verdict === "ping") this.#transport.ping();
+    if (verdict !== "dead") return;
+    this.#transport.terminate();
+    this.#finish(CLOSE_CODES.dead, "two pings without an answer");
+  }
+
+  /** A frame of a stream that is over: ignored, unless somebody makes it a flood. */
+  countLateFrame(): void {
+    this.#lateFrames += 1;
+    if (this.#lateFrames <= MAX_STRAYS_PER_TICK) return;
+    throw new ProtocolError(CLOSE_CODES.abuse, "flood of frames for finished streams");
+  }
+
+  /** A stream refused because the agent is full. A hub that gave up waiting for a RESET may be wrong about that. */
+  countRefusal(): void {
+    this.#refusals += 1;
+    if (this.#refusals <= MAX_STRAYS_PER_TICK) return;
+    throw new ProtocolError(CLOSE_CODES.tooManyStreams, "flood of streams over the limit");
+  }
+
+  onMessage(message: Buffer): void {
+    if (!this.#isOpen) return;
+    this.#noteLife();
+    try {
+      decodeFrames(message, this);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  onLife(): void {
+    if (this.#isOpen) this.#noteLife();
+  }
+
+  onClose(code: number, reason: string): void {
+    this.#finish(code, reason);
+  }
+
+  onFrame(type: FrameType, streamId: number, payload: Buffer): void {
+    // A frame earlier in the same message may have closed the tunnel.
+    if (!this.#isOpen) return;
+    if (this.#remoteHello === undefined) return this.#acceptHello(type, payload);
+    if (type === FRAME_TYPES.hello) throw outOfPlace(type, "sent twice");
+    if (type !== FRAME_TYPES.goAway) return this.#owner.onFrame(type, streamId, payload);
+    if (this.#isPeerLeaving) return;
+    this.#isPeerLeaving = true;
+    this.#guard(() => this.#owner.onGoAway(payload.toString("utf8")));
+  }
+
+  #acceptHello(type: FrameType, payload: Buffer): void {
+    if (type !== FRAME_TYPES.hello) throw outOfPlace(type, "before HELLO");
+    const hello = decodeHello(payload);
+    this.#remoteHello = hello;
+    this.#guard(() => this.#owner.onHello(hello));
+  }
+
+  #noteLife(): void {
+    this.#keepAlive.heard();
+    try {
+      this.#owner.onLife();
+    } catch (error) {
+      this.#owner.onError(error);
+    }
+  }
+
+  #fail(error: unknown): void {
+    if (error instanceof ProtocolError) return this.close(error.closeCode, error.message);
+    this.#owner.onError(error);
+    this.close(CLOSE_CODES.internal, "internal error");
+  }
+
+  #finish(code: number, reason: string): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#guard(() => this.#owner.onClose(code, reason));
+  }
+
+  #guard(callback: () => void): void {
+    try {
+      callback();
+    } catch (error) {
+      this.#owner.onError(error);
+    }
+  }
+}
+
+export function outOfPlace(type: FrameType, what: string): ProtocolError {
+  return new ProtocolError(CLOSE_CODES.protocolError, `${FRAME_RULES[type].name} ${what}`);
+}
