@@ -28,7 +28,10 @@ export function chatBody(answer: DemoAnswer): object {
   };
 }
 
-/** A chat completion, streamed; the usage chunk only when it was asked for, because some clients trip over it. */
+/**
+ * A chat completion, streamed. Usage has a chunk of its own when it was asked for; else it rides on the last chunk with
+ * a choice, because some clients trip over a chunk without choices that they did not ask for.
+ */
 export function* chatChunks(answer: DemoAnswer, wantsUsage: boolean): Generator<DemoFrame> {
   const head = chatHead(answer, "chat.completion.chunk");
   const choice = (delta: object, finish_reason: string | null) => [
@@ -42,8 +45,14 @@ export function* chatChunks(answer: DemoAnswer, wantsUsage: boolean): Generator<
   for (const word of answer.words) {
     yield frame({ ...head, choices: choice({ content: word }, null) }, true);
   }
-  yield frame({ ...head, choices: choice({}, finishReason(answer)) });
-  if (wantsUsage) yield frame({ ...head, choices: [], usage: chatUsage(answer) });
+  const usage = chatUsage(answer);
+  const last = { ...head, choices: choice({}, finishReason(answer)) };
+  if (wantsUsage) {
+    yield frame(last);
+    yield frame({ ...head, choices: [], usage });
+  } else {
+    yield frame({ ...last, usage });
+  }
   yield { text: "data: [DONE]\n\n", isWord: false };
 }
 

@@ -3,7 +3,7 @@ import { Option } from "commander";
 import type { CliContext } from "./context.ts";
 import { CommandError, UsageError } from "./exit-code.ts";
 import { isSwitchedOn, limitsFromEnv, listArgument, portArgument } from "./options.ts";
-import type { HubOptions, LogFormat, Ownership, RunningHub } from "./services.ts";
+import type { HubOptions, LogFormat, OwnershipMode, RunningHub } from "./services.ts";
 
 /** What `serve` and `up` take about the hub they start. */
 export interface HubLaunchValues {
@@ -16,7 +16,7 @@ export interface HubLaunchValues {
   direct?: boolean;
   publicUrl?: string;
   trustProxy?: string[];
-  ownership?: Ownership;
+  ownership?: OwnershipMode;
   logFormat?: LogFormat;
   json?: boolean;
 }
@@ -85,7 +85,9 @@ export async function launchHub(
   const port = values.port ?? defaultPort;
   const opened = isEphemeral(context, values, port)
     ? undefined
-    : await context.openRoomStore(values.stateFile, port);
+    : await context.openRoomStore(values.stateFile, port, (warning) => {
+        context.stderr.write(`${warning}\n`);
+      });
   const options: HubOptions = {
     host,
     port,
@@ -148,6 +150,8 @@ async function explainListenFailure(
   host: string | undefined,
 ): Promise<unknown> {
   const code = codeOf(error);
+  // Rooms are loaded before the port is opened, so a second hub on a port meets the first one's lock.
+  const isLocked = error instanceof Error && error.name === "StateFileLockedError";
   if (code === "EACCES") {
     return new CommandError(
       `Port ${port} may not be opened by this user`,
@@ -161,7 +165,7 @@ async function explainListenFailure(
       `its addresses: ${["127.0.0.1", ...known].join(", ")}; or --lan for all of them`,
     );
   }
-  if (code !== "EADDRINUSE") return error;
+  if (code !== "EADDRINUSE" && !isLocked) return error;
   const other = `another port: --port ${port === 65_535 ? defaultPort : port + 1}`;
   const url = urlOf(isLoopbackReachable(host) ? "127.0.0.1" : (host ?? ""), port);
   try {
@@ -175,6 +179,7 @@ async function explainListenFailure(
     );
   } catch {
     // Whoever it is, it is no hub of ours.
+    if (isLocked) return error;
     return new CommandError(`Port ${port} is taken by another program`, `choose ${other}`);
   }
 }
@@ -183,9 +188,13 @@ async function explainListenFailure(
 function codeOf(error: unknown): string | undefined {
   for (let current = error; current instanceof Error; current = current.cause) {
     const code = (current as { code?: unknown }).code;
-    if (typeof code === "string" && code.startsWith("E")) return code;
+    if (typeof code === "string" && isListening(current)) return code;
   }
   return undefined;
+}
+
+function isListening(error: Error): boolean {
+  return (error as { syscall?: unknown }).syscall === "listen";
 }
 
 function isWildcard(host: string): boolean {

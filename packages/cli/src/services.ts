@@ -1,93 +1,50 @@
-import type { Limits } from "@roomhub/protocol";
+import type { Participant, ParticipantOptions } from "@roomhub/participant";
+import type { createHub as CreateHubFunction, HubOptions, RoomStore } from "@roomhub/hub";
 
-/** Where rooms outlive the hub; opaque here. */
-export type RoomStore = object;
+export type { HubOptions, LogFormat, OwnershipMode } from "@roomhub/hub";
+export type { ParticipantNotice, ParticipantOptions } from "@roomhub/participant";
 
-export type Ownership = "compat" | "strict" | "open";
-export type LogFormat = "text" | "json" | "silent";
-
-export interface HubOptions {
-  host?: string | undefined;
-  port?: number | undefined;
-  store?: RoomStore | undefined;
-  direct?: boolean | undefined;
-  ownership?: Ownership | undefined;
-  publicUrl?: string | undefined;
-  trustProxy?: readonly string[] | undefined;
-  limits?: Partial<Limits> | undefined;
-  logFormat?: LogFormat | undefined;
-}
-
-export interface RunningHub {
-  listen(): Promise<{ url: string; port: number; host: string }>;
-  close(): Promise<{ cut: number }>;
-}
+/** A hub as far as the commands use it. */
+export type RunningHub = Pick<ReturnType<typeof CreateHubFunction>, "listen" | "close">;
 
 export type CreateHub = (options: HubOptions) => Promise<RunningHub>;
-/** @param path - undefined for the usual place of the port's state file */
+
+/** Rooms that outlive the hub, and where they are kept. */
+export interface OpenedRoomStore {
+  store: RoomStore;
+  path: string;
+}
+
+/**
+ * @param path - undefined for the usual place of the port's state file
+ * @param onWarning - told in a sentence when rooms cannot be kept
+ */
 export type OpenRoomStore = (
   path: string | undefined,
   port: number,
-) => Promise<{ store: RoomStore; path: string }>;
+  onWarning: (message: string) => void,
+) => Promise<OpenedRoomStore>;
 
-export interface ParticipantOptions {
-  hubUrl: string;
-  room: string;
-  id: string;
-  nickname: string;
-  model: string;
-  endpoint: string;
-  password?: string | undefined;
-  specs?: Record<string, unknown> | undefined;
-  config?: Record<string, unknown> | undefined;
-  headers?: Record<string, string> | undefined;
-  authHeaders?: Record<string, string> | undefined;
-  onNotice?: ((notice: ParticipantNotice) => void) | undefined;
-}
+/** An agent as far as the commands use it. */
+export type RunningParticipant = Pick<Participant, "start" | "stopped" | "close">;
 
-/** What an agent tells about itself. */
-export type ParticipantNotice =
-  | { kind: "joined"; warnings?: readonly { code: string; message: string }[] | undefined }
-  | { kind: "connected" }
-  | { kind: "disconnected"; reason: string; retryInMs: number }
-  | { kind: "provider-down"; reason: string }
-  | { kind: "provider-up" }
-  | { kind: "request-started"; [field: string]: unknown }
-  | { kind: "request-ended"; [field: string]: unknown }
-  | { kind: "stopped"; reason: string };
-
-export interface RunningParticipant {
-  start(): Promise<void>;
-  readonly stopped: Promise<{ reason: string; code?: string | undefined }>;
-  close(): Promise<void>;
-}
-
+/** @throws ParticipantError when the endpoint or a header cannot be used */
 export type CreateParticipant = (options: ParticipantOptions) => Promise<RunningParticipant>;
-
-interface HubModule {
-  createHub(options: HubOptions): RunningHub;
-  fileRoomStore(path: string): RoomStore;
-  defaultStatePath(port: number): string;
-}
-
-interface ParticipantModule {
-  createParticipant(options: ParticipantOptions): RunningParticipant;
-}
 
 // Loaded when they are needed: most commands only talk to a hub that runs elsewhere.
 
 export const createHub: CreateHub = async (options) => {
-  const hub = (await import("@roomhub/hub")) as unknown as HubModule;
+  const hub = await import("@roomhub/hub");
   return hub.createHub(options);
 };
 
-export const openRoomStore: OpenRoomStore = async (path, port) => {
-  const hub = (await import("@roomhub/hub")) as unknown as HubModule;
-  const statePath = path ?? hub.defaultStatePath(port);
-  return { store: hub.fileRoomStore(statePath), path: statePath };
+export const openRoomStore: OpenRoomStore = async (path, port, onWarning) => {
+  const { defaultStatePath, fileRoomStore } = await import("@roomhub/hub");
+  const statePath = path ?? defaultStatePath(port, process.env);
+  return { store: fileRoomStore(statePath, { onWarning }), path: statePath };
 };
 
 export const createParticipant: CreateParticipant = async (options) => {
-  const participant = (await import("@roomhub/participant")) as unknown as ParticipantModule;
+  const participant = await import("@roomhub/participant");
   return participant.createParticipant(options);
 };

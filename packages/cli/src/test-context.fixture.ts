@@ -88,7 +88,7 @@ export function makeWorld(
         };
       },
       openRoomStore: async (path, port) => ({
-        store: {},
+        store: { load: async () => [], save: async () => {}, close: async () => {} },
         path: path ?? `/state/rooms-${port}.json`,
       }),
       createParticipant: async (options) => {

@@ -205,6 +205,8 @@ export function createHub(options: HubOptions = {}): Hub {
         expireParticipants(operations);
         dropUnusedRooms(operations);
       },
+      // When a room was last used is not worth a write each time.
+      eachHour: () => rooms.save(),
     });
     const { host, port } = listening;
     return { url: `http://${urlHost(host)}:${port}`, host, port };

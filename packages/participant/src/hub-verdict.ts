@@ -9,6 +9,8 @@ export interface Verdict {
   reason: string;
 }
 
+/** The client's code for an answer no hub gave: a proxy or a captive portal spoke in its place. */
+const notAHub = "invalid_response";
 /** 4xx that only ask for patience. */
 const passingStatuses = new Set([408, 425, 429]);
 
@@ -21,7 +23,7 @@ export function judgeJoin(error: unknown, hasJoinedBefore: boolean): Verdict {
   const reason = lineOf(error);
   if (!(error instanceof RoomhubError)) return { event: { type: "failed" }, reason };
   const { status } = error;
-  const isRefusal = status === 401 || status === 403;
+  const isRefusal = isRefusedByHub(error);
   const isMistake = status < 500 && !passingStatuses.has(status);
   if (isRefusal || (isMistake && !hasJoinedBefore)) return refusal(error.code, reason);
   return { event: { type: "failed", retryAfterMs: error.retryAfterMs }, reason };
@@ -31,14 +33,18 @@ export function judgeJoin(error: unknown, hasJoinedBefore: boolean): Verdict {
 export function judgeHeartbeat(error: unknown): Verdict | undefined {
   if (!(error instanceof RoomhubError)) return undefined;
   const reason = lineOf(error);
-  if (error.status === 401 || error.status === 403) return refusal(error.code, reason);
-  if (error.status !== 404 || error.code === "invalid_response") return undefined;
+  if (isRefusedByHub(error)) return refusal(error.code, reason);
+  if (error.status !== 404 || error.code === notAHub) return undefined;
   return { event: { type: "forgotten" }, reason };
 }
 
 export function refusal(code: string, reason: string): Verdict {
   const stop: StopReason = { code, reason };
   return { event: { type: "refused", stop }, reason };
+}
+
+function isRefusedByHub({ status, code }: RoomhubError): boolean {
+  return (status === 401 || status === 403) && code !== notAHub;
 }
 
 function lineOf(error: unknown): string {

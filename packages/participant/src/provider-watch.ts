@@ -2,10 +2,10 @@ import type { ProbeResult } from "@roomhub/provider";
 import type { ParticipantTiming } from "./timing.ts";
 
 export interface ProviderWatchOptions {
-  probe(): Promise<ProbeResult>;
+  probe: () => Promise<ProbeResult>;
   timing: ParticipantTiming;
-  onUp(): void;
-  onDown(reason: string): void;
+  onUp: () => void;
+  onDown: (reason: string) => void;
 }
 
 /** Knows whether the provider answers. Asks every 30 s, every 5 s while it is down; running requests spare the asking. */
@@ -53,7 +53,7 @@ export class ProviderWatch {
   /** A request did not reach it: look now instead of in half a minute. */
   noteFailure(): void {
     this.#hasLife = false;
-    if (!this.#isChecking) this.#schedule(0);
+    if (!this.#isChecking && this.#downReason === undefined) this.#schedule(0);
   }
 
   #check(): void {

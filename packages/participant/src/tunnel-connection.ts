@@ -22,12 +22,14 @@ export interface TunnelConnectionOptions {
   timing: ParticipantTiming;
   maxStreams: number;
   capabilities: Record<string, string>;
+  /** How the provider is when the tunnel opens; later changes go through `sendStatus`. */
+  status: () => TunnelStatus;
   /** HELLO came: requests follow. */
-  onOpened(): void;
-  onRequest(request: IncomingRequest): RequestBodyHandler;
+  onOpened: () => void;
+  onRequest: (request: IncomingRequest) => RequestBodyHandler;
   /** Exactly once, last, also when the dial failed; never from within the constructor. Not after `close()`. */
-  onEnded(verdict: Verdict): void;
-  onFault(error: unknown): void;
+  onEnded: (verdict: Verdict) => void;
+  onFault: (error: unknown) => void;
 }
 
 /** One dial and the tunnel that came of it. Owns the WebSocket until it has ended. */
@@ -108,7 +110,7 @@ export class TunnelConnection {
     if (this.#hasEnded) return socket.terminate();
     const { maxStreams, capabilities, onRequest, onFault } = this.#options;
     // In this turn, or the hub's first message is lost.
-    this.#session = new AgentSession(wsTransport(socket), {
+    const session = new AgentSession(wsTransport(socket), {
       maxStreams,
       requestWindowBytes: undefined,
       capabilities,
@@ -122,6 +124,9 @@ export class TunnelConnection {
         onError: onFault,
       },
     });
+    this.#session = session;
+    // Leaves in one message with HELLO, so that no request comes in between.
+    session.sendStatus(this.#options.status());
   }
 
   #onHello(): void {

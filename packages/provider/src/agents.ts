@@ -51,7 +51,7 @@ function destroyTalkative(this: Socket): void {
 /** Why an address may not be dialled, or undefined when it may. */
 export type AddressProblem = (address: string) => string | undefined;
 
-export class AddressRefusedError extends Error {
+class AddressRefusedError extends Error {
   override readonly name = "AddressRefusedError";
   readonly code = "ERR_ADDRESS_REFUSED";
 }

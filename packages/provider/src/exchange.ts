@@ -3,6 +3,7 @@ import { request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import { type AgentPair, takeFromPool } from "./agents.ts";
 import { type CallPhase, failureOf, type ProviderFailure } from "./failure.ts";
+import { firstValues, headersToSend } from "./message-headers.ts";
 import type { ProviderTarget } from "./target.ts";
 
 export interface ProviderRequest {
@@ -59,7 +60,7 @@ export interface ExchangeDeps {
   onClosed(exchange: Exchange): void;
 }
 
-export const maxHeaderBytes = 16 * 1024;
+const maxHeaderBytes = 16 * 1024;
 const maxInformational = 1_024;
 
 /** One request and its answer. Owns the socket from `start()` until `onClosed`. */
@@ -271,42 +272,4 @@ export class Exchange implements ProviderCall {
     this.#deps.onClosed(this);
     this.#sink.onClosed();
   }
-}
-
-const framingNames = new Set([
-  "host",
-  "connection",
-  "proxy-connection",
-  "keep-alive",
-  "transfer-encoding",
-  "te",
-  "trailer",
-  "upgrade",
-  "expect",
-  "content-length",
-  "accept-encoding",
-]);
-
-function headersToSend({ headers, body }: ProviderRequest): Record<string, string> {
-  const sent: Record<string, string> = {};
-  for (const name in headers) {
-    const value = headers[name];
-    if (value !== undefined && !framingNames.has(name.toLowerCase())) sent[name] = value;
-  }
-  sent["accept-encoding"] = "identity";
-  if (body === "streamed") {
-    sent["transfer-encoding"] = "chunked";
-  } else if (body !== undefined) {
-    sent["content-length"] = String(body.reduce((sum, part) => sum + part.length, 0));
-  }
-  return sent;
-}
-
-function firstValues(rawHeaders: readonly string[]): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index]?.toLowerCase() ?? "";
-    if (!Object.hasOwn(headers, name)) headers[name] = rawHeaders[index + 1] ?? "";
-  }
-  return headers;
 }

@@ -1,11 +1,15 @@
+import type { ErrorCode } from "@roomhub/protocol";
 import type { ProviderTarget } from "./target.ts";
 
-export type ProviderFailureCode =
+/** Those of the hub's codes that a provider call can end with. Contract §6. */
+export type ProviderFailureCode = Extract<
+  ErrorCode,
   | "provider_unreachable"
   | "provider_disconnected"
   | "provider_timeout"
   | "provider_invalid_response"
-  | "response_too_large";
+  | "response_too_large"
+>;
 
 /** Why a call ended without an answer. `message` names the place and never a credential. */
 export interface ProviderFailure {

@@ -5,6 +5,8 @@ export interface ProbeResult {
   /** any HTTP answer counts */
   answered: boolean;
   status?: number;
+  /** nothing answered in time, which is no proof that nothing is there: a model may be loading */
+  isTimeout?: boolean;
   /** ids, when the answer was a models list */
   models?: string[];
   /** what a person should know: why there was no answer, or what the answer complained about */
@@ -34,7 +36,10 @@ export function probeModels(
     let status: number | undefined;
     const timer = setTimeout(() => {
       running.cancel();
-      finish({ problem: `no answer to GET ${baseUrl}/models within ${timeoutMs / 1_000} s` });
+      finish({
+        isTimeout: true,
+        problem: `no answer to GET ${baseUrl}/models within ${timeoutMs / 1_000} s`,
+      });
     }, timeoutMs);
     const running = call(
       { baseUrl, method: "GET", path: "/models", headers, body: undefined },
@@ -58,7 +63,7 @@ export function probeModels(
       },
     );
 
-    function finish(found: Pick<ProbeResult, "models" | "problem">): void {
+    function finish(found: Omit<ProbeResult, "answered" | "status">): void {
       clearTimeout(timer);
       resolve({
         answered: status !== undefined,

@@ -95,7 +95,12 @@ async function ask(
 ): Promise<Response> {
   const path = surface === "chat" ? "chat/completions" : "responses";
   const input =
-    surface === "chat" ? { messages: [{ role: "user", content: prompt }] } : { input: prompt };
+    surface === "chat"
+      ? {
+          messages: [{ role: "user", content: prompt }],
+          stream_options: { include_usage: true },
+        }
+      : { input: prompt };
   let response: Response;
   try {
     response = await context.fetch(`${context.createClient(hubUrl).baseUrl(room)}/${path}`, {

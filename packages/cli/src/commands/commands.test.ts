@@ -199,6 +199,7 @@ test("chat streams the answer of any participant and leaves the terminal alone",
     model: "*",
     stream: true,
     messages: [{ role: "user", content: "Hello" }],
+    stream_options: { include_usage: true },
   });
 });
 

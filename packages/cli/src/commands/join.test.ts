@@ -1,9 +1,11 @@
+import { HubUnreachableError } from "@roomhub/client";
 import { expect, test, vi } from "vitest";
 import type { CliContext } from "../context.ts";
 import type { RunningParticipant } from "../services.ts";
-import { aParticipant, makeWorld } from "../test-context.fixture.ts";
+import { aParticipant, aRoom, makeWorld } from "../test-context.fixture.ts";
 
 const listParticipants = async () => [];
+const getRoom = async () => aRoom();
 
 /** A machine on which Ollama runs with one model. */
 const ollama: CliContext["fetch"] = async (url) => {
@@ -18,7 +20,7 @@ async function untilJoined(world: ReturnType<typeof makeWorld>): Promise<void> {
 }
 
 test("join without options offers the first model of the first server under a readable id", async () => {
-  const world = makeWorld({ fetch: ollama }, { listParticipants });
+  const world = makeWorld({ fetch: ollama }, { getRoom, listParticipants });
   const running = world.run("join", "http://10.0.0.9:5050/rooms/abc234");
   await untilJoined(world);
   world.stop();
@@ -38,7 +40,7 @@ test("join without options offers the first model of the first server under a re
 
 test("a second join from the same person takes the next id instead of the first one's place", async () => {
   const busy = async () => [aParticipant({ id: "ana-llama3.2-3b" })];
-  const world = makeWorld({ fetch: ollama }, { listParticipants: busy });
+  const world = makeWorld({ fetch: ollama }, { getRoom, listParticipants: busy });
   const running = world.run("join", "ABC234");
   await untilJoined(world);
   world.stop();
@@ -48,7 +50,7 @@ test("a second join from the same person takes the next id instead of the first 
 
 test("every option reaches the participant, and secrets reach nothing else", async () => {
   const env = { API_KEY: "Bearer sk-1", ROOM_PASSWORD: "swordfish" };
-  const world = makeWorld({ env });
+  const world = makeWorld({ env }, { getRoom });
   const who = ["--id", "big", "--nickname", "Cloud", "--password-env", "ROOM_PASSWORD"];
   const what = ["--endpoint", "https://api.example.com/v1", "--model", "big-1"];
   const local = ["--header", "X-One: 1", "--header", "X-Two: a:b"];
@@ -100,26 +102,60 @@ function participantThat(
 
 test("a participant the hub refuses for good ends the command with the refusal's exit code", async () => {
   const stopped = Promise.resolve({ reason: "Wrong password", code: "invalid_password" });
-  const world = makeWorld(participantThat({ stopped }), { listParticipants });
+  const world = makeWorld(participantThat({ stopped }), { getRoom, listParticipants });
   expect(await world.run("join", "ABC234")).toBe(4);
   expect(world.stderr.text).toContain("error: Wrong password");
 });
 
 test("what happens is told in readable lines that cannot steer the terminal", async () => {
-  const stopped = Promise.resolve({ reason: "enough" });
-  const world = makeWorld(participantThat({ stopped }), { listParticipants });
+  const stopped = Promise.resolve({ reason: "enough", code: "replaced" });
+  const world = makeWorld(participantThat({ stopped }), { getRoom, listParticipants });
   await world.run("join", "ABC234");
   expect(world.stderr.text).toContain("disconnected: gone\ufffd[2J; trying again in 500 ms");
   expect(world.stderr.text).toContain("the model server is down: refused");
 });
 
 test("--json tells the same as NDJSON on stdout", async () => {
-  const stopped = Promise.resolve({ reason: "enough" });
-  const world = makeWorld(participantThat({ stopped }), { listParticipants });
+  const stopped = Promise.resolve({ reason: "enough", code: "replaced" });
+  const world = makeWorld(participantThat({ stopped }), { getRoom, listParticipants });
   await world.run("join", "ABC234", "--json");
   const notices = world.stdout.text
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line) as object);
   expect(notices).toMatchObject([{ kind: "disconnected" }, { kind: "provider-down" }]);
+});
+
+const unreachable = () => Promise.reject(new HubUnreachableError("http://x", new Error("no")));
+
+test.each([
+  [
+    "a room with a password, and none given",
+    4,
+    { getRoom: async () => aRoom({ passwordProtected: true }) },
+  ],
+  ["a hub that nobody answers for", 5, { getRoom: unreachable }],
+])("%s ends join with %i before anything starts", async (_name, code, client) => {
+  const world = makeWorld({ fetch: ollama }, client);
+  expect(await world.run("join", "ABC234", "--id", "ana")).toBe(code);
+  expect(world.participants).toEqual([]);
+});
+
+test("behind a proxy the agent is left to find the hub", async () => {
+  const env = { HTTPS_PROXY: "http://proxy:3128" };
+  const world = makeWorld({ fetch: ollama, env }, { getRoom: unreachable });
+  const running = world.run("join", "ABC234");
+  await untilJoined(world);
+  world.stop();
+  expect(await running).toBe(0);
+});
+
+test("an endpoint or header the agent cannot use is a usage error", async () => {
+  const createParticipant = () =>
+    Promise.reject(
+      Object.assign(new Error("the header host is refused."), { name: "ParticipantError" }),
+    );
+  const world = makeWorld({ fetch: ollama, createParticipant }, { getRoom, listParticipants });
+  expect(await world.run("join", "ABC234", "--header", "Host: x")).toBe(2);
+  expect(world.stderr.text).toContain("the header host is refused.");
 });

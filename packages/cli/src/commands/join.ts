@@ -1,7 +1,8 @@
+import { HubUnreachableError } from "@roomhub/client";
 import { participantIdProblem } from "@roomhub/protocol";
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
-import { UsageError } from "../exit-code.ts";
+import { CommandError, EXIT, UsageError } from "../exit-code.ts";
 import { chooseProvider, noModelServer } from "../model-server.ts";
 import {
   addHubOptions,
@@ -105,8 +106,11 @@ async function participantOptions(
     context.stderr.write(`Found ${provider.name} at ${provider.endpoint}\n`);
   }
   const nickname = options.nickname ?? context.userName;
-  const id =
-    options.id ?? (await unusedId(context, hubUrl, code, suggestId(nickname, provider.model)));
+  const id = await checkRoom(
+    context,
+    { hubUrl, room: code, password },
+    { given: options.id, suggested: suggestId(nickname, provider.model) },
+  );
   const concurrency =
     options.maxConcurrency === undefined ? {} : { maxConcurrency: options.maxConcurrency };
   const config = { ...options.config, ...concurrency };
@@ -125,13 +129,38 @@ async function participantOptions(
   };
 }
 
-async function unusedId(
+/**
+ * Asks the hub about the room before anything starts, so that a mistyped code or URL ends the command instead of being
+ * retried for ever. Behind a corporate proxy only the agent gets through, so there it is left to the agent.
+ *
+ * @returns the id to use
+ */
+async function checkRoom(
   context: CliContext,
-  hubUrl: string,
-  room: string,
-  id: string,
+  { hubUrl, room, password }: { hubUrl: string; room: string; password: string | undefined },
+  id: { given: string | undefined; suggested: string },
 ): Promise<string> {
-  return freeId(id, await context.createClient(hubUrl).listParticipants(room));
+  const client = context.createClient(hubUrl);
+  try {
+    const { passwordProtected } = await client.getRoom(room);
+    if (passwordProtected && password === undefined) {
+      throw new CommandError(
+        `Room ${room} has a password`,
+        "give it with --password-env VARIABLE or --password-file PATH",
+        EXIT.refused,
+      );
+    }
+    return id.given ?? freeId(id.suggested, await client.listParticipants(room));
+  } catch (error) {
+    if (!(error instanceof HubUnreachableError) || !hasProxy(context.env)) throw error;
+    return id.given ?? id.suggested;
+  }
+}
+
+function hasProxy(env: CliContext["env"]): boolean {
+  return ["http_proxy", "https_proxy"].some(
+    (name) => (env[name] ?? env[name.toUpperCase()] ?? "") !== "",
+  );
 }
 
 function localHeaders(context: CliContext, options: JoinOptionValues): Record<string, string> {

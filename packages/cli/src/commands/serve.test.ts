@@ -126,8 +126,12 @@ test("--json prints where the hub is and nothing for people on stdout", async ()
 });
 
 function occupied(code: string): CliContext["createHub"] {
+  return failing(Object.assign(new Error(`listen ${code}`), { code, syscall: "listen" }));
+}
+
+function failing(failure: Error): CliContext["createHub"] {
   return async () => ({
-    listen: () => Promise.reject(Object.assign(new Error(`listen ${code}`), { code })),
+    listen: () => Promise.reject(failure),
     close: async () => ({ cut: 0 }),
   });
 }
@@ -152,4 +156,16 @@ test.each([
   expect(await world.run("serve")).toBe(1);
   expect(world.stderr.text).toContain(message);
   expect(world.stderr.text).not.toMatch(/\n\s+at /);
+});
+
+test("a state file of another hub on the same port is answered with how to use that hub", async () => {
+  const locked = Object.assign(new Error("in use by process 1"), { name: "StateFileLockedError" });
+  const health = async () =>
+    ({ status: "ok", version: "9.9", uptimeSeconds: 1, timestamp: "t" }) as const;
+  const here = makeWorld({ createHub: failing(locked) }, { health });
+  await here.run("serve");
+  expect(here.stderr.text).toContain("A roomhub hub (9.9) already runs");
+  const elsewhere = makeWorld({ createHub: failing(locked) });
+  await elsewhere.run("serve");
+  expect(elsewhere.stderr.text).toContain("error: in use by process 1");
 });

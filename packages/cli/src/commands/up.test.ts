@@ -60,6 +60,7 @@ test("with --lan other machines are given an address they can reach", async () =
   const context = { fetch: ollama, commandName: "npx roomhub" };
   const world = await up(context, hubWith([]), "--lan");
   expect(world.stdout.text).toContain("npx roomhub join http://192.168.1.5:5050/rooms/ABC234\n");
+  expect(world.stdout.text).toContain("Everyone who can reach these addresses can use it");
 });
 
 test("without a model server a demo model stands in and is called one", async () => {

@@ -12,7 +12,9 @@ import { chooseProvider, type ProviderChoice } from "../model-server.ts";
 import { addJsonOption } from "../options.ts";
 import { suggestId } from "../participant-name.ts";
 import { addPasswordOptions, type PasswordOptionValues, readPassword } from "../secrets.ts";
-import { untilStopped } from "../stop-signal.ts";
+import type { RunningParticipant } from "../services.ts";
+import { exitCodeFor, makeParticipant } from "../run-participant.ts";
+import { aborted, untilStopped } from "../stop-signal.ts";
 import { colorsFor, safe, writeJson } from "../text.ts";
 import { noticeLine } from "../notice-line.ts";
 import { demoModel, startDemoProvider } from "../demo-provider.ts";
@@ -63,12 +65,12 @@ async function up(context: CliContext, values: UpOptionValues): Promise<void> {
   await untilStopped(context, async (signal) => {
     const closers: Closer[] = [];
     try {
-      const running = await startAll(context, values, closers);
+      const running = await startAll(context, values, signal, closers);
       announce(context, values, running);
       await showRequests(context, running, signal, values.json === true);
       if (values.json !== true) context.stderr.write("Stopping …\n");
     } finally {
-      for (const close of closers.reverse()) await close();
+      for (const close of closers) await close();
     }
   });
 }
@@ -77,11 +79,13 @@ async function up(context: CliContext, values: UpOptionValues): Promise<void> {
  * From the inside out, so that nothing is announced before it works: the provider is known, then the hub listens, then
  * the room stands, then the participant is in it.
  *
- * @param closers - gets what must be undone, in the order of starting, also when a later step throws
+ * @param closers - gets what must be undone, also when a later step throws; the hub first, because it lets running
+ *   requests finish, which they can only while the participant and its provider are there
  */
 async function startAll(
   context: CliContext,
   values: UpOptionValues,
+  signal: AbortSignal,
   closers: Closer[],
 ): Promise<Running> {
   const password = await readPassword(context, values);
@@ -98,7 +102,7 @@ async function startAll(
   const nickname = values.nickname ?? context.userName;
   const participantId = suggestId(nickname, provider.model);
   const colors = colorsFor(context, context.stderr);
-  const participant = await context.createParticipant({
+  const participant = await makeParticipant(context, {
     hubUrl: launched.localUrl,
     room: room.code,
     id: participantId,
@@ -107,13 +111,25 @@ async function startAll(
     endpoint: provider.endpoint,
     password,
     onNotice: (notice) => {
+      if (signal.aborted || !isWorthSaying(notice.kind)) return;
       const line = noticeLine(notice, context.nowMs(), colors);
-      if (isWorthSaying(notice.kind)) context.stderr.write(`${line}\n`);
+      if (line !== undefined) context.stderr.write(`${line}\n`);
     },
   });
   closers.push(() => participant.close());
-  await participant.start();
+  await startOrExplain(participant, signal);
   return { launched, room, provider, participantId, isDemo: found === undefined };
+}
+
+/** A stop that comes before the participant is in the room is no failure. */
+async function startOrExplain(participant: RunningParticipant, signal: AbortSignal): Promise<void> {
+  const stopped = await Promise.race([participant.start(), aborted(signal)]).then(
+    () => undefined,
+    () => participant.stopped,
+  );
+  if (stopped !== undefined) {
+    throw new CommandError(stopped.reason, undefined, exitCodeFor(stopped.code));
+  }
 }
 
 async function startDemo(context: CliContext, closers: Closer[]): Promise<ProviderChoice> {
@@ -145,6 +161,10 @@ function announce(context: CliContext, values: UpOptionValues, running: Running)
   context.stdout.write(
     `${colors.bold(`Room ${room.code}`)} is open at ${launched.localUrl}, with ${what} as ${participantId}\n\n`,
   );
+  if (launched.sharedUrls.length > 0) {
+    const urls = launched.sharedUrls.map(({ url, label }) => `${url} (${label})`).join(", ");
+    context.stdout.write(`Everyone who can reach these addresses can use it: ${urls}\n\n`);
+  }
   const lines = readyLines({
     commandName: context.commandName,
     localUrl: launched.localUrl,

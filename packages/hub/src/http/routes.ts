@@ -14,7 +14,11 @@ import { getRoom, listRooms, postRoom } from "./handlers/rooms.ts";
 import type { HttpMethod, JsonHandler, Route } from "./route.ts";
 
 function json(method: HttpMethod, path: string, handle: JsonHandler): Route {
-  return { kind: "json", method, path, hasBody: method === "POST" || method === "PUT", handle };
+  return { kind: "json", method, path, hasBody: false, handle };
+}
+
+function jsonWithBody(method: HttpMethod, path: string, handle: JsonHandler): Route {
+  return { kind: "json", method, path, hasBody: true, handle };
 }
 
 function inference(base: string): Route[] {
@@ -31,21 +35,21 @@ export const ROUTES: readonly Route[] = [
   json("GET", "/health", getHealth),
   json("GET", "/v1/health", getHealth),
 
-  json("POST", "/rooms", postRoom),
-  json("POST", "/v1/rooms", postRoom),
+  jsonWithBody("POST", "/rooms", postRoom),
+  jsonWithBody("POST", "/v1/rooms", postRoom),
   json("GET", "/rooms", listRooms),
   json("GET", "/v1/rooms", listRooms),
   json("GET", "/rooms/:code", getRoom),
   json("GET", "/v1/rooms/:code", getRoom),
 
-  json("POST", "/rooms/:code/join", postJoin),
-  json("PUT", "/v1/rooms/:code/participants/:id", putParticipant),
+  jsonWithBody("POST", "/rooms/:code/join", postJoin),
+  jsonWithBody("PUT", "/v1/rooms/:code/participants/:id", putParticipant),
   json("DELETE", "/rooms/:code/leave/:id", deleteParticipant),
   json("DELETE", "/v1/rooms/:code/participants/:id", deleteParticipant),
   json("GET", "/rooms/:code/participants", listParticipants),
   json("GET", "/v1/rooms/:code/participants", listParticipants),
   json("GET", "/v1/rooms/:code/participants/:id", getParticipant),
-  json("POST", "/rooms/:code/health", postHeartbeat),
+  jsonWithBody("POST", "/rooms/:code/health", postHeartbeat),
   json("POST", "/v1/rooms/:code/participants/:id/heartbeat", postParticipantHeartbeat),
   { kind: "tunnel", method: "GET", path: "/v1/rooms/:code/participants/:id/tunnel" },
 

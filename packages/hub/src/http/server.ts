@@ -66,6 +66,8 @@ export function createHttpServer(deps: HttpDeps): Server {
 class Front {
   readonly #deps: HttpDeps;
   readonly #router = createRouter(ROUTES);
+  /** sockets on which an answer is being written */
+  readonly #answering = new WeakSet<Duplex>();
 
   constructor(deps: HttpDeps) {
     this.#deps = deps;
@@ -77,6 +79,8 @@ class Front {
     // A client that resets its connection must not end the process.
     request.on("error", () => undefined);
     response.on("error", () => undefined);
+    this.#answering.add(request.socket);
+    response.on("close", () => this.#answering.delete(request.socket));
     try {
       setCorsHeaders(response);
       response.setHeader("x-request-id", requestId);
@@ -145,16 +149,14 @@ class Front {
     hasBody: boolean,
   ): Promise<void> {
     const { limits, peers } = this.#deps;
-    const isHeartbeat = match.route.path.endsWith("/heartbeat");
-    const body =
-      hasBody && !isHeartbeat
-        ? await readJson(request, {
-            maxBytes: limits.managementBodyBytes,
-            knob: "MANAGEMENT_BODY_BYTES",
-            idleMs: limits.bodyIdleMs,
-            totalMs: limits.bodyReadMs,
-          })
-        : undefined;
+    const body = hasBody
+      ? await readJson(request, {
+          maxBytes: limits.managementBodyBytes,
+          knob: "MANAGEMENT_BODY_BYTES",
+          idleMs: limits.bodyIdleMs,
+          totalMs: limits.bodyReadMs,
+        })
+      : undefined;
     const routed: RouteRequest = {
       params: match.params,
       body,
@@ -168,7 +170,6 @@ class Front {
       "content-length": bytes.length,
       "cache-control": "no-store",
       "x-content-type-options": "nosniff",
-      ...(request.complete ? {} : { connection: "close" }),
     });
     response.end(bytes);
   }
@@ -226,7 +227,8 @@ class Front {
 
   /** Bytes that are no HTTP, heads that are too large or too slow. */
   parserGaveUp(error: Error & { code?: string }, socket: Duplex): void {
-    if (!socket.writable || error.code === "ECONNRESET") {
+    // Into the middle of an answer nothing else may be written.
+    if (!socket.writable || error.code === "ECONNRESET" || this.#answering.has(socket)) {
       socket.destroy();
       return;
     }

@@ -51,6 +51,13 @@ export function getRoom({ registry }: OperationContext, code: string): RoomView 
   return roomView(registry.room(code));
 }
 
+/** The same, and a sign that somebody still wants the room. @throws HubError `room_not_found` */
+export function useRoom(context: OperationContext, code: string): RoomView {
+  const room = context.registry.room(code);
+  room.lastUsedAt = context.wallMs();
+  return roomView(room);
+}
+
 /** Contract §1: a room unused for 30 days is dropped. @returns how many were */
 export function dropUnusedRooms(context: OperationContext): number {
   const oldest = context.wallMs() - context.limits.roomExpiryMs;

@@ -68,7 +68,9 @@ export class UpstreamDirectory {
       probeTimeoutMs,
     );
     if (result.answered) directEvents.answered(participant);
-    else directEvents.failed(participant, result.problem ?? "its endpoint does not answer");
+    else if (result.isTimeout !== true) {
+      directEvents.failed(participant, result.problem ?? "its endpoint does not answer");
+    }
   }
 
   /** Takes the participant's secrets out of what its provider says. */

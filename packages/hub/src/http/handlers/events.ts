@@ -2,7 +2,7 @@ import type { EventSpelling } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EventBus } from "../../events/bus.ts";
 import type { OperationContext } from "../../operations/context.ts";
-import { getRoom } from "../../operations/rooms.ts";
+import { useRoom } from "../../operations/rooms.ts";
 import type { EventStreams } from "../event-stream.ts";
 
 export interface EventsDeps {
@@ -25,7 +25,7 @@ export function serveEvents(
     streams.open(response, undefined, input.spelling, () => undefined);
     return;
   }
-  const room = getRoom(operations, input.code);
+  const room = useRoom(operations, input.code);
   const isFresh = operations.wallMs() - room.createdAt <= freshRoomMs;
   const mayReplay = isFresh && request.headers["last-event-id"] === undefined;
   streams.open(response, room.code, input.spelling, (subscriber) => {

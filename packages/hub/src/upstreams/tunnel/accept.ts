@@ -70,14 +70,12 @@ export function createTunnelAcceptor(
             events.status(participant, { ready: false, reason });
         },
         onClose: () => {
-          if (!registry.isCurrent(participant, session)) return;
-          registry.remove(participant, session);
-          events.closed(participant);
+          if (registry.remove(participant, session)) events.closed(participant);
         },
         onError: (error) => events.bug(error),
       },
     });
-    registry.put(participant, session);
+    registry.addCandidate(participant, session);
   }
 
   return (participant, request, socket, head) => {

@@ -1,54 +1,71 @@
 import { CLOSE_CODES, type HubSession } from "@roomhub/tunnel";
 import type { Participant } from "../../domain/participant.ts";
 
-/** The open tunnels of one hub, by participant. Owns the sessions: whatever is in here gets ticks and is closed. */
+/**
+ * The open tunnels of one hub. Owns the sessions: whatever is in here gets ticks and is closed.
+ *
+ * A participant has one current tunnel. A new one is a candidate until its HELLO came, so that requests go on through
+ * the old one meanwhile; then the newest with a valid token wins.
+ */
 export class TunnelRegistry {
-  readonly #sessions = new Map<string, HubSession>();
+  /** by participant key */
+  readonly #current = new Map<string, HubSession>();
+  readonly #candidates = new Map<HubSession, string>();
 
-  get size(): number {
-    return this.#sessions.size;
-  }
-
-  /** The session requests go to; undefined until its HELLO came. */
+  /** Where requests to a participant go. */
   sessionOf(participant: Participant): HubSession | undefined {
-    const session = this.#sessions.get(participant.key);
-    return session?.isReady === true ? session : undefined;
+    return this.#current.get(participant.key);
   }
 
   isCurrent(participant: Participant, session: HubSession): boolean {
-    return this.#sessions.get(participant.key) === session;
+    return this.#current.get(participant.key) === session;
   }
 
-  /** The newest tunnel with a valid token wins. Design, "Tunnel wire". */
-  put(participant: Participant, session: HubSession): void {
-    const old = this.#sessions.get(participant.key);
-    this.#sessions.set(participant.key, session);
+  addCandidate(participant: Participant, session: HubSession): void {
+    this.#candidates.set(session, participant.key);
+  }
+
+  /** Its HELLO came: it takes the place of the one before. */
+  promote(participant: Participant, session: HubSession): void {
+    if (!this.#candidates.delete(session)) return;
+    const old = this.#current.get(participant.key);
+    this.#current.set(participant.key, session);
     old?.close(CLOSE_CODES.replaced, "a newer tunnel took its place");
   }
 
-  remove(participant: Participant, session: HubSession): void {
-    if (this.isCurrent(participant, session)) this.#sessions.delete(participant.key);
+  /** @returns whether it was the current one */
+  remove(participant: Participant, session: HubSession): boolean {
+    this.#candidates.delete(session);
+    return this.isCurrent(participant, session) && this.#current.delete(participant.key);
   }
 
+  /** @param why - `replaced`: another owner took the id, whoever dials next needs a new token */
   close(participant: Participant, why: "replaced" | "left"): void {
-    const session = this.#sessions.get(participant.key);
-    if (session === undefined) return;
-    if (why === "replaced") session.close(CLOSE_CODES.replaced, "another owner took the id");
-    else session.close(CLOSE_CODES.done, "the participant left");
+    const candidates = [...this.#candidates].filter(([, key]) => key === participant.key);
+    for (const session of [
+      ...candidates.map(([session]) => session),
+      this.#current.get(participant.key),
+    ]) {
+      if (why === "replaced") session?.close(CLOSE_CODES.replaced, "another owner took the id");
+      else session?.close(CLOSE_CODES.done, "the participant left");
+    }
   }
 
   /** About once a second: pings, deadness, unconfirmed resets. */
   tick(nowMs: number): void {
-    for (const session of this.#sessions.values()) session.tick(nowMs);
+    for (const session of this.#all()) session.tick(nowMs);
   }
 
   /** No new requests from here; what runs may finish. */
   goAway(reason: string): void {
-    for (const session of this.#sessions.values()) session.goAway(reason);
+    for (const session of this.#all()) session.goAway(reason);
   }
 
   closeAll(reason: string): void {
-    for (const session of [...this.#sessions.values()])
-      session.close(CLOSE_CODES.goingAway, reason);
+    for (const session of this.#all()) session.close(CLOSE_CODES.goingAway, reason);
+  }
+
+  #all(): HubSession[] {
+    return [...this.#current.values(), ...this.#candidates.keys()];
   }
 }

@@ -1,0 +1,182 @@
+import { array, assert, constantFrom, double, nat, property, record } from "fast-check";
+import { expect, test } from "vitest";
+import {
+  backoffMs,
+  type ChartInputs,
+  type ConnectionEvent,
+  type ConnectionState,
+  nextState,
+} from "./connection-chart.ts";
+
+type Kind = ConnectionState["kind"];
+type EventType = ConnectionEvent["type"];
+
+const inputs: ChartInputs = {
+  nowMs: 100_000,
+  random: 0.5,
+  backoffBaseMs: 250,
+  backoffMaxMs: 15_000,
+  stableMs: 30_000,
+};
+const stop = { code: "invalid_password", reason: "wrong" };
+
+const states: Record<Kind, ConnectionState> = {
+  idle: { kind: "idle" },
+  joining: { kind: "joining", failures: 2 },
+  dialling: { kind: "dialling", failures: 2 },
+  waiting: { kind: "waiting", failures: 2, untilMs: 100_000, next: "dialling" },
+  connected: { kind: "connected", failures: 2, sinceMs: 99_000 },
+  stopped: { kind: "stopped", stop },
+};
+const events: Record<EventType, ConnectionEvent> = {
+  start: { type: "start" },
+  joined: { type: "joined" },
+  opened: { type: "opened" },
+  failed: { type: "failed" },
+  forgotten: { type: "forgotten" },
+  due: { type: "due" },
+  woke: { type: "woke" },
+  refused: { type: "refused", stop },
+  close: { type: "close" },
+};
+
+const ends = { refused: "stopped", close: "stopped" } as const;
+const table: Record<Kind, Record<EventType, Kind>> = {
+  idle: {
+    start: "joining",
+    joined: "idle",
+    opened: "idle",
+    failed: "idle",
+    forgotten: "idle",
+    due: "idle",
+    woke: "idle",
+    ...ends,
+  },
+  joining: {
+    start: "joining",
+    joined: "dialling",
+    opened: "joining",
+    failed: "waiting",
+    forgotten: "joining",
+    due: "joining",
+    woke: "joining",
+    ...ends,
+  },
+  dialling: {
+    start: "dialling",
+    joined: "dialling",
+    opened: "connected",
+    failed: "waiting",
+    forgotten: "waiting",
+    due: "dialling",
+    woke: "dialling",
+    ...ends,
+  },
+  waiting: {
+    start: "waiting",
+    joined: "waiting",
+    opened: "waiting",
+    failed: "waiting",
+    forgotten: "waiting",
+    due: "dialling",
+    woke: "dialling",
+    ...ends,
+  },
+  connected: {
+    start: "connected",
+    joined: "connected",
+    opened: "connected",
+    failed: "waiting",
+    forgotten: "waiting",
+    due: "connected",
+    woke: "connected",
+    ...ends,
+  },
+  stopped: {
+    start: "stopped",
+    joined: "stopped",
+    opened: "stopped",
+    failed: "stopped",
+    forgotten: "stopped",
+    due: "stopped",
+    woke: "stopped",
+    refused: "stopped",
+    close: "stopped",
+  },
+};
+
+for (const kind of Object.keys(table) as Kind[]) {
+  test(`from ${kind}, each event leads where the table says`, () => {
+    const found = Object.fromEntries(
+      Object.values(events).map((event) => [
+        event.type,
+        nextState(states[kind], event, inputs).kind,
+      ]),
+    );
+    expect(found).toEqual(table[kind]);
+  });
+}
+
+test("whichever of join and dial failed is tried again, later and later", () => {
+  const joining = nextState({ kind: "joining", failures: 0 }, events.failed, inputs);
+  expect(joining).toEqual({ kind: "waiting", failures: 1, untilMs: 100_125, next: "joining" });
+  const dialling = nextState(states.dialling, events.failed, inputs);
+  expect(dialling).toEqual({ kind: "waiting", failures: 3, untilMs: 100_500, next: "dialling" });
+});
+
+test("a pause the hub asks for is kept, up to a minute", () => {
+  const asked = (retryAfterMs: number) =>
+    nextState({ kind: "joining", failures: 0 }, { type: "failed", retryAfterMs }, inputs);
+  expect(asked(2_000)).toMatchObject({ untilMs: 102_125 });
+  expect(asked(9_999_999)).toMatchObject({ untilMs: 160_125 });
+});
+
+test("thirty seconds of a tunnel start the backoff anew, a millisecond less does not", () => {
+  const lost = (sinceMs: number) =>
+    nextState({ kind: "connected", failures: 4, sinceMs }, events.failed, inputs);
+  expect(lost(70_000)).toMatchObject({ failures: 1, untilMs: 100_125 });
+  expect(lost(70_001)).toMatchObject({ failures: 5, untilMs: 102_000 });
+});
+
+test("a forgotten participant joins again at once, and slower when it is forgotten again", () => {
+  const first = nextState({ kind: "dialling", failures: 0 }, events.forgotten, inputs);
+  expect(first).toEqual({ kind: "joining", failures: 1 });
+  const second = nextState({ kind: "dialling", failures: 1 }, events.forgotten, inputs);
+  expect(second).toMatchObject({ kind: "waiting", next: "joining" });
+  expect(nextState(states.waiting, events.forgotten, inputs)).toMatchObject({ next: "joining" });
+});
+
+test("a wait is not over early", () => {
+  expect(nextState(states.waiting, events.due, { ...inputs, nowMs: 99_999 })).toBe(states.waiting);
+});
+
+test("the backoff doubles from 250 ms to 15 s, with full jitter", () => {
+  const bounds = [0, 1, 2, 5, 6, 50, 5_000].map((failures) =>
+    backoffMs(failures, { ...inputs, random: 1 }),
+  );
+  expect(bounds).toEqual([250, 500, 1_000, 8_000, 15_000, 15_000, 15_000]);
+  expect(backoffMs(3, { ...inputs, random: 0 })).toBe(0);
+});
+
+test("no order of events leads out of stopped, or waits longer than it may", () => {
+  const anyEvent = constantFrom(...Object.values(events));
+  const anyStep = record({
+    event: anyEvent,
+    passMs: nat(60_000),
+    random: double({ min: 0, max: 0.99, noNaN: true }),
+  });
+  assert(
+    property(array(anyStep, { maxLength: 60 }), (steps) => {
+      let state: ConnectionState = states.idle;
+      let nowMs = 0;
+      let hasStopped = false;
+      for (const { event, passMs, random } of steps) {
+        nowMs += passMs;
+        state = nextState(state, event, { ...inputs, nowMs, random });
+        hasStopped ||= event.type === "refused" || event.type === "close";
+        expect(state.kind === "stopped").toBe(hasStopped);
+        if (state.kind === "waiting") expect(state.untilMs - nowMs).toBeLessThanOrEqual(15_000);
+      }
+    }),
+  );
+});

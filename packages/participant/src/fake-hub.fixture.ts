@@ -1,0 +1,203 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import {
+  HubSession,
+  type RequestHead,
+  type RequestStream,
+  TUNNEL_SUBPROTOCOL,
+  type TunnelStatus,
+  WS_LIMITS,
+  wsTransport,
+} from "@roomhub/tunnel";
+import { WebSocketServer } from "ws";
+
+interface SeenCall {
+  method: string;
+  url: string;
+  token: string | undefined;
+  body: string;
+}
+
+/** A hub of one room: joins, heartbeats, leaves and tunnels, each of which can be made to fail. */
+export interface FakeHub extends AsyncDisposable {
+  url: string;
+  port: number;
+  calls: SeenCall[];
+  statuses: TunnelStatus[];
+  sessions: HubSession[];
+  goneAway: string[];
+  upgrades: IncomingMessage[];
+  /** Answers instead of the hub where it returns a status. */
+  failWith: (call: SeenCall) => { status: number; code: string } | undefined;
+  failUpgradeWith: () => number | undefined;
+  tunnelUrl: string | undefined;
+  /** The latest tunnel, once its agent has said HELLO. */
+  nextSession(): Promise<HubSession>;
+  close(): Promise<void>;
+}
+
+export async function startFakeHub(port = 0): Promise<FakeHub> {
+  let waiting: ((session: HubSession) => void)[] = [];
+  let joins = 0;
+  const sockets = new WebSocketServer({
+    noServer: true,
+    ...WS_LIMITS,
+    handleProtocols: () => TUNNEL_SUBPROTOCOL,
+  });
+  const server = createServer((incoming, response) => {
+    let body = "";
+    incoming.on("data", (part: Buffer) => (body += part.toString()));
+    incoming.on("end", () => {
+      const token = incoming.headers["x-participant-token"]?.toString();
+      const call = { method: incoming.method ?? "", url: incoming.url ?? "", token, body };
+      hub.calls.push(call);
+      answer(call, response);
+    });
+  });
+  server.on("upgrade", (request, socket, head) => {
+    hub.upgrades.push(request);
+    const status = hub.failUpgradeWith();
+    if (status !== undefined) {
+      socket.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
+      return;
+    }
+    sockets.handleUpgrade(request, socket, head, (webSocket) => {
+      const session: HubSession = new HubSession(wsTransport(webSocket), {
+        responseWindowBytes: 64 * 1024,
+        maxStreams: 64,
+        maxResponseHeadBytes: undefined,
+        pingIntervalMs: undefined,
+        handlers: {
+          onHello() {
+            hub.sessions.push(session);
+            const listeners = waiting;
+            waiting = [];
+            for (const listener of listeners) listener(session);
+          },
+          onStatus: (status) => void hub.statuses.push(status),
+          onLife() {},
+          onGoAway: (reason) => void hub.goneAway.push(reason),
+          onClose() {},
+          onError(error) {
+            throw error;
+          },
+        },
+      });
+    });
+  });
+
+  function answer(call: SeenCall, response: ServerResponse): void {
+    const failure = hub.failWith(call);
+    if (failure !== undefined) {
+      const { status, code } = failure;
+      return send(response, status, {
+        error: { message: `no: ${code}`, type: "", param: "", code },
+      });
+    }
+    if (call.url.endsWith("/join")) {
+      joins += 1;
+      const url =
+        hub.tunnelUrl ?? `ws://127.0.0.1:${hub.port}/v1/rooms/ABC234/participants/a/tunnel`;
+      return send(response, 201, {
+        participant: {},
+        roomId: "r",
+        heartbeatWithinMs: 10_000,
+        tunnel: { url },
+        participantToken: `rhp_${joins}`,
+      });
+    }
+    send(response, 200, { success: true });
+  }
+
+  server.listen(port, "127.0.0.1");
+  await once(server, "listening");
+  const actualPort = (server.address() as AddressInfo).port;
+  const close = async () => {
+    for (const socket of sockets.clients) socket.terminate();
+    server.closeAllConnections();
+    if (server.listening) await new Promise((resolve) => server.close(resolve));
+  };
+  const hub: FakeHub = {
+    url: `http://127.0.0.1:${actualPort}`,
+    port: actualPort,
+    calls: [],
+    statuses: [],
+    sessions: [],
+    goneAway: [],
+    upgrades: [],
+    failWith: () => undefined,
+    failUpgradeWith: () => undefined,
+    tunnelUrl: undefined,
+    nextSession: () => new Promise((resolve) => waiting.push(resolve)),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+  return hub;
+}
+
+function send(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(JSON.stringify(body));
+}
+
+export interface Asked {
+  stream: RequestStream;
+  log: string[];
+  status: number | undefined;
+  headers: Record<string, string>;
+  body: string;
+  /** while false, nothing of the answer counts as read */
+  isReading: boolean;
+  head: Promise<void>;
+  closed: Promise<void>;
+}
+
+/** Sends a request as a hub does and writes down the answer. */
+export function ask(
+  session: HubSession,
+  over: Partial<RequestHead> = {},
+  body: readonly Buffer[] = [Buffer.from("{}")],
+): Asked {
+  const head = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<void>();
+  const asked = {
+    log: [] as string[],
+    status: undefined as number | undefined,
+    headers: {},
+    body: "",
+    isReading: true,
+    head: head.promise,
+    closed: closed.promise,
+  } as Asked;
+  asked.stream = session.open(
+    {
+      method: "POST",
+      path: "/chat/completions",
+      headers: { "content-type": "application/json" },
+      protocol: "chatCompletions",
+      stream: false,
+      ...over,
+    },
+    body,
+    {
+      onHead(answer) {
+        asked.log.push("head");
+        asked.status = answer.status;
+        asked.headers = answer.headers;
+        head.resolve();
+      },
+      onData(chunk) {
+        asked.body += chunk.toString("latin1");
+        return asked.isReading;
+      },
+      onEnd: () => void asked.log.push("end"),
+      onReset: (code, reason) => void asked.log.push(`reset ${code} ${reason}`),
+      onClosed() {
+        asked.log.push("closed");
+        closed.resolve();
+      },
+    },
+  );
+  return asked;
+}

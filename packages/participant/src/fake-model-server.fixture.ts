@@ -1,0 +1,46 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** A provider that lists one model and answers the rest as the test says. */
+export interface FakeModelServer extends AsyncDisposable {
+  endpoint: string;
+  port: number;
+  requests: { method: string; url: string; headers: IncomingMessage["headers"]; body: string }[];
+  close(): Promise<void>;
+}
+
+export async function startFakeModelServer(
+  answer: (response: ServerResponse, incoming: IncomingMessage, body: string) => void,
+  port = 0,
+): Promise<FakeModelServer> {
+  const requests: FakeModelServer["requests"] = [];
+  const server = createServer((incoming, response) => {
+    if (incoming.method === "GET" && incoming.url === "/v1/models") {
+      response.end('{"object":"list","data":[{"id":"m"}]}');
+      return;
+    }
+    const parts: Buffer[] = [];
+    incoming.on("data", (part: Buffer) => parts.push(part));
+    incoming.on("end", () => {
+      const body = Buffer.concat(parts).toString("latin1");
+      const { method = "", url = "", headers } = incoming;
+      requests.push({ method, url, headers, body });
+      answer(response, incoming, body);
+    });
+  });
+  server.listen(port, "127.0.0.1");
+  await once(server, "listening");
+  const actualPort = (server.address() as AddressInfo).port;
+  const close = async () => {
+    server.closeAllConnections();
+    if (server.listening) await new Promise((resolve) => server.close(resolve));
+  };
+  return {
+    endpoint: `http://127.0.0.1:${actualPort}`,
+    port: actualPort,
+    requests,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

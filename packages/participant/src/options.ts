@@ -1,0 +1,129 @@
+import {
+  AuthHeaders,
+  checkEndpoint,
+  type JoinRequest,
+  LIMITS,
+  normaliseRoomCode,
+  type ParticipantConfig,
+  type Specs,
+} from "@roomhub/protocol";
+import type { ParticipantNotice } from "./notice.ts";
+import type { ProxyEnvironment } from "./proxy.ts";
+import { defaultTiming, type ParticipantTiming } from "./timing.ts";
+
+export interface ParticipantOptions {
+  /** As people type it; see `normaliseHubUrl` of `@roomhub/client`. */
+  hubUrl: string;
+  room: string;
+  id: string;
+  nickname: string;
+  model: string;
+  /** The provider's endpoint; the only place this participant ever calls. */
+  endpoint: string;
+  password?: string | undefined;
+  specs?: Specs | undefined;
+  config?: ParticipantConfig | undefined;
+  capabilities?: JoinRequest["capabilities"] | undefined;
+  /** Credentials that stay on this machine: added to provider calls, never sent to the hub; they win over the hub's. */
+  headers?: Record<string, string> | undefined;
+  /** Handed to the hub, which sends them along with each request. */
+  authHeaders?: Record<string, string> | undefined;
+  onNotice?: ((notice: ParticipantNotice) => void) | undefined;
+  timing?: Partial<ParticipantTiming> | undefined;
+  /** 0 ≤ x < 1; default `Math.random` */
+  random?: (() => number) | undefined;
+  /** ms, monotonic; default `performance.now` */
+  now?: (() => number) | undefined;
+  /** ms of the wall clock, which alone goes on while some machines sleep; default `Date.now` */
+  wallNow?: (() => number) | undefined;
+  /** Where proxy settings are read; default `process.env` */
+  env?: ProxyEnvironment | undefined;
+}
+
+/** The options, checked and with every default filled in. */
+export interface Settings {
+  hubUrl: string;
+  room: string;
+  joinRequest: JoinRequest;
+  baseUrl: string;
+  localHeaders: Record<string, string>;
+  authHeaders: Record<string, string>;
+  /** HELLO's */
+  capabilities: Record<string, string>;
+  maxStreams: number;
+  timing: ParticipantTiming;
+  random: () => number;
+  now: () => number;
+  wallNow: () => number;
+  env: ProxyEnvironment;
+  onNotice: ((notice: ParticipantNotice) => void) | undefined;
+}
+
+/** A participant that cannot be, or was refused. `code` as in `StopReason`. */
+export class ParticipantError extends Error {
+  override readonly name = "ParticipantError";
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** @throws ParticipantError when the endpoint or a header cannot be used */
+export function readOptions(options: ParticipantOptions): Settings {
+  const { id, nickname, model, endpoint, password, specs, config, capabilities } = options;
+  const checked = checkEndpoint(endpoint);
+  if (!checked.ok)
+    throw new ParticipantError("invalid_endpoint", `The endpoint ${checked.reason}.`);
+  const authHeaders = readHeaders(options.authHeaders);
+  return {
+    hubUrl: options.hubUrl,
+    room: normaliseRoomCode(options.room),
+    joinRequest: {
+      id,
+      nickname,
+      model,
+      endpoint,
+      password,
+      specs,
+      config,
+      capabilities,
+      ...(options.authHeaders === undefined ? {} : { authHeaders }),
+      transport: "tunnel",
+    },
+    baseUrl: checked.baseUrl,
+    localHeaders: readHeaders(options.headers),
+    authHeaders,
+    capabilities: textsOf(capabilities ?? {}),
+    maxStreams: streamsFor(config?.maxConcurrency),
+    timing: { ...defaultTiming, ...options.timing },
+    random: options.random ?? Math.random,
+    now: options.now ?? (() => performance.now()),
+    wallNow: options.wallNow ?? Date.now,
+    env: options.env ?? process.env,
+    onNotice: options.onNotice,
+  };
+}
+
+/** The rules the hub has for `authHeaders`; what stays here follows them too, since it ends in the same request. */
+function readHeaders(headers: Record<string, string> | undefined): Record<string, string> {
+  const parsed = AuthHeaders.safeParse(headers ?? {});
+  if (parsed.success) return parsed.data;
+  const message = parsed.error.issues[0]?.message ?? "a header cannot be used";
+  throw new ParticipantError("invalid_auth_header", `${message}.`);
+}
+
+/** Twice what runs at once: a cancelled request keeps its stream until the provider's socket is closed. */
+function streamsFor(maxConcurrency: number | undefined): number {
+  const running = maxConcurrency ?? LIMITS.inFlightPerParticipant.default;
+  return Math.min(2 * running, LIMITS.tunnelMaxStreams.default);
+}
+
+function textsOf(record: Record<string, unknown>): Record<string, string> {
+  const texts: Record<string, string> = {};
+  for (const [key, value] of Object.entries(record)) {
+    if (typeof value === "string") texts[key] = value;
+  }
+  return texts;
+}

@@ -1,0 +1,261 @@
+import { expect, test, vi } from "vitest";
+import { startFakeHub } from "./fake-hub.fixture.ts";
+import { startFakeModelServer } from "./fake-model-server.fixture.ts";
+import { createTestParticipant, startWith } from "./test-participant.fixture.ts";
+
+const endpoint = "http://127.0.0.1:9";
+
+test("joins for a tunnel, keeps its own headers to itself, dials with the token, and leaves on close", async () => {
+  await using hub = await startFakeHub();
+  await using model = await startFakeModelServer((response) => response.end("{}"));
+  await using ana = createTestParticipant(hub, model.endpoint, {
+    password: "swordfish",
+    headers: { authorization: "Bearer stays-here" },
+    authHeaders: { "X-Api-Key": "handed-over" },
+    specs: { gpu: "M3" },
+    config: { maxConcurrency: 2 },
+    capabilities: { chatCompletions: "supported" },
+  });
+  expect(ana.participant.state).toBe("idle");
+  await startWith(hub, ana);
+  expect(ana.participant.state).toBe("connected");
+  const [join] = hub.calls;
+  expect(join).toMatchObject({ method: "POST", url: "/rooms/ABC234/join", token: undefined });
+  expect(JSON.parse(join!.body)).toEqual({
+    id: "ana",
+    nickname: "Ana",
+    model: "llama3",
+    endpoint: model.endpoint,
+    password: "swordfish",
+    specs: { gpu: "M3" },
+    config: { maxConcurrency: 2 },
+    capabilities: { chatCompletions: "supported" },
+    authHeaders: { "x-api-key": "handed-over" },
+    transport: "tunnel",
+  });
+  expect(hub.upgrades[0]?.headers).toMatchObject({
+    authorization: "Bearer rhp_1",
+    "sec-websocket-protocol": "roomhub.tunnel.v1",
+  });
+  expect(hub.upgrades[0]?.headers["sec-websocket-extensions"]).toBeUndefined();
+  expect(hub.sessions[0]?.maxStreams).toBe(4);
+  await ana.participant.close();
+  await vi.waitFor(() => expect(hub.goneAway).toEqual(["leaving"]));
+  expect(hub.calls.at(-1)).toMatchObject({
+    method: "DELETE",
+    url: "/v1/rooms/ABC234/participants/ana",
+    token: "rhp_1",
+  });
+  expect(await ana.participant.stopped).toEqual({ code: "closed", reason: "closed here" });
+  expect(ana.kinds()).toEqual(["joined", "connected", "stopped"]);
+  expect(JSON.stringify(ana.notices)).not.toMatch(/stays-here|handed-over|swordfish|rhp_/);
+  expect(ana.participant.state).toBe("stopped");
+});
+
+for (const [status, code] of [
+  [401, "invalid_password"],
+  [404, "room_not_found"],
+  [409, "participant_id_taken"],
+  [403, "participant_token_required"],
+  [400, "invalid_id"],
+] as const) {
+  test(`a first join answered ${status} ${code} stops it with one clear line`, async () => {
+    await using hub = await startFakeHub();
+    hub.failWith = () => ({ status, code });
+    await using ana = createTestParticipant(hub, endpoint);
+    await expect(ana.participant.start()).rejects.toMatchObject({
+      name: "ParticipantError",
+      code,
+      message: `no: ${code}`,
+    });
+    expect(await ana.participant.stopped).toMatchObject({ code });
+    expect(hub.calls).toHaveLength(1);
+    expect(ana.kinds().filter((kind) => kind === "stopped")).toHaveLength(1);
+  });
+}
+
+test("a hub that is not there yet is waited for, with one notice", async () => {
+  const before = await startFakeHub();
+  await before.close();
+  await using ana = createTestParticipant(before, endpoint);
+  const started = ana.participant.start();
+  await vi.waitFor(() => expect(ana.kinds()).toContain("disconnected"));
+  await using hub = await startFakeHub(before.port);
+  await started;
+  await vi.waitFor(() => expect(hub.sessions).toHaveLength(1));
+  expect(ana.kinds().filter((kind) => kind === "disconnected")).toHaveLength(1);
+});
+
+test("a busy hub is asked again, and a hub's bug too", async () => {
+  await using hub = await startFakeHub();
+  let refusals = 0;
+  hub.failWith = ({ url }) => {
+    if (!url.endsWith("/join") || refusals === 3) return undefined;
+    refusals += 1;
+    return { status: [429, 503, 500][refusals - 1]!, code: "later" };
+  };
+  await using ana = createTestParticipant(hub, endpoint);
+  await startWith(hub, ana);
+  expect(refusals).toBe(3);
+});
+
+test("a hub that lost everything is joined again, also when its room comes back later", async () => {
+  const first = await startFakeHub();
+  await using ana = createTestParticipant(first, endpoint);
+  await startWith(first, ana);
+  await first.close();
+  await using second = await startFakeHub(first.port);
+  let missing = 3;
+  second.failUpgradeWith = () => (second.sessions.length === 0 && missing > 0 ? 404 : undefined);
+  second.failWith = ({ url }) =>
+    url.endsWith("/join") && missing-- > 0 ? { status: 404, code: "room_not_found" } : undefined;
+  await second.nextSession();
+  await vi.waitFor(() => expect(ana.participant.state).toBe("connected"));
+  expect(second.upgrades[0]?.headers.authorization).toBe("Bearer rhp_1");
+  const joins = second.calls.filter((call) => call.url.endsWith("/join"));
+  expect(joins.length).toBeGreaterThanOrEqual(4);
+  expect(joins.every((call) => call.token === undefined)).toBe(true);
+  const reasons = ana.notices.flatMap((notice) =>
+    notice.kind === "disconnected" ? [notice.reason] : [],
+  );
+  expect(reasons.filter((reason) => reason.includes("room_not_found"))).toHaveLength(1);
+});
+
+test("a broken tunnel is dialled again without joining again", async () => {
+  await using hub = await startFakeHub();
+  await using ana = createTestParticipant(hub, endpoint);
+  await startWith(hub, ana);
+  const again = hub.nextSession();
+  hub.sessions[0]!.close(1001, "restart");
+  await again;
+  expect(hub.calls.filter((call) => call.url.endsWith("/join"))).toHaveLength(1);
+  await vi.waitFor(() => expect(ana.participant.state).toBe("connected"));
+  expect(ana.notices).toContainEqual(
+    expect.objectContaining({ kind: "disconnected", reason: "the hub is restarting" }),
+  );
+});
+
+test("a refused token stops it for good", async () => {
+  await using hub = await startFakeHub();
+  await using ana = createTestParticipant(hub, endpoint);
+  await startWith(hub, ana);
+  hub.failUpgradeWith = () => 403;
+  hub.sessions[0]!.close(1001, "");
+  expect(await ana.participant.stopped).toMatchObject({
+    code: "participant_token_invalid",
+    reason: expect.stringMatching(/Join again/),
+  });
+});
+
+test("another agent with the same id takes over: this one does not fight for it", async () => {
+  await using hub = await startFakeHub();
+  await using ana = createTestParticipant(hub, endpoint);
+  await startWith(hub, ana);
+  hub.sessions[0]!.close(4001, "replaced");
+  expect(await ana.participant.stopped).toMatchObject({ code: "replaced" });
+});
+
+test("heartbeats: a blip is nothing, 404 joins again, 403 stops", async () => {
+  await using hub = await startFakeHub();
+  let answer: { status: number; code: string } | undefined = { status: 500, code: "x" };
+  hub.failWith = ({ url }) => {
+    if (!url.endsWith("/heartbeat")) return undefined;
+    const failure = answer;
+    if (failure?.status === 404) answer = undefined;
+    return failure;
+  };
+  await using ana = createTestParticipant(hub, endpoint, { timing: { heartbeatMs: 15 } });
+  await startWith(hub, ana);
+  const beats = () => hub.calls.filter((call) => call.url.endsWith("/heartbeat"));
+  await vi.waitFor(() => expect(beats().length).toBeGreaterThan(2));
+  expect(beats()[0]).toMatchObject({
+    method: "POST",
+    url: "/v1/rooms/ABC234/participants/ana/heartbeat",
+    token: "rhp_1",
+  });
+  expect(hub.sessions).toHaveLength(1);
+  const again = hub.nextSession();
+  answer = { status: 404, code: "participant_not_found" };
+  await again;
+  expect(ana.kinds().filter((kind) => kind === "joined")).toHaveLength(2);
+  answer = { status: 403, code: "participant_token_invalid" };
+  expect(await ana.participant.stopped).toMatchObject({ code: "participant_token_invalid" });
+});
+
+test("after sleep, the hub must answer at once; a silent one is dialled anew", async () => {
+  await using hub = await startFakeHub();
+  let wallMs = 1_000;
+  await using ana = createTestParticipant(hub, endpoint, {
+    wallNow: () => wallMs,
+    timing: { wakeAnswerMs: 60 },
+  });
+  await startWith(hub, ana);
+  const beats = () => hub.calls.filter((call) => call.url.endsWith("/heartbeat")).length;
+  wallMs += 3_600_000;
+  // The fake hub answers pings: nothing but a heartbeat follows.
+  await vi.waitFor(() => expect(beats()).toBe(1));
+  const again = hub.nextSession();
+  // One that takes no bytes any more does not answer.
+  const [socket] = hub.upgrades.map((request) => request.socket);
+  socket!.pause();
+  wallMs += 3_600_000;
+  await again;
+  expect(hub.sessions).toHaveLength(2);
+});
+
+test("a provider that is down is told to the hub from the first moment, and its return too", async () => {
+  const before = await startFakeModelServer(() => {});
+  await before.close();
+  await using hub = await startFakeHub();
+  await using ana = createTestParticipant(hub, before.endpoint, {
+    timing: { providerRecheckMs: 20, providerCheckMs: 20 },
+  });
+  await startWith(hub, ana);
+  await vi.waitFor(() => expect(hub.statuses.at(-1)?.ready).toBe(false));
+  expect(hub.statuses.at(-1)?.reason).toMatch(/^provider down: 127\.0\.0\.1:\d+ refused/);
+  const model = await startFakeModelServer(() => {}, before.port);
+  await vi.waitFor(() => expect(hub.statuses.at(-1)).toEqual({ ready: true }));
+  await model.close();
+  await vi.waitFor(() => expect(hub.statuses.at(-1)?.ready).toBe(false));
+  expect(ana.kinds().filter((kind) => kind.startsWith("provider"))).toEqual([
+    "provider-down",
+    "provider-up",
+    "provider-down",
+  ]);
+});
+
+test("nothing a hub announces or answers crashes it", async () => {
+  await using hub = await startFakeHub();
+  for (const url of [
+    "file:///x",
+    "http://[",
+    "ws://",
+    "ws://127.0.0.1:1/x",
+    "ws://u:p@[::1]:1/#x",
+  ]) {
+    hub.tunnelUrl = url;
+    await using ana = createTestParticipant(hub, endpoint);
+    void ana.participant.start().catch(() => {});
+    await vi.waitFor(() => expect(ana.kinds()).toContain("disconnected"));
+  }
+});
+
+test("options that cannot work are refused at once", () => {
+  const hub = { url: "http://127.0.0.1:5050" };
+  expect(() => createTestParticipant(hub, "ftp://x")).toThrow(/http:\/\/ or https/);
+  expect(() => createTestParticipant(hub, endpoint, { headers: { host: "x" } })).toThrow(/host/);
+  expect(() => createTestParticipant(hub, endpoint, { authHeaders: { "a b": "x" } })).toThrow(
+    /token/,
+  );
+  expect(() => createTestParticipant({ url: "http://[" }, endpoint)).toThrow(/hub URL/);
+});
+
+test("a participant that never started closes; start() of one closed while it waits is rejected", async () => {
+  const idle = createTestParticipant({ url: "http://127.0.0.1:1" }, endpoint);
+  await idle.participant.close();
+  const waiting = createTestParticipant({ url: "http://127.0.0.1:1" }, endpoint);
+  const started = waiting.participant.start();
+  await vi.waitFor(() => expect(waiting.kinds()).toContain("disconnected"));
+  await waiting.participant.close();
+  await expect(started).rejects.toMatchObject({ code: "closed" });
+});

@@ -1,0 +1,327 @@
+import { RoomhubClient } from "@roomhub/client";
+import { JoinResponse } from "@roomhub/protocol";
+import { ProviderClient } from "@roomhub/provider";
+import { CLOSE_CODES, type TunnelStatus } from "@roomhub/tunnel";
+import { type ConnectionEvent, type ConnectionState, nextState } from "./connection-chart.ts";
+import { Heartbeat } from "./heartbeat.ts";
+import { judgeJoin, type Verdict } from "./hub-verdict.ts";
+import type { ParticipantNotice, StopReason } from "./notice.ts";
+import {
+  ParticipantError,
+  type ParticipantOptions,
+  readOptions,
+  type Settings,
+} from "./options.ts";
+import { ProviderWatch } from "./provider-watch.ts";
+import { createProxyFetch } from "./proxy-fetch.ts";
+import { type ServeDeps, serveRequest } from "./served-request.ts";
+import { TunnelConnection } from "./tunnel-connection.ts";
+import { resolveTunnelUrl } from "./tunnel-url.ts";
+import { WakeWatch } from "./wake-watch.ts";
+
+export type ParticipantState = ConnectionState["kind"] | "closing";
+
+/** The agent beside a provider: keeps one tunnel to a hub and answers the requests that come through it. */
+export interface Participant extends AsyncDisposable {
+  /**
+   * Resolves when the hub knows us and the tunnel is up; keeps trying for ever while the hub is unreachable.
+   *
+   * @throws ParticipantError when the hub refuses: wrong password, unknown room, id taken
+   */
+  start(): Promise<void>;
+  readonly state: ParticipantState;
+  /** Resolves, never rejects, when this participant is no more: closed here, or refused by the hub later on. */
+  readonly stopped: Promise<StopReason>;
+  /** Lets running requests finish, at most `drainMs`; leaves the room; closes everything. */
+  close(options?: { drainMs?: number | undefined }): Promise<void>;
+}
+
+/** @throws ParticipantError when the endpoint or a header cannot be used, InvalidHubUrlError */
+export function createParticipant(options: ParticipantOptions): Participant {
+  return new TunnelParticipant(readOptions(options));
+}
+
+const drainPollMs = 20;
+const joinAnswer = JoinResponse.pick({ tunnel: true, participantToken: true, warnings: true });
+
+class TunnelParticipant implements Participant {
+  readonly #settings: Settings;
+  readonly #client: RoomhubClient;
+  readonly #provider: ProviderClient;
+  readonly #watch: ProviderWatch;
+  readonly #serveDeps: ServeDeps;
+  readonly #wake: WakeWatch;
+  readonly #heartbeat: Heartbeat;
+  readonly #started = Promise.withResolvers<void>();
+  readonly #ended = Promise.withResolvers<StopReason>();
+  readonly #abort = new AbortController();
+  #chart: ConnectionState = { kind: "idle" };
+  #tunnel: TunnelConnection | undefined;
+  #tunnelUrl: URL | undefined;
+  #token: string | undefined;
+  #joining: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+  #ticker: NodeJS.Timeout | undefined;
+  #waitTimer: NodeJS.Timeout | undefined;
+  #toldOutage: string | undefined;
+
+  constructor(settings: Settings) {
+    this.#settings = settings;
+    const { hubUrl, timing, baseUrl, authHeaders, localHeaders } = settings;
+    this.#client = new RoomhubClient({
+      hubUrl,
+      fetch: createProxyFetch(settings.env),
+      timeoutMs: timing.hubCallMs,
+    });
+    this.#provider = new ProviderClient({ connectTimeoutMs: timing.providerConnectMs });
+    const headers = { ...authHeaders, ...localHeaders };
+    this.#watch = new ProviderWatch({
+      probe: () => this.#provider.probe(baseUrl, headers, timing.providerAnswerMs),
+      timing,
+      onUp: () => this.#onProviderChange({ kind: "provider-up" }),
+      onDown: (reason) => this.#onProviderChange({ kind: "provider-down", reason }),
+    });
+    this.#serveDeps = {
+      provider: this.#provider,
+      baseUrl,
+      model: settings.joinRequest.model,
+      localHeaders,
+      watch: this.#watch,
+      now: settings.now,
+      notify: (notice) => this.#notify(notice),
+    };
+    this.#wake = new WakeWatch(timing.wakeGapMs, settings.now, settings.wallNow);
+    this.#heartbeat = new Heartbeat({
+      intervalMs: timing.heartbeatMs,
+      send: (token) => this.#sendHeartbeat(token),
+      onVerdict: (verdict) => this.#stepBy(verdict),
+    });
+    // Whoever does not wait for start() still learns of a refusal from `stopped` and the notice.
+    this.#started.promise.catch(() => {});
+  }
+
+  get state(): ParticipantState {
+    return this.#closing !== undefined && this.#chart.kind !== "stopped"
+      ? "closing"
+      : this.#chart.kind;
+  }
+
+  get stopped(): Promise<StopReason> {
+    return this.#ended.promise;
+  }
+
+  start(): Promise<void> {
+    if (this.#chart.kind === "idle") {
+      this.#watch.start();
+      this.#wake.check();
+      this.#ticker = setInterval(() => this.#tick(), this.#settings.timing.tickMs);
+      this.#step({ type: "start" });
+    }
+    return this.#started.promise;
+  }
+
+  close({ drainMs }: { drainMs?: number | undefined } = {}): Promise<void> {
+    this.#closing ??= this.#leaveAndClose(drainMs ?? this.#settings.timing.drainMs);
+    return this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #step(event: ConnectionEvent, reason?: string): void {
+    // On the way out only the way out counts: nobody redials a participant that is leaving.
+    if (this.#closing !== undefined && event.type !== "close") return;
+    const { timing, now, random } = this.#settings;
+    const next = nextState(this.#chart, event, { nowMs: now(), random: random(), ...timing });
+    if (next === this.#chart) return;
+    this.#chart = next;
+    if (reason !== undefined && next.kind !== "stopped") this.#tellOutage(reason, next);
+    this.#enter(next);
+  }
+
+  #stepBy(verdict: Verdict): void {
+    this.#step(verdict.event, verdict.reason);
+  }
+
+  #enter(state: ConnectionState): void {
+    clearTimeout(this.#waitTimer);
+    switch (state.kind) {
+      case "idle":
+        return;
+      case "joining":
+        this.#heartbeat.pause();
+        this.#dropTunnel("joining again");
+        this.#joining = this.#join(state);
+        return;
+      case "dialling":
+        this.#dropTunnel("dialling again");
+        return this.#dial();
+      case "waiting":
+        this.#dropTunnel("waiting");
+        return this.#awaitDue(state.untilMs);
+      case "connected":
+        return this.#onConnected();
+      case "stopped":
+        return this.#onStopped(state.stop);
+    }
+  }
+
+  async #join(entered: ConnectionState): Promise<void> {
+    const { room, joinRequest } = this.#settings;
+    const hasJoinedBefore = this.#tunnelUrl !== undefined;
+    try {
+      const answer = joinAnswer.safeParse(
+        await this.#client.join(room, joinRequest, { signal: this.#abort.signal }),
+      );
+      const token = answer.data?.participantToken;
+      if (answer.data === undefined || token === undefined) {
+        throw new Error("the hub's answer to the join names no tunnel or no token");
+      }
+      this.#token = token;
+      this.#tunnelUrl = resolveTunnelUrl(this.#client.hubUrl, answer.data.tunnel.url);
+      if (this.#chart !== entered) return;
+      const warnings = (answer.data.warnings ?? []).map((warning) => warning.message);
+      this.#heartbeat.begin(token, this.#settings.now());
+      this.#notify({ kind: "joined", room, id: joinRequest.id, warnings });
+      this.#step({ type: "joined" });
+    } catch (error) {
+      if (this.#chart === entered) this.#stepBy(judgeJoin(error, hasJoinedBefore));
+    }
+  }
+
+  #dial(): void {
+    const { env, timing, maxStreams, capabilities } = this.#settings;
+    const url = this.#tunnelUrl;
+    const token = this.#token;
+    if (url === undefined || token === undefined) return this.#step({ type: "forgotten" });
+    this.#tunnel = new TunnelConnection({
+      url,
+      token,
+      env,
+      timing,
+      maxStreams,
+      capabilities,
+      status: () => this.#status(),
+      onOpened: () => this.#step({ type: "opened" }),
+      onRequest: (request) => serveRequest(request, this.#serveDeps),
+      onEnded: (verdict) => this.#stepBy(verdict),
+      onFault: (error) => this.#notify({ kind: "fault", error }),
+    });
+  }
+
+  #onConnected(): void {
+    this.#toldOutage = undefined;
+    this.#notify({ kind: "connected" });
+    this.#started.resolve();
+  }
+
+  /** A timer may fire a fraction of a millisecond early. */
+  #awaitDue(untilMs: number): void {
+    const waitMs = Math.max(1, Math.ceil(untilMs - this.#settings.now()));
+    this.#waitTimer = setTimeout(() => {
+      this.#step({ type: "due" });
+      const { kind } = this.#chart;
+      if (kind === "waiting" && this.#chart.untilMs === untilMs) this.#awaitDue(untilMs);
+    }, waitMs);
+  }
+
+  #tick(): void {
+    const nowMs = this.#settings.now();
+    const hasSlept = this.#wake.check();
+    if (hasSlept && this.#chart.kind === "waiting") this.#step({ type: "woke" });
+    else if (hasSlept) this.#tunnel?.wake(nowMs);
+    this.#tunnel?.tick(nowMs);
+    this.#heartbeat.tick(nowMs, hasSlept);
+  }
+
+  #sendHeartbeat(token: string): Promise<unknown> {
+    const { room, joinRequest } = this.#settings;
+    const { signal } = this.#abort;
+    return this.#client.heartbeat(room, joinRequest.id, { token, signal });
+  }
+
+  #onProviderChange(notice: ParticipantNotice): void {
+    this.#notify(notice);
+    this.#tunnel?.sendStatus(this.#status());
+  }
+
+  #status(): TunnelStatus {
+    const reason = this.#watch.downReason;
+    return { ready: reason === undefined, reason };
+  }
+
+  #dropTunnel(reason: string): void {
+    this.#tunnel?.close(CLOSE_CODES.done, reason);
+    this.#tunnel = undefined;
+  }
+
+  #tellOutage(reason: string, state: ConnectionState): void {
+    if (this.#toldOutage === reason) return;
+    this.#toldOutage = reason;
+    const retryInMs = state.kind === "waiting" ? state.untilMs - this.#settings.now() : 0;
+    this.#notify({ kind: "disconnected", reason, retryInMs });
+  }
+
+  #onStopped(stop: StopReason): void {
+    clearInterval(this.#ticker);
+    this.#heartbeat.pause();
+    this.#watch.stop();
+    this.#abort.abort();
+    this.#dropTunnel(stop.code);
+    this.#notify({ kind: "stopped", ...stop });
+    this.#started.reject(new ParticipantError(stop.code, stop.reason));
+    this.#provider.close().then(
+      () => this.#ended.resolve(stop),
+      (error: unknown) => {
+        this.#notify({ kind: "fault", error });
+        this.#ended.resolve(stop);
+      },
+    );
+  }
+
+  async #leaveAndClose(drainMs: number): Promise<void> {
+    // The first await comes before anything else, so that `#closing` is set when the rest runs.
+    await this.#drain(drainMs);
+    if (this.#chart.kind !== "stopped") await this.#leave();
+    this.#step({ type: "close" });
+    await this.stopped;
+  }
+
+  async #drain(drainMs: number): Promise<void> {
+    this.#tunnel?.goAway("leaving");
+    const giveUpMs = performance.now() + drainMs;
+    while ((this.#tunnel?.activeStreams ?? 0) > 0 && performance.now() < giveUpMs) {
+      await new Promise((resolve) => setTimeout(resolve, drainPollMs));
+    }
+    await Promise.resolve();
+  }
+
+  /** Best effort: a hub that does not hear it notices the silence after 30 s. */
+  async #leave(): Promise<void> {
+    const { room, joinRequest, timing } = this.#settings;
+    const signal = AbortSignal.timeout(timing.leaveMs);
+    // A join on its way would register us after we left.
+    await Promise.race([this.#joining, once(signal)]);
+    if (this.#token === undefined) return;
+    try {
+      await this.#client.leave(room, joinRequest.id, { token: this.#token, signal });
+    } catch {
+      // See above.
+    }
+  }
+
+  #notify(notice: ParticipantNotice): void {
+    try {
+      this.#settings.onNotice?.(notice);
+    } catch {
+      // Whoever shows notices may fail at it; serving goes on.
+    }
+  }
+}
+
+function once(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

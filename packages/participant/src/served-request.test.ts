@@ -1,0 +1,304 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { RESET_CODES } from "@roomhub/tunnel";
+import { expect, test, vi } from "vitest";
+import { ask, startFakeHub } from "./fake-hub.fixture.ts";
+import { startFakeModelServer } from "./fake-model-server.fixture.ts";
+import type { ParticipantOptions } from "./options.ts";
+import { createTestParticipant, startWith } from "./test-participant.fixture.ts";
+
+async function startAll(
+  answer: Parameters<typeof startFakeModelServer>[0],
+  over: Partial<ParticipantOptions> = {},
+) {
+  const hub = await startFakeHub();
+  const model = await startFakeModelServer(answer);
+  const ana = createTestParticipant(hub, model.endpoint, over);
+  const session = await startWith(hub, ana);
+  return {
+    hub,
+    model,
+    ana,
+    session,
+    async [Symbol.asyncDispose]() {
+      await ana.participant.close({ drainMs: 0 });
+      await model.close();
+      await hub.close();
+    },
+  };
+}
+
+test("a small request is answered from the provider, with the headers that may pass each way", async () => {
+  await using all = await startAll(
+    (response, _incoming, body) => {
+      response.writeHead(200, {
+        "content-type": "application/json",
+        "x-ratelimit-remaining": "3",
+        "set-cookie": "a=b",
+        server: "x",
+      });
+      response.end(`{"echo":${body}}`);
+    },
+    { headers: { authorization: "Bearer local" } },
+  );
+  const headers = {
+    "content-type": "application/json",
+    authorization: "Bearer from-hub",
+    "x-api-key": "k",
+    "x-roomhub-hop": "boot1",
+    host: "evil",
+  };
+  const asked = ask(all.session, { headers });
+  await asked.closed;
+  expect(asked).toMatchObject({ status: 200, body: '{"echo":{}}', log: ["head", "end", "closed"] });
+  expect(asked.headers).toEqual({
+    "content-type": "application/json",
+    "x-ratelimit-remaining": "3",
+  });
+  expect(all.model.requests[0]).toMatchObject({ method: "POST", url: "/v1/chat/completions" });
+  expect(all.model.requests[0]?.headers).toMatchObject({
+    authorization: "Bearer local",
+    "x-api-key": "k",
+    "x-roomhub-hop": "boot1",
+    "content-length": "2",
+    host: `127.0.0.1:${all.model.port}`,
+  });
+  await vi.waitFor(() => expect(all.ana.kinds()).toContain("request-ended"));
+  expect(all.ana.notices.slice(-2)).toEqual([
+    { kind: "request-started", path: "/chat/completions", model: "llama3" },
+    {
+      kind: "request-ended",
+      path: "/chat/completions",
+      model: "llama3",
+      status: 200,
+      durationMs: expect.any(Number),
+      outcome: "complete",
+      reason: undefined,
+    },
+  ]);
+});
+
+for (const [bytes, framing] of [
+  [100_000, "content-length"],
+  [256 * 1024, "content-length"],
+  [256 * 1024 + 1, "transfer-encoding"],
+  [5_000_000, "transfer-encoding"],
+] as const) {
+  test(`a body of ${bytes} bytes arrives whole, framed by ${framing}`, async () => {
+    await using all = await startAll((response, _incoming, body) =>
+      response.end(String(body.length)),
+    );
+    const asked = ask(all.session, {}, [Buffer.alloc(bytes, 97)]);
+    await asked.closed;
+    expect(asked.body).toBe(String(bytes));
+    expect(all.model.requests[0]?.headers[framing]).toBeDefined();
+  });
+}
+
+test("many requests run at once, each with its own answer", async () => {
+  await using all = await startAll((response, _incoming, body) => {
+    setImmediate(() => response.end(body));
+  });
+  const asked = Array.from({ length: 40 }, (_, index) =>
+    ask(all.session, {}, [Buffer.from(`body ${index}`)]),
+  );
+  await Promise.all(asked.map((one) => one.closed));
+  expect(asked.map((one) => one.body)).toEqual(asked.map((_, index) => `body ${index}`));
+});
+
+test("a request without a body goes out without one", async () => {
+  await using all = await startAll((response) => response.end("{}"));
+  const asked = ask(all.session, { method: "GET", path: "/responses/resp_1" }, []);
+  await asked.closed;
+  expect(all.model.requests[0]).toMatchObject({
+    method: "GET",
+    url: "/v1/responses/resp_1",
+    body: "",
+  });
+  expect(all.model.requests[0]?.headers["transfer-encoding"]).toBeUndefined();
+});
+
+for (const [method, path] of [
+  ["POST", "/api/delete"],
+  ["POST", "/chat/completions?x=1"],
+  ["GET", "/models/../../api/tags"],
+  ["DELETE", "/models/llama3"],
+] as const) {
+  test(`${method} ${path} is refused and reaches no provider`, async () => {
+    await using all = await startAll((response) => response.end("{}"));
+    const asked = ask(all.session, { method, path });
+    await asked.closed;
+    expect(asked.log[0]).toMatch(new RegExp(`^reset ${RESET_CODES.refused} `));
+    expect(all.model.requests).toEqual([]);
+    expect(all.ana.notices.at(-1)).toMatchObject({ kind: "request-ended", outcome: "refused" });
+    const next = ask(all.session);
+    await next.closed;
+    expect(next.status).toBe(200);
+  });
+}
+
+test("a cancel closes the provider's socket, and is confirmed only then", async () => {
+  const responses: ServerResponse[] = [];
+  await using all = await startAll((response) => {
+    responses.push(response);
+    response.write("data: 1\n\n");
+  });
+  const asked = ask(all.session, { stream: true });
+  await asked.head;
+  const gone = once(responses[0]!, "close");
+  let isGone = false;
+  void gone.then(() => (isGone = true));
+  asked.stream.reset(RESET_CODES.cancelled, "client gone");
+  await asked.closed;
+  await vi.waitFor(() => expect(isGone).toBe(true));
+  expect(asked.log).toEqual(["head", "closed"]);
+  expect(all.ana.notices.at(-1)).toMatchObject({ outcome: "cancelled", reason: "client gone" });
+});
+
+test("a cancel before the provider answers, or while the body is still coming, is confirmed too", async () => {
+  await using all = await startAll(() => {});
+  const waiting = ask(all.session);
+  await vi.waitFor(() => expect(all.model.requests).toHaveLength(1));
+  const uploading = ask(all.session, {}, [Buffer.alloc(2_000_000)]);
+  for (const asked of [waiting, uploading]) {
+    asked.stream.reset(RESET_CODES.cancelled, "");
+    await asked.closed;
+    expect(asked.log).toEqual(["closed"]);
+  }
+});
+
+test("a lost tunnel cancels what runs", async () => {
+  const responses: ServerResponse[] = [];
+  await using all = await startAll((response) => {
+    responses.push(response);
+    response.write("data: 1\n\n");
+  });
+  const asked = ask(all.session, { stream: true });
+  await asked.head;
+  const gone = once(responses[0]!, "close");
+  for (const request of all.hub.upgrades) request.socket.destroy();
+  await gone;
+  await vi.waitFor(() =>
+    expect(all.ana.notices).toContainEqual(expect.objectContaining({ outcome: "cancelled" })),
+  );
+});
+
+test("a reader that stands still pauses the provider; the rest comes when it reads on", async () => {
+  const total = 64 * 1024 * 1024;
+  const piece = Buffer.alloc(64 * 1024, 98);
+  let written = 0;
+  await using all = await startAll((response) => {
+    const pump = () => {
+      while (written < total) {
+        written += piece.length;
+        if (response.write(piece)) continue;
+        response.once("drain", pump);
+        return;
+      }
+      response.end();
+    };
+    pump();
+  });
+  const asked = ask(all.session, { stream: true });
+  asked.isReading = false;
+  await asked.head;
+  const other = ask(all.session, { method: "GET", path: "/models" }, []);
+  await other.closed;
+  expect(other.status).toBe(200);
+  let before = -1;
+  await vi.waitFor(
+    () => {
+      const isStalled = before === written;
+      before = written;
+      expect(isStalled).toBe(true);
+    },
+    { interval: 80, timeout: 4_000 },
+  );
+  expect(asked.body.length).toBeLessThanOrEqual(64 * 1024);
+  expect(written).toBeLessThan(32 * 1024 * 1024);
+  asked.isReading = true;
+  asked.stream.resume();
+  await asked.closed;
+  expect(asked.body).toHaveLength(total);
+  expect(asked.log).toEqual(["head", "end", "closed"]);
+});
+
+const failures: Record<string, [answer: (response: ServerResponse) => void, code: number]> = {
+  "closes without an answer": [
+    (response) => response.socket?.destroy(),
+    RESET_CODES.providerDisconnected,
+  ],
+  "answers garbage": [
+    (response) => response.socket?.end("garbage\r\n\r\n"),
+    RESET_CODES.providerInvalidResponse,
+  ],
+  "closes in the middle": [
+    (response) => {
+      response.write("data: 1\n\n", () => response.socket?.destroy());
+    },
+    RESET_CODES.providerDisconnected,
+  ],
+};
+for (const [what, [answer, code]] of Object.entries(failures)) {
+  test(`a provider that ${what} becomes RESET ${code}, and the tunnel lives on`, async () => {
+    let isBroken = true;
+    await using all = await startAll((response) => {
+      if (isBroken) answer(response);
+      else response.end("{}");
+    });
+    const asked = ask(all.session);
+    await asked.closed;
+    expect(asked.log.at(-2)).toMatch(new RegExp(`^reset ${code} 127\\.0\\.0\\.1:\\d+ `));
+    isBroken = false;
+    const next = ask(all.session);
+    await next.closed;
+    expect(next.status).toBe(200);
+  });
+}
+
+test("a provider that is gone becomes RESET unreachable, and the hub hears that it is down", async () => {
+  await using all = await startAll((response) => response.end("{}"));
+  await all.model.close();
+  const asked = ask(all.session);
+  await asked.closed;
+  expect(asked.log[0]).toMatch(new RegExp(`^reset ${RESET_CODES.providerUnreachable} .*refused`));
+  await vi.waitFor(() => expect(all.hub.statuses.at(-1)?.ready).toBe(false));
+});
+
+test("an error answer does not give away the credentials that stay here", async () => {
+  await using all = await startAll(
+    (response, incoming) => {
+      response.writeHead(401, { "content-type": "application/json" });
+      response.end(`{"error":{"message":"bad key ${incoming.headers.authorization}"}}`);
+    },
+    { headers: { authorization: "Bearer very-secret-key" } },
+  );
+  const asked = ask(all.session);
+  await asked.closed;
+  expect(asked).toMatchObject({ status: 401, body: '{"error":{"message":"bad key [redacted]"}}' });
+  expect(all.ana.notices.at(-1)).toMatchObject({ outcome: "failed", status: 401 });
+});
+
+test("close lets running requests finish, takes no new ones, and cuts what takes too long", async () => {
+  const responses: ServerResponse[] = [];
+  await using all = await startAll((response) => {
+    responses.push(response);
+    response.write("a");
+  });
+  const finishing = ask(all.session);
+  const endless = ask(all.session);
+  await Promise.all([finishing.head, endless.head]);
+  const closed = all.ana.participant.close({ drainMs: 200 });
+  expect(all.ana.participant.state).toBe("closing");
+  await vi.waitFor(() => expect(all.hub.goneAway).toEqual(["leaving"]));
+  const late = ask(all.session);
+  await late.closed;
+  expect(late.log[0]).toMatch(/^reset/);
+  responses[0]!.end("b");
+  await finishing.closed;
+  expect(finishing).toMatchObject({ body: "ab", log: ["head", "end", "closed"] });
+  await closed;
+  await endless.closed;
+  expect(endless.log[1]).toMatch(new RegExp(`^reset ${RESET_CODES.tunnelLost}`));
+  await vi.waitFor(() => expect(responses[1]!.destroyed).toBe(true));
+});

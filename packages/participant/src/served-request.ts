@@ -1,0 +1,220 @@
+import {
+  forwardResponseHeaders,
+  type ProviderCall,
+  type ProviderClient,
+  type ProviderFailure,
+  type ProviderFailureCode,
+  type ProviderSink,
+  type ResponseHead,
+  scrubSecrets,
+} from "@roomhub/provider";
+import {
+  type IncomingRequest,
+  RESET_CODES,
+  type RequestBodyHandler,
+  type ResetCode,
+  resetCodeName,
+} from "@roomhub/tunnel";
+import { isAllowedRequest } from "./allowed-path.ts";
+import type { ParticipantNotice, RequestOutcome } from "./notice.ts";
+import { providerHeaders } from "./provider-headers.ts";
+import type { ProviderWatch } from "./provider-watch.ts";
+
+/** What every request of one participant shares. */
+export interface ServeDeps {
+  provider: ProviderClient;
+  baseUrl: string;
+  model: string;
+  /** Credentials that must not reach the hub, lower-case names. */
+  localHeaders: Readonly<Record<string, string>>;
+  watch: ProviderWatch;
+  /** ms, monotonic */
+  now: () => number;
+  notify: (notice: ParticipantNotice) => void;
+}
+
+/** A body up to this is collected first: it gets a length and a kept socket, and can be sent a second time. */
+const maxCollectedBytes = 256 * 1024;
+/** An error answer is scrubbed as a whole. */
+const maxErrorBytes = 256 * 1024;
+
+const resetCodes: Record<ProviderFailureCode, ResetCode> = {
+  provider_unreachable: RESET_CODES.providerUnreachable,
+  provider_disconnected: RESET_CODES.providerDisconnected,
+  provider_timeout: RESET_CODES.providerTimeout,
+  provider_invalid_response: RESET_CODES.providerInvalidResponse,
+  response_too_large: RESET_CODES.responseTooLarge,
+};
+
+const refusedRequest: RequestBodyHandler = {
+  onBody: () => true,
+  onBodyEnd() {},
+  onReset() {},
+  onDrain() {},
+};
+
+/** Answers one request of the hub from the provider, or refuses it without opening a socket. */
+export function serveRequest(request: IncomingRequest, deps: ServeDeps): RequestBodyHandler {
+  const { method, path } = request.head;
+  if (isAllowedRequest(method, path)) return new ServedRequest(request, deps);
+  const reason = `this participant does not serve ${method} ${path.slice(0, 100)}`;
+  request.responder.reset(RESET_CODES.refused, reason);
+  deps.notify({
+    kind: "request-ended",
+    path: path.slice(0, 100),
+    model: deps.model,
+    status: undefined,
+    durationMs: 0,
+    outcome: "refused",
+    reason,
+  });
+  return refusedRequest;
+}
+
+/**
+ * One request on its way: the tunnel's stream on one side, the provider's socket on the other. What either side cannot
+ * take pauses the other; a RESET is confirmed once the provider's socket is closed.
+ */
+class ServedRequest implements RequestBodyHandler, ProviderSink {
+  readonly #request: IncomingRequest;
+  readonly #deps: ServeDeps;
+  readonly #startedMs: number;
+  #call: ProviderCall | undefined;
+  #collected: Buffer[] = [];
+  #collectedBytes = 0;
+  #errorBody: Buffer[] | undefined;
+  #errorBytes = 0;
+  #status: number | undefined;
+  #outcome: RequestOutcome = "complete";
+  #reason: string | undefined;
+
+  constructor(request: IncomingRequest, deps: ServeDeps) {
+    this.#request = request;
+    this.#deps = deps;
+    this.#startedMs = deps.now();
+    deps.watch.requestStarted();
+    deps.notify({ kind: "request-started", path: request.head.path, model: deps.model });
+    this.#collect(request.body);
+    if (request.end) this.#callWithCollected();
+  }
+
+  onBody(chunk: Buffer): boolean {
+    if (this.#call !== undefined) return this.#call.writeBody(chunk);
+    this.#collect(chunk);
+    if (this.#collectedBytes <= maxCollectedBytes) return true;
+    const call = this.#callProvider("streamed");
+    const hasRoom = call.writeBody(Buffer.concat(this.#collected));
+    this.#collected = [];
+    return hasRoom;
+  }
+
+  onBodyEnd(): void {
+    if (this.#call === undefined) this.#callWithCollected();
+    else this.#call.endBody();
+  }
+
+  onBodyDrain(): void {
+    this.#request.responder.resumeBody();
+  }
+
+  onDrain(): void {
+    this.#call?.resume();
+  }
+
+  onReset(code: ResetCode, reason: string): void {
+    this.#settle("cancelled", reason === "" ? resetCodeName(code) : reason);
+    this.#collected = [];
+    if (this.#call === undefined) this.onClosed();
+    else this.#call.cancel();
+  }
+
+  onHead({ status, headers }: ResponseHead): void {
+    this.#status = status;
+    this.#deps.watch.noteAnswer();
+    if (status >= 400) {
+      this.#outcome = "failed";
+      if (Object.keys(this.#deps.localHeaders).length > 0) this.#errorBody = [];
+    }
+    this.#request.responder.head({ status, headers: forwardResponseHeaders(headers) });
+  }
+
+  onData(chunk: Buffer): boolean {
+    this.#deps.watch.noteAnswer();
+    if (this.#errorBody === undefined) return this.#request.responder.write(chunk);
+    this.#errorBytes += chunk.length;
+    if (this.#errorBytes <= maxErrorBytes) {
+      this.#errorBody.push(chunk);
+    } else {
+      this.#fail("response_too_large", "The provider's error answer is larger than 256 KiB.");
+      this.#call?.cancel();
+    }
+    return true;
+  }
+
+  onEnd(): void {
+    const { responder } = this.#request;
+    if (this.#errorBody !== undefined && this.#errorBytes > 0) {
+      const text = Buffer.concat(this.#errorBody).toString("utf8");
+      const scrubbed = scrubSecrets(text, Object.values(this.#deps.localHeaders));
+      responder.write(Buffer.from(scrubbed, "utf8"));
+    }
+    responder.end();
+  }
+
+  onFailure(failure: ProviderFailure): void {
+    if (failure.code === "provider_unreachable") this.#deps.watch.noteFailure();
+    this.#fail(failure.code, failure.message);
+  }
+
+  onClosed(): void {
+    const { head, responder } = this.#request;
+    const { model, now } = this.#deps;
+    // After a cancel the confirmation that the provider's socket is closed; otherwise it was said already.
+    if (this.#outcome === "cancelled") responder.end();
+    this.#deps.watch.requestEnded();
+    this.#deps.notify({
+      kind: "request-ended",
+      path: head.path,
+      model,
+      status: this.#status,
+      durationMs: now() - this.#startedMs,
+      outcome: this.#outcome,
+      reason: this.#reason,
+    });
+  }
+
+  /** Copied: the bytes are a view into a tunnel message of up to 1 MiB. */
+  #collect(chunk: Buffer): void {
+    if (chunk.length === 0) return;
+    this.#collected.push(Buffer.from(chunk));
+    this.#collectedBytes += chunk.length;
+  }
+
+  #callWithCollected(): void {
+    const hasBody = this.#request.head.method === "POST" || this.#collectedBytes > 0;
+    this.#callProvider(hasBody ? this.#collected : undefined);
+    this.#collected = [];
+  }
+
+  #callProvider(body: readonly Buffer[] | "streamed" | undefined): ProviderCall {
+    const { method, path, headers } = this.#request.head;
+    const { provider, baseUrl, localHeaders } = this.#deps;
+    const call = provider.call(
+      { baseUrl, method, path, headers: providerHeaders(headers, localHeaders), body },
+      this,
+    );
+    this.#call = call;
+    return call;
+  }
+
+  #fail(code: ProviderFailureCode, message: string): void {
+    this.#settle("failed", message);
+    this.#request.responder.reset(resetCodes[code], message);
+  }
+
+  #settle(outcome: RequestOutcome, reason: string): void {
+    if (this.#reason !== undefined) return;
+    this.#outcome = outcome;
+    this.#reason = reason;
+  }
+}

@@ -1,0 +1,46 @@
+import type { HubSession } from "@roomhub/tunnel";
+import type { FakeHub } from "./fake-hub.fixture.ts";
+import type { ParticipantNotice } from "./notice.ts";
+import type { ParticipantOptions } from "./options.ts";
+import { createParticipant, type Participant } from "./participant.ts";
+
+export interface TestParticipant extends AsyncDisposable {
+  participant: Participant;
+  notices: ParticipantNotice[];
+  kinds(): string[];
+}
+
+/** A participant in a hurry: no backoff, short waits, no proxy. */
+export function createTestParticipant(
+  hub: Pick<FakeHub, "url">,
+  endpoint: string,
+  over: Partial<ParticipantOptions> = {},
+): TestParticipant {
+  const notices: ParticipantNotice[] = [];
+  const participant = createParticipant({
+    hubUrl: hub.url,
+    room: "abc234",
+    id: "ana",
+    nickname: "Ana",
+    model: "llama3",
+    endpoint,
+    onNotice: (notice) => notices.push(notice),
+    random: () => 0,
+    env: {},
+    ...over,
+    timing: { tickMs: 10, drainMs: 500, leaveMs: 500, ...over.timing },
+  });
+  return {
+    participant,
+    notices,
+    kinds: () => notices.map((notice) => notice.kind),
+    [Symbol.asyncDispose]: () => participant.close({ drainMs: 0 }),
+  };
+}
+
+/** Resolves when both ends have said HELLO. */
+export async function startWith(hub: FakeHub, started: TestParticipant): Promise<HubSession> {
+  const opened = hub.nextSession();
+  await started.participant.start();
+  return opened;
+}

@@ -1,0 +1,40 @@
+import { within } from "./waiting.ts";
+
+/** A hub's clock, moved by hand. */
+export interface ManualTime {
+  /** the hub's `time` option */
+  source: { monotonicMs(): number; wallMs(): number };
+  /** Moves on in small steps, each seen by the hub's sweep: a leap would look like a frozen hub and be forgiven. */
+  advance(ms: number): Promise<void>;
+}
+
+/** What the hub's limits need beside it, so that a step takes no time. */
+export const QUICK_SWEEP = { sweepIntervalMs: 2 };
+
+const stepMs = 250;
+const epochMs = Date.parse("2030-01-01T00:00:00Z");
+
+export function createManualTime(): ManualTime {
+  let nowMs = 0;
+  let wakeReaders: (() => void)[] = [];
+  const nextRead = () => new Promise<void>((resolve) => wakeReaders.push(resolve));
+  return {
+    source: {
+      monotonicMs() {
+        const waiting = wakeReaders;
+        wakeReaders = [];
+        for (const wake of waiting) wake();
+        return nowMs;
+      },
+      wallMs: () => epochMs + nowMs,
+    },
+    async advance(ms) {
+      for (let left = ms; left > 0; left -= stepMs) {
+        nowMs += Math.min(stepMs, left);
+        await within(nextRead(), "the hub's sweep");
+        // The reader was in the middle of its work: let it finish.
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    },
+  };
+}

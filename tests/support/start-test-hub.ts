@@ -1,0 +1,64 @@
+import { createHub, type Hub, type HubOptions } from "@roomhub/hub";
+import { RoomhubClient } from "@roomhub/client";
+import { type EventRecorder, recordEvents } from "./event-recorder.ts";
+
+/** A hub of the real thing on a free port of this machine, with what tests ask of it again and again. */
+export interface TestHub extends AsyncDisposable {
+  readonly hub: Hub;
+  /** `http://127.0.0.1:<port>` */
+  readonly url: string;
+  readonly port: number;
+  readonly client: RoomhubClient;
+  /** what it would have written to stdout */
+  readonly log: string[];
+  /** @returns the room's code */
+  createRoom(password?: string): Promise<string>;
+  /** Watches one room, or the whole hub, until the hub or the recorder is closed. */
+  watch(code: string | undefined, spelling?: "colon" | "dot"): Promise<EventRecorder>;
+  /** A plain request of a path, nothing added but a body's content type. */
+  fetch(path: string, init?: RequestInit & { json?: unknown }): Promise<Response>;
+}
+
+/** Both spellings of a room's base URL for OpenAI SDKs. Interface §9. */
+export const BASE_URLS = {
+  "/rooms/CODE/v1": (hub: TestHub, code: string) => `${hub.url}/rooms/${code}/v1`,
+  "/v1/rooms/CODE": (hub: TestHub, code: string) => `${hub.url}/v1/rooms/${code}`,
+} as const;
+
+export async function startTestHub(options: HubOptions = {}): Promise<TestHub> {
+  const log: string[] = [];
+  const hub = createHub({
+    port: 0,
+    logFormat: "text",
+    writeLog: (line) => log.push(line),
+    ...options,
+  });
+  const { url, port } = await hub.listen();
+  const client = new RoomhubClient({ hubUrl: url });
+  const recorders: EventRecorder[] = [];
+  return {
+    hub,
+    url,
+    port,
+    client,
+    log,
+    async createRoom(password) {
+      return (await client.createRoom({ name: "lab", password })).room.code;
+    },
+    async watch(code, spelling = "dot") {
+      const prefix = spelling === "dot" ? "/v1" : "";
+      const path = code === undefined ? "/events" : `/rooms/${code}/events`;
+      const recorder = await recordEvents(url + prefix + path);
+      recorders.push(recorder);
+      return recorder;
+    },
+    fetch(path, { json, ...init } = {}) {
+      const body = json === undefined ? {} : { method: "POST", body: JSON.stringify(json) };
+      return fetch(url + path, { ...body, ...init });
+    },
+    async [Symbol.asyncDispose]() {
+      for (const recorder of recorders) recorder.close();
+      await hub.close();
+    },
+  };
+}
