@@ -25,7 +25,18 @@ const hubRooms = [
   "upstreams",
   "http",
 ];
-const hubRootFiles = ["hub", "errors", "log", "limits", "options"];
+const hubRootFiles = [
+  "clock",
+  "errors",
+  "hub",
+  "index",
+  "listen",
+  "log",
+  "options",
+  "request-id",
+  "room-keeper",
+  "sweep",
+];
 
 interface Allowed {
   packages: string[];
@@ -67,27 +78,27 @@ const insideHub: Record<string, AllowedInHub> = {
     ...pure,
     packages: ["protocol", "provider"],
     rooms: ["domain", "events", "credentials", "storage"],
-    files: ["errors", "limits"],
+    files: ["errors"],
   },
   inference: {
     ...pure,
     packages: ["protocol"],
     rooms: ["domain", "events"],
-    files: ["errors", "limits"],
+    files: ["errors"],
   },
   upstreams: {
     packages: ["protocol", "tunnel", "provider"],
     thirdParty: ["ws"],
     node: true,
     rooms: ["domain", "credentials", "inference"],
-    files: ["errors", "log", "limits"],
+    files: ["errors", "log"],
   },
   http: {
     packages: ["protocol"],
     thirdParty: ["find-my-way"],
     node: true,
     rooms: ["operations", "inference", "events"],
-    files: ["errors", "log", "limits"],
+    files: ["errors", "log"],
   },
 };
 
@@ -174,7 +185,7 @@ export default defineConfig({
       rules: refuse(refusedInHub(room, allowed), `packages/hub/src/${room}`),
     })),
     {
-      files: ["**/*.test.ts", "tests/**/*.ts"],
+      files: ["**/*.test.ts", "**/*.fixture.ts", "tests/**/*.ts"],
       rules: {
         "no-restricted-imports": "off",
         "typescript/no-non-null-assertion": "off",

@@ -6,6 +6,8 @@ export interface ManualTime {
   source: { monotonicMs(): number; wallMs(): number };
   /** Moves on in small steps, each seen by the hub's sweep: a leap would look like a frozen hub and be forgiven. */
   advance(ms: number): Promise<void>;
+  /** Moves on at once, as when the hub's machine slept. */
+  leap(ms: number): Promise<void>;
 }
 
 /** What the hub's limits need beside it, so that a step takes no time. */
@@ -18,6 +20,13 @@ export function createManualTime(): ManualTime {
   let nowMs = 0;
   let wakeReaders: (() => void)[] = [];
   const nextRead = () => new Promise<void>((resolve) => wakeReaders.push(resolve));
+  async function moveOn(ms: number): Promise<void> {
+    nowMs += ms;
+    await within(nextRead(), "the hub's sweep");
+    // The reader was in the middle of its work: let it finish.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
   return {
     source: {
       monotonicMs() {
@@ -29,12 +38,8 @@ export function createManualTime(): ManualTime {
       wallMs: () => epochMs + nowMs,
     },
     async advance(ms) {
-      for (let left = ms; left > 0; left -= stepMs) {
-        nowMs += Math.min(stepMs, left);
-        await within(nextRead(), "the hub's sweep");
-        // The reader was in the middle of its work: let it finish.
-        await new Promise((resolve) => setImmediate(resolve));
-      }
+      for (let left = ms; left > 0; left -= stepMs) await moveOn(Math.min(stepMs, left));
     },
+    leap: moveOn,
   };
 }

@@ -32,6 +32,8 @@ export async function startTestHub(options: HubOptions = {}): Promise<TestHub> {
     logFormat: "text",
     writeLog: (line) => log.push(line),
     ...options,
+    // A test that fails with a stream open should say so, not wait for the stream.
+    limits: { drainMs: 200, ...options.limits },
   });
   const { url, port } = await hub.listen();
   const client = new RoomhubClient({ hubUrl: url });

@@ -21,7 +21,7 @@ export interface HubLaunchValues {
   json?: boolean;
 }
 
-export const defaultPort = 5050;
+const defaultPort = 5050;
 
 export function addHubLaunchOptions(command: Command): Command {
   return command

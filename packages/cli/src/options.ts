@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext } from "./context.ts";
 import { UsageError } from "./exit-code.ts";
 
-export const defaultHubUrl = "http://127.0.0.1:5050";
+const defaultHubUrl = "http://127.0.0.1:5050";
 
 /** What every command that talks to a hub takes. */
 export interface HubOptionValues {

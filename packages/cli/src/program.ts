@@ -30,7 +30,7 @@ export async function runRoomhub(args: readonly string[], context: CliContext): 
 }
 
 /** The whole command line as one tree. Nothing is read or started before an action runs. */
-export function createProgram(context: CliContext): Command {
+function createProgram(context: CliContext): Command {
   const program = new Command("roomhub")
     .description(
       "Share language models in rooms: one OpenAI-compatible base URL, many participants.",

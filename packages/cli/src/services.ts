@@ -10,7 +10,7 @@ export type RunningHub = Pick<ReturnType<typeof CreateHubFunction>, "listen" | "
 export type CreateHub = (options: HubOptions) => Promise<RunningHub>;
 
 /** Rooms that outlive the hub, and where they are kept. */
-export interface OpenedRoomStore {
+interface OpenedRoomStore {
   store: RoomStore;
   path: string;
 }

@@ -1,4 +1,3 @@
-/* oxlint-disable no-restricted-imports -- only tests load this file, and they run on Node */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 

@@ -1,4 +1,4 @@
-import { resolveLimits } from "@roomhub/protocol";
+import { createRequestSchemas, resolveLimits } from "@roomhub/protocol";
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createClock, systemTime } from "./clock.ts";
@@ -119,7 +119,7 @@ export function createHub(options: HubOptions = {}): Hub {
     randomBelow: (bound) => randomInt(bound),
     saveRooms: () => rooms.save(),
     routingChanged: (roomCode) => queues.wake(roomCode),
-    roomDropped: (roomCode) => bus.forgetRoom(roomCode),
+    roomDropped: (roomCode) => bus.endRoom(roomCode, 60_000),
   };
 
   const acceptTunnel = createTunnelAcceptor(
@@ -127,6 +127,7 @@ export function createHub(options: HubOptions = {}): Hub {
     {
       responseWindowBytes: limits.tunnelResponseWindowBytes,
       maxStreams: limits.tunnelMaxStreams,
+      maxMessageBytes: limits.tunnelMessageBytes,
       pingIntervalMs: limits.tunnelPingMs,
     },
     {
@@ -161,6 +162,7 @@ export function createHub(options: HubOptions = {}): Hub {
     limits,
     log,
     operations,
+    schemas: createRequestSchemas(limits),
     dispatch,
     bodies: new HeldBodies(limits.heldBodyBytes),
     bus,

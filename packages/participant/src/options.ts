@@ -1,5 +1,5 @@
 import {
-  AuthHeaders,
+  REQUEST_SCHEMAS,
   checkEndpoint,
   type JoinRequest,
   LIMITS,
@@ -108,8 +108,8 @@ export function readOptions(options: ParticipantOptions): Settings {
 
 /** The rules the hub has for `authHeaders`; what stays here follows them too, since it ends in the same request. */
 function readHeaders(headers: Record<string, string> | undefined): Record<string, string> {
-  const parsed = AuthHeaders.safeParse(headers ?? {});
-  if (parsed.success) return parsed.data;
+  const parsed = REQUEST_SCHEMAS.join.shape.authHeaders.safeParse(headers ?? {});
+  if (parsed.success) return parsed.data ?? {};
   const message = parsed.error.issues[0]?.message ?? "a header cannot be used";
   throw new ParticipantError("invalid_auth_header", `${message}.`);
 }

@@ -1,5 +1,4 @@
-import { authHeaderProblem } from "@roomhub/protocol";
-import { forwardRequestHeaders } from "@roomhub/provider";
+import { authHeaderProblem, forwardRequestHeaders } from "@roomhub/protocol";
 
 const hopHeader = "x-roomhub-hop";
 const maxHopLength = 512;

@@ -1,5 +1,5 @@
+import { forwardResponseHeaders } from "@roomhub/protocol";
 import {
-  forwardResponseHeaders,
   type ProviderCall,
   type ProviderClient,
   type ProviderFailure,

@@ -1,4 +1,4 @@
-import { LIMITS } from "@roomhub/protocol";
+import { HEARTBEAT_INTERVAL_MS, LIMITS } from "@roomhub/protocol";
 
 /** Every duration of a participant, in ms. */
 export interface ParticipantTiming {
@@ -25,7 +25,7 @@ export interface ParticipantTiming {
 }
 
 export const defaultTiming: ParticipantTiming = {
-  heartbeatMs: LIMITS.heartbeatIntervalMs.default,
+  heartbeatMs: HEARTBEAT_INTERVAL_MS,
   tickMs: 1_000,
   wakeGapMs: 5_000,
   wakeAnswerMs: 3_000,

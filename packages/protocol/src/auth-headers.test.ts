@@ -1,6 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { AuthHeaders, authHeaderProblem } from "./auth-headers.ts";
+import { authHeaderProblem, authHeadersSchema } from "./auth-headers.ts";
+
+const AuthHeaders = authHeadersSchema(16, 8_192);
 import { LIMITS } from "./limits.ts";
 
 function accepts(input: unknown): boolean {

@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { LIMITS } from "./limits.ts";
 
-/** Names that belong to the connection, to the hub, or to nobody: never a participant's to set. Hardening T8. */
+/** Names that belong to the connection, to the hub, or to nobody: never a participant's to set. */
 const refusedNames = new Set([
   "host",
   "connection",
@@ -44,10 +43,14 @@ export function authHeaderProblem(name: string, value: unknown): string | undefi
   return undefined;
 }
 
-/** Header name → value. At most 16, 8 KiB in all; names lower-cased, none twice. Contract §6. */
-export const AuthHeaders = z
-  .custom<Record<string, string>>()
-  .transform((input: unknown, context) => {
+/**
+ * Header name → value, as a schema; names come out lower-cased. Contract §6.
+ *
+ * @param maxHeaders - how many
+ * @param maxBytes - all names and values together
+ */
+export function authHeadersSchema(maxHeaders: number, maxBytes: number) {
+  return z.custom<Record<string, string>>().transform((input: unknown, context) => {
     const fail = (name: string | undefined, message: string) => {
       context.addIssue({ code: "custom", message, path: name === undefined ? [] : [name] });
       return z.NEVER;
@@ -56,8 +59,8 @@ export const AuthHeaders = z
       return fail(undefined, "authHeaders must be an object of header name to header value");
     }
     const entries = Object.entries(input as Record<string, unknown>);
-    if (entries.length > LIMITS.authHeaders.default) {
-      return fail(undefined, `authHeaders may hold at most ${LIMITS.authHeaders.default} headers`);
+    if (entries.length > maxHeaders) {
+      return fail(undefined, `authHeaders may hold at most ${maxHeaders} headers`);
     }
     const headers = new Map<string, string>();
     let bytes = 0;
@@ -69,11 +72,9 @@ export const AuthHeaders = z
       headers.set(lower, (value as string).trim());
       bytes += name.length + (value as string).length;
     }
-    if (bytes > LIMITS.authHeaderBytes.default) {
-      return fail(
-        undefined,
-        `authHeaders may hold at most ${LIMITS.authHeaderBytes.default} bytes`,
-      );
+    if (bytes > maxBytes) {
+      return fail(undefined, `authHeaders may hold at most ${maxBytes} bytes`);
     }
     return Object.fromEntries(headers);
   });
+}

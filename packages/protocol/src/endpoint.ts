@@ -11,9 +11,12 @@ const operationSuffix = /\/(?:chat\/completions|responses|models)$/;
  * Endpoint → base URL. Contract §3: no path (or `/`) means `/v1`; any other path is the base as it is; a trailing slash
  * and a trailing operation path are removed. Userinfo, query and fragment are refused, since they would be listed.
  */
-export function checkEndpoint(endpoint: string): EndpointCheck {
-  if (endpoint.length > LIMITS.endpointLength.default) {
-    return { ok: false, reason: `is longer than ${LIMITS.endpointLength.default} characters` };
+export function checkEndpoint(
+  endpoint: string,
+  maxLength: number = LIMITS.endpointLength.default,
+): EndpointCheck {
+  if (endpoint.length > maxLength) {
+    return { ok: false, reason: `is longer than ${maxLength} characters` };
   }
   // URL() would quietly drop tabs, newlines and invisible characters, and read backslashes as slashes.
   if (/[\s\\\p{Cc}\p{Cf}]/u.test(endpoint)) {

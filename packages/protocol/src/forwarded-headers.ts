@@ -1,7 +1,8 @@
-/** Header names in lower case → values, as both ends of a relay exchange them. */
-export type HeaderMap = Record<string, string>;
+/** Headers as node:http hands them out: lower-case names, repeated ones as arrays. */
+export type IncomingHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-const toProvider = [
+const forwardedRequestNames = [
+  "content-type",
   "accept",
   "openai-beta",
   "anthropic-version",
@@ -10,50 +11,55 @@ const toProvider = [
   "x-client-request-id",
 ] as const;
 
-const toClient = [
+const forwardedResponseNames = new Set([
+  "content-type",
   "retry-after",
   "retry-after-ms",
   "openai-processing-ms",
   "openai-version",
   "openai-model",
   "x-should-retry",
-] as const;
+]);
+const rateLimitPrefix = "x-ratelimit-";
+const maxResponseHeaders = 32;
+const maxResponseValueLength = 1_024;
 
-const sendableValue = /^[\t\x20-\x7e\x80-\xff]{0,4096}$/;
+/** What node:http will write: anything else would throw in the middle of an answer. */
+const writableName = /^[a-z0-9!#$%&'*+.^_`|~-]{1,64}$/;
+const writableValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /**
- * What of a client's headers a provider sees. Contract §4: never its `authorization` or cookies, which were meant for
- * somebody else or for nobody.
+ * The client's headers that a provider may see. Contract §4.
  *
- * @param headers - lower-case names, as node:http gives them
+ * `authorization` and cookies are never among them: a client's key is not the provider's business.
  */
-export function forwardedToProvider(
-  headers: Record<string, string | string[] | undefined>,
-): HeaderMap {
-  // Bodies are JSON whatever the client called them: curl says form data, fetch says plain text. Contract §1.
-  const out: HeaderMap = { "content-type": "application/json" };
-  for (const name of toProvider) {
-    const value = headers[name];
-    if (typeof value === "string" && sendableValue.test(value)) out[name] = value;
+export function forwardRequestHeaders(headers: IncomingHeaders): Record<string, string> {
+  const forwarded: Record<string, string> = {};
+  for (const name of forwardedRequestNames) {
+    const value = firstValue(headers[name]);
+    if (value !== undefined && writableValue.test(value)) forwarded[name] = value;
   }
-  return out;
+  return forwarded;
 }
 
-/** What of a provider's headers a client sees, besides the content type. Contract §4. */
-export function forwardedToClient(headers: HeaderMap): HeaderMap {
-  const out: HeaderMap = {};
-  for (const name of toClient) {
-    const value = headers[name];
-    if (value !== undefined && sendableValue.test(value)) out[name] = value;
+/**
+ * The provider's headers that a client may see. Contract §4. At most 32, values to 1 KiB; what could not be written again
+ * is dropped.
+ */
+export function forwardResponseHeaders(headers: IncomingHeaders): Record<string, string> {
+  const forwarded: Record<string, string> = {};
+  let count = 0;
+  for (const name in headers) {
+    if (!forwardedResponseNames.has(name) && !name.startsWith(rateLimitPrefix)) continue;
+    const value = firstValue(headers[name]);
+    if (value === undefined || value.length > maxResponseValueLength) continue;
+    if (!writableName.test(name) || !writableValue.test(value)) continue;
+    if (++count > maxResponseHeaders) break;
+    forwarded[name] = value;
   }
-  for (const [name, value] of Object.entries(headers)) {
-    if (
-      name.startsWith("x-ratelimit-") &&
-      /^[a-z0-9-]{1,64}$/.test(name) &&
-      sendableValue.test(value)
-    ) {
-      out[name] = value;
-    }
-  }
-  return out;
+  return forwarded;
+}
+
+function firstValue(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === "string" || value === undefined ? value : value[0];
 }

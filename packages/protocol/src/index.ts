@@ -9,6 +9,7 @@ export * from "./limits.ts";
 export * from "./model-list.ts";
 export * from "./parse-body.ts";
 export * from "./participant.ts";
+export * from "./request-schemas.ts";
 export * from "./room.ts";
 export * from "./sse.ts";
 export * from "./surface.ts";

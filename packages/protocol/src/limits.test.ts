@@ -29,7 +29,6 @@ test("a limit in milliseconds or bytes says so in its name", () => {
 });
 
 test.each([
-  ["heartbeatIntervalMs", 10_000],
   ["offlineAfterMs", 30_000],
   ["inferenceBodyBytes", 67_108_864],
   ["heldBodyBytes", 536_870_912],

@@ -13,11 +13,6 @@ const mib = 1024 * 1024;
 
 /** Every limit of the hub with its default. Contract §6 and §4, interface §8. */
 export const LIMITS = defineLimits({
-  heartbeatIntervalMs: {
-    default: 10_000,
-    unit: "ms",
-    what: "heartbeat interval asked of participants",
-  },
   offlineAfterMs: {
     default: 30_000,
     unit: "ms",

@@ -1,8 +1,14 @@
 import { expect, test } from "vitest";
 import { LIMITS } from "./limits.ts";
 import { parseBody } from "./parse-body.ts";
-import { HeartbeatRequest, JoinRequest, UpdateParticipantRequest } from "./participant.ts";
-import { CreateRoomRequest } from "./room.ts";
+import { REQUEST_SCHEMAS } from "./request-schemas.ts";
+
+const {
+  createRoom: CreateRoomRequest,
+  heartbeat: HeartbeatRequest,
+  join: JoinRequest,
+  updateParticipant: UpdateParticipantRequest,
+} = REQUEST_SCHEMAS;
 
 const ada = { id: "ada", nickname: "Ada", model: "llama3", endpoint: "http://127.0.0.1:11434" };
 

@@ -1,10 +1,9 @@
 import { z } from "zod";
-import { AuthHeaders } from "./auth-headers.ts";
-import { Capabilities, CapabilityValue } from "./capability.ts";
-import { checkEndpoint } from "./endpoint.ts";
-import { LIMITS } from "./limits.ts";
-import { RoomPassword } from "./room.ts";
-import { isDeeperThan, plainText, printable, utf8Length } from "./text.ts";
+import { Capabilities } from "./capability.ts";
+import { printable } from "./text.ts";
+
+/** A participant says it is alive this often; three missed and it is offline. Interface §8. */
+export const HEARTBEAT_INTERVAL_MS = 10_000;
 
 const idGrammar = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}$/;
 
@@ -23,27 +22,6 @@ export const ParticipantId = z.string().superRefine((id, context) => {
   const problem = participantIdProblem(id);
   if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
 });
-
-const Endpoint = z.string().superRefine((endpoint, context) => {
-  const check = checkEndpoint(endpoint);
-  if (!check.ok) context.addIssue({ code: "custom", message: check.reason });
-});
-
-/** A field whose inside is the participant's business: at most 16 KiB and 8 levels. Contract §6. */
-function bounded<T extends z.ZodType>(schema: T) {
-  return schema.superRefine((value, context) => {
-    if (value === null || value === undefined) return;
-    if (isDeeperThan(value, LIMITS.participantFieldDepth.default)) {
-      context.addIssue({
-        code: "custom",
-        message: "is nested too deeply",
-        params: { tooLarge: true },
-      });
-    } else if (utf8Length(JSON.stringify(value)) > LIMITS.participantFieldBytes.default) {
-      context.addIssue({ code: "custom", message: "is too large", params: { tooLarge: true } });
-    }
-  });
-}
 
 /** Contract §1; `vram` and `ram` in GB; further keys are kept. */
 export const Specs = z.looseObject({
@@ -67,48 +45,6 @@ export const ParticipantConfig = z.looseObject({
   maxConcurrency: z.int().min(1).optional(),
 });
 export type ParticipantConfig = z.infer<typeof ParticipantConfig>;
-
-const DeclaredCapabilities = z.looseObject({
-  openResponses: CapabilityValue.optional(),
-  chatCompletions: CapabilityValue.optional(),
-});
-
-const nickname = plainText("nickname", LIMITS.nicknameLength.default).transform((text) =>
-  text.normalize("NFC"),
-);
-// Model names stay as sent: the provider compares bytes.
-const model = plainText("model", LIMITS.modelLength.default);
-
-const optionalFields = {
-  password: RoomPassword.nullish(),
-  specs: bounded(Specs.nullish()),
-  config: bounded(ParticipantConfig.nullish()),
-  capabilities: bounded(DeclaredCapabilities.nullish()),
-  authHeaders: AuthHeaders.nullish(),
-  transport: z.enum(["tunnel", "auto"]).optional(),
-};
-
-/** `POST /rooms/:code/join`. Interface §2, contract §1. */
-export const JoinRequest = z.object({
-  id: ParticipantId,
-  nickname,
-  model,
-  endpoint: Endpoint,
-  ...optionalFields,
-});
-export type JoinRequest = z.infer<typeof JoinRequest>;
-
-/** `PUT /v1/rooms/:code/participants/:id` of an existing participant: any subset, `null` clears. Contract §1. */
-export const UpdateParticipantRequest = z.object({
-  id: z.string().optional(),
-  nickname: nickname.optional(),
-  model: model.optional(),
-  endpoint: Endpoint.optional(),
-  ...optionalFields,
-});
-export type UpdateParticipantRequest = z.infer<typeof UpdateParticipantRequest>;
-
-export const HeartbeatRequest = z.object({ id: z.string() });
 
 /** Interface §2; `path` is an addition of contract §1. */
 export const Connection = z.object({

@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
-import { normaliseRoomCode, ROOM_CODE_ALPHABET, RoomPassword } from "./room.ts";
+import { REQUEST_SCHEMAS } from "./request-schemas.ts";
+import { normaliseRoomCode, ROOM_CODE_ALPHABET } from "./room.ts";
+
+const RoomPassword = REQUEST_SCHEMAS.createRoom.shape.password.unwrap().unwrap();
 
 test("the alphabet of room codes has 31 characters, each once, none taken for another", () => {
   expect(new Set(ROOM_CODE_ALPHABET).size).toBe(31);

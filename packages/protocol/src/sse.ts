@@ -2,7 +2,7 @@ import { createParser, type EventSourceMessage } from "eventsource-parser";
 
 /**
  * One server-sent event. The only encoder of event streams: `name` comes from a closed union, `data` is JSON and
- * therefore one line, so nothing inside it can begin another field. Hardening T10.
+ * therefore one line, so nothing inside it can begin another field.
  */
 export function encodeSseEvent(id: string, name: string, data: string): string {
   return `id: ${id}\nevent: ${name}\ndata: ${data}\n\n`;

@@ -5,7 +5,6 @@ const unprintable = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 
 /**
  * A name people will see in terminals and pages: 1 to `max` code points, no control or reordering characters.
- * Hardening T10.
  */
 export function plainText(label: string, max: number) {
   return z

@@ -2,11 +2,6 @@ export { type AddressClass, classifyAddress } from "./address.ts";
 export type { AddressProblem } from "./agents.ts";
 export type { ProviderCall, ProviderRequest, ProviderSink, ResponseHead } from "./exchange.ts";
 export type { ProviderFailure, ProviderFailureCode } from "./failure.ts";
-export {
-  forwardRequestHeaders,
-  forwardResponseHeaders,
-  type IncomingHeaders,
-} from "./forward-headers.ts";
 export type { ProbeResult } from "./probe.ts";
 export { ProviderClient, type ProviderClientOptions } from "./provider-client.ts";
 export { scrubSecrets } from "./scrub-secrets.ts";

@@ -58,15 +58,21 @@ export class AgentSession {
     this.#requestWindowBytes = options.requestWindowBytes ?? REQUEST_WINDOW_BYTES;
     const { maxStreams, capabilities, handlers } = options;
     const hello = { maxStreams, windowBytes: this.#requestWindowBytes, capabilities };
-    this.#link = new TunnelLink(transport, hello, options.pingIntervalMs ?? PING_INTERVAL_MS, {
-      onHello: (hello) => handlers.onHello(hello),
-      onFrame: (type, streamId, payload) => this.#onFrame(type, streamId, payload),
-      onFlush: () => this.#sendHeldHeads(),
-      onLife: () => {},
-      onGoAway: (reason) => handlers.onGoAway(reason),
-      onClose: (code, reason) => this.#onClose(code, reason),
-      onError: (error) => handlers.onError(error),
-    });
+    this.#link = new TunnelLink(
+      transport,
+      hello,
+      "first",
+      options.pingIntervalMs ?? PING_INTERVAL_MS,
+      {
+        onHello: (hello) => handlers.onHello(hello),
+        onFrame: (type, streamId, payload) => this.#onFrame(type, streamId, payload),
+        onFlush: () => this.#sendHeldHeads(),
+        onLife: () => {},
+        onGoAway: (reason) => handlers.onGoAway(reason),
+        onClose: (code, reason) => this.#onClose(code, reason),
+        onError: (error) => handlers.onError(error),
+      },
+    );
     this.#port = {
       writer: this.#link.writer,
       holdHead: (stream) => {

@@ -60,15 +60,21 @@ export class HubSession {
     this.#options = options;
     const { maxStreams, responseWindowBytes, maxResponseHeadBytes, handlers } = options;
     const hello = { maxStreams, windowBytes: responseWindowBytes, capabilities: {} };
-    this.#link = new TunnelLink(transport, hello, options.pingIntervalMs ?? PING_INTERVAL_MS, {
-      onHello: (hello) => handlers.onHello(hello),
-      onFrame: (type, streamId, payload) => this.#onFrame(type, streamId, payload),
-      onFlush: () => {},
-      onLife: () => handlers.onLife(),
-      onGoAway: (reason) => handlers.onGoAway(reason),
-      onClose: (code, reason) => this.#onClose(code, reason),
-      onError: (error) => handlers.onError(error),
-    });
+    this.#link = new TunnelLink(
+      transport,
+      hello,
+      "reply",
+      options.pingIntervalMs ?? PING_INTERVAL_MS,
+      {
+        onHello: (hello) => handlers.onHello(hello),
+        onFrame: (type, streamId, payload) => this.#onFrame(type, streamId, payload),
+        onFlush: () => {},
+        onLife: () => handlers.onLife(),
+        onGoAway: (reason) => handlers.onGoAway(reason),
+        onClose: (code, reason) => this.#onClose(code, reason),
+        onError: (error) => handlers.onError(error),
+      },
+    );
     this.#port = {
       writer: this.#link.writer,
       maxResponseHeadBytes: Math.min(

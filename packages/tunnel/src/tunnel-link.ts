@@ -36,6 +36,8 @@ export class TunnelLink implements TransportListener, FrameReceiver {
   readonly #transport: Transport;
   readonly #owner: LinkOwner;
   readonly #keepAlive: KeepAlive;
+  readonly #hello: Hello;
+  #hasGreeted = false;
   #remoteHello: Hello | undefined;
   #isOpen = true;
   #isLeaving = false;
@@ -44,13 +46,30 @@ export class TunnelLink implements TransportListener, FrameReceiver {
   #lateFrames = 0;
   #refusals = 0;
 
-  constructor(transport: Transport, hello: Hello, pingIntervalMs: number, owner: LinkOwner) {
+  /**
+   * @param greeting - who speaks first. The agent does; the hub replies, so that an agent that has the hub's HELLO knows
+   *   that the hub has its own and requests may come.
+   */
+  constructor(
+    transport: Transport,
+    hello: Hello,
+    greeting: "first" | "reply",
+    pingIntervalMs: number,
+    owner: LinkOwner,
+  ) {
     this.#transport = transport;
+    this.#hello = hello;
     this.#owner = owner;
     this.#keepAlive = new KeepAlive(pingIntervalMs);
     this.writer = new FrameWriter(transport, () => owner.onFlush());
     transport.listen(this);
-    this.writer.text(FRAME_TYPES.hello, encodeHello(hello));
+    if (greeting === "first") this.#greet();
+  }
+
+  #greet(): void {
+    if (this.#hasGreeted) return;
+    this.#hasGreeted = true;
+    this.writer.text(FRAME_TYPES.hello, encodeHello(this.#hello));
   }
 
   get isOpen(): boolean {
@@ -70,6 +89,7 @@ export class TunnelLink implements TransportListener, FrameReceiver {
   goAway(reason: string): void {
     if (!this.#isOpen || this.#isLeaving) return;
     this.#isLeaving = true;
+    this.#greet();
     this.writer.text(FRAME_TYPES.goAway, boundedText(reason, WIRE_LIMITS.reasonBytes));
   }
 
@@ -144,6 +164,7 @@ export class TunnelLink implements TransportListener, FrameReceiver {
     if (type !== FRAME_TYPES.hello) throw outOfPlace(type, "before HELLO");
     const hello = decodeHello(payload);
     this.#remoteHello = hello;
+    this.#greet();
     this.#guard(() => this.#owner.onHello(hello));
   }
 

@@ -159,3 +159,14 @@ test("an endpoint or header the agent cannot use is a usage error", async () => 
   expect(await world.run("join", "ABC234", "--header", "Host: x")).toBe(2);
   expect(world.stderr.text).toContain("the header host is refused.");
 });
+
+test("the room's password may stand in ROOMHUB_PASSWORD", async () => {
+  const protectedRoom = async () => aRoom({ passwordProtected: true });
+  const env = { ROOMHUB_PASSWORD: "swordfish" };
+  const world = makeWorld({ fetch: ollama, env }, { getRoom: protectedRoom, listParticipants });
+  const running = world.run("join", "ABC234");
+  await untilJoined(world);
+  world.stop();
+  await running;
+  expect(world.participants[0]!.password).toBe("swordfish");
+});

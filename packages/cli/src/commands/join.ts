@@ -95,7 +95,7 @@ async function participantOptions(
     const problem = participantIdProblem(options.id);
     if (problem !== undefined) throw new UsageError(`--id ${problem}`);
   }
-  const password = await readPassword(context, options);
+  const password = (await readPassword(context, options)) ?? context.env["ROOMHUB_PASSWORD"];
   const provider = await chooseProvider(context, {
     endpoint: options.endpoint,
     model: options.model,
@@ -146,7 +146,7 @@ async function checkRoom(
     if (passwordProtected && password === undefined) {
       throw new CommandError(
         `Room ${room} has a password`,
-        "give it with --password-env VARIABLE or --password-file PATH",
+        "give it in ROOMHUB_PASSWORD, or with --password-env VARIABLE or --password-file PATH",
         EXIT.refused,
       );
     }

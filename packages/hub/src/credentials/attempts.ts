@@ -8,7 +8,7 @@ export interface AttemptLimits {
 }
 
 /**
- * Counts WRONG passwords per room and address: `burst` at once, then one per `intervalMs`. Hardening T6.
+ * Counts WRONG passwords per room and address: `burst` at once, then one per `intervalMs`.
  *
  * Right passwords cost nothing. Reads no clock: `nowMs` is the hub's monotonic one.
  */

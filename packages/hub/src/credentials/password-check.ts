@@ -17,7 +17,7 @@ export type PasswordResult =
   | { kind: "throttled"; retryAfterMs: number };
 
 /**
- * One try at a room's password, counted when it is wrong. Hardening T6.
+ * One try at a room's password, counted when it is wrong.
  *
  * The check may wait for others, so the count is looked at before, in the middle and after: of a thousand guesses sent
  * at once, those beyond the limit are `throttled` whatever they were, the right one included.

@@ -1,6 +1,6 @@
 import { scrypt, timingSafeEqual } from "node:crypto";
 
-/** scrypt's parameters: about 86 ms and 32 MiB a run. Hardening T6. */
+/** scrypt's parameters: about 86 ms and 32 MiB a run. */
 const cost = { N: 2 ** 15, r: 8, p: 1 } as const;
 const saltBytes = 16;
 const hashBytes = 32;

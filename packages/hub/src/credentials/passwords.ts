@@ -1,11 +1,11 @@
 import { createHmac, randomBytes as systemRandomBytes, timingSafeEqual } from "node:crypto";
 import { digestPassword, matchesDigest, readPasswordDigest } from "./password-digest.ts";
 
-/** scrypt runs at once. More would only queue in libuv's four threads and starve dns and files. Hardening T6. */
+/** scrypt runs at once. More would only queue in libuv's four threads and starve dns and files. */
 const scryptsAtOnce = 2;
 
 /**
- * Checks one room's password and cannot be printed. Hardening T6.
+ * Checks one room's password and cannot be printed.
  *
  * In memory there is a digest under a key that dies with the process, 2.5 µs a check; scrypt runs once for the disk.
  */

@@ -41,40 +41,29 @@ export function selectParticipant(room: Room, query: SelectionQuery): Selection 
   const { selector } = query;
   const everybody = [...room.participants.values()].filter((one) => one !== query.excluded);
   if (selector.kind === "any") return choose(room, everybody, query);
-  if (selector.kind === "model") return byModel(room, everybody, selector.model, query);
-  const named = room.participants.get(selector.name);
-  if (named === undefined || named === query.excluded) {
-    return byModel(room, everybody, selector.name, query);
-  }
+  if (selector.kind === "model")
+    return choose(room, servingModel(everybody, selector.model), query);
+  const serving = servingModel(everybody, selector.name);
+  const named = everybody.find((one) => one.id === selector.name);
+  if (named === undefined) return choose(room, serving, query);
   const byId = choose(room, [named], query);
-  if (byId.kind !== "refused") return byId;
-  const instead = byModel(
-    room,
-    everybody.filter((one) => one !== named),
-    selector.name,
-    query,
-  );
-  return instead.kind === "refused" ? byId : instead;
+  const others = serving.filter((one) => one !== named);
+  if (byId.kind !== "refused" || others.length === 0) return byId;
+  const instead = choose(room, others, query);
+  return instead.kind === "refused" ? choose(room, [named, ...others], query) : instead;
 }
 
-/** Whether a failed attempt may be made again elsewhere: not when the client named a participant. Contract §3. */
-export function mayMoveElsewhere(room: Room, selector: Selector): boolean {
-  return selector.kind !== "name" || !room.participants.has(selector.name);
+/** Whether a failed attempt may be made again elsewhere: not when the client named this participant. Contract §3. */
+export function mayMoveElsewhere(selector: Selector, failed: Participant): boolean {
+  return selector.kind !== "name" || selector.name !== failed.id;
 }
 
-function byModel(
-  room: Room,
-  among: Participant[],
-  model: string,
-  query: SelectionQuery,
-): Selection {
+/** Who serves a model: under exactly that name first, then those that differ by a `:latest` tag, each in join order. */
+function servingModel(among: Participant[], model: string): Participant[] {
   const exact = among.filter((one) => one.model === model);
   const tagless = withoutLatest(model);
   const loose = among.filter((one) => one.model !== model && withoutLatest(one.model) === tagless);
-  const first = choose(room, exact, query);
-  if (first.kind !== "refused" || loose.length === 0) return first;
-  const second = choose(room, loose, query);
-  return second.kind === "refused" ? choose(room, [...exact, ...loose], query) : second;
+  return [...exact, ...loose];
 }
 
 function choose(room: Room, matched: Participant[], query: SelectionQuery): Selection {
@@ -86,7 +75,7 @@ function choose(room: Room, matched: Participant[], query: SelectionQuery): Sele
       code: "unsupported_protocol",
       message: `${listIds(matched)} cannot serve ${query.protocol}.`,
       hint: `Ask another participant: roomhub participants ${room.code}`,
-      refusals: matched.map((one) => refusal(one, `does not support ${query.protocol}`)),
+      refusals: matched.map((one) => refusal(one, unsupported(query.protocol))),
     };
   }
   const routable = able.filter((one) => unroutableReason(one) === undefined);
@@ -96,7 +85,9 @@ function choose(room: Room, matched: Participant[], query: SelectionQuery): Sele
       code: "participant_offline",
       message: `${listIds(able)} cannot be reached now: ${unroutableReason(able[0] as Participant)}.`,
       hint: `See who is there: roomhub participants ${room.code}`,
-      refusals: able.map((one) => refusal(one, unroutableReason(one) ?? "")),
+      refusals: matched.map((one) =>
+        refusal(one, unroutableReason(one) ?? unsupported(query.protocol)),
+      ),
     };
   }
   const free = routable.filter((one) => !isFull(one));
@@ -133,6 +124,10 @@ function nobody(room: Room, selector: Selector): Selection {
         : `Did you mean ${JSON.stringify(suggestion)}? "*" takes anybody.`,
     refusals,
   };
+}
+
+function unsupported(protocol: string): string {
+  return `does not support ${protocol}`;
 }
 
 function withoutLatest(model: string): string {

@@ -7,7 +7,10 @@ export function closest(wanted: string, names: readonly string[]): string | unde
   let best: string | undefined;
   let bestDistance = Math.max(1, Math.floor(typed.length / 3)) + 1;
   for (const name of new Set(names)) {
-    const distance = editDistance(typed, name.toLowerCase().slice(0, 100));
+    const candidate = name.toLowerCase().slice(0, 100);
+    // The lengths alone are too far apart: most names of a full room are left here.
+    if (Math.abs(candidate.length - typed.length) >= bestDistance) continue;
+    const distance = editDistance(typed, candidate);
     if (distance < bestDistance) {
       best = name;
       bestDistance = distance;

@@ -85,8 +85,9 @@ export class EventBus {
     subscriber.deliver(this.#encode(subscriber.spelling, 1, occurrence));
   }
 
-  /** A dropped room's count is dropped with it. */
-  forgetRoom(roomCode: string): void {
+  /** The room is gone: its streams end, and its count with them. */
+  endRoom(roomCode: string, retryMs: number): void {
+    for (const subscriber of [...(this.#rooms.get(roomCode) ?? [])]) subscriber.end(retryMs);
     this.#counts.delete(roomCode);
   }
 

@@ -68,7 +68,7 @@ export function readBody(
   });
 }
 
-/** A management body, decoded. An empty one is `undefined`. @throws HubError `invalid_json` */
+/** A management body, decoded. @throws HubError `invalid_json`, also for an empty one */
 export async function readJson(request: IncomingMessage, limits: BodyLimits): Promise<unknown> {
   const chunks: Buffer[] = [];
   await readBody(request, limits, (chunk) => chunks.push(chunk));

@@ -3,8 +3,8 @@ import type { IncomingMessage } from "node:http";
 import { HubError } from "../errors.ts";
 
 /**
- * What Node's parser lets through and the hub does not: several Host headers, chunked HTTP/1.0, absolute targets, too
- * many headers, encoded bodies. Hardening T18.
+ * What Node's parser lets through and the hub does not: no or several Host headers, chunked HTTP/1.0, absolute targets,
+ * too many headers, encoded bodies.
  *
  * @throws HubError
  */
@@ -30,6 +30,9 @@ export function checkRequest(request: IncomingMessage, limits: Limits): void {
     (name, index) => index % 2 === 0 && name.toLowerCase() === "host",
   );
   if (hosts.length > 1) throw new HubError("bad_request", "The request has several Host headers.");
+  if (hosts.length === 0 && request.httpVersion === "1.1") {
+    throw new HubError("bad_request", "An HTTP/1.1 request needs a Host header.");
+  }
   if (request.httpVersion === "1.0" && request.headers["transfer-encoding"] !== undefined) {
     throw new HubError("bad_request", "HTTP/1.0 has no transfer encodings.");
   }

@@ -1,4 +1,4 @@
-import type { EventSpelling, Limits, Surface } from "@roomhub/protocol";
+import type { EventSpelling, RequestSchemas, Surface } from "@roomhub/protocol";
 import type { IncomingMessage } from "node:http";
 import type { OperationContext, Peer } from "../operations/context.ts";
 
@@ -14,7 +14,8 @@ export interface RouteRequest {
 
 export interface RouteDeps {
   operations: OperationContext;
-  limits: Limits;
+  /** of management bodies, within this hub's limits */
+  schemas: RequestSchemas;
   health: () => HealthState;
 }
 

@@ -1,4 +1,4 @@
-import type { Limits } from "@roomhub/protocol";
+import type { Limits, RequestSchemas } from "@roomhub/protocol";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { asHubError, HubError } from "../errors.ts";
@@ -23,6 +23,7 @@ export interface HttpDeps {
   limits: Limits;
   log: Log;
   operations: OperationContext;
+  schemas: RequestSchemas;
   dispatch: DispatchDeps;
   bodies: HeldBodies;
   bus: EventBus;
@@ -48,6 +49,8 @@ export function createHttpServer(deps: HttpDeps): Server {
   const server = createServer({
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersReadMs,
+    // The gate looks for it: Node would refuse with an answer of its own.
+    requireHostHeader: false,
     // Bodies have their own limits, since a long one is legal here.
     requestTimeout: 0,
     connectionsCheckingInterval: 1_000,
@@ -66,8 +69,8 @@ export function createHttpServer(deps: HttpDeps): Server {
 class Front {
   readonly #deps: HttpDeps;
   readonly #router = createRouter(ROUTES);
-  /** sockets on which an answer is being written */
-  readonly #answering = new WeakSet<Duplex>();
+  /** the answer each socket is busy with, the first of them when requests were pipelined */
+  readonly #answering = new WeakMap<Duplex, ServerResponse>();
 
   constructor(deps: HttpDeps) {
     this.#deps = deps;
@@ -79,8 +82,7 @@ class Front {
     // A client that resets its connection must not end the process.
     request.on("error", () => undefined);
     response.on("error", () => undefined);
-    this.#answering.add(request.socket);
-    response.on("close", () => this.#answering.delete(request.socket));
+    this.#noteAnswering(request.socket, response);
     try {
       setCorsHeaders(response);
       response.setHeader("x-request-id", requestId);
@@ -90,6 +92,13 @@ class Front {
     } catch (thrown) {
       this.#fail(response, thrown);
     }
+  }
+
+  #noteAnswering(socket: Duplex, response: ServerResponse): void {
+    if (!this.#answering.has(socket)) this.#answering.set(socket, response);
+    response.on("close", () => {
+      if (this.#answering.get(socket) === response) this.#answering.delete(socket);
+    });
   }
 
   async #route(
@@ -228,7 +237,8 @@ class Front {
   /** Bytes that are no HTTP, heads that are too large or too slow. */
   parserGaveUp(error: Error & { code?: string }, socket: Duplex): void {
     // Into the middle of an answer nothing else may be written.
-    if (!socket.writable || error.code === "ECONNRESET" || this.#answering.has(socket)) {
+    const isMidAnswer = this.#answering.get(socket)?.headersSent === true;
+    if (!socket.writable || error.code === "ECONNRESET" || isMidAnswer) {
       socket.destroy();
       return;
     }

@@ -1,5 +1,8 @@
-import { forwardedToClient, type HeaderMap } from "@roomhub/protocol";
+import { forwardResponseHeaders } from "@roomhub/protocol";
 import type { ResponseHead } from "./upstream.ts";
+
+/** lower-case names */
+export type HeaderMap = Record<string, string>;
 
 /** Contract §4: on every answer of the inference surface. */
 const fixed: HeaderMap = {
@@ -40,7 +43,7 @@ export function answerHeaders(
   contentType: string,
 ): HeaderMap {
   return {
-    ...forwardedToClient(head.headers),
+    ...forwardResponseHeaders(head.headers),
     ...servedByHeaders(served),
     "content-type": contentType,
   };

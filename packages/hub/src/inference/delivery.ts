@@ -1,10 +1,11 @@
-import type { HeaderMap, Limits, StreamMarker } from "@roomhub/protocol";
+import { forwardResponseHeaders, type Limits, type StreamMarker } from "@roomhub/protocol";
 import { HubError } from "../errors.ts";
 import {
   answerHeaders,
   contentTypeOf,
   servedByHeaders,
   waitingHeaders,
+  type HeaderMap,
   type ServedBy,
 } from "./answer.ts";
 import { judgeHead, readProviderError } from "./answer-gate.ts";
@@ -86,6 +87,7 @@ export class Delivery {
     this.#mode = { kind: "waiting" };
     this.#openedMs = this.#nowMs();
     this.#lastByteMs = this.#openedMs;
+    this.#firstContentMs = undefined;
   }
 
   /** @throws HubError when such an answer may not be relayed */
@@ -183,6 +185,8 @@ export class Delivery {
     const verdict = observer.end(this.#nowMs());
     this.usage = verdict.usage;
     if (verdict.providerError !== undefined) {
+      // A client reads an event only once its blank line has come.
+      if (verdict.isMidEvent) this.#write("\n\n");
       this.#client.end(() => undefined);
       return { kind: "told", error: new HubError("provider_error", verdict.providerError) };
     }
@@ -197,21 +201,21 @@ export class Delivery {
   }
 
   #endComplete(hasDone: boolean, isMidEvent: boolean, onHandedOver: () => void): void {
-    if (this.#marker === "chat" && !hasDone)
-      this.#write(`${isMidEvent ? "\n\n" : ""}data: [DONE]\n\n`);
+    if (isMidEvent && !hasDone) this.#write("\n\n");
+    if (this.#marker === "chat" && !hasDone) this.#write("data: [DONE]\n\n");
     this.#finish();
     this.#client.end(onHandedOver);
   }
 
   /**
-   * The path broke. An answer whose terminal marker was already seen is whole all the same. Contract §4.
+   * The path broke. After `[DONE]` or a terminal event the answer is whole all the same. Contract §4.
    *
    * @throws HubError `error` in every other case
    */
   lost(error: HubError, onHandedOver: () => void): void {
     if (this.#mode.kind !== "stream") throw error;
     const verdict = this.#mode.observer.fail();
-    if (!verdict.isComplete) throw error;
+    if (!verdict.isOver) throw error;
     this.usage = verdict.usage;
     this.#endComplete(verdict.hasDone, verdict.isMidEvent, onHandedOver);
   }
@@ -263,6 +267,11 @@ export class Delivery {
     return { error, providerCode: told.code };
   }
 
+  /** What a provider that refused says besides: when to come back. Contract §4. */
+  refusalHints(): HeaderMap {
+    return this.#mode.kind === "refusal" ? forwardResponseHeaders(this.#mode.head.headers) : {};
+  }
+
   #refusalHeaders(status: number): HeaderMap {
     const head = this.#mode.kind === "refusal" ? this.#mode.head : { status, headers: {} };
     const headers = answerHeaders(this.#servedBy(), head, "application/json");
@@ -273,7 +282,8 @@ export class Delivery {
 
   /** The head is out and the answer cannot be completed: the client must be able to tell. */
   breakOff(error: HubError): void {
-    if (error.code === "client_stalled" || this.#mode.kind === "json") {
+    const isAnswered = this.#isFinishing || this.#mode.kind === "json";
+    if (error.code === "client_stalled" || isAnswered) {
       this.#client.destroy();
       return;
     }
@@ -286,8 +296,12 @@ export class Delivery {
   }
 
   drained(): void {
+    const nowMs = this.#nowMs();
     this.#isWritable = true;
-    this.#blockedMs = undefined;
+    // The last bytes must leave too.
+    this.#blockedMs = this.#isFinishing ? nowMs : undefined;
+    // Meanwhile the provider was held back; its silence was not its own.
+    this.#lastByteMs = nowMs;
   }
 
   /** @throws HubError when a deadline has passed */
@@ -325,8 +339,9 @@ export class Delivery {
   /** Long prompts die in proxies and SDKs that wait for a first byte. Contract §4, "Waiting". */
   #comfort(nowMs: number): void {
     const { earlyCommitMs, informationalMs, keepaliveCommentMs } = this.#limits;
+    const isWaitingForStream = this.#marker !== "none" && this.#mode.kind === "waiting";
     if (!this.#client.isHeadWritten) {
-      if (this.#marker !== "none" && earlyCommitMs > 0 && nowMs - this.#startedMs > earlyCommitMs) {
+      if (isWaitingForStream && earlyCommitMs > 0 && nowMs - this.#startedMs > earlyCommitMs) {
         this.#client.writeHead(200, this.#earlyHeaders());
         this.#write(": keepalive\n\n");
       } else if (informationalMs > 0 && nowMs - this.#lastProcessingMs > informationalMs) {
@@ -337,7 +352,7 @@ export class Delivery {
     }
     const isQuiet = nowMs - this.#lastWriteMs >= keepaliveCommentMs;
     const mayComment =
-      this.#mode.kind === "stream" ? this.#mode.observer.isBetweenEvents : this.#marker !== "none";
+      this.#mode.kind === "stream" ? this.#mode.observer.isBetweenEvents : isWaitingForStream;
     if (isQuiet && mayComment && this.#isWritable) this.#write(": keepalive\n\n");
   }
 

@@ -1,4 +1,4 @@
-import { ERROR_STATUS, type StreamMarker } from "@roomhub/protocol";
+import { ERROR_STATUS, type ErrorCode, type StreamMarker } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
 import {
   mayMoveElsewhere,
@@ -22,6 +22,12 @@ import { bodyForProvider } from "./request-head.ts";
 import type { ResponseHead, UpstreamFailure, UpstreamRequest } from "./upstream.ts";
 
 const maxHops = 4;
+/** What paths report when the request may not have got anywhere; `provider_error` is an agent that would not take it. */
+const pathFailures: ReadonlySet<ErrorCode> = new Set([
+  "tunnel_lost",
+  "provider_unreachable",
+  "provider_error",
+]);
 
 /**
  * One request from routing to its end: select → queue → open → observe → settle. Everything that can end it (the last
@@ -94,8 +100,9 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
 
   #wait(candidates: Participant[], atHead: boolean): void {
     this.candidates = candidates;
-    this.#queue = this.#deps.queues.of(this.#call.room.code);
-    this.#queue.add(this, atHead);
+    const queue = this.#deps.queues.of(this.#call.room.code);
+    queue.add(this, atHead);
+    this.#queue = queue;
     this.#queuedMs = this.#deps.nowMs();
   }
 
@@ -137,7 +144,10 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   #open(participant: Participant): void {
     const upstream = this.#deps.upstreamFor(participant);
     if (upstream === undefined) {
-      throw new HubError("participant_offline", `The path to ${participant.id} is gone.`);
+      throw (
+        this.#firstFailure?.error ??
+        new HubError("participant_offline", `The path to ${participant.id} is gone.`)
+      );
     }
     const { requestId, room, surface, body } = this.#call;
     this.#attempts++;
@@ -180,7 +190,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
     try {
       this.#delivery.head(head);
     } catch (thrown) {
-      this.#attemptFailed(attempt, thrown);
+      this.#attemptFailed(attempt, thrown, false);
     }
   }
 
@@ -189,7 +199,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
     try {
       return this.#delivery.data(chunk);
     } catch (thrown) {
-      this.#attemptFailed(attempt, thrown);
+      this.#attemptFailed(attempt, thrown, false);
       return true;
     }
   }
@@ -201,7 +211,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
       if (end.kind === "told") this.#settle(this.#scrubbed(attempt.participant, end.error));
       if (end.kind === "refused") this.#tellRefusal(attempt, end.status, end.body);
     } catch (thrown) {
-      this.#attemptFailed(attempt, thrown);
+      this.#attemptFailed(attempt, thrown, false);
     }
   }
 
@@ -210,7 +220,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
     try {
       this.#delivery.lost(new HubError(failure.code, failure.message), this.#handedOver);
     } catch (thrown) {
-      this.#attemptFailed(attempt, thrown);
+      this.#attemptFailed(attempt, thrown, pathFailures.has(failure.code));
     }
   }
 
@@ -220,18 +230,26 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
 
   #tellRefusal(attempt: Attempt, status: number, body: Buffer): void {
     const text = this.#deps.scrub(attempt.participant, body.toString("utf8"));
-    const { error, providerCode } = this.#delivery.refuse(status, text);
-    this.#settle(error, providerCode);
+    try {
+      const { error, providerCode } = this.#delivery.refuse(status, text);
+      this.#settle(error, providerCode);
+    } catch (thrown) {
+      this.#attemptFailed(attempt, thrown, status === 502 || status === 503);
+    }
   }
 
-  /** At most one retry, elsewhere, and only while nothing was promised to the client. Contract §3. */
-  #attemptFailed(attempt: Attempt, thrown: unknown): void {
+  /**
+   * At most one retry, elsewhere, and only while nothing was promised to the client. Contract §3.
+   *
+   * @param isPathFailure - the path broke, or the provider said 502 or 503: another participant may do better
+   */
+  #attemptFailed(attempt: Attempt, thrown: unknown, isPathFailure: boolean): void {
     const error = this.#scrubbed(attempt.participant, this.#asHubError(thrown));
     const isRetryable =
       this.#attempts === 1 &&
-      isWorthRetrying(error) &&
+      isPathFailure &&
       !this.#call.client.isHeadWritten &&
-      mayMoveElsewhere(this.#call.room, this.#selector);
+      mayMoveElsewhere(this.#selector, attempt.participant);
     if (!isRetryable) {
       this.#fail(error);
       return;
@@ -314,6 +332,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
 
   #fail(error: HubError): void {
     if (this.#isSettled) return;
+    this.#leaveQueue();
     const { client } = this.#call;
     if (client.isHeadWritten) this.#delivery.breakOff(error);
     else client.refuse(error, this.#errorHeaders(error));
@@ -324,6 +343,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
     const facts = this.#facts();
     const isRetried = this.#attempts > 1 && ERROR_STATUS[error.code].retry === "stop-once-retried";
     return {
+      ...(error.code === "provider_error" ? this.#delivery.refusalHints() : {}),
       ...(facts.participant === undefined
         ? waitingHeaders(facts.requestId)
         : servedByHeaders(servedBy(facts, facts.participant))),
@@ -373,9 +393,4 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
       queueMs: this.#queueMs,
     };
   }
-}
-
-function isWorthRetrying(error: HubError): boolean {
-  if (error.code === "provider_error") return error.status === 502 || error.status === 503;
-  return error.code === "tunnel_lost" || error.code === "provider_unreachable";
 }

@@ -4,12 +4,15 @@ const cr = 0x0d;
 /**
  * Where the last whole server-sent event of `bytes` ends: the offset behind its blank line, 0 when there is none.
  * Lines end with LF, CRLF or CR (WHATWG HTML §9.2.5).
+ *
+ * @param searched - so many bytes at the front are known to hold no end
  */
-export function lastEventEnd(bytes: Buffer): number {
+export function lastEventEnd(bytes: Buffer, searched: number): number {
   const length = bytes.length;
   // Nearly every chunk is whole events.
   if (length >= 2 && bytes[length - 1] === lf && bytes[length - 2] === lf) return length;
-  for (let index = length - 1; index > 0; index--) {
+  const first = Math.max(1, searched);
+  for (let index = length - 1; index >= first; index--) {
     const byte = bytes[index];
     if (byte !== lf && byte !== cr) continue;
     const before = bytes[index - 1];

@@ -1,5 +1,5 @@
 import { HubError } from "../errors.ts";
-import { JsonScanner } from "./json-scan.ts";
+import { JsonScanner, type JsonMember } from "./json-scan.ts";
 import { readUsage, type Usage } from "./usage.ts";
 
 const wanted: ReadonlySet<string> = new Set([
@@ -33,10 +33,13 @@ export class JsonAnswer {
     return this.#length;
   }
 
-  /** @returns what may go to the client now */
+  /**
+   * @returns what may go to the client now
+   * @throws HubError `provider_invalid_response`, as soon as it is certain
+   */
   push(chunk: Buffer): Buffer | undefined {
     this.#length += chunk.length;
-    this.#scanner.push(chunk);
+    if (!this.#scanner.push(chunk)) throw this.#notJson();
     if (!this.#isHolding) return chunk;
     this.#held.push(Buffer.from(chunk));
     this.#heldLength += chunk.length;
@@ -52,18 +55,13 @@ export class JsonAnswer {
    * @throws HubError `provider_invalid_response`, or `provider_error` for an error in a 200's clothes
    */
   end(): { body: Buffer; usage: Usage } {
-    if (!this.#scanner.end()) {
-      throw new HubError(
-        "provider_invalid_response",
-        `The provider of ${this.#participantId} answered with something that is not JSON.`,
-      );
-    }
-    const error = this.#scanner.last("error")?.raw?.toString("utf8") ?? "null";
+    if (!this.#scanner.end()) throw this.#notJson();
+    const error = errorIn(this.#scanner.last("error"));
     const isResult = ["object", "choices", "output", "data"].some((key) => this.#scanner.has(key));
-    if (error !== "null" && !isResult) {
+    if (error !== undefined && !isResult) {
       throw new HubError(
         "provider_error",
-        `The provider of ${this.#participantId} answered 200 with an error: ${messageIn(error)}`,
+        `The provider of ${this.#participantId} answered 200 with an error: ${error}`,
       );
     }
     const usage = this.#scanner.last("usage")?.raw;
@@ -73,6 +71,13 @@ export class JsonAnswer {
     };
   }
 
+  #notJson(): HubError {
+    return new HubError(
+      "provider_invalid_response",
+      `The provider of ${this.#participantId} answered with something that is not JSON.`,
+    );
+  }
+
   #takeHeld(): Buffer {
     const body = this.#held.length === 1 ? (this.#held[0] as Buffer) : Buffer.concat(this.#held);
     this.#held = [];
@@ -80,8 +85,12 @@ export class JsonAnswer {
   }
 }
 
-function messageIn(json: string): string {
-  const error = JSON.parse(json) as unknown;
+/** What a top-level `error` says; undefined when it says that there is none. */
+function errorIn(member: JsonMember | undefined): string | undefined {
+  if (member === undefined) return undefined;
+  if (member.raw === undefined) return "no short message";
+  const error = JSON.parse(member.raw.toString("utf8")) as unknown;
+  if (error === null || error === false || error === "") return undefined;
   const message = typeof error === "string" ? error : (error as { message?: unknown }).message;
   return typeof message === "string" ? message.slice(0, 512) : "no message";
 }

@@ -8,7 +8,7 @@ import {
 
 /** Why bytes are not the JSON we take. */
 export interface JsonProblem {
-  kind: "syntax" | "depth";
+  kind: "syntax" | "depth" | "repetition";
   /** position in the whole text */
   offset: number;
 }
@@ -48,6 +48,8 @@ type State = (typeof states)[keyof typeof states];
 const literals: Record<number, string> = { 0x74: "true", 0x66: "false", 0x6e: "null" };
 /** A wanted key may be written with every letter escaped: 6 bytes each. */
 const maxKeyBytes = 40 * 6;
+/** Each wanted member costs some hundred bytes of memory, and only repetition makes many of them. */
+export const maxMembers = 256;
 
 /**
  * Checks JSON as its bytes arrive, in any cut, and notes where members of the outermost object stand. Builds nothing,
@@ -125,7 +127,7 @@ export class JsonScanner {
       this.#endString(chunk, index);
     } else if (byte === 0x5c) {
       this.#state = states.escape;
-      this.#keyBytes?.push(byte);
+      this.#keepKey(chunk, index, index + 1);
     } else {
       this.#fail(index);
     }
@@ -136,9 +138,9 @@ export class JsonScanner {
     const byte = chunk[index] as number;
     switch (this.#state) {
       case states.escape:
-        return this.#stepEscape(byte, index);
+        return this.#stepEscape(chunk, byte, index);
       case states.unicode:
-        return this.#stepUnicode(byte, index);
+        return this.#stepUnicode(chunk, byte, index);
       case states.literal:
         return this.#stepLiteral(chunk, byte, index);
       case states.number:
@@ -243,6 +245,10 @@ export class JsonScanner {
   #endValue(chunk: Buffer, end: number): void {
     this.#state = states.afterValue;
     if (this.#depth !== 1 || this.#key === undefined) return;
+    if (this.members.length === maxMembers) {
+      this.#fail(end - 1, "repetition");
+      return;
+    }
     const start = this.#valueStart;
     this.#capture(chunk, end);
     const length = this.#position + end - start;
@@ -280,8 +286,8 @@ export class JsonScanner {
     return this.#options.wanted.has(key) ? key : undefined;
   }
 
-  #stepEscape(byte: number, index: number): number {
-    this.#keyBytes?.push(byte);
+  #stepEscape(chunk: Buffer, byte: number, index: number): number {
+    this.#keepKey(chunk, index, index + 1);
     if (byte === 0x75) {
       this.#hexLeft = 4;
       this.#state = states.unicode;
@@ -293,9 +299,9 @@ export class JsonScanner {
     return index + 1;
   }
 
-  #stepUnicode(byte: number, index: number): number {
+  #stepUnicode(chunk: Buffer, byte: number, index: number): number {
     if (!isHex(byte)) return this.#fail(index);
-    this.#keyBytes?.push(byte);
+    this.#keepKey(chunk, index, index + 1);
     this.#hexLeft--;
     if (this.#hexLeft === 0) this.#state = states.string;
     return index + 1;

@@ -1,12 +1,15 @@
 import type { StreamMarker } from "@roomhub/protocol";
 import { lastEventEnd } from "./event-boundary.ts";
-import { eventData, hasContent } from "./first-content.ts";
-import { findUsage, type Usage } from "./usage.ts";
+import { eventData, FirstContent } from "./first-content.ts";
+import { StreamTail } from "./stream-tail.ts";
+import type { Usage } from "./usage.ts";
 
-/** What a stream turned out to be, judged at its end or its failure. */
+/** What a stream turned out to be, judged at its end or its failure. Contract §4, "Complete". */
 export interface StreamVerdict {
-  /** A terminal marker was seen: whatever happens now, the answer is whole. Contract §4. */
+  /** whole, if it ended cleanly */
   isComplete: boolean;
+  /** `[DONE]` or a terminal event was seen: the answer is whole, however it ended */
+  isOver: boolean;
   hasDone: boolean;
   /** The provider said in the stream that it failed, in its own words. */
   providerError: string | undefined;
@@ -15,48 +18,41 @@ export interface StreamVerdict {
   nextSequenceNumber: number;
   /** for a Responses stream: the response object as first relayed, when it was */
   response: Record<string, unknown> | undefined;
-  /** Part of an unfinished event left: a blank line must close it before anything else is said. */
+  /** The last event that left was not closed: a blank line must come before anything else is said. */
   isMidEvent: boolean;
 }
-
-const tailBytes = 3_072;
-const doneLine = /^data: ?\[DONE\]/m;
-const finishReason = /"finish_reason"\s*:\s*"/;
-const terminalEvent =
-  /^event: ?response\.(?:completed|incomplete|failed)|"type"\s*:\s*"response\.(?:completed|incomplete|failed)"/m;
-const chatError = /^data: ?(\{\s*"error"\s*:\s*[{"].*)$/m;
-const sequenceNumbers = /"sequence_number"\s*:\s*(\d+)/g;
 
 /**
  * Watches a stream of server-sent events pass. Bytes leave as they came and in the same order; only the unfinished end
  * of an event is held back, up to `maxHeldBytes`, so that an error frame can follow a whole one. Contract §4.
  *
- * Looks at few bytes: events are parsed until the first generated content, and from then on the last 3 KiB are kept and
- * read once at the end. (`JSON.parse` of each event would cost more than all the rest of the relay.)
+ * Looks at few bytes: events are parsed until the first generated content, and from then on only {@link StreamTail} looks.
  */
 export class StreamObserver {
   readonly #marker: StreamMarker;
   readonly #maxHeldBytes: number;
   readonly #forward: (bytes: Buffer) => void;
+  readonly #firstContent: FirstContent;
+  readonly #tail: StreamTail;
   #held: Buffer | undefined;
   #isMidEvent = false;
-  #firstContentMs: number | undefined;
-  #response: Record<string, unknown> | undefined;
-  #sawLongTerminal = false;
-  #longUsage: Usage = {};
-  readonly #tail = Buffer.allocUnsafe(tailBytes * 2);
-  #tailLength = 0;
 
   /** @param forward - gets bytes for the client; may be called several times per push */
   constructor(marker: StreamMarker, maxHeldBytes: number, forward: (bytes: Buffer) => void) {
     this.#marker = marker;
     this.#maxHeldBytes = maxHeldBytes;
     this.#forward = forward;
+    this.#firstContent = new FirstContent(marker);
+    this.#tail = new StreamTail(marker);
   }
 
   /** ms of the first generated content, on the clock of `push`; undefined until there was any */
   get firstContentMs(): number | undefined {
-    return this.#firstContentMs;
+    return this.#firstContent.atMs;
+  }
+
+  get heldBytes(): number {
+    return this.#held?.length ?? 0;
   }
 
   /** Whether nothing of an unfinished event has left or is held: a comment may be put here. */
@@ -65,11 +61,12 @@ export class StreamObserver {
   }
 
   push(chunk: Buffer, nowMs: number): void {
-    const bytes = this.#held === undefined ? chunk : Buffer.concat([this.#held, chunk]);
+    const held = this.#held;
+    const bytes = held === undefined ? chunk : Buffer.concat([held, chunk]);
     this.#held = undefined;
-    const end = lastEventEnd(bytes);
+    const end = lastEventEnd(bytes, held?.length ?? 0);
     if (end > 0) {
-      this.#pass(end === bytes.length ? bytes : bytes.subarray(0, end), nowMs);
+      this.#passWhole(end === bytes.length ? bytes : bytes.subarray(0, end), nowMs);
       this.#isMidEvent = false;
     }
     if (end === bytes.length) return;
@@ -79,19 +76,23 @@ export class StreamObserver {
       this.#held = Buffer.from(rest);
       return;
     }
+    if (!this.#isMidEvent) this.#tail.beginLongEvent();
     this.#isMidEvent = true;
     // Line ends stay back, so that a blank line cut in two is still recognised.
     const kept = trailingLineEnds(rest);
-    this.#pass(rest.subarray(0, rest.length - kept), nowMs);
+    this.#passPiece(rest.subarray(0, rest.length - kept), nowMs);
     if (kept > 0) this.#held = Buffer.from(rest.subarray(rest.length - kept));
   }
 
-  /** The provider ended cleanly: what was held belongs to the answer. */
+  /**
+   * The provider ended cleanly. What was held belongs to the answer when only its blank line is missing; half an event
+   * is dropped.
+   */
   end(nowMs: number): StreamVerdict {
     const held = this.#held;
     this.#held = undefined;
-    if (held !== undefined) {
-      this.#pass(held, nowMs);
+    if (held !== undefined && (this.#isMidEvent || isWholeEvent(held))) {
+      this.#passWhole(held, nowMs);
       this.#isMidEvent = true;
     }
     return this.#judge();
@@ -103,62 +104,34 @@ export class StreamObserver {
     return this.#judge();
   }
 
-  #pass(bytes: Buffer, nowMs: number): void {
-    if (bytes.length === 0) return;
-    if (this.#firstContentMs === undefined) this.#lookForContent(bytes, nowMs);
-    this.#keepTail(bytes);
+  #passWhole(bytes: Buffer, nowMs: number): void {
+    this.#firstContent.seeWhole(bytes, nowMs);
+    this.#tail.keep(bytes);
+    if (this.#isMidEvent) this.#tail.endLongEvent();
     this.#forward(bytes);
   }
 
-  #lookForContent(bytes: Buffer, nowMs: number): void {
-    if (this.#isMidEvent) {
-      this.#firstContentMs = nowMs; // longer than any empty event
-      return;
-    }
-    for (const data of eventData(bytes.toString("utf8"))) {
-      if (this.#marker === "responses") this.#response ??= responseIn(data);
-      if (hasContent(data, this.#marker)) this.#firstContentMs ??= nowMs;
-    }
-  }
-
-  #keepTail(bytes: Buffer): void {
-    if (bytes.length >= tailBytes) {
-      if (this.#marker === "responses") this.#lookForTerminal(bytes.toString("utf8"));
-      bytes.copy(this.#tail, 0, bytes.length - tailBytes);
-      this.#tailLength = tailBytes;
-      return;
-    }
-    if (this.#tailLength + bytes.length > this.#tail.length) {
-      this.#tail.copyWithin(0, this.#tailLength - tailBytes, this.#tailLength);
-      this.#tailLength = tailBytes;
-    }
-    bytes.copy(this.#tail, this.#tailLength);
-    this.#tailLength += bytes.length;
-  }
-
-  /** A terminal event carries the whole response and may be longer than the tail. */
-  #lookForTerminal(text: string): void {
-    if (!terminalEvent.test(text)) return;
-    this.#sawLongTerminal = true;
-    this.#longUsage = findUsage(text);
+  #passPiece(bytes: Buffer, nowMs: number): void {
+    if (bytes.length === 0) return;
+    this.#firstContent.seePiece(bytes, nowMs);
+    this.#tail.keep(bytes);
+    this.#forward(bytes);
   }
 
   #judge(): StreamVerdict {
-    const tail = this.#tail.toString("utf8", 0, this.#tailLength);
-    const hasDone = doneLine.test(tail);
-    const isFinished =
-      this.#marker === "responses"
-        ? this.#sawLongTerminal || terminalEvent.test(tail)
-        : finishReason.test(tail);
-    const errorText =
-      this.#marker === "chat" && !isFinished ? chatError.exec(tail)?.[1] : undefined;
+    const { hasDone, isFinished, usage, sequenceNumber, ...signs } = this.#tail.signs();
+    const isResponses = this.#marker === "responses";
+    // A Responses stream that failed in good order has a terminal event and says so there.
+    const providerError = isResponses && isFinished ? undefined : signs.providerError;
+    const isWhole = providerError === undefined;
     return {
-      isComplete: errorText === undefined && (hasDone || isFinished),
+      isComplete: isWhole && (hasDone || isFinished),
+      isOver: isWhole && (hasDone || (isResponses && isFinished)),
       hasDone,
-      providerError: errorText === undefined ? undefined : errorMessage(errorText),
-      usage: { ...this.#longUsage, ...findUsage(tail) },
-      nextSequenceNumber: lastSequenceNumber(tail) + 1,
-      response: this.#response,
+      providerError,
+      usage,
+      nextSequenceNumber: sequenceNumber + 1,
+      response: this.#firstContent.response,
       isMidEvent: this.#isMidEvent,
     };
   }
@@ -174,32 +147,19 @@ function trailingLineEnds(bytes: Buffer): number {
   return count;
 }
 
-function responseIn(data: string): Record<string, unknown> | undefined {
-  try {
-    const event = JSON.parse(data) as { type?: unknown; response?: unknown };
-    if (event.type !== "response.created" && event.type !== "response.in_progress")
-      return undefined;
-    return typeof event.response === "object" && event.response !== null
-      ? (event.response as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined; // not JSON: a provider's noise passes, it is not ours to judge
-  }
+/** Whether nothing but the blank line is missing. Lines that carry no data are nobody's half. */
+function isWholeEvent(bytes: Buffer): boolean {
+  const text = bytes.toString("utf8");
+  const data = eventData(`${text}\n\n`);
+  return data.length === 0 ? !/^(?:data|event)/m.test(text) : data.every(isWholeData);
 }
 
-function lastSequenceNumber(tail: string): number {
-  let last = -1;
-  for (const match of tail.matchAll(sequenceNumbers)) last = Number(match[1]);
-  return last;
-}
-
-function errorMessage(json: string): string {
+function isWholeData(data: string): boolean {
+  if (data === "[DONE]") return true;
   try {
-    const { error } = JSON.parse(json) as { error?: unknown };
-    if (typeof error === "string") return error;
-    const message = (error as { message?: unknown } | null)?.message;
-    return typeof message === "string" ? message : "The provider reported an error in the stream.";
+    JSON.parse(data);
+    return true;
   } catch {
-    return "The provider reported an error in the stream.";
+    return false; // cut in the middle
   }
 }

@@ -14,7 +14,7 @@ export interface QueueEntry {
 }
 
 /**
- * The requests of one room that wait for a slot. Contract §3 and field notes "Waiting": first come, first served within
+ * The requests of one room that wait for a slot. Contract §3: first come, first served within
  * a client, turns between clients, and a model that is busy holds up nobody who wants another one.
  */
 export class RoomQueue {
@@ -46,11 +46,21 @@ export class RoomQueue {
       );
     }
     const waiting = this.#turns.get(entry.clientKey);
-    if (waiting === undefined) this.#turns.set(entry.clientKey, [entry]);
-    else if (atHead) waiting.unshift(entry);
+    if (atHead) this.#putFirst(entry, waiting ?? []);
+    else if (waiting === undefined) this.#turns.set(entry.clientKey, [entry]);
     else waiting.push(entry);
     this.#size++;
     for (const candidate of entry.candidates) candidate.queued++;
+  }
+
+  #putFirst(entry: QueueEntry, waiting: QueueEntry[]): void {
+    waiting.unshift(entry);
+    this.#turns.delete(entry.clientKey);
+    const others = [...this.#turns];
+    this.#turns.clear();
+    for (const [clientKey, entries] of [[entry.clientKey, waiting] as const, ...others]) {
+      this.#turns.set(clientKey, entries);
+    }
   }
 
   remove(entry: QueueEntry): void {
@@ -69,12 +79,15 @@ export class RoomQueue {
     // An entry that leaves may fail at once and free its slot: that wakes us again from inside.
     if (this.#isWaking) return;
     this.#isWaking = true;
-    while (this.#isWakeWanted) {
-      this.#isWakeWanted = false;
-      const stuck = new Set<string>();
-      while (this.#letOneRoundGo(stuck));
+    try {
+      while (this.#isWakeWanted) {
+        this.#isWakeWanted = false;
+        const stuck = new Set<string>();
+        while (this.#letOneRoundGo(stuck));
+      }
+    } finally {
+      this.#isWaking = false;
     }
-    this.#isWaking = false;
   }
 
   #letOneRoundGo(stuck: Set<string>): boolean {
@@ -123,6 +136,7 @@ export class RoomQueues {
     const queue = this.#queues.get(roomCode);
     if (queue === undefined) return;
     if (queue.size > 0) queue.wake();
-    if (queue.size === 0) this.#queues.delete(roomCode);
+    // Woken from inside, it may already have made way for a new one.
+    if (queue.size === 0 && this.#queues.get(roomCode) === queue) this.#queues.delete(roomCode);
   }
 }

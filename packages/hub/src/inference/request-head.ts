@@ -95,6 +95,9 @@ export class RequestBodyReader {
     if (problem?.kind === "depth") {
       throw new HubError("field_too_large", "The request body is nested too deeply.");
     }
+    if (problem?.kind === "repetition") {
+      throw new HubError("field_too_large", "The request body repeats its fields too often.");
+    }
     throw new HubError(
       "invalid_json",
       this.#length === 0
@@ -111,8 +114,12 @@ function readModel(member: JsonMember | undefined): string {
       hint: 'Use a participant id, a model name, or "*" for anybody.',
     });
   }
-  const value: unknown =
-    member.raw === undefined ? undefined : JSON.parse(member.raw.toString("utf8"));
+  if (member.raw === undefined) {
+    throw new HubError("field_too_large", `model is longer than ${maxCapturedBytes} bytes.`, {
+      param: "model",
+    });
+  }
+  const value: unknown = JSON.parse(member.raw.toString("utf8"));
   if (typeof value === "string" && value !== "") return value;
   throw new HubError("invalid_type", "model must be a non-empty string.", { param: "model" });
 }

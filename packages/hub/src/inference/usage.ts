@@ -19,16 +19,22 @@ export function readUsage(value: unknown): Usage {
   };
 }
 
+/** A provider that writes a thousand broken usage objects, or an endless one, must not hold up the event loop. */
+const maxTries = 16;
+const maxObjectLength = 4_096;
+
 /**
  * The last usage object in the end of a stream. Searches text, which is safe: inside a JSON string the quotes would be
  * escaped and `"usage":` could not match.
  */
 export function findUsage(text: string): Usage {
+  let tries = 0;
   for (let at = text.lastIndexOf('"usage"'); at >= 0; at = text.lastIndexOf('"usage"', at - 1)) {
     const open = /^"usage"\s*:\s*\{/.exec(text.slice(at, at + 32));
     if (open !== null) {
       const usage = readUsage(parseObjectAt(text, at + open[0].length - 1));
-      if (usage.totalTokens !== undefined || usage.inputTokens !== undefined) return usage;
+      if (Object.keys(usage).length > 0) return usage;
+      if (++tries === maxTries) break;
     }
     if (at === 0) break;
   }
@@ -37,7 +43,8 @@ export function findUsage(text: string): Usage {
 
 function parseObjectAt(text: string, start: number): unknown {
   let depth = 0;
-  for (let index = start; index < text.length; index++) {
+  const end = Math.min(text.length, start + maxObjectLength);
+  for (let index = start; index < end; index++) {
     if (text[index] === "{") depth++;
     if (text[index] === "}" && --depth === 0) {
       try {
@@ -55,5 +62,5 @@ function tokenCount(value: unknown): number | undefined {
 }
 
 function sum(left: number | undefined, right: number | undefined): number | undefined {
-  return left === undefined || right === undefined ? undefined : left + right;
+  return left === undefined || right === undefined ? undefined : tokenCount(left + right);
 }

@@ -38,11 +38,12 @@ export async function joinParticipant(
   request: JoinRequest,
   peer: Peer,
 ): Promise<JoinOutcome> {
-  const room = context.registry.room(code);
-  const known = room.participants.get(request.id);
+  const asked = context.registry.room(code);
+  const known = asked.participants.get(request.id);
   const isResume = known !== undefined && proofOf(context.ownership, known, peer) === "token";
-  if (!isResume) await checkRoomPassword(context, room, request.password ?? undefined, peer);
-  // Looked up again: the password check may have taken a while.
+  if (!isResume) await checkRoomPassword(context, asked, request.password ?? undefined, peer);
+  // Looked up again: the password check may have taken a while, and an unused room may be dropped meanwhile.
+  const room = context.registry.room(code);
   const existing = room.participants.get(request.id);
   const proof = existing === undefined ? undefined : proofOf(context.ownership, existing, peer);
   const conflicts = conflictWarnings(context, room, request.id, request.model);
@@ -83,7 +84,7 @@ function join(
   makeSpace(context, room);
   const { token, digest } = mintToken();
   const participant: Participant = {
-    ...registrationOf(request, peer, digest),
+    ...registrationOf(context, request, peer, digest),
     roomCode: room.code,
     key: context.newUuid(),
     status: "online",
@@ -119,7 +120,7 @@ function rejoin(
   const originBefore = participant.endpointOrigin;
   Object.assign(
     participant,
-    registrationOf(request, peer, minted?.digest ?? participant.tokenDigest),
+    registrationOf(context, request, peer, minted?.digest ?? participant.tokenDigest),
   );
   participant.limit = limitOf(context, request);
   participant.direct = context.paths.directPathOf(participant);
@@ -135,8 +136,13 @@ function rejoin(
   return { participant, isNew: false, token: minted?.token.reveal() };
 }
 
-function registrationOf(request: JoinRequest, peer: Peer, tokenDigest: Uint8Array): Registration {
-  const endpoint = checkEndpoint(request.endpoint);
+function registrationOf(
+  context: OperationContext,
+  request: JoinRequest,
+  peer: Peer,
+  tokenDigest: Uint8Array,
+): Registration {
+  const endpoint = checkEndpoint(request.endpoint, context.limits.endpointLength);
   if (!endpoint.ok)
     throw new HubError("invalid_endpoint", `endpoint ${endpoint.reason}.`, { param: "endpoint" });
   return {

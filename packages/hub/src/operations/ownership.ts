@@ -1,4 +1,4 @@
-import { isConnected, type Participant } from "../domain/participant.ts";
+import type { Participant } from "../domain/participant.ts";
 import { matchesToken } from "../credentials/tokens.ts";
 import { HubError } from "../errors.ts";
 import type { OwnershipMode, Peer } from "./context.ts";
@@ -41,7 +41,10 @@ export function requireProof(mode: OwnershipMode, participant: Participant, peer
   );
 }
 
-/** Contract §3: such an id may not be taken without proof. */
+/**
+ * Contract §3: such an id may not be taken without proof. An endpoint that answered once is no sign of life: nobody asks
+ * it again while its participant is silent.
+ */
 export function isLive(participant: Participant): boolean {
-  return participant.status === "online" || isConnected(participant);
+  return participant.status === "online" || participant.tunnel.kind === "open";
 }

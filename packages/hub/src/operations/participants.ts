@@ -1,12 +1,11 @@
 import type { HeartbeatResponse, ModelList, ParticipantSummary } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
-import { isConnected } from "../domain/participant.ts";
 import { parseSelector, selectParticipant } from "../domain/selector.ts";
 import { modelView, modelViews, participantView } from "../domain/views.ts";
 import { matchesToken } from "../credentials/tokens.ts";
 import { HubError } from "../errors.ts";
 import type { OperationContext, Peer } from "./context.ts";
-import { proofOf, requireProof } from "./ownership.ts";
+import { isLive, proofOf, requireProof } from "./ownership.ts";
 import { recordLife, removeParticipant } from "./presence.ts";
 
 /** A direct endpoint is asked again at a heartbeat when this long ago, or failed. Contract §3. */
@@ -48,7 +47,7 @@ function reprobe(context: OperationContext, participant: Participant): void {
   if (participant.tunnel.kind === "open" || participant.direct.kind === "refused") return;
   const isStale = context.nowMs() - participant.lastContactMs > reprobeAfterMs;
   // Never rejects; what it finds is an event of its own.
-  if (isStale || participant.direct.kind === "failed") void context.paths.probe(participant);
+  if (isStale || participant.direct.kind !== "answered") void context.paths.probe(participant);
 }
 
 /** Interface §4, `DELETE …/leave/:id`. */
@@ -127,7 +126,7 @@ export function authorizeTunnel(
 export function expireParticipants(context: OperationContext): void {
   const oldestMs = context.nowMs() - context.limits.participantExpiryMs;
   const expired = [...context.registry.participants()].filter(
-    (one) => one.status === "offline" && !isConnected(one) && one.lastSeenMs < oldestMs,
+    (one) => !isLive(one) && one.lastSeenMs < oldestMs,
   );
   for (const participant of expired) {
     removeParticipant(context, participant, { tunnel: "left", reason: "expired" });

@@ -3,6 +3,9 @@ import type { Participant } from "../domain/participant.ts";
 import type { OperationContext } from "./context.ts";
 import { announceUpdate, recordLife } from "./presence.ts";
 
+/** Far more than there are surfaces: a participant must not grow its entry in every listing. */
+const maxCapabilities = 64;
+
 /** The participant dialled in. Contract §2: one `participant.updated` when a path opens or closes. */
 export function tunnelOpened(context: OperationContext, participant: Participant): void {
   const wasOffline = participant.status === "offline";
@@ -42,8 +45,11 @@ export function statusReported(
     isReady: status.ready,
     reason: (status.reason ?? "").slice(0, 200),
   };
+  const { capabilities } = participant;
   for (const [name, value] of Object.entries(status.capabilities ?? {})) {
-    if (isCapability(name, value)) participant.capabilities[name] = value;
+    const isKnown = Object.hasOwn(capabilities, name);
+    if (!isKnown && Object.keys(capabilities).length >= maxCapabilities) continue;
+    if (isCapability(name, value)) capabilities[name] = value;
   }
   if (JSON.stringify([participant.tunnel, participant.capabilities]) !== before) {
     announceUpdate(context, participant);

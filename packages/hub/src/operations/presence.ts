@@ -40,6 +40,8 @@ export function removeParticipant(
   const room = context.registry.findRoom(participant.roomCode);
   if (room === undefined) return;
   context.registry.remove(room, participant);
+  // A room somebody was in was in use until now.
+  room.lastUsedAt = context.wallMs();
   context.liveness.forget(participant);
   context.vault.drop(participant.key);
   context.emit.participantLeft(room.code, {

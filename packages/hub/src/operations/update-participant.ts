@@ -65,15 +65,14 @@ function applyEndpoint(
   const originBefore = participant.endpointOrigin;
   const isTunnelOnlyBefore = participant.isTunnelOnly;
   if (request.endpoint !== undefined) {
-    const endpoint = checkEndpoint(request.endpoint);
+    const endpoint = checkEndpoint(request.endpoint, context.limits.endpointLength);
     if (!endpoint.ok)
       throw new HubError("invalid_endpoint", `endpoint ${endpoint.reason}.`, { param: "endpoint" });
     participant.endpoint = request.endpoint;
     participant.baseUrl = endpoint.baseUrl;
     participant.endpointOrigin = endpoint.origin;
     // Where it may be dialled follows from who said so last.
-    participant.registrant = { ...participant.registrant, hasOrigin: peer.hasOrigin };
-    if (peer.address !== participant.registrant.address) participant.registrant.address = undefined;
+    participant.registrant = { address: peer.address, hasOrigin: peer.hasOrigin };
   }
   if (request.transport !== undefined) participant.isTunnelOnly = request.transport === "tunnel";
   const hasMoved =

@@ -1,4 +1,4 @@
-import { forwardedToProvider, type Limits, type Surface } from "@roomhub/protocol";
+import { forwardRequestHeaders, type Limits, type Surface } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { HubError } from "../../errors.ts";
 import { Dispatch } from "../../inference/dispatch.ts";
@@ -75,7 +75,8 @@ export async function serveInference(
     room,
     surface: input.surface,
     body,
-    headers: forwardedToProvider(request.headers),
+    // JSON whatever the client called it: curl says form data, fetch says plain text. Contract §1.
+    headers: { ...forwardRequestHeaders(request.headers), "content-type": "application/json" },
     hops: hopsOf(request),
     clientKey: input.clientKey,
     startedMs,

@@ -1,10 +1,4 @@
-import {
-  HeartbeatRequest,
-  JoinRequest,
-  UpdateParticipantRequest,
-  type JoinResponse,
-  type Warning,
-} from "@roomhub/protocol";
+import type { JoinResponse, Warning } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import { joinParticipant, type JoinOutcome } from "../../operations/join-participant.ts";
 import * as participants from "../../operations/participants.ts";
@@ -15,12 +9,12 @@ import { param, parse } from "./parse.ts";
 /** `POST /rooms/:code/join`. Interface §4. */
 export async function postJoin(
   request: RouteRequest,
-  { operations }: RouteDeps,
+  { operations, schemas }: RouteDeps,
 ): Promise<JsonAnswer> {
   const code = param(request, "code");
   // An unknown room is the answer, whatever else is wrong.
   participants.listParticipants(operations, code);
-  const joining = parse(JoinRequest, request.body);
+  const joining = parse(schemas.join, request.body);
   const outcome = await joinParticipant(operations, code, joining, request.peer);
   return joinAnswer(request, operations, outcome);
 }
@@ -28,21 +22,21 @@ export async function postJoin(
 /** `PUT /v1/rooms/:code/participants/:id`: a join when the id is unknown, else a change. Contract §1. */
 export async function putParticipant(
   request: RouteRequest,
-  { operations }: RouteDeps,
+  { operations, schemas }: RouteDeps,
 ): Promise<JsonAnswer> {
   const code = param(request, "code");
   const id = param(request, "id");
   const isKnown = isKnownParticipant(operations, code, id);
   checkIdInBody(request.body, id);
   if (!isKnown) {
-    const joining = parse(JoinRequest, withId(request.body, id));
+    const joining = parse(schemas.join, withId(request.body, id));
     return joinAnswer(
       request,
       operations,
       await joinParticipant(operations, code, joining, request.peer),
     );
   }
-  const change = parse(UpdateParticipantRequest, request.body);
+  const change = parse(schemas.updateParticipant, request.body);
   const outcome = await updateParticipant(operations, code, id, change, request.peer);
   return joinAnswer(request, operations, { ...outcome, isNew: false, token: undefined });
 }
@@ -77,9 +71,12 @@ export function getParticipant(request: RouteRequest, { operations }: RouteDeps)
 }
 
 /** `POST /rooms/:code/health` — a participant says it is alive. Interface §3. */
-export function postHeartbeat(request: RouteRequest, { operations }: RouteDeps): JsonAnswer {
+export function postHeartbeat(
+  request: RouteRequest,
+  { operations, schemas }: RouteDeps,
+): JsonAnswer {
   const code = param(request, "code");
-  const { id } = parse(HeartbeatRequest, request.body);
+  const { id } = parse(schemas.heartbeat, request.body);
   return { status: 200, body: participants.recordHeartbeat(operations, code, id, request.peer) };
 }
 

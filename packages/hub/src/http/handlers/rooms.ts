@@ -1,11 +1,10 @@
-import { CreateRoomRequest } from "@roomhub/protocol";
 import * as rooms from "../../operations/rooms.ts";
 import type { JsonAnswer, RouteDeps, RouteRequest } from "../route.ts";
 import { param, parse } from "./parse.ts";
 
 /** `POST /rooms`. Interface §4. */
-export function postRoom(request: RouteRequest, { operations }: RouteDeps): JsonAnswer {
-  const wanted = parse(CreateRoomRequest, request.body);
+export function postRoom(request: RouteRequest, { operations, schemas }: RouteDeps): JsonAnswer {
+  const wanted = parse(schemas.createRoom, request.body);
   return { status: 201, body: rooms.createRoom(operations, wanted, request.peer) };
 }
 

@@ -9,11 +9,13 @@ import {
 } from "@roomhub/tunnel";
 import { WebSocketServer } from "ws";
 import type { Participant } from "../../domain/participant.ts";
+import { HubError } from "../../errors.ts";
 import type { TunnelRegistry } from "./registry.ts";
 
 export interface TunnelOptions {
   responseWindowBytes: number;
   maxStreams: number;
+  maxMessageBytes: number;
   pingIntervalMs: number;
 }
 
@@ -27,7 +29,11 @@ export interface TunnelEvents {
   bug(error: unknown): void;
 }
 
-/** Completes a tunnel's WebSocket handshake. Whether it may open at all was decided before. */
+/**
+ * Completes a tunnel's WebSocket handshake. Who may open it was decided before.
+ *
+ * @throws HubError `bad_request` for another subprotocol
+ */
 export type AcceptTunnel = (
   participant: Participant,
   request: IncomingMessage,
@@ -44,6 +50,7 @@ export function createTunnelAcceptor(
     noServer: true,
     clientTracking: false,
     ...WS_LIMITS,
+    maxPayload: options.maxMessageBytes,
     handleProtocols: (protocols) =>
       protocols.has(TUNNEL_SUBPROTOCOL) ? TUNNEL_SUBPROTOCOL : false,
   });
@@ -56,8 +63,8 @@ export function createTunnelAcceptor(
       pingIntervalMs: options.pingIntervalMs,
       handlers: {
         onHello: (hello) => {
-          if (registry.isCurrent(participant, session))
-            events.opened(participant, hello.capabilities);
+          registry.promote(participant, session);
+          events.opened(participant, hello.capabilities);
         },
         onStatus: (status) => {
           if (registry.isCurrent(participant, session)) events.status(participant, status);
@@ -79,8 +86,17 @@ export function createTunnelAcceptor(
   }
 
   return (participant, request, socket, head) => {
+    // `ws` would open a tunnel for somebody who speaks something else.
+    if (!offersOurProtocol(request)) {
+      throw new HubError("bad_request", `A tunnel speaks the subprotocol ${TUNNEL_SUBPROTOCOL}.`);
+    }
     server.handleUpgrade(request, socket, head, (webSocket) =>
       run(participant, wsTransport(webSocket)),
     );
   };
+}
+
+function offersOurProtocol(request: IncomingMessage): boolean {
+  const offered = request.headers["sec-websocket-protocol"] ?? "";
+  return offered.split(",").some((name) => name.trim() === TUNNEL_SUBPROTOCOL);
 }

@@ -21,9 +21,11 @@ const errorOfReset: Record<ReturnType<typeof resetCodeName>, ErrorCode> = {
   providerDisconnected: "provider_disconnected",
   providerTimeout: "provider_timeout",
   providerInvalidResponse: "provider_invalid_response",
-  refused: "provider_error",
-  overloaded: "provider_error",
-  internal: "provider_error",
+  // Never retried elsewhere: the hub asked for something it should not have, or the agent has a bug.
+  refused: "provider_invalid_response",
+  internal: "provider_invalid_response",
+  // Nothing reached the provider, so another one may be asked.
+  overloaded: "provider_unreachable",
   responseTooLarge: "response_too_large",
   tunnelLost: "tunnel_lost",
 };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { forwardRequestHeaders, forwardResponseHeaders } from "./forward-headers.ts";
+import { forwardRequestHeaders, forwardResponseHeaders } from "./forwarded-headers.ts";
 
 test("a provider sees what the request needs, and nothing of who sent it", () => {
   const needed = {

@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import { HubError } from "../errors.ts";
+import { Registry } from "./registry.ts";
+import { aParticipant, aRoom } from "./room.fixture.ts";
+
+function filled() {
+  const registry = new Registry();
+  const room = aRoom();
+  registry.addRoom(room);
+  return { registry, room };
+}
+
+test("rooms are found in any letter case and listed in creation order", () => {
+  const { registry, room } = filled();
+  const other = { ...aRoom(), code: "ZZZ999" };
+  registry.addRoom(other);
+  expect(registry.findRoom("abc234")).toBe(room);
+  expect(registry.room("aBc234")).toBe(room);
+  expect([...registry.rooms()]).toEqual([room, other]);
+  expect(registry.hasCode("ZZZ999")).toBe(true);
+  expect(registry.roomCount).toBe(2);
+});
+
+test("an unknown room and an unknown participant are named in short, quoted", () => {
+  const { registry, room } = filled();
+  const long = `"\n${"x".repeat(300)}`;
+  expect(() => registry.room(long)).toThrow(HubError);
+  expect(() => registry.room(long)).toThrow(/There is no room "\\"\\nx{98}" on this hub/);
+  expect(() => registry.participant(room, "ghost")).toThrow(
+    'There is no participant "ghost" in room ABC234.',
+  );
+});
+
+describe("the count of participants", () => {
+  test("follows every join, replacement, leave and dropped room", () => {
+    const { registry, room } = filled();
+    const a = aParticipant({ id: "a" });
+    const again = aParticipant({ id: "a" });
+    registry.add(room, a);
+    registry.add(room, aParticipant({ id: "b" }));
+    expect(registry.participantCount).toBe(2);
+    registry.add(room, again);
+    expect(registry.participantCount).toBe(2);
+    registry.remove(room, a);
+    expect(registry.participantCount, "the old one is not the current one").toBe(2);
+    registry.remove(room, again);
+    registry.remove(room, again);
+    expect(registry.participantCount).toBe(1);
+    registry.removeRoom(room);
+    registry.removeRoom(room);
+    expect(registry.participantCount).toBe(0);
+    expect(registry.roomCount).toBe(0);
+  });
+
+  test("equals what a walk over everybody finds", () => {
+    const { registry, room } = filled();
+    for (const id of ["a", "b", "c"]) registry.add(room, aParticipant({ id }));
+    expect([...registry.participants()].map((one) => one.id)).toEqual(["a", "b", "c"]);
+  });
+});
+
+test("only the registration under the id is current", () => {
+  const { registry, room } = filled();
+  const old = aParticipant({ id: "a" });
+  const current = aParticipant({ id: "a" });
+  registry.add(room, old);
+  registry.add(room, current);
+  expect(registry.isCurrent(old)).toBe(false);
+  expect(registry.isCurrent(current)).toBe(true);
+  registry.removeRoom(room);
+  expect(registry.isCurrent(current)).toBe(false);
+});
+
+test("an id such as __proto__ is a name like any other", () => {
+  const { registry, room } = filled();
+  expect(() => registry.participant(room, "__proto__")).toThrow(HubError);
+  registry.add(room, aParticipant({ id: "__proto__" }));
+  expect(registry.participant(room, "__proto__").id).toBe("__proto__");
+});

@@ -1,0 +1,364 @@
+import { array, assert, constantFrom, double, integer, property, record } from "fast-check";
+import { describe, expect, test } from "vitest";
+import { isFull, unroutableReason, type Participant } from "./participant.ts";
+import { aParticipant, aRoom } from "./room.fixture.ts";
+import {
+  mayMoveElsewhere,
+  parseSelector,
+  selectParticipant,
+  type Selection,
+  type SelectionQuery,
+} from "./selector.ts";
+
+const offline = { status: "offline" } as const;
+const full = { active: 2, limit: 2 };
+
+function select(
+  participants: Participant[],
+  model: string,
+  query: Partial<SelectionQuery> = {},
+): Selection {
+  return selectParticipant(aRoom(...participants), {
+    selector: parseSelector(model),
+    protocol: "chatCompletions",
+    excluded: undefined,
+    random: () => 0,
+    ...query,
+  });
+}
+
+/** The id selected, or the kind or code of what happened instead. */
+function outcome(selection: Selection): string {
+  if (selection.kind === "selected") return selection.participant.id;
+  return selection.kind === "busy" ? "busy" : selection.code;
+}
+
+function refusalsOf(selection: Selection): Record<string, string> {
+  if (selection.kind !== "refused") throw new Error(`not refused but ${selection.kind}`);
+  return Object.fromEntries(selection.refusals.map((one) => [one.id, one.reason]));
+}
+
+describe("the model field", () => {
+  test.each([
+    ["*", { kind: "any" }],
+    ["any", { kind: "any" }],
+    ["model:llama3", { kind: "model", model: "llama3" }],
+    ["model:", { kind: "model", model: "" }],
+    ["model:model:x", { kind: "model", model: "model:x" }],
+    ["llama3", { kind: "name", name: "llama3" }],
+    ["Any", { kind: "name", name: "Any" }],
+    ["MODEL:x", { kind: "name", name: "MODEL:x" }],
+    ["**", { kind: "name", name: "**" }],
+  ])("%s is read as %o", (text, selector) => {
+    expect(parseSelector(text)).toEqual(selector);
+  });
+});
+
+describe("* and any", () => {
+  test.each(["*", "any"])("%s picks uniformly among those that are routable and free", (model) => {
+    const participants = [
+      aParticipant({ id: "gone", ...offline }),
+      aParticipant({ id: "a" }),
+      aParticipant({ id: "full", ...full }),
+      aParticipant({ id: "b" }),
+      aParticipant({ id: "refused", direct: { kind: "refused", reason: "no" } }),
+      aParticipant({ id: "c" }),
+    ];
+    const counts = new Map<string, number>();
+    for (let step = 0; step < 300; step++) {
+      const picked = outcome(select(participants, model, { random: () => step / 300 }));
+      counts.set(picked, (counts.get(picked) ?? 0) + 1);
+    }
+    expect([...counts]).toEqual([
+      ["a", 100],
+      ["b", 100],
+      ["c", 100],
+    ]);
+  });
+
+  test("waits when everybody routable is full, and names who it waits for", () => {
+    const selection = select(
+      [aParticipant({ id: "a", ...full }), aParticipant({ id: "b", ...offline })],
+      "*",
+    );
+    expect(selection.kind === "busy" && selection.candidates.map((one) => one.id)).toEqual(["a"]);
+  });
+
+  test("an empty room answers 404 and says how to join", () => {
+    const selection = select([], "*");
+    expect(selection).toMatchObject({ kind: "refused", code: "model_not_found", refusals: [] });
+    expect(selection.kind === "refused" && selection.hint).toContain("roomhub join ABC234");
+  });
+});
+
+describe("model:<name>", () => {
+  test("takes the first by join order", () => {
+    const participants = ["b", "a", "c"].map((id) => aParticipant({ id }));
+    expect(outcome(select(participants, "model:llama3", { random: () => 0.99 }))).toBe("b");
+  });
+
+  test("passes over whoever is full or unreachable while another has room", () => {
+    const participants = [
+      aParticipant({ id: "gone", ...offline }),
+      aParticipant({ id: "full", ...full }),
+      aParticipant({ id: "free" }),
+    ];
+    expect(outcome(select(participants, "model:llama3"))).toBe("free");
+  });
+
+  test("is never an id", () => {
+    const participants = [aParticipant({ id: "llama3", model: "other" })];
+    expect(outcome(select(participants, "model:llama3"))).toBe("model_not_found");
+  });
+});
+
+describe("a bare name", () => {
+  test.each([
+    ["the id joined first", ["x", "y"]],
+    ["the model joined first", ["y", "x"]],
+  ])("is an id before it is a model name: %s", (_order, ids) => {
+    const participants = ids.map((id) => aParticipant({ id, model: id === "y" ? "x" : "other" }));
+    expect(outcome(select(participants, "x"))).toBe("x");
+  });
+
+  test("stays with the id while it is merely full", () => {
+    const participants = [
+      aParticipant({ id: "x", model: "other", ...full }),
+      aParticipant({ id: "y", model: "x" }),
+    ];
+    expect(outcome(select(participants, "x"))).toBe("busy");
+  });
+
+  test("goes to the model of that name when the id is offline", () => {
+    const participants = [
+      aParticipant({ id: "x", model: "other", ...offline }),
+      aParticipant({ id: "y", model: "x" }),
+    ];
+    expect(outcome(select(participants, "x"))).toBe("y");
+  });
+
+  test("of an offline id without such a model is 503, not 404", () => {
+    const participants = [aParticipant({ id: "x", ...offline }), aParticipant({ id: "y" })];
+    expect(outcome(select(participants, "x"))).toBe("participant_offline");
+  });
+
+  test("lists the id and the model's participants when none of them can be reached", () => {
+    const participants = [
+      aParticipant({ id: "x", model: "other", ...offline }),
+      aParticipant({ id: "y", model: "x", direct: { kind: "failed", reason: "refused" } }),
+      aParticipant({ id: "z" }),
+    ];
+    expect(refusalsOf(select(participants, "x"))).toEqual({
+      x: "offline: no sign of life for over 30 s",
+      y: "refused",
+    });
+  });
+});
+
+describe("the :latest tag", () => {
+  test.each([
+    ["llama3", "llama3:latest"],
+    ["llama3:latest", "llama3"],
+  ])("%s also finds %s", (asked, served) => {
+    expect(outcome(select([aParticipant({ id: "a", model: served })], asked))).toBe("a");
+  });
+
+  test.each([
+    ["llama3", "llama3:8b"],
+    ["llama3:8b", "llama3:latest"],
+    ["llama3", "Llama3"],
+  ])("%s does not find %s", (asked, served) => {
+    const selection = select([aParticipant({ id: "a", model: served })], asked);
+    expect(outcome(selection)).toBe("model_not_found");
+  });
+
+  test("an exact name comes first, whoever joined first", () => {
+    const participants = [
+      aParticipant({ id: "tagged", model: "llama3:latest" }),
+      aParticipant({ id: "exact", model: "llama3" }),
+    ];
+    expect(outcome(select(participants, "llama3"))).toBe("exact");
+    expect(outcome(select(participants, "model:llama3:latest"))).toBe("tagged");
+  });
+
+  test.each([
+    ["offline", offline],
+    ["full", full],
+  ])("the near name serves while the exact one is %s", (_state, state) => {
+    const participants = [
+      aParticipant({ id: "exact", ...state }),
+      aParticipant({ id: "tagged", model: "llama3:latest" }),
+    ];
+    expect(outcome(select(participants, "llama3"))).toBe("tagged");
+  });
+
+  test("when both are full the request waits for either", () => {
+    const selection = select(
+      [
+        aParticipant({ id: "exact", ...full }),
+        aParticipant({ id: "tagged", model: "llama3:latest", ...full }),
+      ],
+      "llama3",
+    );
+    expect(selection.kind === "busy" && selection.candidates).toHaveLength(2);
+  });
+});
+
+describe("capabilities", () => {
+  const cannot = { capabilities: { openResponses: "supported", chatCompletions: "unsupported" } };
+
+  test("unsupported removes a candidate; unknown and undeclared are tried", () => {
+    const participants = [
+      aParticipant({ id: "cannot", ...cannot } as Participant),
+      aParticipant({ id: "may" }),
+    ];
+    expect(outcome(select(participants, "llama3"))).toBe("may");
+    expect(outcome(select(participants, "llama3", { protocol: "embeddings" }))).toBe("cannot");
+  });
+
+  test("when none is left the answer is unsupported_protocol and says who", () => {
+    const selection = select([aParticipant({ id: "a", ...cannot } as Participant)], "a");
+    expect(outcome(selection)).toBe("unsupported_protocol");
+    expect(refusalsOf(selection)).toEqual({ a: "does not support chatCompletions" });
+  });
+
+  test("an able one that is offline makes it a matter of waiting, and both are told", () => {
+    const selection = select(
+      [
+        aParticipant({ id: "cannot", ...cannot } as Participant),
+        aParticipant({ id: "gone", ...offline }),
+      ],
+      "llama3",
+    );
+    expect(outcome(selection)).toBe("participant_offline");
+    expect(refusalsOf(selection)).toEqual({
+      cannot: "does not support chatCompletions",
+      gone: "offline: no sign of life for over 30 s",
+    });
+  });
+});
+
+describe("a refusal", () => {
+  test("gives everybody's own reason", () => {
+    const selection = select(
+      [
+        aParticipant({ id: "gone", ...offline }),
+        aParticipant({ id: "down", tunnel: { kind: "open", isReady: false, reason: "no Ollama" } }),
+        aParticipant({ id: "mute", tunnel: { kind: "open", isReady: false, reason: "" } }),
+        aParticipant({ id: "far", direct: { kind: "refused", reason: "private address" } }),
+        aParticipant({ id: "dead", direct: { kind: "failed", reason: "ECONNREFUSED" } }),
+        aParticipant({
+          id: "shut",
+          isTunnelOnly: true,
+          direct: { kind: "refused", reason: "never dialled" },
+        }),
+      ],
+      "llama3",
+    );
+    expect(outcome(selection)).toBe("participant_offline");
+    expect(refusalsOf(selection)).toEqual({
+      gone: "offline: no sign of life for over 30 s",
+      down: "not ready: no Ollama",
+      mute: "not ready: its model server does not answer",
+      far: "private address",
+      dead: "ECONNREFUSED",
+      shut: "its tunnel is closed",
+    });
+  });
+
+  test("of an unknown name lists who is there and what they serve", () => {
+    expect(refusalsOf(select([aParticipant({ id: "a", model: "qwen" })], "gpt-4"))).toEqual({
+      a: "serves qwen",
+    });
+  });
+
+  test.each([
+    ["lama3", "llama3"],
+    ["LLAMA3", "llama3"],
+    ["qwen2.5-coder", "qwen2.5-coder:7b"],
+    ["an", "ana"],
+    ["model:lama3", "llama3"],
+  ])("of %s asks whether %s was meant", (typed, meant) => {
+    const selection = select(
+      [aParticipant({ id: "ana" }), aParticipant({ id: "bob", model: "qwen2.5-coder:7b" })],
+      typed,
+    );
+    expect(selection.kind === "refused" && selection.hint).toContain(`Did you mean "${meant}"?`);
+  });
+
+  test("of a name like no other suggests nothing of the sort", () => {
+    const selection = select([aParticipant({ id: "ana" })], "zzzzzzzzzz");
+    expect(selection.kind === "refused" && selection.hint).toContain('Use "*" for anybody');
+  });
+});
+
+describe("a second attempt", () => {
+  const first = aParticipant({ id: "a" });
+  const second = aParticipant({ id: "b" });
+
+  test.each(["*", "model:llama3", "llama3"])("of %s never goes back to the first", (model) => {
+    expect(outcome(select([first, second], model, { excluded: first }))).toBe("b");
+    expect(outcome(select([first], model, { excluded: first }))).toBe("model_not_found");
+  });
+
+  test("may move unless the client named the participant itself", () => {
+    expect(mayMoveElsewhere(parseSelector("*"), first)).toBe(true);
+    expect(mayMoveElsewhere(parseSelector("model:llama3"), first)).toBe(true);
+    expect(mayMoveElsewhere(parseSelector("llama3"), first)).toBe(true);
+    expect(mayMoveElsewhere(parseSelector("a"), first)).toBe(false);
+  });
+});
+
+test("whatever the room and the selector, nobody unroutable, full, unable or excluded is selected", () => {
+  const state = record({
+    id: constantFrom("a", "b", "c", "llama3", "x:latest"),
+    model: constantFrom("llama3", "llama3:latest", "a", "x", "x:latest"),
+    status: constantFrom("online" as const, "offline" as const),
+    tunnel: constantFrom(
+      { kind: "closed" } as const,
+      { kind: "open", isReady: true, reason: "" } as const,
+      { kind: "open", isReady: false, reason: "" } as const,
+    ),
+    direct: constantFrom(
+      { kind: "untried" } as const,
+      { kind: "answered" } as const,
+      { kind: "failed", reason: "f" } as const,
+      { kind: "refused", reason: "r" } as const,
+    ),
+    active: integer({ min: 0, max: 3 }),
+    chat: constantFrom("supported" as const, "unsupported" as const, "unknown" as const),
+  });
+  const models = constantFrom("*", "any", "model:llama3", "llama3", "a", "x", "x:latest", "nobody");
+  const randomness = double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+  assert(
+    property(array(state, { maxLength: 5 }), models, randomness, (states, model, random) => {
+      const participants = states.map(({ chat, ...fields }) =>
+        aParticipant({
+          ...fields,
+          capabilities: { openResponses: "unknown", chatCompletions: chat },
+        }),
+      );
+      const room = aRoom(...participants);
+      const excluded = participants[3];
+      const selection = selectParticipant(room, {
+        selector: parseSelector(model),
+        protocol: "chatCompletions",
+        excluded,
+        random: () => random,
+      });
+      const chosen =
+        selection.kind === "selected"
+          ? [selection.participant]
+          : selection.kind === "busy"
+            ? selection.candidates
+            : [];
+      for (const one of chosen) {
+        expect(room.participants.get(one.id)).toBe(one);
+        expect(unroutableReason(one)).toBeUndefined();
+        expect(one.capabilities.chatCompletions).not.toBe("unsupported");
+        expect(one).not.toBe(excluded);
+        expect(isFull(one)).toBe(selection.kind === "busy");
+      }
+    }),
+  );
+});

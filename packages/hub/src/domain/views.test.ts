@@ -1,0 +1,133 @@
+import { ModelEntry, ParticipantSummary, Room } from "@roomhub/protocol";
+import { describe, expect, test } from "vitest";
+import { aParticipant, aRoom } from "./room.fixture.ts";
+import { connectionView, modelView, modelViews, participantView, roomView } from "./views.ts";
+
+/** Everything a participant or a room could ever carry that nobody may see. */
+const secrets = {
+  authHeaders: { authorization: "CANARY" },
+  password: "CANARY",
+  passwordDigest: "CANARY",
+  participantToken: "CANARY",
+  token: "CANARY",
+  tokenDigest: new Uint8Array(32).fill(67),
+  key: "CANARY",
+  registrant: { address: "CANARY", hasOrigin: true },
+  baseUrl: "http://CANARY/v1",
+  endpointOrigin: "http://CANARY",
+};
+
+function revealing() {
+  const participant = aParticipant({ id: "ana", config: { instructions: "CANARY", seed: 7 } });
+  return Object.assign(participant, secrets);
+}
+
+describe("a participant", () => {
+  test("is shown by exactly the listed fields, whatever else it carries", () => {
+    const view = participantView(revealing());
+    expect(Object.keys(view)).toEqual([
+      "id",
+      "nickname",
+      "model",
+      "endpoint",
+      "status",
+      "connection",
+      "specs",
+      "config",
+      "capabilities",
+      "joinedAt",
+      "lastSeen",
+      "load",
+    ]);
+    expect(JSON.stringify(view)).not.toContain("CANARY");
+    expect(ParticipantSummary.strict().parse(view)).toEqual(view);
+  });
+
+  test("keeps its instructions to itself and says only whether it has any", () => {
+    expect(participantView(revealing()).config).toEqual({ seed: 7, hasInstructions: true });
+    expect(participantView(aParticipant({ id: "a" })).config).toEqual({ hasInstructions: false });
+  });
+
+  test("shows its load, and its times in epoch ms", () => {
+    const view = participantView(aParticipant({ id: "a", active: 1, queued: 3, limit: 2 }));
+    expect(view.load).toEqual({ active: 1, queued: 3, limit: 2 });
+    expect([view.joinedAt, view.lastSeen]).toEqual([1_700_000_000_123, 1_700_000_000_456]);
+  });
+});
+
+describe("the connection block", () => {
+  const open = { kind: "open", isReady: false, reason: "" } as const;
+  test.each([
+    ["an open tunnel", { tunnel: open }, true, "tunnel"],
+    ["a direct endpoint that answered", { direct: { kind: "answered" } }, true, "direct"],
+    ["a direct endpoint nobody asked yet", { direct: { kind: "untried" } }, false, "direct"],
+    ["one that failed", { direct: { kind: "failed", reason: "" } }, false, "direct"],
+    ["one that may not be dialled", { direct: { kind: "refused", reason: "" } }, false, "none"],
+    [
+      "an open tunnel before a refused endpoint",
+      { tunnel: open, direct: { kind: "refused", reason: "" } },
+      true,
+      "tunnel",
+    ],
+  ] as const)("of %s", (_what, fields, connected, path) => {
+    const view = connectionView(aParticipant({ id: "a", ...fields }));
+    expect(view).toEqual({ kind: "tunnel", connected, lastTunnelSeenAt: null, path });
+  });
+
+  test("keeps the time of the last contact when the path is closed", () => {
+    const participant = aParticipant({ id: "a", lastContactAt: 1_700_000_000_000 });
+    expect(connectionView(participant).lastTunnelSeenAt).toBe("2023-11-14T22:13:20.000Z");
+  });
+});
+
+describe("the models list", () => {
+  test("has an entry in OpenAI's form, created in seconds, without a secret", () => {
+    const view = modelView(revealing());
+    expect(view).toMatchObject({
+      id: "ana",
+      object: "model",
+      created: 1_700_000_000,
+      owned_by: "nick of ana",
+      name: "nick of ana (llama3)",
+    });
+    expect(Object.keys(view.service)).toEqual([
+      "nickname",
+      "model",
+      "endpoint",
+      "capabilities",
+      "connection",
+      "load",
+    ]);
+    expect(JSON.stringify(view)).not.toContain("CANARY");
+    expect(ModelEntry.strict().parse(view)).toEqual(view);
+  });
+
+  test("holds everybody online, routable ones first, otherwise in join order", () => {
+    const room = aRoom(
+      aParticipant({ id: "failed", direct: { kind: "failed", reason: "" } }),
+      aParticipant({ id: "b" }),
+      aParticipant({ id: "gone", status: "offline" }),
+      aParticipant({ id: "full", active: 9 }),
+      aParticipant({ id: "refused", direct: { kind: "refused", reason: "" } }),
+      aParticipant({ id: "a" }),
+    );
+    expect(modelViews(room).map((one) => one.id)).toEqual(["b", "full", "a", "failed", "refused"]);
+  });
+});
+
+test("a room is shown by exactly the listed fields", () => {
+  const room = Object.assign(aRoom(aParticipant({ id: "a" })), secrets, {
+    isPasswordProtected: true,
+  });
+  const view = roomView(room);
+  expect(view).toEqual({
+    id: room.id,
+    code: "ABC234",
+    name: "lab",
+    hostId: room.hostId,
+    createdAt: 1_700_000_000_000,
+    passwordProtected: true,
+    participantCount: 1,
+  });
+  expect(Room.strict().parse(view)).toEqual(view);
+});

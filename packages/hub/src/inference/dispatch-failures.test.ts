@@ -1,0 +1,423 @@
+import { ERROR_STATUS, type ErrorCode } from "@roomhub/protocol";
+import { describe, expect, test } from "vitest";
+import { aParticipant } from "../domain/room.fixture.ts";
+import { retryHeaders } from "../http/error-response.ts";
+import { createBench, type FakeCall, type SendOptions, type Sent } from "./dispatch.fixture.ts";
+import {
+  chatStream,
+  chunk,
+  done,
+  finish,
+  responsesStream,
+  created,
+  role,
+} from "./streams.fixture.ts";
+
+const json = '{"object":"chat.completion","choices":[]}';
+const html = { "content-type": "text/html" };
+const two = () => [aParticipant({ id: "ana", limit: 1 }), aParticipant({ id: "bob", limit: 1 })];
+
+/** What an SDK is told to do, as it leaves the hub. */
+function retrySignals({ client }: Sent): Record<string, string> {
+  const { error, headers } = client;
+  const all: Record<string, string> = { ...(error ? retryHeaders(error) : {}), ...headers };
+  return Object.fromEntries(
+    Object.entries(all).filter(([name]) => name === "retry-after" || name === "x-should-retry"),
+  );
+}
+
+function one(options: SendOptions = {}) {
+  const bench = createBench([aParticipant({ id: "ana", limit: 1 })]);
+  const sent = bench.send(options);
+  return { bench, sent, call: bench.call() };
+}
+
+describe("a provider that refuses", () => {
+  const body =
+    '{"error":{"message":"bad sk-CANARY","type":"t","code":"context_length"},"extra":[1]}';
+
+  test.each([400, 404, 413, 422, 429, 418])(
+    "with %i: its status, its scrubbed body, its code",
+    (status) => {
+      const { sent, call } = one({ stream: true });
+      call.answer(status, body, { "content-type": "application/json", "retry-after": "7" });
+      expect(sent.client).toMatchObject({ status, text: body.replace("sk-CANARY", "[redacted]") });
+      expect(retrySignals(sent)).toEqual({ "retry-after": "7" });
+      expect(sent.ending()).toMatchObject({
+        name: "llm.error",
+        stage: "provider",
+        code: "context_length",
+        error: "bad [redacted]",
+        status,
+        attempts: 1,
+      });
+    },
+  );
+
+  test.each([408, 409])(
+    "with %i: SDKs are told to stop, unless the provider says otherwise",
+    (status) => {
+      const { sent, call } = one();
+      call.answer(status, body);
+      expect(retrySignals(sent)).toEqual({ "x-should-retry": "false" });
+      const other = one();
+      other.call.answer(status, body, {
+        "content-type": "application/json",
+        "x-should-retry": "true",
+      });
+      expect(retrySignals(other.sent)).toEqual({ "x-should-retry": "true" });
+    },
+  );
+
+  test.each([401, 403, 407])(
+    "the participant's key with %i: 502, naming the participant",
+    (status) => {
+      const { sent, call } = one();
+      call.answer(status, '{"error":{"message":"Incorrect API key: sk-CANARY"}}');
+      expect(sent.client.error).toMatchObject({ code: "provider_auth_failed", status: 502 });
+      expect(sent.client.error?.message).toContain("ana");
+      expect(JSON.stringify([sent.client.error?.message, sent.ending()])).not.toContain("CANARY");
+      expect(retrySignals(sent)).toEqual({ "x-should-retry": "false" });
+    },
+  );
+
+  test.each([
+    [500, 502],
+    [501, 502],
+    [502, 502],
+    [503, 503],
+    [504, 504],
+    [529, 502],
+  ])("with %i, and nobody else there: %i", (status, answered) => {
+    const { sent, call } = one();
+    call.answer(status, '{"error":"out of sk-CANARY"}', {
+      "content-type": "application/json",
+      "retry-after": "9",
+    });
+    expect(sent.client.error).toMatchObject({ code: "provider_error", status: answered });
+    expect(sent.client.error?.message).toBe(
+      `The provider of ana failed (${status}): out of [redacted]`,
+    );
+    expect(retrySignals(sent)).toEqual({ "retry-after": "9" });
+    expect(sent.ending()).toMatchObject({ stage: "provider", code: "provider_error" });
+  });
+
+  test.each([
+    ["HTML", "<html>nginx</html>", html],
+    ["nothing", "", {}],
+    ["another shape", '{"detail":"no"}', undefined],
+  ])("in %s is told in our words, with its status", (_what, text, headers) => {
+    const { sent, call } = one();
+    call.answer(404, text, headers);
+    expect(sent.client).toMatchObject({ status: 404, text: "" });
+    expect(sent.client.error?.message).toBe(
+      "The provider answered 404 without a readable message.",
+    );
+  });
+
+  test("after an early commit is told by a frame", () => {
+    const { bench, sent, call } = one({ stream: true });
+    bench.pass(45_001);
+    call.answer(404, body);
+    expect(sent.client).toMatchObject({ status: 200, isEnded: true });
+    expect(sent.client.text).toContain('"message":"bad [redacted]"');
+  });
+
+  test("at endless length is read to a bound", () => {
+    const { sent, call } = one();
+    call.json(400);
+    for (let part = 0; part < 100; part++) call.data("x".repeat(10_000));
+    call.end();
+    expect(sent.client.status).toBe(400);
+    expect(sent.client.error?.message.length).toBeLessThan(600);
+  });
+});
+
+describe("an answer that cannot be one", () => {
+  const invalid = { code: "provider_invalid_response", status: 502 };
+
+  test.each([101, 204, 301, 302, 307, 99, 700])("has status %i", (status) => {
+    const { sent, call } = one({ stream: true });
+    call.answer(status, "", { location: "http://elsewhere" });
+    expect(sent.client.error).toMatchObject(invalid);
+    expect(retrySignals(sent)).toEqual({ "x-should-retry": "false" });
+    expect(call.cancelled).toBeDefined();
+  });
+
+  test.each([
+    ["HTML", "text/html", "<html>"],
+    ["JSON that is none", "application/json", "{oops"],
+    ["half of JSON", "application/json", '{"choices":['],
+    ["an event stream nobody asked for", "text/event-stream", chatStream([done])],
+  ])("is %s", (_what, type, text) => {
+    const { sent, call } = one();
+    call.answer(200, text, { "content-type": type });
+    expect(sent.client.error).toMatchObject(invalid);
+  });
+
+  test("is JSON after a stream was committed early", () => {
+    const { bench, sent, call } = one({ stream: true });
+    bench.pass(45_001);
+    call.answer(200, json);
+    expect(sent.client.text).toContain('"code":"provider_invalid_response"');
+  });
+
+  test.each([true, false])(
+    "is an error in a 200's clothes, stream %s; nobody else is asked",
+    (stream) => {
+      const bench = createBench(two());
+      const sent = bench.send({ stream });
+      bench.call().answer(200, '{"error":{"message":"model sk-CANARY not loaded"}}');
+      expect(sent.client.error).toMatchObject({ code: "provider_error", status: 502 });
+      expect(sent.client.error?.message).toContain("model [redacted] not loaded");
+      expect(bench.calls).toHaveLength(1);
+    },
+  );
+
+  test("is longer than the limit: n passes, n + 1 breaks the connection", () => {
+    for (const [length, isTooLong] of [
+      [100_000, false],
+      [100_001, true],
+    ] as const) {
+      const bench = createBench([aParticipant({ id: "ana" })], { responseBodyBytes: 100_000 });
+      const sent = bench.send();
+      bench.call().json();
+      bench.call().data(`{"choices":"${"x".repeat(80_000)}`);
+      bench.call().data(`${"x".repeat(length - 80_014)}"}`);
+      if (!isTooLong) bench.call().end();
+      expect(sent.client.isDestroyed).toBe(isTooLong);
+      expect(sent.ending()).toMatchObject(isTooLong ? { code: "response_too_large" } : {});
+    }
+  });
+});
+
+describe("a stream that dies", () => {
+  const start = chatStream([role, chunk({ content: "half an ans" })]);
+
+  test.each([
+    ["without a marker", start, start],
+    ["in half an event", `${start}data: {"choi`, start],
+    ["in half a [DONE]", `${start}data: [DO`, start],
+  ])("%s never ends cleanly", (_what, text, relayed) => {
+    const { sent, call } = one({ stream: true });
+    call.head();
+    call.data(text);
+    call.end();
+    const { text: got } = sent.client;
+    expect(got.startsWith(relayed)).toBe(true);
+    expect(got.slice(relayed.length)).toMatch(
+      /^data: \{"error":\{.*"provider_disconnected"\}\}\n\ndata: \[DONE\]\n\n$/,
+    );
+    expect(sent.ending()).toMatchObject({ code: "provider_disconnected", stage: "provider" });
+  });
+
+  test("with its tunnel says so, even after a finish reason", () => {
+    const { sent, call } = one({ stream: true });
+    call.head();
+    call.data(start + chatStream([finish]));
+    call.fail("tunnel_lost", "The tunnel to ana was lost.");
+    expect(sent.client.text).toContain('"code":"tunnel_lost"');
+    expect(sent.ending()).toMatchObject({
+      name: "llm.error",
+      stage: "tunnel",
+      code: "tunnel_lost",
+    });
+  });
+
+  test("of Responses ends with an error, a failed response and [DONE]", () => {
+    const { sent, call } = one({ stream: true, surface: "responses" });
+    call.head();
+    call.data(responsesStream([created]));
+    call.fail("provider_disconnected");
+    expect(sent.client.text.match(/^event: .*/gm)).toEqual([
+      "event: response.created",
+      "event: error",
+      "event: response.failed",
+    ]);
+  });
+
+  test("in the provider's own words is told by those and counted as its failure", () => {
+    const { sent, call } = one({ stream: true });
+    const text = `${start}data: {"error":{"message":"no memory for sk-CANARY"}}\n\n`;
+    call.head();
+    call.data(text);
+    call.end();
+    expect(sent.client).toMatchObject({ text, isEnded: true });
+    expect(sent.ending()).toMatchObject({
+      code: "provider_error",
+      error: "no memory for [redacted]",
+    });
+  });
+
+  test("in the provider's own words without a blank line gets it", () => {
+    const { sent, call } = one({ stream: true });
+    call.head();
+    call.data(`${start}data: {"error":{"message":"no memory"}}`);
+    call.end();
+    expect(sent.client.text).toMatch(/"no memory"\}\}\n\n$/);
+  });
+
+  test("as JSON of which part has left breaks the connection", () => {
+    const { sent, call } = one();
+    call.json();
+    call.data(`{"choices":"${"x".repeat(70_000)}`);
+    call.end();
+    expect(sent.client).toMatchObject({ status: 200, isDestroyed: true, isEnded: false });
+    expect(sent.ending()).toMatchObject({ code: "provider_invalid_response" });
+  });
+});
+
+describe("a second try", () => {
+  type Fault = (call: FakeCall) => void;
+  const moves: Record<string, Fault> = {
+    "the tunnel was lost": (call) => call.fail("tunnel_lost"),
+    "the endpoint cannot be reached": (call) => call.fail("provider_unreachable"),
+    "the agent would not take it": (call) => call.fail("provider_error"),
+    "the provider said 502": (call) => call.answer(502, ""),
+    "the provider said 503": (call) => call.answer(503, ""),
+    "the tunnel was lost in a small JSON answer": (call) => {
+      call.json();
+      call.data("{");
+      call.fail("tunnel_lost");
+    },
+  };
+  const stays: Record<string, Fault> = {
+    "the provider was too slow": (call) => call.fail("provider_timeout"),
+    "the provider said 500": (call) => call.answer(500, ""),
+    "the provider said 504": (call) => call.answer(504, ""),
+    "the provider said 429": (call) => call.answer(429, ""),
+    "the provider refused the key": (call) => call.answer(401, ""),
+    "the provider hung up": (call) => call.fail("provider_disconnected"),
+    "the provider sent garbage": (call) => call.fail("provider_invalid_response"),
+    "a stream had begun": (call) => {
+      call.head();
+      call.fail("tunnel_lost");
+    },
+  };
+
+  describe.each(Object.entries(moves))("because %s", (_why, fault) => {
+    test.each(["*", "any", "model:llama3", "llama3"])("is made elsewhere for %s", (model) => {
+      const bench = createBench(two());
+      const sent = bench.send({ model });
+      const first = bench.call();
+      bench.pass(100);
+      fault(first);
+      expect(bench.calls.map((call) => call.participant.id)).toEqual(["ana", "bob"]);
+      bench.pass(100);
+      bench.call().answer(200, json);
+      expect(sent.client).toMatchObject({ status: 200, text: json });
+      expect(sent.client.headers["x-roomhub-attempts"]).toBe("2");
+      expect(sent.ledger()).toEqual(["llm.request", "llm.request", "llm.complete"]);
+      expect(bench.events.map((event) => ("attempt" in event ? event.attempt : 0))).toEqual([
+        1, 2, 0,
+      ]);
+      expect(sent.ending()).toMatchObject({
+        participantId: "bob",
+        attempts: 2,
+        metrics: { ttftMs: 200, durationMs: 200 },
+      });
+    });
+
+    test("is not made when the client named the participant", () => {
+      const bench = createBench(two());
+      const sent = bench.send({ model: "ana" });
+      fault(bench.call());
+      expect(bench.calls).toHaveLength(1);
+      expect(sent.ledger()).toEqual(["llm.request", "llm.error"]);
+      expect(retrySignals(sent)).toEqual({});
+    });
+
+    test("is not made after an early commit", () => {
+      const bench = createBench(two());
+      const sent = bench.send({ stream: true });
+      bench.pass(45_001);
+      fault(bench.call());
+      expect(bench.calls).toHaveLength(1);
+      expect(sent.ledger()).toEqual(["llm.request", "llm.error"]);
+    });
+
+    test("that finds nobody reports what happened first, and an SDK may try again", () => {
+      const bench = createBench([two()[0]!]);
+      const sent = bench.send();
+      fault(bench.call());
+      const code: ErrorCode | undefined = sent.client.error?.code;
+      expect(code).not.toBe("model_not_found");
+      expect(ERROR_STATUS[code ?? "internal_error"].retry).toBe("stop-once-retried");
+      expect(retrySignals(sent)).toEqual({});
+      expect(sent.ending()).toMatchObject({ participantId: "ana", attempts: 1, code });
+    });
+
+    test("is the last: when that fails too, SDKs are told to stop", () => {
+      const bench = createBench([...two(), aParticipant({ id: "cy" })]);
+      const sent = bench.send();
+      fault(bench.call());
+      fault(bench.call());
+      expect(bench.calls).toHaveLength(2);
+      expect(retrySignals(sent)).toEqual({ "x-should-retry": "false" });
+      expect(sent.ending()).toMatchObject({ participantId: "bob", attempts: 2 });
+    });
+  });
+
+  test.each(Object.entries(stays))("is not made because %s", (_why, fault) => {
+    const bench = createBench(two());
+    const sent = bench.send({ stream: true });
+    fault(bench.call());
+    expect(bench.calls).toHaveLength(1);
+    expect(sent.ledger()).toEqual(["llm.request", "llm.error"]);
+  });
+
+  test("of a model name is made even when an offline participant has that id", () => {
+    const bench = createBench([
+      aParticipant({ id: "llama3", model: "x", status: "offline" }),
+      ...two(),
+    ]);
+    bench.send({ model: "llama3" });
+    bench.call().fail("tunnel_lost");
+    expect(bench.calls.map((call) => call.participant.id)).toEqual(["ana", "bob"]);
+  });
+
+  test("to a path that has just gone reports what happened first", () => {
+    const bench = createBench(two());
+    const sent = bench.send();
+    bench.gone.add("bob");
+    bench.call().fail("tunnel_lost");
+    expect(sent.client.error?.code).toBe("tunnel_lost");
+  });
+
+  test("waits at the head of the queue when the other is busy, and keeps its deadline", () => {
+    const bench = createBench(two(), { requestMs: 50_000 });
+    const retried = bench.send();
+    const other = bench.send();
+    const early = bench.send({ clientKey: "early" });
+    expect(bench.calls).toHaveLength(2);
+    bench.pass(30_000);
+    bench.calls[0]?.sink.onFailure({ code: "tunnel_lost", message: "lost" });
+    bench.calls[1]?.answer(200, json);
+    expect(other.ledger()).toEqual(["llm.request", "llm.complete"]);
+    expect(retried.ledger()).toEqual(["llm.request", "llm.request"]);
+    expect(early.ledger()).toEqual([]);
+    bench.pass(20_001);
+    expect(retried.ending()).toMatchObject({ code: "request_timeout", attempts: 2 });
+  });
+
+  test("lets go of the first participant's slot only when that is finished", () => {
+    const participants = two();
+    const bench = createBench(participants);
+    bench.send();
+    bench.call().sink.onFailure({ code: "provider_error", message: "refused" });
+    expect(participants.map((each) => each.active)).toEqual([1, 1]);
+    bench.calls[0]?.sink.onClosed();
+    expect(participants.map((each) => each.active)).toEqual([0, 1]);
+  });
+
+  test("hears nothing any more of the first", () => {
+    const bench = createBench(two());
+    const sent = bench.send({ stream: true });
+    const first = bench.call();
+    first.fail("tunnel_lost");
+    first.head();
+    first.data(chatStream([done]));
+    first.sink.onEnd();
+    expect(sent.client.isHeadWritten).toBe(false);
+  });
+});

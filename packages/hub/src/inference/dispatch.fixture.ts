@@ -1,0 +1,247 @@
+import {
+  resolveLimits,
+  SURFACES,
+  type CompletePayload,
+  type FailurePayload,
+  type Limits,
+  type RequestPayload,
+} from "@roomhub/protocol";
+import type { Participant } from "../domain/participant.ts";
+import { aRoom } from "../domain/room.fixture.ts";
+import type { HubError } from "../errors.ts";
+import type { ClientResponse } from "./client-response.ts";
+import { Dispatch } from "./dispatch.ts";
+import { InFlight } from "./in-flight.ts";
+import type { DispatchDeps } from "./inference-call.ts";
+import { RoomQueues } from "./queue.ts";
+import { RequestBodyReader } from "./request-head.ts";
+import type { ResponseSink, Upstream, UpstreamFailure, UpstreamRequest } from "./upstream.ts";
+
+/** A client that remembers all it got. */
+export class FakeClient implements ClientResponse {
+  isHeadWritten = false;
+  status = 0;
+  headers: Record<string, string> = {};
+  text = "";
+  isEnded = false;
+  isDestroyed = false;
+  processingCount = 0;
+  error: HubError | undefined;
+  /** It takes nothing more until drained. */
+  isBehind = false;
+  /** Its socket keeps the last bytes: call to hand them over. */
+  handOver: (() => void) | undefined;
+  isSlowToFinish = false;
+
+  writeHead(status: number, headers: Record<string, string>): void {
+    if (this.isHeadWritten) throw new Error("a second head");
+    this.isHeadWritten = true;
+    this.status = status;
+    this.headers = headers;
+  }
+
+  write(bytes: Buffer | string): boolean {
+    if (!this.isHeadWritten || this.isEnded) throw new Error("a write outside of the answer");
+    this.text += bytes.toString();
+    return !this.isBehind;
+  }
+
+  answer(
+    status: number,
+    headers: Record<string, string>,
+    body: Buffer,
+    onHandedOver: () => void,
+  ): void {
+    this.writeHead(status, headers);
+    this.text = body.toString();
+    this.end(onHandedOver);
+  }
+
+  end(onHandedOver: () => void): void {
+    if (this.isEnded) throw new Error("a second end");
+    this.isEnded = true;
+    if (this.isSlowToFinish) this.handOver = onHandedOver;
+    else onHandedOver();
+  }
+
+  refuse(error: HubError, headers: Record<string, string>): void {
+    this.writeHead(error.status, headers);
+    this.error = error;
+    this.isEnded = true;
+  }
+
+  writeProcessing(): void {
+    this.processingCount++;
+  }
+
+  destroy(): void {
+    this.isDestroyed = true;
+  }
+}
+
+/** One call to a participant, and the levers of whoever answers it. */
+export class FakeCall {
+  readonly participant: Participant;
+  readonly request: UpstreamRequest;
+  readonly sink: ResponseSink;
+  cancelled: string | undefined;
+  resumeCount = 0;
+
+  constructor(participant: Participant, request: UpstreamRequest, sink: ResponseSink) {
+    this.participant = participant;
+    this.request = request;
+    this.sink = sink;
+  }
+
+  get body(): string {
+    return Buffer.concat([...this.request.body]).toString();
+  }
+
+  head(status = 200, headers: Record<string, string> = { "content-type": "text/event-stream" }) {
+    this.sink.onHead({ status, headers });
+  }
+
+  json(status = 200): void {
+    this.head(status, { "content-type": "application/json" });
+  }
+
+  data(text: string): boolean {
+    return this.sink.onData(Buffer.from(text));
+  }
+
+  /** A clean end; the participant is finished too. */
+  end(): void {
+    this.sink.onEnd();
+    this.sink.onClosed();
+  }
+
+  fail(code: UpstreamFailure["code"], message = `it failed: ${code}`): void {
+    this.sink.onFailure({ code, message });
+    this.sink.onClosed();
+  }
+
+  /** Head, whole body, end. */
+  answer(status: number, body: string, headers?: Record<string, string>): void {
+    this.head(status, headers ?? { "content-type": "application/json" });
+    if (body !== "") this.data(body);
+    this.end();
+  }
+}
+
+export type BenchEvent =
+  | ({ name: "llm.request" } & RequestPayload)
+  | ({ name: "llm.complete" } & CompletePayload)
+  | ({ name: "llm.error"; status: number } & FailurePayload);
+
+export interface Sent {
+  client: FakeClient;
+  dispatch: Dispatch;
+  /** how often it said that it is over */
+  settledCount: () => number;
+  /** the names of its events, in order */
+  ledger: () => string[];
+  ending: () => BenchEvent | undefined;
+}
+
+export interface SendOptions {
+  model?: string;
+  stream?: boolean;
+  surface?: string;
+  clientKey?: string;
+  hops?: string[];
+  client?: FakeClient;
+}
+
+/** Everything around dispatch, with a clock that moves when it is told. */
+export function createBench(participants: Participant[], limits: Partial<Limits> = {}) {
+  const room = aRoom(...participants);
+  const calls: FakeCall[] = [];
+  const events: BenchEvent[] = [];
+  const bugs: unknown[] = [];
+  const inFlight = new InFlight();
+  const resolved = resolveLimits(limits);
+  const queues = new RoomQueues(resolved.queuePerRoom);
+  const gone = new Set<string>();
+  let nowMs = 1_000;
+  let sentCount = 0;
+
+  function upstreamFor(participant: Participant): Upstream | undefined {
+    if (gone.has(participant.id)) return undefined;
+    return {
+      kind: "tunnel",
+      open(request, sink) {
+        const call = new FakeCall(participant, request, sink);
+        calls.push(call);
+        return {
+          resume: () => void call.resumeCount++,
+          cancel: (reason) => void (call.cancelled ??= reason),
+        };
+      },
+    };
+  }
+
+  const deps: DispatchDeps = {
+    bootId: "boot1",
+    limits: resolved,
+    nowMs: () => nowMs,
+    random: () => 0,
+    emit: {
+      llmRequest: (_code, payload) => void events.push({ name: "llm.request", ...payload }),
+      llmComplete: (_code, payload) => void events.push({ name: "llm.complete", ...payload }),
+      llmError: (_code, payload, status) =>
+        void events.push({ name: "llm.error", ...payload, status }),
+    },
+    queues,
+    inFlight,
+    upstreamFor,
+    scrub: (_participant, text) => text.replaceAll("sk-CANARY", "[redacted]"),
+    reportBug: (error) => void bugs.push(error),
+  };
+
+  /** Lets time pass and looks at all deadlines. */
+  function pass(ms: number): void {
+    nowMs += ms;
+    inFlight.sweep(nowMs);
+  }
+
+  function send(options: SendOptions = {}): Sent {
+    const { model = "*", stream = false, surface = "chat/completions" } = options;
+    const requestId = `req_${++sentCount}`;
+    const client = options.client ?? new FakeClient();
+    const reader = new RequestBodyReader(64);
+    reader.push(Buffer.from(JSON.stringify({ model, stream, messages: [] })));
+    let settledCount = 0;
+    const dispatch = new Dispatch(deps, {
+      requestId,
+      room,
+      surface: SURFACES.find(({ path }) => path === surface) ?? failTo(`find ${surface}`),
+      body: reader.end(),
+      headers: { accept: "text/event-stream" },
+      hops: options.hops ?? [],
+      clientKey: options.clientKey ?? "127.0.0.1",
+      startedMs: nowMs,
+      client,
+      onSettled: () => void settledCount++,
+    });
+    dispatch.start();
+    const own = () => events.filter((event) => event.requestId === requestId);
+    return {
+      client,
+      dispatch,
+      settledCount: () => settledCount,
+      ledger: () => own().map((event) => event.name),
+      ending: () => own().find((event) => event.name !== "llm.request"),
+    };
+  }
+
+  /** The call made last. */
+  function call(): FakeCall {
+    return calls.at(-1) ?? failTo("make a call");
+  }
+
+  return { room, deps, calls, events, bugs, inFlight, queues, gone, pass, send, call };
+}
+
+function failTo(what: string): never {
+  throw new Error(`the bench could not ${what}`);
+}

@@ -1,0 +1,86 @@
+import { describe, expect, test } from "vitest";
+import { HubError } from "../errors.ts";
+import { cutBy, everyCut } from "./cuts.fixture.ts";
+import { JsonAnswer } from "./json-answer.ts";
+
+function run(chunks: readonly Buffer[]) {
+  const answer = new JsonAnswer("ana");
+  const sent = chunks.map((chunk) => answer.push(chunk)).filter((chunk) => chunk !== undefined);
+  const { body, usage } = answer.end();
+  return { text: Buffer.concat([...sent, body]).toString(), early: sent.length, usage, answer };
+}
+
+function refusalOf(text: string): HubError {
+  try {
+    run([Buffer.from(text)]);
+  } catch (error) {
+    if (error instanceof HubError) return error;
+  }
+  throw new Error(`${text} was not refused`);
+}
+
+const chat =
+  '{"object":"chat.completion","choices":[{"message":{"content":"\u00e9"}}],"usage":{"prompt_tokens":1,"completion_tokens":2}}';
+
+test("a small answer is held until it is whole, in every cut, and its usage is read", () => {
+  for (const chunks of everyCut(Buffer.from(chat))) {
+    const { text, early, usage, answer } = run(chunks);
+    expect([text, early]).toEqual([chat, 0]);
+    expect(usage).toEqual({ inputTokens: 1, outputTokens: 2, totalTokens: 3 });
+    expect(answer.length).toBe(Buffer.byteLength(chat));
+  }
+});
+
+test("a long one flows on after 64 KiB, unchanged", () => {
+  const long = `{"choices":[],"pad":"${"x".repeat(200_000)}","usage":{"input_tokens":4}}`;
+  const { text, early, usage } = run(cutBy(Buffer.from(long), [10_000]));
+  expect(text).toBe(long);
+  expect(early).toBeGreaterThan(10);
+  expect(usage).toEqual({ inputTokens: 4 });
+});
+
+test("what is held does not change with the buffer it came in", () => {
+  const answer = new JsonAnswer("ana");
+  const window = Buffer.from('{"a":1}');
+  answer.push(window);
+  window.fill(0);
+  expect(answer.end().body.toString()).toBe('{"a":1}');
+});
+
+describe("refused as no answer", () => {
+  test.each(["", "<html>", '{"choices":[', '"text"', "null", "1", "{}{}", "data: {}\n\n"])(
+    "is %j",
+    (text) => {
+      expect(refusalOf(text).code).toBe("provider_invalid_response");
+    },
+  );
+
+  test("is garbage as soon as it is certain, without waiting for its end", () => {
+    expect(() => new JsonAnswer("ana").push(Buffer.from("<!doctype html>"))).toThrow("ana");
+  });
+});
+
+describe("an error in a 200's clothes", () => {
+  test.each([
+    ['{"error":"model not loaded"}', "model not loaded"],
+    ['{"error":{"message":"no memory"}}', "no memory"],
+    ['{"error":{}}', "no message"],
+    ['{"error":true}', "no message"],
+    [`{"error":{"message":"${"x".repeat(9_000)}"}}`, "no short message"],
+  ])("%s", (text, message) => {
+    const error = refusalOf(text);
+    expect(error.code).toBe("provider_error");
+    expect(error.message).toBe(`The provider of ana answered 200 with an error: ${message}`);
+  });
+
+  test.each([
+    '{"error":null,"id":"resp_1"}',
+    '{"error":false}',
+    '{"error":""}',
+    '{"object":"response","status":"failed","error":{"message":"refused"}}',
+    '{"x":{"error":"inner"}}',
+    "[]",
+  ])("is not %s", (text) => {
+    expect(run([Buffer.from(text)]).text).toBe(text);
+  });
+});

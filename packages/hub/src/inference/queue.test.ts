@@ -1,0 +1,243 @@
+import { array, assert, constantFrom, integer, property, record } from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Participant } from "../domain/participant.ts";
+import { aParticipant } from "../domain/room.fixture.ts";
+import { RoomQueue, RoomQueues, type QueueEntry } from "./queue.ts";
+
+/** An entry that leaves as soon as one of its candidates has room. */
+class Waiting implements QueueEntry {
+  readonly name: string;
+  readonly clientKey: string;
+  readonly selectionKey: string;
+  readonly candidates: readonly Participant[];
+  readonly #left: string[];
+  tries = 0;
+
+  constructor(name: string, clientKey: string, candidates: Participant[], left: string[]) {
+    this.name = name;
+    this.clientKey = clientKey;
+    this.selectionKey = candidates.map((one) => one.id).join();
+    this.candidates = candidates;
+    this.#left = left;
+  }
+
+  tryToLeave(): boolean {
+    this.tries++;
+    const free = this.candidates.find((one) => one.active < one.limit);
+    if (free === undefined) return false;
+    free.active++;
+    this.#left.push(this.name);
+    return true;
+  }
+}
+
+function bench(maxEntries = 256) {
+  const queue = new RoomQueue(maxEntries);
+  const left: string[] = [];
+  const busy = (id: string) => aParticipant({ id, active: 1, limit: 1 });
+  const add = (name: string, clientKey: string, candidates: Participant[], atHead = false) => {
+    const entry = new Waiting(name, clientKey, candidates, left);
+    queue.add(entry, atHead);
+    return entry;
+  };
+  /** One slot of this participant becomes free, once for each. */
+  const free = (participant: Participant, times = 1) => {
+    for (let time = 0; time < times; time++) {
+      participant.active--;
+      queue.wake();
+    }
+  };
+  return { queue, left, busy, add, free };
+}
+
+describe("whose turn it is", () => {
+  test("within one client: who came first", () => {
+    const { left, busy, add, free } = bench();
+    const a = busy("a");
+    for (const name of ["1", "2", "3"]) add(name, "x", [a]);
+    free(a, 3);
+    expect(left).toEqual(["1", "2", "3"]);
+  });
+
+  test("between clients: one each in turn, however many one of them has waiting", () => {
+    const { left, busy, add, free } = bench();
+    const a = busy("a");
+    for (const name of ["x1", "x2", "x3", "x4"]) add(name, "x", [a]);
+    for (const name of ["y1", "y2"]) add(name, "y", [a]);
+    add("z1", "z", [a]);
+    free(a, 7);
+    expect(left).toEqual(["x1", "y1", "z1", "x2", "y2", "x3", "x4"]);
+  });
+
+  test("several slots at once are shared out the same way", () => {
+    const { queue, left, busy, add } = bench();
+    const a = busy("a");
+    for (const name of ["x1", "x2", "x3"]) add(name, "x", [a]);
+    add("y1", "y", [a]);
+    a.limit = 4;
+    queue.wake();
+    expect(left).toEqual(["x1", "y1", "x2"]);
+  });
+
+  test("a retry is first, before its own client's others and before all clients", () => {
+    const { left, busy, add, free } = bench();
+    const a = busy("a");
+    add("y1", "y", [a]);
+    add("x1", "x", [a]);
+    add("retry", "x", [a], true);
+    add("retry of a newcomer", "z", [a], true);
+    free(a, 4);
+    expect(left).toEqual(["retry of a newcomer", "retry", "y1", "x1"]);
+  });
+
+  test("a model that is busy holds up nobody who wants another one", () => {
+    const { left, busy, add, free } = bench();
+    const [a, b] = [busy("a"), busy("b")];
+    const stuck = add("stuck", "x", [a]);
+    add("stuck too", "x", [a]);
+    add("goes", "x", [b]);
+    free(b);
+    expect(left).toEqual(["goes"]);
+    expect(stuck.tries, "its like are not asked again and again").toBe(1);
+  });
+});
+
+describe("the bound", () => {
+  test("n wait, n + 1 is refused, and a retry always finds a place", () => {
+    const { queue, busy, add } = bench(2);
+    const a = busy("a");
+    add("1", "x", [a]);
+    add("2", "y", [a]);
+    expect(() => add("3", "z", [a])).toThrow(expect.objectContaining({ code: "queue_full" }));
+    expect(a.queued).toBe(2);
+    add("retry", "z", [a], true);
+    expect(queue.size).toBe(3);
+  });
+});
+
+describe("the count of those waiting", () => {
+  test("rises for every candidate and is back at 0 when all have left or gone", () => {
+    const { queue, busy, add, free } = bench();
+    const [a, b] = [busy("a"), busy("b")];
+    const gone = add("gone", "x", [a, b]);
+    add("goes", "y", [b]);
+    expect([a.queued, b.queued]).toEqual([1, 2]);
+    queue.remove(gone);
+    queue.remove(gone);
+    expect([a.queued, b.queued, queue.size]).toEqual([0, 1, 1]);
+    free(b);
+    expect([a.queued, b.queued, queue.size]).toEqual([0, 0, 0]);
+  });
+});
+
+describe("a wake from inside", () => {
+  test("lets the others go too, when who left frees its slot at once", () => {
+    const { queue, left, busy, add } = bench();
+    const a = busy("a");
+    const failing = (name: string): QueueEntry => ({
+      clientKey: name,
+      selectionKey: "a",
+      candidates: [a],
+      tryToLeave() {
+        if (a.active >= a.limit) return false;
+        left.push(name);
+        queue.wake();
+        return true;
+      },
+    });
+    for (const name of ["1", "2", "3"]) queue.add(failing(name), false);
+    add("4", "x", [a]);
+    a.active = 0;
+    queue.wake();
+    expect(left).toEqual(["1", "2", "3", "4"]);
+    expect(queue.size).toBe(0);
+  });
+
+  test("a bug in one entry does not end all waking", () => {
+    const { queue, left, busy, add } = bench();
+    const a = busy("a");
+    const broken: QueueEntry = {
+      clientKey: "x",
+      selectionKey: "broken",
+      candidates: [a],
+      tryToLeave() {
+        throw new TypeError("bug");
+      },
+    };
+    queue.add(broken, false);
+    expect(() => queue.wake()).toThrow("bug");
+    queue.remove(broken);
+    add("next", "x", [a]);
+    a.active = 0;
+    queue.wake();
+    expect(left).toEqual(["next"]);
+  });
+
+  test("does not lose a queue that was made while the old one emptied", () => {
+    const queues = new RoomQueues(10);
+    const a = aParticipant({ id: "a", active: 1, limit: 1 });
+    const left: string[] = [];
+    const follower = new Waiting("follower", "x", [a], left);
+    queues.of("ABC234").add(
+      {
+        clientKey: "x",
+        selectionKey: "first",
+        candidates: [],
+        tryToLeave() {
+          queues.of("ABC234").remove(this);
+          queues.wake("ABC234");
+          queues.of("ABC234").add(follower, false);
+          return true;
+        },
+      },
+      false,
+    );
+    queues.wake("ABC234");
+    a.active = 0;
+    queues.wake("ABC234");
+    expect(left).toEqual(["follower"]);
+  });
+
+  test("a room where nobody waits is none of its business", () => {
+    expect(() => new RoomQueues(1).wake("ABC234")).not.toThrow();
+  });
+});
+
+test("whatever comes, goes and frees, nobody waits while a candidate has room, and counts are true", () => {
+  const step = record({
+    kind: constantFrom("add" as const, "retry" as const, "remove" as const, "free" as const),
+    client: constantFrom("x", "y", "z"),
+    which: integer({ min: 0, max: 7 }),
+  });
+  assert(
+    property(array(step, { maxLength: 60 }), (steps) => {
+      const { queue, left, busy, add } = bench(10);
+      const participants = [busy("a"), busy("b"), busy("c")];
+      const waiting = new Set<Waiting>();
+      for (const [index, { kind, client, which }] of steps.entries()) {
+        const one = participants[which % 3] as Participant;
+        const other = participants[(which >> 1) % 3] as Participant;
+        if (kind === "free") {
+          if (one.active > 0) one.active--;
+          queue.wake();
+        } else if (kind === "remove") {
+          const entry = [...waiting][which];
+          if (entry !== undefined) queue.remove(entry);
+          if (entry !== undefined) waiting.delete(entry);
+        } else if (kind === "retry" || queue.size < 10) {
+          waiting.add(add(String(index), client, [...new Set([one, other])], kind === "retry"));
+          queue.wake();
+        }
+        for (const entry of waiting) if (left.includes(entry.name)) waiting.delete(entry);
+        expect(queue.size).toBe(waiting.size);
+        for (const candidate of participants) {
+          const mine = [...waiting].filter((entry) => entry.candidates.includes(candidate));
+          expect(candidate.queued).toBe(mine.length);
+          if (candidate.active < candidate.limit) expect(mine).toEqual([]);
+        }
+      }
+      for (const entry of waiting) queue.remove(entry);
+      expect(participants.map((one) => one.queued)).toEqual([0, 0, 0]);
+    }),
+  );
+});

@@ -1,0 +1,50 @@
+/** A chat stream's events as providers write them, one data line each, with the line end asked for. */
+export function chatStream(events: readonly unknown[], lineEnd = "\n"): string {
+  return events.map((event) => `data: ${asData(event)}${lineEnd}${lineEnd}`).join("");
+}
+
+/** A Responses stream: `event:` line and data line, numbered from 0. */
+export function responsesStream(
+  events: readonly ({ type: string } & Record<string, unknown>)[],
+  { lineEnd = "\n", hasEventLines = true } = {},
+): string {
+  return events
+    .map((event, index) => {
+      const data = `data: ${JSON.stringify({ ...event, sequence_number: index })}${lineEnd}${lineEnd}`;
+      return hasEventLines ? `event: ${event.type}${lineEnd}${data}` : data;
+    })
+    .join("");
+}
+
+function asData(event: unknown): string {
+  return typeof event === "string" ? event : JSON.stringify(event);
+}
+
+export const done = "[DONE]";
+
+/** One chat chunk. */
+export function chunk(delta: Record<string, unknown>, finishReason: string | null = null) {
+  return {
+    id: "chatcmpl-1",
+    object: "chat.completion.chunk",
+    choices: [{ index: 0, delta, finish_reason: finishReason }],
+  };
+}
+
+export const role = chunk({ role: "assistant", content: "" });
+export const finish = chunk({}, "stop");
+export const usage = { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 };
+export const usageChunk = { id: "chatcmpl-1", object: "chat.completion.chunk", choices: [], usage };
+
+const response = { id: "resp_1", object: "response", status: "in_progress", output: [] };
+export const created = { type: "response.created", response };
+export const textDelta = { type: "response.output_text.delta", delta: "Gr\u00fc\u00dfe \u2028" };
+
+/** @param extra - put into the response behind its usage */
+export function completed(extra: Record<string, unknown> = {}) {
+  const counts = { input_tokens: 5, output_tokens: 7, total_tokens: 12 };
+  return {
+    type: "response.completed",
+    response: { ...response, status: "completed", usage: counts, ...extra },
+  };
+}

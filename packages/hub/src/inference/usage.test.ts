@@ -1,0 +1,96 @@
+import { anything, assert, property } from "fast-check";
+import { describe, expect, test } from "vitest";
+import { metricsOf } from "./metrics.ts";
+import { findUsage, readUsage } from "./usage.ts";
+
+describe("usage", () => {
+  test.each([
+    [
+      { prompt_tokens: 1, completion_tokens: 2, total_tokens: 9 },
+      { inputTokens: 1, outputTokens: 2, totalTokens: 9 },
+    ],
+    [
+      { input_tokens: 1, output_tokens: 2 },
+      { inputTokens: 1, outputTokens: 2, totalTokens: 3 },
+    ],
+    [
+      { prompt_tokens: 0, completion_tokens: 0 },
+      { inputTokens: 0, outputTokens: 0, totalTokens: 0 },
+    ],
+    [{ total_tokens: 4 }, { totalTokens: 4 }],
+    [{ prompt_tokens: 1 }, { inputTokens: 1 }],
+    [{ prompt_tokens: -1, completion_tokens: 2.5, total_tokens: "3" }, {}],
+    [
+      { prompt_tokens: Number.MAX_SAFE_INTEGER, completion_tokens: 1 },
+      { inputTokens: Number.MAX_SAFE_INTEGER, outputTokens: 1 },
+    ],
+    [{ prompt_tokens: 2 ** 53 }, {}],
+    [null, {}],
+    ["x", {}],
+    [[], {}],
+  ])("%j is %j", (value, expected) => {
+    expect(readUsage(value)).toEqual(expected);
+  });
+
+  test("is never anything but safe counts, whatever a provider writes", () => {
+    assert(
+      property(anything(), anything(), (input, total) => {
+        const usage = readUsage({ prompt_tokens: input, output_tokens: 3, total_tokens: total });
+        for (const count of Object.values(usage) as number[]) {
+          expect(Number.isSafeInteger(count) && count >= 0).toBe(true);
+        }
+      }),
+    );
+  });
+
+  test("in a text is the last one that says anything", () => {
+    expect(findUsage('{"usage":{"prompt_tokens":1}}{"usage":null}{"usage":{}}')).toEqual({
+      inputTokens: 1,
+    });
+    expect(findUsage('"usage":{"prompt_tokens":1},"usage":{"prompt_tokens":2}')).toEqual({
+      inputTokens: 2,
+    });
+    expect(findUsage('x"usage"\n: {"details":{"a":{}},"output_tokens":1}')).toEqual({
+      outputTokens: 1,
+    });
+  });
+
+  test.each([
+    "",
+    '"usage"',
+    '"usage":{',
+    '"usage":{"prompt_tokens":1',
+    '\\"usage\\":{"prompt_tokens":1}',
+  ])("is not in %j", (text) => {
+    expect(findUsage(text)).toEqual({});
+  });
+});
+
+describe("metrics", () => {
+  test("are rounded to hundredths of a ms, and tokens per second follow from the whole duration", () => {
+    expect(
+      metricsOf(12.34567, 2_000.004, { inputTokens: 1, outputTokens: 7, totalTokens: 8 }),
+    ).toEqual({
+      ttftMs: 12.35,
+      durationMs: 2_000,
+      inputTokens: 1,
+      outputTokens: 7,
+      totalTokens: 8,
+      tokensPerSecond: 3.5,
+    });
+  });
+
+  test("leave out what is unknown", () => {
+    expect(metricsOf(1, 2, {})).toEqual({ ttftMs: 1, durationMs: 2 });
+    expect(metricsOf(1, 2, { inputTokens: 3 })).not.toHaveProperty("tokensPerSecond");
+    expect(metricsOf(0, 0, { outputTokens: 3 })).toEqual({
+      ttftMs: 0,
+      durationMs: 0,
+      outputTokens: 3,
+    });
+  });
+
+  test("are never negative", () => {
+    expect(metricsOf(-1, -1, {})).toEqual({ ttftMs: 0, durationMs: 0 });
+  });
+});

@@ -1,0 +1,166 @@
+import { resolveLimits, type JoinRequest, type Limits, type Room } from "@roomhub/protocol";
+import { createPasswordAttempts } from "../credentials/attempts.ts";
+import { createPasswordKeeper } from "../credentials/passwords.ts";
+import { AuthHeaderVault } from "../credentials/vault.ts";
+import { Liveness } from "../domain/liveness.ts";
+import type { DirectPath, Participant } from "../domain/participant.ts";
+import { Registry } from "../domain/registry.ts";
+import type { Emitter } from "../events/emit.ts";
+import type { OperationContext, OwnershipMode, Peer } from "./context.ts";
+import { joinParticipant, type JoinOutcome } from "./join-participant.ts";
+import { directAnswered, directFailed, tunnelClosed, tunnelOpened } from "./path-changes.ts";
+import { markOverdue } from "./presence.ts";
+import { createRoom } from "./rooms.ts";
+
+/** How a participant's endpoint behaves when it is asked. */
+export type EndpointMood = "answers" | "fails" | "hangs";
+
+export interface SeenEvent {
+  name: string;
+  /** the participant's id or the room's code */
+  who: string;
+  /** what the event itself showed */
+  shown: unknown;
+}
+
+const createdAtMs = 1_700_000_000_000;
+
+export function ada(fields: Partial<JoinRequest> = {}): JoinRequest {
+  return {
+    id: "ada",
+    nickname: "Ada",
+    model: "llama3",
+    endpoint: "http://10.0.0.7:11434",
+    ...fields,
+  };
+}
+
+/** A peer on the network; without a token. */
+export function peerAt(address: string | undefined, fields: Partial<Peer> = {}): Peer {
+  return {
+    address,
+    throttleKey: address ?? "forwarded",
+    hasOrigin: false,
+    token: undefined,
+    ...fields,
+  };
+}
+
+export const home = "192.168.1.5";
+export const elsewhere = "192.168.1.6";
+
+/** What operations need, with a clock that moves when it is told and paths that only note what is asked of them. */
+export function createOffice(
+  options: { ownership?: OwnershipMode; limits?: Partial<Limits> } = {},
+) {
+  let nowMs = 1_000_000;
+  let uuids = 0;
+  let draws = 0;
+  const events: SeenEvent[] = [];
+  const closedTunnels: [string, string][] = [];
+  const probes: string[] = [];
+  const woken: string[] = [];
+  const dropped: string[] = [];
+  let saves = 0;
+  const behaviour: { endpoint: EndpointMood; direct: DirectPath } = {
+    endpoint: "answers",
+    direct: { kind: "untried" },
+  };
+  const note = (name: string, who: string, shown: unknown) =>
+    void events.push({ name, who, shown: structuredClone(shown) });
+  const unexpected = () => {
+    throw new Error("operations emit no llm events");
+  };
+  const emit: Emitter = {
+    roomCreated: (room: Room) => note("room.created", room.code, room),
+    participantJoined: (_code, one) => note("participant.joined", one.id, one),
+    participantUpdated: (_code, one) => note("participant.updated", one.id, one),
+    participantLeft: (_code, who) => note("participant.left", who.participantId, who),
+    participantOffline: (_code, who) => note("participant.offline", who.participantId, who),
+    llmRequest: unexpected,
+    llmComplete: unexpected,
+    llmError: unexpected,
+  };
+  const limits = resolveLimits(options.limits);
+  const context: OperationContext = {
+    registry: new Registry(),
+    liveness: new Liveness(limits.offlineAfterMs, limits.sweepIntervalMs),
+    limits,
+    ownership: options.ownership ?? "compat",
+    emit,
+    vault: new AuthHeaderVault(),
+    passwordKeeper: createPasswordKeeper(),
+    roomPasswords: new Map(),
+    passwordAttempts: createPasswordAttempts({
+      burst: limits.passwordAttemptsBurst,
+      intervalMs: limits.passwordAttemptIntervalMs,
+    }),
+    roomCreations: createPasswordAttempts({
+      burst: limits.roomCreationBurst,
+      intervalMs: 60_000 / limits.roomCreationPerMinute,
+    }),
+    paths: {
+      closeTunnel(participant, why) {
+        if (participant.tunnel.kind !== "open") return;
+        closedTunnels.push([participant.id, why]);
+        tunnelClosed(context, participant);
+      },
+      directPathOf: (participant) =>
+        participant.isTunnelOnly
+          ? { kind: "refused", reason: "its tunnel is closed" }
+          : behaviour.direct,
+      async probe(participant) {
+        probes.push(participant.id);
+        if (behaviour.endpoint === "answers") directAnswered(context, participant);
+        if (behaviour.endpoint === "fails") directFailed(context, participant, "ECONNREFUSED");
+      },
+    },
+    nowMs: () => nowMs,
+    wallMs: () => createdAtMs + nowMs,
+    newUuid: () => `00000000-0000-4000-8000-${String(++uuids).padStart(12, "0")}`,
+    randomBelow: (bound) => (draws += 7) % bound,
+    saveRooms: () => void saves++,
+    routingChanged: (code) => void woken.push(code),
+    roomDropped: (code) => void dropped.push(code),
+  };
+  function addRoom(password?: string): string {
+    const peer = peerAt(`room ${context.registry.roomCount}`);
+    return createRoom(context, { name: "lab", password }, peer).room.code;
+  }
+
+  const room = addRoom();
+  return {
+    context,
+    room,
+    events,
+    behaviour,
+    closedTunnels,
+    probes,
+    woken,
+    dropped,
+    saveCount: () => saves,
+    addRoom,
+    join: (fields: Partial<JoinRequest> = {}, peer = peerAt(home), code = room) =>
+      joinParticipant(context, code, ada(fields), peer),
+    /** Its agent dials in. */
+    openTunnel(participant: Participant): void {
+      tunnelOpened(context, participant);
+    },
+    /** Lets time pass, and sweeps. */
+    pass(ms: number): void {
+      nowMs += ms;
+      markOverdue(context);
+    },
+    /** The names since the last look. */
+    seen(): string[] {
+      return events.splice(0).map(({ name, who }) => `${name} ${who}`);
+    },
+    headersOf: ({ key, endpointOrigin }: Participant) =>
+      context.vault.headersFor(key, endpointOrigin),
+  };
+}
+
+export function tokenOf(outcome: JoinOutcome): string {
+  if (outcome.token === undefined) throw new Error("no token was minted");
+  return outcome.token;
+}

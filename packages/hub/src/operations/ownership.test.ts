@@ -1,0 +1,144 @@
+import { describe, expect, test } from "vitest";
+import { mintToken } from "../credentials/tokens.ts";
+import { HubError } from "../errors.ts";
+import type { OwnershipMode } from "./context.ts";
+import { createOffice, elsewhere, home, peerAt, tokenOf } from "./operations.fixture.ts";
+import { authorizeTunnel, leaveParticipant, recordHeartbeat } from "./participants.ts";
+import { updateParticipant } from "./update-participant.ts";
+
+const actions = ["join again", "PUT", "leave", "heartbeat", "tunnel"] as const;
+const proofs = [
+  "no token, other address",
+  "no token, same address",
+  "wrong token",
+  "right token",
+  "no token, no address",
+] as const;
+type Action = (typeof actions)[number];
+type Proof = (typeof proofs)[number];
+
+const required = "participant_token_required";
+const invalid = "participant_token_invalid";
+const taken = "participant_id_taken";
+
+/** What becomes of each attempt at a live participant. Contract §3, "Ownership". */
+const expected: Record<OwnershipMode, Record<Action, Record<Proof, string>>> = {
+  compat: {
+    "join again": row(taken, "ok", invalid, "ok", taken),
+    PUT: row(required, "ok", invalid, "ok", required),
+    leave: row(required, "ok", invalid, "ok", required),
+    heartbeat: row("ok", "ok", invalid, "ok", "ok"),
+    tunnel: row(required, required, invalid, "ok", required),
+  },
+  strict: {
+    "join again": row(taken, taken, invalid, "ok", taken),
+    PUT: row(required, required, invalid, "ok", required),
+    leave: row(required, required, invalid, "ok", required),
+    heartbeat: row(required, required, invalid, "ok", required),
+    tunnel: row(required, required, invalid, "ok", required),
+  },
+  open: {
+    "join again": row("ok", "ok", "ok", "ok", "ok"),
+    PUT: row("ok", "ok", "ok", "ok", "ok"),
+    leave: row("ok", "ok", "ok", "ok", "ok"),
+    heartbeat: row("ok", "ok", "ok", "ok", "ok"),
+    tunnel: row(required, required, invalid, "ok", required),
+  },
+};
+
+function row(other: string, same: string, wrong: string, right: string, none: string) {
+  return {
+    "no token, other address": other,
+    "no token, same address": same,
+    "wrong token": wrong,
+    "right token": right,
+    "no token, no address": none,
+  };
+}
+
+function peerWith(proof: Proof, token: string) {
+  switch (proof) {
+    case "no token, other address":
+      return peerAt(elsewhere);
+    case "no token, same address":
+      return peerAt(home);
+    // Refused even from the right address.
+    case "wrong token":
+      return peerAt(home, { token: mintToken().token.reveal() });
+    // Good from anywhere.
+    case "right token":
+      return peerAt(elsewhere, { token });
+    case "no token, no address":
+      return peerAt(undefined);
+  }
+}
+
+async function attempt(mode: OwnershipMode, action: Action, proof: Proof) {
+  const office = createOffice({ ownership: mode });
+  const outcome = await office.join();
+  const peer = peerWith(proof, tokenOf(outcome));
+  const { context, room } = office;
+  office.seen();
+  const before = { ...outcome.participant };
+  office.pass(10_000);
+  let result = "ok";
+  try {
+    if (action === "join again") await office.join({ nickname: "Eve" }, peer);
+    else if (action === "PUT") {
+      await updateParticipant(context, room, "ada", { nickname: "Eve" }, peer);
+    } else if (action === "leave") leaveParticipant(context, room, "ada", peer);
+    else if (action === "heartbeat") recordHeartbeat(context, room, "ada", peer);
+    else authorizeTunnel(context, room, "ada", peer);
+  } catch (error) {
+    if (!(error instanceof HubError)) throw error;
+    result = error.code;
+  }
+  return { result, before, after: outcome.participant, office };
+}
+
+describe.each(["compat", "strict", "open"] as const)("in %s mode", (mode) => {
+  describe.each(actions)("%s", (action) => {
+    test.each(proofs)("with %s", async (proof) => {
+      const { result, before, after, office } = await attempt(mode, action, proof);
+      expect(result).toBe(expected[mode][action][proof]);
+      if (result !== "ok") {
+        expect(after, "a refused request changes nothing").toEqual(before);
+        expect(office.seen()).toEqual([]);
+      }
+    });
+  });
+});
+
+describe("an address", () => {
+  test("that is hidden proves nothing, not even against another hidden one", async () => {
+    const office = createOffice();
+    await office.join({}, peerAt(undefined));
+    await expect(office.join({}, peerAt(undefined))).rejects.toMatchObject({ code: taken });
+  });
+});
+
+describe("a tunnel", () => {
+  test("is refused to a web page, even with the right token", async () => {
+    const office = createOffice();
+    const token = tokenOf(await office.join());
+    const page = peerAt(home, { token, hasOrigin: true });
+    expect(() => authorizeTunnel(office.context, office.room, "ada", page)).toThrow(
+      expect.objectContaining({ code: "origin_not_allowed", status: 403 }),
+    );
+  });
+
+  test("of nobody is 404", () => {
+    const { context, room } = createOffice();
+    expect(() => authorizeTunnel(context, room, "ghost", peerAt(home))).toThrow(
+      expect.objectContaining({ code: "participant_not_found" }),
+    );
+  });
+});
+
+test("a refused heartbeat does not move the deadline", async () => {
+  const { before, after, office } = await attempt("strict", "heartbeat", "no token, same address");
+  expect(after.lastSeenMs).toBe(before.lastSeenMs);
+  office.pass(20_001);
+  office.pass(250);
+  expect(office.seen()).toEqual(["participant.offline ada"]);
+});

@@ -1,0 +1,104 @@
+import { z } from "zod";
+import { authHeadersSchema } from "./auth-headers.ts";
+import { CapabilityValue } from "./capability.ts";
+import { checkEndpoint } from "./endpoint.ts";
+import { resolveLimits, type Limits } from "./limits.ts";
+import { ParticipantConfig, ParticipantId, Specs } from "./participant.ts";
+import { isDeeperThan, plainText, utf8Length } from "./text.ts";
+
+const DeclaredCapabilities = z.looseObject({
+  openResponses: CapabilityValue.optional(),
+  chatCompletions: CapabilityValue.optional(),
+});
+
+/** A field whose inside is the participant's business, within bounds. Contract §6. */
+function bounded<T extends z.ZodType>(schema: T, limits: Limits) {
+  return schema.superRefine((value, context) => {
+    if (value === null || value === undefined) return;
+    if (isDeeperThan(value, limits.participantFieldDepth)) {
+      context.addIssue({
+        code: "custom",
+        message: "is nested too deeply",
+        params: { tooLarge: true },
+      });
+    } else if (utf8Length(JSON.stringify(value)) > limits.participantFieldBytes) {
+      context.addIssue({ code: "custom", message: "is too large", params: { tooLarge: true } });
+    }
+  });
+}
+
+/** 1 byte to the limit, in UTF-8. */
+function roomPassword(limits: Limits) {
+  return z
+    .string()
+    .min(1, { error: "must not be empty" })
+    .refine((password) => utf8Length(password) <= limits.passwordBytes, {
+      error: `must be at most ${limits.passwordBytes} bytes`,
+      params: { tooLarge: true },
+    });
+}
+
+function endpoint(limits: Limits) {
+  return z.string().superRefine((text, context) => {
+    const check = checkEndpoint(text, limits.endpointLength);
+    if (!check.ok) context.addIssue({ code: "custom", message: check.reason });
+  });
+}
+
+function nickname(limits: Limits) {
+  return plainText("nickname", limits.nicknameLength).transform((text) => text.normalize("NFC"));
+}
+
+/** Stays as sent: the provider compares bytes. */
+function model(limits: Limits) {
+  return plainText("model", limits.modelLength);
+}
+
+function optionalFields(limits: Limits) {
+  return {
+    password: roomPassword(limits).nullish(),
+    specs: bounded(Specs.nullish(), limits),
+    config: bounded(ParticipantConfig.nullish(), limits),
+    capabilities: bounded(DeclaredCapabilities.nullish(), limits),
+    authHeaders: authHeadersSchema(limits.authHeaders, limits.authHeaderBytes).nullish(),
+    transport: z.enum(["tunnel", "auto"]).optional(),
+  };
+}
+
+/** The bodies of management requests, checked against one hub's limits. */
+export function createRequestSchemas(limits: Limits) {
+  return {
+    /** `POST /rooms`. Interface §4. */
+    createRoom: z.object({
+      name: plainText("name", limits.roomNameLength),
+      password: roomPassword(limits).nullish(),
+    }),
+    /** `POST /rooms/:code/join`. Interface §2, contract §1. */
+    join: z.object({
+      id: ParticipantId,
+      nickname: nickname(limits),
+      model: model(limits),
+      endpoint: endpoint(limits),
+      ...optionalFields(limits),
+    }),
+    /** `PUT /v1/rooms/:code/participants/:id` of an existing one: any subset, `null` clears. Contract §1. */
+    updateParticipant: z.object({
+      id: z.string().optional(),
+      nickname: nickname(limits).optional(),
+      model: model(limits).optional(),
+      endpoint: endpoint(limits).optional(),
+      ...optionalFields(limits),
+    }),
+    /** `POST /rooms/:code/health`. Interface §3. */
+    heartbeat: z.object({ id: z.string() }),
+  };
+}
+
+export type RequestSchemas = ReturnType<typeof createRequestSchemas>;
+
+/** The same at the default limits, for programs that check before they send. */
+export const REQUEST_SCHEMAS: RequestSchemas = createRequestSchemas(resolveLimits(undefined));
+
+export type CreateRoomRequest = z.infer<RequestSchemas["createRoom"]>;
+export type JoinRequest = z.infer<RequestSchemas["join"]>;
+export type UpdateParticipantRequest = z.infer<RequestSchemas["updateParticipant"]>;

@@ -1,0 +1,27 @@
+import { spawn } from "node:child_process";
+import { text } from "node:stream/consumers";
+import { within } from "./waiting.ts";
+
+export interface CommandResult {
+  exitCode: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs a program to its end; it is killed when that takes too long. */
+export async function runCommand(command: string, args: readonly string[]): Promise<CommandResult> {
+  const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const exited = new Promise<number | null>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", resolve);
+  });
+  try {
+    const [exitCode, stdout, stderr] = await within(
+      Promise.all([exited, text(child.stdout), text(child.stderr)]),
+      `${command} ${args[0]}`,
+    );
+    return { exitCode, stdout, stderr };
+  } finally {
+    child.kill("SIGKILL");
+  }
+}

@@ -1,0 +1,185 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileRoomStore } from "@roomhub/hub";
+import { expect, test } from "vitest";
+import { type Behaviour, startFakeProvider } from "../support/fake-provider.ts";
+import { joinDirect, joinTunnel, PATHS } from "../support/joining.ts";
+import { settled } from "../support/ledger.ts";
+import { userSays } from "../support/openai-client.ts";
+import { startTestHub } from "../support/start-test-hub.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const password = "CANARY-password-7f3a";
+const key = "CANARY-key-b41c9e02";
+const localKey = "CANARY-local-55aa01";
+const instructions = "CANARY-instructions";
+const secrets = [password, key, localKey, instructions];
+
+/** A provider that repeats what it was sent, in every place an error has. */
+function echoes(sent: string): Behaviour[] {
+  const message = `Incorrect API key provided: Bearer ${sent}`;
+  const body = { error: { message, type: key, param: null, code: `bad-${key}` } };
+  const raw = (type: string, text: string) => ({
+    kind: "raw" as const,
+    bytes: `HTTP/1.1 200 ${key}\r\ncontent-type: ${type}\r\nx-echo: ${key}\r\nconnection: close\r\n\r\n${text}`,
+  });
+  return [
+    ...[400, 401, 403, 404, 422, 429, 500, 503].map((status) => ({
+      kind: "status" as const,
+      status,
+      body,
+      headers: { "x-echo": key },
+    })),
+    { kind: "status", status: 400, body: `<html>${message}</html>` },
+    { kind: "status", status: 400, body: { error: message } },
+    { kind: "status", status: 302, headers: { location: `http://127.0.0.1:1/?key=${key}` } },
+    raw(`text/${key}`, message),
+    raw("application/json", JSON.stringify({ error: `Unexpected ${key}` })),
+    raw("application/json", `${key} is no JSON`),
+    { kind: "raw", bytes: `${message}\r\n\r\n` },
+    { kind: "raw", bytes: `HTTP/1.1 999 ${key}\r\n\r\n` },
+    { kind: "normal" },
+    { kind: "no-marker" },
+  ];
+}
+
+test.for(
+  PATHS.flatMap((path) => (["text", "json"] as const).map((logFormat) => ({ path, logFormat }))),
+)(
+  "no password and no key is in any answer, event, log line or file ($path, $logFormat log)",
+  async ({ path, logFormat }) => {
+    await using folder = await temporaryFolder();
+    const stateFile = join(folder.path, "rooms.json");
+    const said: Record<string, string> = {};
+    const notices: unknown[] = [];
+    let queue: Behaviour[] = [];
+    await using provider = await startFakeProvider({ behave: () => queue.shift() });
+    let log: string[];
+    {
+      await using hub = await startTestHub({ logFormat, store: fileRoomStore(stateFile) });
+      ({ log } = hub);
+      const streams = [await hub.watch(undefined, "colon"), await hub.watch(undefined, "dot")];
+      const ask = async (
+        title: string,
+        requestPath: string,
+        init: Parameters<typeof hub.fetch>[1] = {},
+      ) => {
+        const answer = await hub.fetch(requestPath, init);
+        said[`${Object.keys(said).length} ${title}`] =
+          `${JSON.stringify([...answer.headers])} ${await answer.text()}`;
+        return answer;
+      };
+
+      await ask("create", "/rooms", { json: { name: "lab", password } });
+      const code = (await hub.client.listRooms())[0]!.code;
+      streams.push(await hub.watch(code, "colon"), await hub.watch(code, "dot"));
+      const wishes = {
+        endpoint: provider.url,
+        password,
+        authHeaders: { Authorization: `Bearer ${key}`, "X-Api-Key": key },
+      };
+      await using _ada =
+        path === "direct"
+          ? await joinDirect(hub, code, wishes)
+          : await joinTunnel(hub, code, {
+              ...wishes,
+              headers: { "x-local": localKey },
+              onNotice: (notice) => notices.push(notice),
+            });
+      const registration = {
+        id: "eve",
+        nickname: "Eve",
+        model: "m",
+        ...wishes,
+        config: { instructions },
+      };
+      await ask("join", `/rooms/${code}/join`, { json: registration });
+      await ask("change", `/v1/rooms/${code}/participants/eve`, {
+        method: "PUT",
+        json: { authHeaders: wishes.authHeaders },
+      });
+      await ask("bad id", `/rooms/${code}/join`, { json: { ...registration, id: "any" } });
+      await ask("bad header", `/rooms/${code}/join`, {
+        json: { ...registration, id: "x", authHeaders: { Host: key } },
+      });
+      await ask("bad value", `/rooms/${code}/join`, {
+        json: { ...registration, id: "x", authHeaders: { a: `${key}\r\n` } },
+      });
+      await ask("bad endpoint", `/rooms/${code}/join`, {
+        json: { ...registration, id: "x", endpoint: `http://u:${key}@127.0.0.1/` },
+      });
+      await ask("bad JSON", `/rooms/${code}/join`, {
+        method: "POST",
+        body: `{"password":"${password}", ${key}`,
+      });
+      await ask("wrong password", `/rooms/${code}/join`, {
+        json: { ...registration, id: "x", password: `${password}!` },
+      });
+      for (const listing of [
+        "/rooms",
+        `/rooms/${code}`,
+        `/rooms/${code}/participants`,
+        `/rooms/${code}/v1/models`,
+      ]) {
+        await ask(listing, listing);
+      }
+      await ask("eve leaves", `/rooms/${code}/leave/eve`, { method: "DELETE" });
+
+      const behaviours = echoes(path === "tunnel" ? `${key} ${localKey}` : key);
+      let asked = 0;
+      for (const surface of ["chat/completions", "responses"]) {
+        for (const stream of [false, true]) {
+          for (const behaviour of behaviours) {
+            queue = [behaviour];
+            const input =
+              surface === "responses" ? { input: "hello" } : { messages: userSays("hello") };
+            await ask(
+              `${surface} ${stream} ${JSON.stringify(behaviour).slice(0, 60)}`,
+              `/rooms/${code}/v1/${surface}`,
+              {
+                json: { model: "ada", stream, ...input },
+              },
+            );
+            asked++;
+          }
+        }
+      }
+      for (const stream of streams) await settled(stream, asked);
+      for (const [index, stream] of streams.entries()) said[`event stream ${index}`] = stream.text;
+    }
+    expect(provider.requests.at(-1)!.headers.authorization).toBe(`Bearer ${key}`);
+    said["log"] = log.join("");
+    said["state file"] = await readFile(stateFile, "utf8");
+    said["notices"] = JSON.stringify(notices);
+    expect(log.length).toBeGreaterThan(100);
+    const leaks = Object.entries(said).flatMap(([where, text]) =>
+      secrets
+        .filter((secret) => text.includes(secret))
+        .map(
+          (secret) =>
+            `${secret} in ${where}: ${text.slice(Math.max(0, text.indexOf(secret) - 80), text.indexOf(secret) + 40)}`,
+        ),
+    );
+    expect(leaks).toEqual([]);
+  },
+);
+
+test("a stream's own words pass unchanged, but what the hub says of them is scrubbed", async () => {
+  const frame = `data: ${JSON.stringify({ error: { message: `no such key: ${key}` } })}\n\n`;
+  const head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+  await using provider = await startFakeProvider({
+    behave: () => ({ kind: "raw", bytes: head + frame }),
+  });
+  await using hub = await startTestHub();
+  const code = await hub.createRoom();
+  const authHeaders = { authorization: `Bearer ${key}` };
+  await joinDirect(hub, code, { endpoint: provider.url, authHeaders });
+  const events = await hub.watch(code);
+  const answer = await hub.fetch(`/rooms/${code}/v1/chat/completions`, {
+    json: { model: "*", stream: true, messages: userSays("hello") },
+  });
+  expect((await answer.text()).startsWith(frame)).toBe(true);
+  await settled(events, 1);
+  expect((await events.next("llm.error")).data["error"]).toContain("no such key: [redacted]");
+  expect(events.text + hub.log.join("")).not.toContain(key);
+});

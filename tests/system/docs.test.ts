@@ -1,0 +1,70 @@
+import { readFileSync } from "node:fs";
+import {
+  ERROR_STATUS,
+  EVENT_NAMES,
+  limitEnvName,
+  LIMITS,
+  type LimitName,
+  spellEventName,
+} from "@roomhub/protocol";
+import { expect, test } from "vitest";
+import { ROUTES } from "../../packages/hub/src/http/routes.ts";
+import { tableRows } from "../support/markdown-table.ts";
+
+function reference(name: string): string {
+  return readFileSync(new URL(`../../docs/reference/${name}.md`, import.meta.url), "utf8");
+}
+
+test("http.md has every route, and no route the hub lacks", () => {
+  const documented = tableRows(reference("http"), ["Method", "Path"]).map(
+    ([method, path]) => `${method} ${path}`,
+  );
+  expect(documented.sort()).toEqual(ROUTES.map(({ method, path }) => `${method} ${path}`).sort());
+});
+
+test("events.md has every event in both spellings, and no other", () => {
+  const documented = tableRows(reference("events"), ["Dotted", "Colon"]).map(([dotted, colon]) => [
+    dotted,
+    colon,
+  ]);
+  expect(documented.sort()).toEqual(
+    EVENT_NAMES.map((name) => [name, spellEventName(name, "colon")]).sort(),
+  );
+});
+
+test("errors.md has every code with its status, stage and retry signal, and no other", () => {
+  const documented = tableRows(reference("errors"), ["Code", "Status", "Stage", "Retry"]);
+  const expected = Object.entries<{
+    status: number;
+    stage?: string;
+    retry: string;
+    retryAfterSeconds?: number;
+  }>(ERROR_STATUS).map(([code, { status, stage, retry, retryAfterSeconds }]) => [
+    code,
+    String(status),
+    stage ?? "—",
+    retry === "none" ? "—" : [retry.replaceAll("-", " "), retryAfterSeconds ?? []].flat().join(" "),
+  ]);
+  expect(documented.map((row) => row.slice(0, 4)).sort()).toEqual(expected.sort());
+});
+
+test("config.md has every limit with its default, unit and variable, and no other", () => {
+  const documented = tableRows(reference("config"), ["Limit", "Default", "Unit", "Environment"]);
+  const expected = Object.entries(LIMITS).map(([name, { default: value, unit }]) => [
+    name,
+    String(value),
+    unit,
+    limitEnvName(name as LimitName),
+  ]);
+  expect(documented.map((row) => row.slice(0, 4)).sort()).toEqual(expected.sort());
+});
+
+test("every row of these tables says what it is for", () => {
+  const rows = [
+    ...tableRows(reference("http"), ["Method", "Path"]),
+    ...tableRows(reference("events"), ["Dotted", "Colon"]),
+    ...tableRows(reference("errors"), ["Code", "Status"]),
+    ...tableRows(reference("config"), ["Limit", "Default"]),
+  ];
+  expect(rows.filter((row) => row.at(-1) === "")).toEqual([]);
+});

@@ -1,0 +1,152 @@
+import { readFile, stat } from "node:fs/promises";
+import { join as joinPath } from "node:path";
+import { RoomhubClient } from "@roomhub/client";
+import OpenAI from "openai";
+import { expect, test } from "vitest";
+import { recordEvents } from "../support/event-recorder.ts";
+import { startFakeProvider } from "../support/fake-provider.ts";
+import { joinTunnel } from "../support/joining.ts";
+import { ledgerProblems, settled } from "../support/ledger.ts";
+import { openaiAt, userSays } from "../support/openai-client.ts";
+import { startHubProcess, startParticipantProcess } from "../support/roomhub-process.ts";
+import { startTestHub } from "../support/start-test-hub.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { createGate, until, within } from "../support/waiting.ts";
+
+const adaArgs = (endpoint: string) => [
+  ...["--id", "ada", "--nickname", "Ada", "--model", "fake-model", "--endpoint", endpoint],
+];
+
+test("a participant killed in mid-stream is an error to the SDK, never a clean end, and comes back", async () => {
+  const gate = createGate();
+  await using provider = await startFakeProvider({
+    behave: ({ json }) =>
+      json["stream"] === true
+        ? { kind: "normal", words: 20, gate: gate.opened, gateAfterChunks: 8 }
+        : undefined,
+  });
+  await using hub = await startTestHub();
+  const code = await hub.createRoom();
+  const events = await hub.watch(code);
+  await using ada = await startParticipantProcess(hub.url, code, adaArgs(provider.url));
+  const openai = openaiAt(`${hub.url}/rooms/${code}/v1`);
+
+  const chat = await openai.chat.completions.create({
+    model: "*",
+    messages: userSays("go on"),
+    stream: true,
+  });
+  const responses = await openai.responses.create({ model: "*", input: "go on", stream: true });
+  const outcomes = [drain(chat), drain(responses)];
+  // Both clients have read something, and more is to come.
+  await Promise.all(outcomes.map(({ begun }) => within(begun, "a first piece")));
+  await ada.kill("SIGKILL");
+
+  for (const error of await Promise.all(outcomes.map(({ ended }) => ended))) {
+    expect(error).toBeInstanceOf(OpenAI.APIError);
+    expect(String(error)).toContain("tunnel");
+  }
+  await settled(events, 2);
+  expect(events.of("llm.error").map(({ data: { stage, code } }) => [stage, code])).toEqual([
+    ["tunnel", "tunnel_lost"],
+    ["tunnel", "tunnel_lost"],
+  ]);
+  expect(events.of("llm.complete")).toEqual([]);
+  expect(ledgerProblems(events)).toEqual([]);
+  expect((await hub.client.health()).status).toBe("ok");
+  const refused = await hub.fetch(`/rooms/${code}/v1/chat/completions`, {
+    json: { model: "ada", messages: userSays("there?") },
+  });
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get("retry-after")).toBe("5");
+
+  await using _again = await startParticipantProcess(hub.url, code, adaArgs(provider.url));
+  const { choices } = await openai.chat.completions.create({
+    model: "ada",
+    messages: userSays("hi"),
+  });
+  expect(choices[0]?.message.content).toBe("hi");
+});
+
+test.for(["SIGTERM", "SIGKILL"] as const)(
+  "a hub ended by %s comes back with its rooms, and its participants come back by themselves",
+  async (signal) => {
+    await using folder = await temporaryFolder();
+    const stateFile = joinPath(folder.path, "rooms.json");
+    await using provider = await startFakeProvider();
+    await using first = await startHubProcess(["--port", "0", "--state-file", stateFile]);
+    const client = new RoomhubClient({ hubUrl: first.url });
+    const { room } = await client.createRoom({ name: "lab" });
+    await using _process = await startParticipantProcess(
+      first.url,
+      room.code,
+      adaArgs(provider.url),
+    );
+    await using _agent = await joinTunnel({ url: first.url }, room.code, {
+      id: "alan",
+      endpoint: provider.url,
+      timing: { backoffMaxMs: 500 },
+    });
+    await until(
+      "the room to be in the file",
+      () => readFile(stateFile, "utf8").catch(() => ""),
+      (text) => text.includes(room.code),
+    );
+    await first.kill(signal);
+
+    await using second = await startHubProcess([
+      ...["--port", String(first.port), "--state-file", stateFile],
+    ]);
+    expect(second.url).toBe(first.url);
+    expect(
+      (await client.listRooms()).map(({ code, id, name, hostId, createdAt }) => ({
+        code,
+        id,
+        name,
+        hostId,
+        createdAt,
+      })),
+    ).toEqual([
+      { code: room.code, id: room.id, name: "lab", hostId: room.hostId, createdAt: room.createdAt },
+    ]);
+    await using events = await recordEvents(`${second.url}/v1/rooms/${room.code}/events`);
+    await until(
+      "both participants to be back",
+      () => client.listParticipants(room.code),
+      (all) => all.filter(({ connection }) => connection.connected).length === 2,
+    );
+    const openai = openaiAt(`${second.url}/rooms/${room.code}/v1`);
+    for (const model of ["ada", "alan"]) {
+      const { choices } = await openai.chat.completions.create({
+        model,
+        messages: userSays("back"),
+      });
+      expect(choices[0]?.message.content).toBe("back");
+    }
+    await settled(events, 2);
+    expect((await stat(stateFile)).mode & 0o777).toBe(0o600);
+  },
+);
+
+test("two hubs never share a state file", async () => {
+  await using folder = await temporaryFolder();
+  const stateFile = joinPath(folder.path, "rooms.json");
+  await using _first = await startHubProcess(["--port", "0", "--state-file", stateFile]);
+  await expect(startHubProcess(["--port", "0", "--state-file", stateFile])).rejects.toThrow(
+    stateFile,
+  );
+});
+
+/** Reads a stream; `ended` is the error it ended with, undefined after a clean end. */
+function drain(stream: AsyncIterable<unknown>): { begun: Promise<void>; ended: Promise<unknown> } {
+  const first = createGate();
+  async function read(): Promise<unknown> {
+    try {
+      for await (const _piece of stream) first.open();
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  }
+  return { begun: first.opened, ended: read() };
+}

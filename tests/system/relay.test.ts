@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+import { startFakeProvider } from "../support/fake-provider.ts";
+import { join, PATHS } from "../support/joining.ts";
+import { settled } from "../support/ledger.ts";
+import { userSays } from "../support/openai-client.ts";
+import { postUnread, readSlowly } from "../support/raw-http.ts";
+import { startTestHub } from "../support/start-test-hub.ts";
+import { until } from "../support/waiting.ts";
+
+const mib = 1024 * 1024;
+const streamed = { model: "*", stream: true, messages: userSays("go on") };
+
+/** What no serialiser would write: odd spacing, mixed line ends, comments, unknown fields, one very long event. */
+const oddStream = [
+  ": a comment first\n\n",
+  'data:{"choices":[{"index":0,"delta":{"role":"assistant"}}]}\r\n\r\n',
+  'event: message\nid: 7\ndata:   {"choices" : [ {"delta":{"content":"\\u00e4 é 漢"}} ]}\n\n',
+  `data: {"choices":[{"index":0,"delta":{"content":"${"x".repeat(300 * 1024)}"}}],"big":1e400}\n\n`,
+  'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"extra":[12345678901234567890]}\r\r',
+  "data: [DONE]\n\n",
+].join("");
+
+test.for(PATHS)(
+  "a stream with a 300 KB event passes over %s byte for byte to a slow reader",
+  async (path) => {
+    const head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    await using provider = await startFakeProvider({
+      behave: () => ({ kind: "raw", bytes: Buffer.from(head + oddStream) }),
+    });
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    await using _ada = await join(path, hub, code, { endpoint: provider.url });
+    const events = await hub.watch(code);
+    const answer = await postUnread(`${hub.url}/rooms/${code}/v1/chat/completions`, streamed);
+    expect(answer.statusCode).toBe(200);
+    const bytes = await readSlowly(answer, 1024);
+    expect(bytes.equals(Buffer.from(oddStream))).toBe(true);
+    await events.next("llm.complete");
+  },
+);
+
+test.for(PATHS)(
+  "a client that does not read stops its provider over %s, and gets everything later",
+  async (path) => {
+    const pieces = Array.from({ length: 1024 }, () => "y".repeat(64 * 1024));
+    await using provider = await startFakeProvider({ behave: () => ({ kind: "normal", pieces }) });
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    await using _ada = await join(path, hub, code, { endpoint: provider.url });
+    const events = await hub.watch(code);
+    const answer = await postUnread(`${hub.url}/rooms/${code}/v1/chat/completions`, streamed);
+    const request = provider.requests.find(({ path }) => path === "/v1/chat/completions")!;
+
+    // Stalled: the count stands still while everybody had many turns to move it.
+    let lastCount = -1;
+    let turnsAtRest = 0;
+    await until(
+      "the provider to stand still",
+      () => {
+        turnsAtRest = request.bytesSent === lastCount ? turnsAtRest + 1 : 0;
+        lastCount = request.bytesSent;
+        return turnsAtRest;
+      },
+      (turns) => turns >= 40,
+    );
+    // Nobody on the way holds more than the provider sent. Most of it is in the kernel's socket buffers, which grow to
+    // several MiB on each connection.
+    expect(request.bytesSent).toBeGreaterThan(0);
+    expect(request.bytesSent).toBeLessThan(24 * mib);
+
+    let received = 0;
+    answer.on("data", (chunk: Buffer) => {
+      received += chunk.length;
+    });
+    await settled(events, 1);
+    expect(events.of("llm.complete")).toHaveLength(1);
+    expect(received).toBeGreaterThan(64 * mib);
+    expect(received).toBe(request.bytesSent);
+  },
+);
