@@ -13,7 +13,7 @@ export interface ManualTime {
 /** What the hub's limits need beside it, so that a step takes no time. */
 export const QUICK_SWEEP = { sweepIntervalMs: 2 };
 
-const stepMs = 250;
+const stepMs = 500;
 const epochMs = Date.parse("2030-01-01T00:00:00Z");
 
 export function createManualTime(): ManualTime {

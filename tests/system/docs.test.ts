@@ -27,9 +27,8 @@ test("events.md has every event in both spellings, and no other", () => {
     dotted,
     colon,
   ]);
-  expect(documented.sort()).toEqual(
-    EVENT_NAMES.map((name) => [name, spellEventName(name, "colon")]).sort(),
-  );
+  const expected = EVENT_NAMES.map((name) => [name, spellEventName(name, "colon")]);
+  expect(sorted(documented)).toEqual(sorted(expected));
 });
 
 test("errors.md has every code with its status, stage and retry signal, and no other", () => {
@@ -45,7 +44,7 @@ test("errors.md has every code with its status, stage and retry signal, and no o
     stage ?? "—",
     retry === "none" ? "—" : [retry.replaceAll("-", " "), retryAfterSeconds ?? []].flat().join(" "),
   ]);
-  expect(documented.map((row) => row.slice(0, 4)).sort()).toEqual(expected.sort());
+  expect(sorted(documented.map((row) => row.slice(0, 4)))).toEqual(sorted(expected));
 });
 
 test("config.md has every limit with its default, unit and variable, and no other", () => {
@@ -56,7 +55,7 @@ test("config.md has every limit with its default, unit and variable, and no othe
     unit,
     limitEnvName(name as LimitName),
   ]);
-  expect(documented.map((row) => row.slice(0, 4)).sort()).toEqual(expected.sort());
+  expect(sorted(documented.map((row) => row.slice(0, 4)))).toEqual(sorted(expected));
 });
 
 test("every row of these tables says what it is for", () => {
@@ -68,3 +67,8 @@ test("every row of these tables says what it is for", () => {
   ];
   expect(rows.filter((row) => row.at(-1) === "")).toEqual([]);
 });
+
+/** Rows as lines, so that a difference is easy to read. */
+function sorted(rows: readonly (readonly (string | undefined)[])[]): string[] {
+  return rows.map((row) => row.join(" | ")).sort();
+}

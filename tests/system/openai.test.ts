@@ -1,4 +1,4 @@
-import OpenAI from "openai";
+import { NotFoundError } from "openai";
 import { describe, expect, test } from "vitest";
 import { startFakeProvider } from "../support/fake-provider.ts";
 import { join, joinDirect, PATHS } from "../support/joining.ts";
@@ -201,9 +201,9 @@ describe.each(variants)("the OpenAI SDK at $base over $path", (variant) => {
       messages: userSays("hello"),
     });
     const error = await asking.catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(OpenAI.NotFoundError);
+    expect(error).toBeInstanceOf(NotFoundError);
     expect(error).toMatchObject({ status: 404, code: "model_not_found", param: "model" });
-    expect((error as InstanceType<typeof OpenAI.NotFoundError>).requestID).toMatch(/\S/);
+    expect((error as NotFoundError).requestID).toMatch(/\S/);
   });
 });
 

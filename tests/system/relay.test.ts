@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { expect, test } from "vitest";
 import { startFakeProvider } from "../support/fake-provider.ts";
 import { join, PATHS } from "../support/joining.ts";
@@ -5,7 +6,7 @@ import { settled } from "../support/ledger.ts";
 import { userSays } from "../support/openai-client.ts";
 import { postUnread, readSlowly } from "../support/raw-http.ts";
 import { startTestHub } from "../support/start-test-hub.ts";
-import { until } from "../support/waiting.ts";
+import { until, within } from "../support/waiting.ts";
 
 const mib = 1024 * 1024;
 const streamed = { model: "*", stream: true, messages: userSays("go on") };
@@ -72,6 +73,7 @@ test.for(PATHS)(
     answer.on("data", (chunk: Buffer) => {
       received += chunk.length;
     });
+    await within(once(answer, "end"), "the answer's end");
     await settled(events, 1);
     expect(events.of("llm.complete")).toHaveLength(1);
     expect(received).toBeGreaterThan(64 * mib);

@@ -183,6 +183,19 @@ describe("an offline id", () => {
     });
   });
 
+  test("stays where it is when the newcomer's endpoint is refused", async () => {
+    const office = createOffice({ limits: { endpointLength: 30 } });
+    await office.join();
+    office.pass(31_000);
+    office.seen();
+    const endpoint = `http://10.0.0.7/${"x".repeat(30)}`;
+    await expect(office.join({ endpoint }, peerAt(elsewhere))).rejects.toMatchObject({
+      code: "invalid_endpoint",
+    });
+    expect(office.context.registry.participantCount).toBe(1);
+    expect(office.seen()).toEqual([]);
+  });
+
   test("goes even though its endpoint once answered", async () => {
     const office = createOffice();
     const { participant } = await office.join();

@@ -68,6 +68,9 @@ function join(
   request: JoinRequest,
   peer: Peer,
 ): Joined {
+  const { token, digest } = mintToken();
+  // Before anything is removed, since it may refuse.
+  const registration = registrationOf(context, request, peer, digest);
   if (existing !== undefined) {
     if (isLive(existing)) {
       throw new HubError(
@@ -82,9 +85,8 @@ function join(
     removeParticipant(context, existing, { tunnel: "replaced" });
   }
   makeSpace(context, room);
-  const { token, digest } = mintToken();
   const participant: Participant = {
-    ...registrationOf(context, request, peer, digest),
+    ...registration,
     roomCode: room.code,
     key: context.newUuid(),
     status: "online",

@@ -34,8 +34,9 @@ export async function updateParticipant(
   const participant = context.registry.participant(room, id);
   requireProof(context.ownership, participant, peer);
   const conflicts = conflictWarnings(context, room, id, request.model ?? participant.model);
-  applyNames(participant, request);
+  // First, since it may refuse: a refused change changes nothing.
   applyEndpoint(context, participant, request, peer);
+  applyNames(participant, request);
   if (request.config !== undefined) {
     participant.limit = participant.config.maxConcurrency ?? context.limits.inFlightPerParticipant;
   }

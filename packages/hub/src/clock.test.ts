@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { createClock, systemTime } from "./clock.ts";
+import { startSweep } from "./sweep.ts";
+
+function handmade() {
+  const time = { monotonicMs: 1_000, wallMs: 1_700_000_000_000 };
+  const clock = createClock({ monotonicMs: () => time.monotonicMs, wallMs: () => time.wallMs });
+  return { time, clock };
+}
+
+describe("the clock", () => {
+  test("passes with its source, and not while the hub was frozen", () => {
+    const { time, clock } = handmade();
+    time.monotonicMs += 40_500;
+    clock.forgive(40_000);
+    expect(clock.nowMs()).toBe(1_500);
+    clock.forgive(100);
+    expect(clock.nowMs()).toBe(1_400);
+  });
+
+  test("shows the wall's time as it is, jumps and all, and deadlines do not follow it", () => {
+    const { time, clock } = handmade();
+    time.wallMs -= 3_600_000;
+    clock.forgive(5_000);
+    expect(clock.wallMs()).toBe(1_700_000_000_000 - 3_600_000);
+    expect(clock.nowMs()).toBe(-4_000);
+  });
+
+  test("of the system never goes back", () => {
+    const before = systemTime.monotonicMs();
+    expect(systemTime.monotonicMs()).toBeGreaterThanOrEqual(before);
+    expect(Math.abs(systemTime.wallMs() - Date.now())).toBeLessThan(1_000);
+  });
+});
+
+describe("the sweep", () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] }));
+  afterEach(() => void vi.useRealTimers());
+
+  function sweeping() {
+    const { time, clock } = handmade();
+    const seen = { often: [] as number[], seconds: [] as number[], minutes: 0 };
+    const stop = startSweep(clock, 250, {
+      often: (nowMs) => void seen.often.push(nowMs),
+      eachSecond: (nowMs) => void seen.seconds.push(nowMs),
+      eachMinute: () => void seen.minutes++,
+    });
+    /** One period of the timer, during which so much time passes. */
+    const period = (ms = 250) => {
+      time.monotonicMs += ms;
+      vi.advanceTimersByTime(250);
+    };
+    return { clock, seen, stop, period };
+  }
+
+  test("looks each period, and at the rarer things each second and each minute", () => {
+    const { seen, period } = sweeping();
+    for (let count = 0; count < 4 * 60; count++) period();
+    expect(seen.often).toHaveLength(240);
+    expect(seen.seconds).toHaveLength(60);
+    expect(seen.minutes).toBe(1);
+    expect(seen.often.at(-1)).toBe(61_000);
+  });
+
+  test("moves all deadlines by the gap when the hub itself stood still", () => {
+    const { clock, seen, period } = sweeping();
+    period();
+    period(40_250);
+    expect(seen.often).toEqual([1_250, 1_500]);
+    expect(clock.nowMs()).toBe(1_500);
+  });
+
+  test("takes a delay of up to 2 s for a busy hub, not for a frozen one", () => {
+    const { seen, period } = sweeping();
+    period(2_250);
+    period(2_251);
+    expect(seen.often).toEqual([3_250, 3_500]);
+  });
+
+  test("stops", () => {
+    const { seen, stop, period } = sweeping();
+    stop();
+    period();
+    expect(seen.often).toEqual([]);
+  });
+});

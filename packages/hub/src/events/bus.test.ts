@@ -1,0 +1,212 @@
+import { createSseReader, EVENT_NAMES, type EventPayloads, type Room } from "@roomhub/protocol";
+import { assert, property, string } from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createLog } from "../log.ts";
+import { EventBus, type Subscriber } from "./bus.ts";
+import { createEmitter } from "./emit.ts";
+
+class Watcher implements Subscriber {
+  readonly spelling: "colon" | "dot";
+  readonly wires: string[] = [];
+  retryMs: number | undefined;
+
+  constructor(spelling: "colon" | "dot" = "dot") {
+    this.spelling = spelling;
+  }
+
+  deliver(wire: string): void {
+    this.wires.push(wire);
+  }
+
+  end(retryMs: number): void {
+    this.retryMs = retryMs;
+  }
+
+  /** Each event as a client reads it. */
+  get events() {
+    const found: { id: string | undefined; event: string | undefined; data: unknown }[] = [];
+    createSseReader(({ id, event, data }) =>
+      found.push({ id, event, data: JSON.parse(data) as unknown }),
+    ).feed(this.wires.join(""));
+    return found;
+  }
+}
+
+const left = { participantId: "ada", nickname: "Ada" };
+const timestamp = "2026-01-02T03:04:05.678Z";
+
+function published(bus: EventBus, roomCode = "ABC234"): void {
+  bus.publish(roomCode, "participant.left", timestamp, left);
+}
+
+describe("an event", () => {
+  test("goes on the wire with id, name and one line of data", () => {
+    const bus = new EventBus("boot1");
+    const watcher = new Watcher();
+    bus.subscribe("ABC234", watcher);
+    published(bus);
+    expect(watcher.wires).toEqual([
+      `id: boot1-1\nevent: participant.left\ndata: {"type":"participant.left","timestamp":"${timestamp}","roomCode":"ABC234","participantId":"ada","nickname":"Ada"}\n\n`,
+    ]);
+  });
+
+  test("is spelled with colons for one family and with dots for the other, its type alike", () => {
+    const bus = new EventBus("boot1");
+    const [colon, dot] = [new Watcher("colon"), new Watcher("dot")];
+    bus.subscribe("ABC234", colon);
+    bus.subscribe("ABC234", dot);
+    for (const name of EVENT_NAMES) bus.publish("ABC234", name, timestamp, {} as never);
+    expect(dot.events.map(({ event }) => event)).toEqual(EVENT_NAMES);
+    expect(colon.events.map(({ event }) => event)).toEqual(
+      EVENT_NAMES.map((name) => name.replace(".", ":")),
+    );
+    for (const { event, data } of [...colon.events, ...dot.events]) {
+      expect(data).toMatchObject({ type: event });
+    }
+  });
+
+  test("whatever its texts hold, is exactly one event with the same texts", () => {
+    assert(
+      property(string({ unit: "binary" }), (text) => {
+        const bus = new EventBus("boot1");
+        const watcher = new Watcher();
+        bus.subscribe("ABC234", watcher);
+        const nickname = `${text}\r\n\r\ndata: forged\u2028\u0000`;
+        bus.publish("ABC234", "participant.left", timestamp, { participantId: text, nickname });
+        expect(watcher.events).toHaveLength(1);
+        expect(watcher.events[0]?.data).toMatchObject({ participantId: text, nickname });
+      }),
+    );
+  });
+});
+
+describe("who hears what", () => {
+  test("a room's watchers hear their room; the hub-wide ones hear all", () => {
+    const bus = new EventBus("boot1");
+    const [room, other, all] = [new Watcher(), new Watcher(), new Watcher()];
+    bus.subscribe("ABC234", room);
+    bus.subscribe("XYZ987", other);
+    bus.subscribe(undefined, all);
+    published(bus);
+    published(bus, "XYZ987");
+    published(bus);
+    expect(room.events.map(({ id }) => id)).toEqual(["boot1-1", "boot1-2"]);
+    expect(other.events.map(({ id }) => id)).toEqual(["boot1-1"]);
+    expect(all.events.map(({ id }) => id)).toEqual(["boot1-1", "boot1-2", "boot1-3"]);
+  });
+
+  test("events that nobody heard were counted too", () => {
+    const bus = new EventBus("boot1");
+    published(bus);
+    const watcher = new Watcher();
+    bus.subscribe("ABC234", watcher);
+    published(bus);
+    expect(watcher.events.map(({ id }) => id)).toEqual(["boot1-2"]);
+  });
+
+  test("who stopped watching hears nothing, however often it stops", () => {
+    const bus = new EventBus("boot1");
+    const [gone, stays] = [new Watcher(), new Watcher()];
+    const stop = bus.subscribe("ABC234", gone);
+    stop();
+    const keep = bus.subscribe("ABC234", stays);
+    stop();
+    published(bus);
+    expect([gone.wires.length, stays.wires.length]).toEqual([0, 1]);
+    expect(bus.subscriberCount("ABC234")).toBe(1);
+    keep();
+    expect(bus.subscriberCount("ABC234")).toBe(0);
+  });
+
+  test("stopping in the middle of a delivery disturbs nobody", () => {
+    const bus = new EventBus("boot1");
+    const leaving = new Watcher();
+    const after = new Watcher();
+    const stop = bus.subscribe("ABC234", leaving);
+    leaving.deliver = () => stop();
+    bus.subscribe("ABC234", after);
+    published(bus);
+    expect(after.wires).toHaveLength(1);
+  });
+
+  test("a replay is the first event of a room, for one watcher", () => {
+    const bus = new EventBus("boot1");
+    const [late, other] = [new Watcher("colon"), new Watcher()];
+    bus.subscribe("ABC234", other);
+    const room = { code: "ABC234" } as Room;
+    bus.replay(late, "ABC234", "room.created", timestamp, { room });
+    expect(late.events).toMatchObject([
+      { id: "boot1-1", event: "room:created", data: { type: "room:created", timestamp, room } },
+    ]);
+    expect(other.wires).toEqual([]);
+  });
+
+  test("when the hub stops every stream ends, each with its own pause", () => {
+    const bus = new EventBus("boot1");
+    const watchers = [new Watcher(), new Watcher(), new Watcher()];
+    bus.subscribe("ABC234", watchers[0]!);
+    bus.subscribe("XYZ987", watchers[1]!);
+    bus.subscribe(undefined, watchers[2]!);
+    let pause = 1_000;
+    bus.endAll(() => pause++);
+    expect(new Set(watchers.map((one) => one.retryMs))).toEqual(new Set([1_000, 1_001, 1_002]));
+  });
+});
+
+describe("the emitter", () => {
+  function watched() {
+    const bus = new EventBus("boot1");
+    const watcher = new Watcher();
+    bus.subscribe("ABC234", watcher);
+    const lines: string[] = [];
+    const emit = createEmitter(
+      bus,
+      createLog("text", (line) => lines.push(line)),
+      () => 0,
+    );
+    return { emit, watcher, lines };
+  }
+
+  test("has a helper for each of the eight events", () => {
+    const { emit, watcher } = watched();
+    emit.roomCreated({ code: "ABC234" } as Room);
+    emit.participantJoined("ABC234", {} as never);
+    emit.participantUpdated("ABC234", {} as never);
+    emit.participantLeft("ABC234", left);
+    emit.participantOffline("ABC234", left);
+    emit.llmRequest("ABC234", {} as never);
+    emit.llmComplete("ABC234", { metrics: {} } as never);
+    emit.llmError("ABC234", {} as never, 500);
+    expect(watcher.events.map(({ event }) => event).sort()).toEqual([...EVENT_NAMES].sort());
+    for (const { data } of watcher.events) {
+      expect(data).toMatchObject({ timestamp: "1970-01-01T00:00:00.000Z", roomCode: "ABC234" });
+    }
+  });
+
+  test("writes one console line per llm event, and none for the others", () => {
+    const { emit, lines, watcher } = watched();
+    const ids = { requestId: "req_1", participantId: "ada", model: "m", selector: "*" } as const;
+    emit.participantLeft("ABC234", left);
+    emit.llmRequest("ABC234", { ...ids, protocol: "chatCompletions", attempt: 1 });
+    const metrics = { ttftMs: 1, durationMs: 2 };
+    const common = { ...ids, protocol: "chatCompletions", attempts: 1, queueMs: 0 } as const;
+    emit.llmComplete("ABC234", { ...common, metrics });
+    const failed: EventPayloads["llm.error"] = {
+      ...common,
+      participantId: null,
+      nickname: null,
+      endpoint: null,
+      stage: "routing",
+      error: "gone\n[service] llm.complete",
+      code: "participant_offline",
+    };
+    emit.llmError("ABC234", failed, 503);
+    expect(lines).toEqual([
+      '[service] llm.request roomCode="ABC234" requestId="req_1" participantId="ada" model="m" selector="*" protocol="chatCompletions" attempt=1\n',
+      '[service] llm.complete roomCode="ABC234" requestId="req_1" participantId="ada" model="m" selector="*" protocol="chatCompletions" attempts=1 queueMs=0 ttftMs=1 durationMs=2\n',
+      '[service] llm.error roomCode="ABC234" requestId="req_1" participantId=null model="m" selector="*" protocol="chatCompletions" attempts=1 queueMs=0 nickname=null endpoint=null stage="routing" error="gone\\n[service] llm.complete" code="participant_offline" status=503\n',
+    ]);
+    expect(watcher.events.at(-1)?.data).not.toHaveProperty("status");
+    expect(watcher.events.at(-2)?.data).toMatchObject({ metrics });
+  });
+});

@@ -1,0 +1,69 @@
+import { describe, expect, test } from "vitest";
+import { notFound } from "./not-found.ts";
+
+const origin = "http://hub:5050";
+const hintOf = (path: string) => notFound("POST", path, origin).hint ?? "";
+
+describe("a wrong URL is answered with the right one", () => {
+  test.each([
+    [
+      "the v1 is missing",
+      "/rooms/ABC234/chat/completions",
+      "Use http://hub:5050/rooms/ABC234/v1/chat/completions",
+    ],
+    [
+      "the v1 is doubled",
+      "/rooms/ABC234/v1/v1/chat/completions",
+      "Use http://hub:5050/rooms/ABC234/v1/chat/completions",
+    ],
+    [
+      "the room is in lower case",
+      "/rooms/abc234/v1/v1/responses",
+      "Use http://hub:5050/rooms/ABC234/v1/responses",
+    ],
+    [
+      "the families are mixed",
+      "/v1/rooms/ABC234/v1/chat/completions",
+      "Use http://hub:5050/rooms/ABC234/v1/chat/completions",
+    ],
+    [
+      "a prefix of another product",
+      "/api/rooms/ABC234/v1/models",
+      "Use http://hub:5050/rooms/ABC234/v1/models",
+    ],
+    [
+      "the base itself is asked",
+      "/rooms/ABC234/v1",
+      "The base URL of this room is http://hub:5050/rooms/ABC234/v1",
+    ],
+    [
+      "the operation is misspelled",
+      "/rooms/ABC234/v1/chat/completion",
+      "The base URL of this room is http://hub:5050/rooms/ABC234/v1",
+    ],
+    [
+      "the room is missing",
+      "/v1/chat/completions",
+      "The base URL must name a room: http://hub:5050/rooms/CODE/v1",
+    ],
+    [
+      "everything but the operation is missing",
+      "/responses",
+      "The base URL must name a room: http://hub:5050/rooms/CODE/v1",
+    ],
+    [
+      "the page of a browser",
+      "/",
+      "Base URLs are http://hub:5050/rooms/CODE/v1; rooms are listed at http://hub:5050/rooms",
+    ],
+    ["Ollama's own path", "/api/chat", "Base URLs are http://hub:5050/rooms/CODE/v1"],
+  ])("%s", (_what, path, hint) => {
+    expect(hintOf(path)).toContain(hint);
+  });
+});
+
+test("the error names the method and a shortened path", () => {
+  const error = notFound("GET", `/${"x".repeat(500)}`, origin);
+  expect(error).toMatchObject({ code: "not_found", status: 404 });
+  expect(error.message).toBe(`There is nothing at GET /${"x".repeat(199)}.`);
+});

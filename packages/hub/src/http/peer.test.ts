@@ -1,0 +1,162 @@
+import type { IncomingMessage } from "node:http";
+import { describe, expect, test } from "vitest";
+import { createPeerReader, normaliseAddress, type PeerOptions } from "./peer.ts";
+
+function request(remoteAddress: string, headers: Record<string, string> = {}): IncomingMessage {
+  return { socket: { remoteAddress, localPort: 5050 }, headers } as unknown as IncomingMessage;
+}
+
+function reader(options: Partial<PeerOptions> = {}, publicUrl?: string) {
+  const warnings: string[] = [];
+  const peers = createPeerReader(
+    {
+      trustedProxies: [],
+      hasAddressRights: true,
+      tokenFrom: () => undefined,
+      onUntrustedProxy: () => warnings.push("untrusted"),
+      ...options,
+    },
+    publicUrl,
+  );
+  return { peers, warnings };
+}
+
+const addressOf = (
+  remote: string,
+  headers: Record<string, string>,
+  trustedProxies: string[] = [],
+) => reader({ trustedProxies }).peers.peerOf(request(remote, headers)).address;
+
+test.each([
+  ["127.0.0.1", "127.0.0.1"],
+  ["::1", "127.0.0.1"],
+  ["::ffff:127.0.0.1", "127.0.0.1"],
+  ["::FFFF:10.0.0.1", "10.0.0.1"],
+  ["fe80::1%eth0", "fe80::1"],
+  ["2001:db8::1", "2001:db8::1"],
+])("%s is the address %s", (spelled, address) => {
+  expect(normaliseAddress(spelled)).toBe(address);
+});
+
+describe("the peer's address", () => {
+  test.each([
+    ["no proxy", "10.0.0.9", {}, [], "10.0.0.9"],
+    ["a stranger's X-Forwarded-For", "10.0.0.9", { "x-forwarded-for": "127.0.0.1" }, [], undefined],
+    ["a stranger's Forwarded", "10.0.0.9", { forwarded: "for=127.0.0.1" }, [], undefined],
+    ["a stranger's X-Real-IP", "10.0.0.9", { "x-real-ip": "127.0.0.1" }, [], undefined],
+    [
+      "a stranger's X-Forwarded-Proto",
+      "127.0.0.1",
+      { "x-forwarded-proto": "https" },
+      [],
+      undefined,
+    ],
+    ["a trusted proxy", "10.0.0.1", { "x-forwarded-for": "8.8.8.8" }, ["10.0.0.1"], "8.8.8.8"],
+    [
+      "a trusted network",
+      "10.0.0.77",
+      { "x-forwarded-for": "8.8.8.8" },
+      ["10.0.0.0/24"],
+      "8.8.8.8",
+    ],
+    [
+      "a proxy beside the network",
+      "10.0.1.1",
+      { "x-forwarded-for": "8.8.8.8" },
+      ["10.0.0.0/24"],
+      undefined,
+    ],
+    [
+      "two trusted proxies",
+      "10.0.0.1",
+      { "x-forwarded-for": "8.8.8.8, 10.0.0.2" },
+      ["10.0.0.0/24"],
+      "8.8.8.8",
+    ],
+    [
+      "an address the client made up",
+      "10.0.0.1",
+      { "x-forwarded-for": "127.0.0.1, 8.8.8.8" },
+      ["10.0.0.1"],
+      "8.8.8.8",
+    ],
+    [
+      "a mapped entry",
+      "10.0.0.1",
+      { "x-forwarded-for": "::ffff:9.9.9.9" },
+      ["10.0.0.1"],
+      "9.9.9.9",
+    ],
+    [
+      "a trusted IPv6 network",
+      "fd00::1",
+      { "x-forwarded-for": "2001:db8::5" },
+      ["fd00::/8"],
+      "2001:db8::5",
+    ],
+    ["a trusted proxy that forwards nothing", "10.0.0.1", {}, ["10.0.0.1"], "10.0.0.1"],
+  ] as const)("behind %s", (_what, remote, headers, trusted, address) => {
+    expect(addressOf(remote, headers, [...trusted])).toBe(address);
+  });
+
+  test("that is hidden shares one throttle with all that are, and is warned of once", () => {
+    const { peers, warnings } = reader();
+    for (const remote of ["10.0.0.1", "10.0.0.2"]) {
+      const peer = peers.peerOf(request(remote, { "x-forwarded-for": remote }));
+      expect([peer.address, peer.throttleKey]).toEqual([undefined, "forwarded"]);
+    }
+    expect(warnings).toHaveLength(1);
+  });
+
+  test("proves nothing where addresses have no rights, but still counts for the throttle", () => {
+    const { peers } = reader({ hasAddressRights: false });
+    const peer = peers.peerOf(request("10.0.0.9"));
+    expect([peer.address, peer.throttleKey]).toEqual([undefined, "10.0.0.9"]);
+  });
+
+  test.each(["nonsense", "", "300.0.0.1/8", "example.com"])(
+    "cannot be told with %j for a trusted proxy",
+    (entry) => {
+      expect(() => reader({ trustedProxies: [entry] })).toThrow(/--trust-proxy/);
+    },
+  );
+});
+
+test("a peer says whether a web page sent it, and which token it carries", () => {
+  const { peers } = reader({ tokenFrom: () => "rhp_x" });
+  const page = peers.peerOf(request("127.0.0.1", { origin: "https://evil.example" }));
+  expect(page).toMatchObject({ hasOrigin: true, token: "rhp_x" });
+  expect(peers.peerOf(request("127.0.0.1")).hasOrigin).toBe(false);
+});
+
+describe("what the hub is called", () => {
+  const forwarded = { "x-forwarded-host": "hub.example", "x-forwarded-proto": "https" };
+  test.each([
+    ["as the client asked", "10.0.0.9", { host: "lab:5050" }, [], "http://lab:5050"],
+    ["by IPv6", "::1", { host: "[::1]:5050" }, [], "http://[::1]:5050"],
+    [
+      "as a trusted proxy says",
+      "10.0.0.1",
+      { host: "inner", ...forwarded },
+      ["10.0.0.1"],
+      "https://hub.example",
+    ],
+    [
+      "never as a stranger's proxy says",
+      "10.0.0.1",
+      { host: "inner", ...forwarded },
+      [],
+      "http://inner",
+    ],
+    ["never by a forged host", "10.0.0.9", { host: 'x"><script>' }, [], "http://127.0.0.1:5050"],
+    ["somehow without a host", "10.0.0.9", {}, [], "http://127.0.0.1:5050"],
+  ] as const)("%s", (_what, remote, headers, trusted, origin) => {
+    const { peers } = reader({ trustedProxies: [...trusted] });
+    expect(peers.originOf(request(remote, headers))).toBe(origin);
+  });
+
+  test("by its public URL, whatever the request says", () => {
+    const { peers } = reader({}, "https://hub.example");
+    expect(peers.originOf(request("10.0.0.9", { host: "inner" }))).toBe("https://hub.example");
+  });
+});

@@ -1,0 +1,347 @@
+import { describe, expect, test } from "vitest";
+import type { Participant } from "../domain/participant.ts";
+import { createOffice, elsewhere, home, peerAt, tokenOf } from "./operations.fixture.ts";
+import {
+  expireParticipants,
+  getModel,
+  getParticipant,
+  leaveParticipant,
+  listModels,
+  listParticipants,
+  recordHeartbeat,
+} from "./participants.ts";
+import {
+  directAnswered,
+  directFailed,
+  recordTunnelContact,
+  statusReported,
+  tunnelClosed,
+} from "./path-changes.ts";
+
+type Office = ReturnType<typeof createOffice>;
+
+const beat = ({ context, room }: Office, id = "ada") =>
+  recordHeartbeat(context, room, id, peerAt(elsewhere));
+
+describe("a heartbeat", () => {
+  test("keeps a participant online, says when it was heard, and is no event", async () => {
+    const office = createOffice();
+    await office.join();
+    office.seen();
+    for (let time = 0; time < 6; time++) {
+      office.pass(30_000);
+      expect(beat(office)).toEqual({
+        success: true,
+        status: "online",
+        lastSeen: office.context.wallMs(),
+      });
+    }
+    expect(office.seen()).toEqual([]);
+  });
+
+  test("30 s and a ms late finds it offline, and brings it back with exactly one update", async () => {
+    const office = createOffice();
+    const { participant } = await office.join();
+    office.seen();
+    office.pass(30_000);
+    expect(participant.status).toBe("online");
+    office.pass(250);
+    office.pass(60_000);
+    expect(participant.status).toBe("offline");
+    expect(office.seen()).toEqual(["participant.offline ada"]);
+    expect(office.woken.at(-1)).toBe(office.room);
+    office.behaviour.endpoint = "hangs";
+    expect(beat(office).status).toBe("online");
+    beat(office);
+    expect(office.events[0]?.shown).toMatchObject({ status: "online" });
+    expect(office.seen()).toEqual(["participant.updated ada"]);
+  });
+
+  test("of nobody is 404, so that its sender joins again", () => {
+    expect(() => beat(createOffice(), "ghost")).toThrow(
+      expect.objectContaining({ code: "participant_not_found", status: 404 }),
+    );
+  });
+
+  test("asks the endpoint again only when its last answer is over 60 s old, or it failed", async () => {
+    const office = createOffice();
+    const { participant } = await office.join();
+    const probed = () => office.probes.splice(0).length;
+    probed();
+    for (const [ms, expected] of [
+      [20_000, 0],
+      [20_000, 0],
+      [20_000, 0],
+      [1, 1],
+      [20_000, 0],
+    ] as const) {
+      office.pass(ms);
+      beat(office);
+      expect(probed()).toBe(expected);
+    }
+    directFailed(office.context, participant, "ECONNREFUSED");
+    beat(office);
+    expect([probed(), participant.direct.kind]).toEqual([1, "answered"]);
+  });
+
+  test("asks an endpoint that never answered, however young the hub is", async () => {
+    const office = createOffice();
+    office.behaviour.endpoint = "hangs";
+    await office.join();
+    beat(office);
+    expect(office.probes).toHaveLength(2);
+  });
+
+  test("never asks an endpoint that may not be dialled, or while a tunnel is open", async () => {
+    const office = createOffice();
+    const { participant } = await office.join({ transport: "tunnel" });
+    office.pass(20_000);
+    beat(office);
+    participant.isTunnelOnly = false;
+    participant.direct = { kind: "failed", reason: "" };
+    office.openTunnel(participant);
+    beat(office);
+    expect(office.probes).toEqual([]);
+  });
+});
+
+describe("leaving", () => {
+  test("takes a participant out with its tunnel and its secrets, and frees its id", async () => {
+    const office = createOffice();
+    const { participant } = await office.join({ authHeaders: { authorization: "Bearer CANARY" } });
+    office.openTunnel(participant);
+    office.seen();
+    leaveParticipant(office.context, office.room, "ada", peerAt(home));
+    expect(office.closedTunnels).toEqual([["ada", "left"]]);
+    expect(office.headersOf(participant)).toEqual({});
+    expect(office.events[0]?.shown).toEqual({ participantId: "ada", nickname: "Ada" });
+    expect(office.seen()).toEqual(["participant.left ada"]);
+    expect(listParticipants(office.context, office.room)).toEqual([]);
+    office.pass(40_000);
+    expect(office.seen()).toEqual([]);
+    expect(() => leaveParticipant(office.context, office.room, "ada", peerAt(home))).toThrow(
+      expect.objectContaining({ code: "participant_not_found" }),
+    );
+    await expect(office.join({}, peerAt(elsewhere))).resolves.toMatchObject({ isNew: true });
+  });
+});
+
+describe("expiry", () => {
+  test("removes whoever was offline and disconnected for 24 h, and says that it expired", async () => {
+    const office = createOffice();
+    const { participant } = await office.join({ id: "gone" });
+    expect(participant.direct.kind, "an old answer keeps nobody").toBe("answered");
+    const kept = await office.join({ id: "tunnelled" });
+    office.openTunnel(kept.participant);
+    office.pass(24 * 3_600_000);
+    expireParticipants(office.context);
+    expect(office.context.registry.participantCount).toBe(2);
+    office.seen();
+    office.pass(1);
+    expireParticipants(office.context);
+    expect(office.events[0]?.shown).toMatchObject({ participantId: "gone", reason: "expired" });
+    expect(office.seen()).toEqual(["participant.left gone"]);
+    expect([...office.context.registry.participants()].map((one) => one.id)).toEqual(["tunnelled"]);
+  });
+});
+
+describe("paths", () => {
+  const changes = (office: Office) =>
+    office.events
+      .splice(0)
+      .map(({ name, shown }) => [
+        name,
+        (shown as { connection?: { connected: boolean } }).connection?.connected,
+      ]);
+
+  test("opening and closing a tunnel is one update each, and keeps the time of the last contact", async () => {
+    const office = createOffice();
+    const { participant } = await office.join({ transport: "tunnel" });
+    office.events.splice(0);
+    office.openTunnel(participant);
+    expect(changes(office)).toEqual([["participant.updated", true]]);
+    const { lastContactAt } = participant;
+    office.pass(5_000);
+    tunnelClosed(office.context, participant);
+    expect(changes(office)).toEqual([["participant.updated", false]]);
+    expect(participant.lastContactAt).toBe(lastContactAt);
+  });
+
+  test("a tunnel of an offline participant brings it back with one update", async () => {
+    const office = createOffice();
+    const { participant } = await office.join({ transport: "tunnel" });
+    office.pass(31_000);
+    office.events.splice(0);
+    office.openTunnel(participant);
+    expect(participant.status).toBe("online");
+    expect(changes(office)).toEqual([["participant.updated", true]]);
+  });
+
+  test("any frame is life; a direct answer is not", async () => {
+    const office = createOffice();
+    const tunnelled = await office.join({ id: "tunnelled" });
+    office.openTunnel(tunnelled.participant);
+    const { participant } = await office.join({ id: "direct" });
+    for (let time = 0; time < 3; time++) {
+      office.pass(20_000);
+      recordTunnelContact(office.context, tunnelled.participant);
+      directAnswered(office.context, participant);
+    }
+    expect([tunnelled.participant.status, participant.status]).toEqual(["online", "offline"]);
+  });
+
+  test("a direct path that fails and answers again is told once each", async () => {
+    const office = createOffice();
+    const { participant } = await office.join();
+    office.events.splice(0);
+    directFailed(office.context, participant, "one");
+    directFailed(office.context, participant, "two");
+    directAnswered(office.context, participant);
+    directAnswered(office.context, participant);
+    expect(changes(office)).toEqual([
+      ["participant.updated", false],
+      ["participant.updated", true],
+    ]);
+  });
+
+  test("an endpoint that may not be dialled stays so, whatever is reported of it", async () => {
+    const office = createOffice();
+    const { participant } = await office.join({ transport: "tunnel" });
+    directAnswered(office.context, participant);
+    expect(participant.direct.kind).toBe("refused");
+  });
+
+  test("what happens to a participant that was replaced is no event", async () => {
+    const office = createOffice();
+    const { participant } = await office.join();
+    office.pass(31_000);
+    await office.join({}, peerAt(elsewhere));
+    office.events.splice(0);
+    recordTunnelContact(office.context, participant);
+    directFailed(office.context, participant, "late");
+    tunnelClosed(office.context, participant);
+    expect(office.events).toEqual([]);
+    expect(participant.status).toBe("offline");
+  });
+});
+
+describe("a status report", () => {
+  async function tunnelled() {
+    const office = createOffice();
+    const { participant } = await office.join();
+    office.openTunnel(participant);
+    office.events.splice(0);
+    return { office, participant };
+  }
+
+  test("takes a participant out of routing and back, with one update each", async () => {
+    const { office, participant } = await tunnelled();
+    const { context } = office;
+    for (const ready of [true, false, false, true]) {
+      statusReported(context, participant, { ready, reason: ready ? "" : "no Ollama" });
+    }
+    expect(office.seen()).toEqual(["participant.updated ada", "participant.updated ada"]);
+    expect(office.woken.length).toBeGreaterThan(2);
+  });
+
+  test("teaches capabilities, of a known form and a bounded number", async () => {
+    const { office, participant } = await tunnelled();
+    const many = Object.fromEntries(
+      Array.from({ length: 500 }, (_, index) => [`c${index}`, "supported"]),
+    );
+    statusReported(office.context, participant, {
+      ready: true,
+      capabilities: {
+        openResponses: "supported",
+        "bad name": "supported",
+        __proto__: "supported",
+        embeddings: "maybe",
+        ...many,
+      },
+    });
+    expect(participant.capabilities).toMatchObject({ openResponses: "supported", c0: "supported" });
+    expect(participant.capabilities).not.toHaveProperty("bad name");
+    expect(participant.capabilities).not.toHaveProperty("embeddings");
+    expect(Object.keys(participant.capabilities)).toHaveLength(64);
+    statusReported(office.context, participant, {
+      ready: true,
+      capabilities: { chatCompletions: "unsupported" },
+    });
+    expect(participant.capabilities.chatCompletions).toBe("unsupported");
+  });
+
+  test("counts only while a tunnel is open, and its reason is cut short", async () => {
+    const { office, participant } = await tunnelled();
+    statusReported(office.context, participant, { ready: false, reason: "x".repeat(999) });
+    expect(participant.tunnel).toEqual({ kind: "open", isReady: false, reason: "x".repeat(200) });
+    tunnelClosed(office.context, participant);
+    statusReported(office.context, participant, { ready: true });
+    expect(participant.tunnel).toEqual({ kind: "closed" });
+  });
+});
+
+describe("lists", () => {
+  async function filled() {
+    const office = createOffice();
+    const ids = ["gone", "b", "a"];
+    const [, b] = await Promise.all(ids.map((id) => office.join({ id })));
+    office.pass(20_000);
+    for (const id of ["a", "b"]) beat(office, id);
+    office.pass(11_000);
+    directFailed(office.context, b!.participant, "ECONNREFUSED");
+    return office;
+  }
+
+  test("show every participant in join order, offline ones too", async () => {
+    const { context, room } = await filled();
+    const list = listParticipants(context, room);
+    expect(list.map(({ id, status }) => [id, status])).toEqual([
+      ["gone", "offline"],
+      ["b", "online"],
+      ["a", "online"],
+    ]);
+    expect(getParticipant(context, room.toLowerCase(), "b")).toEqual(list[1]);
+    expect(() => getParticipant(context, room, "ghost")).toThrow(/no participant "ghost"/);
+  });
+
+  test("of models show whoever is online, routable ones first", async () => {
+    const { context, room } = await filled();
+    const models = listModels(context, room);
+    expect(models.object).toBe("list");
+    expect(models.data.map(({ id }) => id)).toEqual(["a", "b"]);
+  });
+
+  test.each([
+    ["a", "a"],
+    ["llama3", "a"],
+    ["llama3:latest", "a"],
+    ["model:llama3", "a"],
+    ["*", "a"],
+  ])("one model by %s is whoever would be asked now", async (name, id) => {
+    const { context, room } = await filled();
+    expect(getModel(context, room, name).id).toBe(id);
+  });
+
+  test("one model whose participant is full is still shown", async () => {
+    const office = createOffice();
+    const { participant } = await office.join();
+    (participant as Participant).active = participant.limit;
+    expect(getModel(office.context, office.room, "ada").id).toBe("ada");
+  });
+
+  test.each([
+    ["gone", "participant_offline", 503],
+    ["gpt-4", "model_not_found", 404],
+  ])("one model %s is %s", async (name, code, status) => {
+    const { context, room } = await filled();
+    expect(() => getModel(context, room, name)).toThrow(expect.objectContaining({ code, status }));
+  });
+});
+
+test("the token is told to nobody but its owner", async () => {
+  const office = createOffice();
+  const outcome = await office.join();
+  const shown = JSON.stringify([listParticipants(office.context, office.room), office.events]);
+  expect(shown).not.toContain(tokenOf(outcome));
+  expect(shown).not.toContain("rhp_");
+});

@@ -1,0 +1,179 @@
+import type { UpdateParticipantRequest } from "@roomhub/protocol";
+import { describe, expect, test } from "vitest";
+import { participantView } from "../domain/views.ts";
+import { createOffice, elsewhere, home, peerAt, tokenOf } from "./operations.fixture.ts";
+import { isKnownParticipant, updateParticipant } from "./update-participant.ts";
+
+const authHeaders = { authorization: "Bearer sk-CANARY" };
+
+async function joined() {
+  const office = createOffice();
+  const outcome = await office.join({
+    authHeaders,
+    specs: { gpu: "4090" },
+    config: { seed: 7, maxConcurrency: 2, instructions: "CANARY" },
+    capabilities: { chatCompletions: "supported" },
+  });
+  office.events.splice(0);
+  office.probes.splice(0);
+  const put = (request: UpdateParticipantRequest, peer = peerAt(home)) =>
+    updateParticipant(office.context, office.room, "ada", request, peer);
+  return { ...office, participant: outcome.participant, put, outcome };
+}
+
+test("whether an id is known decides between a change and a join", async () => {
+  const { context, room } = await joined();
+  expect(isKnownParticipant(context, room, "ada")).toBe(true);
+  expect(isKnownParticipant(context, room, "bob")).toBe(false);
+  expect(() => isKnownParticipant(context, "ZZZZZZ", "ada")).toThrow(/no room/);
+});
+
+describe("a change", () => {
+  test("of one field changes that field, with one update and nothing dialled", async () => {
+    const { put, participant, seen, probes } = await joined();
+    const before = participantView(participant);
+    await put({ nickname: "Countess" });
+    expect(participantView(participant)).toEqual({ ...before, nickname: "Countess" });
+    expect(seen()).toEqual(["participant.updated ada"]);
+    expect(probes).toEqual([]);
+  });
+
+  test("of nothing is an update all the same", async () => {
+    const { put, participant, seen } = await joined();
+    const before = participantView(participant);
+    await put({});
+    expect(participantView(participant)).toEqual(before);
+    expect(seen()).toEqual(["participant.updated ada"]);
+  });
+
+  test.each([
+    ["specs", { specs: {} }],
+    ["config", { config: { hasInstructions: false }, load: { active: 0, queued: 0, limit: 256 } }],
+    ["capabilities", { capabilities: { openResponses: "unknown", chatCompletions: "unknown" } }],
+  ])("to null clears %s", async (field, expected) => {
+    const { put, participant } = await joined();
+    await put({ [field]: null });
+    expect(participantView(participant)).toMatchObject(expected);
+  });
+
+  test("mints nothing, and leaves an open tunnel and the token alone", async () => {
+    const { put, participant, outcome, openTunnel, closedTunnels } = await joined();
+    openTunnel(participant);
+    const result = await put({ endpoint: "http://10.9.9.9/v1", model: "qwen" });
+    expect(result).not.toHaveProperty("token");
+    expect([participant.tunnel.kind, closedTunnels]).toEqual(["open", []]);
+    await expect(put({}, peerAt(elsewhere, { token: tokenOf(outcome) }))).resolves.toBeDefined();
+  });
+
+  test("is no sign of life", async () => {
+    const { put, participant, pass } = await joined();
+    pass(31_000);
+    await put({ nickname: "x" });
+    expect(participant.status).toBe("offline");
+    const { lastSeenMs } = participant;
+    pass(1_000);
+    await put({ nickname: "y" });
+    expect(participant.lastSeenMs).toBe(lastSeenMs);
+  });
+
+  test("of the limit lets waiting requests look again", async () => {
+    const { put, participant, woken, room } = await joined();
+    woken.splice(0);
+    await put({ config: { maxConcurrency: 5 } });
+    expect(participant.limit).toBe(5);
+    expect(woken).toContain(room);
+  });
+
+  test("of the model to somebody's id is warned of", async () => {
+    const { put, join } = await joined();
+    await join({ id: "bob", model: "x" });
+    const { warnings } = await put({ model: "bob" });
+    expect(warnings).toMatchObject([{ code: "participant_id_conflicts" }]);
+  });
+
+  test("of nobody is 404", async () => {
+    const { context, room } = await joined();
+    await expect(updateParticipant(context, room, "ghost", {}, peerAt(home))).rejects.toMatchObject(
+      {
+        code: "participant_not_found",
+      },
+    );
+  });
+});
+
+describe("a change of the endpoint", () => {
+  test("is dialled anew, and told with what came of it", async () => {
+    const { put, participant, probes, behaviour } = await joined();
+    behaviour.endpoint = "fails";
+    const { warnings } = await put({ endpoint: "http://10.0.0.8:1234" });
+    expect(participant).toMatchObject({
+      endpoint: "http://10.0.0.8:1234",
+      baseUrl: "http://10.0.0.8:1234/v1",
+      direct: { kind: "failed" },
+    });
+    expect(probes).toEqual(["ada"]);
+    expect(warnings).toMatchObject([{ code: "endpoint_unreachable" }]);
+  });
+
+  test("to another origin drops the secrets unless they are sent again", async () => {
+    const first = await joined();
+    await first.put({ endpoint: "http://10.0.0.7:11434/other" });
+    expect(first.headersOf(first.participant)).toEqual(authHeaders);
+    await first.put({ endpoint: "http://evil.example/v1" });
+    expect(first.headersOf(first.participant)).toEqual({});
+    await first.put({ endpoint: "http://10.0.0.7:11434" });
+    expect(first.headersOf(first.participant), "they do not come back either").toEqual({});
+    const second = await joined();
+    await second.put({ endpoint: "http://other.example", authHeaders: { "x-key": "new" } });
+    expect(second.headersOf(second.participant)).toEqual({ "x-key": "new" });
+  });
+
+  test("reaches as far as whoever made it: a web page gets no nearer than the internet", async () => {
+    const { put, participant } = await joined();
+    await put({ endpoint: "http://127.0.0.1:22" }, peerAt(home, { hasOrigin: true }));
+    expect(participant.registrant).toEqual({ address: home, hasOrigin: true });
+  });
+
+  test("with the token from a new address moves the right to that address", async () => {
+    const { put, participant, outcome } = await joined();
+    await put({ nickname: "x" }, peerAt(elsewhere, { token: tokenOf(outcome) }));
+    expect(participant.registrant.address).toBe(home);
+    await put({ endpoint: "http://10.0.0.9" }, peerAt(elsewhere, { token: tokenOf(outcome) }));
+    expect(participant.registrant.address).toBe(elsewhere);
+    await expect(put({}, peerAt(home))).rejects.toMatchObject({
+      code: "participant_token_required",
+    });
+  });
+
+  test.each(["ftp://x", "http://u:p@x", "http://x?key=1", "nonsense"])(
+    "to %s is refused and changes nothing",
+    async (endpoint) => {
+      const { put, participant, seen } = await joined();
+      const before = participantView(participant);
+      await expect(put({ nickname: "changed", endpoint })).rejects.toMatchObject({
+        code: "invalid_endpoint",
+        param: "endpoint",
+      });
+      expect(participantView(participant)).toEqual(before);
+      expect(seen()).toEqual([]);
+    },
+  );
+});
+
+describe("a change of secrets alone", () => {
+  test.each([
+    ["replaces", { a: "b" }, { a: "b" }],
+    ["clears by null", null, {}],
+  ])("%s them", async (_what, given, expected) => {
+    const { put, participant, headersOf, probes } = await joined();
+    await put({ authHeaders: given });
+    expect(headersOf(participant)).toEqual(expected);
+    expect(probes).toEqual([]);
+  });
+});
+
+test("a change to tunnel-only is never dialled again", async () => {
+  const { put, participant, probes } = await joined();
+  await put({ transport: "tunnel" });
+  expect([participant.direct.kind, probes]).toEqual(["refused", []]);
+});
