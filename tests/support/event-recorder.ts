@@ -13,7 +13,7 @@ export interface RecordedEvent {
 }
 
 /** Fields of every payload, loosely: tests look at a few. */
-export type EventData = Record<string, unknown> & {
+type EventData = Record<string, unknown> & {
   type: string;
   timestamp: string;
   roomCode: string;

@@ -39,11 +39,12 @@ describe("the sweep", () => {
 
   function sweeping() {
     const { time, clock } = handmade();
-    const seen = { often: [] as number[], seconds: [] as number[], minutes: 0 };
+    const seen = { often: [] as number[], seconds: [] as number[], minutes: 0, hours: 0 };
     const stop = startSweep(clock, 250, {
       often: (nowMs) => void seen.often.push(nowMs),
       eachSecond: (nowMs) => void seen.seconds.push(nowMs),
       eachMinute: () => void seen.minutes++,
+      eachHour: () => void seen.hours++,
     });
     /** One period of the timer, during which so much time passes. */
     const period = (ms = 250) => {
@@ -53,13 +54,17 @@ describe("the sweep", () => {
     return { clock, seen, stop, period };
   }
 
-  test("looks each period, and at the rarer things each second and each minute", () => {
+  test("looks each period, and at the rarer things each second, minute and hour", () => {
     const { seen, period } = sweeping();
     for (let count = 0; count < 4 * 60; count++) period();
     expect(seen.often).toHaveLength(240);
     expect(seen.seconds).toHaveLength(60);
-    expect(seen.minutes).toBe(1);
+    expect([seen.minutes, seen.hours]).toEqual([1, 0]);
     expect(seen.often.at(-1)).toBe(61_000);
+    for (let minute = 1; minute < 60; minute++) {
+      for (let count = 0; count < 4 * 60; count++) period();
+    }
+    expect([seen.minutes, seen.hours]).toEqual([60, 1]);
   });
 
   test("moves all deadlines by the gap when the hub itself stood still", () => {

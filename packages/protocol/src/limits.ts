@@ -1,8 +1,13 @@
 interface LimitRow {
   default: number;
-  unit: "bytes" | "ms" | "count";
+  unit: LimitUnit;
   what: string;
+  /** 0 when left out: 0 lets nothing in */
+  min?: number;
+  max?: number;
 }
+
+export type LimitUnit = "bytes" | "ms" | "count";
 
 function defineLimits<Name extends string>(rows: Record<Name, LimitRow>): Record<Name, LimitRow> {
   return rows;
@@ -10,6 +15,8 @@ function defineLimits<Name extends string>(rows: Record<Name, LimitRow>): Record
 
 const kib = 1024;
 const mib = 1024 * 1024;
+/** A timer of Node that is set for longer than 2^31 ms fires at once. */
+const longestTimerMs = 24 * 24 * 3_600_000;
 
 /** Every limit of the hub with its default. Contract §6 and §4, interface §8. */
 export const LIMITS = defineLimits({
@@ -18,7 +25,7 @@ export const LIMITS = defineLimits({
     unit: "ms",
     what: "silence after which a participant is offline",
   },
-  sweepIntervalMs: { default: 250, unit: "ms", what: "how often deadlines are looked at" },
+  sweepIntervalMs: { default: 250, unit: "ms", what: "how often deadlines are looked at", min: 1, max: 1_000 },
   participantExpiryMs: {
     default: 24 * 3_600_000,
     unit: "ms",
@@ -41,6 +48,7 @@ export const LIMITS = defineLimits({
     default: 10,
     unit: "count",
     what: "rooms one address may create per minute after that",
+    min: 1,
   },
   participantsPerRoom: { default: 1_024, unit: "count", what: "participants per room" },
   participantsPerHub: { default: 4_096, unit: "count", what: "participants per hub" },
@@ -62,13 +70,14 @@ export const LIMITS = defineLimits({
   headerBytes: { default: 16 * kib, unit: "bytes", what: "request headers" },
   headerPairs: { default: 200, unit: "count", what: "request header pairs" },
   urlBytes: { default: 8 * kib, unit: "bytes", what: "request URL" },
-  headersReadMs: { default: 10_000, unit: "ms", what: "time to receive the request head" },
-  bodyIdleMs: { default: 30_000, unit: "ms", what: "time without a byte while a body is received" },
-  bodyReadMs: { default: 600_000, unit: "ms", what: "time to receive a whole body" },
+  headersReadMs: { default: 10_000, unit: "ms", what: "time to receive the request head", min: 1, max: longestTimerMs },
+  bodyIdleMs: { default: 30_000, unit: "ms", what: "time without a byte while a body is received", max: longestTimerMs },
+  bodyReadMs: { default: 600_000, unit: "ms", what: "time to receive a whole body", max: longestTimerMs },
   keepAliveMs: {
     default: 65_000,
     unit: "ms",
     what: "idle keep-alive connections are closed after",
+    min: 1, max: longestTimerMs,
   },
 
   nicknameLength: { default: 64, unit: "count", what: "characters of a nickname" },
@@ -110,20 +119,22 @@ export const LIMITS = defineLimits({
   queuePerRoom: { default: 256, unit: "count", what: "waiting requests per room" },
   queueWaitMs: { default: 60_000, unit: "ms", what: "waiting time in the queue" },
 
-  tunnelMessageBytes: { default: mib, unit: "bytes", what: "one tunnel message" },
+  tunnelMessageBytes: { default: mib, unit: "bytes", what: "one tunnel message", min: 128 * kib, max: mib },
   tunnelResponseWindowBytes: {
     default: 128 * kib,
     unit: "bytes",
     what: "unconsumed response bytes per stream",
+    min: 1, max: 0x7fff_ffff,
   },
-  tunnelMaxStreams: { default: 16_384, unit: "count", what: "streams per tunnel" },
+  tunnelMaxStreams: { default: 16_384, unit: "count", what: "streams per tunnel", min: 1, max: 0xffff_ffff },
   tunnelPingMs: { default: 10_000, unit: "ms", what: "tunnel ping each; dead after two missed" },
 
-  connectMs: { default: 10_000, unit: "ms", what: "time to connect to a provider (direct)" },
+  connectMs: { default: 10_000, unit: "ms", what: "time to connect to a provider (direct)", max: longestTimerMs },
   probeMs: {
     default: 1_000,
     unit: "ms",
     what: "how long a join waits for the first probe of a direct endpoint",
+    max: longestTimerMs,
   },
   firstByteMs: { default: 600_000, unit: "ms", what: "time to the provider's first byte" },
   streamIdleMs: { default: 300_000, unit: "ms", what: "time between two bytes of an answer" },
@@ -158,18 +169,38 @@ export const LIMITS = defineLimits({
     default: 30_000,
     unit: "ms",
     what: "running requests may finish within this at shutdown",
+    max: longestTimerMs,
   },
 });
 
 export type LimitName = keyof typeof LIMITS;
 export type Limits = Record<LimitName, number>;
 
-/** All limits, the defaults overridden by what is given. Values stay in the unit of {@link LIMITS}. */
+export const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[];
+
+/**
+ * All limits, the defaults overridden by what is given. Values stay in the unit of {@link LIMITS}.
+ *
+ * @throws RangeError for a value that cannot be one
+ */
 export function resolveLimits(overrides: Partial<Limits> | undefined): Limits {
-  const names = Object.keys(LIMITS) as LimitName[];
   return Object.fromEntries(
-    names.map((name) => [name, overrides?.[name] ?? LIMITS[name].default]),
+    LIMIT_NAMES.map((name) => {
+      const value = overrides?.[name] ?? LIMITS[name].default;
+      const problem = limitProblem(name, value);
+      if (problem !== undefined) throw new RangeError(`The limit ${name} ${problem}, not ${value}`);
+      return [name, value];
+    }),
   ) as Limits;
+}
+
+/** Why a number cannot be the value of a limit, as the end of a sentence; undefined when it can. */
+export function limitProblem(name: LimitName, value: number): string | undefined {
+  const { min = 0, max = Number.MAX_SAFE_INTEGER, unit } = LIMITS[name];
+  if (Number.isSafeInteger(value) && value >= min && value <= max) return undefined;
+  const what = unit === "count" ? "a whole number" : `a whole number of ${unit}`;
+  if (max < Number.MAX_SAFE_INTEGER) return `must be ${what} from ${min} to ${max}`;
+  return `must be ${what} of at least ${min}`;
 }
 
 /** `inferenceBodyBytes` → `ROOMHUB_INFERENCE_BODY_BYTES`. */

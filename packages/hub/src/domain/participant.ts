@@ -41,7 +41,7 @@ export type DirectPath =
   | { kind: "failed"; reason: string };
 
 /** The participant's own tunnel, as far as routing cares. */
-export type TunnelPath = { kind: "closed" } | { kind: "open"; isReady: boolean; reason: string };
+type TunnelPath = { kind: "closed" } | { kind: "open"; isReady: boolean; reason: string };
 
 /** A participant as the hub knows it. One object per registration: a taken-over id is a new object. */
 export interface Participant extends Registration {

@@ -21,9 +21,7 @@ test("a code is 6 characters that cannot be taken for another", () => {
 });
 
 test("a code in use is drawn again", () => {
-  const draws = [..."AAAAAA", ..."AAAAAA", ..."BBBBBB"].map((letter) =>
-    ROOM_CODE_ALPHABET.indexOf(letter),
-  );
+  const draws = Array.from("AAAAAAAAAAAABBBBBB", (letter) => ROOM_CODE_ALPHABET.indexOf(letter));
   const used = new Set(["AAAAAA"]);
   const code = unusedRoomCode(
     (one) => used.has(one),

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HubError } from "../errors.ts";
 
 /** The body of an error, as every family and surface gets it. Contract §6. */
-export function errorBody(error: HubError): ErrorBody {
+function errorBody(error: HubError): ErrorBody {
   return {
     error: {
       message: error.message,

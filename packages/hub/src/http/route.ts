@@ -1,5 +1,4 @@
 import type { EventSpelling, RequestSchemas, Surface } from "@roomhub/protocol";
-import type { IncomingMessage } from "node:http";
 import type { OperationContext, Peer } from "../operations/context.ts";
 
 /** A request as a handler of JSON gets it. */
@@ -45,10 +44,3 @@ export type Route = { method: HttpMethod; path: string } & (
   | { kind: "events"; spelling: EventSpelling }
   | { kind: "tunnel" }
 );
-
-/** A matched route with its request. */
-export interface Match {
-  route: Route;
-  params: Readonly<Record<string, string | undefined>>;
-  request: IncomingMessage;
-}

@@ -498,6 +498,6 @@ test("in whatever order things happen, each request ends once and all counters a
       expect(bench.bugs).toEqual([]);
       for (const { active, queued } of participants) expect([active, queued]).toEqual([0, 0]);
     }),
-    { numRuns: 400 },
+    { numRuns: 150 },
   );
 });

@@ -1,20 +1,5 @@
 import { createSseReader, type StreamMarker } from "@roomhub/protocol";
 
-/**
- * Whether one event's data carries generated content of any kind: text, reasoning, a tool call. A role-only chunk or
- * `response.created` does not. Contract §5.
- */
-export function hasContent(data: string, marker: StreamMarker): boolean {
-  let event: unknown;
-  try {
-    event = JSON.parse(data);
-  } catch {
-    return false; // `[DONE]`, or a provider's noise
-  }
-  if (typeof event !== "object" || event === null) return false;
-  return marker === "responses" ? hasResponsesContent(event) : hasChatContent(event);
-}
-
 const opening = /response\.(?:created|queued|in_progress)\b/;
 /** Where an event's type stands, in every provider's spelling. */
 const typeWithinBytes = 1_024;
@@ -69,6 +54,21 @@ export class FirstContent {
     this.#openingLength += bytes.length;
     if (this.#openingLength <= maxOpeningBytes) this.#opening.push(Buffer.from(bytes));
   }
+}
+
+/**
+ * Whether one event's data carries generated content of any kind: text, reasoning, a tool call. A role-only chunk or
+ * `response.created` does not. Contract §5.
+ */
+function hasContent(data: string, marker: StreamMarker): boolean {
+  let event: unknown;
+  try {
+    event = JSON.parse(data);
+  } catch {
+    return false; // `[DONE]`, or a provider's noise
+  }
+  if (typeof event !== "object" || event === null) return false;
+  return marker === "responses" ? hasResponsesContent(event) : hasChatContent(event);
 }
 
 function responseIn(data: string): Record<string, unknown> | undefined {

@@ -198,7 +198,7 @@ describe("a participant's defaults", () => {
     (field) => {
       for (const value of ["null", "0", '"own"']) {
         const text = `{"model":"served","${field}":${value}}`;
-        const [added] = Object.entries(chat).filter(([name]) => name === field);
+        const added = Object.entries(chat).find(([name]) => name === field);
         expect(sent(text, { [field]: added?.[1] })).toBe(text);
       }
     },

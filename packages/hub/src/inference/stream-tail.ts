@@ -16,6 +16,7 @@ export interface StreamSigns {
 const tailBytes = 3_072;
 /** Finish, usage and `[DONE]`, or a terminal event and `[DONE]`: no stream says its end in more events than these. */
 const lastEvents = 3;
+const blankLines = ["\n\n", "\r\n\r\n", "\r\r"].map((line) => Buffer.from(line));
 
 // Read in Latin-1, where no character of a text can pass for a line end.
 const doneLine = /[\n\r]data: ?\[DONE\]/;
@@ -127,15 +128,14 @@ function merged(before: StreamSigns, after: StreamSigns): StreamSigns {
 /** @returns how far before the end the last few events begin, as a negative offset; -Infinity when too far to search */
 function startOfLastEvents(bytes: Buffer): number {
   const near = bytes.subarray(-2 * tailBytes);
+  // The provider's own blank line: to look for all three would cost more than the rest.
+  const blankLine = blankLines.find((line) => near.subarray(-line.length).equals(line));
+  if (blankLine === undefined) return -Infinity;
   let start = near.length;
   for (let count = 0; count < lastEvents; count++) {
-    const before = Math.max(
-      near.lastIndexOf("\n\n", start - 3),
-      near.lastIndexOf("\n\r\n", start - 4),
-      near.lastIndexOf("\r\r", start - 3),
-    );
+    const before = near.lastIndexOf(blankLine, start - blankLine.length - 1);
     if (before < 0) return bytes.length === near.length ? -near.length : -Infinity;
-    start = before + 2;
+    start = before + blankLine.length;
   }
   return start - near.length;
 }

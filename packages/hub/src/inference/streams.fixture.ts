@@ -33,7 +33,7 @@ export function chunk(delta: Record<string, unknown>, finishReason: string | nul
 
 export const role = chunk({ role: "assistant", content: "" });
 export const finish = chunk({}, "stop");
-export const usage = { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 };
+const usage = { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 };
 export const usageChunk = { id: "chatcmpl-1", object: "chat.completion.chunk", choices: [], usage };
 
 const response = { id: "resp_1", object: "response", status: "in_progress", output: [] };

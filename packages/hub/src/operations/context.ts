@@ -22,7 +22,7 @@ export interface Peer {
 }
 
 /** What operations ask of the paths to participants. */
-export interface ParticipantPaths {
+interface ParticipantPaths {
   /** Closes a participant's tunnel, if it has one. `replaced`: another owner took the id (4001). */
   closeTunnel(participant: Participant, why: "replaced" | "left"): void;
   /** Whether the hub may call its endpoint itself, judged by what can be judged before dialling. */

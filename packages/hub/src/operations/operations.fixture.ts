@@ -13,9 +13,9 @@ import { markOverdue } from "./presence.ts";
 import { createRoom } from "./rooms.ts";
 
 /** How a participant's endpoint behaves when it is asked. */
-export type EndpointMood = "answers" | "fails" | "hangs";
+type EndpointMood = "answers" | "fails" | "hangs";
 
-export interface SeenEvent {
+interface SeenEvent {
   name: string;
   /** the participant's id or the room's code */
   who: string;
@@ -25,7 +25,7 @@ export interface SeenEvent {
 
 const createdAtMs = 1_700_000_000_000;
 
-export function ada(fields: Partial<JoinRequest> = {}): JoinRequest {
+function ada(fields: Partial<JoinRequest> = {}): JoinRequest {
   return {
     id: "ada",
     nickname: "Ada",
@@ -143,18 +143,14 @@ export function createOffice(
     join: (fields: Partial<JoinRequest> = {}, peer = peerAt(home), code = room) =>
       joinParticipant(context, code, ada(fields), peer),
     /** Its agent dials in. */
-    openTunnel(participant: Participant): void {
-      tunnelOpened(context, participant);
-    },
+    openTunnel: (participant: Participant): void => tunnelOpened(context, participant),
     /** Lets time pass, and sweeps. */
-    pass(ms: number): void {
+    pass: (ms: number): void => {
       nowMs += ms;
       markOverdue(context);
     },
     /** The names since the last look. */
-    seen(): string[] {
-      return events.splice(0).map(({ name, who }) => `${name} ${who}`);
-    },
+    seen: (): string[] => events.splice(0).map(({ name, who }) => `${name} ${who}`),
     headersOf: ({ key, endpointOrigin }: Participant) =>
       context.vault.headersFor(key, endpointOrigin),
   };

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { Participant } from "../domain/participant.ts";
 import { createOffice, elsewhere, home, peerAt, tokenOf } from "./operations.fixture.ts";
 import {
   expireParticipants,
@@ -325,7 +324,7 @@ describe("lists", () => {
   test("one model whose participant is full is still shown", async () => {
     const office = createOffice();
     const { participant } = await office.join();
-    (participant as Participant).active = participant.limit;
+    participant.active = participant.limit;
     expect(getModel(office.context, office.room, "ada").id).toBe("ada");
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createOffice, home, peerAt } from "./operations.fixture.ts";
 import { leaveParticipant } from "./participants.ts";
-import { createRoom, dropUnusedRooms, getRoom, listRooms } from "./rooms.ts";
+import { createRoom, dropUnusedRooms, getRoom, listRooms, useRoom } from "./rooms.ts";
 
 const dayMs = 24 * 3_600_000;
 
@@ -92,6 +92,15 @@ describe("a room that nobody uses", () => {
     expect(() => getRoom(office.context, office.room)).toThrow(/no room/);
     expect(dropUnusedRooms(office.context)).toBe(0);
     expect(office.saveCount()).toBe(saved + 1);
+  });
+
+  test("was used by whoever watches it", () => {
+    const office = createOffice();
+    office.pass(20 * dayMs);
+    expect(useRoom(office.context, office.room)).toEqual(getRoom(office.context, office.room));
+    office.pass(20 * dayMs);
+    expect(dropUnusedRooms(office.context)).toBe(0);
+    expect(() => useRoom(office.context, "ZZZZZZ")).toThrow(/no room/);
   });
 
   test("was in use as long as somebody was in it", async () => {
