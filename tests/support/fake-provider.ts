@@ -12,7 +12,7 @@ import { GENERATIONS, type Generation, generate } from "./fake-provider-model.ts
 export type { Behaviour } from "./fake-provider-behaviour.ts";
 
 /** One request as it arrived, recorded when its body was complete; the rest follows while it is answered. */
-interface RecordedRequest {
+export interface RecordedRequest {
   method: string;
   /** with the query */
   path: string;
