@@ -1,11 +1,31 @@
 import { defaultServerConditions } from "vite";
 import { defineConfig } from "vitest/config";
 
+/** Sources run as they are: packages find each other's TypeScript through this condition. */
+const ssr = { resolve: { conditions: ["@roomhub/source", ...defaultServerConditions] } };
+
 export default defineConfig({
-  ssr: { resolve: { conditions: ["@roomhub/source", ...defaultServerConditions] } },
   test: {
-    include: ["packages/*/src/**/*.test.ts", "tests/**/*.test.ts"],
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    projects: [
+      {
+        ssr,
+        test: {
+          name: "units",
+          include: ["packages/*/src/**/*.test.ts"],
+          // Nothing here has module state, so files may share a process: half the time.
+          isolate: false,
+          testTimeout: 20_000,
+        },
+      },
+      {
+        ssr,
+        test: {
+          name: "system",
+          include: ["tests/**/*.test.ts"],
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
+        },
+      },
+    ],
   },
 });

@@ -42,6 +42,7 @@ test.for(PATHS)(
 
 test.for(PATHS)(
   "a client that does not read stops its provider over %s, and gets everything later",
+  { timeout: 45_000 },
   async (path) => {
     const pieces = Array.from({ length: 1024 }, () => "y".repeat(64 * 1024));
     await using provider = await startFakeProvider({ behave: () => ({ kind: "normal", pieces }) });
@@ -73,7 +74,7 @@ test.for(PATHS)(
     answer.on("data", (chunk: Buffer) => {
       received += chunk.length;
     });
-    await within(once(answer, "end"), "the answer's end");
+    await within(once(answer, "end"), "the answer's end", 30_000);
     await settled(events, 1);
     expect(events.of("llm.complete")).toHaveLength(1);
     expect(received).toBeGreaterThan(64 * mib);

@@ -85,7 +85,7 @@ describe("a JSON line", () => {
       authorization: "CANARY",
       participantToken: "CANARY",
     };
-    expect(written("json", secrets)[0]).not.toContain('"CANARY"');
+    expect(written("json", secrets)[0]).not.toContain("CANARY");
   });
 });
 

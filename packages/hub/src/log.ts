@@ -27,7 +27,8 @@ export function createLog(format: LogFormat, write: (line: string) => void): Log
     isEnabled: true,
     event: (name, fields) => write(`[service] ${name}${formatFields(fields)}\n`),
     warn: (message, fields = {}) => write(`[service] warning ${message}${formatFields(fields)}\n`),
-    bug: (message, error) => write(`[service] bug ${message} ${JSON.stringify(describe(error))}\n`),
+    bug: (message, error) =>
+      write(`[service] bug ${message} ${escapeUnprintable(JSON.stringify(describe(error)))}\n`),
   };
 }
 
@@ -35,7 +36,8 @@ function jsonLog(write: (line: string) => void): Log {
   const logger = pino({ base: null, redact: redacted }, { write });
   return {
     isEnabled: true,
-    event: (name, fields) => logger.info(fields, `[service] ${name}`),
+    // The line is the same text as without JSON, its values once more as fields.
+    event: (name, fields) => logger.info(fields, `[service] ${name}${formatFields(fields)}`),
     warn: (message, fields = {}) => logger.warn(fields, message),
     bug: (message, error) => logger.error({ error: describe(error) }, message),
   };
@@ -45,6 +47,10 @@ function formatFields(fields: LogFields): string {
   let text = "";
   for (const [key, value] of Object.entries(fields)) {
     if (value === undefined) continue;
+    if (redacted.includes(key)) {
+      text += ` ${key}="[redacted]"`;
+      continue;
+    }
     // JSON.stringify leaves C1 controls and bidi characters as they are; a terminal does not.
     const quoted =
       typeof value === "string" ? escapeUnprintable(JSON.stringify(value)) : String(value);

@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
-import { limitEnvName, type LimitName, LIMITS, resolveLimits } from "./limits.ts";
-
-const names = Object.keys(LIMITS) as LimitName[];
+import {
+  LIMIT_NAMES as names,
+  limitEnvName,
+  limitProblem,
+  LIMITS,
+  resolveLimits,
+} from "./limits.ts";
 
 test.each([
   ["inferenceBodyBytes", "ROOMHUB_INFERENCE_BODY_BYTES"],
@@ -79,4 +83,30 @@ test("what is not overridden keeps its default, and 0 is a value", () => {
   const limits = resolveLimits({ earlyCommitMs: 0, rooms: 7, queueWaitMs: undefined });
   expect(limits).toMatchObject({ earlyCommitMs: 0, rooms: 7, queueWaitMs: 60_000 });
   expect(Object.keys(limits)).toEqual(names);
+});
+
+test.each([
+  ["rooms", -1, "must be a whole number of at least 0"],
+  ["rooms", 1.5, "must be a whole number of at least 0"],
+  ["rooms", NaN, "must be a whole number of at least 0"],
+  ["roomCreationPerMinute", 0, "must be a whole number of at least 1"],
+  ["urlBytes", Infinity, "must be a whole number of bytes of at least 0"],
+  ["bodyReadMs", 2_073_600_001, "must be a whole number of ms from 0 to 2073600000"],
+  ["tunnelMessageBytes", 1_048_577, "must be a whole number of bytes from 131072 to 1048576"],
+] as const)("%s cannot be %d", (name, value, problem) => {
+  expect(limitProblem(name, value)).toBe(problem);
+  expect(() => resolveLimits({ [name]: value })).toThrow(
+    new RangeError(`The limit ${name} ${problem}, not ${value}`),
+  );
+});
+
+test("every default and both ends of every range can be values", () => {
+  for (const name of names) {
+    const { default: value, min = 0, max = Number.MAX_SAFE_INTEGER } = LIMITS[name];
+    expect([min, value, max].map((one) => limitProblem(name, one))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  }
 });

@@ -2,7 +2,7 @@ interface LimitRow {
   default: number;
   unit: LimitUnit;
   what: string;
-  /** 0 when left out: 0 lets nothing in */
+  /** 0 when left out */
   min?: number;
   max?: number;
 }
@@ -25,7 +25,13 @@ export const LIMITS = defineLimits({
     unit: "ms",
     what: "silence after which a participant is offline",
   },
-  sweepIntervalMs: { default: 250, unit: "ms", what: "how often deadlines are looked at", min: 1, max: 1_000 },
+  sweepIntervalMs: {
+    default: 250,
+    unit: "ms",
+    what: "how often deadlines are looked at",
+    min: 1,
+    max: 1_000,
+  },
   participantExpiryMs: {
     default: 24 * 3_600_000,
     unit: "ms",
@@ -70,14 +76,31 @@ export const LIMITS = defineLimits({
   headerBytes: { default: 16 * kib, unit: "bytes", what: "request headers" },
   headerPairs: { default: 200, unit: "count", what: "request header pairs" },
   urlBytes: { default: 8 * kib, unit: "bytes", what: "request URL" },
-  headersReadMs: { default: 10_000, unit: "ms", what: "time to receive the request head", min: 1, max: longestTimerMs },
-  bodyIdleMs: { default: 30_000, unit: "ms", what: "time without a byte while a body is received", max: longestTimerMs },
-  bodyReadMs: { default: 600_000, unit: "ms", what: "time to receive a whole body", max: longestTimerMs },
+  headersReadMs: {
+    default: 10_000,
+    unit: "ms",
+    what: "time to receive the request head",
+    min: 1,
+    max: longestTimerMs,
+  },
+  bodyIdleMs: {
+    default: 30_000,
+    unit: "ms",
+    what: "time without a byte while a body is received",
+    max: longestTimerMs,
+  },
+  bodyReadMs: {
+    default: 600_000,
+    unit: "ms",
+    what: "time to receive a whole body",
+    max: longestTimerMs,
+  },
   keepAliveMs: {
     default: 65_000,
     unit: "ms",
     what: "idle keep-alive connections are closed after",
-    min: 1, max: longestTimerMs,
+    min: 1,
+    max: longestTimerMs,
   },
 
   nicknameLength: { default: 64, unit: "count", what: "characters of a nickname" },
@@ -119,17 +142,35 @@ export const LIMITS = defineLimits({
   queuePerRoom: { default: 256, unit: "count", what: "waiting requests per room" },
   queueWaitMs: { default: 60_000, unit: "ms", what: "waiting time in the queue" },
 
-  tunnelMessageBytes: { default: mib, unit: "bytes", what: "one tunnel message", min: 128 * kib, max: mib },
+  tunnelMessageBytes: {
+    default: mib,
+    unit: "bytes",
+    what: "one tunnel message",
+    min: 128 * kib,
+    max: mib,
+  },
   tunnelResponseWindowBytes: {
     default: 128 * kib,
     unit: "bytes",
     what: "unconsumed response bytes per stream",
-    min: 1, max: 0x7fff_ffff,
+    min: 1,
+    max: 0x7fff_ffff,
   },
-  tunnelMaxStreams: { default: 16_384, unit: "count", what: "streams per tunnel", min: 1, max: 0xffff_ffff },
+  tunnelMaxStreams: {
+    default: 16_384,
+    unit: "count",
+    what: "streams per tunnel",
+    min: 1,
+    max: 0xffff_ffff,
+  },
   tunnelPingMs: { default: 10_000, unit: "ms", what: "tunnel ping each; dead after two missed" },
 
-  connectMs: { default: 10_000, unit: "ms", what: "time to connect to a provider (direct)", max: longestTimerMs },
+  connectMs: {
+    default: 10_000,
+    unit: "ms",
+    what: "time to connect to a provider (direct)",
+    max: longestTimerMs,
+  },
   probeMs: {
     default: 1_000,
     unit: "ms",

@@ -17,6 +17,11 @@ describe("a wrong URL is answered with the right one", () => {
       "Use http://hub:5050/rooms/ABC234/v1/chat/completions",
     ],
     [
+      "the base URL already ended in the operation",
+      "/rooms/ABC234/v1/chat/completions/chat/completions",
+      "Use http://hub:5050/rooms/ABC234/v1/chat/completions",
+    ],
+    [
       "the room is in lower case",
       "/rooms/abc234/v1/v1/responses",
       "Use http://hub:5050/rooms/ABC234/v1/responses",

@@ -2,7 +2,7 @@ import { SURFACES } from "@roomhub/protocol";
 import { HubError } from "../errors.ts";
 
 const surfacePaths = [...SURFACES.map((surface) => surface.path), "models"];
-const surface = new RegExp(`(${surfacePaths.join("|")})(/.*)?$`);
+const surface = new RegExp(`(?<=/)(?:${surfacePaths.join("|")})(?=/|$)`, "g");
 const roomInPath = /\/rooms\/([A-Za-z0-9]{6})(?=\/|$)/;
 
 /** A 404 that says which URL was probably meant: most wrong base URLs are a missing or doubled segment. */
@@ -15,7 +15,9 @@ export function notFound(method: string, path: string, origin: string): HubError
 
 function rightUrl(path: string, origin: string): string {
   const code = roomInPath.exec(path)?.[1]?.toUpperCase();
-  const operation = surface.exec(path)?.[0];
+  // The last one named: the commonest mistake is a base URL that already ends in an operation.
+  const last = [...path.matchAll(surface)].at(-1);
+  const operation = last === undefined ? undefined : path.slice(last.index);
   if (code !== undefined && operation !== undefined)
     return `Use ${origin}/rooms/${code}/v1/${operation}`;
   if (code !== undefined) return `The base URL of this room is ${origin}/rooms/${code}/v1`;

@@ -94,6 +94,35 @@ describe("the peer's address", () => {
       ["fd00::/8"],
       "2001:db8::5",
     ],
+    [
+      "a port behind it",
+      "10.0.0.1",
+      { "x-forwarded-for": "8.8.8.8:4711" },
+      ["10.0.0.1"],
+      "8.8.8.8",
+    ],
+    [
+      "brackets around it",
+      "10.0.0.1",
+      { "x-forwarded-for": "[2001:db8::1]:4711" },
+      ["10.0.0.1"],
+      "2001:db8::1",
+    ],
+    [
+      "a trusted proxy that says unknown",
+      "127.0.0.1",
+      { "x-forwarded-for": "unknown" },
+      ["127.0.0.1"],
+      undefined,
+    ],
+    [
+      "a trusted proxy that names only the protocol",
+      "127.0.0.1",
+      { "x-forwarded-proto": "https" },
+      ["127.0.0.1"],
+      undefined,
+    ],
+    ["a proxy trusted as ::1", "::1", { "x-forwarded-for": "8.8.8.8" }, ["::1"], "8.8.8.8"],
     ["a trusted proxy that forwards nothing", "10.0.0.1", {}, ["10.0.0.1"], "10.0.0.1"],
   ] as const)("behind %s", (_what, remote, headers, trusted, address) => {
     expect(addressOf(remote, headers, [...trusted])).toBe(address);
@@ -114,7 +143,7 @@ describe("the peer's address", () => {
     expect([peer.address, peer.throttleKey]).toEqual([undefined, "10.0.0.9"]);
   });
 
-  test.each(["nonsense", "", "300.0.0.1/8", "example.com"])(
+  test.each(["nonsense", "", "300.0.0.1/8", "example.com", "10.0.0.0/33", "10.0.0.0/x"])(
     "cannot be told with %j for a trusted proxy",
     (entry) => {
       expect(() => reader({ trustedProxies: [entry] })).toThrow(/--trust-proxy/);

@@ -47,7 +47,7 @@ export function createPeerReader(options: PeerOptions, publicUrl: string | undef
   function addressOf(request: IncomingMessage): string | undefined {
     const direct = normaliseAddress(request.socket.remoteAddress ?? "");
     if (!forwardingHeaders.some((name) => request.headers[name] !== undefined)) return direct;
-    if (isTrusted(direct)) return forwardedAddress(request, isTrusted) ?? direct;
+    if (isTrusted(direct)) return forwardedAddress(request, isTrusted);
     if (!hasWarned) options.onUntrustedProxy();
     hasWarned = true;
     return undefined;
@@ -78,7 +78,10 @@ export function createPeerReader(options: PeerOptions, publicUrl: string | undef
   };
 }
 
-/** The last address in the chain that no trusted proxy wrote down about itself. */
+/**
+ * The last address in the chain that no trusted proxy wrote down about itself. Undefined when it cannot be read: the
+ * proxy's own address, which is often this machine's, must never stand in for a stranger's.
+ */
 function forwardedAddress(
   request: IncomingMessage,
   isTrusted: (address: string) => boolean,
@@ -86,9 +89,14 @@ function forwardedAddress(
   const header = request.headers["x-forwarded-for"];
   const chain = (Array.isArray(header) ? header.join(",") : (header ?? ""))
     .split(",")
-    .map((entry) => normaliseAddress(entry.trim()));
-  const address = chain.findLast((entry) => !isTrusted(entry));
+    .map((entry) => normaliseAddress(withoutPort(entry.trim())));
+  const address = chain.findLast((entry) => !isTrusted(entry)) ?? chain[0];
   return address !== undefined && isIP(address) !== 0 ? address : undefined;
+}
+
+/** Some proxies write `1.2.3.4:4711` and `[2001:db8::1]:4711`. */
+function withoutPort(entry: string): string {
+  return entry.replace(/^\[(.*)\](?::\d+)?$/, "$1").replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, "$1");
 }
 
 /** `::1`, `127.0.0.1` and mapped forms are one. Contract §3. */
@@ -102,19 +110,20 @@ function first(header: string | string[] | undefined): string | undefined {
   return value?.split(",")[0]?.trim();
 }
 
+/** @throws TypeError naming the entry that is no address or CIDR */
 function blockListOf(entries: readonly string[]): BlockList {
   const list = new BlockList();
   for (const entry of entries) {
-    const [address = "", prefix] = entry.split("/");
+    const [written = "", prefix] = entry.trim().split("/");
+    const address = normaliseAddress(written);
     const version = isIP(address);
-    if (version === 0)
+    const bits = version === 6 ? 128 : 32;
+    // `::1` is kept as 127.0.0.1, where a prefix of 128 means the same one address.
+    const length = prefix === undefined || address !== written ? bits : Number(prefix);
+    if (version === 0 || !Number.isInteger(length) || length < 0 || length > bits) {
       throw new TypeError(`--trust-proxy: ${JSON.stringify(entry)} is not an address or CIDR`);
-    const family = version === 6 ? "ipv6" : "ipv4";
-    list.addSubnet(
-      address,
-      prefix === undefined ? (version === 6 ? 128 : 32) : Number(prefix),
-      family,
-    );
+    }
+    list.addSubnet(address, length, version === 6 ? "ipv6" : "ipv4");
   }
   return list;
 }

@@ -47,7 +47,8 @@ export function createHttpServer(deps: HttpDeps): Server {
   const front = new Front(deps);
   const { limits } = deps;
   const server = createServer({
-    maxHeaderSize: limits.headerBytes,
+    // Node counts URL, names and values, and refuses what reaches its limit; ours is the most that is fine.
+    maxHeaderSize: limits.headerBytes + 1,
     headersTimeout: limits.headersReadMs,
     // The gate looks for it: Node would refuse with an answer of its own.
     requireHostHeader: false,

@@ -27,6 +27,7 @@ export class UpstreamDirectory {
   readonly #options: UpstreamDirectoryOptions;
   /** One pool of sockets per right: a socket opened under one must not serve another. */
   readonly #clients: Record<DialRight, ProviderClient>;
+  readonly #probes = new Map<string, Promise<void>>();
 
   constructor(options: UpstreamDirectoryOptions) {
     this.#options = options;
@@ -58,15 +59,20 @@ export class UpstreamDirectory {
     return directPathOf(participant, this.#options.isDirectEnabled);
   }
 
-  /** `GET <base>/models`: any HTTP answer counts. Never rejects. */
-  async probe(participant: Participant): Promise<void> {
+  /** `GET <base>/models`: any HTTP answer counts. Never rejects. One at a time per participant, whoever asks. */
+  probe(participant: Participant): Promise<void> {
+    const running = this.#probes.get(participant.key);
+    if (running !== undefined) return running;
+    const probe = this.#probe(participant).finally(() => this.#probes.delete(participant.key));
+    this.#probes.set(participant.key, probe);
+    return probe;
+  }
+
+  async #probe(participant: Participant): Promise<void> {
     const client = this.#clients[dialRightOf(participant.registrant)];
     const { probeTimeoutMs, directEvents } = this.#options;
-    const result = await client.probe(
-      participant.baseUrl,
-      { ...this.#headersOf(participant) },
-      probeTimeoutMs,
-    );
+    const headers = { ...this.#headersOf(participant) };
+    const result = await client.probe(participant.baseUrl, headers, probeTimeoutMs);
     if (result.answered) directEvents.answered(participant);
     else if (result.isTimeout !== true) {
       directEvents.failed(participant, result.problem ?? "its endpoint does not answer");

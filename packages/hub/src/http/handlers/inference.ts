@@ -54,9 +54,7 @@ export async function serveInference(
   const { operations, limits, dispatch, bodies } = deps;
   const startedMs = dispatch.nowMs();
   const room = operations.registry.room(input.code);
-  if (dispatch.inFlight.size >= limits.inFlightPerHub) {
-    throw new HubError("hub_overloaded", `The hub already runs ${limits.inFlightPerHub} requests.`);
-  }
+  refuseAtLimit(dispatch, limits);
   let heldBytes = 0;
   let body: RequestBody;
   try {
@@ -64,6 +62,8 @@ export async function serveInference(
       bodies.hold(bytes);
       heldBytes += bytes;
     });
+    // Others may have begun while this one was still arriving.
+    refuseAtLimit(dispatch, limits);
   } catch (error) {
     bodies.release(heldBytes);
     throw error;
@@ -85,6 +85,12 @@ export async function serveInference(
   });
   running.start();
   client.listen(running);
+}
+
+/** @throws HubError `hub_overloaded` */
+function refuseAtLimit({ inFlight }: DispatchDeps, { inFlightPerHub }: Limits): void {
+  if (inFlight.size < inFlightPerHub) return;
+  throw new HubError("hub_overloaded", `The hub already runs ${inFlightPerHub} requests.`);
 }
 
 async function readRequest(
