@@ -6,6 +6,7 @@ const ssr = { resolve: { conditions: ["@roomhub/source", ...defaultServerConditi
 
 export default defineConfig({
   test: {
+    maxWorkers: 2,
     projects: [
       {
         ssr,

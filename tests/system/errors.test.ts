@@ -201,7 +201,7 @@ const inference: Failing[] = [chat, responses].flatMap((path): Failing[] => [
   { path, body: "{bad", code: "invalid_json" },
   { path, body: '{"model":"*"} trailing', code: "invalid_json" },
   // Told by the scanner at its first byte: only an object or an array can begin here.
-  { path, body: "null", code: "invalid_json" },
+  { path, body: "null", code: "invalid_type" },
   { path, body: '["*"]', code: "invalid_type" },
   { path, body: {}, code: "missing_required_parameter", param: "model" },
   { path, body: { model: 1 }, code: "invalid_type", param: "model" },

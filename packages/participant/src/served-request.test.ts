@@ -279,6 +279,26 @@ test("an error answer does not give away the credentials that stay here", async 
   expect(all.ana.notices.at(-1)).toMatchObject({ outcome: "failed", status: 401 });
 });
 
+test.each([
+  ["an error that says 200", '{"error":"bad key KEY"}', '{"error":"bad key [redacted]"}'],
+  ["a broken answer", '{"error":"bad key KEY', '{"error":"bad key [redacted]'],
+  ["the model's own words", '{"choices":["KEY"],"error":null}', '{"choices":["KEY"],"error":null}'],
+  ["a long answer", `{"choices":["KEY${"x".repeat(300_000)}"]}`, undefined],
+])("%s is relayed as it should be", async (_what, said, relayed) => {
+  const own = said.replace("KEY", "very-secret-key");
+  await using all = await startAll(
+    (response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(own);
+    },
+    { headers: { authorization: "Bearer very-secret-key" } },
+  );
+  const asked = ask(all.session);
+  await asked.closed;
+  const expected = relayed?.replace("KEY", "very-secret-key") ?? own;
+  expect(asked).toMatchObject({ status: 200, body: expected });
+});
+
 test("close lets running requests finish, takes no new ones, and cuts what takes too long", async () => {
   const responses: ServerResponse[] = [];
   await using all = await startAll((response) => {

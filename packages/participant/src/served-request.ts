@@ -35,8 +35,8 @@ export interface ServeDeps {
 
 /** A body up to this is collected first: it gets a length and a kept socket, and can be sent a second time. */
 const maxCollectedBytes = 256 * 1024;
-/** An error answer is scrubbed as a whole. */
-const maxErrorBytes = 256 * 1024;
+/** An answer that may be an error is held up to this, so that it can be scrubbed as a whole. */
+const maxHeldBytes = 256 * 1024;
 
 const resetCodes: Record<ProviderFailureCode, ResetCode> = {
   provider_unreachable: RESET_CODES.providerUnreachable,
@@ -82,8 +82,9 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   #call: ProviderCall | undefined;
   #collected: Buffer[] = [];
   #collectedBytes = 0;
-  #errorBody: Buffer[] | undefined;
-  #errorBytes = 0;
+  /** An answer that is not passed on before it is whole. */
+  #held: Buffer[] | undefined;
+  #heldBytes = 0;
   #status: number | undefined;
   #outcome: RequestOutcome = "complete";
   #reason: string | undefined;
@@ -131,34 +132,43 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   onHead({ status, headers }: ResponseHead): void {
     this.#status = status;
     this.#deps.watch.noteAnswer();
-    if (status >= 400) {
-      this.#outcome = "failed";
-      if (Object.keys(this.#deps.localHeaders).length > 0) this.#errorBody = [];
-    }
+    if (status >= 400) this.#outcome = "failed";
+    const hasSecrets = Object.keys(this.#deps.localHeaders).length > 0;
+    if (hasSecrets && (status >= 400 || isJson(headers["content-type"]))) this.#held = [];
     this.#request.responder.head({ status, headers: forwardResponseHeaders(headers) });
   }
 
   onData(chunk: Buffer): boolean {
     this.#deps.watch.noteAnswer();
-    if (this.#errorBody === undefined) return this.#request.responder.write(chunk);
-    this.#errorBytes += chunk.length;
-    if (this.#errorBytes <= maxErrorBytes) {
-      this.#errorBody.push(chunk);
-    } else {
+    if (this.#held === undefined) return this.#request.responder.write(chunk);
+    this.#held.push(chunk);
+    this.#heldBytes += chunk.length;
+    if (this.#heldBytes <= maxHeldBytes) return true;
+    if (this.#outcome === "failed") {
       this.#fail("response_too_large", "The provider's error answer is larger than 256 KiB.");
       this.#call?.cancel();
+      return true;
     }
-    return true;
+    // Too long for an error.
+    const whole = Buffer.concat(this.#held);
+    this.#held = undefined;
+    return this.#request.responder.write(whole);
   }
 
   onEnd(): void {
     const { responder } = this.#request;
-    if (this.#errorBody !== undefined && this.#errorBytes > 0) {
-      const text = Buffer.concat(this.#errorBody).toString("utf8");
-      const scrubbed = scrubSecrets(text, Object.values(this.#deps.localHeaders));
-      responder.write(Buffer.from(scrubbed, "utf8"));
+    if (this.#held !== undefined && this.#heldBytes > 0) {
+      responder.write(this.#withoutSecrets(Buffer.concat(this.#held)));
     }
     responder.end();
+  }
+
+  /** An answer is the model's own words and stays as it is; an error is what the provider says of the request. */
+  #withoutSecrets(body: Buffer): Buffer {
+    const text = body.toString("utf8");
+    const scrubbed = scrubSecrets(text, Object.values(this.#deps.localHeaders));
+    if (scrubbed === text) return body;
+    return this.#outcome === "failed" || isErrorInDisguise(text) ? Buffer.from(scrubbed) : body;
   }
 
   onFailure(failure: ProviderFailure): void {
@@ -216,5 +226,22 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
     if (this.#reason !== undefined) return;
     this.#outcome = outcome;
     this.#reason = reason;
+  }
+}
+
+function isJson(contentType: string | undefined): boolean {
+  return /^application\/(?:[\w.+-]+\+)?json\b/i.test(contentType ?? "");
+}
+
+/** Some servers answer 200 to a request they refuse. */
+function isErrorInDisguise(text: string): boolean {
+  try {
+    const answer = JSON.parse(text) as Record<string, unknown> | null;
+    const isResult = ["object", "choices", "output", "data"].some(
+      (key) => answer?.[key] !== undefined,
+    );
+    return !isResult && answer?.["error"] !== undefined && answer["error"] !== null;
+  } catch {
+    return true; // no answer of a model; the hub will refuse it, and may quote it
   }
 }

@@ -180,7 +180,7 @@ describe("the emitter", () => {
 
   test("has a method for each of the eight events", () => {
     const { emit, watcher } = watched();
-    emit.roomCreated({ code: "ABC234" } as Room);
+    emit.roomCreated({ code: "ABC234", createdAt: 0 } as Room);
     emit.participantJoined("ABC234", {} as never);
     emit.participantUpdated("ABC234", {} as never);
     emit.participantLeft("ABC234", left);

@@ -27,7 +27,9 @@ export interface Emitter {
 export function createEmitter(bus: EventBus, log: Log, wallMs: () => number): Emitter {
   const now = () => new Date(wallMs()).toISOString();
   return {
-    roomCreated: (room) => bus.publish(room.code, "room.created", now(), { room }),
+    // The moment of creation, so that a stream opened a little later begins with the very same event.
+    roomCreated: (room) =>
+      bus.publish(room.code, "room.created", new Date(room.createdAt).toISOString(), { room }),
     participantJoined: (roomCode, participant) =>
       bus.publish(roomCode, "participant.joined", now(), { participant }),
     participantUpdated: (roomCode, participant) =>

@@ -52,6 +52,7 @@ const wanted: ReadonlySet<string> = new Set([
 ]);
 /** The longest value the hub reads itself is a model name; the others only count as present. */
 const maxCapturedBytes = 4_096;
+const maxScalarBytes = 1_024;
 
 /**
  * Reads `model` and `stream` while the body arrives. The rest is only checked to be JSON, never parsed, and leaves as it
@@ -98,12 +99,26 @@ export class RequestBodyReader {
     if (problem?.kind === "repetition") {
       throw new HubError("field_too_large", "The request body repeats its fields too often.");
     }
+    if (this.#isScalar()) {
+      throw new HubError("invalid_type", "The request body must be a JSON object.");
+    }
     throw new HubError(
       "invalid_json",
       this.#length === 0
         ? "The request body is empty; it must be a JSON object with a model."
         : `The request body is not valid JSON (at byte ${problem?.offset ?? 0}).`,
     );
+  }
+
+  /** `null`, `"text"` and `1` are JSON, and yet nothing to read a model from. */
+  #isScalar(): boolean {
+    if (this.#length > maxScalarBytes) return false;
+    try {
+      const value: unknown = JSON.parse(Buffer.concat(this.#chunks).toString("utf8"));
+      return typeof value !== "object" || value === null;
+    } catch {
+      return false; // not JSON at all, which is what will be said
+    }
   }
 }
 

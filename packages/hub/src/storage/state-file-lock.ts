@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { randomUUID } from "node:crypto";
 import { readFile, rename, unlink, writeFile } from "node:fs/promises";
 import { uptime } from "node:os";
@@ -83,9 +84,19 @@ function isRunning(holder: Holder): boolean {
   if (holder.startedAtMs < bootedAtMs - 10_000) return false;
   try {
     process.kill(holder.pid, 0);
-    return true;
+    return !isZombie(holder.pid);
   } catch (error) {
     return hasCode(error, "EPERM");
+  }
+}
+
+/** Dead, but not yet collected by its parent: after a kill -9 the next hub may come sooner than that. */
+function isZombie(pid: number): boolean {
+  try {
+    // The name in parentheses may contain anything; the state follows the last one.
+    return /\) Z [^)]*$/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return false; // no /proc on this system: whoever answers signals counts as alive
   }
 }
 
