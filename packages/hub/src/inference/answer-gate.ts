@@ -40,33 +40,3 @@ export function judgeHead(
 function invalid(participantId: string, what: string): HubError {
   return new HubError("provider_invalid_response", `The provider of ${participantId} ${what}.`);
 }
-
-/** A provider's own error body, as far as it can be read. */
-interface ProviderError {
-  message: string | undefined;
-  code: string | undefined;
-  isOpenAiShape: boolean;
-}
-
-/** @param text - already scrubbed of the participant's secrets */
-export function readProviderError(text: string): ProviderError {
-  try {
-    const { error, message } = JSON.parse(text) as { error?: unknown; message?: unknown };
-    if (typeof error === "string") return { message: error, code: undefined, isOpenAiShape: false };
-    if (typeof error === "object" && error !== null) {
-      const inside = error as { message?: unknown; code?: unknown };
-      return {
-        message: typeof inside.message === "string" ? inside.message : undefined,
-        code: typeof inside.code === "string" && inside.code !== "" ? inside.code : undefined,
-        isOpenAiShape: typeof inside.message === "string",
-      };
-    }
-    return {
-      message: typeof message === "string" ? message : undefined,
-      code: undefined,
-      isOpenAiShape: false,
-    };
-  } catch {
-    return { message: undefined, code: undefined, isOpenAiShape: false }; // HTML or nothing: told in our words
-  }
-}

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { HubError } from "../errors.ts";
 import { answerHeaders, contentTypeOf, servedByHeaders, waitingHeaders } from "./answer.ts";
-import { judgeHead, readProviderError } from "./answer-gate.ts";
+import { judgeHead } from "./answer-gate.ts";
+import { readProviderError } from "./refusal.ts";
 
 const served = {
   requestId: "req_1",

@@ -8,12 +8,13 @@ import {
   type HeaderMap,
   type ServedBy,
 } from "./answer.ts";
-import { judgeHead, readProviderError } from "./answer-gate.ts";
+import { judgeHead } from "./answer-gate.ts";
 import type { ClientResponse } from "./client-response.ts";
 import { timeout } from "./deadline.ts";
 import { errorFrame } from "./error-frame.ts";
 import { JsonAnswer } from "./json-answer.ts";
 import { StreamObserver } from "./observe.ts";
+import { readRefusal, type ProviderRefusal } from "./refusal.ts";
 import type { ResponseHead } from "./upstream.ts";
 import type { Usage } from "./usage.ts";
 
@@ -221,50 +222,22 @@ export class Delivery {
   }
 
   /**
-   * The provider's own refusal, as the client gets it. Contract §6.
+   * Tells the client the provider's own refusal. Contract §6.
    *
    * @param text - its body, scrubbed of the participant's secrets
-   * @returns the error for the event, and the provider's own code, once the client was answered
    * @throws HubError when it is ours to tell
    */
-  refuse(status: number, text: string): { error: HubError; providerCode: string | undefined } {
-    const { participantId } = this.#servedBy();
-    const told = readProviderError(text);
-    const message = (
-      told.message ?? `The provider answered ${status} without a readable message.`
-    ).slice(0, 512);
-    if (status === 401 || status === 403 || status === 407) {
-      throw new HubError(
-        "provider_auth_failed",
-        `The provider of ${participantId} refused the participant's credentials (${status}).`,
-        {
-          hint: `Whoever runs ${participantId} must give it a valid key: roomhub join … --header-env Authorization=VAR`,
-        },
-      );
-    }
-    if (status >= 500) {
-      const kept = status === 503 || status === 504 ? status : 502;
-      throw new HubError(
-        "provider_error",
-        `The provider of ${participantId} failed (${status}): ${message}`,
-        { status: kept },
-      );
-    }
-    const error = new HubError("provider_error", message, { status, stage: "provider" });
-    if (this.#client.isHeadWritten) throw error;
+  refuse(status: number, text: string): ProviderRefusal {
+    const refusal = readRefusal(this.#servedBy().participantId, status, text);
+    if (this.#client.isHeadWritten) throw refusal.error;
     const headers = this.#refusalHeaders(status);
-    if (told.isOpenAiShape) {
-      const body = Buffer.from(text);
-      this.#client.answer(
-        status,
-        { ...headers, "content-type": "application/json" },
-        body,
-        () => undefined,
-      );
+    if (refusal.isOpenAiShape) {
+      const json = { ...headers, "content-type": "application/json" };
+      this.#client.answer(status, json, Buffer.from(text), () => undefined);
     } else {
-      this.#client.refuse(error, headers);
+      this.#client.refuse(refusal.error, headers);
     }
-    return { error, providerCode: told.code };
+    return refusal;
   }
 
   /** What a provider that refused says besides: when to come back. Contract §4. */

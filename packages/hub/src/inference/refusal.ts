@@ -1,0 +1,79 @@
+import { HubError } from "../errors.ts";
+
+/** A provider's no, as the client may hear it. */
+export interface ProviderRefusal {
+  /** for the event, and for a body in our words */
+  error: HubError;
+  /** the provider's own code, when it gave one */
+  providerCode: string | undefined;
+  /** Its body has OpenAI's shape and may pass as it is. */
+  isOpenAiShape: boolean;
+}
+
+const maxMessageLength = 512;
+
+/**
+ * Reads a provider's answer of status 400 or more. Contract §6: what concerns the request passes, what concerns the
+ * participant is ours to tell.
+ *
+ * @param text - its body, scrubbed of the participant's secrets
+ * @throws HubError `provider_auth_failed` for 401, 403 and 407, `provider_error` for 5xx
+ */
+export function readRefusal(participantId: string, status: number, text: string): ProviderRefusal {
+  const { message, code, isOpenAiShape } = readProviderError(text);
+  const told = (message ?? `The provider answered ${status} without a readable message.`).slice(
+    0,
+    maxMessageLength,
+  );
+  if (status === 401 || status === 403 || status === 407) {
+    throw new HubError(
+      "provider_auth_failed",
+      `The provider of ${participantId} refused the participant's credentials (${status}).`,
+      {
+        hint: `Whoever runs ${participantId} must give it a valid key: roomhub join … --header-env Authorization=VAR`,
+      },
+    );
+  }
+  if (status >= 500) {
+    const kept = status === 503 || status === 504 ? status : 502;
+    throw new HubError(
+      "provider_error",
+      `The provider of ${participantId} failed (${status}): ${told}`,
+      {
+        status: kept,
+      },
+    );
+  }
+  const error = new HubError("provider_error", told, { status, stage: "provider" });
+  return { error, providerCode: code, isOpenAiShape };
+}
+
+/** A provider's own error body, as far as it can be read. */
+interface ProviderError {
+  message: string | undefined;
+  code: string | undefined;
+  isOpenAiShape: boolean;
+}
+
+/** @param text - already scrubbed of the participant's secrets */
+export function readProviderError(text: string): ProviderError {
+  try {
+    const { error, message } = JSON.parse(text) as { error?: unknown; message?: unknown };
+    if (typeof error === "string") return { message: error, code: undefined, isOpenAiShape: false };
+    if (typeof error === "object" && error !== null) {
+      const inside = error as { message?: unknown; code?: unknown };
+      return {
+        message: typeof inside.message === "string" ? inside.message : undefined,
+        code: typeof inside.code === "string" && inside.code !== "" ? inside.code : undefined,
+        isOpenAiShape: typeof inside.message === "string",
+      };
+    }
+    return {
+      message: typeof message === "string" ? message : undefined,
+      code: undefined,
+      isOpenAiShape: false,
+    };
+  } catch {
+    return { message: undefined, code: undefined, isOpenAiShape: false }; // HTML or nothing: told in our words
+  }
+}
