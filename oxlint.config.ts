@@ -76,13 +76,11 @@ const insideHub: Record<string, AllowedInHub> = {
   events: { ...pure, rooms: [], files: ["log"] },
   operations: {
     ...pure,
-    packages: ["protocol", "provider"],
     rooms: ["domain", "events", "credentials", "storage"],
     files: ["errors"],
   },
   inference: {
     ...pure,
-    packages: ["protocol"],
     rooms: ["domain", "events"],
     files: ["errors"],
   },

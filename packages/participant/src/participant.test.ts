@@ -212,7 +212,7 @@ test("a provider that is down is told to the hub from the first moment, and its 
   });
   await startWith(hub, ana);
   await vi.waitFor(() => expect(hub.statuses.at(-1)?.ready).toBe(false));
-  expect(hub.statuses.at(-1)?.reason).toMatch(/^provider down: 127\.0\.0\.1:\d+ refused/);
+  expect(hub.statuses.at(-1)?.reason).toMatch(/^127\.0\.0\.1:\d+ refused/);
   const model = await startFakeModelServer(() => {}, before.port);
   await vi.waitFor(() => expect(hub.statuses.at(-1)).toEqual({ ready: true }));
   await model.close();

@@ -84,7 +84,7 @@ export class ProviderWatch {
       if (wasDown) onUp();
       return;
     }
-    this.#downReason = `provider down: ${found.problem ?? "no answer"}`;
+    this.#downReason = found.problem ?? "its model server does not answer";
     if (!wasDown) onDown(this.#downReason);
   }
 

@@ -112,7 +112,8 @@ function nobody(room: Room, selector: Selector): Selection {
   }
   const wanted =
     selector.kind === "model" ? selector.model : selector.kind === "name" ? selector.name : "*";
-  const names = everybody.flatMap((one) => [one.id, one.model]);
+  // A name without its tag is what people type.
+  const names = everybody.flatMap((one) => [withoutLatest(one.model), one.model, one.id]);
   const suggestion = closest(wanted, names);
   return {
     kind: "refused",

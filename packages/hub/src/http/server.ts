@@ -62,6 +62,8 @@ export function createHttpServer(deps: HttpDeps): Server {
   // No cap here: Node would drop the surplus in silence. The gate counts them and says so.
   server.maxHeadersCount = 0;
   server.on("request", (request, response) => void front.serve(request, response));
+  // An Expect other than 100-continue may be ignored (RFC 9110 §10.1.1); Node would refuse with an answer of its own.
+  server.on("checkExpectation", (request, response) => void front.serve(request, response));
   server.on("upgrade", (request, socket, head) => front.upgrade(request, socket, head));
   server.on("clientError", (error, socket) => front.parserGaveUp(error, socket));
   return server;
