@@ -13,10 +13,10 @@ export interface ManualTime {
 /** What the hub's limits need beside it, so that a step takes no time. */
 export const QUICK_SWEEP = { sweepIntervalMs: 2 };
 
-const stepMs = 500;
 const epochMs = Date.parse("2030-01-01T00:00:00Z");
 
-export function createManualTime(): ManualTime {
+/** @param stepMs - at most 2,000, or each step looks like a freeze */
+export function createManualTime(stepMs = 500): ManualTime {
   let nowMs = 0;
   let wakeReaders: (() => void)[] = [];
   const nextRead = () => new Promise<void>((resolve) => wakeReaders.push(resolve));

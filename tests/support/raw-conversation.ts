@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import { within } from "./waiting.ts";
 
 /** One answer out of several on a connection. */
-export interface SpokenAnswer {
+interface SpokenAnswer {
   status: number;
   /** names in lower case */
   headers: Record<string, string>;
@@ -12,8 +12,10 @@ export interface SpokenAnswer {
 /** All that the hub said on one connection until it was closed. */
 export interface Conversation {
   answers: SpokenAnswer[];
-  /** what came and was no whole answer */
+  /** what came and was no whole answer, or everything after the head of one without a length */
   rest: string;
+  /** the last answer has no length: a stream, or another protocol */
+  isOpenEnded: boolean;
 }
 
 /**
@@ -49,7 +51,7 @@ export function openConversation(
   port: number,
   onChange: (conversation: Conversation) => void = () => undefined,
 ): OpenConversation {
-  const conversation: Conversation = { answers: [], rest: "" };
+  const conversation: Conversation = { answers: [], rest: "", isOpenEnded: false };
   const socket: Socket = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
   let isClosed = false;
   socket.setEncoding("latin1").setNoDelay(true);
@@ -80,7 +82,7 @@ export function openConversation(
 }
 
 function takeAnswers(conversation: Conversation): void {
-  for (;;) {
+  while (!conversation.isOpenEnded) {
     const { rest } = conversation;
     const headEnd = rest.indexOf("\r\n\r\n");
     if (headEnd === -1) return;
@@ -96,5 +98,6 @@ function takeAnswers(conversation: Conversation): void {
     const status = Number(/^HTTP\/1\.1 (\d{3})\b/.exec(statusLine)?.[1] ?? Number.NaN);
     conversation.answers.push({ status, headers, body: rest.slice(headEnd + 4, end) });
     conversation.rest = rest.slice(end);
+    conversation.isOpenEnded = status === 101 || headers["transfer-encoding"] !== undefined;
   }
 }

@@ -4,10 +4,10 @@ import { networkInterfaces, userInfo } from "node:os";
 import { text } from "node:stream/consumers";
 import { RoomhubClient } from "@roomhub/client";
 import type { CliContext, Terminal } from "./context.ts";
+import { dropEmptyVariables } from "./environment.ts";
 import { findLanAddresses } from "./lan-addresses.ts";
-import { dropEmptyVariables } from "./options.ts";
 import { runRoomhub } from "./program.ts";
-import { createHub, createParticipant, openRoomStore } from "./services.ts";
+import { createHub, createParticipant, openRoomStore, usualStatePath } from "./services.ts";
 
 const packageFile = new URL("../package.json", import.meta.url);
 const { version } = JSON.parse(readFileSync(packageFile, "utf8")) as { version: string };
@@ -33,6 +33,7 @@ const context: CliContext = {
   createClient: (hubUrl) => new RoomhubClient({ hubUrl }),
   createHub,
   openRoomStore,
+  usualStatePath,
   createParticipant,
   onStopSignal: (listener) => {
     process.on("SIGINT", listener).on("SIGTERM", listener).on("SIGHUP", listener);

@@ -1,6 +1,6 @@
 import type { Fetch, RoomhubClient } from "@roomhub/client";
 import type { LanAddress } from "./lan-addresses.ts";
-import type { CreateHub, CreateParticipant, OpenRoomStore } from "./services.ts";
+import type { CreateHub, CreateParticipant, OpenRoomStore, UsualStatePath } from "./services.ts";
 
 /** One of the two output streams. */
 export interface Terminal {
@@ -32,6 +32,7 @@ export interface CliContext {
   createClient: (hubUrl: string) => Client;
   createHub: CreateHub;
   openRoomStore: OpenRoomStore;
+  usualStatePath: UsualStatePath;
   createParticipant: CreateParticipant;
   /** Calls back on SIGINT and SIGTERM; the result stops listening. */
   onStopSignal: (listener: () => void) => () => void;

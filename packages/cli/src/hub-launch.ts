@@ -1,63 +1,10 @@
-import type { Command } from "commander";
-import { Option } from "commander";
 import type { CliContext } from "./context.ts";
 import { CommandError, UsageError } from "./exit-code.ts";
-import { isSwitchedOn, limitsFromEnv, listArgument, portArgument } from "./options.ts";
-import type { HubOptions, LogFormat, OwnershipMode, RunningHub } from "./services.ts";
-
-/** What `serve` and `up` take about the hub they start. */
-export interface HubLaunchValues {
-  host?: string;
-  port?: number;
-  lan?: boolean;
-  stateFile?: string;
-  ephemeral?: boolean;
-  /** false with `--no-direct` */
-  direct?: boolean;
-  publicUrl?: string;
-  trustProxy?: string[];
-  ownership?: OwnershipMode;
-  logFormat?: LogFormat;
-  json?: boolean;
-}
+import { type HubConfig, isAsNear, overriddenLimits } from "./hub-config.ts";
+import type { HubOptions, LogFormat, RunningHub } from "./services.ts";
+import { safe } from "./text.ts";
 
 const defaultPort = 5050;
-
-export function addHubLaunchOptions(command: Command): Command {
-  return command
-    .addOption(
-      new Option("--port <number>", "port to listen on; 0 takes a free one (default: 5050)")
-        .env("ROOMHUB_PORT")
-        .argParser(portArgument),
-    )
-    .addOption(new Option("--host <address>", "listen on this address only").env("ROOMHUB_HOST"))
-    .option("--lan", "let other machines reach it (env: ROOMHUB_LAN=1)")
-    .addOption(
-      new Option("--state-file <path>", "where rooms outlive the hub").env("ROOMHUB_STATE_FILE"),
-    )
-    .option("--ephemeral", "forget rooms when the hub stops (env: ROOMHUB_EPHEMERAL=1)")
-    .option("--no-direct", "never dial participants' endpoints (env: ROOMHUB_DIRECT=0)")
-    .addOption(
-      new Option("--public-url <url>", "how others reach the hub, when behind a proxy").env(
-        "ROOMHUB_PUBLIC_URL",
-      ),
-    )
-    .addOption(
-      new Option("--trust-proxy <cidrs>", "proxies whose X-Forwarded-* headers are believed")
-        .env("ROOMHUB_TRUST_PROXY")
-        .argParser(listArgument),
-    )
-    .addOption(
-      new Option("--ownership <mode>", "who may change a participant (default: compat)")
-        .env("ROOMHUB_OWNERSHIP")
-        .choices(["compat", "strict", "open"]),
-    )
-    .addOption(
-      new Option("--log-format <format>", "the log on stdout (default: text)")
-        .env("ROOMHUB_LOG_FORMAT")
-        .choices(["text", "json"]),
-    );
-}
 
 /** A hub that listens, and what is to be said about it. */
 export interface LaunchedHub {
@@ -72,32 +19,35 @@ export interface LaunchedHub {
 }
 
 /**
- * Starts a hub as the options say. The caller closes it.
+ * Starts a hub as it is configured. The caller closes it.
  *
+ * @param usualLogFormat - when nobody says otherwise
  * @throws CommandError when the port is taken, with what to do about it
  */
 export async function launchHub(
   context: CliContext,
-  values: HubLaunchValues,
-  logFormat: LogFormat,
+  config: HubConfig,
+  usualLogFormat: LogFormat,
 ): Promise<LaunchedHub> {
-  const host = listenHost(context, values);
-  const port = values.port ?? defaultPort;
-  const opened = isEphemeral(context, values, port)
+  const { settings } = config;
+  const host = listenHost(context, config);
+  const port = settings.port.value ?? defaultPort;
+  if (config.file !== undefined) context.stderr.write(`Settings from ${safe(config.file)}\n`);
+  const opened = isEphemeral(config)
     ? undefined
-    : await context.openRoomStore(values.stateFile, port, (warning) => {
+    : await context.openRoomStore(settings.stateFile.value, port, (warning) => {
         context.stderr.write(`${warning}\n`);
       });
   const options: HubOptions = {
     host,
     port,
     store: opened?.store,
-    direct: values.direct === false ? false : isDirect(context),
-    ownership: values.ownership,
-    publicUrl: values.publicUrl,
-    trustProxy: values.trustProxy,
-    limits: limitsFromEnv(context.env),
-    logFormat,
+    direct: settings.direct.value,
+    ownership: settings.ownership.value,
+    publicUrl: settings.publicUrl.value,
+    trustProxy: settings.trustProxy.value,
+    limits: overriddenLimits(config),
+    logFormat: settings.logFormat.value ?? usualLogFormat,
   };
   const hub = await context.createHub(options);
   try {
@@ -111,23 +61,19 @@ export async function launchHub(
   }
 }
 
-/** `--host` wins over `--lan`; neither means this machine only, which is the hub's own default. */
-function listenHost(context: CliContext, values: HubLaunchValues): string | undefined {
-  if (values.host !== undefined) return values.host;
-  if (!isSwitchedOn(context, values.lan, "ROOMHUB_LAN")) return undefined;
+/** Of address and `lan` the one said nearer wins, the address when both are as near. */
+function listenHost(context: CliContext, { settings }: HubConfig): string | undefined {
+  const { host, lan } = settings;
+  if (host.value !== undefined && (lan.value !== true || isAsNear(host, lan))) return host.value;
+  if (lan.value !== true) return undefined;
   return context.hasIpv6 ? "::" : "0.0.0.0";
 }
 
 /** A hub on a port of chance cannot find its rooms again, unless it is told where they are. */
-function isEphemeral(context: CliContext, values: HubLaunchValues, port: number): boolean {
-  if (values.ephemeral === true) return true;
-  if (values.stateFile !== undefined) return false;
-  return port === 0 || isSwitchedOn(context, undefined, "ROOMHUB_EPHEMERAL");
-}
-
-function isDirect(context: CliContext): boolean {
-  const text = context.env["ROOMHUB_DIRECT"] ?? "";
-  return text === "" || isSwitchedOn(context, undefined, "ROOMHUB_DIRECT");
+export function isEphemeral({ settings }: HubConfig): boolean {
+  const { ephemeral, stateFile, port } = settings;
+  if (stateFile.value === undefined) return ephemeral.value === true || port.value === 0;
+  return ephemeral.value === true && isAsNear(ephemeral, stateFile);
 }
 
 function sharedUrlsOf(
@@ -141,6 +87,15 @@ function sharedUrlsOf(
   return context
     .lanAddresses()
     .map(({ address, interfaceName }) => ({ url: urlOf(address, port), label: interfaceName }));
+}
+
+/** Answers that broke off are a failure, also when the stop was asked for. @throws CommandError */
+export function refuseCuts(cut: number): void {
+  if (cut === 0) return;
+  throw new CommandError(
+    `${cut === 1 ? "1 request was" : `${cut} requests were`} cut at shutdown`,
+    "give running requests longer: --limit drainMs=5min",
+  );
 }
 
 async function explainListenFailure(

@@ -1,8 +1,5 @@
 import { InvalidHubUrlError, type Invite, normaliseHubUrl, parseInvite } from "@roomhub/client";
-import { type LimitName, limitEnvName, LIMITS, type Limits } from "@roomhub/protocol";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { CliContext } from "./context.ts";
-import { UsageError } from "./exit-code.ts";
 
 const defaultHubUrl = "http://127.0.0.1:5050";
 
@@ -33,14 +30,6 @@ export function inviteOf(room: string, options: HubOptionValues): Invite {
 }
 
 /** @throws InvalidArgumentError, which commander renders with the option's name */
-export function portArgument(text: string): number {
-  const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535) {
-    throw new InvalidArgumentError("A port is a number from 0 to 65535.");
-  }
-  return port;
-}
-
 export function positiveArgument(text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < 1) {
@@ -62,54 +51,9 @@ export function jsonObjectArgument(text: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-export function listArgument(text: string): string[] {
-  return text
-    .split(",")
-    .map((part) => part.trim())
-    .filter((part) => part !== "");
-}
-
 /** Collects a repeatable option. */
 export function collect(text: string, previous: string[] | undefined): string[] {
   return [...(previous ?? []), text];
-}
-
-/**
- * A switch that an environment variable may set too. The variable's text decides: `ROOMHUB_LAN=0` is off.
- */
-export function isSwitchedOn(
-  context: CliContext,
-  flag: boolean | undefined,
-  envName: string,
-): boolean {
-  if (flag !== undefined) return flag;
-  const text = (context.env[envName] ?? "").toLowerCase();
-  if (["1", "true", "yes", "on"].includes(text)) return true;
-  if (["", "0", "false", "no", "off"].includes(text)) return false;
-  throw new UsageError(`${envName} must be 1 or 0, not "${text}"`);
-}
-
-/** A variable that is set to nothing, as compose files do it, counts as not set. */
-export function dropEmptyVariables(env: Record<string, string | undefined>): void {
-  for (const [name, value] of Object.entries(env)) {
-    if (name.startsWith("ROOMHUB_") && value === "") delete env[name];
-  }
-}
-
-/** The limits that the environment overrides: `ROOMHUB_QUEUE_WAIT_MS=5000`. Contract §6. */
-export function limitsFromEnv(env: CliContext["env"]): Partial<Limits> {
-  const limits: Partial<Limits> = {};
-  for (const name of Object.keys(LIMITS) as LimitName[]) {
-    const text = env[limitEnvName(name)];
-    if (text === undefined || text === "") continue;
-    const value = Number(text);
-    if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) {
-      throw new UsageError(`${limitEnvName(name)} must be a whole number, not "${text}"`);
-    }
-    limits[name] = value;
-  }
-  if (env["ROOMHUB_INFORMATIONAL"]?.toLowerCase() === "off") limits.informationalMs = 0;
-  return limits;
 }
 
 function hubUrlArgument(text: string): string {

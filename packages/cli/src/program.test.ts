@@ -93,6 +93,7 @@ test.each([
   ["events"],
   ["chat"],
   ["health"],
+  ["config"],
 ])("the help of %s %s has an example", async (...args) => {
   const world = makeWorld();
   await world.run(...args.filter((arg) => arg !== undefined), "--help");
@@ -125,4 +126,16 @@ test("text from the network cannot steer the terminal", async () => {
   const everything = world.stdout.text + world.stderr.text;
   expect(everything).not.toContain("\u001b");
   expect(everything).not.toContain("\u202e");
+});
+
+test.each<[string, number, string[], Record<string, string>]>([
+  ["a mistyped one is refused", 2, [], { ROOMHUB_QUEUE_WAIT: "5" }],
+  ["one of nothing is not set", 0, [], { ROOMHUB_NONSENSE: "" }],
+  ["somebody else's is none of ours", 0, [], { HUB_ROOMS: "5" }],
+  ["one that the command line names is the user's", 0, ["--password-env"], { ROOMHUB_MINE: "x" }],
+])("of variables, %s", async (_name, code, args, env) => {
+  const createRoom = async () => ({ room: aRoom(), hostId: "h" });
+  const world = makeWorld({ env }, { createRoom });
+  const named = args.length > 0 ? [...args, "ROOMHUB_MINE"] : [];
+  expect(await world.run("room", "create", "lab", ...named)).toBe(code);
 });

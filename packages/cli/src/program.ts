@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { addChatCommand } from "./commands/chat.ts";
+import { addConfigCommand } from "./commands/config.ts";
 import { addEventsCommand } from "./commands/events.ts";
 import { addHealthCommand } from "./commands/health.ts";
 import { addJoinCommand } from "./commands/join.ts";
@@ -8,6 +9,7 @@ import { addRoomCommand } from "./commands/room.ts";
 import { addServeCommand } from "./commands/serve.ts";
 import { addUpCommand } from "./commands/up.ts";
 import type { CliContext } from "./context.ts";
+import { refuseUnknownVariables } from "./environment.ts";
 import { EXIT, exitCodeOf } from "./exit-code.ts";
 import { renderError } from "./render-error.ts";
 
@@ -41,7 +43,10 @@ function createProgram(context: CliContext): Command {
       writeOut: (text) => context.stdout.write(text),
       writeErr: (text) => context.stderr.write(text),
     })
-    .addHelpText("after", "\nExample:\n  $ roomhub up --lan\n\nTry first: roomhub up");
+    .addHelpText("after", "\nExample:\n  $ roomhub up --lan\n\nTry first: roomhub up")
+    .hook("preAction", (_program, command) =>
+      refuseUnknownVariables(context.env, namedVariables(command.opts())),
+    );
   addUpCommand(program, context);
   addServeCommand(program, context);
   addRoomCommand(program, context);
@@ -50,6 +55,7 @@ function createProgram(context: CliContext): Command {
   addEventsCommand(program, context);
   addChatCommand(program, context);
   addHealthCommand(program, context);
+  addConfigCommand(program, context);
   showUsageAfterErrors(program, "");
   return program;
 }
@@ -59,4 +65,12 @@ function showUsageAfterErrors(command: Command, parent: string): void {
   const path = `${parent}${command.name()}`;
   command.showHelpAfterError(`Usage: ${path} ${command.usage()}  (${path} --help tells more)`);
   for (const child of command.commands) showUsageAfterErrors(child, `${path} `);
+}
+
+/** The variables that `--password-env`, `--token-env` and `--header-env Name=VARIABLE` name: those are the user's own. */
+function namedVariables(options: Record<string, unknown>): string[] {
+  return Object.entries(options)
+    .filter(([option]) => option.endsWith("Env"))
+    .flatMap(([, given]) => given as string | string[])
+    .map((text) => text.slice(text.indexOf("=") + 1).trim());
 }

@@ -25,6 +25,9 @@ export type OpenRoomStore = (
   onWarning: (message: string) => void,
 ) => Promise<OpenedRoomStore>;
 
+/** Where the rooms of the hub on a port are kept when nobody says otherwise. */
+export type UsualStatePath = (port: number) => Promise<string>;
+
 /** An agent as far as the commands use it. */
 export type RunningParticipant = Pick<Participant, "start" | "stopped" | "close">;
 
@@ -39,9 +42,14 @@ export const createHub: CreateHub = async (options) => {
 };
 
 export const openRoomStore: OpenRoomStore = async (path, port, onWarning) => {
-  const { defaultStatePath, fileRoomStore } = await import("@roomhub/hub");
-  const statePath = path ?? defaultStatePath(port, process.env);
+  const { fileRoomStore } = await import("@roomhub/hub");
+  const statePath = path ?? (await usualStatePath(port));
   return { store: fileRoomStore(statePath, { onWarning }), path: statePath };
+};
+
+export const usualStatePath: UsualStatePath = async (port) => {
+  const { defaultStatePath } = await import("@roomhub/hub");
+  return defaultStatePath(port, process.env);
 };
 
 export const createParticipant: CreateParticipant = async (options) => {

@@ -27,6 +27,8 @@ export interface World {
   stop: () => void;
   hubs: HubOptions[];
   closedHubs: number;
+  /** how many requests a hub cuts when it closes */
+  cut: number;
   participants: ParticipantOptions[];
   closedParticipants: number;
   clientUrls: string[];
@@ -50,6 +52,7 @@ export function makeWorld(
     },
     hubs: [],
     closedHubs: 0,
+    cut: 0,
     participants: [],
     closedParticipants: 0,
     clientUrls: [],
@@ -61,7 +64,7 @@ export function makeWorld(
       isStdinTTY: true,
       readStdin: async () => "",
       readFile: async (path) => {
-        throw new Error(`ENOENT: no such file, open '${path}'`);
+        throw Object.assign(new Error(`ENOENT: no such file, open '${path}'`), { code: "ENOENT" });
       },
       env: {},
       version: "1.2.3",
@@ -83,7 +86,7 @@ export function makeWorld(
           listen: async () => ({ url: "", host: options.host ?? "", port: options.port || 4242 }),
           close: async () => {
             world.closedHubs++;
-            return { cut: 0 };
+            return { cut: world.cut };
           },
         };
       },
@@ -91,6 +94,7 @@ export function makeWorld(
         store: { load: async () => [], save: async () => {}, close: async () => {} },
         path: path ?? `/state/rooms-${port}.json`,
       }),
+      usualStatePath: async (port) => `/state/rooms-${port}.json`,
       createParticipant: async (options) => {
         world.participants.push(options);
         return {

@@ -1,13 +1,11 @@
 interface LimitRow {
   default: number;
-  unit: LimitUnit;
+  unit: "bytes" | "ms" | "count";
   what: string;
   /** 0 when left out */
   min?: number;
   max?: number;
 }
-
-export type LimitUnit = "bytes" | "ms" | "count";
 
 function defineLimits<Name extends string>(rows: Record<Name, LimitRow>): Record<Name, LimitRow> {
   return rows;

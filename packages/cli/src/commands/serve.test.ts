@@ -1,11 +1,6 @@
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { CliContext } from "../context.ts";
-import { dropEmptyVariables } from "../options.ts";
 import { makeWorld, type World } from "../test-context.fixture.ts";
-
-afterEach(() => {
-  vi.unstubAllEnvs();
-});
 
 /** Runs `serve` until it has said its banner, then stops it. */
 async function serve(world: World, ...args: string[]): Promise<number> {
@@ -79,7 +74,6 @@ const env = {
 };
 
 test("every option can come from the environment, limits too", async () => {
-  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   const world = makeWorld({ env });
   await serve(world);
   expect(world.hubs[0]).toMatchObject({
@@ -97,12 +91,6 @@ test.each(["0", "false", "no", "off"])("ROOMHUB_LAN=%s keeps the hub closed", as
   const world = makeWorld({ env: { ROOMHUB_LAN: value } });
   await serve(world);
   expect(world.hubs[0]).toMatchObject({ host: undefined });
-});
-
-test("a variable that is set to nothing counts as not set", () => {
-  const variables = { ROOMHUB_PORT: "", ROOMHUB_HOST: "::", OTHER: "" };
-  dropEmptyVariables(variables);
-  expect(variables).toEqual({ ROOMHUB_HOST: "::", OTHER: "" });
 });
 
 test.each([
@@ -168,4 +156,28 @@ test("a state file of another hub on the same port is answered with how to use t
   const elsewhere = makeWorld({ createHub: failing(locked) });
   await elsewhere.run("serve");
   expect(elsewhere.stderr.text).toContain("error: in use by process 1");
+});
+
+test.each([
+  [0, 0, "Stopped\n"],
+  [1, 1, "error: 1 request was cut at shutdown\n→ give running requests longer: --limit drainMs"],
+  [7, 1, "error: 7 requests were cut at shutdown\n"],
+])("a hub that cut %i requests when it stopped ends with %i", async (cut, code, said) => {
+  const world = makeWorld();
+  world.cut = cut;
+  expect(await serve(world)).toBe(code);
+  expect(world.stderr.text).toContain(said);
+});
+
+test("what is set nearer wins, also between settings that contradict each other", async () => {
+  const readFile = async () =>
+    JSON.stringify({ host: "10.1.2.3", stateFile: "/far.json", port: 7070, lan: true });
+  const far = makeWorld({ readFile });
+  await serve(far);
+  expect(far.hubs[0]).toMatchObject({ host: "10.1.2.3", port: 7070 });
+  expect(far.stderr.text).toContain("Settings from roomhub.config.json\n");
+  expect(far.stderr.text).toContain("Rooms are kept in /far.json");
+  const near = makeWorld({ readFile, env: { ROOMHUB_PORT: "7171" } });
+  await serve(near, "--lan", "--ephemeral");
+  expect(near.hubs[0]).toMatchObject({ host: "0.0.0.0", port: 7171, store: undefined });
 });

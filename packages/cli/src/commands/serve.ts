@@ -1,31 +1,30 @@
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
-import {
-  addHubLaunchOptions,
-  type HubLaunchValues,
-  type LaunchedHub,
-  launchHub,
-} from "../hub-launch.ts";
+import { resolveHubConfig } from "../hub-config.ts";
+import { type LaunchedHub, launchHub, refuseCuts } from "../hub-launch.ts";
+import { addHubFlags, type HubFlagValues } from "../hub-settings.ts";
 import { addJsonOption } from "../options.ts";
 import { aborted, untilStopped } from "../stop-signal.ts";
 import { writeJson } from "../text.ts";
 
+interface ServeOptionValues extends HubFlagValues {
+  json?: boolean;
+}
+
 export function addServeCommand(program: Command, context: CliContext): void {
-  addJsonOption(
-    addHubLaunchOptions(program.command("serve").description("run a hub until stopped")),
-  )
+  addJsonOption(addHubFlags(program.command("serve").description("run a hub until stopped")))
     .addHelpText(
       "after",
-      "\nEvery limit has an environment variable, such as ROOMHUB_QUEUE_WAIT_MS.\n\nExample:\n  $ roomhub serve --lan --port 5050",
+      "\nEvery setting and limit, and where it comes from: roomhub config --limits\n\nExample:\n  $ roomhub serve --lan --port 5050 --limit queueWaitMs=30s",
     )
-    .action((values: HubLaunchValues) => serve(context, values));
+    .action((values: ServeOptionValues) => serve(context, values));
 }
 
 /** The hub's log has stdout; what is meant for people goes to stderr. */
-async function serve(context: CliContext, values: HubLaunchValues): Promise<void> {
+async function serve(context: CliContext, values: ServeOptionValues): Promise<void> {
+  const config = await resolveHubConfig(context, values);
   await untilStopped(context, async (signal) => {
-    const logFormat = values.logFormat ?? (values.json === true ? "json" : "text");
-    const launched = await launchHub(context, values, logFormat);
+    const launched = await launchHub(context, config, values.json === true ? "json" : "text");
     if (values.json === true) {
       const { localUrl, port, sharedUrls, statePath } = launched;
       const urls = sharedUrls.map(({ url }) => url);
@@ -41,7 +40,8 @@ async function serve(context: CliContext, values: HubLaunchValues): Promise<void
     await aborted(signal);
     context.stderr.write("Stopping: running requests may finish; Ctrl+C again stops at once\n");
     const { cut } = await launched.hub.close();
-    context.stderr.write(cut > 0 ? `Stopped; ${cut} requests were cut\n` : "Stopped\n");
+    context.stderr.write("Stopped\n");
+    refuseCuts(cut);
   });
 }
 

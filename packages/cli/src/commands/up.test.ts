@@ -135,3 +135,21 @@ test("--json prints where everything is, then the events", async () => {
   });
   expect(JSON.parse(event!)).toEqual(aComplete);
 });
+
+test("up fails when requests were cut as it stopped", async () => {
+  const world = makeWorld({ fetch: ollama }, hubWith([]));
+  currentWorld = world;
+  world.cut = 2;
+  expect(await world.run("up")).toBe(1);
+  expect(world.stderr.text).toContain("error: 2 requests were cut at shutdown\n");
+  expect(world.closedParticipants).toBe(1);
+});
+
+test("up takes limits and the config file, and settles all of it before it starts anything", async () => {
+  const readFile = async () => '{"limits":{"rooms":3}}';
+  const fine = await up({ fetch: ollama, readFile }, hubWith([]), "--limit", "drainMs=1min");
+  expect(fine.hubs[0]).toMatchObject({ limits: { rooms: 3, drainMs: 60_000 } });
+  const fetch = () => Promise.reject(new Error("nothing may be asked yet"));
+  const wrong = await up({ fetch, readFile }, hubWith([]), "--limit", "room=1");
+  expect([wrong.code, wrong.hubs.length]).toEqual([2, 0]);
+});

@@ -2,12 +2,9 @@ import type { Room } from "@roomhub/protocol";
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
-import {
-  addHubLaunchOptions,
-  type HubLaunchValues,
-  type LaunchedHub,
-  launchHub,
-} from "../hub-launch.ts";
+import { type HubConfig, resolveHubConfig } from "../hub-config.ts";
+import { type LaunchedHub, launchHub, refuseCuts } from "../hub-launch.ts";
+import { addHubFlags, type HubFlagValues } from "../hub-settings.ts";
 import { chooseProvider, type ProviderChoice } from "../model-server.ts";
 import { addJsonOption } from "../options.ts";
 import { suggestId } from "../participant-name.ts";
@@ -22,7 +19,8 @@ import { openRoom } from "../up-room.ts";
 import { readyLines } from "../ready-lines.ts";
 import { requestLine } from "../event-line.ts";
 
-interface UpOptionValues extends HubLaunchValues, PasswordOptionValues {
+interface UpOptionValues extends HubFlagValues, PasswordOptionValues {
+  json?: boolean;
   room?: string;
   endpoint?: string;
   model?: string;
@@ -38,12 +36,17 @@ interface Running {
   isDemo: boolean;
 }
 
-type Closer = () => Promise<unknown>;
+/** What must be undone, in order, and what that cost. */
+interface Undoing {
+  closers: (() => Promise<void>)[];
+  /** requests that the hub cut when it closed */
+  cut: number;
+}
 
 export function addUpCommand(program: Command, context: CliContext): void {
   addPasswordOptions(
     addJsonOption(
-      addHubLaunchOptions(
+      addHubFlags(
         program
           .command("up")
           .description("a hub, a room and this machine's model in it, in one command"),
@@ -62,16 +65,18 @@ export function addUpCommand(program: Command, context: CliContext): void {
 }
 
 async function up(context: CliContext, values: UpOptionValues): Promise<void> {
+  const config = await resolveHubConfig(context, values);
   await untilStopped(context, async (signal) => {
-    const closers: Closer[] = [];
+    const undoing: Undoing = { closers: [], cut: 0 };
     try {
-      const running = await startAll(context, values, signal, closers);
+      const running = await startAll(context, config, values, signal, undoing);
       announce(context, values, running);
       await showRequests(context, running, signal, values.json === true);
       if (values.json !== true) context.stderr.write("Stopping …\n");
     } finally {
-      for (const close of closers) await close();
+      for (const close of undoing.closers) await close();
     }
+    refuseCuts(undoing.cut);
   });
 }
 
@@ -79,22 +84,26 @@ async function up(context: CliContext, values: UpOptionValues): Promise<void> {
  * From the inside out, so that nothing is announced before it works: the provider is known, then the hub listens, then
  * the room stands, then the participant is in it.
  *
- * @param closers - gets what must be undone, also when a later step throws; the hub first, because it lets running
+ * @param undoing - gets what must be undone, also when a later step throws; the hub first, because it lets running
  *   requests finish, which they can only while the participant and its provider are there
  */
 async function startAll(
   context: CliContext,
+  config: HubConfig,
   values: UpOptionValues,
   signal: AbortSignal,
-  closers: Closer[],
+  undoing: Undoing,
 ): Promise<Running> {
+  const { closers } = undoing;
   const password = await readPassword(context, values);
   const { endpoint, model } = values;
   const found = await chooseProvider(context, { endpoint, model, headers: {} });
   if (found === undefined && model !== undefined) throw noSuchModel(model);
 
-  const launched = await launchHub(context, values, values.logFormat ?? "silent");
-  closers.push(() => launched.hub.close());
+  const launched = await launchHub(context, config, "silent");
+  closers.push(async () => {
+    ({ cut: undoing.cut } = await launched.hub.close());
+  });
   const roomName = values.room ?? `${context.userName}'s room`;
   const room = await openRoom(context.createClient(launched.localUrl), roomName, password);
 
@@ -132,7 +141,10 @@ async function startOrExplain(participant: RunningParticipant, signal: AbortSign
   }
 }
 
-async function startDemo(context: CliContext, closers: Closer[]): Promise<ProviderChoice> {
+async function startDemo(
+  context: CliContext,
+  closers: Undoing["closers"],
+): Promise<ProviderChoice> {
   const demo = await startDemoProvider({ joinHint: `${context.commandName} up` });
   closers.push(() => demo.close());
   return { endpoint: demo.endpoint, model: demoModel };

@@ -1,0 +1,111 @@
+import { LIMIT_NAMES, limitEnvName, LIMITS } from "@roomhub/protocol";
+import type { Command } from "commander";
+import type { CliContext } from "../context.ts";
+import { type HubConfig, overriddenLimits, resolveHubConfig } from "../hub-config.ts";
+import { isEphemeral } from "../hub-launch.ts";
+import {
+  addHubFlags,
+  HUB_SETTINGS,
+  type HubFlagValues,
+  SETTING_NAMES,
+  settingEnvName,
+  type SettingName,
+} from "../hub-settings.ts";
+import { formatLimit } from "../limit-value.ts";
+import { addJsonOption } from "../options.ts";
+import { formatTable, safe, writeJson } from "../text.ts";
+
+interface ConfigOptionValues extends HubFlagValues {
+  limits?: boolean;
+  json?: boolean;
+}
+
+/** What people read where a setting has no value of its own. */
+const unset: Partial<Record<SettingName, string>> = {
+  host: "this machine only",
+  stateFile: "none: rooms are forgotten",
+  publicUrl: "none",
+  trustProxy: "none",
+  logFormat: "text (up: silent)",
+};
+
+export function addConfigCommand(program: Command, context: CliContext): void {
+  addJsonOption(
+    addHubFlags(
+      program
+        .command("config")
+        .description("what serve and up would run with, and where each value comes from"),
+    ),
+  )
+    .option("--limits", "list every limit, not only those that were changed")
+    .addHelpText(
+      "after",
+      "\nExample:\n  $ roomhub config --limits\n  $ roomhub config --limit rooms=50 --json",
+    )
+    .action((values: ConfigOptionValues) => showConfig(context, values));
+}
+
+async function showConfig(context: CliContext, values: ConfigOptionValues): Promise<void> {
+  const config = await withStatePath(context, await resolveHubConfig(context, values));
+  if (values.json === true) return writeJson(context.stdout, configJson(config));
+  context.stdout.write(settingsTable(config));
+  const changed = overriddenLimits(config);
+  const names = LIMIT_NAMES.filter((name) => values.limits === true || name in changed);
+  if (names.length > 0) context.stdout.write(`\n${limitsTable(config, names)}`);
+  const file =
+    config.file === undefined ? "There is no config file" : `Config file: ${safe(config.file)}`;
+  const count = Object.keys(changed).length;
+  context.stderr.write(
+    `\n${file}; ${count} of ${LIMIT_NAMES.length} limits ${count === 1 ? "is" : "are"} set${values.limits === true ? "" : ", --limits lists all"}\n`,
+  );
+}
+
+/** Where rooms are kept when nobody names a place, or nothing when they are not. */
+async function withStatePath(context: CliContext, config: HubConfig): Promise<HubConfig> {
+  const { stateFile, port } = config.settings;
+  const value = isEphemeral(config)
+    ? undefined
+    : (stateFile.value ?? (await context.usualStatePath(port.value ?? 0)));
+  return { ...config, settings: { ...config.settings, stateFile: { ...stateFile, value } } };
+}
+
+function configJson({ settings, limits, file }: HubConfig): object {
+  return {
+    file: file ?? null,
+    settings: Object.fromEntries(
+      SETTING_NAMES.map((name) => {
+        const { value, from } = settings[name];
+        return [name, { value: value ?? null, from, env: settingEnvName(name) }];
+      }),
+    ),
+    limits: Object.fromEntries(
+      LIMIT_NAMES.map((name) => {
+        const { default: usual, unit, what } = LIMITS[name];
+        return [name, { ...limits[name], default: usual, unit, env: limitEnvName(name), what }];
+      }),
+    ),
+  };
+}
+
+function settingsTable({ settings }: HubConfig): string {
+  return formatTable(
+    ["setting", "value", "from", "flag", "environment"],
+    SETTING_NAMES.map((name) => {
+      const { value, from } = settings[name];
+      const text = value === undefined ? (unset[name] ?? "none") : safe(value);
+      const flag = HUB_SETTINGS[name].flag.split(" ", 1)[0] ?? "";
+      return [name, text, from, flag, settingEnvName(name)];
+    }),
+  );
+}
+
+function limitsTable({ limits }: HubConfig, names: typeof LIMIT_NAMES): string {
+  return formatTable(
+    ["limit", "value", "from", "unit", "environment", "meaning"],
+    names.map((name) => {
+      const { value, from } = limits[name];
+      const { unit, what } = LIMITS[name];
+      return [name, formatLimit(name, value), from, unit, limitEnvName(name), what];
+    }),
+  );
+}

@@ -1,0 +1,118 @@
+import {
+  AgentSession,
+  CLOSE_CODES,
+  type IncomingRequest,
+  type RequestBodyHandler,
+  type Responder,
+  TUNNEL_SUBPROTOCOL,
+  WS_LIMITS,
+  wsTransport,
+} from "@roomhub/tunnel";
+import { WebSocket } from "ws";
+import { within } from "./waiting.ts";
+
+/** A request that waits for somebody to answer it by hand. */
+export interface HeldRequest {
+  /** the `user` field of its body, by which tests tell requests apart */
+  tag: string;
+  isStream: boolean;
+  responder: Responder;
+}
+
+/** The agent's end of a real tunnel, answered by hand. */
+export interface HandAgent {
+  /** by tag, in the order they came; without those that were answered or cancelled */
+  readonly held: Map<string, HeldRequest>;
+  /** undefined while the tunnel is open */
+  readonly closeCode: number | undefined;
+  /** Resolves when the tunnel is closed, whoever closed it. */
+  readonly ended: Promise<void>;
+  readonly socket: WebSocket;
+  readonly session: AgentSession;
+  /** Resolves when the hub has seen a sign of life, and everything that was sent before it. */
+  ping(): Promise<void>;
+  /** Resolves when it is closed. */
+  close(): Promise<void>;
+}
+
+export function dialTunnel(tunnelUrl: string, token: string): WebSocket {
+  const headers = { authorization: `Bearer ${token}` };
+  return new WebSocket(tunnelUrl, TUNNEL_SUBPROTOCOL, { ...WS_LIMITS, headers });
+}
+
+/** Resolves when the hub's HELLO came. */
+export async function openHandAgent(tunnelUrl: string, token: string): Promise<HandAgent> {
+  const socket = dialTunnel(tunnelUrl, token);
+  const held = new Map<string, HeldRequest>();
+  const greeted = Promise.withResolvers<void>();
+  const closed = Promise.withResolvers<void>();
+  let closeCode: number | undefined;
+  // In the turn of `open`, or the hub's first message is lost.
+  const opened = new Promise<AgentSession>((resolve, reject) => {
+    socket.on("error", reject);
+    socket.on("open", () => {
+      const session: AgentSession = new AgentSession(wsTransport(socket), {
+        maxStreams: 1_000,
+        requestWindowBytes: undefined,
+        capabilities: {},
+        pingIntervalMs: undefined,
+        handlers: {
+          onHello: () => greeted.resolve(),
+          onRequest: (request) => hold(held, request),
+          onGoAway: () => undefined,
+          onClose: (code) => {
+            closeCode = code;
+            closed.resolve();
+          },
+          onError: (error) => greeted.reject(error),
+        },
+      });
+      resolve(session);
+    });
+  });
+  const session = await within(opened, "the tunnel to open");
+  await within(greeted.promise, "the hub's HELLO");
+  return {
+    held,
+    ended: closed.promise,
+    socket,
+    session,
+    get closeCode() {
+      return closeCode;
+    },
+    async ping() {
+      if (closeCode !== undefined) return;
+      const answered = new Promise<void>((resolve) => socket.once("pong", () => resolve()));
+      socket.ping();
+      await within(Promise.race([answered, closed.promise]), "a pong");
+    },
+    async close() {
+      session.close(CLOSE_CODES.done, "");
+      await within(closed.promise, "the tunnel's end");
+    },
+  };
+}
+
+function hold(held: Map<string, HeldRequest>, request: IncomingRequest): RequestBodyHandler {
+  const chunks = [Buffer.from(request.body)];
+  let tag: string | undefined;
+  function keep(): void {
+    const { user = "" } = JSON.parse(Buffer.concat(chunks).toString("utf8")) as { user?: string };
+    tag = user;
+    held.set(tag, { tag, isStream: request.head.stream, responder: request.responder });
+  }
+  if (request.end) keep();
+  return {
+    onBody: (chunk) => {
+      chunks.push(Buffer.from(chunk));
+      return true;
+    },
+    onBodyEnd: keep,
+    onReset: () => {
+      if (tag !== undefined) held.delete(tag);
+      // The hub holds the slot until then.
+      request.responder.end();
+    },
+    onDrain: () => undefined,
+  };
+}
