@@ -23,9 +23,14 @@ export default defineConfig({
         test: {
           name: "system",
           include: ["tests/**/*.test.ts"],
+          exclude: ["tests/faults/**"],
           testTimeout: 30_000,
           hookTimeout: 30_000,
         },
+      },
+      {
+        ssr,
+        test: { name: "faults", include: ["tests/faults/**/*.test.ts"] },
       },
     ],
   },

@@ -9,10 +9,21 @@ export const SEEDS: readonly number[] =
     ? [20_260_101, randomInt(2 ** 31)]
     : [Number(process.env["ROOMHUB_PROPERTY_SEED"])];
 
-/** `ROOMHUB_PROPERTY_RUNS` for a long look by hand; then a run has no time limit. */
-export function propertyRuns(quick: number): number {
-  return Number(process.env["ROOMHUB_PROPERTY_RUNS"] ?? quick);
-}
+const byHand = process.env["ROOMHUB_PROPERTY_RUNS"];
+const quickMs = 60_000;
 
-/** ms; for the test that runs a property */
-export const propertyTimeoutMs = process.env["ROOMHUB_PROPERTY_RUNS"] === undefined ? 60_000 : 0;
+/** ms for the test that runs a property; none for a long look by hand */
+export const propertyTimeoutMs = byHand === undefined ? quickMs : 0;
+
+/**
+ * `ROOMHUB_PROPERTY_RUNS` is for a long look by hand.
+ *
+ * @param quickRuns - how often in a run of all tests, and at least: fewer would see too little
+ */
+export function propertyRuns(seed: number, quickRuns: number) {
+  const numRuns = Math.max(quickRuns, Number(byHand ?? 0));
+  // A failure is told before the test runs out of time, shrunk as far as it came.
+  return byHand === undefined
+    ? { seed, numRuns, interruptAfterTimeLimit: quickMs * 0.75 }
+    : { seed, numRuns };
+}

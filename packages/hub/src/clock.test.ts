@@ -39,10 +39,9 @@ describe("the sweep", () => {
 
   function sweeping() {
     const { time, clock } = handmade();
-    const seen = { often: [] as number[], seconds: [] as number[], minutes: 0, hours: 0 };
+    const seen = { often: [] as number[], minutes: 0, hours: 0 };
     const stop = startSweep(clock, 250, {
       often: (nowMs) => void seen.often.push(nowMs),
-      eachSecond: (nowMs) => void seen.seconds.push(nowMs),
       eachMinute: () => void seen.minutes++,
       eachHour: () => void seen.hours++,
     });
@@ -54,11 +53,10 @@ describe("the sweep", () => {
     return { clock, seen, stop, period };
   }
 
-  test("looks each period, and at the rarer things each second, minute and hour", () => {
+  test("looks each period, and at the rarer things each minute and hour", () => {
     const { seen, period } = sweeping();
     for (let count = 0; count < 4 * 60; count++) period();
     expect(seen.often).toHaveLength(240);
-    expect(seen.seconds).toHaveLength(60);
     expect([seen.minutes, seen.hours]).toEqual([1, 0]);
     expect(seen.often.at(-1)).toBe(61_000);
     for (let minute = 1; minute < 60; minute++) {

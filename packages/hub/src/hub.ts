@@ -201,8 +201,8 @@ export function createHub(options: HubOptions = {}): Hub {
         markOverdue(operations);
         inFlight.sweep(now);
         streams.tick();
+        tunnels.tick(now);
       },
-      eachSecond: (now) => tunnels.tick(now),
       eachMinute() {
         expireParticipants(operations);
         dropUnusedRooms(operations);

@@ -3,8 +3,6 @@ import type { Clock } from "./clock.ts";
 export interface SweepTasks {
   /** each period */
   often: (nowMs: number) => void;
-  /** about once a second */
-  eachSecond: (nowMs: number) => void;
   /** about once a minute */
   eachMinute: () => void;
   /** about once an hour */
@@ -15,12 +13,11 @@ export interface SweepTasks {
 const freezeMs = 2_000;
 
 /**
- * The hub's one timer. Looks at deadlines often, at tunnels each second, at what expires each minute; and when it finds
+ * The hub's one timer. Looks at deadlines and tunnels often, at what expires each minute; and when it finds
  * that the hub itself was frozen, moves every deadline by the gap.
  */
 export function startSweep(clock: Clock, periodMs: number, tasks: SweepTasks): () => void {
   let lastMs = clock.nowMs();
-  const everySecond = every(1_000, lastMs, tasks.eachSecond);
   const everyMinute = every(60_000, lastMs, tasks.eachMinute);
   const everyHour = every(3_600_000, lastMs, tasks.eachHour);
   const timer = setInterval(() => {
@@ -29,7 +26,6 @@ export function startSweep(clock: Clock, periodMs: number, tasks: SweepTasks): (
     const nowMs = clock.nowMs();
     lastMs = nowMs;
     tasks.often(nowMs);
-    everySecond(nowMs);
     everyMinute(nowMs);
     everyHour(nowMs);
   }, periodMs);

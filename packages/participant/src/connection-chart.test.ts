@@ -23,7 +23,7 @@ const stop = { code: "invalid_password", reason: "wrong" };
 const states: Record<Kind, ConnectionState> = {
   idle: { kind: "idle" },
   joining: { kind: "joining", failures: 2 },
-  dialling: { kind: "dialling", failures: 2 },
+  dialling: { kind: "dialling", failures: 2, isRedial: false },
   waiting: { kind: "waiting", failures: 2, untilMs: 100_000, next: "dialling" },
   connected: { kind: "connected", failures: 2, sinceMs: 99_000 },
   stopped: { kind: "stopped", stop },
@@ -139,11 +139,26 @@ test("thirty seconds of a tunnel start the backoff anew, a millisecond less does
 });
 
 test("a forgotten participant joins again at once, and slower when it is forgotten again", () => {
-  const first = nextState({ kind: "dialling", failures: 0 }, events.forgotten, inputs);
+  const first = nextState(
+    { kind: "dialling", failures: 0, isRedial: false },
+    events.forgotten,
+    inputs,
+  );
   expect(first).toEqual({ kind: "joining", failures: 1 });
-  const second = nextState({ kind: "dialling", failures: 1 }, events.forgotten, inputs);
+  const second = nextState(
+    { kind: "dialling", failures: 1, isRedial: false },
+    events.forgotten,
+    inputs,
+  );
   expect(second).toMatchObject({ kind: "waiting", next: "joining" });
   expect(nextState(states.waiting, events.forgotten, inputs)).toMatchObject({ next: "joining" });
+});
+
+test("a redial that finds a restarted hub joins at once, however long the hub was gone", () => {
+  const redial = nextState(states.waiting, events.due, inputs);
+  expect(redial).toEqual({ kind: "dialling", failures: 2, isRedial: true });
+  const again = nextState(redial, events.forgotten, inputs);
+  expect(again).toEqual({ kind: "joining", failures: 3 });
 });
 
 test("a wait is not over early", () => {

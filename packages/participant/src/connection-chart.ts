@@ -18,7 +18,8 @@ import type { StopReason } from "./notice.ts";
 export type ConnectionState =
   | { kind: "idle" }
   | { kind: "joining"; failures: number }
-  | { kind: "dialling"; failures: number }
+  /** `isRedial`: with the token of an earlier join, which the hub may have forgotten since */
+  | { kind: "dialling"; failures: number; isRedial: boolean }
   | { kind: "waiting"; failures: number; untilMs: number; next: "joining" | "dialling" }
   | { kind: "connected"; failures: number; sinceMs: number }
   | { kind: "stopped"; stop: StopReason };
@@ -67,7 +68,9 @@ export function nextState(
     case "start":
       return state.kind === "idle" ? { kind: "joining", failures: 0 } : state;
     case "joined":
-      return state.kind === "joining" ? { kind: "dialling", failures: state.failures } : state;
+      return state.kind === "joining"
+        ? { kind: "dialling", failures: state.failures, isRedial: false }
+        : state;
     case "opened":
       return state.kind === "dialling"
         ? { kind: "connected", failures: state.failures, sinceMs: inputs.nowMs }
@@ -109,8 +112,10 @@ function afterForgotten(state: ConnectionState, inputs: ChartInputs): Connection
   if (state.kind === "waiting") return { ...state, next: "joining" };
   if (state.kind !== "dialling" && state.kind !== "connected") return state;
   const failures = failuresOf(state, inputs);
-  // At once the first time; a hub that forgets us again and again is asked ever more slowly.
-  if (failures === 0) return { kind: "joining", failures: 1 };
+  // At once when a redial found the hub again: it answers, so it was restarted. A hub that forgets us right after a join
+  // is asked ever more slowly.
+  const isHubBack = state.kind === "dialling" && state.isRedial;
+  if (failures === 0 || isHubBack) return { kind: "joining", failures: failures + 1 };
   return waitFor("joining", failures, 0, inputs);
 }
 
@@ -134,5 +139,6 @@ function waitFor(
 }
 
 function wokenUp(state: Extract<ConnectionState, { kind: "waiting" }>): ConnectionState {
-  return { kind: state.next, failures: state.failures };
+  const { next, failures } = state;
+  return next === "dialling" ? { kind: next, failures, isRedial: true } : { kind: next, failures };
 }

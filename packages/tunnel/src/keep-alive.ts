@@ -24,10 +24,17 @@ export class KeepAlive {
     if (this.#lastPingMs !== undefined && nowMs - this.#lastPingMs < this.#intervalMs) {
       return "wait";
     }
-    this.#lastPingMs = nowMs;
+    this.#lastPingMs = this.#pingTime(nowMs);
     if (!this.#wasHeard) this.#missed += 1;
     this.#wasHeard = false;
     return this.#missed >= MAX_MISSED ? "dead" : "ping";
+  }
+
+  /** On the interval's own grid, so that late ticks do not add up; a new grid after a pause. */
+  #pingTime(nowMs: number): number {
+    const last = this.#lastPingMs;
+    const isOnTime = last !== undefined && nowMs - last < 2 * this.#intervalMs;
+    return isOnTime ? last + this.#intervalMs : nowMs;
   }
 }
 

@@ -72,7 +72,8 @@ describe("at the room limit", () => {
     await office.join();
     office.pass(1_000);
     office.context.registry.room(second).lastUsedAt = office.context.wallMs();
-    office.pass(dayMs);
+    // Both have been unused for long enough; the one created last for longer.
+    office.pass(dayMs + 1);
     const next = office.addRoom();
     expect(office.dropped).toEqual([third]);
     expect(listRooms(office.context).map((room) => room.code)).toEqual([office.room, second, next]);

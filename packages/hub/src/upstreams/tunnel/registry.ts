@@ -51,7 +51,7 @@ export class TunnelRegistry {
     }
   }
 
-  /** About once a second: pings, deadness, unconfirmed resets. */
+  /** Pings, deadness, unconfirmed resets. */
   tick(nowMs: number): void {
     for (const session of this.#all()) session.tick(nowMs);
   }

@@ -1,0 +1,29 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import type { Need } from "./scenario.ts";
+
+const checks: Record<Need, () => boolean> = {
+  root: () => process.getuid?.() === 0,
+  proc: () => existsSync("/proc/self/status"),
+  ip: () => hasCommand("ip"),
+  iptables: () => hasCommand("iptables"),
+  tc: () => hasCommand("tc"),
+  faketime: () => faketimeLibrary() !== undefined,
+};
+
+/** Whether this machine has what a scenario needs. */
+export function isThere(need: Need): boolean {
+  return checks[need]();
+}
+
+/** Where libfaketime's variant for threads is, as Debian and Fedora place it. */
+export function faketimeLibrary(): string | undefined {
+  const name = "faketime/libfaketimeMT.so.1";
+  return ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"]
+    .map((folder) => `${folder}/${name}`)
+    .find((path) => existsSync(path));
+}
+
+function hasCommand(name: string): boolean {
+  return spawnSync("sh", ["-c", `command -v ${name}`]).status === 0;
+}

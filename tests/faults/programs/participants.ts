@@ -1,0 +1,41 @@
+/** Many participants in a process of their own: the same agent as `roomhub join`. */
+import { createParticipant, type Participant } from "@roomhub/participant";
+import { serveHarness, tellHarness } from "./rpc.ts";
+
+export interface CrowdWish {
+  hubUrl: string;
+  room: string;
+  endpoint: string;
+  count: number;
+  /** ids are this and a number */
+  prefix: string;
+}
+
+const crowd: Participant[] = [];
+
+const handlers = {
+  /** Resolves when all of them are connected. */
+  async join({ hubUrl, room, endpoint, count, prefix }: CrowdWish) {
+    const joining = Array.from({ length: count }, (_, index) => {
+      const participant = createParticipant({
+        ...{ hubUrl, room, endpoint, id: `${prefix}${index}`, nickname: `${prefix}${index}` },
+        model: `model-${index}`,
+        timing: { drainMs: 0, providerCheckMs: 3_600_000 },
+        env: {},
+      });
+      crowd.push(participant);
+      void participant.stopped.then((reason) => tellHarness("stopped", reason));
+      return participant;
+    });
+    // A hub on the same two cores is not to be measured by how fast a crowd can knock.
+    for (let at = 0; at < joining.length; at += 50) {
+      await Promise.all(joining.slice(at, at + 50).map((participant) => participant.start()));
+    }
+  },
+  connected: () => crowd.filter(({ state }) => state === "connected").length,
+  async leave() {
+    await Promise.all(crowd.splice(0).map((participant) => participant.close({ drainMs: 0 })));
+  },
+};
+export type ParticipantHandlers = typeof handlers;
+serveHarness(handlers);

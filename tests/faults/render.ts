@@ -1,0 +1,48 @@
+import type { Report } from "./run-scenario.ts";
+import type { Figure } from "./scenario.ts";
+
+const marks = { held: "✓", broken: "✗", skipped: "-" };
+
+/** One line, and one more for everything that did not hold. */
+export function renderReport({ scenario, kind, notes, missed, calls, seconds }: Report): string {
+  const head = `${marks[kind]} ${scenario.id.padEnd(10)} ${scenario.title}`;
+  if (kind === "skipped") return `${head} — skipped: ${notes.join("; ")}\n`;
+  const lines = [...notes, ...missed].map((note) => `             ${note}\n`);
+  return `${head} (${seconds.toFixed(1)} s, ${calls} calls)\n${lines.join("")}`;
+}
+
+export function summaryFigures(reports: readonly Report[]): Figure[] {
+  const sum = (of: (report: Report) => number) =>
+    reports.reduce((total, report) => total + of(report), 0);
+  const violations = sum((report) => report.violations);
+  const skipped = sum(({ kind }) => (kind === "skipped" ? 1 : 0));
+  const broken = sum(({ kind }) => (kind === "broken" ? 1 : 0));
+  return [
+    {
+      what: `ledger violations, ${sum(({ calls }) => calls)} client calls`,
+      ...{ goal: "0", measured: String(violations), isMet: violations === 0 },
+    },
+    {
+      what: `scenarios, ${skipped} skipped`,
+      goal: "all hold",
+      measured: `${reports.length - skipped - broken} of ${reports.length - skipped}`,
+      isMet: broken === 0,
+    },
+  ];
+}
+
+export function renderFigures(figures: readonly Figure[]): string {
+  const rows = figures.map(({ what, goal, measured, isMet }) => [
+    ...[what, goal, measured, isMet ? "✓" : "✗ missed"],
+  ]);
+  const all = [["What", "Goal", "Measured", ""], ...rows];
+  const widths = [0, 1, 2].map((column) =>
+    Math.max(...all.map((row) => (row[column] ?? "").length)),
+  );
+  const line = (row: string[]) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd();
+  return `\n${all.map(line).join("\n")}\n`;
+}

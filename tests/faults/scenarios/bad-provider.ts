@@ -1,0 +1,254 @@
+import type { Behaviour } from "../../support/fake-provider.ts";
+import type { CallOutcome } from "../client-call.ts";
+import { must, type Scenario } from "../scenario.ts";
+import { createRandom } from "../seeded-random.ts";
+import type { World } from "../world.ts";
+
+interface Row {
+  name: string;
+  behaviour: Behaviour;
+  /** what the client of a stream, and of a plain answer, is told; `complete` for a whole one */
+  stream: string | readonly string[];
+  json: string | readonly string[];
+}
+
+const raw = (
+  name: string,
+  bytes: string,
+  told: string | readonly string[] = "provider_invalid_response",
+): Row => ({
+  ...{ name, behaviour: { kind: "raw", bytes }, stream: told, json: told },
+});
+const broken = ["provider_invalid_response", "provider_disconnected", "provider_unreachable"];
+
+/** Ways of a provider to answer badly. Limits: 2 s to the first byte, 2 s between bytes. */
+const rows: readonly Row[] = [
+  {
+    name: "hangs",
+    behaviour: { kind: "hang" },
+    stream: "provider_timeout",
+    json: "provider_timeout",
+  },
+  {
+    ...{ name: "hangs in the middle", behaviour: { kind: "hang-mid-stream" } },
+    ...{ stream: "stream_idle_timeout", json: ["stream_idle_timeout", "provider_timeout"] },
+  },
+  {
+    name: "is cut",
+    behaviour: { kind: "cut", afterChunks: 3 },
+    stream: "provider_disconnected",
+    json: broken,
+  },
+  {
+    ...{ name: "is reset", behaviour: { kind: "cut", afterChunks: 3, reset: true } },
+    ...{ stream: "provider_disconnected", json: broken },
+  },
+  {
+    name: "ends without a marker",
+    behaviour: { kind: "no-marker" },
+    stream: "provider_disconnected",
+    json: "complete",
+  },
+  {
+    name: "ends without [DONE]",
+    behaviour: { kind: "no-done" },
+    stream: "complete",
+    json: "complete",
+  },
+  { name: "sends CRLF", behaviour: { kind: "crlf" }, stream: "complete", json: "complete" },
+  { name: "drips", behaviour: { kind: "byte-by-byte" }, stream: "complete", json: "complete" },
+  {
+    name: "says error with 200",
+    behaviour: { kind: "error-200" },
+    stream: broken.concat("provider_error"),
+    json: broken.concat("provider_error", "undefined", "null", ""),
+  },
+  ...[500, 502, 503, 504, 599].map((status): Row => ({
+    ...{ name: `answers ${status}`, behaviour: { kind: "status", status, body: "no" } },
+    ...{ stream: "provider_error", json: "provider_error" },
+  })),
+  ...[401, 403, 407].map((status): Row => ({
+    ...{ name: `answers ${status}`, behaviour: { kind: "status", status } },
+    ...{ stream: "provider_auth_failed", json: "provider_auth_failed" },
+  })),
+  ...[400, 404, 409, 422, 429].map((status): Row => ({
+    ...{ name: `answers ${status}`, behaviour: { kind: "status", status } },
+    ...{ stream: "fake", json: "fake" },
+  })),
+  ...[301, 302, 307, 308, 204, 206, 304].map((status): Row => ({
+    ...{
+      name: `answers ${status}`,
+      behaviour: { kind: "status", status, body: "", headers: { location: "http://127.0.0.1:1/" } },
+    },
+    ...{ stream: broken, json: broken.concat("complete") },
+  })),
+  raw("says garbage", "garbage\r\n\r\n", broken),
+  raw("says nothing", "", broken),
+  raw("half a head", "HTTP/1.1 200 OK\r\ncontent-ty", broken),
+  raw(
+    "a status of 999",
+    "HTTP/1.1 999 What\r\ncontent-length: 2\r\n\r\n{}",
+    broken.concat("provider_error"),
+  ),
+  raw("a status of 99", "HTTP/1.1 99 What\r\ncontent-length: 2\r\n\r\n{}", broken),
+  raw(
+    "a status of 101",
+    "HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
+    broken,
+  ),
+  raw(
+    "a header that is no Latin-1",
+    "HTTP/1.1 200 OK\r\nopenai-model: ☃\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}",
+    broken.concat("complete"),
+  ),
+  raw(
+    "a header with a bare CR",
+    "HTTP/1.1 200 OK\r\nopenai-model: a\rb\r\ncontent-length: 2\r\n\r\n{}",
+    broken.concat("complete"),
+  ),
+  raw("two lengths", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}", broken),
+  raw(
+    "length and chunks",
+    "HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n{}",
+    broken,
+  ),
+  raw(
+    "a wrong chunk",
+    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n{}",
+    broken,
+  ),
+  raw(
+    "less than its length",
+    'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"a":',
+    broken,
+  ),
+  raw(
+    "HTML",
+    "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 6\r\n\r\n<html>",
+    broken,
+  ),
+  raw(
+    "JSON that is none",
+    'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 5\r\n\r\n{"a":',
+    broken,
+  ),
+  raw(
+    "1,000 headers",
+    `HTTP/1.1 200 OK\r\n${"x-a: b\r\n".repeat(1_000)}content-length: 2\r\n\r\n{}`,
+    broken.concat("complete"),
+  ),
+  raw(
+    "a header of 1 MiB",
+    `HTTP/1.1 200 OK\r\nx-a: ${"b".repeat(1_024 * 1_024)}\r\ncontent-length: 2\r\n\r\n{}`,
+    broken,
+  ),
+  raw(
+    "__proto__ as a header",
+    "HTTP/1.1 200 OK\r\n__proto__: x\r\nconstructor: y\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}",
+    broken.concat("complete"),
+  ),
+  raw(
+    "gzip unasked",
+    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\n\x1f\x8b",
+    broken,
+  ),
+];
+
+export const badProvider: Scenario = {
+  id: "F10",
+  title: "whatever a provider answers, the client is told the right thing and the hub lives",
+  needs: ["proc"],
+  isQuick: true,
+  async run(world) {
+    await world.open({
+      env: { ROOMHUB_FIRST_BYTE_MS: "2000", ROOMHUB_STREAM_IDLE_MS: "2000" },
+      hasLoad: !world.isQuick,
+    });
+    await joinDirect(world);
+    const wrong: string[] = [];
+    const wishes = rows.flatMap((row, number) =>
+      (["p1", "direct"] as const).flatMap((model) =>
+        [true, false].map((stream) => ({
+          row,
+          tag: `${number}-${model}-${stream}`,
+          model,
+          stream,
+        })),
+      ),
+    );
+    const tags = await world.startAll(
+      wishes.map(({ row, tag, model, stream }) => ({
+        tag,
+        model,
+        stream,
+        behaviour: row.behaviour,
+      })),
+    );
+    const outcomes = await world.outcomes(tags);
+    for (const [index, { row, model, stream }] of wishes.entries()) {
+      const outcome = outcomes[index];
+      if (outcome === undefined || isAsTold(outcome, stream ? row.stream : row.json)) continue;
+      wrong.push(
+        `${row.name} (${model}, ${stream ? "stream" : "plain"}): ${outcome.end} ${outcome.status} ${outcome.code}`,
+      );
+    }
+    world.figure(
+      `a provider that answers badly, ${wishes.length} cases`,
+      "the right error each",
+      wrong.length === 0 ? "all" : `${wrong.length} wrong: ${wrong.slice(0, 8).join("; ")}`,
+      wrong.length === 0,
+    );
+    await randomAnswers(world);
+    must((await world.api.health()).status === "ok", "the hub is not well");
+  },
+};
+
+async function joinDirect(world: World): Promise<void> {
+  await world.api.join(world.code, {
+    ...{ id: "direct", nickname: "direct", model: "direct-model", endpoint: world.provider.url },
+  });
+}
+
+/** Bytes that begin as an answer and go wrong anywhere. */
+async function randomAnswers(world: World): Promise<void> {
+  const random = createRandom(20_260_801);
+  const count = world.isQuick ? 100 : 1_000;
+  const wishes = Array.from({ length: count }, (_, index) =>
+    world.callWish({
+      ...{ tag: `random-${index}`, stream: index % 2 === 0 },
+      ...{ model: index % 3 === 0 ? "direct" : "p1" },
+      behaviour: { kind: "raw", bytes: randomAnswer(random) },
+    }),
+  );
+  const outcomes = await world.clients.call("inTurn", { wishes, atOnce: 8, pauseMs: 0 });
+  world.addOutcomes(outcomes);
+  const silent = outcomes.filter(({ end }) => end !== "complete" && end !== "error");
+  must(silent.length === 0, `${silent.length} clients of random answers were told nothing`);
+  must(!world.hub.hasEnded, "the hub ended");
+}
+
+function randomAnswer(random: () => number): string {
+  const whole = [
+    "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
+    '29\r\ndata: {"choices":[{"delta":{"content":"a"}}]}\n\n\r\n',
+    '38\r\ndata: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n\r\n',
+    "e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n",
+  ].join("");
+  const bytes = whole.split("");
+  const edits = Math.floor(random() * 6);
+  for (let edit = 0; edit < edits; edit++) {
+    const at = Math.floor(random() * bytes.length);
+    const kind = random();
+    if (kind < 0.4) bytes[at] = String.fromCodePoint(Math.floor(random() * 256));
+    else if (kind < 0.7) bytes.splice(at, Math.floor(random() * 20));
+    else bytes.splice(at, 0, "\r\n".repeat(Math.floor(random() * 3)));
+  }
+  return random() < 0.3
+    ? bytes.slice(0, Math.floor(random() * bytes.length)).join("")
+    : bytes.join("");
+}
+
+function isAsTold(outcome: CallOutcome, told: string | readonly string[]): boolean {
+  const expected = typeof told === "string" ? [told] : told;
+  return expected.includes(outcome.end === "complete" ? "complete" : String(outcome.code));
+}

@@ -1,0 +1,48 @@
+import type { Scenario } from "../scenario.ts";
+import { badProvider } from "./bad-provider.ts";
+import { clockJumps } from "./clock-jumps.ts";
+import { cutBytes, cutConnections, tunnelReset } from "./cut-bytes.ts";
+import { filesExhausted } from "./files-exhausted.ts";
+import { packetLoss, partition, slowNetwork } from "./partition.ts";
+import { providerFrozen } from "./provider-frozen.ts";
+import { clientLeaves } from "./client-leaves.ts";
+import { frozenReader } from "./frozen-reader.ts";
+import { hubFrozen } from "./hub-frozen.ts";
+import { hubKilled } from "./hub-killed.ts";
+import { hubStopped, hubStoppedShort } from "./hub-stopped.ts";
+import { idleSubscribers } from "./idle-subscribers.ts";
+import { killedBeforeFirstByte } from "./killed-before-first-byte.ts";
+import { participantFrozen } from "./participant-frozen.ts";
+import { participantKilled } from "./participant-killed.ts";
+import { pausedReader } from "./paused-reader.ts";
+import { randomDisconnects } from "./random-disconnects.ts";
+import { stalledSubscribers } from "./stalled-subscribers.ts";
+import { thunderingReconnect } from "./thundering-reconnect.ts";
+
+/** In the order they are played. */
+export const scenarios: readonly Scenario[] = [
+  participantKilled,
+  clientLeaves,
+  killedBeforeFirstByte,
+  participantFrozen,
+  pausedReader,
+  frozenReader,
+  badProvider,
+  hubKilled,
+  thunderingReconnect,
+  idleSubscribers,
+  stalledSubscribers,
+  hubFrozen,
+  hubStopped,
+  hubStoppedShort,
+  randomDisconnects,
+  providerFrozen,
+  filesExhausted,
+  cutBytes,
+  cutConnections,
+  tunnelReset,
+  partition,
+  packetLoss,
+  slowNetwork,
+  clockJumps,
+];

@@ -1,0 +1,73 @@
+import { until } from "../../support/waiting.ts";
+import { inMib, mib, must, pauseMs, type Scenario, smallHeap } from "../scenario.ts";
+import { sharedNowMs } from "../shared-clock.ts";
+
+const streams = 20;
+const windowBytes = 128 * 1024;
+
+export const participantFrozen: Scenario = {
+  id: "F3",
+  title:
+    "a frozen participant is noticed by its silence, costs bounded memory, and comes back by itself",
+  needs: ["proc"],
+  isQuick: true,
+  async run(world) {
+    // Quick: pings ten times as often, noticed ten times as soon.
+    const scale = world.isQuick ? 0.1 : 1;
+    await world.open({
+      env: { ...smallHeap, ...(world.isQuick ? { ROOMHUB_TUNNEL_PING_MS: "1000" } : {}) },
+      hasLoad: !world.isQuick,
+    });
+    const tags = await world.startAll(
+      Array.from({ length: streams }, (_, index) => ({
+        tag: `frozen-${index}`,
+        behaviour: { kind: "normal", words: 20_000, chunkDelayMs: 25 } as const,
+      })),
+    );
+    await world.clients.call("reached", { tag: "frozen-0", pieces: 10 });
+    await pauseMs(500);
+    const beforeBytes = world.hub.rssBytes();
+    const [participant] = world.participants;
+    participant?.signal("SIGSTOP");
+    const stoppedMs = sharedNowMs();
+    let mostBytes = beforeBytes;
+    const watching = setInterval(() => {
+      mostBytes = Math.max(mostBytes, world.hub.rssBytes());
+    }, 250);
+    const outcomes = await world.outcomes(tags).finally(() => clearInterval(watching));
+    for (const { tag, end, code } of outcomes) {
+      must(end === "error" && code === "tunnel_lost", `${tag} ended ${end} ${code}`);
+    }
+    const noticedMs = Math.max(...outcomes.map(({ endedMs }) => endedMs)) - stoppedMs;
+    const limitMs = 30_000 * scale + (world.isQuick ? 1_000 : 0);
+    world.figure(
+      `a half-open participant is noticed${world.isQuick ? " (pings each second)" : ""}`,
+      `≤ ${limitMs / 1_000} s`,
+      `${(noticedMs / 1_000).toFixed(1)} s`,
+      noticedMs <= limitMs,
+    );
+    const grownBytes = mostBytes - beforeBytes;
+    const boundBytes = streams * windowBytes + 8 * mib;
+    world.figure(
+      `… hub memory meanwhile, ${streams} streams`,
+      ...([`≤ ${inMib(boundBytes)}`, inMib(grownBytes), grownBytes <= boundBytes] as const),
+    );
+    await until(
+      "p1 to be disconnected in the listing",
+      () => world.listed("p1"),
+      ({ connection }) => !connection.connected,
+      2_000,
+    );
+    participant?.signal("SIGCONT");
+    const continuedMs = sharedNowMs();
+    await until(
+      "p1 to be back",
+      () => world.listed("p1"),
+      ({ connection, status }) => connection.connected && status === "online",
+    );
+    const backMs = sharedNowMs() - continuedMs;
+    world.figure("… back after it wakes", "≤ 2 s", `${Math.round(backMs)} ms`, backMs <= 2_000);
+    const again = await world.outcome(await world.start({ tag: "again" }));
+    must(again.end === "complete", `after waking, a request ended ${again.end} ${again.code}`);
+  },
+};

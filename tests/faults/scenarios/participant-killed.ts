@@ -1,0 +1,49 @@
+import { until } from "../../support/waiting.ts";
+import { inMs, must, percentile, pauseMs, type Scenario } from "../scenario.ts";
+import { sharedNowMs } from "../shared-clock.ts";
+
+/** Words of a stream and the time between them: one that lasts a second. */
+const talk = { kind: "normal", words: 40, chunkDelayMs: 25 } as const;
+
+export const participantKilled: Scenario = {
+  id: "F1",
+  title: "a participant killed in mid-stream is an error frame at once and intact words before it",
+  needs: ["proc"],
+  isQuick: true,
+  async run(world) {
+    await world.open();
+    const rounds = world.isQuick ? 1 : 5;
+    const delaysMs: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const tags = await world.startAll([
+        { tag: `chat-${round}`, behaviour: talk },
+        { tag: `responses-${round}`, surface: "responses", behaviour: talk },
+        { tag: `json-${round}`, stream: false, behaviour: { kind: "hang" } },
+      ]);
+      await world.clients.call("reached", { tag: `chat-${round}`, pieces: 10 });
+      await world.clients.call("reached", { tag: `responses-${round}`, pieces: 10 });
+      const killedMs = sharedNowMs();
+      world.participants[round]?.signal("SIGKILL");
+      for (const outcome of await world.outcomes(tags)) {
+        must(outcome.end === "error", `${outcome.tag} ended ${outcome.end}`);
+        must(outcome.code === "tunnel_lost", `${outcome.tag} was told ${outcome.code}`);
+        must(outcome.pieces < 40, `${outcome.tag} was over before the kill`);
+        delaysMs.push(outcome.endedMs - killedMs);
+      }
+      await until(
+        "the participant to be disconnected in the listing",
+        () => world.listed("p1"),
+        ({ connection }) => !connection.connected,
+        Math.max(50, 200 - (sharedNowMs() - killedMs)),
+      );
+      must((await world.listed("p1")).status === "online", "p1 went offline with its tunnel");
+      world.participants.push(await world.addParticipant("p1", world.provider.url));
+      await pauseMs(50);
+    }
+    const p99Ms = percentile(delaysMs, 0.99);
+    world.figure(
+      `kill -9 in mid-stream → the client's error, p99 of ${delaysMs.length}`,
+      ...(["≤ 200 ms", inMs(p99Ms), p99Ms <= 200] as const),
+    );
+  },
+};

@@ -1,0 +1,111 @@
+import type { ProxyHandlers } from "./programs/proxy.ts";
+import { mib, must, pauseMs, type Scenario, smallHeap } from "./scenario.ts";
+import { createRandom } from "./seeded-random.ts";
+import type { World } from "./world.ts";
+
+/** Ordinary load for a long time, and a random fault every ten seconds. */
+export function soakScenario(minutes: number): Scenario {
+  return {
+    id: "soak",
+    title: `${minutes} minutes of load with a random fault every ten seconds leave nothing behind`,
+    needs: ["proc"],
+    isQuick: false,
+    limitMs: (minutes + 5) * 60_000,
+    async run(world) {
+      await world.open({ env: smallHeap });
+      const seed = Date.now() % 2 ** 32;
+      process.stdout.write(`soak: seed ${seed}\n`);
+      await soak(world, minutes, createRandom(seed));
+    },
+  };
+}
+
+async function soak(world: World, minutes: number, random: () => number): Promise<void> {
+  const proxy = await world.children.program<ProxyHandlers>("proxy");
+  const port = await proxy.call("listen", { port: world.hub.port, seed: 1 });
+  await world.addParticipant("p2", world.provider.url, { hubUrl: `http://127.0.0.1:${port}` });
+  const samples: { atMinutes: number; rss: number; fds: number }[] = [];
+  const startedMs = performance.now();
+  const minutesSoFar = () => (performance.now() - startedMs) / 60_000;
+  let calls = 0;
+  let faults = 0;
+  let wave = 0;
+  while (minutesSoFar() < minutes) {
+    for (let number = 0; number < 6 && minutesSoFar() < minutes; number++) {
+      const tags = await askBoth(world, ++wave);
+      await pauseMs(500 + random() * 2_000);
+      await faultOf(world, proxy, Math.floor(random() * 5));
+      faults++;
+      await world.outcomes(tags);
+      await pauseMs(5_000);
+    }
+    const { calls: more, problems } = await world.checkpoint();
+    calls += more;
+    must(problems.length === 0, `after ${minutesSoFar().toFixed(1)} minutes: ${problems[0]}`);
+    const sample = {
+      atMinutes: minutesSoFar(),
+      rss: world.hub.rssBytes(),
+      fds: world.hub.fdCount(),
+    };
+    samples.push(sample);
+    process.stdout.write(
+      `soak: ${sample.atMinutes.toFixed(1)} min, ${calls} calls, ${faults} faults, ` +
+        `${Math.round(sample.rss / mib)} MiB, ${sample.fds} files\n`,
+    );
+  }
+  // The first third is warming up.
+  const steady = samples.slice(Math.floor(samples.length / 3));
+  const [first, last] = [steady[0], steady.at(-1)];
+  // Less than that is noise.
+  if (first === undefined || last === undefined || last.atMinutes - first.atMinutes < 3) return;
+  const perMinute = (last.rss - first.rss) / mib / (last.atMinutes - first.atMinutes);
+  world.figure(
+    `soak of ${minutes} min, ${calls} calls, ${faults} faults: hub memory`,
+    ...(["< 1 MiB/min", `${perMinute.toFixed(2)} MiB/min`, perMinute < 1] as const),
+  );
+  const files = last.fds - first.fds;
+  world.figure("… open files", "± 50", String(files), Math.abs(files) <= 50);
+}
+
+function askBoth(world: World, wave: number): Promise<string[]> {
+  return world.startAll(
+    Array.from({ length: 20 }, (_, index) => ({
+      tag: `soak-${wave}-${index}`,
+      model: index % 2 === 0 ? "p1" : "p2",
+      surface: index % 4 < 2 ? ("chat/completions" as const) : ("responses" as const),
+      stream: index % 3 !== 0,
+      behaviour: { kind: "normal", words: 120, chunkDelayMs: 25 } as const,
+      ...(index % 5 === 0 ? { leaveAfterMs: 300 + 100 * index } : {}),
+    })),
+  );
+}
+
+type Proxy = Awaited<ReturnType<World["children"]["program"]>>;
+
+async function faultOf(world: World, proxy: Proxy, kind: number): Promise<void> {
+  const last = world.participants.at(-1);
+  switch (kind) {
+    case 0:
+      await last?.kill();
+      world.participants.push(await world.addParticipant("p1", world.provider.url));
+      return;
+    case 1:
+      return freeze(last, 3_000);
+    case 2:
+      return freeze(world.provider.program, 2_000);
+    case 3:
+      await proxy.call("cutAll", "reset" as never);
+      return;
+    default:
+      return freeze(world.hub, 2_000);
+  }
+}
+
+async function freeze(
+  child: { signal(signal: NodeJS.Signals): void } | undefined,
+  ms: number,
+): Promise<void> {
+  child?.signal("SIGSTOP");
+  await pauseMs(ms);
+  child?.signal("SIGCONT");
+}

@@ -1,0 +1,337 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join as joinPath } from "node:path";
+import { RoomhubClient } from "@roomhub/client";
+import { recordEvents } from "../support/event-recorder.ts";
+import { until } from "../support/waiting.ts";
+import type { Children, Program, RoomhubChild } from "./child.ts";
+import type { CallOutcome, CallWish } from "./client-call.ts";
+import { checkLedger, type HubRun, openRequests } from "./ledger-check.ts";
+import type { ClientHandlers } from "./programs/clients.ts";
+import type { ProviderHandlers } from "./programs/provider.ts";
+import { type Figure, must, pauseMs } from "./scenario.ts";
+
+export interface HubChild extends RoomhubChild {
+  readonly url: string;
+  readonly port: number;
+}
+
+export interface ProviderChild {
+  readonly program: Program<ProviderHandlers>;
+  readonly url: string;
+  /** a second server of it, see `PlainWish` */
+  readonly plainUrl: string;
+}
+
+export interface Opening {
+  /** limits, as environment variables */
+  env?: Record<string, string> | undefined;
+  args?: readonly string[] | undefined;
+  /** what runs the hub, see `RoomhubLaunch` */
+  prefix?: readonly string[] | undefined;
+  /** how many participants named `p1`, `p2`, … beside one provider; 1 when left out */
+  participants?: number | undefined;
+  /** ordinary requests all along, at participants of their own; true when left out */
+  hasLoad?: boolean | undefined;
+}
+
+export type Wish = Partial<CallWish> & { tag: string };
+
+/** A hub, participants, providers and clients, each a process of its own, and everything that happened to them. */
+export class World implements AsyncDisposable {
+  readonly isQuick: boolean;
+  readonly children: Children;
+  readonly figures: Figure[] = [];
+  readonly #folder: string;
+  readonly #runs: HubRun[] = [];
+  readonly #asked = new Set<string>();
+  readonly #outcomes: CallOutcome[] = [];
+  #mayBeCut = false;
+  #hub: HubChild | undefined;
+  #hubLaunch:
+    | { env: Record<string, string>; args: string[]; prefix: readonly string[] }
+    | undefined;
+  #code = "";
+  #clients: Program<ClientHandlers> | undefined;
+  #provider: ProviderChild | undefined;
+  #files = 0;
+
+  constructor(children: Children, folder: string, isQuick: boolean) {
+    this.children = children;
+    this.#folder = folder;
+    this.isQuick = isQuick;
+  }
+
+  static async create(children: Children, isQuick: boolean): Promise<World> {
+    const folder = await mkdtemp(joinPath(tmpdir(), "roomhub-faults-"));
+    children.undoOnCrash(`rm -rf ${folder}`);
+    return new World(children, folder, isQuick);
+  }
+
+  get hub(): HubChild {
+    return this.#hub ?? missing("hub");
+  }
+
+  get clients(): Program<ClientHandlers> {
+    return this.#clients ?? missing("clients");
+  }
+
+  get provider(): ProviderChild {
+    return this.#provider ?? missing("provider");
+  }
+
+  get code(): string {
+    return this.#code;
+  }
+
+  get baseUrl(): string {
+    return `${this.hub.url}/rooms/${this.#code}/v1`;
+  }
+
+  get api(): RoomhubClient {
+    return new RoomhubClient({ hubUrl: this.hub.url });
+  }
+
+  /** the events of the hub that runs now */
+  get events() {
+    return (this.#runs.at(-1) ?? missing("events")).dot;
+  }
+
+  /** From now on a broken connection without a word is no lie: the fault is between client and hub. */
+  connectionsMayBreak(): void {
+    this.#mayBeCut = true;
+  }
+
+  figure(what: string, goal: string, measured: string, isMet: boolean): void {
+    this.figures.push({ what, goal, measured, isMet });
+  }
+
+  /** Starts the usual setting. */
+  async open({ env = {}, args = [], prefix = [], participants = 1, hasLoad = true }: Opening = {}) {
+    this.#hubLaunch = {
+      env,
+      args: [...args, "--state-file", this.path("rooms.json")],
+      prefix,
+    };
+    const [provider, clients] = await Promise.all([
+      this.addProvider(),
+      this.children.program<ClientHandlers>("clients"),
+      this.#startHub("0"),
+    ]);
+    this.#provider = provider;
+    this.#clients = clients;
+    this.#code = (await this.api.createRoom({ name: "faults" })).room.code;
+    // A killed hub must find the room again, and the file is written a moment after.
+    await until(
+      "the room to be in the file",
+      () => readFile(this.path("rooms.json"), "utf8").catch(() => ""),
+      (text) => text.includes(this.#code),
+    );
+    await this.#record();
+    await Promise.all([
+      ...Array.from({ length: participants }, (_, index) =>
+        this.addParticipant(`p${index + 1}`, provider.url),
+      ),
+      ...(hasLoad ? [this.#startLoad()] : []),
+    ]).then((started) => {
+      this.participants.push(...started.filter((child) => child !== undefined));
+    });
+  }
+
+  /** `p1`, `p2`, …, in this order */
+  readonly participants: RoomhubChild[] = [];
+
+  path(name: string): string {
+    return joinPath(this.#folder, name);
+  }
+
+  async addProvider(prefix: readonly string[] = []): Promise<ProviderChild> {
+    const program = await this.children.program<ProviderHandlers>("provider", [], prefix);
+    return { program, ...(await program.call("about")) };
+  }
+
+  /** Clients elsewhere; what they see is added with {@link addOutcomes}. */
+  clientsIn(prefix: readonly string[]): Promise<Program<ClientHandlers>> {
+    return this.children.program<ClientHandlers>("clients", [], prefix);
+  }
+
+  /** The real `roomhub join`, connected. */
+  async addParticipant(
+    id: string,
+    endpoint: string,
+    {
+      hubUrl = this.hub.url,
+      env,
+      prefix,
+      args = [],
+    }: {
+      hubUrl?: string;
+      env?: Record<string, string>;
+      prefix?: readonly string[];
+      args?: readonly string[];
+    } = {},
+  ): Promise<RoomhubChild> {
+    const child = this.children.roomhub({
+      args: [
+        ...["join", `${hubUrl}/rooms/${this.#code}`, "--id", id, "--nickname", id],
+        ...["--model", "fake-model", "--endpoint", endpoint, ...args],
+      ],
+      env,
+      prefix,
+      outputPath: this.path(`${id}-${++this.#files}.log`),
+    });
+    await child.line("that it is connected", ({ kind }) => kind === "connected");
+    return child;
+  }
+
+  /** A kill that clients notice only by their connections breaking. */
+  async killHub(): Promise<void> {
+    const run = this.#runs.at(-1);
+    if (run !== undefined) run.wasKilled = true;
+    await this.hub.kill("SIGKILL");
+  }
+
+  /** A new hub on the same port with the same rooms. */
+  async restartHub(): Promise<void> {
+    await this.#startHub(String(this.hub.port));
+    await this.#record();
+  }
+
+  /** A call of the default room, on its way; its outcome is part of the ledger. */
+  async start(wish: Wish): Promise<string> {
+    await this.startAll([wish]);
+    return wish.tag;
+  }
+
+  async startAll(wishes: readonly Wish[]): Promise<string[]> {
+    const calls = wishes.map((wish) => this.callWish(wish));
+    for (const { tag } of calls) this.#asked.add(tag);
+    await this.clients.call("startAll", calls);
+    return calls.map(({ tag }) => tag);
+  }
+
+  callWish(wish: Wish): CallWish {
+    return {
+      ...{ baseUrl: this.baseUrl, surface: "chat/completions", stream: true, model: "p1" },
+      ...wish,
+    };
+  }
+
+  async outcomes(tags: readonly string[]): Promise<CallOutcome[]> {
+    const outcomes = await this.clients.call("outcomes", [...tags]);
+    for (const outcome of outcomes) {
+      this.#asked.delete(outcome.tag);
+      this.#outcomes.push(outcome);
+    }
+    return outcomes;
+  }
+
+  async outcome(tag: string): Promise<CallOutcome> {
+    return (await this.outcomes([tag]))[0] ?? missing("outcome");
+  }
+
+  /** Outcomes that were collected by other means than {@link outcomes}. */
+  addOutcomes(outcomes: readonly CallOutcome[]): void {
+    this.#outcomes.push(...outcomes);
+  }
+
+  async listed(id: string) {
+    return await this.api.getParticipant(this.#code, id);
+  }
+
+  /** As {@link settle}, and then begins anew: what was recorded is forgotten, the load goes on. */
+  async checkpoint(): Promise<{ calls: number; problems: string[] }> {
+    const result = await this.settle();
+    for (const { colon, dot } of this.#runs.splice(0)) {
+      colon.close();
+      dot.close();
+    }
+    this.#outcomes.splice(0);
+    await this.#record();
+    await this.#askSteadily();
+    return result;
+  }
+
+  /** Waits for quiet, then holds the outcomes against the events. @returns what does not agree */
+  async settle(): Promise<{ calls: number; problems: string[] }> {
+    if (this.#hub === undefined || this.#clients === undefined) return { calls: 0, problems: [] };
+    const background = await this.clients.call("stopLoads");
+    this.addOutcomes(background);
+    await this.outcomes([...this.#asked]);
+    const problems: string[] = [];
+    const last = this.#runs.at(-1);
+    if (!this.hub.hasEnded && last !== undefined) {
+      const quiet = await until(
+        "every request to end",
+        () => openRequests(last),
+        (open) => open === 0,
+        5_000,
+      ).catch((error: unknown) => error);
+      if (quiet instanceof Error) problems.push(quiet.message);
+      // An end is emitted after the client has its last byte.
+      await pauseMs(100);
+      problems.push(...(await this.#loadProblems()));
+    }
+    problems.push(...checkLedger(this.#runs, this.#outcomes, this.#mayBeCut));
+    return { calls: this.#outcomes.length, problems };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { colon, dot } of this.#runs) {
+      colon.close();
+      dot.close();
+    }
+    await this.children.endAll();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  async #startHub(port: string): Promise<void> {
+    const { env, args, prefix } = this.#hubLaunch ?? missing("launch");
+    const child = this.children.roomhub({
+      args: ["serve", "--port", port, ...args],
+      // For looking closer: a profile, a heap limit.
+      env: { NODE_OPTIONS: process.env["FAULTS_HUB_NODE_OPTIONS"] ?? "", ...env },
+      prefix,
+      outputPath: this.path(`hub-${++this.#files}.log`),
+    });
+    const line = await child.line("where it listens", (found) => "url" in found);
+    this.#hub = Object.assign(child, { url: String(line["url"]), port: Number(line["port"]) });
+  }
+
+  async #record(): Promise<void> {
+    const [colon, dot] = await Promise.all([
+      recordEvents(`${this.hub.url}/rooms/${this.#code}/events`),
+      recordEvents(`${this.hub.url}/v1/rooms/${this.#code}/events`),
+    ]);
+    this.#runs.push({ colon, dot, wasKilled: false });
+  }
+
+  /** At somebody nothing happens to. */
+  async #startLoad(): Promise<undefined> {
+    const provider = await this.addProvider();
+    await this.addParticipant("steady", provider.url);
+    await this.#askSteadily();
+  }
+
+  #askSteadily(): Promise<void> {
+    return this.clients.call("startLoad", {
+      ...{ baseUrl: this.baseUrl, model: "steady", perSecond: 20, words: 40, chunkDelayMs: 25 },
+    });
+  }
+
+  async #loadProblems(): Promise<string[]> {
+    const busy = async () =>
+      (await this.api.listParticipants(this.#code)).filter(
+        ({ load }) => load.active !== 0 || load.queued !== 0,
+      );
+    const left = await until("no load to be left", busy, (all) => all.length === 0, 3_000).catch(
+      busy,
+    );
+    return left.map(({ id, load }) => `${id} still has load ${load.active} and ${load.queued}`);
+  }
+}
+
+function missing(what: string): never {
+  must(false, `there is no ${what} yet`);
+  throw new Error("unreachable");
+}

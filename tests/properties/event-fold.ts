@@ -1,0 +1,45 @@
+import type { RecordedEvent } from "../support/event-recorder.ts";
+
+/** What somebody who only watches a room's events believes of one participant. */
+export interface Believed {
+  status: unknown;
+  connected: unknown;
+  nickname: unknown;
+}
+
+/**
+ * A room as its events tell it. Checks on the way that they make sense: nobody changes who is not there, and nobody goes
+ * offline twice.
+ *
+ * @throws Error naming the event that makes none
+ */
+export function foldEvents(events: readonly RecordedEvent[]): Map<string, Believed> {
+  const people = new Map<string, Believed>();
+  for (const [index, { kind, data }] of events.entries()) {
+    const fail = (why: string) => new Error(`event ${index}, ${kind}: ${why}`);
+    if (kind === "participant.joined" || kind === "participant.updated") {
+      const { id, status, connection, nickname } = data["participant"] as {
+        id: string;
+        status: string;
+        connection: { connected: boolean };
+        nickname: string;
+      };
+      const isKnown = people.has(id);
+      if (isKnown === (kind === "participant.joined")) throw fail(`${id} is known: ${isKnown}`);
+      // Only `participant.offline` takes somebody offline.
+      if (status === "offline" && people.get(id)?.status !== "offline") {
+        throw fail(`${id} went offline without a word`);
+      }
+      people.set(id, { status, connected: connection.connected, nickname });
+    }
+    if (kind === "participant.offline" || kind === "participant.left") {
+      const id = String(data["participantId"]);
+      const person = people.get(id);
+      if (person === undefined) throw fail(`${id} is not here`);
+      if (kind === "participant.left") people.delete(id);
+      else if (person.status === "offline") throw fail(`${id} is offline already`);
+      else person.status = "offline";
+    }
+  }
+  return people;
+}

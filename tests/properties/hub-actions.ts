@@ -1,0 +1,154 @@
+import { type Arbitrary, array, boolean, constantFrom, nat, oneof, record } from "fast-check";
+
+/** Whose right an action claims. `stranger` comes through a proxy nobody trusts: its address proves nothing. */
+export type Claim = "owner" | "neighbour" | "stranger" | "thief";
+
+/** How a held request is answered. */
+export type How =
+  | "whole"
+  | "cut"
+  | "head then reset"
+  | "unreachable"
+  | "overloaded"
+  | "timeout"
+  | "garbage on the tunnel"
+  | 400
+  | 401
+  | 500
+  | 503;
+
+interface At {
+  room: number;
+  id: string;
+  /** by which of the two path families */
+  isV1: boolean;
+}
+
+/** One step of a run. Those that make no sense where they come do nothing. */
+export type Action =
+  | (At & {
+      kind: "join";
+      claim: Claim;
+      model: string;
+      limit: number;
+      hasPassword: boolean;
+    })
+  | (At & { kind: "rename"; claim: Claim; nickname: string })
+  | (At & { kind: "leave"; claim: Claim })
+  | (At & { kind: "heartbeat"; claim: Claim })
+  | (At & { kind: "open tunnel"; claim: "owner" | "thief" })
+  | (At & { kind: "close tunnel" })
+  | (At & { kind: "ping" })
+  | (At & { kind: "status"; isReady: boolean })
+  | { kind: "advance"; fiveSeconds: number }
+  | { kind: "ask"; room: number; selector: string; isStream: boolean; isV1: boolean }
+  | { kind: "answer"; nth: number; how: How }
+  | { kind: "abort"; nth: number };
+
+const ids = ["ada", "bob", "cyd"];
+const models = ["small", "small:latest", "large", "bob"];
+const hows: How[] = [
+  "whole",
+  "whole",
+  "whole",
+  "cut",
+  "head then reset",
+  "unreachable",
+  "overloaded",
+  "timeout",
+  "garbage on the tunnel",
+  400,
+  401,
+  500,
+  503,
+];
+const at = {
+  room: constantFrom(0, 0, 1),
+  id: constantFrom(...ids),
+  isV1: boolean(),
+};
+const claim = constantFrom<Claim>("owner", "owner", "neighbour", "stranger", "thief");
+
+const action: Arbitrary<Action> = oneof(
+  {
+    weight: 2,
+    arbitrary: record({
+      kind: constantFrom("join"),
+      ...at,
+      claim,
+      model: constantFrom(...models),
+      limit: constantFrom(1, 2),
+      hasPassword: constantFrom(true, true, true, false),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: record({
+      kind: constantFrom("open tunnel"),
+      ...at,
+      claim: constantFrom("owner", "owner", "owner", "thief"),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: record({
+      kind: constantFrom("rename"),
+      ...at,
+      claim,
+      nickname: constantFrom("x", "y"),
+    }),
+  },
+  { weight: 1, arbitrary: record({ kind: constantFrom("leave"), ...at, claim }) },
+  { weight: 2, arbitrary: record({ kind: constantFrom("heartbeat"), ...at, claim }) },
+  { weight: 1, arbitrary: record({ kind: constantFrom("close tunnel"), ...at }) },
+  { weight: 1, arbitrary: record({ kind: constantFrom("ping"), ...at }) },
+  { weight: 2, arbitrary: record({ kind: constantFrom("status"), ...at, isReady: boolean() }) },
+  {
+    weight: 2,
+    arbitrary: record({ kind: constantFrom("advance"), fiveSeconds: constantFrom(1, 1, 2, 4, 7) }),
+  },
+  {
+    weight: 12,
+    arbitrary: record({
+      kind: constantFrom("ask"),
+      room: at.room,
+      selector: constantFrom(
+        "*",
+        "any",
+        "small",
+        "model:small",
+        "model:large",
+        "ada",
+        "bob",
+        "nobody",
+      ),
+      isStream: boolean(),
+      isV1: boolean(),
+    }),
+  },
+  {
+    weight: 7,
+    arbitrary: record({ kind: constantFrom("answer"), nth: nat(5), how: constantFrom(...hows) }),
+  },
+  { weight: 2, arbitrary: record({ kind: constantFrom("abort"), nth: nat(5) }) },
+);
+
+/** Somebody who is there to be asked, so that more than refusals happens. */
+function arrival(room: number, id: string, model: string): Action[] {
+  const where = { room, id, isV1: false, claim: "owner" } as const;
+  return [
+    { kind: "join", ...where, model, limit: 1, hasPassword: true },
+    { kind: "open tunnel", ...where },
+  ];
+}
+
+/** A whole run. */
+export const actions: Arbitrary<Action[]> = record({
+  arrivals: constantFrom(
+    [],
+    arrival(0, "ada", "small"),
+    [...arrival(0, "ada", "small"), ...arrival(0, "bob", "small:latest")],
+    [...arrival(0, "ada", "bob"), ...arrival(0, "bob", "small"), ...arrival(1, "ada", "small")],
+  ),
+  others: array(action, { minLength: 5, maxLength: 60, size: "max" }),
+}).map(({ arrivals, others }) => [...arrivals, ...others]);
