@@ -1,15 +1,18 @@
 import { randomInt } from "node:crypto";
 
-/**
- * What a property is run with: the same seed each time, so that nobody's change fails by chance alone, and a new one, so
- * that more is seen over time. Each title names its seed; `ROOMHUB_PROPERTY_SEED` runs one again.
- */
-export const SEEDS: readonly number[] =
-  process.env["ROOMHUB_PROPERTY_SEED"] === undefined
-    ? [20_260_101, randomInt(2 ** 31)]
-    : [Number(process.env["ROOMHUB_PROPERTY_SEED"])];
-
 const byHand = process.env["ROOMHUB_PROPERTY_RUNS"];
+
+/**
+ * What a property is run with: the same seed each time, so that nobody's change fails by chance alone; in a long look by
+ * hand a new one too, so that more is seen over time. Each title names its seed; `ROOMHUB_PROPERTY_SEED` runs one again.
+ */
+export const SEEDS: readonly number[] = seeds(process.env["ROOMHUB_PROPERTY_SEED"]);
+
+function seeds(chosen: string | undefined): number[] {
+  if (chosen !== undefined) return [Number(chosen)];
+  return byHand === undefined ? [20_260_101] : [20_260_101, randomInt(2 ** 31)];
+}
+
 const quickMs = 60_000;
 
 /** ms for the test that runs a property; none for a long look by hand */
