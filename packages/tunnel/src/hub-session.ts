@@ -25,7 +25,7 @@ export interface HubSessionHandlers {
   onLife(): void;
   /** The agent wants no new streams. */
   onGoAway(reason: string): void;
-  /** Exactly once, after every stream has had its `onClosed`. `CLOSE_CODES`, or what the WebSocket said. */
+  /** Exactly once, before the streams that are lost get their `onReset` and `onClosed`. `CLOSE_CODES`, or what the WebSocket said. */
   onClose(code: number, reason: string): void;
   /** A callback of the owner threw: a bug to log. The session lives on. */
   onError(error: unknown): void;
@@ -204,9 +204,13 @@ export class HubSession {
 
   #onClose(code: number, reason: string): void {
     const why = `tunnel closed: ${code}${reason === "" ? "" : ` ${reason}`}`;
-    // Each takes itself out of the map, which a Map's iterator allows.
-    for (const stream of this.#streams.values()) stream.lose(why);
-    this.#options.handlers.onClose(code, reason);
+    try {
+      // The owner first: what a lost stream sets free must not be sent down this tunnel again.
+      this.#options.handlers.onClose(code, reason);
+    } finally {
+      // Each takes itself out of the map, which a Map's iterator allows.
+      for (const stream of this.#streams.values()) stream.lose(why);
+    }
   }
 
   #forget(stream: HubStream): void {

@@ -142,3 +142,13 @@ test("a refused heartbeat does not move the deadline", async () => {
   office.pass(250);
   expect(office.seen()).toEqual(["participant.offline ada"]);
 });
+
+test("a web page proves nothing by the address it shares with what others there registered", async () => {
+  const office = createOffice();
+  const { participant } = await office.join();
+  const page = peerAt(home, { hasOrigin: true });
+  const code = participant.roomCode;
+  expect(() => leaveParticipant(office.context, code, participant.id, page)).toThrow(HubError);
+  expect(participant.status).toBe("online");
+  expect(() => leaveParticipant(office.context, code, participant.id, peerAt(home))).not.toThrow();
+});

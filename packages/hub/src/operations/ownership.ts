@@ -25,7 +25,9 @@ export function proofOf(mode: OwnershipMode, participant: Participant, peer: Pee
     }
   }
   if (mode === "open") return "open";
-  const { address } = participant.registrant;
+  const { address, hasOrigin } = participant.registrant;
+  // A page opened in a browser has that machine's address, and no right to what others there registered.
+  if (peer.hasOrigin && !hasOrigin) return undefined;
   return mode === "compat" && address !== undefined && address === peer.address
     ? "address"
     : undefined;

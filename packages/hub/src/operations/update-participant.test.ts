@@ -129,8 +129,9 @@ describe("a change of the endpoint", () => {
   });
 
   test("reaches as far as whoever made it: a web page gets no nearer than the internet", async () => {
-    const { put, participant } = await joined();
-    await put({ endpoint: "http://127.0.0.1:22" }, peerAt(home, { hasOrigin: true }));
+    const { put, participant, outcome } = await joined();
+    const page = peerAt(home, { hasOrigin: true, token: tokenOf(outcome) });
+    await put({ endpoint: "http://127.0.0.1:22" }, page);
     expect(participant.registrant).toEqual({ address: home, hasOrigin: true });
   });
 
