@@ -40,6 +40,30 @@ test.for(PATHS)(
   },
 );
 
+/** What no serialiser would write: odd spacing, escapes, big numbers, unknown and repeated fields. */
+const oddRequest = (model: string) =>
+  `\n{ "zeta":1e400,"model"\t: ${model} ,"big":12345678901234567890,"dup":1,"dup":2,"messages":[{"role":"user",` +
+  `"content":"\\u00e4 é 漢 ${"x".repeat(300 * 1024)}","unknown":{"model":"inner","k":[-0.0]}}], "n" :null}\r\n`;
+
+test.for(PATHS)(
+  "a request reaches its provider over %s byte for byte, but for the model's name",
+  async (path) => {
+    await using provider = await startFakeProvider({ model: "fake-model" });
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    await using _ada = await join(path, hub, code, { endpoint: provider.url });
+    const answer = await fetch(`${hub.url}/rooms/${code}/v1/chat/completions`, {
+      method: "POST",
+      body: oddRequest(String.raw`"\u002a"`),
+    });
+    await answer.text();
+    const posted = provider.requests.filter((request) => request.method === "POST");
+    expect(posted).toHaveLength(1);
+    const expected = Buffer.from(oddRequest('"fake-model"'));
+    expect(posted[0]?.body.equals(expected)).toBe(true);
+  },
+);
+
 test.for(PATHS)(
   "a client that does not read stops its provider over %s, and gets everything later",
   { timeout: 45_000 },
