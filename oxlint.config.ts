@@ -14,6 +14,9 @@ const thirdParty = [
   "https-proxy-agent",
   "commander",
   "picocolors",
+  "@clack/prompts",
+  "bonjour-service",
+  "uqr",
 ];
 const hubRooms = [
   "domain",
@@ -59,7 +62,11 @@ const packages: Record<string, Allowed> = {
     thirdParty: ["find-my-way", "ws", "pino"],
     node: true,
   },
-  cli: { packages: ourPackages, thirdParty: ["commander", "picocolors"], node: true },
+  cli: {
+    packages: ourPackages,
+    thirdParty: ["commander", "picocolors", "@clack/prompts", "bonjour-service", "uqr"],
+    node: true,
+  },
 };
 
 interface AllowedInHub extends Allowed {
@@ -93,7 +100,7 @@ const insideHub: Record<string, AllowedInHub> = {
   },
   http: {
     packages: ["protocol"],
-    thirdParty: ["find-my-way"],
+    thirdParty: ["find-my-way", "ws"],
     node: true,
     rooms: ["operations", "inference", "events"],
     files: ["errors", "log"],

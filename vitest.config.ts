@@ -12,7 +12,7 @@ export default defineConfig({
         ssr,
         test: {
           name: "units",
-          include: ["packages/*/src/**/*.test.ts"],
+          include: ["packages/*/src/**/*.test.ts", "bench/**/*.test.ts"],
           // Nothing here has module state, so files may share a process: half the time.
           isolate: false,
           testTimeout: 20_000,
@@ -30,7 +30,12 @@ export default defineConfig({
       },
       {
         ssr,
-        test: { name: "faults", include: ["tests/faults/**/*.test.ts"] },
+        test: {
+          name: "faults",
+          include: ["tests/faults/**/*.test.ts"],
+          // Worlds of processes that wait most of their time.
+          maxConcurrency: 3,
+        },
       },
     ],
   },

@@ -1,30 +1,56 @@
-// Builds every package and checks what would be published: entry points, types, files. Part of `npm run check`.
+// Builds every package, checks what would be published (entry points, types, files), installs it and runs it. Part of
+// `npm run check`.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { smokePackages } from "./smoke-packages.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const bin = join(root, "node_modules", ".bin");
 
 function run(command, args, cwd) {
   const result = spawnSync(join(bin, command), args, { cwd, encoding: "utf8" });
-  if (result.status === 0) return;
-  console.error(`${command} ${args.join(" ")} failed in ${cwd}\n${result.stdout}${result.stderr}`);
+  if (result.status !== 0) {
+    fail(`${command} ${args.join(" ")} failed in ${cwd}\n${result.stdout}${result.stderr}`);
+  }
+}
+
+function fail(message) {
+  console.error(message);
   process.exit(1);
 }
 
-/** A program has no types to offer; a library does. */
-function isLibrary(folder) {
-  const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-  return manifest.bin === undefined;
+/** What the packages have in common: one version, one licence, whose text npm takes only from beside package.json. */
+function checkCommon(folder, { name, version }) {
+  const { version: first } = manifests[0];
+  if (version !== first) fail(`${name} is ${version}, and ${manifests[0].name} ${first}`);
+  const licence = join(folder, "LICENSE");
+  const isThere = existsSync(licence);
+  if (!isThere || !readFileSync(licence).equals(readFileSync(join(root, "LICENSE")))) {
+    fail(`${licence} must be a copy of the workspace's`);
+  }
 }
 
 run("tsc", ["-b", "tsconfig.build.json"], root);
-const folders = readdirSync(join(root, "packages")).map((name) => join(root, "packages", name));
-for (const folder of folders) {
-  if (!existsSync(join(folder, "package.json"))) continue;
+const folders = readdirSync(join(root, "packages"))
+  .map((name) => join(root, "packages", name))
+  .filter((folder) => existsSync(join(folder, "package.json")));
+const manifests = folders.map((folder) =>
+  JSON.parse(readFileSync(join(folder, "package.json"), "utf8")),
+);
+for (const [index, folder] of folders.entries()) {
+  const manifest = manifests[index];
+  checkCommon(folder, manifest);
   run("publint", ["--strict"], folder);
-  if (isLibrary(folder)) run("attw", ["--pack", ".", "--profile", "esm-only"], folder);
+  // A program has no types to offer; a library does.
+  const isLibrary = manifest.bin === undefined;
+  if (isLibrary) run("attw", ["--pack", ".", "--profile", "esm-only"], folder);
   console.log(`package ok: ${folder.slice(root.length + 1)}`);
 }
+try {
+  await smokePackages(root, manifests);
+} catch (error) {
+  fail(`Packed and installed elsewhere, the packages do not work: ${error.message}`);
+}
+console.log(`${manifests.length} packages installed and run`);

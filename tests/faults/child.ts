@@ -1,4 +1,4 @@
-import { type ChildProcess, fork, spawn } from "node:child_process";
+import { type ChildProcess, fork, spawn, type StdioOptions } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { until, within } from "../support/waiting.ts";
@@ -6,7 +6,13 @@ import { cpuMsOf, fdCountOf, rssBytesOf, startTimeOf } from "./proc.ts";
 import type { Handlers } from "./programs/rpc.ts";
 
 const sourceCondition = "--conditions=@roomhub/source";
-const roomhubEntry = fileURLToPath(new URL("../../packages/cli/src/bin.ts", import.meta.url));
+/** What starts `roomhub`. */
+export const roomhubCommand = [
+  process.execPath,
+  sourceCondition,
+  "--disable-warning=ExperimentalWarning",
+  fileURLToPath(new URL("../../packages/cli/src/bin.ts", import.meta.url)),
+] as const;
 
 /** A process of its own, ended by its pid. */
 export interface Child {
@@ -62,7 +68,11 @@ export class Children implements AsyncDisposable {
   readonly #running = new Map<number, Child>();
   readonly #guard: ChildProcess;
 
-  constructor() {
+  readonly #env: Record<string, string>;
+
+  /** @param env - for all of them */
+  constructor(env: Record<string, string> = {}) {
+    this.#env = env;
     const guard = fileURLToPath(new URL("programs/guard.ts", import.meta.url));
     // Detached, so that a signal to the harness' group leaves it alive for the cleaning.
     this.#guard = spawn(process.execPath, [guard], {
@@ -73,19 +83,23 @@ export class Children implements AsyncDisposable {
     this.#guard.unref();
   }
 
-  roomhub({ args, env = {}, prefix = [], outputPath }: RoomhubLaunch): RoomhubChild {
+  /** Any program; what it says goes to the file. */
+  command(
+    [command, ...args]: readonly [string, ...string[]],
+    outputPath: string,
+    env: Record<string, string> = {},
+  ): Child {
     const output = openSync(outputPath, "a");
-    const [command = "", ...rest] = [
-      ...[...prefix, process.execPath, sourceCondition, "--disable-warning=ExperimentalWarning"],
-      ...[roomhubEntry, ...args, "--json"],
-    ];
-    const child = spawn(command, rest, {
-      stdio: ["ignore", output, output],
-      env: { ...cleanEnv(), ...env },
-    });
+    const stdio: StdioOptions = ["ignore", output, output];
+    const child = spawn(command, args, { stdio, env: { ...cleanEnv(), ...this.#env, ...env } });
     closeSync(output);
+    return this.#keep(child);
+  }
+
+  roomhub({ args, env = {}, prefix = [], outputPath }: RoomhubLaunch): RoomhubChild {
+    const [command, ...rest] = [...prefix, ...roomhubCommand, ...args, "--json"];
+    const started = this.command([command, ...rest], outputPath, env);
     const text = () => readFileSync(outputPath, "utf8");
-    const started = this.#keep(child);
     const find = (holds: (line: Record<string, unknown>) => boolean) =>
       text().split("\n").filter(isJsonLine).map(parseLine).find(holds);
     return Object.assign(started, {
@@ -104,14 +118,15 @@ export class Children implements AsyncDisposable {
     });
   }
 
-  /** @param name - a file of `programs/`, without `.ts` */
+  /** @param name - a file of `programs/`, without `.ts`; or where else a program is */
   async program<H extends Handlers>(
-    name: string,
+    name: string | URL,
     argument: readonly string[] = [],
     prefix: readonly string[] = [],
   ): Promise<Program<H>> {
-    const path = fileURLToPath(new URL(`programs/${name}.ts`, import.meta.url));
-    const child = startProgram(path, argument, prefix);
+    const location = name instanceof URL ? name : new URL(`programs/${name}.ts`, import.meta.url);
+    const path = fileURLToPath(location);
+    const child = startProgram(path, argument, prefix, { ...cleanEnv(), ...this.#env });
     let lastNumber = 0;
     const calls = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
     const listeners = new Map<string, ((value: never) => void)[]>();
@@ -214,15 +229,16 @@ function startProgram(
   path: string,
   argument: readonly string[],
   prefix: readonly string[],
+  env: NodeJS.ProcessEnv,
 ): ChildProcess {
   const flags = [sourceCondition, "--disable-warning=ExperimentalWarning"];
   const [command, ...rest] = prefix;
   if (command === undefined) {
-    return fork(path, argument, { execArgv: flags, stdio: inheritErrors, env: cleanEnv() });
+    return fork(path, argument, { execArgv: flags, stdio: inheritErrors, env });
   }
   return spawn(command, [...rest, process.execPath, ...flags, path, ...argument], {
     stdio: inheritErrors,
-    env: cleanEnv(),
+    env,
   });
 }
 

@@ -1,3 +1,4 @@
+import type { RunResult } from "./run-result.ts";
 import type { Report } from "./run-scenario.ts";
 import type { Figure } from "./scenario.ts";
 
@@ -7,7 +8,9 @@ const marks = { held: "✓", broken: "✗", skipped: "-" };
 export function renderReport({ scenario, kind, notes, missed, calls, seconds }: Report): string {
   const head = `${marks[kind]} ${scenario.id.padEnd(10)} ${scenario.title}`;
   if (kind === "skipped") return `${head} — skipped: ${notes.join("; ")}\n`;
-  const lines = [...notes, ...missed].map((note) => `             ${note}\n`);
+  const lines = [...notes, ...missed.map((miss) => `missed: ${miss}`)].map(
+    (note) => `             ${note}\n`,
+  );
   return `${head} (${seconds.toFixed(1)} s, ${calls} calls)\n${lines.join("")}`;
 }
 
@@ -21,12 +24,14 @@ export function summaryFigures(reports: readonly Report[]): Figure[] {
     {
       what: `ledger violations, ${sum(({ calls }) => calls)} client calls`,
       ...{ goal: "0", measured: String(violations), isMet: violations === 0 },
+      needsFreeMachine: false,
     },
     {
       what: `scenarios, ${skipped} skipped`,
       goal: "all hold",
       measured: `${reports.length - skipped - broken} of ${reports.length - skipped}`,
       isMet: broken === 0,
+      needsFreeMachine: false,
     },
   ];
 }
@@ -45,4 +50,15 @@ export function renderFigures(figures: readonly Figure[]): string {
       .join("  ")
       .trimEnd();
   return `\n${all.map(line).join("\n")}\n`;
+}
+
+/** Times mean little on a machine that is busy with something else. */
+export function renderMachine({
+  cores,
+  node,
+  loadBefore,
+  loadAfter,
+}: RunResult["machine"]): string {
+  const loads = `${loadBefore.toFixed(1)} and ${loadAfter.toFixed(1)}`;
+  return `\n${cores} cores, Node ${node}, load average ${loads} before and after\n`;
 }

@@ -1,15 +1,20 @@
 /**
  * `npm run test:faults`: plays faults against real processes and prints what held.
  *
- * `--quick` the short tier · `--only ID,ID` · `--soak --minutes N` · `--write FILE` the figures as JSON
+ * `--quick` the short tier · `--only ID,ID` · `--soak --minutes N` · `--write FILE` the result as JSON · `--table FILE` the
+ * result of a full run as tables between two marks of a document · `--note TEXT` goes with them · `--read FILE` plays
+ * nothing, takes an earlier result
  */
-import { writeFileSync } from "node:fs";
-import { availableParallelism, loadavg } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { renderFigures, renderReport, summaryFigures } from "./render.ts";
+import { fillCompileCache } from "./compile-cache.ts";
+import { renderFigures, renderMachine, renderReport } from "./render.ts";
+import { createRunResult, loadNow, type RunResult } from "./run-result.ts";
 import { type Report, runScenario } from "./run-scenario.ts";
+import type { Scenario } from "./scenario.ts";
 import { scenarios } from "./scenarios/index.ts";
 import { soakScenario } from "./soak.ts";
+import { withTable } from "./table.ts";
 
 const { values } = parseArgs({
   options: {
@@ -18,35 +23,59 @@ const { values } = parseArgs({
     soak: { type: "boolean", default: false },
     minutes: { type: "string", default: "10" },
     write: { type: "string" },
+    table: { type: "string" },
+    read: { type: "string" },
+    note: { type: "string" },
   },
 });
 
-const wanted = values.only?.split(",");
-const chosen = values.soak
-  ? [soakScenario(Number(values.minutes))]
-  : scenarios.filter(({ id, isQuick }) =>
-      wanted === undefined ? isQuick || !values.quick : wanted.includes(id),
-    );
+/** Worlds that wait most of their time share two cores well; the full run measures, and has the machine to itself. */
+const worldsAtOnce = values.quick ? 3 : 1;
 
-const unknown = wanted?.filter((id) => !scenarios.some((scenario) => scenario.id === id)) ?? [];
-if (unknown.length > 0) {
-  const known = scenarios.map(({ id }) => id).join(", ");
-  throw new Error(`no scenario ${unknown.join(", ")}; there are ${known}`);
+if (values.table !== undefined && (values.quick || values.only !== undefined || values.soak)) {
+  throw new Error("--table takes a full run: leave out --quick, --only and --soak");
 }
-
-const [loadBefore] = loadavg();
-const reports: Report[] = [];
-for (const scenario of chosen) {
-  const report = await runScenario(scenario, values.quick);
-  reports.push(report);
-  process.stdout.write(renderReport(report));
-}
-const figures = [...summaryFigures(reports), ...reports.flatMap((report) => report.figures)];
-process.stdout.write(renderFigures(figures));
-// Times mean little on a machine that is busy with something else.
-const loads = [loadBefore, loadavg()[0]].map((load) => load?.toFixed(1)).join(" and ");
-process.stdout.write(`\n${availableParallelism()} cores, load average ${loads} before and after\n`);
+const result = values.read === undefined ? await playChosen() : readResult(values.read);
+process.stdout.write(renderFigures(result.figures));
+process.stdout.write(renderMachine(result.machine));
 if (values.write !== undefined) {
-  writeFileSync(values.write, `${JSON.stringify({ figures }, undefined, 2)}\n`);
+  writeFileSync(values.write, `${JSON.stringify(result, undefined, 2)}\n`);
 }
-process.exitCode = reports.length === 0 || reports.some(({ kind }) => kind === "broken") ? 1 : 0;
+if (values.table !== undefined) {
+  writeFileSync(values.table, withTable(readFileSync(values.table, "utf8"), result));
+}
+const isBroken = result.scenarios.some(({ kind }) => kind === "broken");
+process.exitCode = isBroken || result.scenarios.length === 0 ? 1 : 0;
+
+async function playChosen(): Promise<RunResult> {
+  const loadBefore = loadNow();
+  if (values.quick) fillCompileCache();
+  const waiting = chosen();
+  const reports: Report[] = [];
+  async function playInTurn(): Promise<void> {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const report = await runScenario(next, values.quick);
+      reports.push(report);
+      process.stdout.write(renderReport(report));
+    }
+  }
+  await Promise.all(Array.from({ length: worldsAtOnce }, playInTurn));
+  return createRunResult(reports, loadBefore, values.note);
+}
+
+function chosen(): Scenario[] {
+  if (values.soak) return [soakScenario(Number(values.minutes))];
+  const wanted = values.only?.split(",");
+  const unknown = wanted?.filter((id) => !scenarios.some((scenario) => scenario.id === id)) ?? [];
+  if (unknown.length > 0) {
+    const known = scenarios.map(({ id }) => id).join(", ");
+    throw new Error(`no scenario ${unknown.join(", ")}; there are ${known}`);
+  }
+  return scenarios.filter(({ id, isQuick }) =>
+    wanted === undefined ? isQuick || !values.quick : wanted.includes(id),
+  );
+}
+
+function readResult(path: string): RunResult {
+  return JSON.parse(readFileSync(path, "utf8")) as RunResult;
+}

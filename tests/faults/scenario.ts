@@ -23,6 +23,8 @@ export interface Figure {
   goal: string;
   measured: string;
   isMet: boolean;
+  /** a time or an amount of memory: a miss says something on a machine that does nothing else, in the full run */
+  needsFreeMachine: boolean;
 }
 
 /** @throws Error naming what did not hold */

@@ -1,5 +1,5 @@
 import type { ProxyHandlers } from "./programs/proxy.ts";
-import { mib, must, pauseMs, type Scenario, smallHeap } from "./scenario.ts";
+import { inMib, mib, must, pauseMs, type Scenario, smallHeap } from "./scenario.ts";
 import { createRandom } from "./seeded-random.ts";
 import type { World } from "./world.ts";
 
@@ -39,8 +39,8 @@ async function soak(world: World, minutes: number, random: () => number): Promis
       await world.outcomes(tags);
       await pauseMs(5_000);
     }
-    const { calls: more, problems } = await world.checkpoint();
-    calls += more;
+    const { calls: callsSoFar, problems } = await world.checkpoint();
+    calls = callsSoFar;
     must(problems.length === 0, `after ${minutesSoFar().toFixed(1)} minutes: ${problems[0]}`);
     const sample = {
       atMinutes: minutesSoFar(),
@@ -56,12 +56,16 @@ async function soak(world: World, minutes: number, random: () => number): Promis
   // The first third is warming up.
   const steady = samples.slice(Math.floor(samples.length / 3));
   const [first, last] = [steady[0], steady.at(-1)];
-  // Less than that is noise.
-  if (first === undefined || last === undefined || last.atMinutes - first.atMinutes < 3) return;
-  const perMinute = (last.rss - first.rss) / mib / (last.atMinutes - first.atMinutes);
+  if (first === undefined || last === undefined)
+    return must(false, "it was too short for a sample");
+  const steadyMinutes = last.atMinutes - first.atMinutes;
+  const perMinute = (last.rss - first.rss) / mib / Math.max(steadyMinutes, 1);
+  const isLong = steadyMinutes >= 3;
   world.figure(
     `soak of ${minutes} min, ${calls} calls, ${faults} faults: hub memory`,
-    ...(["< 1 MiB/min", `${perMinute.toFixed(2)} MiB/min`, perMinute < 1] as const),
+    isLong ? "< 1 MiB/min" : "none: too short for a trend",
+    `${inMib(first.rss)} → ${inMib(last.rss)}, ${perMinute.toFixed(2)} MiB/min`,
+    !isLong || perMinute < 1,
   );
   const files = last.fds - first.fds;
   world.figure("… open files", "± 50", String(files), Math.abs(files) <= 50);

@@ -46,6 +46,7 @@ export class World implements AsyncDisposable {
   readonly #runs: HubRun[] = [];
   readonly #asked = new Set<string>();
   readonly #outcomes: CallOutcome[] = [];
+  #callsBefore = 0;
   #mayBeCut = false;
   #hub: HubChild | undefined;
   #hubLaunch:
@@ -102,8 +103,14 @@ export class World implements AsyncDisposable {
     this.#mayBeCut = true;
   }
 
+  /** A time or an amount of memory. */
   figure(what: string, goal: string, measured: string, isMet: boolean): void {
-    this.figures.push({ what, goal, measured, isMet });
+    this.figures.push({ what, goal, measured, isMet, needsFreeMachine: true });
+  }
+
+  /** What must come out the same on any machine, however busy. */
+  fact(what: string, goal: string, measured: string, isMet: boolean): void {
+    this.figures.push({ what, goal, measured, isMet, needsFreeMachine: false });
   }
 
   /** Starts the usual setting. */
@@ -145,6 +152,7 @@ export class World implements AsyncDisposable {
     return joinPath(this.#folder, name);
   }
 
+  /** @param prefix - what runs it, see `RoomhubLaunch` */
   async addProvider(prefix: readonly string[] = []): Promise<ProviderChild> {
     const program = await this.children.program<ProviderHandlers>("provider", [], prefix);
     return { program, ...(await program.call("about")) };
@@ -246,13 +254,17 @@ export class World implements AsyncDisposable {
       colon.close();
       dot.close();
     }
-    this.#outcomes.splice(0);
+    this.#callsBefore += this.#outcomes.splice(0).length;
     await this.#record();
     await this.#askSteadily();
     return result;
   }
 
-  /** Waits for quiet, then holds the outcomes against the events. @returns what does not agree */
+  /**
+   * Waits for quiet, then holds the outcomes against the events.
+   *
+   * @returns all calls so far, and what does not agree since the last checkpoint
+   */
   async settle(): Promise<{ calls: number; problems: string[] }> {
     if (this.#hub === undefined || this.#clients === undefined) return { calls: 0, problems: [] };
     const background = await this.clients.call("stopLoads");
@@ -273,7 +285,7 @@ export class World implements AsyncDisposable {
       problems.push(...(await this.#loadProblems()));
     }
     problems.push(...checkLedger(this.#runs, this.#outcomes, this.#mayBeCut));
-    return { calls: this.#outcomes.length, problems };
+    return { calls: this.#callsBefore + this.#outcomes.length, problems };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -315,7 +327,13 @@ export class World implements AsyncDisposable {
 
   #askSteadily(): Promise<void> {
     return this.clients.call("startLoad", {
-      ...{ baseUrl: this.baseUrl, model: "steady", perSecond: 20, words: 40, chunkDelayMs: 25 },
+      ...{
+        baseUrl: this.baseUrl,
+        model: "steady",
+        perSecond: this.isQuick ? 10 : 20,
+        words: 40,
+        chunkDelayMs: 25,
+      },
     });
   }
 

@@ -10,7 +10,7 @@ import {
   uint8Array,
 } from "fast-check";
 import { expect, test } from "vitest";
-import { propertyRuns, propertyTimeoutMs, SEEDS } from "../support/property-runs.ts";
+import { mustHaveMet, propertyRuns, propertyTimeoutMs, SEEDS } from "../support/property-runs.ts";
 import { openConversation } from "../support/raw-conversation.ts";
 import { startTestHub } from "../support/start-test-hub.ts";
 
@@ -41,6 +41,8 @@ const valid = [
     "access-control-request-method: PUT",
   ),
   request(`GET /v1/rooms/${room}/events`),
+  request("GET /rooms/../health"),
+  request(`GET /rooms/${room}/%2e%2e/participants`),
   request(`POST /rooms/${room}/v1/chat/completions`, { model: "*", stream: true, messages: [] }),
   request(`POST /v1/rooms/${room}/responses`, { model: "ada", input: "hello" }),
   request(
@@ -152,7 +154,9 @@ test.for(SEEDS)(
     expect(hub.log.filter((line) => line.includes(" bug "))).toEqual([]);
     expect(Object.keys(Object.prototype)).toEqual([]);
     expect((await hub.client.getRoom(code)).code).toBe(code);
-    expect([...seen]).toEqual(expect.arrayContaining([200, 201, 400, 404]));
+    if (mustHaveMet(seed)) {
+      expect([...seen]).toEqual(expect.arrayContaining([200, 201, 400, 404]));
+    }
   },
 );
 

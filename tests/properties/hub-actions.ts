@@ -152,3 +152,21 @@ export const actions: Arbitrary<Action[]> = record({
   ),
   others: array(action, { minLength: 5, maxLength: 60, size: "max" }),
 }).map(({ arrivals, others }) => [...arrivals, ...others]);
+
+const canMove: How[] = ["unreachable", "overloaded", 503];
+
+/**
+ * A run that chance seldom makes: each failure that lets a request move elsewhere, of one that names bob and must not go to
+ * ada, whose model has that name, and of one that asks for the model.
+ */
+export const movesElsewhere: Action[] = [
+  ...arrival(0, "ada", "bob"),
+  ...arrival(0, "bob", "bob"),
+  ...canMove.flatMap((how): Action[] => [
+    { kind: "ask", room: 0, selector: "bob", isStream: true, isV1: false },
+    { kind: "answer", nth: 0, how },
+    { kind: "ask", room: 0, selector: "model:bob", isStream: false, isV1: true },
+    { kind: "answer", nth: 0, how },
+    { kind: "answer", nth: 0, how: "whole" },
+  ]),
+];

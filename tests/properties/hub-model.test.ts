@@ -6,7 +6,7 @@ import { propertyRuns, propertyTimeoutMs, SEEDS } from "../support/property-runs
 import { until } from "../support/waiting.ts";
 import type { Asked } from "./asked.ts";
 import { foldEvents } from "./event-fold.ts";
-import { type Action, actions } from "./hub-actions.ts";
+import { type Action, actions, movesElsewhere } from "./hub-actions.ts";
 import { secret, World } from "./hub-world.ts";
 import { predict, type Prediction, type RoomModel } from "./room-model.ts";
 
@@ -228,7 +228,7 @@ test.for(SEEDS)(
         }
         await expectCleanBooks(world);
       }),
-      propertyRuns(seed, 7),
+      { ...propertyRuns(seed, 8), examples: [[movesElsewhere, "abort"]] },
     );
   },
 );

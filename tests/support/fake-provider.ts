@@ -40,6 +40,11 @@ export interface FakeProviderOptions {
   behave?: ((request: RecordedRequest) => Behaviour | undefined) | undefined;
 }
 
+/** Its operations, listed as vLLM does, so that nobody asks each of them whether it is there. Not recorded. */
+const listing = {
+  paths: Object.fromEntries(GENERATIONS.map((operation) => [`/v1/${operation}`, {}])),
+};
+
 /** An OpenAI-compatible model server with a will of its own. Listens on 127.0.0.1. */
 export interface FakeProvider extends AsyncDisposable {
   /** `http://127.0.0.1:<port>/v1` */
@@ -138,6 +143,7 @@ class RunningProvider implements FakeProvider {
     message.socket.setNoDelay(true);
     const body = await readAll(message);
     if (body === undefined) return; // the client went away while it was still asking
+    if (message.url === "/openapi.json") return sendJson(response, 200, listing);
     const request = record(message, body);
     this.requests.push(request);
     const operation = /^\/v1\/([^?]*)/.exec(request.path)?.[1] ?? "";
@@ -213,7 +219,7 @@ class RunningProvider implements FakeProvider {
   }
 
   #entry(): object {
-    return { id: this.#model, object: "model", created: createdSeconds, owned_by: "fake" };
+    return { id: this.#model, object: "model", created: createdSeconds, owned_by: "vllm" };
   }
 }
 

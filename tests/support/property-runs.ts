@@ -1,17 +1,15 @@
 import { randomInt } from "node:crypto";
 
 const byHand = process.env["ROOMHUB_PROPERTY_RUNS"];
+const chosenSeed = process.env["ROOMHUB_PROPERTY_SEED"];
+const fixedSeed = 20_260_101;
 
 /**
- * What a property is run with: the same seed each time, so that nobody's change fails by chance alone; in a long look by
- * hand a new one too, so that more is seen over time. Each title names its seed; `ROOMHUB_PROPERTY_SEED` runs one again.
+ * What a property is run with: the same seed each time, so that what it once saw it sees again, and a new one, so that
+ * more is seen over time. Each title names its seed; `ROOMHUB_PROPERTY_SEED` runs one again, alone.
  */
-export const SEEDS: readonly number[] = seeds(process.env["ROOMHUB_PROPERTY_SEED"]);
-
-function seeds(chosen: string | undefined): number[] {
-  if (chosen !== undefined) return [Number(chosen)];
-  return byHand === undefined ? [20_260_101] : [20_260_101, randomInt(2 ** 31)];
-}
+export const SEEDS: readonly number[] =
+  chosenSeed === undefined ? [fixedSeed, randomInt(2 ** 31)] : [Number(chosenSeed)];
 
 const quickMs = 60_000;
 
@@ -21,12 +19,20 @@ export const propertyTimeoutMs = byHand === undefined ? quickMs : 0;
 /**
  * `ROOMHUB_PROPERTY_RUNS` is for a long look by hand.
  *
- * @param quickRuns - how often in a run of all tests, and at least: fewer would see too little
+ * @param quickRuns - how often in a run of all tests, both seeds together; each by hand, at least
  */
 export function propertyRuns(seed: number, quickRuns: number) {
-  const numRuns = Math.max(quickRuns, Number(byHand ?? 0));
+  const numRuns = Math.max(Math.ceil(quickRuns / SEEDS.length), Number(byHand ?? 0));
   // A failure is told before the test runs out of time, shrunk as far as it came.
   return byHand === undefined
     ? { seed, numRuns, interruptAfterTimeLimit: quickMs * 0.75 }
     : { seed, numRuns };
+}
+
+/**
+ * Whether a run with this seed must have met what a test is about, or it would say little. Few runs with a new seed may
+ * miss it by chance alone.
+ */
+export function mustHaveMet(seed: number): boolean {
+  return seed === fixedSeed || byHand !== undefined;
 }

@@ -18,7 +18,11 @@ export interface RoomhubProcess extends AsyncDisposable {
   kill(signal: "SIGTERM" | "SIGKILL"): Promise<void>;
 }
 
-function startRoomhub(args: readonly string[], env: Record<string, string> = {}): RoomhubProcess {
+/** Any command that goes on until it is stopped. */
+export function startRoomhub(
+  args: readonly string[],
+  env: Record<string, string> = {},
+): RoomhubProcess {
   // A process group of its own, so that all of it can be ended at once.
   const child = spawn(process.execPath, [launcher, ...args, "--json"], {
     stdio: ["ignore", "pipe", "pipe"],

@@ -18,9 +18,14 @@ export interface ScriptedProvider extends AsyncDisposable {
   script: WireScript;
 }
 
-const models = '{"object":"list","data":[{"id":"fake-model","object":"model"}]}';
-const modelsAnswer = Buffer.from(
-  `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: ${models.length}\r\n\r\n${models}`,
+/** What it is asked by GET: a models list, and the listing of paths by which nobody needs to ask further. */
+const known = JSON.stringify({
+  object: "list",
+  data: [{ id: "fake-model", object: "model", owned_by: "vllm" }],
+  paths: { "/v1/chat/completions": {}, "/v1/responses": {} },
+});
+const knownAnswer = Buffer.from(
+  `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: ${known.length}\r\n\r\n${known}`,
 );
 
 export async function startScriptedProvider(): Promise<ScriptedProvider> {
@@ -35,7 +40,7 @@ export async function startScriptedProvider(): Promise<ScriptedProvider> {
       if (!isWhole(asked)) return;
       const isGeneration = asked.startsWith("POST ");
       asked = "";
-      void play(socket, isGeneration ? provider.script : { pieces: [modelsAnswer], end: "end" });
+      void play(socket, isGeneration ? provider.script : { pieces: [knownAnswer], end: "end" });
     });
   });
   server.listen(0, "127.0.0.1");

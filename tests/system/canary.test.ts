@@ -164,8 +164,9 @@ test.for(
   },
 );
 
-test("a stream's own words pass unchanged, but what the hub says of them is scrubbed", async () => {
-  const frame = `data: ${JSON.stringify({ error: { message: `no such key: ${key}` } })}\n\n`;
+test("a provider's own error in a stream is scrubbed, and what the hub says of it", async () => {
+  const said = (words: string) => `data: ${JSON.stringify({ error: { message: words } })}\n\n`;
+  const frame = said(`no such key: ${key}`);
   const head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
   await using provider = await startFakeProvider({
     behave: () => ({ kind: "raw", bytes: head + frame }),
@@ -178,7 +179,7 @@ test("a stream's own words pass unchanged, but what the hub says of them is scru
   const answer = await hub.fetch(`/rooms/${code}/v1/chat/completions`, {
     json: { model: "*", stream: true, messages: userSays("hello") },
   });
-  expect((await answer.text()).startsWith(frame)).toBe(true);
+  expect((await answer.text()).startsWith(said("no such key: [redacted]"))).toBe(true);
   await settled(events, 1);
   expect((await events.next("llm.error")).data["error"]).toContain("no such key: [redacted]");
   expect(events.text + hub.log.join("")).not.toContain(key);

@@ -7,12 +7,18 @@ import { ledgerOf, ledgerProblems, settled } from "../support/ledger.ts";
 import { createManualTime, QUICK_SWEEP } from "../support/manual-time.ts";
 import { userSays } from "../support/openai-client.ts";
 import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { until } from "../support/waiting.ts";
 
 /** Join, change, ask well and badly, leave: every kind of event but the offline one. */
 async function runEverything(hub: TestHub, code: string): Promise<void> {
   const behaviours: Behaviour[] = [{ kind: "normal" }, { kind: "no-marker" }];
   await using provider = await startFakeProvider({ behave: () => behaviours.shift() });
   await joinDirect(hub, code, { id: "alan", nickname: "Alan", endpoint: provider.url });
+  await until(
+    "its capabilities",
+    () => hub.client.getParticipant(code, "alan"),
+    ({ capabilities }) => capabilities.chatCompletions === "supported",
+  );
   await hub.client.updateParticipant(code, "alan", { nickname: "Alan T." });
   for (const json of [
     { model: "*", messages: userSays("a b"), stream: true },
@@ -45,7 +51,8 @@ test("every stream tells the same run, each in its own spelling", async () => {
   expect(told(dot).map(({ kind }) => kind)).toEqual([
     "room.created",
     "participant.joined",
-    // The first probe found its endpoint answering; then its owner renamed it.
+    // The first probe found its endpoint answering, a look at it what it can do; then its owner renamed it.
+    "participant.updated",
     "participant.updated",
     "participant.updated",
     "llm.request",

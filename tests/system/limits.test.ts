@@ -3,110 +3,36 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { LIMIT_NAMES, type LimitName, type Limits } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { type FakeProviderOptions, startFakeProvider } from "../support/fake-provider.ts";
+import { startFakeProvider } from "../support/fake-provider.ts";
 import { joinDirect, joinTunnel } from "../support/joining.ts";
-import { createManualTime, QUICK_SWEEP } from "../support/manual-time.ts";
+import {
+  type Behave,
+  chat,
+  copies,
+  getHealth,
+  headTooLarge,
+  slowBody,
+  lines,
+  nowhere,
+  openLab,
+  outcome,
+  padded,
+  postHead,
+  withPad,
+  type Lab,
+} from "../support/limits-lab.ts";
 import { tableRows } from "../support/markdown-table.ts";
-import { userSays } from "../support/openai-client.ts";
-import { postUnread, sendBytes } from "../support/raw-http.ts";
+import { postUnread } from "../support/raw-http.ts";
 import { startTestHub } from "../support/start-test-hub.ts";
 import { createGate, until, within } from "../support/waiting.ts";
 
 /** At n it passes; one more is refused, the hub lives on, and nothing changed. Or where else that is tested. */
 type Check = ((name: LimitName) => Promise<void>) | { testedIn: string };
-type Lab = Awaited<ReturnType<typeof openLab>>;
 type Fields = (n: number) => object;
-type Behave = FakeProviderOptions["behave"];
 
-const nowhere = "http://127.0.0.1:9/v1";
-const chat = { model: "*", messages: userSays("hello") };
 const stream = { ...chat, stream: true };
 const hang: Behave = () => ({ kind: "hang" });
 const stall: Behave = () => ({ kind: "hang-mid-stream" });
-
-/** A hub with one room and ada in it, on a clock moved by hand. */
-async function openLab(limits: Partial<Limits>, behave?: Behave) {
-  const time = createManualTime();
-  const provider = await startFakeProvider({ behave });
-  const hub = await startTestHub({
-    time: time.source,
-    limits: { ...QUICK_SWEEP, drainMs: 0, offlineAfterMs: 1e9, ...limits },
-  });
-  const code = await hub.createRoom();
-  await joinDirect(hub, code, { endpoint: provider.url });
-  const chatPath = `/rooms/${code}/v1/chat/completions`;
-  const ada = () => hub.client.getParticipant(code, "ada");
-  return {
-    ...{ hub, provider, code, time, chatPath },
-    /** Asks ada; the body is JSON, or bytes as they are. */
-    ask: (body: object | string = chat, signal?: AbortSignal) =>
-      hub.fetch(chatPath, { method: "POST", body: bytesOf(body), signal }),
-    create: (fields: object | string = { name: "r" }) =>
-      hub.fetch("/rooms", { method: "POST", body: bytesOf(fields) }),
-    join: (id: string, more: object = {}, room = code) =>
-      hub.fetch(`/rooms/${room}/join`, {
-        json: { id, nickname: id, model: "m", endpoint: nowhere, transport: "tunnel", ...more },
-      }),
-    async raw(bytes: string, onConnected?: (socket: Socket) => void) {
-      const { status, headers, error } = await sendBytes(hub.port, bytes, onConnected);
-      return told(status, error?.code, headers["retry-after"], headers["x-should-retry"]);
-    },
-    /** Waits until so many requests are with the provider. */
-    running: (count: number) => provider.waitFor(({ openGenerations: all }) => all === count),
-    load: async () => (await ada()).load,
-    status: async () => (await ada()).status,
-    isConnected: async () => (await ada()).connection.connected,
-    rooms: async () => (await hub.client.listRooms()).map(({ code }) => code),
-    ids: async (room = code) =>
-      (await hub.client.listParticipants(room)).map(({ id }) => id).join(),
-    /** Three questions and answers later, what was sent before has arrived. */
-    async settle() {
-      for (let turn = 0; turn < 3; turn++) await hub.client.health();
-    },
-    async [Symbol.asyncDispose]() {
-      expect((await hub.client.health()).status).toBe("ok");
-      await hub[Symbol.asyncDispose]();
-      await provider.close();
-    },
-  };
-}
-
-/** `201`, or status, code and retry signal: `503 hub_overloaded, later 2`. */
-async function outcome(asking: Promise<Response>): Promise<string> {
-  const answer = await asking;
-  const text = await answer.text();
-  const code = answer.ok ? "" : (JSON.parse(text) as { error: { code: string } }).error.code;
-  const { headers } = answer;
-  return told(answer.status, code, headers.get("retry-after"), headers.get("x-should-retry"));
-}
-
-function told(status: number, code: unknown, later?: string | null, retry?: string | null): string {
-  const signal = later ? `, later ${later}` : retry === "false" ? ", stop" : "";
-  return typeof code === "string" ? `${status} ${code}`.trim() + signal : `${status}${signal}`;
-}
-
-function bytesOf(body: object | string): string {
-  return typeof body === "string" ? body : JSON.stringify(body);
-}
-
-/** A JSON object of exactly so many bytes. */
-function padded(bytes: number, fields: object = chat): string {
-  const empty = JSON.stringify({ ...fields, pad: "" });
-  return `${empty.slice(0, -2)}${"x".repeat(bytes - empty.length)}"}`;
-}
-
-const lines = (...all: string[]) => [...all, "", ""].join("\r\n");
-const getHealth = (...more: string[]) => lines("GET /health HTTP/1.1", "host: hub", ...more);
-const copies = (count: number, of: string) => Array<string>(count).fill(of);
-const headTooLarge = "431 headers_too_large";
-const postHead = (path: string, bytes: number) =>
-  lines(`POST ${path} HTTP/1.1`, "host: hub", `content-length: ${bytes}`);
-/** The beginning of a room's creation that lacks so many bytes. */
-const slowBody = (missing: number) => `${postHead("/rooms", 14 + missing)}{"name":"slow"`;
-
-function withPad(bytes: number): Record<string, unknown> {
-  return JSON.parse(padded(bytes, {})) as Record<string, unknown>;
-}
 
 function nested(depth: number): object {
   return depth === 1 ? {} : { in: nested(depth - 1) };
@@ -434,6 +360,24 @@ const checks: Record<LimitName, Check> = {
     expect(lab.provider.openGenerations).toBe(2);
   },
   inFlightPerParticipant: () => oneWaits({ inFlightPerParticipant: 2 }, {}),
+  async responsesPerRoom() {
+    await using lab = await openLab({ responsesPerRoom: 2 });
+    const respond = async (): Promise<string> => {
+      const path = `/rooms/${lab.code}/v1/responses`;
+      const answer = await lab.hub.fetch(path, { json: { model: "*", input: "x" } });
+      return ((await answer.json()) as { id: string }).id;
+    };
+    const goOn = (id: string) =>
+      outcome(
+        lab.hub.fetch(`/rooms/${lab.code}/v1/responses/input_tokens`, {
+          json: { model: "*", previous_response_id: id },
+        }),
+      );
+    const [first, second, third] = [await respond(), await respond(), await respond()];
+    expect(await goOn(first)).toBe("400 previous_response_not_found");
+    // Found, and asked: this provider has no such path.
+    for (const id of [second, third]) expect(await goOn(id)).toMatch(/^404/);
+  },
   async queuePerRoom() {
     await using lab = await openLab({ inFlightPerParticipant: 1, queuePerRoom: 1 }, hang);
     void lab.ask();
@@ -557,6 +501,13 @@ const checks: Record<LimitName, Check> = {
     expect(await lab.isConnected()).toBe(true);
     mute.close();
   },
+  responseSockets: { testedIn: "tests/system/responses-websocket.test.ts" },
+  responseSocketQueue: { testedIn: "tests/system/responses-websocket.test.ts" },
+  responseSocketMemoryBytes: {
+    testedIn: "packages/hub/src/http/responses-socket/turn-memory.test.ts",
+  },
+  responseSocketMs: { testedIn: "packages/hub/src/http/responses-socket/socket-life.test.ts" },
+  responseSocketPingMs: { testedIn: "packages/hub/src/http/responses-socket/socket-life.test.ts" },
   roomExpiryMs: { testedIn: "packages/hub/src/operations/rooms.test.ts" },
   participantExpiryMs: { testedIn: "packages/hub/src/operations/participants.test.ts" },
   keepaliveCommentMs: { testedIn: "packages/hub/src/inference/delivery.test.ts" },

@@ -1,12 +1,16 @@
 import { readFile } from "node:fs/promises";
 import { readFileSync } from "node:fs";
-import { networkInterfaces, userInfo } from "node:os";
+import { hostname, networkInterfaces, userInfo } from "node:os";
 import { text } from "node:stream/consumers";
 import { RoomhubClient } from "@roomhub/client";
 import type { CliContext, Terminal } from "./context.ts";
 import { dropEmptyVariables } from "./environment.ts";
+import { isInForeground } from "./foreground.ts";
+import { readKeys } from "./keyboard.ts";
 import { findLanAddresses } from "./lan-addresses.ts";
+import { mdns } from "./mdns.ts";
 import { runRoomhub } from "./program.ts";
+import { prompts } from "./prompts.ts";
 import { createHub, createParticipant, openRoomStore, usualStatePath } from "./services.ts";
 
 const packageFile = new URL("../package.json", import.meta.url);
@@ -17,24 +21,32 @@ dropEmptyVariables(process.env);
 const context: CliContext = {
   stdout: terminal(process.stdout),
   stderr: terminal(process.stderr),
-  isStdinTTY: process.stdin.isTTY,
+  isStdinTTY: process.stdin.isTTY && isInForeground(),
   readStdin: () => text(process.stdin),
   readFile: (path) => readFile(path, "utf8"),
   env: process.env,
   version,
   commandName: import.meta.url.endsWith(".ts") ? "npx roomhub" : "roomhub",
   userName: userName(),
+  hostName: hostname(),
   lanAddresses: () => findLanAddresses(networkInterfaces()),
   hasIpv6: Object.values(networkInterfaces()).some((infos) =>
     infos?.some(({ family }) => family === "IPv6"),
   ),
   nowMs: Date.now,
+  after: (ms, callback) => {
+    const timer = setTimeout(callback, ms);
+    return () => clearTimeout(timer);
+  },
   fetch: (url, init) => fetch(url, init),
   createClient: (hubUrl) => new RoomhubClient({ hubUrl }),
   createHub,
   openRoomStore,
   usualStatePath,
   createParticipant,
+  mdns,
+  prompts,
+  onKey: (listener) => readKeys(process.stdin, { interrupt, suspend, isInForeground }, listener),
   onStopSignal: (listener) => {
     process.on("SIGINT", listener).on("SIGTERM", listener).on("SIGHUP", listener);
     return () => {
@@ -56,7 +68,25 @@ const exitCode = await runRoomhub(process.argv.slice(2), context);
 process.stdout.write("", () => process.stderr.write("", () => process.exit(exitCode)));
 
 function terminal(stream: NodeJS.WriteStream): Terminal {
-  return { write: (text) => stream.write(text), isTTY: stream.isTTY };
+  return {
+    write: (text) => stream.write(text),
+    isTTY: stream.isTTY,
+    get columns() {
+      return stream.isTTY ? stream.columns : undefined;
+    },
+  };
+}
+
+function interrupt(): void {
+  process.emit("SIGINT", "SIGINT");
+}
+
+/** Stops this process and those around it, as the terminal does. */
+function suspend(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once("SIGCONT", () => resolve());
+    process.kill(0, "SIGTSTP");
+  });
 }
 
 /** Containers run under user numbers without a name. */

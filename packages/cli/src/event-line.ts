@@ -7,18 +7,6 @@ export function eventLine(event: HubEvent, colors: Colors): string {
   return `${time} ${safe(event.roomCode)} ${safe(event.type).padEnd(19)} ${describe(event, colors)}`;
 }
 
-/** One finished request: who, what, how fast, how it ended. */
-export function requestLine(
-  event: HubEvent & { type: "llm.complete" | "llm.error" },
-  colors: Colors,
-): string {
-  const time = colors.dim(clockTime(Date.parse(event.timestamp)));
-  const who = `${safe(event.participantId ?? "-")}  ${safe(event.model ?? "-")}`;
-  return event.type === "llm.complete"
-    ? `${time}  ${who}  ${speed(event)}  ${colors.green("ok")}`
-    : `${time}  ${who}  ${colors.red(failure(event))}`;
-}
-
 function describe(event: HubEvent, colors: Colors): string {
   switch (event.type) {
     case "room.created":

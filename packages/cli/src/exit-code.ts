@@ -23,11 +23,19 @@ export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly hint: string | undefined;
   readonly exitCode: ExitCode;
+  /** What there is to choose from, one each. */
+  readonly lines: readonly string[];
 
-  constructor(message: string, hint?: string, exitCode: ExitCode = EXIT.failure) {
+  constructor(
+    message: string,
+    hint?: string,
+    exitCode: ExitCode = EXIT.failure,
+    lines: readonly string[] = [],
+  ) {
     super(message);
     this.hint = hint;
     this.exitCode = exitCode;
+    this.lines = lines;
   }
 }
 

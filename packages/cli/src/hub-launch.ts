@@ -1,19 +1,20 @@
 import type { CliContext } from "./context.ts";
 import { CommandError, UsageError } from "./exit-code.ts";
+import { ipv4Addresses, usualPort } from "./find-rooms.ts";
 import { type HubConfig, isAsNear, overriddenLimits } from "./hub-config.ts";
 import type { HubOptions, LogFormat, RunningHub } from "./services.ts";
 import { safe } from "./text.ts";
 
-const defaultPort = 5050;
-
 /** A hub that listens, and what is to be said about it. */
 export interface LaunchedHub {
-  hub: RunningHub;
+  close: RunningHub["close"];
   port: number;
   /** How this machine reaches it. */
   localUrl: string;
   /** How others reach it; empty when they cannot. */
   sharedUrls: { url: string; label: string }[];
+  /** Whether `roomhub join` finds it on the network by itself. */
+  isAnnounced: boolean;
   /** undefined when rooms are forgotten */
   statePath: string | undefined;
 }
@@ -31,7 +32,7 @@ export async function launchHub(
 ): Promise<LaunchedHub> {
   const { settings } = config;
   const host = listenHost(context, config);
-  const port = settings.port.value ?? defaultPort;
+  const port = settings.port.value ?? usualPort;
   if (config.file !== undefined) context.stderr.write(`Settings from ${safe(config.file)}\n`);
   const opened = isEphemeral(config)
     ? undefined
@@ -44,6 +45,7 @@ export async function launchHub(
     store: opened?.store,
     direct: settings.direct.value,
     ownership: settings.ownership.value,
+    streamUsage: settings.streamUsage.value,
     publicUrl: settings.publicUrl.value,
     trustProxy: settings.trustProxy.value,
     limits: overriddenLimits(config),
@@ -54,11 +56,36 @@ export async function launchHub(
     const listening = await hub.listen();
     const localUrl = urlOf(isLoopbackReachable(host) ? "127.0.0.1" : (host ?? ""), listening.port);
     const sharedUrls = sharedUrlsOf(context, options, listening.port);
-    return { hub, port: listening.port, localUrl, sharedUrls, statePath: opened?.path };
+    const announcement = isWildcard(host ?? "") && settings.mdns.value === true;
+    const withdraw = announcement ? await announce(context, listening.port) : async () => {};
+    return {
+      close: async () => {
+        await withdraw();
+        return hub.close();
+      },
+      port: listening.port,
+      localUrl,
+      sharedUrls,
+      isAnnounced: announcement,
+      statePath: opened?.path,
+    };
   } catch (error) {
     await hub.close();
     throw await explainListenFailure(context, error, port, host);
   }
+}
+
+/** Being found is a comfort: where it does not work, that is said, and the invite URL still does. */
+async function announce(context: CliContext, port: number): Promise<() => Promise<void>> {
+  const { hostName, version } = context;
+  let isTold = false;
+  return context.mdns.announce({ hostName, port, version }, ipv4Addresses(context), (reason) => {
+    if (isTold) return;
+    isTold = true;
+    context.stderr.write(
+      `! Not announced on the network (${safe(reason)}): others join with the invite URL\n`,
+    );
+  });
 }
 
 /** Of address and `lan` the one said nearer wins, the address when both are as near. */
@@ -110,7 +137,7 @@ async function explainListenFailure(
   if (code === "EACCES") {
     return new CommandError(
       `Port ${port} may not be opened by this user`,
-      `choose one above 1023: --port ${defaultPort}`,
+      `choose one above 1023: --port ${usualPort}`,
     );
   }
   if (code === "EADDRNOTAVAIL") {
@@ -121,7 +148,7 @@ async function explainListenFailure(
     );
   }
   if (code !== "EADDRINUSE" && !isLocked) return error;
-  const other = `another port: --port ${port === 65_535 ? defaultPort : port + 1}`;
+  const other = `another port: --port ${port === 65_535 ? usualPort : port + 1}`;
   const url = urlOf(isLoopbackReachable(host) ? "127.0.0.1" : (host ?? ""), port);
   try {
     const { version } = await context

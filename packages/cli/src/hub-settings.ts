@@ -7,12 +7,14 @@ export interface HubSettings {
   host: string;
   port: number;
   lan: boolean;
+  mdns: boolean;
   stateFile: string;
   ephemeral: boolean;
   direct: boolean;
   publicUrl: string;
   trustProxy: string[];
   ownership: OwnershipMode;
+  streamUsage: boolean;
   logFormat: LogFormat;
 }
 
@@ -104,6 +106,13 @@ export const HUB_SETTINGS: { [Name in SettingName]: Setting<HubSettings[Name]> }
     fallback: false,
     opposite: "--no-lan",
   },
+  mdns: {
+    kind: onOff,
+    flag: "--no-mdns",
+    what: "with --lan, do not announce the hub on the network",
+    fallback: true,
+    opposite: "--mdns",
+  },
   stateFile: {
     kind: text,
     flag: "--state-file <path>",
@@ -141,6 +150,13 @@ export const HUB_SETTINGS: { [Name in SettingName]: Setting<HubSettings[Name]> }
     flag: "--ownership <mode>",
     what: "who may change a participant: compat, strict or open (default: compat)",
     fallback: "compat",
+  },
+  streamUsage: {
+    kind: onOff,
+    flag: "--no-stream-usage",
+    what: "never ask a provider for a stream's usage: bytes pass as they are",
+    fallback: true,
+    opposite: "--stream-usage",
   },
   logFormat: {
     kind: oneOf("text", "json"),

@@ -1,7 +1,7 @@
 import { InvalidHubUrlError, type Invite, normaliseHubUrl, parseInvite } from "@roomhub/client";
+import { participantIdProblem } from "@roomhub/protocol";
 import { type Command, InvalidArgumentError, Option } from "commander";
-
-const defaultHubUrl = "http://127.0.0.1:5050";
+import { usualHubUrl } from "./find-rooms.ts";
 
 /** What every command that talks to a hub takes. */
 export interface HubOptionValues {
@@ -14,7 +14,7 @@ export function addHubOptions(command: Command): Command {
     command.addOption(
       new Option("--hub <url>", "the hub")
         .env("ROOMHUB_URL")
-        .default(defaultHubUrl)
+        .default(usualHubUrl)
         .argParser(hubUrlArgument),
     ),
   );
@@ -22,6 +22,10 @@ export function addHubOptions(command: Command): Command {
 
 export function addJsonOption(command: Command): Command {
   return command.option("--json", "print JSON for programs");
+}
+
+export function addQuietOption(command: Command): Command {
+  return command.option("-q, --quiet", "say only what is wrong");
 }
 
 /** A room code, or an invite URL that names its hub too. */
@@ -36,6 +40,12 @@ export function positiveArgument(text: string): number {
     throw new InvalidArgumentError("Must be a whole number of at least 1.");
   }
   return value;
+}
+
+export function participantIdArgument(text: string): string {
+  const problem = participantIdProblem(text);
+  if (problem !== undefined) throw new InvalidArgumentError(problem);
+  return text;
 }
 
 export function jsonObjectArgument(text: string): Record<string, unknown> {

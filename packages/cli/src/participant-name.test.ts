@@ -1,6 +1,6 @@
 import { participantIdProblem } from "@roomhub/protocol";
 import { expect, test } from "vitest";
-import { freeId, suggestId } from "./participant-name.ts";
+import { connectedIds, freeId, suggestId } from "./participant-name.ts";
 import { aParticipant } from "./test-context.fixture.ts";
 
 test.each([
@@ -18,13 +18,19 @@ test.each([
   expect(participantIdProblem(id)).toBeUndefined();
 });
 
-test("an id somebody is connected under is counted up, a vacant one is taken again", () => {
-  const connected = (id: string) => aParticipant({ id });
+test("an id somebody is connected under gets the machine's name, and is counted up after that", () => {
+  expect(freeId("ana", "Box.local", new Set())).toBe("ana");
+  expect(freeId("ana", "Box.local", new Set(["ana"]))).toBe("ana-box");
+  expect(freeId("ana", "Box.local", new Set(["ana", "ana-box"]))).toBe("ana-2");
+  expect(freeId("ana", "Box.local", new Set(["ana", "ana-box", "ana-2"]))).toBe("ana-3");
+  expect(freeId("ana", "…", new Set(["ana"]))).toBe("ana-2");
+  const long = freeId("a".repeat(90), "b".repeat(90), new Set(["a".repeat(90)]));
+  expect(participantIdProblem(long)).toBeUndefined();
+});
+
+test("who left is not in the way", () => {
   const gone = aParticipant({
-    id: "ana",
     connection: { kind: "tunnel", connected: false, lastTunnelSeenAt: null, path: "none" },
   });
-  expect(freeId("ana", [])).toBe("ana");
-  expect(freeId("ana", [gone])).toBe("ana");
-  expect(freeId("ana", [connected("ana"), connected("ana-2")])).toBe("ana-3");
+  expect(connectedIds([gone, aParticipant({ id: "here" })])).toEqual(new Set(["here"]));
 });

@@ -13,16 +13,27 @@ export function suggestId(nickname: string, model: string): string {
 }
 
 /**
- * The id, or the first of `id-2`, `id-3`, … that nobody is connected under. Two programs of one person would otherwise
- * take the id from each other, since the same address counts as proof (contract §3).
+ * The id; else, when somebody is connected under it, one with this machine's name behind, which is the same after a restart;
+ * else the first of `id-2`, `id-3`, … that is free. Two programs of one person would otherwise take the id from each other,
+ * since the same address counts as proof (contract §3).
  */
-export function freeId(id: string, participants: readonly ParticipantSummary[]): string {
-  const taken = new Set(
+export function freeId(id: string, hostName: string, connected: ReadonlySet<string>): string {
+  if (!connected.has(id)) return id;
+  const machine = slug(hostName.replace(/\..*$/, ""))
+    .slice(0, 20)
+    .replace(/[^a-z0-9]+$/, "");
+  const withMachine = `${id.slice(0, 75)}-${machine}`;
+  if (machine !== "" && !connected.has(withMachine)) return withMachine;
+  let candidate = id;
+  for (let number = 2; connected.has(candidate); number++) candidate = `${id}-${number}`;
+  return candidate;
+}
+
+/** The ids that somebody is connected under right now. */
+export function connectedIds(participants: readonly ParticipantSummary[]): Set<string> {
+  return new Set(
     participants.filter(({ connection }) => connection.connected).map((entry) => entry.id),
   );
-  let candidate = id;
-  for (let number = 2; taken.has(candidate); number++) candidate = `${id}-${number}`;
-  return candidate;
 }
 
 function slug(text: string): string {

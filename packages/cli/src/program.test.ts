@@ -1,6 +1,8 @@
 import { HubUnreachableError, RoomhubError } from "@roomhub/client";
+import type { Command } from "commander";
 import { expect, test } from "vitest";
 import type { Client } from "./context.ts";
+import { createProgram } from "./program.ts";
 import { aParticipant, aRoom, makeWorld } from "./test-context.fixture.ts";
 
 function refusal(status: number, code: string): RoomhubError {
@@ -39,6 +41,7 @@ test.each<[number, string, Partial<Client>, string[]]>([
   [2, "a password file that is not there", {}, ["room", "create", "x", "--password-file", "/no"]],
   [2, "two passwords", {}, ["room", "create", "x", "--password", "a", "--password-env", "B"]],
   [2, "an id that cannot be one", {}, ["join", "ABC234", "--id", "any"]],
+  [2, "a room that is none", {}, ["join", "ftp://x", "--endpoint", "http://x", "--model", "m"]],
   [2, "a header that is none", {}, ["join", "ABC234", "--header", "nonsense"]],
   [2, "specs that are no JSON", {}, ["join", "ABC234", "--specs", "gpu"]],
   [2, "nothing to ask", {}, ["chat", "", "--room", "ABC234"]],
@@ -66,6 +69,23 @@ test("a refusal shows its message, the next step, and every participant with its
   );
 });
 
+test("a stack trace is shown to those who ask for it, with those of the causes", async () => {
+  const failure = new Error("boom", { cause: new Error("the reason") });
+  const quiet = makeWorld({}, failing(failure));
+  await quiet.run("room", "show", "ABC234");
+  expect(quiet.stderr.text).toBe("error: boom\n");
+  for (const args of [
+    ["--verbose", "room", "show"],
+    ["room", "show", "--verbose"],
+  ]) {
+    const world = makeWorld({}, failing(failure));
+    await world.run(...args, "ABC234");
+    expect(world.stderr.text).toMatch(
+      /^error: boom\nError: boom\n +at [^]*caused by: Error: the reason\n/,
+    );
+  }
+});
+
 test("a mistyped command is answered with what was probably meant and one usage line", async () => {
   const world = makeWorld();
   await world.run("modles", "ABC234");
@@ -80,25 +100,21 @@ test("a mistyped option is answered with the usage of its own command", async ()
   expect(world.stderr.text).toContain("Usage: roomhub room list ");
 });
 
-test.each([
-  ["up"],
-  ["serve"],
-  ["room", "create"],
-  ["room", "list"],
-  ["room", "show"],
-  ["join"],
-  ["leave"],
-  ["participants"],
-  ["models"],
-  ["events"],
-  ["chat"],
-  ["health"],
-  ["config"],
-])("the help of %s %s has an example", async (...args) => {
-  const world = makeWorld();
-  await world.run(...args.filter((arg) => arg !== undefined), "--help");
-  expect(world.stdout.text).toContain("Example:\n  $ ");
-});
+/** The words that lead to each command that does something. */
+function pathsOf(command: Command): string[][] {
+  if (command.commands.length === 0) return [[]];
+  return command.commands.flatMap((child) => pathsOf(child).map((path) => [child.name(), ...path]));
+}
+
+test.each(pathsOf(createProgram(makeWorld().context)).map((path) => [path.join(" "), path]))(
+  "the help of %s has an example that begins with it",
+  async (name, path) => {
+    const world = makeWorld();
+    await world.run(...path, "--help");
+    expect(world.stdout.text).toContain("Example:\n  $ ");
+    expect(world.stdout.text.split("Example:")[1]).toContain(`roomhub ${name}`);
+  },
+);
 
 test("the version is the package's", async () => {
   const world = makeWorld();

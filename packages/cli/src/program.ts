@@ -1,11 +1,14 @@
 import { Command, CommanderError } from "commander";
 import { addChatCommand } from "./commands/chat.ts";
 import { addConfigCommand } from "./commands/config.ts";
+import { addDoctorCommand } from "./commands/doctor.ts";
+import { addEnvCommand } from "./commands/env.ts";
 import { addEventsCommand } from "./commands/events.ts";
 import { addHealthCommand } from "./commands/health.ts";
 import { addJoinCommand } from "./commands/join.ts";
 import { addParticipantCommands } from "./commands/participants.ts";
 import { addRoomCommand } from "./commands/room.ts";
+import { addRouteCommand } from "./commands/route.ts";
 import { addServeCommand } from "./commands/serve.ts";
 import { addUpCommand } from "./commands/up.ts";
 import type { CliContext } from "./context.ts";
@@ -26,18 +29,20 @@ export async function runRoomhub(args: readonly string[], context: CliContext): 
     return EXIT.ok;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    renderError(context, error);
+    const { verbose = false } = program.opts<{ verbose?: boolean }>();
+    renderError(context, error, verbose || (context.env["ROOMHUB_DEBUG"] ?? "") !== "");
     return exitCodeOf(error);
   }
 }
 
 /** The whole command line as one tree. Nothing is read or started before an action runs. */
-function createProgram(context: CliContext): Command {
+export function createProgram(context: CliContext): Command {
   const program = new Command("roomhub")
     .description(
       "Share language models in rooms: one OpenAI-compatible base URL, many participants.",
     )
     .version(context.version)
+    .option("--verbose", "show the stack trace of an error")
     .exitOverride()
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),
@@ -55,6 +60,9 @@ function createProgram(context: CliContext): Command {
   addEventsCommand(program, context);
   addChatCommand(program, context);
   addHealthCommand(program, context);
+  addRouteCommand(program, context);
+  addEnvCommand(program, context);
+  addDoctorCommand(program, context);
   addConfigCommand(program, context);
   showUsageAfterErrors(program, "");
   return program;

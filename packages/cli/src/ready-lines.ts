@@ -8,27 +8,21 @@ export interface ReadyLinesInput {
   hasPassword: boolean;
 }
 
-/** Three lines to paste: ask the room now, point a program at it, bring another machine in. */
+/** Three lines to paste: bring a model in, ask the room now, point a program at it. */
 export function readyLines(input: ReadyLinesInput): { title: string; text: string }[] {
   const { commandName, localUrl, sharedUrl, roomCode, hasPassword } = input;
-  const baseUrl = `${sharedUrl ?? localUrl}/rooms/${roomCode}/v1`;
+  const roomUrl = `${sharedUrl ?? localUrl}/rooms/${roomCode}`;
   const body = '{"model":"*","stream":true,"messages":[{"role":"user","content":"Hello!"}]}';
-  const password = hasPassword ? " --password-env ROOM_PASSWORD" : "";
-  const join = `${commandName} join ${sharedUrl ?? localUrl}/rooms/${roomCode}${password}`;
+  const share = sharedUrl === undefined ? "another model" : "a model from another machine";
   return [
     {
-      title: "Ask it",
-      text: `curl -N ${localUrl}/rooms/${roomCode}/v1/chat/completions -d '${body}'`,
+      title: `Share ${share}${hasPassword ? "; it asks for the password" : ""}`,
+      text: `${commandName} join ${roomUrl}`,
     },
+    { title: "Ask it", text: `curl -N ${roomUrl}/v1/chat/completions -d '${body}'` },
     {
       title: "Point any OpenAI program at it",
-      text: `export OPENAI_BASE_URL=${baseUrl} OPENAI_API_KEY=local`,
+      text: `export OPENAI_BASE_URL=${roomUrl}/v1 OPENAI_API_KEY=local`,
     },
-    sharedUrl === undefined
-      ? {
-          title: `Offer another model, from this machine (others cannot reach it yet: start with --lan)`,
-          text: join,
-        }
-      : { title: "Offer a model from another machine", text: join },
   ];
 }

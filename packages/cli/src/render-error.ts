@@ -1,35 +1,37 @@
-import { HubUnreachableError, InvalidHubUrlError, RoomhubError } from "@roomhub/client";
+import { RoomhubError } from "@roomhub/client";
 import type { CliContext } from "./context.ts";
-import { CommandError, UsageError } from "./exit-code.ts";
-import { colorsFor, safe } from "./text.ts";
+import { CommandError } from "./exit-code.ts";
+import { colorsFor, safe, safeLines } from "./text.ts";
 
 /**
  * Says on stderr what went wrong: the message, the next step below it, and for a refusal who is there and why each was
  * not taken. The only place that does.
+ *
+ * @param isVerbose - the stack trace too, with those of its causes
  */
-export function renderError(context: CliContext, error: unknown): void {
+export function renderError(context: CliContext, error: unknown, isVerbose: boolean): void {
   const colors = colorsFor(context, context.stderr);
   const line = (text: string) => context.stderr.write(`${text}\n`);
-  const known =
-    error instanceof RoomhubError ||
-    error instanceof HubUnreachableError ||
-    error instanceof InvalidHubUrlError ||
-    error instanceof CommandError ||
-    error instanceof UsageError;
-  if (!known) {
-    line(colors.red(`error: ${safe(error instanceof Error ? error.message : String(error))}`));
-    if (context.env["ROOMHUB_DEBUG"] !== undefined && error instanceof Error) {
-      line(error.stack ?? "");
-    }
-    return;
-  }
-  line(colors.red(`error: ${safe(error.message)}`));
+  line(colors.red(`error: ${safe(error instanceof Error ? error.message : String(error))}`));
   if (error instanceof RoomhubError || error instanceof CommandError) {
     if (error.hint !== undefined) line(`→ ${safe(error.hint)}`);
+  }
+  if (error instanceof CommandError) {
+    for (const text of error.lines) line(`  ${safe(text)}`);
   }
   if (error instanceof RoomhubError) {
     for (const { id, model, reason } of error.participants ?? []) {
       line(`  ${safe(id)} (${safe(model)}): ${safe(reason)}`);
     }
   }
+  if (isVerbose) line(colors.dim(safeLines(traceOf(error))));
+}
+
+/** A bug is a message too, for those who asked for no more. */
+function traceOf(error: unknown): string {
+  const traces: string[] = [];
+  for (let current = error; current instanceof Error; current = current.cause) {
+    traces.push(current.stack ?? String(current));
+  }
+  return traces.join("\ncaused by: ");
 }

@@ -2,7 +2,7 @@ import type { Participant, ParticipantOptions } from "@roomhub/participant";
 import type { createHub as CreateHubFunction, HubOptions, RoomStore } from "@roomhub/hub";
 
 export type { HubOptions, LogFormat, OwnershipMode } from "@roomhub/hub";
-export type { ParticipantNotice, ParticipantOptions } from "@roomhub/participant";
+export type { ParticipantNotice, ParticipantOptions, StopReason } from "@roomhub/participant";
 
 /** A hub as far as the commands use it. */
 export type RunningHub = Pick<ReturnType<typeof CreateHubFunction>, "listen" | "close">;
@@ -29,7 +29,10 @@ export type OpenRoomStore = (
 export type UsualStatePath = (port: number) => Promise<string>;
 
 /** An agent as far as the commands use it. */
-export type RunningParticipant = Pick<Participant, "start" | "stopped" | "close">;
+export type RunningParticipant = Pick<
+  Participant,
+  "start" | "stopped" | "pause" | "resume" | "close"
+>;
 
 /** @throws ParticipantError when the endpoint or a header cannot be used */
 export type CreateParticipant = (options: ParticipantOptions) => Promise<RunningParticipant>;

@@ -1,6 +1,8 @@
 import type { HubEvent, ParticipantSummary, Room } from "@roomhub/protocol";
 import type { CliContext, Client, Terminal } from "./context.ts";
+import type { Announced } from "./mdns.ts";
 import { runRoomhub } from "./program.ts";
+import type { Choice, Prompts } from "./prompts.ts";
 import type { HubOptions, ParticipantOptions } from "./services.ts";
 
 /** A terminal that keeps what was written. */
@@ -8,10 +10,12 @@ export interface Captured extends Terminal {
   text: string;
 }
 
-export function capture(isTTY = false): Captured {
+/** @param columns - of a terminal; a pipe without */
+export function capture(columns?: number): Captured {
   return {
     text: "",
-    isTTY,
+    isTTY: columns !== undefined,
+    columns,
     write(text) {
       this.text += text;
     },
@@ -33,6 +37,14 @@ export interface World {
   closedParticipants: number;
   clientUrls: string[];
   exits: number[];
+  /** hubs that announced themselves, and are still announced */
+  announced: Announced[];
+  /** Presses a key, if anybody reads them. */
+  press: (key: string) => void;
+  /** `pause` and `resume` of participants, in order */
+  pauses: string[];
+  /** questions that were asked */
+  questions: string[];
   run: (...args: string[]) => Promise<number>;
 }
 
@@ -42,8 +54,10 @@ export function makeWorld(
   client: Partial<Client> = {},
 ): World {
   const listeners = new Set<() => void>();
-  const stdout = capture();
-  const stderr = capture();
+  const questions: string[] = [];
+  const keyListeners = new Set<(key: string) => void>();
+  const stdout = overrides.stdout === undefined ? capture() : (overrides.stdout as Captured);
+  const stderr = overrides.stderr === undefined ? capture() : (overrides.stderr as Captured);
   const world: World = {
     stdout,
     stderr,
@@ -57,6 +71,12 @@ export function makeWorld(
     closedParticipants: 0,
     clientUrls: [],
     exits: [],
+    announced: [],
+    press: (key) => {
+      for (const listener of keyListeners) listener(key);
+    },
+    pauses: [],
+    questions,
     run: (...args) => runRoomhub(args, world.context),
     context: {
       stdout,
@@ -70,9 +90,15 @@ export function makeWorld(
       version: "1.2.3",
       commandName: "roomhub",
       userName: "Ana",
+      hostName: "box.local",
       lanAddresses: () => [{ address: "192.168.1.5", interfaceName: "eth0" }],
       hasIpv6: false,
       nowMs: () => 0,
+      // Waiting takes no time here, and whoever waits with a deadline meets it at once.
+      after: (_ms, callback) => {
+        const handle = setImmediate(callback);
+        return () => clearImmediate(handle);
+      },
       fetch: async (url) => {
         throw new TypeError(`fetch failed: ${url}`);
       },
@@ -100,10 +126,26 @@ export function makeWorld(
         return {
           start: async () => {},
           stopped: new Promise(() => {}),
+          pause: () => world.pauses.push(`pause ${options.id}`),
+          resume: () => world.pauses.push(`resume ${options.id}`),
           close: async () => {
             world.closedParticipants++;
           },
         };
+      },
+      mdns: {
+        announce: async (hub) => {
+          world.announced.push(hub);
+          return async () => {
+            world.announced.splice(world.announced.indexOf(hub), 1);
+          };
+        },
+        browse: async () => async () => {},
+      },
+      prompts: answersOf(questions, {}),
+      onKey: (listener) => {
+        keyListeners.add(listener);
+        return () => keyListeners.delete(listener);
       },
       onStopSignal: (listener) => {
         listeners.add(listener);
@@ -114,6 +156,46 @@ export function makeWorld(
     },
   };
   return world;
+}
+
+/**
+ * Somebody at the terminal who gives these answers, by labels; a question without its answer is an error.
+ *
+ * @param questions - gets what was asked
+ */
+export function answersOf(
+  questions: string[],
+  answers: { one?: string; some?: string[]; secret?: string },
+): Prompts {
+  const pick = <T>(choices: readonly Choice<T>[], label: string): T => {
+    const choice = choices.find((entry) => entry.label === label);
+    if (choice === undefined) throw new Error(`no choice ${label}`);
+    return choice.value;
+  };
+  const note = (question: string, labels: readonly string[]) => {
+    questions.push([question, ...labels].join(" | "));
+  };
+  return {
+    pickOne: async (question, choices) => {
+      note(
+        question,
+        choices.map(({ label }) => label),
+      );
+      return pick(choices, answers.one ?? "");
+    },
+    pickSome: async (question, choices, first) => {
+      note(
+        question,
+        choices.map(({ label, value }) => (first.includes(value) ? `[${label}]` : label)),
+      );
+      return (answers.some ?? [""]).map((label) => pick(choices, label));
+    },
+    askSecret: async (question) => {
+      note(question, []);
+      if (answers.secret === undefined) throw new Error("no secret");
+      return answers.secret;
+    },
+  };
 }
 
 export function aRoom(overrides: Partial<Room> = {}): Room {
@@ -188,6 +270,8 @@ function fakeClient(hubUrl: string, given: Partial<Client>): Client {
   return {
     hubUrl,
     baseUrl: (code) => `${hubUrl}/rooms/${code}/v1`,
+    room: missing("room"),
+    explainRoute: missing("explainRoute"),
     createRoom: missing("createRoom"),
     listRooms: missing("listRooms"),
     getRoom: missing("getRoom"),

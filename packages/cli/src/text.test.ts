@@ -1,5 +1,14 @@
 import { expect, test } from "vitest";
-import { clockTime, colorsFor, duration, formatTable, safe, safeLines, shellWord } from "./text.ts";
+import {
+  clockTime,
+  colorsFor,
+  duration,
+  formatTable,
+  safe,
+  safeLines,
+  shellWord,
+  shortDuration,
+} from "./text.ts";
 import { capture, makeWorld } from "./test-context.fixture.ts";
 
 test.each([
@@ -10,7 +19,7 @@ test.each([
   [true, { TERM: "dumb" }, false],
 ])("on a terminal (%s) with %j there are colours: %s", (isTTY, env, isColorful) => {
   const { context } = makeWorld({ env });
-  expect(colorsFor(context, capture(isTTY)).red("x") !== "x").toBe(isColorful);
+  expect(colorsFor(context, capture(isTTY ? 80 : undefined)).red("x") !== "x").toBe(isColorful);
 });
 
 test("columns are as wide as their widest cell, whatever the letters are made of", () => {
@@ -22,7 +31,7 @@ test("columns are as wide as their widest cell, whatever the letters are made of
         ["👩‍💻", "2"],
       ],
     ),
-  ).toBe("A    B\nzoë  1\n👩‍💻    2\n");
+  ).toBe("A    B\nzoë  1\n👩‍💻   2\n");
 });
 
 test("an answer keeps its lines and tabs, a name keeps neither", () => {
@@ -49,4 +58,17 @@ test.each([
   ["Ana's room", `'Ana'\\''s room'`],
 ])("%s is written for a shell as %s", (text, word) => {
   expect(shellWord(text)).toBe(word);
+});
+
+test.each([
+  [0, "0 ms"],
+  [999.4, "999 ms"],
+  [999.6, "1.0 s"],
+  [99_900, "99.9 s"],
+  [99_960, "1m40s"],
+  [185_000, "3m05s"],
+  [5_999_000, "99m59s"],
+])("%d ms is %s in a column", (ms, text) => {
+  expect(shortDuration(ms)).toBe(text);
+  expect(text.length).toBeLessThanOrEqual(6);
 });

@@ -1,8 +1,7 @@
 import { printable } from "@roomhub/protocol";
 import picocolors from "picocolors";
 import type { CliContext, Terminal } from "./context.ts";
-
-const graphemes = new Intl.Segmenter();
+import { displayWidth, padTo } from "./display-width.ts";
 
 export type Colors = ReturnType<typeof picocolors.createColors>;
 
@@ -29,12 +28,12 @@ export function safeLines(text: string): string {
 export function formatTable(headings: readonly string[], rows: readonly string[][]): string {
   const lines = [headings.map((heading) => heading.toUpperCase()), ...rows];
   const widths = headings.map((_, column) =>
-    Math.max(...lines.map((line) => width(line[column] ?? ""))),
+    Math.max(...lines.map((line) => displayWidth(line[column] ?? ""))),
   );
   return lines
     .map((line) =>
       line
-        .map((cell, column) => cell + " ".repeat((widths[column] ?? 0) - width(cell)))
+        .map((cell, column) => padTo(cell, widths[column] ?? 0))
         .join("  ")
         .trimEnd(),
     )
@@ -63,11 +62,15 @@ export function duration(ms: number): string {
   return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, "0")} s`;
 }
 
+/** The same in at most six cells, for columns: `340 ms`, `2.4 s`, `3m05s` */
+export function shortDuration(ms: number): string {
+  if (Math.round(ms) < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 99_950) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  return `${Math.floor(seconds / 60)}m${String(seconds % 60).padStart(2, "0")}s`;
+}
+
 /** A word for a POSIX shell, quoted only when it has to be. */
 export function shellWord(text: string): string {
   return /^[A-Za-z0-9_./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
-function width(text: string): number {
-  return [...graphemes.segment(text)].length;
 }

@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
 import { RoomhubClient } from "./client.ts";
-import { HubUnreachableError, RoomhubError } from "./errors.ts";
+import {
+  HubUnreachableError,
+  isHubUnreachableError,
+  isRoomhubError,
+  RoomhubError,
+} from "./errors.ts";
 import { sendJson, startFakeHub } from "./fake-hub.fixture.ts";
 
 const ada = { id: "ada", nickname: "Ada", model: "llama3", endpoint: "http://127.0.0.1:11434" };
@@ -29,6 +34,12 @@ test.each<[string, (client: RoomhubClient) => Promise<unknown>, string]>([
   ],
   ["listModels", (c) => c.listModels("ABC234"), "GET /v1/rooms/ABC234/models"],
   ["health", (c) => c.health(), "GET /v1/health"],
+  ["explainRoute", (c) => c.explainRoute("abc234", {}), "GET /v1/rooms/ABC234/route?"],
+  [
+    "explainRoute with a question",
+    (c) => c.explainRoute("abc234", { model: "a/b:c&d", protocol: "openResponses" }),
+    "GET /v1/rooms/ABC234/route?model=a%2Fb%3Ac%26d&protocol=openResponses",
+  ],
 ])("%s asks for the right resource", async (_name, call, expected) => {
   await using hub = await startFakeHub((_request, response) => sendJson(response, 200, {}));
   await call(new RoomhubClient({ hubUrl: `${hub.url}/v1/` }));
@@ -119,6 +130,23 @@ test("an unreachable hub is named together with the reason and the next step", a
   await expect(failure).rejects.toThrow("roomhub serve");
 });
 
+test("a hub that speaks plain HTTP where TLS was wanted is answered with the right URL", async () => {
+  await using hub = await startFakeHub(() => {});
+  const hubUrl = hub.url.replace("http:", "https:");
+  const failure = new RoomhubClient({ hubUrl }).health();
+  await expect(failure).rejects.toThrow(`speaks plain HTTP there, not TLS). Write ${hub.url}`);
+});
+
+test("a server that wants TLS where plain HTTP came is answered with the right URL", async () => {
+  await using hub = await startFakeHub((_request, response) => {
+    response.writeHead(400).end("<h1>The plain HTTP request was sent to HTTPS port</h1>");
+  });
+  await expect(new RoomhubClient({ hubUrl: hub.url }).health()).rejects.toMatchObject({
+    code: "invalid_response",
+    hint: expect.stringContaining("write https://127.0.0.1"),
+  });
+});
+
 test("a hub that never answers is given up on", async () => {
   await using hub = await startFakeHub(() => {});
   const client = new RoomhubClient({ hubUrl: hub.url, timeoutMs: 30 });
@@ -136,4 +164,26 @@ test("aborting a call rejects with the signal's own reason", async () => {
 test("the base URL is what an OpenAI SDK needs", () => {
   const client = new RoomhubClient({ hubUrl: "http://127.0.0.1:5050/v1/" });
   expect(client.baseUrl("abc234")).toBe("http://127.0.0.1:5050/rooms/ABC234/v1");
+});
+
+test("errors are known by their marker, also those of another copy of this package", async () => {
+  const foreign = Object.assign(new Error("gone"), {
+    [Symbol.for("roomhub.error.refusal")]: true,
+    code: "room_not_found",
+  });
+  expect(isRoomhubError(foreign)).toBe(true);
+  expect(isRoomhubError(foreign, "room_not_found")).toBe(true);
+  expect(isRoomhubError(foreign, "invalid_password")).toBe(false);
+  for (const other of [new Error("gone"), { code: "room_not_found" }, undefined, "gone"]) {
+    expect(isRoomhubError(other)).toBe(false);
+    expect(isHubUnreachableError(other)).toBe(false);
+  }
+
+  await using hub = await startFakeHub((_request, response) => sendJson(response, 404, {}));
+  const client = new RoomhubClient({ hubUrl: hub.url });
+  const refusal: unknown = await client.health().catch((error: unknown) => error);
+  expect([isRoomhubError(refusal), isHubUnreachableError(refusal)]).toEqual([true, false]);
+  await hub[Symbol.asyncDispose]();
+  const silence: unknown = await client.health().catch((error: unknown) => error);
+  expect([isRoomhubError(silence), isHubUnreachableError(silence)]).toEqual([false, true]);
 });

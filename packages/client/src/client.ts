@@ -9,11 +9,14 @@ import {
   normaliseRoomCode,
   type ParticipantSummary,
   type Room,
+  type RouteExplanation,
+  type RouteQuestion,
   type UpdateParticipantRequest,
 } from "@roomhub/protocol";
 import { callHub, type Fetch, type HubConnection } from "./connection.ts";
 import { type EventStreamOptions, readEvents } from "./event-stream.ts";
 import { normaliseHubUrl } from "./hub-url.ts";
+import { RoomClient } from "./room-client.ts";
 
 export interface RoomhubClientOptions {
   /** As people type it: a trailing slash, `/v1` or `/rooms/CODE` behind it is dropped. */
@@ -34,7 +37,8 @@ export interface OwnerCallOptions extends CallOptions {
 }
 
 /**
- * One hub's management interface. Holds no connection and needs no closing.
+ * One hub's management interface. Holds no connection and needs no closing. Whoever works in one room takes
+ * {@link RoomhubClient.room} and goes on from there.
  *
  * Every method throws `RoomhubError` when the hub refuses, `HubUnreachableError` when nobody answers, and the signal's
  * reason when aborted. Room codes are taken in any letter case.
@@ -57,6 +61,15 @@ export class RoomhubClient {
   /** What an OpenAI SDK needs as its base URL: `{hub}/rooms/CODE/v1`. */
   baseUrl(code: string): string {
     return `${this.hubUrl}/rooms/${encodeURIComponent(normaliseRoomCode(code))}/v1`;
+  }
+
+  /**
+   * Looks a room up, so that a wrong code fails here and not in the middle of something.
+   *
+   * @throws RoomhubError with code `room_not_found`
+   */
+  async room(code: string, options?: CallOptions): Promise<RoomClient> {
+    return new RoomClient(this, await this.getRoom(code, options));
   }
 
   createRoom(
@@ -136,6 +149,20 @@ export class RoomhubClient {
   async listModels(code: string, { signal }: CallOptions = {}): Promise<ModelEntry[]> {
     const call = { method: "GET", path: `${roomPath(code)}/models`, signal } as const;
     return (await callHub<{ data: ModelEntry[] }>(this.#connection, call)).data;
+  }
+
+  /**
+   * Where a request with this `model` field would go now, and why. A request that would be refused is no error here: the
+   * answer's `refusal` tells it.
+   */
+  explainRoute(
+    code: string,
+    question: RouteQuestion,
+    { signal }: CallOptions = {},
+  ): Promise<RouteExplanation> {
+    const given = Object.entries(question).filter(([, value]) => value !== undefined);
+    const path = `${roomPath(code)}/route?${new URLSearchParams(given)}`;
+    return callHub(this.#connection, { method: "GET", path, signal });
   }
 
   /** A draining hub answers too, with `status: "draining"`. */

@@ -1,9 +1,19 @@
-import type { Refusal } from "@roomhub/protocol";
+import type { ErrorCode, Refusal } from "@roomhub/protocol";
+
+/**
+ * A code of the hub's own, `invalid_response` when the answer is no hub's, or whatever a provider calls its error. The
+ * intersection keeps the known ones in the editor's list.
+ */
+export type RoomhubErrorCode = ErrorCode | "invalid_response" | (string & {});
+
+/** Errors are known by these and not by their class, which a program that bundles two copies of this package has twice. */
+const refusalMarker = Symbol.for("roomhub.error.refusal");
+const unreachableMarker = Symbol.for("roomhub.error.unreachable");
 
 /** What {@link RoomhubError} carries beside its message. */
 export interface RoomhubErrorDetails {
   status: number;
-  code: string;
+  code: RoomhubErrorCode;
   param: string;
   hint: string | undefined;
   requestId: string | undefined;
@@ -11,12 +21,14 @@ export interface RoomhubErrorDetails {
   participants: readonly Refusal[] | undefined;
 }
 
-/** The hub answered, and the answer is a refusal. Contract §6. */
+/** The hub answered, and the answer is a refusal. Told apart by {@link isRoomhubError}. Contract §6. */
 export class RoomhubError extends Error {
   override readonly name = "RoomhubError";
+  readonly [refusalMarker] = true;
+  /** of the HTTP answer */
   readonly status: number;
-  /** A code of `ERROR_STATUS`, a provider's own, or `invalid_response` when the answer is no hub's. */
-  readonly code: string;
+  /** For programs; does not change. */
+  readonly code: RoomhubErrorCode;
   /** The field at fault, `""` when none is. */
   readonly param: string;
   /** The next step, as a command where there is one. */
@@ -42,15 +54,31 @@ export class RoomhubError extends Error {
 /** Nobody answered at the hub's URL. The message names the URL and the next step. */
 export class HubUnreachableError extends Error {
   override readonly name = "HubUnreachableError";
+  readonly [unreachableMarker] = true;
   readonly hubUrl: string;
 
   constructor(hubUrl: string, cause: unknown) {
-    super(
-      `No hub answers at ${hubUrl} (${reasonOf(cause)}). Is it running? Start one with: roomhub serve`,
-      { cause },
-    );
+    const innermost = innermostOf(cause);
+    super(`No hub answers at ${hubUrl} (${reasonOf(innermost)}). ${nextStep(hubUrl, innermost)}`, {
+      cause,
+    });
     this.hubUrl = hubUrl;
   }
+}
+
+/**
+ * Whether something that was thrown is a hub's refusal.
+ *
+ * @param code - only this one: `isRoomhubError(error, "room_not_found")`
+ */
+export function isRoomhubError(error: unknown, code?: RoomhubErrorCode): error is RoomhubError {
+  if (!(error instanceof Error && refusalMarker in error)) return false;
+  return code === undefined || (error as RoomhubError).code === code;
+}
+
+/** Whether something that was thrown says that nobody answers at the hub's URL. */
+export function isHubUnreachableError(error: unknown): error is HubUnreachableError {
+  return error instanceof Error && unreachableMarker in error;
 }
 
 /**
@@ -69,14 +97,20 @@ export function errorFromResponse(response: Response, body: string): RoomhubErro
       param: textField(error, "param") ?? "",
       hint:
         textField(error, "hint") ??
-        (message === undefined
-          ? "check the hub URL: this does not look like a roomhub hub"
-          : undefined),
+        (message === undefined ? wrongServerHint(response, body) : undefined),
       requestId: response.headers.get("x-request-id") ?? undefined,
       retryAfterMs: retryAfterMs(response.headers),
       participants: refusals(error?.["participants"]),
     },
   );
+}
+
+/** https://nginx.org/en/docs/http/ngx_http_ssl_module.html#errors, and what Caddy and Go say of the same. */
+function wrongServerHint(response: Response, body: string): string {
+  const isTlsPort = response.status === 400 && /HTTPS (?:port|server)/i.test(body);
+  return isTlsPort
+    ? `write ${response.url.replace(/^http:/, "https:")}`
+    : "check the hub URL: this does not look like a roomhub hub";
 }
 
 /** The error of a success whose body is not a hub's. */
@@ -120,7 +154,7 @@ function retryAfterMs(headers: Headers): number | undefined {
 }
 
 /** fetch hides the reason in `cause`, and Node hides it once more in an AggregateError when it tried two addresses. */
-function reasonOf(cause: unknown): string {
+function innermostOf(cause: unknown): unknown {
   let innermost = cause;
   for (let depth = 0; depth < 4; depth++) {
     const inner: unknown =
@@ -132,7 +166,24 @@ function reasonOf(cause: unknown): string {
     if (inner === undefined) break;
     innermost = inner;
   }
-  return innermost instanceof Error ? innermost.message : String(innermost);
+  return innermost;
+}
+
+function reasonOf(error: unknown): string {
+  if (isPlainHttpAnswer(error)) return "it speaks plain HTTP there, not TLS";
+  return error instanceof Error ? error.message : String(error);
+}
+
+function nextStep(hubUrl: string, error: unknown): string {
+  return isPlainHttpAnswer(error)
+    ? `Write ${hubUrl.replace(/^https:/, "http:")}`
+    : "Is it running? Start one with: roomhub serve";
+}
+
+/** What OpenSSL makes of an answer in plain text. */
+function isPlainHttpAnswer(error: unknown): boolean {
+  const { code } = isRecord(error) ? error : { code: undefined };
+  return code === "ERR_SSL_WRONG_VERSION_NUMBER" || code === "ERR_SSL_PACKET_LENGTH_TOO_LONG";
 }
 
 function textField(record: Record<string, unknown> | undefined, name: string): string | undefined {

@@ -14,6 +14,10 @@ test.each([
   ["192.168.1.5:5050", "http://192.168.1.5:5050"],
   ["localhost:5050", "http://localhost:5050"],
   [" http://[::1]:5050/ ", "http://[::1]:5050"],
+  ['"http://127.0.0.1:5050/v1"', "http://127.0.0.1:5050"],
+  ["<http://127.0.0.1:5050>.", "http://127.0.0.1:5050"],
+  ["http://127.0.0.1:5050/v1/chat/completions", "http://127.0.0.1:5050"],
+  ["http://127.0.0.1:5050/v1/v1", "http://127.0.0.1:5050"],
 ])("the hub URL %j is %s", (typed, hubUrl) => {
   expect(normaliseHubUrl(typed)).toBe(hubUrl);
 });
@@ -35,6 +39,13 @@ test.each([
   ["http://other:6060/rooms/ABC234/v1", "http://other:6060", "ABC234"],
   ["http://other:6060/rooms/ABC234/v1/", "http://other:6060", "ABC234"],
   ["other:6060/rooms/ABC234", "http://other:6060", "ABC234"],
+  ["http://other:6060/rooms/ABC234/v1/v1", "http://other:6060", "ABC234"],
+  ["http://other:6060/rooms/ABC234/chat/completions", "http://other:6060", "ABC234"],
+  ["http://other:6060/v1/rooms/ABC234/v1/chat/completions", "http://other:6060", "ABC234"],
+  ["http://other:6060/rooms/ABC234/v1/chat/completions\n", "http://other:6060", "ABC234"],
+  ["http://other:6060/rooms/ABC234%20/v1", "http://other:6060", "ABC234"],
+  [" 'abc234' ", "http://hub:5050", "ABC234"],
+  ["“http://other:6060/rooms/ABC234”,", "http://other:6060", "ABC234"],
   ["https://example.org/hub/v1/rooms/ABC234/chat/completions", "https://example.org/hub", "ABC234"],
 ])("the invitation %j means the hub %s and the room %s", (text, hubUrl, room) => {
   expect(parseInvite(text, "http://hub:5050/v1")).toEqual({ hubUrl, room });
@@ -46,3 +57,12 @@ test.each(["", "http://hub:5050", "http://hub:5050/rooms/", "not a room", "-abc"
     expect(() => parseInvite(text, "http://hub:5050")).toThrow(InvalidHubUrlError);
   },
 );
+
+test.each([
+  ["http://hub:5050/abc234", "like http://hub:5050/rooms/ABC234"],
+  ["http://hub:5050/v1", "names no room"],
+  ["Ana's lab", "is no room code"],
+  ["http://hub:5050/rooms/Ana's%20lab/v1", '"Ana\'s lab" is no room code'],
+])("the invitation %j is answered with what would do: %s", (text, said) => {
+  expect(() => parseInvite(text, "http://hub:5050")).toThrow(said);
+});

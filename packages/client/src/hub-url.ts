@@ -11,18 +11,19 @@ export interface Invite {
   room: string;
 }
 
+const codeGrammar = /^[A-Za-z0-9]{1,32}$/;
 const roomPath = /^(?<prefix>.*?)(?:\/v1)?\/rooms\/(?<room>[^/]+)(?:\/.*)?$/;
 
 /**
- * A hub URL as people type it → the hub's own: no trailing slash, no `/v1`, no `/rooms/CODE`. A missing scheme means
- * `http://`; a path prefix before those (a hub behind a proxy) stays.
+ * A hub URL as people type it → the hub's own: no trailing slash, no `/v1` and what follows it, no `/rooms/CODE`, no
+ * quotes around it. A missing scheme means `http://`; a path prefix before those (a hub behind a proxy) stays.
  *
  * @throws InvalidHubUrlError
  */
 export function normaliseHubUrl(text: string): string {
   const url = parseUrl(text);
   const path = url.pathname.replace(/\/+$/, "");
-  const prefix = roomPath.exec(path)?.groups?.["prefix"] ?? path.replace(/\/v1$/, "");
+  const prefix = roomPath.exec(path)?.groups?.["prefix"] ?? path.replace(/\/v1(?:\/.*)?$/, "");
   return url.origin + prefix.replace(/\/+$/, "");
 }
 
@@ -33,21 +34,51 @@ export function normaliseHubUrl(text: string): string {
  * @throws InvalidHubUrlError
  */
 export function parseInvite(text: string, defaultHubUrl: string): Invite {
-  const trimmed = text.trim();
-  if (/^[A-Za-z0-9]{1,32}$/.test(trimmed)) {
-    return { hubUrl: normaliseHubUrl(defaultHubUrl), room: normaliseRoomCode(trimmed) };
+  const bare = withoutQuotes(text);
+  if (codeGrammar.test(bare)) {
+    return { hubUrl: normaliseHubUrl(defaultHubUrl), room: normaliseRoomCode(bare) };
   }
-  const room = roomPath.exec(parseUrl(trimmed).pathname)?.groups?.["room"];
-  if (room === undefined || !/^[A-Za-z0-9]{1,32}$/.test(room)) {
-    throw new InvalidHubUrlError(
-      `"${trimmed}" names no room; give a room code or a URL like http://192.168.1.5:5050/rooms/ABC234`,
-    );
+  if (!/[./:]/.test(bare)) throw noRoom(bare);
+  const url = parseUrl(bare);
+  const segment = roomPath.exec(url.pathname)?.groups?.["room"];
+  const room = segment === undefined ? undefined : withoutQuotes(decoded(segment));
+  if (room === undefined || !codeGrammar.test(room)) throw noRoomIn(bare, url, room);
+  return { hubUrl: normaliseHubUrl(bare), room: normaliseRoomCode(room) };
+}
+
+function noRoom(text: string): InvalidHubUrlError {
+  return new InvalidHubUrlError(
+    `"${text}" is no room code; a room is named by its code, like ABC234, or its URL (roomhub room list shows both name and code)`,
+  );
+}
+
+function noRoomIn(text: string, url: URL, room: string | undefined): InvalidHubUrlError {
+  if (room !== undefined) return noRoom(room);
+  const last = url.pathname.replace(/\/+$/, "").split("/").at(-1) ?? "";
+  const example = /^[A-Za-z0-9]{6}$/.test(last)
+    ? `${url.origin}/rooms/${last.toUpperCase()}`
+    : "http://192.168.1.5:5050/rooms/ABC234";
+  return new InvalidHubUrlError(
+    `"${text}" names no room; give a room code or a URL like ${example}`,
+  );
+}
+
+/** What is pasted along with a URL: spaces, quotes, the brackets of a mail, the full stop of a sentence. */
+function withoutQuotes(text: string): string {
+  return text.replace(/^[\s"'`‘’“”<]+|[\s"'`‘’“”>,;.]+$/gu, "");
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    // A lone % is no code either way.
+    return segment;
   }
-  return { hubUrl: normaliseHubUrl(trimmed), room: normaliseRoomCode(room) };
 }
 
 function parseUrl(text: string): URL {
-  const trimmed = text.trim();
+  const trimmed = withoutQuotes(text);
   const withScheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed) ? trimmed : `http://${trimmed}`;
   let url: URL;
   try {

@@ -14,15 +14,18 @@ import { createEmitter } from "./events/emit.ts";
 import { EventStreams } from "./http/event-stream.ts";
 import { HeldBodies } from "./http/handlers/inference.ts";
 import { createPeerReader } from "./http/peer.ts";
+import { ResponseSockets } from "./http/responses-socket/response-sockets.ts";
 import { createHttpServer } from "./http/server.ts";
 import type { DispatchDeps } from "./inference/inference-call.ts";
 import { InFlight } from "./inference/in-flight.ts";
 import { RoomQueues } from "./inference/queue.ts";
+import { ResponseMakers } from "./inference/response-makers.ts";
 import { listen, type Listening } from "./listen.ts";
-import { createLog } from "./log.ts";
+import { createLineWriter, createLog } from "./log.ts";
 import type { OperationContext } from "./operations/context.ts";
 import { authorizeTunnel, expireParticipants } from "./operations/participants.ts";
 import {
+  capabilitiesLearned,
   directAnswered,
   directFailed,
   recordTunnelContact,
@@ -65,8 +68,9 @@ export function createHub(options: HubOptions = {}): Hub {
   const nowMs = () => clock.nowMs();
   const bootId = randomBytes(4).toString("hex");
   const version = packageVersion();
-  const log = createLog(options.logFormat ?? "silent", options.writeLog ?? writeToStdout);
-  const bus = new EventBus(bootId);
+  const logLines = createLineWriter(options.writeLog ?? writeToStdout, setImmediate);
+  const log = createLog(options.logFormat ?? "silent", (line) => logLines.write(line));
+  const bus = new EventBus(bootId, setImmediate);
   const emit = createEmitter(bus, log, () => clock.wallMs());
   const registry = new Registry();
   const vault = new AuthHeaderVault();
@@ -88,6 +92,7 @@ export function createHub(options: HubOptions = {}): Hub {
     directEvents: {
       answered: (participant) => directAnswered(operations, participant),
       failed: (participant, reason) => directFailed(operations, participant, reason),
+      learned: (participant, known) => capabilitiesLearned(operations, participant, known),
     },
   });
 
@@ -150,23 +155,35 @@ export function createHub(options: HubOptions = {}): Hub {
     emit,
     queues,
     inFlight,
+    responseMakers: new ResponseMakers(limits.responsesPerRoom),
     upstreamFor: (participant) => upstreams.upstreamFor(participant),
-    scrub: (participant, text) => upstreams.scrub(participant, text),
+    scrubberOf: (participant) => upstreams.scrubberOf(participant),
     reportBug: (error) => log.bug("a request failed", error),
   };
 
   const streams = new EventStreams(bus, limits, nowMs);
+  const newRequestId = createRequestIds();
+  const inference = {
+    operations,
+    limits,
+    dispatch,
+    bodies: new HeldBodies(limits.heldBodyBytes),
+    asksStreamUsage: options.streamUsage ?? true,
+  };
+  const responseSockets = new ResponseSockets({
+    ...inference,
+    newRequestId,
+    reportBug: (error) => log.bug("a turn on a socket failed", error),
+  });
   const startedMs = nowMs();
   let isDraining = false;
   const server = createHttpServer({
-    limits,
+    ...inference,
     log,
-    operations,
     schemas: createRequestSchemas(limits),
-    dispatch,
-    bodies: new HeldBodies(limits.heldBodyBytes),
     bus,
     streams,
+    responseSockets,
     peers: createPeerReader(
       {
         trustedProxies: options.trustProxy ?? [],
@@ -177,13 +194,14 @@ export function createHub(options: HubOptions = {}): Hub {
       },
       options.publicUrl?.replace(/\/+$/, ""),
     ),
+    isDraining: () => isDraining,
     health: () => ({
       isDraining,
       version,
       uptimeSeconds: Math.round((nowMs() - startedMs) / 100) / 10,
       timestamp: new Date(clock.wallMs()).toISOString(),
     }),
-    newRequestId: createRequestIds(),
+    newRequestId,
     openTunnel: (code, id, peer, request, socket, head) =>
       acceptTunnel(authorizeTunnel(operations, code, id, peer), request, socket, head),
   });
@@ -202,6 +220,7 @@ export function createHub(options: HubOptions = {}): Hub {
         inFlight.sweep(now);
         streams.tick();
         tunnels.tick(now);
+        responseSockets.tick(now);
       },
       eachMinute() {
         expireParticipants(operations);
@@ -217,6 +236,7 @@ export function createHub(options: HubOptions = {}): Hub {
   async function shutDown(): Promise<{ cut: number }> {
     isDraining = true;
     tunnels.goAway("the hub is stopping");
+    responseSockets.drain();
     await withinMs(inFlight.emptied(), limits.drainMs);
     const cut = inFlight.cutAll(
       new HubError("hub_shutting_down", "The hub stopped before the answer was complete."),
@@ -230,8 +250,10 @@ export function createHub(options: HubOptions = {}): Hub {
     // What is still written has a moment to leave; then the rest goes.
     await withinMs(serverClosed(), 500);
     server.closeAllConnections();
+    responseSockets.terminate();
     await upstreams.close();
     await rooms.close();
+    logLines.flush();
     return { cut };
   }
 

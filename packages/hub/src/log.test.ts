@@ -1,6 +1,6 @@
 import { array, assert, integer, property } from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createLog, type LogFields, type LogFormat } from "./log.ts";
+import { createLineWriter, createLog, type LogFields, type LogFormat } from "./log.ts";
 
 function written(format: LogFormat, fields: LogFields): string[] {
   const lines: string[] = [];
@@ -97,4 +97,37 @@ test("a silent log writes nothing and says so", () => {
   log.warn("x");
   log.bug("x", new Error("x"));
   expect(log.isEnabled).toBe(false);
+});
+
+describe("the lines of one turn", () => {
+  function waiting() {
+    const written: string[] = [];
+    const turns: (() => void)[] = [];
+    const writer = createLineWriter(
+      (lines) => written.push(lines),
+      (flush) => turns.push(flush),
+    );
+    return { written, turns, writer };
+  }
+
+  test("are written together at its end", () => {
+    const { written, turns, writer } = waiting();
+    writer.write("a\n");
+    writer.write("b\n");
+    expect([written.length, turns.length]).toEqual([0, 1]);
+    turns[0]?.();
+    writer.write("c\n");
+    turns[1]?.();
+    expect(written).toEqual(["a\nb\n", "c\n"]);
+  });
+
+  test("are written before that when they are many, or when somebody cannot wait", () => {
+    const { written, turns, writer } = waiting();
+    writer.write("x".repeat(70_000));
+    expect(written).toHaveLength(1);
+    writer.write("a\n");
+    writer.flush();
+    for (const flush of turns) flush();
+    expect(written).toEqual(["x".repeat(70_000), "a\n"]);
+  });
 });

@@ -18,7 +18,38 @@ export interface Log {
   bug(message: string, error: unknown): void;
 }
 
-const redacted = ["authHeaders", "password", "authorization", "participantToken"];
+/** Where lines go: those of one turn of the event loop together, because a write costs more than the lines. */
+export interface LineWriter {
+  write(line: string): void;
+  /** Now: the program may be about to end. */
+  flush(): void;
+}
+
+const maxWaitingCharacters = 64 * 1024;
+
+/** @param later - calls back at the end of the turn */
+export function createLineWriter(
+  write: (lines: string) => void,
+  later: (flush: () => void) => void,
+): LineWriter {
+  let waiting = "";
+  const flush = (): void => {
+    if (waiting === "") return;
+    const lines = waiting;
+    waiting = "";
+    write(lines);
+  };
+  return {
+    flush,
+    write(line) {
+      if (waiting === "") later(flush);
+      waiting += line;
+      if (waiting.length > maxWaitingCharacters) flush();
+    },
+  };
+}
+
+const redacted = new Set(["authHeaders", "password", "authorization", "participantToken"]);
 
 export function createLog(format: LogFormat, write: (line: string) => void): Log {
   if (format === "silent") return { isEnabled: false, event() {}, warn() {}, bug() {} };
@@ -33,7 +64,7 @@ export function createLog(format: LogFormat, write: (line: string) => void): Log
 }
 
 function jsonLog(write: (line: string) => void): Log {
-  const logger = pino({ base: null, redact: redacted }, { write });
+  const logger = pino({ base: null, redact: [...redacted] }, { write });
   return {
     isEnabled: true,
     // The line is the same text as without JSON, its values once more as fields.
@@ -45,18 +76,21 @@ function jsonLog(write: (line: string) => void): Log {
 
 function formatFields(fields: LogFields): string {
   let text = "";
-  for (const [key, value] of Object.entries(fields)) {
+  for (const key in fields) {
+    const value = fields[key];
     if (value === undefined) continue;
-    if (redacted.includes(key)) {
-      text += ` ${key}="[redacted]"`;
-      continue;
-    }
-    // JSON.stringify leaves C1 controls and bidi characters as they are; a terminal does not.
-    const quoted =
-      typeof value === "string" ? escapeUnprintable(JSON.stringify(value)) : String(value);
-    text += ` ${key}=${quoted}`;
+    const isText = typeof value === "string";
+    text += ` ${key}=${redacted.has(key) ? '"[redacted]"' : isText ? quoted(value) : String(value)}`;
   }
   return text;
+}
+
+/** Nothing to escape: what nearly every value is. */
+const plain = /^[ !#-[\]-~]*$/;
+
+function quoted(value: string): string {
+  // JSON.stringify leaves C1 controls and bidi characters as they are; a terminal does not.
+  return plain.test(value) ? `"${value}"` : escapeUnprintable(JSON.stringify(value));
 }
 
 function escapeUnprintable(text: string): string {

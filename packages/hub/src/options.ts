@@ -20,11 +20,16 @@ export interface HubOptions {
   publicUrl?: string | undefined;
   /** proxies whose forwarding headers are believed: addresses or CIDR */
   trustProxy?: readonly string[] | undefined;
+  /**
+   * Whether to ask providers that are known to take it for the usage of chat streams, and keep the extra event from clients
+   * that did not ask; true when left out. `false`: streams pass byte for byte
+   */
+  streamUsage?: boolean | undefined;
   limits?: Partial<Limits> | undefined;
   /** `silent` when left out: an embedded hub writes nothing */
   logFormat?: LogFormat | undefined;
-  /** where log lines go; stdout when left out */
-  writeLog?: ((line: string) => void) | undefined;
+  /** where log lines go, one or more at once, each with its end; stdout when left out */
+  writeLog?: ((lines: string) => void) | undefined;
   /** for tests */
   time?: TimeSource | undefined;
   /** uniform in `[0, 1)`, for tests */

@@ -2,7 +2,10 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A provider that lists one model and answers the rest as the test says. */
+/** Its surfaces, listed so that nobody needs to ask each of them. */
+const openApi = '{"paths":{"/v1/chat/completions":{},"/v1/responses":{}}}';
+
+/** A provider that lists one model and what it serves, and answers the rest as the test says. */
 export interface FakeModelServer extends AsyncDisposable {
   endpoint: string;
   port: number;
@@ -17,7 +20,11 @@ export async function startFakeModelServer(
   const requests: FakeModelServer["requests"] = [];
   const server = createServer((incoming, response) => {
     if (incoming.method === "GET" && incoming.url === "/v1/models") {
-      response.end('{"object":"list","data":[{"id":"m"}]}');
+      response.end('{"object":"list","data":[{"id":"m","owned_by":"vllm"}]}');
+      return;
+    }
+    if (incoming.url === "/openapi.json") {
+      response.end(openApi);
       return;
     }
     const parts: Buffer[] = [];

@@ -1,4 +1,10 @@
+export type { ServeFunction } from "./function-call.ts";
 export type { ParticipantNotice, RequestOutcome, StopReason } from "./notice.ts";
-export { ParticipantError, type ParticipantOptions } from "./options.ts";
+export {
+  type FunctionParticipantOptions,
+  ParticipantError,
+  type ParticipantOptions,
+} from "./options.ts";
 export { createParticipant, type Participant, type ParticipantState } from "./participant.ts";
 export type { ParticipantTiming } from "./timing.ts";
+export { proxyAgentFor, type ProxyEnvironment, proxyUrlFor } from "./proxy.ts";

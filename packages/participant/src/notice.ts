@@ -29,6 +29,6 @@ export type ParticipantNotice =
       /** why it failed or was cancelled */
       reason: string | undefined;
     }
-  /** A bug of ours that cost one request or one callback; the participant lives on. */
+  /** What `serve` threw, or a bug of ours: it cost one request or one callback; the participant lives on. */
   | { kind: "fault"; error: unknown }
   | ({ kind: "stopped" } & StopReason);

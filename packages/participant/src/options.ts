@@ -7,6 +7,7 @@ import {
   type ParticipantConfig,
   type Specs,
 } from "@roomhub/protocol";
+import { FUNCTION_ENDPOINT, type ServeFunction } from "./function-call.ts";
 import type { ParticipantNotice } from "./notice.ts";
 import type { ProxyEnvironment } from "./proxy.ts";
 import { defaultTiming, type ParticipantTiming } from "./timing.ts";
@@ -40,15 +41,25 @@ export interface ParticipantOptions {
   env?: ProxyEnvironment | undefined;
 }
 
+/** A participant that is a function of this program. It is listed under `http://function.invalid/v1`. */
+export interface FunctionParticipantOptions extends Omit<
+  ParticipantOptions,
+  "endpoint" | "headers" | "authHeaders"
+> {
+  serve: ServeFunction;
+}
+
 /** The options, checked and with every default filled in. */
 export interface Settings {
   hubUrl: string;
   room: string;
   joinRequest: JoinRequest;
   baseUrl: string;
+  /** undefined when the endpoint is called */
+  serve: ServeFunction | undefined;
   localHeaders: Record<string, string>;
   authHeaders: Record<string, string>;
-  /** HELLO's */
+  /** What the user said; told in HELLO, with what was found out */
   capabilities: Record<string, string>;
   maxStreams: number;
   timing: ParticipantTiming;
@@ -71,7 +82,15 @@ export class ParticipantError extends Error {
 }
 
 /** @throws ParticipantError when the endpoint or a header cannot be used */
-export function readOptions(options: ParticipantOptions): Settings {
+export function readOptions(options: ParticipantOptions | FunctionParticipantOptions): Settings {
+  if (!("serve" in options)) return readEndpointOptions(options, undefined);
+  return readEndpointOptions({ ...options, endpoint: FUNCTION_ENDPOINT }, options.serve);
+}
+
+function readEndpointOptions(
+  options: ParticipantOptions,
+  serve: ServeFunction | undefined,
+): Settings {
   const { id, nickname, model, endpoint, password, specs, config, capabilities } = options;
   const checked = checkEndpoint(endpoint);
   if (!checked.ok)
@@ -93,6 +112,7 @@ export function readOptions(options: ParticipantOptions): Settings {
       transport: "tunnel",
     },
     baseUrl: checked.baseUrl,
+    serve,
     localHeaders: readHeaders(options.headers),
     authHeaders,
     capabilities: textsOf(capabilities ?? {}),

@@ -214,7 +214,11 @@ test("a provider that is down is told to the hub from the first moment, and its 
   await vi.waitFor(() => expect(hub.statuses.at(-1)?.ready).toBe(false));
   expect(hub.statuses.at(-1)?.reason).toMatch(/^127\.0\.0\.1:\d+ refused/);
   const model = await startFakeModelServer(() => {}, before.port);
-  await vi.waitFor(() => expect(hub.statuses.at(-1)).toEqual({ ready: true }));
+  await vi.waitFor(() => expect(hub.statuses).toContainEqual({ ready: true }));
+  const found = { openResponses: "supported", chatCompletions: "supported" };
+  await vi.waitFor(() =>
+    expect(hub.statuses.at(-1)).toMatchObject({ ready: true, capabilities: found }),
+  );
   await model.close();
   await vi.waitFor(() => expect(hub.statuses.at(-1)?.ready).toBe(false));
   expect(ana.kinds().filter((kind) => kind.startsWith("provider"))).toEqual([
@@ -258,4 +262,25 @@ test("a participant that never started closes; start() of one closed while it wa
   await vi.waitFor(() => expect(waiting.kinds()).toContain("disconnected"));
   await waiting.participant.close();
   await expect(started).rejects.toMatchObject({ code: "closed" });
+});
+
+test("paused, it tells the hub so, also after a redial, and resumed it is what its model server is", async () => {
+  await using hub = await startFakeHub();
+  await using model = await startFakeModelServer((response) => response.end("{}"));
+  await using ana = createTestParticipant(hub, model.endpoint);
+  const session = await startWith(hub, ana);
+  const latest = (status: object) =>
+    vi.waitFor(() => expect(hub.statuses.at(-1)).toMatchObject(status));
+  ana.participant.pause();
+  ana.participant.pause();
+  await latest({ ready: false, reason: "paused" });
+  expect(hub.statuses.filter(({ reason }) => reason === "paused")).toHaveLength(1);
+  const again = hub.nextSession();
+  session.close(1001, "away for a moment");
+  await again;
+  await vi.waitFor(() =>
+    expect(hub.statuses.filter(({ reason }) => reason === "paused")).toHaveLength(2),
+  );
+  ana.participant.resume();
+  await latest({ ready: true, reason: undefined });
 });

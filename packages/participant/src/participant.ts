@@ -1,12 +1,14 @@
 import { RoomhubClient } from "@roomhub/client";
 import { JoinResponse } from "@roomhub/protocol";
-import { ProviderClient } from "@roomhub/provider";
+import { ModelServer, ProviderClient } from "@roomhub/provider";
 import { CLOSE_CODES, type TunnelStatus } from "@roomhub/tunnel";
 import { type ConnectionEvent, type ConnectionState, nextState } from "./connection-chart.ts";
+import { callFunction } from "./function-call.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { judgeJoin, type Verdict } from "./hub-verdict.ts";
 import type { ParticipantNotice, StopReason } from "./notice.ts";
 import {
+  type FunctionParticipantOptions,
   ParticipantError,
   type ParticipantOptions,
   readOptions,
@@ -32,12 +34,21 @@ export interface Participant extends AsyncDisposable {
   readonly state: ParticipantState;
   /** Resolves, never rejects, when this participant is no more: closed here, or refused by the hub later on. */
   readonly stopped: Promise<StopReason>;
+  /** Asks the hub for no new requests until `resume()`; running ones finish. Holds across reconnects. */
+  pause(): void;
+  resume(): void;
   /** Lets running requests finish, at most `drainMs`; leaves the room; closes everything. */
   close(options?: { drainMs?: number | undefined }): Promise<void>;
 }
 
-/** @throws ParticipantError when the endpoint or a header cannot be used, InvalidHubUrlError */
-export function createParticipant(options: ParticipantOptions): Participant {
+/**
+ * Shares a model in a room: an endpoint's, or with `serve` what a function of this program answers.
+ *
+ * @throws ParticipantError when the endpoint or a header cannot be used, InvalidHubUrlError
+ */
+export function createParticipant(
+  options: ParticipantOptions | FunctionParticipantOptions,
+): Participant {
   return new TunnelParticipant(readOptions(options));
 }
 
@@ -48,6 +59,7 @@ class TunnelParticipant implements Participant {
   readonly #settings: Settings;
   readonly #client: RoomhubClient;
   readonly #provider: ProviderClient;
+  readonly #server: ModelServer;
   readonly #watch: ProviderWatch;
   readonly #serveDeps: ServeDeps;
   readonly #wake: WakeWatch;
@@ -64,10 +76,11 @@ class TunnelParticipant implements Participant {
   #ticker: NodeJS.Timeout | undefined;
   #waitTimer: NodeJS.Timeout | undefined;
   #toldOutage: string | undefined;
+  #isPaused = false;
 
   constructor(settings: Settings) {
     this.#settings = settings;
-    const { hubUrl, timing, baseUrl, authHeaders, localHeaders } = settings;
+    const { hubUrl, timing, baseUrl, serve, authHeaders, localHeaders } = settings;
     this.#client = new RoomhubClient({
       hubUrl,
       fetch: createProxyFetch(settings.env),
@@ -75,15 +88,28 @@ class TunnelParticipant implements Participant {
     });
     this.#provider = new ProviderClient({ connectTimeoutMs: timing.providerConnectMs });
     const headers = { ...authHeaders, ...localHeaders };
+    this.#server = new ModelServer({
+      call:
+        serve === undefined
+          ? (request, sink) => this.#provider.call(request, sink)
+          : callFunction(serve, (error) => this.#notify({ kind: "fault", error })),
+      baseUrl,
+      headers: () => headers,
+      declared: () => settings.capabilities,
+      onCapabilities: () => this.#tellCapabilities(),
+    });
     this.#watch = new ProviderWatch({
-      probe: () => this.#provider.probe(baseUrl, headers, timing.providerAnswerMs),
+      // A function is there as long as this program is; being asked for models it may not have would only confuse it.
+      probe: () =>
+        serve === undefined
+          ? this.#server.probe(timing.providerAnswerMs)
+          : Promise.resolve({ answered: true }),
       timing,
       onUp: () => this.#onProviderChange({ kind: "provider-up" }),
       onDown: (reason) => this.#onProviderChange({ kind: "provider-down", reason }),
     });
     this.#serveDeps = {
-      provider: this.#provider,
-      baseUrl,
+      server: this.#server,
       model: settings.joinRequest.model,
       localHeaders,
       watch: this.#watch,
@@ -118,6 +144,14 @@ class TunnelParticipant implements Participant {
       this.#step({ type: "start" });
     }
     return this.#started.promise;
+  }
+
+  pause(): void {
+    this.#setPaused(true);
+  }
+
+  resume(): void {
+    this.#setPaused(false);
   }
 
   close({ drainMs }: { drainMs?: number | undefined } = {}): Promise<void> {
@@ -191,7 +225,7 @@ class TunnelParticipant implements Participant {
   }
 
   #dial(): void {
-    const { env, timing, maxStreams, capabilities } = this.#settings;
+    const { env, timing, maxStreams } = this.#settings;
     const url = this.#tunnelUrl;
     const token = this.#token;
     if (url === undefined || token === undefined) return this.#step({ type: "forgotten" });
@@ -201,7 +235,7 @@ class TunnelParticipant implements Participant {
       env,
       timing,
       maxStreams,
-      capabilities,
+      capabilities: () => this.#capabilities(),
       status: () => this.#status(),
       onOpened: () => this.#step({ type: "opened" }),
       onRequest: (request) => serveRequest(request, this.#serveDeps),
@@ -246,8 +280,22 @@ class TunnelParticipant implements Participant {
     this.#tunnel?.sendStatus(this.#status());
   }
 
+  #tellCapabilities(): void {
+    this.#tunnel?.sendStatus({ ...this.#status(), capabilities: this.#capabilities() });
+  }
+
+  #capabilities(): Record<string, string> {
+    return { ...this.#settings.capabilities, ...this.#server.capabilities };
+  }
+
+  #setPaused(isPaused: boolean): void {
+    if (this.#isPaused === isPaused) return;
+    this.#isPaused = isPaused;
+    this.#tunnel?.sendStatus(this.#status());
+  }
+
   #status(): TunnelStatus {
-    const reason = this.#watch.downReason;
+    const reason = this.#isPaused ? "paused" : this.#watch.downReason;
     return { ready: reason === undefined, reason };
   }
 

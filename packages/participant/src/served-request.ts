@@ -1,7 +1,7 @@
 import { forwardResponseHeaders } from "@roomhub/protocol";
 import {
+  type ModelServer,
   type ProviderCall,
-  type ProviderClient,
   type ProviderFailure,
   type ProviderFailureCode,
   type ProviderSink,
@@ -22,8 +22,7 @@ import type { ProviderWatch } from "./provider-watch.ts";
 
 /** What every request of one participant shares. */
 export interface ServeDeps {
-  provider: ProviderClient;
-  baseUrl: string;
+  server: ModelServer;
   model: string;
   /** Credentials that must not reach the hub, lower-case names. */
   localHeaders: Readonly<Record<string, string>>;
@@ -44,6 +43,7 @@ const resetCodes: Record<ProviderFailureCode, ResetCode> = {
   provider_timeout: RESET_CODES.providerTimeout,
   provider_invalid_response: RESET_CODES.providerInvalidResponse,
   response_too_large: RESET_CODES.responseTooLarge,
+  internal_error: RESET_CODES.internal,
 };
 
 const refusedRequest: RequestBodyHandler = {
@@ -208,9 +208,9 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
 
   #callProvider(body: readonly Buffer[] | "streamed" | undefined): ProviderCall {
     const { method, path, headers } = this.#request.head;
-    const { provider, baseUrl, localHeaders } = this.#deps;
-    const call = provider.call(
-      { baseUrl, method, path, headers: providerHeaders(headers, localHeaders), body },
+    const { server, localHeaders } = this.#deps;
+    const call = server.call(
+      { method, path, headers: providerHeaders(headers, localHeaders), body },
       this,
     );
     this.#call = call;

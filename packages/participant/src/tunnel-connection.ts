@@ -21,7 +21,8 @@ export interface TunnelConnectionOptions {
   env: ProxyEnvironment;
   timing: ParticipantTiming;
   maxStreams: number;
-  capabilities: Record<string, string>;
+  /** What is known of the provider when the tunnel opens. */
+  capabilities: () => Record<string, string>;
   /** How the provider is when the tunnel opens; later changes go through `sendStatus`. */
   status: () => TunnelStatus;
   /** HELLO came: requests follow. */
@@ -113,7 +114,7 @@ export class TunnelConnection {
     const session = new AgentSession(wsTransport(socket), {
       maxStreams,
       requestWindowBytes: undefined,
-      capabilities,
+      capabilities: capabilities(),
       pingIntervalMs: undefined,
       handlers: {
         onHello: () => this.#onHello(),

@@ -50,7 +50,12 @@ export function authHeaderProblem(name: string, value: unknown): string | undefi
  * @param maxBytes - all names and values together
  */
 export function authHeadersSchema(maxHeaders: number, maxBytes: number) {
-  return z.custom<Record<string, string>>().transform((input: unknown, context) => {
+  const object = z.custom<Record<string, string>>().meta({
+    type: "object",
+    maxProperties: maxHeaders,
+    additionalProperties: { type: "string" },
+  });
+  return object.transform((input: unknown, context) => {
     const fail = (name: string | undefined, message: string) => {
       context.addIssue({ code: "custom", message, path: name === undefined ? [] : [name] });
       return z.NEVER;

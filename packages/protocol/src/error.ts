@@ -40,6 +40,7 @@ export const ERROR_STATUS = defineErrors({
   unsupported_protocol: { status: 400, retry: "none", stage: "routing" },
   routing_loop: { status: 400, retry: "none", stage: "routing" },
   previous_response_not_found: { status: 400, retry: "none", stage: "routing" },
+  websocket_connection_limit_reached: { status: 400, retry: "none" },
 
   invalid_password: { status: 401, retry: "none" },
   participant_token_required: { status: 403, retry: "none" },

@@ -137,6 +137,28 @@ export const LIMITS = defineLimits({
     unit: "count",
     what: "requests in flight per participant that declares no maxConcurrency",
   },
+  responsesPerRoom: {
+    default: 10_000,
+    unit: "count",
+    what: "response ids remembered per room, to find their makers again",
+  },
+  responseSockets: { default: 1_000, unit: "count", what: "WebSockets on /responses per hub" },
+  responseSocketQueue: { default: 16, unit: "count", what: "waiting turns per WebSocket" },
+  responseSocketMemoryBytes: {
+    default: 16 * mib,
+    unit: "bytes",
+    what: "the last turn of a WebSocket, remembered to go on from",
+  },
+  responseSocketMs: {
+    default: 3_600_000,
+    unit: "ms",
+    what: "a WebSocket on /responses serves for",
+  },
+  responseSocketPingMs: {
+    default: 30_000,
+    unit: "ms",
+    what: "ping on a WebSocket each; dead after two missed",
+  },
   queuePerRoom: { default: 256, unit: "count", what: "waiting requests per room" },
   queueWaitMs: { default: 60_000, unit: "ms", what: "waiting time in the queue" },
 

@@ -18,10 +18,13 @@ export function participantIdProblem(id: string): string | undefined {
   return undefined;
 }
 
-export const ParticipantId = z.string().superRefine((id, context) => {
-  const problem = participantIdProblem(id);
-  if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
-});
+export const ParticipantId = z
+  .string()
+  .superRefine((id, context) => {
+    const problem = participantIdProblem(id);
+    if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
+  })
+  .meta({ pattern: idGrammar.source });
 
 /** Contract §1; `vram` and `ram` in GB; further keys are kept. */
 export const Specs = z.looseObject({

@@ -35,14 +35,18 @@ function roomPassword(limits: Limits) {
     .refine((password) => utf8Length(password) <= limits.passwordBytes, {
       error: `must be at most ${limits.passwordBytes} bytes`,
       params: { tooLarge: true },
-    });
+    })
+    .meta({ maxLength: limits.passwordBytes });
 }
 
 function endpoint(limits: Limits) {
-  return z.string().superRefine((text, context) => {
-    const check = checkEndpoint(text, limits.endpointLength);
-    if (!check.ok) context.addIssue({ code: "custom", message: check.reason });
-  });
+  return z
+    .string()
+    .superRefine((text, context) => {
+      const check = checkEndpoint(text, limits.endpointLength);
+      if (!check.ok) context.addIssue({ code: "custom", message: check.reason });
+    })
+    .meta({ format: "uri", maxLength: limits.endpointLength });
 }
 
 function nickname(limits: Limits) {

@@ -17,7 +17,8 @@ export function plainText(label: string, max: number) {
     .refine((text) => !unprintable.test(text), {
       error: `${label} must not contain control or text-direction characters`,
     })
-    .refine((text) => text.trim() !== "", { error: `${label} must not be blank` });
+    .refine((text) => text.trim() !== "", { error: `${label} must not be blank` })
+    .meta({ maxLength: max });
 }
 
 /**

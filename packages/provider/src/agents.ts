@@ -40,6 +40,8 @@ export function takeFromPool(socket: Socket): void {
 }
 
 function watchIdleSocket(socket: Socket): void {
+  // A request that was cancelled before it got its socket frees it a second time.
+  takeFromPool(socket);
   if (!socket.destroyed) socket.on("data", destroyTalkative);
 }
 

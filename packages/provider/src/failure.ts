@@ -1,7 +1,7 @@
 import type { ErrorCode } from "@roomhub/protocol";
 import type { ProviderTarget } from "./target.ts";
 
-/** Those of the hub's codes that a provider call can end with. Contract §6. */
+/** Those of the hub's codes that a provider call can end with; `internal_error` when the provider is a function here. Contract §6. */
 export type ProviderFailureCode = Extract<
   ErrorCode,
   | "provider_unreachable"
@@ -9,6 +9,7 @@ export type ProviderFailureCode = Extract<
   | "provider_timeout"
   | "provider_invalid_response"
   | "response_too_large"
+  | "internal_error"
 >;
 
 /** Why a call ended without an answer. `message` names the place and never a credential. */

@@ -2,6 +2,8 @@ export { type AddressClass, classifyAddress } from "./address.ts";
 export type { AddressProblem } from "./agents.ts";
 export type { ProviderCall, ProviderRequest, ProviderSink, ResponseHead } from "./exchange.ts";
 export type { ProviderFailure, ProviderFailureCode } from "./failure.ts";
+export { type InferenceRequest, ModelServer, type ModelServerOptions } from "./model-server.ts";
 export type { ProbeResult } from "./probe.ts";
 export { ProviderClient, type ProviderClientOptions } from "./provider-client.ts";
 export { scrubSecrets } from "./scrub-secrets.ts";
+export type { ReportedCapabilities } from "./server-knowledge.ts";

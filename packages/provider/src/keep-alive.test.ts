@@ -64,6 +64,22 @@ test("nothing is sent again once a byte of an answer was seen, or on a fresh soc
   expect(rude.received).toHaveLength(1);
 });
 
+test("a request cancelled before it got its kept socket leaves nothing on it for the next one", async () => {
+  const head = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n";
+  await using provider = await startRawProvider((socket) => {
+    socket.write(`${head}{ `, () => setImmediate(() => socket.write(" }")));
+  });
+  await using client = new ProviderClient(options);
+  await record(client, { ...post, baseUrl: provider.baseUrl }).closed;
+  const cancelled = record(client, { ...post, baseUrl: provider.baseUrl });
+  cancelled.call.cancel();
+  await cancelled.closed;
+  const next = record(client, { ...post, baseUrl: provider.baseUrl });
+  await next.closed;
+  expect(next.log.at(-2)).toBe("end");
+  expect(next.body).toBe("{  }");
+});
+
 test("bytes on an idle socket never become the next answer", async () => {
   await using provider = await startRawProvider((socket) => socket.write(answer("{}")));
   await using client = new ProviderClient(options);

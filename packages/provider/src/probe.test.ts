@@ -1,6 +1,16 @@
 import { expect, test } from "vitest";
 import { answer, startRawProvider } from "./fake-provider.fixture.ts";
+import { probeModels } from "./probe.ts";
 import { ProviderClient } from "./provider-client.ts";
+
+function probe(
+  client: ProviderClient,
+  baseUrl: string,
+  headers: Record<string, string>,
+  ms: number,
+) {
+  return probeModels((request, sink) => client.call(request, sink), baseUrl, headers, ms);
+}
 
 const table: Record<string, [answer: string, expected: object]> = {
   "a models list": [
@@ -29,7 +39,7 @@ for (const [what, [bytes, expected]] of Object.entries(table)) {
     await using provider = await startRawProvider((socket) => socket.write(bytes));
     await using client = new ProviderClient({ connectTimeoutMs: 1_000 });
     const timeoutMs = what === "silence" ? 50 : 2_000;
-    const found = await client.probe(provider.baseUrl, { authorization: "Bearer k" }, timeoutMs);
+    const found = await probe(client, provider.baseUrl, { authorization: "Bearer k" }, timeoutMs);
     expect(found).toMatchObject(expected);
     expect(provider.received[0]).toMatch(/^GET \/v1\/models HTTP[^]*authorization: Bearer k\r\n/);
   });
@@ -37,7 +47,7 @@ for (const [what, [bytes, expected]] of Object.entries(table)) {
 
 test("a probe of nobody says why", async () => {
   await using client = new ProviderClient({ connectTimeoutMs: 1_000 });
-  expect(await client.probe("http://127.0.0.1:1/v1", {}, 1_000)).toEqual({
+  expect(await probe(client, "http://127.0.0.1:1/v1", {}, 1_000)).toEqual({
     answered: false,
     problem: expect.stringContaining("127.0.0.1:1 refused the connection"),
   });

@@ -1,4 +1,4 @@
-import type { ProviderCall, ProviderRequest, ProviderSink } from "./exchange.ts";
+import { type CallProvider, type Look, lookAt, objectIn } from "./look.ts";
 
 /** What a look at `GET {base}/models` found. */
 export interface ProbeResult {
@@ -9,73 +9,53 @@ export interface ProbeResult {
   isTimeout?: boolean;
   /** ids, when the answer was a models list */
   models?: string[];
+  /** `owned_by` of the first model: some servers tell by it who they are */
+  ownedBy?: string;
+  /** the `server` header, for the same reason */
+  server?: string;
   /** what a person should know: why there was no answer, or what the answer complained about */
   problem?: string;
 }
 
-type Call = (request: ProviderRequest, sink: ProviderSink) => ProviderCall;
-
-const maxBodyBytes = 1024 * 1024;
 const maxModels = 1_000;
 const maxProblemLength = 300;
 
-/**
- * Asks a provider for its models. Never throws, never loads a model.
- *
- * Fingerprints of particular servers, and what they imply for `capabilities`, belong beside this call.
- */
-export function probeModels(
-  call: Call,
+/** Asks a provider for its models. Never throws, never loads a model. */
+export async function probeModels(
+  call: CallProvider,
   baseUrl: string,
   headers: Record<string, string>,
   timeoutMs: number,
 ): Promise<ProbeResult> {
-  return new Promise((resolve) => {
-    const parts: Buffer[] = [];
-    let bytes = 0;
-    let status: number | undefined;
-    const timer = setTimeout(() => {
-      running.cancel();
-      finish({
-        isTimeout: true,
-        problem: `no answer to GET ${baseUrl}/models within ${timeoutMs / 1_000} s`,
-      });
-    }, timeoutMs);
-    const running = call(
-      { baseUrl, method: "GET", path: "/models", headers, body: undefined },
-      {
-        onHead(head) {
-          status = head.status;
-        },
-        onData(chunk) {
-          bytes += chunk.length;
-          if (bytes <= maxBodyBytes) {
-            parts.push(chunk);
-          } else {
-            running.cancel();
-            finish({ problem: "the models list is larger than 1 MiB" });
-          }
-          return true;
-        },
-        onEnd: () => finish(readModels(Buffer.concat(parts), status ?? 0)),
-        onFailure: (failure) => finish({ problem: failure.message }),
-        onClosed() {},
-      },
-    );
-
-    function finish(found: Omit<ProbeResult, "answered" | "status">): void {
-      clearTimeout(timer);
-      resolve({
-        answered: status !== undefined,
-        ...(status === undefined ? {} : { status }),
-        ...found,
-      });
-    }
-  });
+  const request = { baseUrl, method: "GET", path: "/models", headers, body: undefined };
+  const look = await lookAt(call, request, timeoutMs);
+  return { ...headOf(look), ...bodyOf(look, baseUrl, timeoutMs) };
 }
 
-function readModels(body: Buffer, status: number): Pick<ProbeResult, "models" | "problem"> {
-  const value = parseObject(body);
+function headOf({ head }: Look): ProbeResult {
+  if (head === undefined) return { answered: false };
+  const server = head.headers["server"];
+  return { answered: true, status: head.status, ...(server === undefined ? {} : { server }) };
+}
+
+function bodyOf(look: Look, baseUrl: string, timeoutMs: number): Partial<ProbeResult> {
+  switch (look.problem?.kind) {
+    case "timeout":
+      return {
+        isTimeout: true,
+        problem: `no answer to GET ${baseUrl}/models within ${timeoutMs / 1_000} s`,
+      };
+    case "too-large":
+      return { problem: "the models list is larger than 1 MiB" };
+    case "failed":
+      return { problem: look.problem.failure.message };
+    case undefined:
+      return readModels(look.body, look.head?.status ?? 0);
+  }
+}
+
+function readModels(body: Buffer, status: number): Partial<ProbeResult> {
+  const value = objectIn(body);
   const complaint = value?.["error"];
   if (complaint !== undefined && complaint !== null) {
     return { problem: `GET /models answered ${status} with an error: ${textOf(complaint)}` };
@@ -83,24 +63,10 @@ function readModels(body: Buffer, status: number): Pick<ProbeResult, "models" | 
   if (status >= 300) return { problem: `GET /models answered ${status}` };
   const data = value?.["data"];
   if (!Array.isArray(data)) return { problem: "GET /models did not answer with a models list" };
-  const models: string[] = [];
-  for (const entry of data.slice(0, maxModels) as unknown[]) {
-    const id = (entry as { id?: unknown } | null)?.id;
-    if (typeof id === "string") models.push(id);
-  }
-  return { models };
-}
-
-function parseObject(body: Buffer): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(body.toString("utf8"));
-    return typeof value === "object" && value !== null
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    // Not JSON: an HTML page or nothing at all. The status is what counts then.
-    return undefined;
-  }
+  const entries = data.slice(0, maxModels) as ({ id?: unknown; owned_by?: unknown } | null)[];
+  const models = entries.map((entry) => entry?.id).filter((id) => typeof id === "string");
+  const ownedBy = entries[0]?.owned_by;
+  return { models, ...(typeof ownedBy === "string" ? { ownedBy } : {}) };
 }
 
 function textOf(complaint: unknown): string {

@@ -13,7 +13,6 @@ import {
   type ProviderRequest,
   type ProviderSink,
 } from "./exchange.ts";
-import { probeModels, type ProbeResult } from "./probe.ts";
 import { parseTarget, type ProviderTarget } from "./target.ts";
 
 export interface ProviderClientOptions {
@@ -34,6 +33,7 @@ export class ProviderClient {
   readonly #fresh: AgentPair;
   readonly #targets = new Map<string, ProviderTarget>();
   readonly #running = new Set<Exchange>();
+  #isClosed = false;
   #whenIdle: (() => void) | undefined;
 
   constructor(options: ProviderClientOptions) {
@@ -50,7 +50,10 @@ export class ProviderClient {
     this.#running.add(exchange);
     const problem =
       isIP(target.hostname) === 0 ? undefined : this.#options.addressProblem?.(target.hostname);
-    if (problem === undefined) {
+    if (this.#isClosed) {
+      const message = `${target.label} was not dialled: calls are stopped here.`;
+      exchange.refuse({ code: "provider_disconnected", message });
+    } else if (problem === undefined) {
       exchange.start();
     } else {
       const message = `${target.label} was not dialled: ${problem}`;
@@ -59,13 +62,9 @@ export class ProviderClient {
     return exchange;
   }
 
-  /** @param headers - auth headers of the provider */
-  probe(baseUrl: string, headers: Record<string, string>, timeoutMs: number): Promise<ProbeResult> {
-    return probeModels(this.call.bind(this), baseUrl, headers, timeoutMs);
-  }
-
-  /** Cuts what runs (its sinks hear a failure) and resolves when the last socket is gone. */
+  /** Cuts what runs and what is still called (sinks hear a failure); resolves when the last socket is gone. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     for (const exchange of this.#running) exchange.stop();
     for (const { plain, secure } of [this.#pooled, this.#fresh]) {
       plain.destroy();

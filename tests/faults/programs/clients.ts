@@ -40,7 +40,7 @@ const handlers = {
   pieces: (tag: string) => callOf(tag).pieces,
   leave: (tag: string) => callOf(tag).leave(),
   goOn: (tag: string) => callOf(tag).goOn(),
-  /** Makes each with a pause between them; at most `atOnce` are open. Resolves when all have ended. */
+  /** Makes each with a pause between them; at most `atOnce` are open. Resolves with all of them, in the order they ended. */
   async inTurn({
     wishes,
     atOnce,
@@ -53,7 +53,7 @@ const handlers = {
     const outcomes: CallOutcome[] = [];
     const left = [...wishes];
     async function work(): Promise<void> {
-      for (let wish = left.pop(); wish !== undefined; wish = left.pop()) {
+      for (let wish = left.shift(); wish !== undefined; wish = left.shift()) {
         outcomes.push(await startCall(wish).ended);
         if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
       }

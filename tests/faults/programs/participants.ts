@@ -9,17 +9,21 @@ export interface CrowdWish {
   count: number;
   /** ids are this and a number */
   prefix: string;
+  /** the same for all; `model-0`, `model-1`, … when left out */
+  model?: string | undefined;
+  maxConcurrency?: number | undefined;
 }
 
 const crowd: Participant[] = [];
 
 const handlers = {
   /** Resolves when all of them are connected. */
-  async join({ hubUrl, room, endpoint, count, prefix }: CrowdWish) {
+  async join({ hubUrl, room, endpoint, count, prefix, model, maxConcurrency }: CrowdWish) {
     const joining = Array.from({ length: count }, (_, index) => {
       const participant = createParticipant({
         ...{ hubUrl, room, endpoint, id: `${prefix}${index}`, nickname: `${prefix}${index}` },
-        model: `model-${index}`,
+        model: model ?? `model-${index}`,
+        config: maxConcurrency === undefined ? undefined : { maxConcurrency },
         timing: { drainMs: 0, providerCheckMs: 3_600_000 },
         env: {},
       });

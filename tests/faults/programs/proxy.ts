@@ -14,6 +14,7 @@ export interface ProxyWish {
 
 const open = new Set<{ near: Socket; far: Socket }>();
 let cuts = 0;
+let bytesToPort = 0;
 
 const handlers = {
   /** @returns the port to connect to */
@@ -32,7 +33,7 @@ const handlers = {
       }
     }
   },
-  seen: () => ({ open: open.size, cuts }),
+  seen: () => ({ open: open.size, cuts, bytesToPort }),
 };
 export type ProxyHandlers = typeof handlers;
 
@@ -46,6 +47,9 @@ function forward(near: Socket, wish: ProxyWish, random: () => number): void {
     far.destroy();
   };
   for (const socket of [near, far]) socket.on("error", end).on("close", end);
+  near.on("data", (bytes: Buffer) => {
+    bytesToPort += bytes.length;
+  });
   pass(near, far, wish, random);
   pass(far, near, wish, random);
 }

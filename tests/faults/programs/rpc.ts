@@ -1,3 +1,5 @@
+import { flushCompileCache } from "node:module";
+
 /** What a program does for the harness: called over IPC, one JSON value in and one out. */
 export type Handlers = Record<string, (argument: never) => unknown>;
 
@@ -12,6 +14,8 @@ export function serveHarness(handlers: Handlers): void {
   process.on("disconnect", () => process.exit(0));
   process.on("message", (message) => void answer(handlers, message as Call));
   tellHarness("ready", undefined);
+  // Where there is a cache: most programs are killed, and would leave nothing in it.
+  flushCompileCache();
 }
 
 export function tellHarness(event: string, value: unknown): void {

@@ -5,6 +5,8 @@ import { sharedNowMs } from "../shared-clock.ts";
 import type { World } from "../world.ts";
 
 const talk = { kind: "normal", words: 40, chunkDelayMs: 5 } as const;
+/** Never over by itself before something happens to it. */
+const longTalk = { kind: "normal", words: 4_000, chunkDelayMs: 5 } as const;
 
 export const cutBytes: Scenario = {
   id: "bytes",
@@ -16,7 +18,9 @@ export const cutBytes: Scenario = {
     const near = await proxyTo(world, { seed: 11, pieceBytes: 7 });
     const far = await proxyTo(world, { seed: 12, pieceBytes: 5 });
     await world.addParticipant("p1", world.provider.url, { hubUrl: far.url });
-    const outcomes = await world.outcomes(await askThrough(world, near.url, "crumbs", 20));
+    const outcomes = await world.outcomes(
+      await askThrough(world, near.url, "crumbs", world.isQuick ? 8 : 20),
+    );
     for (const { tag, end, code } of outcomes) must(end === "complete", `${tag}: ${end} ${code}`);
   },
 };
@@ -46,7 +50,7 @@ export const cutConnections: Scenario = {
     must(cuts > 0, "no tunnel was ever cut");
     must((ends.get("cut") ?? 0) > 0, "no client was ever cut");
     const told = [...ends].map(([end, count]) => `${count} ${end}`).join(", ");
-    world.figure(`160 calls, ${cuts} cuts of the tunnel`, "each ends once", told, true);
+    world.fact(`160 calls, ${cuts} cuts of the tunnel`, "each ends once", told, true);
     await connected(world);
   },
 };
@@ -60,8 +64,8 @@ export const tunnelReset: Scenario = {
     await world.open({ participants: 0, hasLoad: false });
     const proxy = await proxyTo(world, { seed: 31 });
     await world.addParticipant("p1", world.provider.url, { hubUrl: proxy.url });
-    const tags = await askThrough(world, world.hub.url, "reset", 10);
-    await world.clients.call("reached", { tag: "reset-0", pieces: 5 });
+    const tags = await askThrough(world, world.hub.url, "reset", 10, longTalk);
+    await Promise.all(tags.map((tag) => world.clients.call("reached", { tag, pieces: 5 })));
     const resetMs = sharedNowMs();
     await proxy.program.call("cutAll", "reset");
     const outcomes = await world.outcomes(tags);
@@ -89,13 +93,19 @@ async function proxyTo(world: World, wish: Omit<ProxyWish, "port">) {
   return { program, url: `http://127.0.0.1:${port}` };
 }
 
-function askThrough(world: World, hubUrl: string, name: string, count: number): Promise<string[]> {
+function askThrough(
+  world: World,
+  hubUrl: string,
+  name: string,
+  count: number,
+  behaviour: typeof talk | typeof longTalk = talk,
+): Promise<string[]> {
   return world.startAll(
     Array.from({ length: count }, (_, index) => ({
       tag: `${name}-${index}`,
       baseUrl: `${hubUrl}/rooms/${world.code}/v1`,
       surface: index % 2 === 0 ? ("chat/completions" as const) : ("responses" as const),
-      behaviour: talk,
+      behaviour,
     })),
   );
 }

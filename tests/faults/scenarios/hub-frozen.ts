@@ -27,7 +27,7 @@ export const hubFrozen: Scenario = {
     }
     await pauseMs(5_000);
     const offline = world.events.of("participant.offline").length;
-    world.figure(
+    world.fact(
       "hub asleep for 40 s: participant.offline events",
       "0",
       String(offline),

@@ -1,5 +1,6 @@
 import { connect } from "node:net";
-import { inMs, must, pauseMs, type Scenario } from "../scenario.ts";
+import { until } from "../../support/waiting.ts";
+import { inMs, must, type Scenario } from "../scenario.ts";
 import { sharedNowMs } from "../shared-clock.ts";
 import type { World } from "../world.ts";
 
@@ -11,15 +12,18 @@ export const hubStopped: Scenario = {
   isQuick: true,
   async run(world) {
     await world.open({ hasLoad: false });
-    const tags = await startStreams(world, 60);
+    // 3 seconds: enough for everything before the first of them ends, on a busy machine too.
+    const tags = await startStreams(world, 120);
     // Sockets that nobody uses must not hold it back.
     const idle = Array.from({ length: 5 }, () => connect(world.hub.port, "127.0.0.1"));
     for (const socket of idle) socket.on("error", () => undefined);
     const base = world.baseUrl;
     world.hub.signal("SIGTERM");
-    await pauseMs(100);
-    const health = await fetch(`${world.hub.url}/health`);
-    must(health.status === 503, `/health said ${health.status} while draining`);
+    await until(
+      "/health to say 503 while draining",
+      async () => (await fetch(`${world.hub.url}/health`)).status,
+      (status) => status === 503,
+    );
     const refused = await world.outcome(await world.start({ tag: "refused", baseUrl: base }));
     must(refused.code === "hub_draining", `new work was told ${refused.end} ${refused.code}`);
     const outcomes = await world.outcomes(tags);
@@ -29,7 +33,7 @@ export const hubStopped: Scenario = {
     const goneMs = sharedNowMs() - lastMs;
     for (const socket of idle) socket.destroy();
     must(code === 0, `the hub ended with ${code} ${signal}`);
-    world.figure(
+    world.fact(
       `SIGTERM with ${tags.length} streams: finished`,
       ...([String(tags.length), String(finished), finished === tags.length] as const),
     );

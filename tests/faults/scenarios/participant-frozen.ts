@@ -56,7 +56,6 @@ export const participantFrozen: Scenario = {
       "p1 to be disconnected in the listing",
       () => world.listed("p1"),
       ({ connection }) => !connection.connected,
-      2_000,
     );
     participant?.signal("SIGCONT");
     const continuedMs = sharedNowMs();

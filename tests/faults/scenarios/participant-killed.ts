@@ -2,8 +2,8 @@ import { until } from "../../support/waiting.ts";
 import { inMs, must, percentile, pauseMs, type Scenario } from "../scenario.ts";
 import { sharedNowMs } from "../shared-clock.ts";
 
-/** Words of a stream and the time between them: one that lasts a second. */
-const talk = { kind: "normal", words: 40, chunkDelayMs: 25 } as const;
+/** Never over by itself before the kill. */
+const talk = { kind: "normal", words: 2_000, chunkDelayMs: 25 } as const;
 
 export const participantKilled: Scenario = {
   id: "F1",
@@ -14,6 +14,7 @@ export const participantKilled: Scenario = {
     await world.open();
     const rounds = world.isQuick ? 1 : 5;
     const delaysMs: number[] = [];
+    const listedMs: number[] = [];
     for (let round = 0; round < rounds; round++) {
       const tags = await world.startAll([
         { tag: `chat-${round}`, behaviour: talk },
@@ -27,16 +28,16 @@ export const participantKilled: Scenario = {
       for (const outcome of await world.outcomes(tags)) {
         must(outcome.end === "error", `${outcome.tag} ended ${outcome.end}`);
         must(outcome.code === "tunnel_lost", `${outcome.tag} was told ${outcome.code}`);
-        must(outcome.pieces < 40, `${outcome.tag} was over before the kill`);
         delaysMs.push(outcome.endedMs - killedMs);
       }
       await until(
         "the participant to be disconnected in the listing",
         () => world.listed("p1"),
         ({ connection }) => !connection.connected,
-        Math.max(50, 200 - (sharedNowMs() - killedMs)),
       );
+      listedMs.push(sharedNowMs() - killedMs);
       must((await world.listed("p1")).status === "online", "p1 went offline with its tunnel");
+      if (round + 1 === rounds) break;
       world.participants.push(await world.addParticipant("p1", world.provider.url));
       await pauseMs(50);
     }
@@ -44,6 +45,11 @@ export const participantKilled: Scenario = {
     world.figure(
       `kill -9 in mid-stream → the client's error, p99 of ${delaysMs.length}`,
       ...(["≤ 200 ms", inMs(p99Ms), p99Ms <= 200] as const),
+    );
+    const longestMs = percentile(listedMs, 1);
+    world.figure(
+      "… disconnected in the listing, longest",
+      ...(["≤ 200 ms", inMs(longestMs), longestMs <= 200] as const),
     );
   },
 };

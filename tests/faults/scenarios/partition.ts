@@ -83,7 +83,7 @@ export const packetLoss: Scenario = {
           outcomes.every(({ end }) => end === "complete" || end === "error"),
           "silent ends",
         );
-        world.figure(
+        world.fact(
           `${percent} % packet loss: streams complete, of ${tags.length}`,
           mustComplete ? "all" : "all or told",
           String(complete),

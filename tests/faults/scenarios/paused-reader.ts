@@ -15,7 +15,10 @@ export const pausedReader: Scenario = {
     world.connectionsMayBreak();
     // Short enough to be seen, long enough to be measured before.
     const stallMs = world.isQuick ? 2_000 : 6_000;
-    await world.open({ env: { ROOMHUB_CLIENT_STALL_MS: String(stallMs) }, hasLoad: false });
+    await world.open({
+      env: { ROOMHUB_CLIENT_STALL_MS: String(stallMs) },
+      ...{ participants: 0, hasLoad: false },
+    });
     await world.addParticipant("flood-tunnel", world.provider.plainUrl);
     await world.api.join(world.code, {
       ...{
@@ -25,17 +28,20 @@ export const pausedReader: Scenario = {
         endpoint: world.provider.plainUrl,
       },
     });
-    for (const path of paths) await measure(world, path, stallMs);
+    // One after the other the memory of each can be told; together they take half the time.
+    if (world.isQuick) await Promise.all(paths.map((path) => measure(world, path, stallMs)));
+    else for (const path of paths) await measure(world, path, stallMs);
   },
 };
 
 async function measure(world: World, path: (typeof paths)[number], stallMs: number): Promise<void> {
   const model = `flood-${path}`;
   // What a hub needs to carry any large answer at all is not held against the paused one.
-  const warming = { tag: `warm-${path}`, model, plain: { pourBytes: 32 * mib } };
+  const pourBytes = (world.isQuick ? 8 : 32) * mib;
+  const warming = { tag: `warm-${path}`, model, plain: { pourBytes } };
   const warm = await world.outcome(await world.start(warming));
   must(warm.end === "complete", `the warm-up ended ${warm.end} ${warm.code}`);
-  await pauseMs(500);
+  await pauseMs(world.isQuick ? 0 : 500);
   const beforeBytes = world.hub.rssBytes();
   const tag = await world.start({
     ...{ tag: `paused-${path}`, model, plain: { pourBytes: floodBytes } },

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { type AnswerEnd, type ChatSurface, readAnswer, readWholeAnswer } from "../chat-answer.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT, UsageError } from "../exit-code.ts";
+import { hubHeader } from "../hub-header.ts";
 import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
 import { untilStopped } from "../stop-signal.ts";
 import { colorsFor, safe, safeLines, writeJson } from "../text.ts";
@@ -144,10 +145,10 @@ async function showAnswer(
     const code = end.code === undefined ? "" : ` (${end.code})`;
     throw new CommandError(end.message + code);
   }
-  const participant = header(response, "x-roomhub-participant");
-  const model = header(response, "x-roomhub-model");
+  const participant = hubHeader(response, "x-roomhub-participant");
+  const model = hubHeader(response, "x-roomhub-model");
   if (isJson) {
-    const requestId = header(response, "x-request-id");
+    const requestId = hubHeader(response, "x-request-id");
     writeJson(context.stdout, {
       text,
       participantId: participant,
@@ -157,17 +158,5 @@ async function showAnswer(
     });
   } else if (context.stderr.isTTY && participant !== undefined) {
     context.stderr.write(colors.dim(`— ${safe(participant)} (${safe(model ?? "?")})\n`));
-  }
-}
-
-/** The hub percent-encodes what is not visible ASCII. Contract §4. */
-function header(response: Response, name: string): string | undefined {
-  const value = response.headers.get(name);
-  if (value === null) return undefined;
-  try {
-    return decodeURIComponent(value);
-  } catch {
-    // A lone % that nobody encoded.
-    return value;
   }
 }

@@ -1,8 +1,8 @@
-import { HubUnreachableError } from "@roomhub/client";
+import { HubUnreachableError, RoomhubError } from "@roomhub/client";
 import { expect, test, vi } from "vitest";
 import type { CliContext } from "../context.ts";
-import type { RunningParticipant } from "../services.ts";
-import { aParticipant, aRoom, makeWorld } from "../test-context.fixture.ts";
+import type { ParticipantNotice, RunningParticipant, StopReason } from "../services.ts";
+import { answersOf, aParticipant, aRoom, capture, makeWorld } from "../test-context.fixture.ts";
 
 const listParticipants = async () => [];
 const getRoom = async () => aRoom();
@@ -33,24 +33,30 @@ test("join without options offers the first model of the first server under a re
     model: "llama3.2:3b",
     endpoint: "http://127.0.0.1:11434",
   });
-  expect(world.stderr.text).toContain("Found Ollama at http://127.0.0.1:11434");
-  expect(world.stderr.text).toContain("ana-llama3.2-3b left room ABC234");
+  expect(world.stderr.text).toBe(
+    [
+      "Sharing llama3.2:3b from Ollama as ana-llama3.2-3b in room ABC234 (lab) at http://10.0.0.9:5050",
+      "Leaving: running requests may finish; Ctrl+C again stops at once",
+      "ana-llama3.2-3b left room ABC234",
+      "",
+    ].join("\n"),
+  );
   expect(world.closedParticipants).toBe(1);
 });
 
-test("a second join from the same person takes the next id instead of the first one's place", async () => {
+test("a second join from the same person takes an id of its own instead of the first one's place", async () => {
   const busy = async () => [aParticipant({ id: "ana-llama3.2-3b" })];
   const world = makeWorld({ fetch: ollama }, { getRoom, listParticipants: busy });
   const running = world.run("join", "ABC234");
   await untilJoined(world);
   world.stop();
   await running;
-  expect(world.participants[0]!.id).toBe("ana-llama3.2-3b-2");
+  expect(world.participants[0]!.id).toBe("ana-llama3.2-3b-box");
 });
 
 test("every option reaches the participant, and secrets reach nothing else", async () => {
   const env = { API_KEY: "Bearer sk-1", ROOM_PASSWORD: "swordfish" };
-  const world = makeWorld({ env }, { getRoom });
+  const world = makeWorld({ env }, { getRoom, listParticipants });
   const who = ["--id", "big", "--nickname", "Cloud", "--password-env", "ROOM_PASSWORD"];
   const what = ["--endpoint", "https://api.example.com/v1", "--model", "big-1"];
   const local = ["--header", "X-One: 1", "--header", "X-Two: a:b"];
@@ -93,6 +99,8 @@ function participantThat(
       return {
         start: async () => {},
         stopped: new Promise(() => {}),
+        pause: () => {},
+        resume: () => {},
         close: async () => {},
         ...running,
       };
@@ -104,7 +112,7 @@ test("a participant the hub refuses for good ends the command with the refusal's
   const stopped = Promise.resolve({ reason: "Wrong password", code: "invalid_password" });
   const world = makeWorld(participantThat({ stopped }), { getRoom, listParticipants });
   expect(await world.run("join", "ABC234")).toBe(4);
-  expect(world.stderr.text).toContain("error: Wrong password");
+  expect(world.stderr.text).toContain("error: Wrong password\n");
 });
 
 test("what happens is told in readable lines that cannot steer the terminal", async () => {
@@ -112,13 +120,14 @@ test("what happens is told in readable lines that cannot steer the terminal", as
   const world = makeWorld(participantThat({ stopped }), { getRoom, listParticipants });
   await world.run("join", "ABC234");
   expect(world.stderr.text).toContain("disconnected: gone\ufffd[2J; trying again in 500 ms");
-  expect(world.stderr.text).toContain("the model server is down: refused");
+  expect(world.stderr.text).toContain("the model server is down, still asking it: refused");
 });
 
 test("--json tells the same as NDJSON on stdout", async () => {
   const stopped = Promise.resolve({ reason: "enough", code: "replaced" });
   const world = makeWorld(participantThat({ stopped }), { getRoom, listParticipants });
   await world.run("join", "ABC234", "--json");
+  expect(world.stderr.text).toBe("error: enough\n");
   const notices = world.stdout.text
     .trimEnd()
     .split("\n")
@@ -137,14 +146,16 @@ test.each([
   ["a hub that nobody answers for", 5, { getRoom: unreachable }],
 ])("%s ends join with %i before anything starts", async (_name, code, client) => {
   const world = makeWorld({ fetch: ollama }, client);
-  expect(await world.run("join", "ABC234", "--id", "ana")).toBe(code);
+  const invite = "http://10.0.0.9:5050/rooms/ABC234";
+  expect(await world.run("join", invite, "--id", "ana")).toBe(code);
+  expect(world.stderr.text).toMatch(/^error: .+\n→ .+\n$/);
   expect(world.participants).toEqual([]);
 });
 
 test("behind a proxy the agent is left to find the hub", async () => {
   const env = { HTTPS_PROXY: "http://proxy:3128" };
   const world = makeWorld({ fetch: ollama, env }, { getRoom: unreachable });
-  const running = world.run("join", "ABC234");
+  const running = world.run("join", "http://hub.example.org/rooms/ABC234");
   await untilJoined(world);
   world.stop();
   expect(await running).toBe(0);
@@ -169,4 +180,280 @@ test("the room's password may stand in ROOMHUB_PASSWORD", async () => {
   world.stop();
   await running;
   expect(world.participants[0]!.password).toBe("swordfish");
+});
+
+/** A machine on which Ollama runs with several models. */
+const severalModels: CliContext["fetch"] = async (url) => {
+  if (!url.startsWith("http://127.0.0.1:11434/")) throw new TypeError("fetch failed");
+  return Response.json({
+    data: [{ id: "llama3.2:3b" }, { id: "nomic-embed-text" }, { id: "qwen3" }],
+  });
+};
+
+async function joined(world: ReturnType<typeof makeWorld>, ...args: string[]): Promise<number> {
+  const running = world.run("join", "ABC234", ...args);
+  await untilJoined(world);
+  world.stop();
+  return running;
+}
+
+test("--all-models makes every model a participant of one process, and all of them leave", async () => {
+  const world = makeWorld({ fetch: severalModels }, { getRoom, listParticipants });
+  expect(await joined(world, "--all-models")).toBe(0);
+  expect(world.participants.map(({ id, model }) => [id, model])).toEqual([
+    ["ana-llama3.2-3b", "llama3.2:3b"],
+    ["ana-qwen3", "qwen3"],
+  ]);
+  expect(world.closedParticipants).toBe(2);
+  expect(world.stderr.text).toContain("ana-qwen3 left room ABC234");
+});
+
+test("two models of one name do not take each other's id", async () => {
+  const args = ["--model", "a/llama3", "--model", "b/llama3", "--endpoint", "http://127.0.0.1:9"];
+  const world = makeWorld({}, { getRoom, listParticipants });
+  await joined(world, ...args);
+  expect(world.participants.map(({ id }) => id)).toEqual(["ana-llama3", "ana-llama3-box"]);
+});
+
+test.each([
+  [["--all-models", "--model", "x"], "--all-models and --model exclude each other"],
+  [["--all-models", "--id", "x"], "--id names one participant"],
+  [["--model", "x", "--model", "y", "--id", "z"], "--id names one participant"],
+])("%j contradicts itself", async (args, message) => {
+  const world = makeWorld({ fetch: severalModels }, { getRoom, listParticipants });
+  expect(await world.run("join", "ABC234", ...args)).toBe(2);
+  expect(world.stderr.text).toContain(message);
+});
+
+/** Somebody sits at this terminal and answers. */
+function terminal(answers: Parameters<typeof answersOf>[1]): Partial<CliContext> & {
+  questions: string[];
+} {
+  const questions: string[] = [];
+  return {
+    questions,
+    fetch: severalModels,
+    env: { NO_COLOR: "1" },
+    isStdinTTY: true,
+    stderr: capture(100),
+    prompts: answersOf(questions, answers),
+  };
+}
+
+test("on a terminal the models are asked for, and the password of a room that has one", async () => {
+  const { questions, ...context } = terminal({ some: ["qwen3"], secret: "swordfish" });
+  const protectedRoom = async () => aRoom({ passwordProtected: true });
+  const world = makeWorld(context, { getRoom: protectedRoom, listParticipants });
+  expect(await joined(world)).toBe(0);
+  expect(world.participants).toMatchObject([{ model: "qwen3", password: "swordfish" }]);
+  expect(questions).toEqual([
+    "Which models do you share? | [llama3.2:3b] | qwen3",
+    "Password of room ABC234",
+  ]);
+});
+
+test.each([
+  ["with --yes", ["--yes"], {}],
+  ["with --json", ["--json"], {}],
+  ["with --quiet", ["--quiet"], {}],
+  ["on a dumb terminal", [], { env: { TERM: "dumb" } }],
+  ["without a terminal to type at", [], { isStdinTTY: false }],
+  ["without a terminal to read from", [], { stderr: capture() }],
+])("%s nothing is asked and the first model is taken", async (_name, args, over) => {
+  const { questions, ...context } = terminal({});
+  const world = makeWorld({ ...context, ...over }, { getRoom, listParticipants });
+  expect(await joined(world, ...args)).toBe(0);
+  expect(world.participants.map(({ model }) => model)).toEqual(["llama3.2:3b"]);
+  expect(questions).toEqual([]);
+});
+
+test("--quiet says nothing while all is well", async () => {
+  const world = makeWorld({ fetch: ollama }, { getRoom, listParticipants });
+  expect(await joined(world, "--quiet")).toBe(0);
+  expect(world.stderr.text + world.stdout.text).toBe("");
+});
+
+test("p pauses all participants and resumes them, other keys do nothing, and the terminal is given back", async () => {
+  const world = makeWorld(terminal({}), { getRoom, listParticipants });
+  const running = world.run("join", "ABC234", "--all-models");
+  await vi.waitFor(() => expect(world.participants).toHaveLength(2));
+  for (const key of "xpP") world.press(key);
+  expect(world.pauses).toEqual([
+    "pause ana-llama3.2-3b",
+    "pause ana-qwen3",
+    "resume ana-llama3.2-3b",
+    "resume ana-qwen3",
+  ]);
+  world.stop();
+  await running;
+  world.press("p");
+  expect(world.pauses).toHaveLength(4);
+  expect(world.stderr.text).toContain("paused: no new requests, running ones finish; p resumes\n");
+});
+
+test("without a terminal no key is read", async () => {
+  const world = makeWorld({ fetch: ollama, isStdinTTY: false }, { getRoom, listParticipants });
+  const running = world.run("join", "ABC234");
+  await untilJoined(world);
+  world.press("p");
+  world.stop();
+  await running;
+  expect(world.pauses).toEqual([]);
+});
+
+test("one of several that is refused does not end the others, the last one does", async () => {
+  const ends = [Promise.withResolvers<StopReason>(), Promise.withResolvers<StopReason>()];
+  let made = 0;
+  const world = makeWorld(
+    {
+      fetch: severalModels,
+      createParticipant: async () => {
+        const { promise } = ends[made++]!;
+        const nothing = () => {};
+        return {
+          start: async () => {},
+          stopped: promise,
+          pause: nothing,
+          resume: nothing,
+          close: async () => {},
+        };
+      },
+    },
+    { getRoom, listParticipants },
+  );
+  let hasEnded = false;
+  const running = world.run("join", "ABC234", "--all-models").finally(() => (hasEnded = true));
+  await vi.waitFor(() => expect(made).toBe(2));
+  ends[0]!.resolve({ code: "participant_id_taken", reason: "the id is taken" });
+  await new Promise(setImmediate);
+  expect(hasEnded).toBe(false);
+  ends[1]!.resolve({ code: "replaced", reason: "taken over" });
+  expect(await running).toBe(1);
+  expect(world.stderr.text).toContain("error: taken over\n");
+});
+
+test("join alone finds a hub by its announcement, and says that it looks for one", async () => {
+  const mdns: CliContext["mdns"] = {
+    announce: async () => async () => {},
+    browse: async (_addresses, onHub) => {
+      onHub("http://10.0.0.9:5050");
+      return async () => {};
+    },
+  };
+  const client = { getRoom, listParticipants, listRooms: async () => [aRoom()] };
+  const after: CliContext["after"] = (ms, callback) => {
+    // The search takes its time, and whoever waits for it loses patience first.
+    if (ms < 1000) callback();
+    else setImmediate(callback);
+    return () => {};
+  };
+  const world = makeWorld({ fetch: ollama, mdns, after }, client);
+  const running = world.run("join");
+  await untilJoined(world);
+  world.stop();
+  expect(await running).toBe(0);
+  expect(world.stderr.text).toContain("Looking for hubs on this machine and its network (2 s) …\n");
+  expect(world.participants[0]!.room).toBe("ABC234");
+});
+
+test("a mistyped code is answered with the line that is right", async () => {
+  const notFound = new RoomhubError("No room ABC235", {
+    ...{ status: 404, code: "room_not_found", param: "", hint: undefined },
+    ...{ requestId: undefined, retryAfterMs: undefined, participants: undefined },
+  });
+  const client = { getRoom: () => Promise.reject(notFound), listRooms: async () => [aRoom()] };
+  const world = makeWorld({ fetch: ollama }, client);
+  expect(await world.run("join", "http://10.0.0.9:5050/rooms/ABC235")).toBe(3);
+  expect(world.stderr.text).toBe(
+    [
+      "error: The hub at http://10.0.0.9:5050 has no room ABC235",
+      "→ did you mean:",
+      "  roomhub join http://10.0.0.9:5050/rooms/ABC234  # lab, 2 participants",
+      "",
+    ].join("\n"),
+  );
+});
+
+/** What is told of a participant that serves a request, loses its hub for a moment, and stops. */
+async function told(stderr: ReturnType<typeof capture>, env: CliContext["env"]): Promise<string> {
+  let nowMs = 0;
+  const context: Partial<CliContext> = {
+    ...{ stderr, env, fetch: ollama, nowMs: () => nowMs },
+    createParticipant: async ({ onNotice, room, id }) => {
+      const tell = (notice: ParticipantNotice) => {
+        nowMs += 2000;
+        onNotice?.(notice);
+      };
+      tell({ kind: "joined", room, id, warnings: ["its id is another's model"] });
+      tell({ kind: "connected" });
+      const request = { path: "/chat/completions", model: "llama3.2:3b", durationMs: 2400 };
+      tell({ kind: "request-started", ...request });
+      tell({
+        kind: "request-ended",
+        ...request,
+        status: 200,
+        outcome: "complete",
+        reason: undefined,
+      });
+      tell({ kind: "disconnected", reason: "the hub is stopping", retryInMs: 250 });
+      tell({ kind: "disconnected", reason: "ECONNREFUSED", retryInMs: 500 });
+      tell({ kind: "connected" });
+      const stopped = Promise.resolve({ code: "replaced", reason: "Another agent took over." });
+      const nothing = () => {};
+      return {
+        start: async () => {},
+        stopped,
+        pause: nothing,
+        resume: nothing,
+        close: async () => {},
+      };
+    },
+  };
+  await makeWorld(context, { getRoom, listParticipants }).run("join", "ABC234");
+  return `\n${stderr.text}`.replaceAll("\u001b", "ESC").replaceAll(/\d\d:\d\d:\d\d/g, "12:03:04");
+}
+
+test("a session in a pipe", async () => {
+  expect(await told(capture(), {})).toMatchInlineSnapshot(`
+    "
+    Sharing llama3.2:3b from Ollama as ana-llama3.2-3b in room ABC234 (lab) at http://127.0.0.1:5050
+    ! its id is another's model
+    12:03:04  connected; Ctrl+C leaves
+    TIME      MODEL         REQUEST             TOOK  OUTCOME
+    12:03:04  llama3.2:3b   chat/completions   2.4 s  ok 200
+    12:03:04  disconnected: the hub is stopping; trying again in 250 ms
+    12:03:04  connected again after 4.0 s
+    error: Another agent took over.
+    "
+  `);
+});
+
+test("a session on a terminal", async () => {
+  expect(await told(capture(100), {})).toMatchInlineSnapshot(`
+    "
+    Sharing llama3.2:3b from Ollama as ana-llama3.2-3b in room ABC234 (lab) at http://127.0.0.1:5050
+    ESC[33m! its id is another's modelESC[39m
+    ESC[2m12:03:04ESC[22m  ESC[32mconnected; p pauses, Ctrl+C leavesESC[39m
+    ESC[2mTIME    ESC[22m  ESC[2mMODEL       ESC[22m  ESC[2mREQUEST         ESC[22m  ESC[2m  TOOKESC[22m  ESC[2mOUTCOMEESC[22m
+    ESC[2m12:03:04ESC[22m  llama3.2:3b   chat/completions   2.4 s  ESC[32mok 200ESC[39m
+    ESC[2m12:03:04ESC[22m  ESC[33mdisconnected: the hub is stopping; trying again in 250 msESC[39m
+    ESC[2m12:03:04ESC[22m  ESC[32mconnected again after 4.0 sESC[39m
+    ESC[31merror: Another agent took over.ESC[39m
+    "
+  `);
+});
+
+test("a session on a terminal without colours", async () => {
+  expect(await told(capture(60), { NO_COLOR: "1" })).toMatchInlineSnapshot(`
+    "
+    Sharing llama3.2:3b from Ollama as ana-llama3.2-3b in room ABC234 (lab) at http://127.0.0.1:5050
+    ! its id is another's model
+    12:03:04  connected; p pauses, Ctrl+C leaves
+    TIME      MODEL         REQUEST         TOOK  OUTCOME
+    12:03:04  llama3.2:3b   chat/comple…   2.4 s  ok 200
+    12:03:04  disconnected: the hub is stopping; trying again in 250 ms
+    12:03:04  connected again after 4.0 s
+    error: Another agent took over.
+    "
+  `);
 });

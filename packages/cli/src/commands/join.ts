@@ -1,19 +1,22 @@
-import { HubUnreachableError } from "@roomhub/client";
-import { participantIdProblem } from "@roomhub/protocol";
 import type { Command } from "commander";
+import { type Asking, askingOf } from "../asking.ts";
+import { chooseModels } from "../choose-models.ts";
+import { chooseRoom } from "../choose-room.ts";
 import type { CliContext } from "../context.ts";
-import { CommandError, EXIT, UsageError } from "../exit-code.ts";
-import { chooseProvider, noModelServer } from "../model-server.ts";
+import { UsageError } from "../exit-code.ts";
+import { lookAtRoom } from "../look-at-room.ts";
+import { noModelServer } from "../model-server.ts";
 import {
   addHubOptions,
+  addQuietOption,
   collect,
   type HubOptionValues,
-  inviteOf,
   jsonObjectArgument,
+  participantIdArgument,
   positiveArgument,
 } from "../options.ts";
 import { freeId, suggestId } from "../participant-name.ts";
-import { runParticipant } from "../run-participant.ts";
+import { runParticipants } from "../run-participants.ts";
 import {
   addPasswordOptions,
   envSecret,
@@ -23,9 +26,11 @@ import {
 } from "../secrets.ts";
 import type { ParticipantOptions } from "../services.ts";
 import { untilStopped } from "../stop-signal.ts";
+import { safe } from "../text.ts";
 
 interface JoinOptionValues extends HubOptionValues, PasswordOptionValues {
-  model?: string;
+  model?: string[];
+  allModels?: boolean;
   endpoint?: string;
   id?: string;
   nickname?: string;
@@ -35,20 +40,29 @@ interface JoinOptionValues extends HubOptionValues, PasswordOptionValues {
   maxConcurrency?: number;
   specs?: Record<string, unknown>;
   config?: Record<string, unknown>;
+  yes?: boolean;
+  quiet?: boolean;
 }
 
 export function addJoinCommand(program: Command, context: CliContext): void {
-  addPasswordOptions(
-    addHubOptions(
-      program
-        .command("join")
-        .argument("<room>", "room code or invite URL")
-        .description("offer a model of this machine to a room, until stopped"),
-    ),
-  )
+  const command = program
+    .command("join")
+    .argument("[room]", "room code, invite URL or hub URL; without it, what is found nearby")
+    .description("offer models of this machine to a room, until stopped");
+  addQuietOption(addPasswordOptions(addHubOptions(command)))
     .option("--endpoint <url>", "the model server (default: the first that answers here)")
-    .option("--model <name>", "the model to offer (default: the server's first)")
-    .option("--id <id>", "name in requests' model field (default: nickname-model)")
+    .option(
+      "--model <name>",
+      "a model to offer (repeatable; default: asks, or the server's first)",
+      collect,
+    )
+    .option("--all-models", "offer every model, each as a participant of its own")
+    .option("-y, --yes", "ask nothing, take the defaults")
+    .option(
+      "--id <id>",
+      "name in requests' model field (default: nickname-model)",
+      participantIdArgument,
+    )
     .option("--nickname <name>", "who offers it (default: your user name)")
     .option(
       "--header <name: value>",
@@ -70,97 +84,97 @@ export function addJoinCommand(program: Command, context: CliContext): void {
     .option("--config <json>", "defaults below the requests' own values", jsonObjectArgument)
     .addHelpText(
       "after",
-      '\nExample:\n  $ roomhub join http://192.168.1.5:5050/rooms/ABC234\n  $ roomhub join ABC234 --endpoint https://api.example.com/v1 --model big-1 --header-env "Authorization=API_AUTH"',
+      '\nExample:\n  $ roomhub join\n  $ roomhub join http://192.168.1.5:5050/rooms/ABC234 --all-models\n  $ roomhub join ABC234 --endpoint https://api.example.com/v1 --model big-1 --header-env "Authorization=API_AUTH"',
     )
-    .action((room: string, options: JoinOptionValues) => join(context, room, options));
+    .action((room: string | undefined, options: JoinOptionValues) => {
+      const isHubGiven = command.getOptionValueSource("hub") !== "default";
+      return join(context, { room, hubUrl: isHubGiven ? options.hub : undefined }, options);
+    });
 }
 
-async function join(context: CliContext, room: string, options: JoinOptionValues): Promise<void> {
-  const participant = await participantOptions(context, room, options);
+async function join(
+  context: CliContext,
+  where: { room: string | undefined; hubUrl: string | undefined },
+  options: JoinOptionValues,
+): Promise<void> {
+  const asking = askingOf(context, options);
+  const participants = await findOut(context, where, options, asking);
   await untilStopped(context, (signal) =>
-    runParticipant(context, participant, { signal, isJson: options.json === true }),
+    runParticipants(context, participants, {
+      signal,
+      isJson: options.json === true,
+      isQuiet: asking.isQuiet,
+      hasKeys: context.isStdinTTY && context.stderr.isTTY && !asking.isQuiet,
+    }),
   );
 }
 
-/** Everything the command line leaves out is found out here, before anything is started. */
-async function participantOptions(
+/** Everything the command line leaves out is found out here, before anything is started: the models, then the room. */
+async function findOut(
   context: CliContext,
-  room: string,
+  where: { room: string | undefined; hubUrl: string | undefined },
   options: JoinOptionValues,
-): Promise<ParticipantOptions> {
-  const { hubUrl, room: code } = inviteOf(room, options);
+  asking: Asking,
+): Promise<ParticipantOptions[]> {
+  refuseContradictions(options);
   const headers = localHeaders(context, options);
   const authHeaders = headersOf("--auth-header", options.authHeader);
-  if (options.id !== undefined) {
-    const problem = participantIdProblem(options.id);
-    if (problem !== undefined) throw new UsageError(`--id ${problem}`);
-  }
   const password = (await readPassword(context, options)) ?? context.env["ROOMHUB_PASSWORD"];
-  const provider = await chooseProvider(context, {
-    endpoint: options.endpoint,
-    model: options.model,
-    headers: { ...authHeaders, ...headers },
-  });
-  if (provider === undefined) throw noModelServer();
-  if (provider.name !== undefined) {
-    context.stderr.write(`Found ${provider.name} at ${provider.endpoint}\n`);
-  }
-  const nickname = options.nickname ?? context.userName;
-  const id = await checkRoom(
+  const models = await chooseModels(
     context,
-    { hubUrl, room: code, password },
-    { given: options.id, suggested: suggestId(nickname, provider.model) },
+    {
+      endpoint: options.endpoint,
+      models: options.model ?? [],
+      isAll: options.allModels === true,
+      headers: { ...authHeaders, ...headers },
+    },
+    asking,
   );
+  if (models.length === 0) throw noModelServer(context);
+  const invite = await chooseRoom(
+    context,
+    { given: where.room?.trim(), hubUrl: where.hubUrl },
+    asking,
+  );
+  const room = await lookAtRoom(context, invite, password, asking);
+
+  const nickname = options.nickname ?? context.userName;
   const concurrency =
     options.maxConcurrency === undefined ? {} : { maxConcurrency: options.maxConcurrency };
   const config = { ...options.config, ...concurrency };
-  return {
-    hubUrl,
-    room: code,
-    id,
-    nickname,
-    model: provider.model,
-    endpoint: provider.endpoint,
-    password,
-    specs: options.specs,
-    config: Object.keys(config).length === 0 ? undefined : config,
-    headers,
-    authHeaders,
-  };
-}
-
-/**
- * Asks the hub about the room before anything starts, so that a mistyped code or URL ends the command instead of being
- * retried for ever. Behind a corporate proxy only the agent gets through, so there it is left to the agent.
- *
- * @returns the id to use
- */
-async function checkRoom(
-  context: CliContext,
-  { hubUrl, room, password }: { hubUrl: string; room: string; password: string | undefined },
-  id: { given: string | undefined; suggested: string },
-): Promise<string> {
-  const client = context.createClient(hubUrl);
-  try {
-    const { passwordProtected } = await client.getRoom(room);
-    if (passwordProtected && password === undefined) {
-      throw new CommandError(
-        `Room ${room} has a password`,
-        "give it in ROOMHUB_PASSWORD, or with --password-env VARIABLE or --password-file PATH",
-        EXIT.refused,
+  const taken = new Set(room.connected);
+  return models.map(({ endpoint, model, serverName }) => {
+    const id = options.id ?? freeId(suggestId(nickname, model), context.hostName, taken);
+    taken.add(id);
+    if (!asking.isQuiet) {
+      const where = `room ${safe(invite.room)}${room.name === undefined ? "" : ` (${safe(room.name)})`}`;
+      context.stderr.write(
+        `Sharing ${safe(model)} from ${safe(serverName ?? endpoint)} as ${safe(id)} in ${where} at ${invite.hubUrl}\n`,
       );
     }
-    return id.given ?? freeId(id.suggested, await client.listParticipants(room));
-  } catch (error) {
-    if (!(error instanceof HubUnreachableError) || !hasProxy(context.env)) throw error;
-    return id.given ?? id.suggested;
-  }
+    return {
+      hubUrl: invite.hubUrl,
+      room: invite.room,
+      id,
+      nickname,
+      model,
+      endpoint,
+      password: room.password,
+      specs: options.specs,
+      config: Object.keys(config).length === 0 ? undefined : config,
+      headers,
+      authHeaders,
+    };
+  });
 }
 
-function hasProxy(env: CliContext["env"]): boolean {
-  return ["http_proxy", "https_proxy"].some(
-    (name) => (env[name] ?? env[name.toUpperCase()] ?? "") !== "",
-  );
+function refuseContradictions({ id, model = [], allModels = false }: JoinOptionValues): void {
+  if (allModels && model.length > 0) {
+    throw new UsageError("--all-models and --model exclude each other");
+  }
+  if (id !== undefined && (allModels || model.length > 1)) {
+    throw new UsageError("--id names one participant, and several models are several of them");
+  }
 }
 
 function localHeaders(context: CliContext, options: JoinOptionValues): Record<string, string> {

@@ -39,14 +39,14 @@ async function serve(context: CliContext, values: ServeOptionValues): Promise<vo
     }
     await aborted(signal);
     context.stderr.write("Stopping: running requests may finish; Ctrl+C again stops at once\n");
-    const { cut } = await launched.hub.close();
+    const { cut } = await launched.close();
     context.stderr.write("Stopped\n");
     refuseCuts(cut);
   });
 }
 
 function banner(context: CliContext, launched: LaunchedHub): string {
-  const { localUrl, sharedUrls, statePath } = launched;
+  const { localUrl, sharedUrls, statePath, isAnnounced } = launched;
   const command = context.commandName;
   const hub = localUrl === "http://127.0.0.1:5050" ? "" : ` --hub ${localUrl}`;
   return [
@@ -57,6 +57,7 @@ function banner(context: CliContext, launched: LaunchedHub): string {
       : `Rooms are kept in ${statePath}`,
     `Open a room:  ${command} room create "my room"${hub}`,
     `Join others:  ${command} join ${sharedUrls[0]?.url ?? localUrl}/rooms/CODE`,
+    ...(isAnnounced ? [`  (on this network \`${command} join\` finds it by itself)`] : []),
     "",
   ].join("\n");
 }

@@ -60,7 +60,59 @@ test("with --lan other machines are given an address they can reach", async () =
   const context = { fetch: ollama, commandName: "npx roomhub" };
   const world = await up(context, hubWith([]), "--lan");
   expect(world.stdout.text).toContain("npx roomhub join http://192.168.1.5:5050/rooms/ABC234\n");
-  expect(world.stdout.text).toContain("Everyone who can reach these addresses can use it");
+  expect(world.stdout.text).toContain("Open to all who can reach it.");
+});
+
+test.each([
+  ["--lan", ["--lan"], 1],
+  ["nothing", [], 0],
+  ["--host of this network", ["--host", "192.168.1.5"], 0],
+  ["--lan --no-mdns", ["--lan", "--no-mdns"], 0],
+])(
+  "with %s it announces itself to the network, if at all until it stops",
+  async (_name, args, times) => {
+    const announced: unknown[] = [];
+    let withdrawn = 0;
+    const mdns: CliContext["mdns"] = {
+      announce: async (hub, addresses) => {
+        announced.push([hub, addresses]);
+        return async () => {
+          withdrawn++;
+        };
+      },
+      browse: async () => async () => {},
+    };
+    const world = await up({ fetch: ollama, mdns }, hubWith([]), ...args);
+    expect(announced).toEqual(
+      times === 0
+        ? []
+        : [[{ hostName: "box.local", port: 5050, version: "1.2.3" }, ["192.168.1.5"]]],
+    );
+    expect(withdrawn).toBe(times);
+    expect(world.stdout.text.includes("On this network just: roomhub join")).toBe(times === 1);
+  },
+);
+
+test("a network that cannot be announced to is said so once, and stops nothing", async () => {
+  const mdns: CliContext["mdns"] = {
+    announce: async (_hub, _addresses, onProblem) => {
+      onProblem("bind EACCES");
+      onProblem("bind EACCES");
+      return async () => {};
+    },
+    browse: async () => async () => {},
+  };
+  const world = await up({ fetch: ollama, mdns }, hubWith([]), "--lan");
+  expect(world.code).toBe(0);
+  expect(world.stderr.text).toBe(
+    "! Not announced on the network (bind EACCES): others join with the invite URL\nStopping …\n",
+  );
+});
+
+test("--quiet is the invite URL alone", async () => {
+  const world = await up({ fetch: ollama }, hubWith([aComplete]), "--quiet");
+  expect(world.stdout.text).toBe("http://127.0.0.1:5050/rooms/ABC234\n");
+  expect(world.stderr.text).toBe("");
 });
 
 test("without a model server a demo model stands in and is called one", async () => {
@@ -68,7 +120,9 @@ test("without a model server a demo model stands in and is called one", async ()
   expect(world.code).toBe(0);
   expect(world.participants[0]).toMatchObject({ model: "demo", id: "ana-demo" });
   expect(world.participants[0]!.endpoint).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/);
-  expect(world.stdout.text).toContain("a demo model (no model server answered on this machine)");
+  expect(world.stdout.text).toContain(
+    "a built-in demo as ana-demo: no model server answered on this machine",
+  );
 });
 
 test("a named model that is nowhere is a failure, not a demo", async () => {
@@ -80,9 +134,9 @@ test("a named model that is nowhere is a failure, not a demo", async () => {
 test("each finished request is one line with who, what and how fast", async () => {
   const world = await up({ fetch: ollama }, hubWith([aComplete, aFailure]));
   expect(world.stdout.text).toMatch(
-    /ana-llama3 {2}llama3 {2}ttft 120 ms, total 2\.4 s, 80 tokens, 33\.3 tokens\/s {2}ok\n/,
+    /ana-llama3 +llama3 +- +120 ms +33\.3 {2}ok 2\.4 s, 80 tokens\n/,
   );
-  expect(world.stdout.text).toContain("gpt-9  failed in routing: Nobody serves gpt-9");
+  expect(world.stdout.text).toContain("model_not_found: Nobody serves gpt-9");
 });
 
 test("the room of that name is used again", async () => {

@@ -1,26 +1,29 @@
-import type { Room } from "@roomhub/protocol";
+import type { HubEvent, Room } from "@roomhub/protocol";
 import type { Command } from "commander";
+import { type Asking, askingOf } from "../asking.ts";
+import { chooseModels, type ModelChoice } from "../choose-models.ts";
 import type { CliContext } from "../context.ts";
+import { demoModel, startDemoProvider } from "../demo-provider.ts";
 import { CommandError } from "../exit-code.ts";
 import { type HubConfig, resolveHubConfig } from "../hub-config.ts";
 import { type LaunchedHub, launchHub, refuseCuts } from "../hub-launch.ts";
 import { addHubFlags, type HubFlagValues } from "../hub-settings.ts";
-import { chooseProvider, type ProviderChoice } from "../model-server.ts";
-import { addJsonOption } from "../options.ts";
-import { suggestId } from "../participant-name.ts";
-import { addPasswordOptions, type PasswordOptionValues, readPassword } from "../secrets.ts";
-import type { RunningParticipant } from "../services.ts";
-import { exitCodeFor, makeParticipant } from "../run-participant.ts";
-import { aborted, untilStopped } from "../stop-signal.ts";
-import { colorsFor, safe, writeJson } from "../text.ts";
+import { makeParticipant, stoppedError } from "../make-participant.ts";
 import { noticeLine } from "../notice-line.ts";
-import { demoModel, startDemoProvider } from "../demo-provider.ts";
+import { addJsonOption, addQuietOption } from "../options.ts";
+import { suggestId } from "../participant-name.ts";
+import { waitingFor } from "../progress.ts";
+import { createRoomTable } from "../request-table.ts";
+import { addPasswordOptions, type PasswordOptionValues, readPassword } from "../secrets.ts";
+import type { ParticipantNotice, RunningParticipant } from "../services.ts";
+import { aborted, untilStopped } from "../stop-signal.ts";
+import { clockTime, colorsFor, safe, writeJson } from "../text.ts";
+import { inviteUrl, upBanner, type UpFacts } from "../up-banner.ts";
 import { openRoom } from "../up-room.ts";
-import { readyLines } from "../ready-lines.ts";
-import { requestLine } from "../event-line.ts";
 
 interface UpOptionValues extends HubFlagValues, PasswordOptionValues {
   json?: boolean;
+  quiet?: boolean;
   room?: string;
   endpoint?: string;
   model?: string;
@@ -31,7 +34,7 @@ interface UpOptionValues extends HubFlagValues, PasswordOptionValues {
 interface Running {
   launched: LaunchedHub;
   room: Room;
-  provider: ProviderChoice;
+  choice: ModelChoice;
   participantId: string;
   isDemo: boolean;
 }
@@ -45,11 +48,13 @@ interface Undoing {
 
 export function addUpCommand(program: Command, context: CliContext): void {
   addPasswordOptions(
-    addJsonOption(
-      addHubFlags(
-        program
-          .command("up")
-          .description("a hub, a room and this machine's model in it, in one command"),
+    addQuietOption(
+      addJsonOption(
+        addHubFlags(
+          program
+            .command("up")
+            .description("a hub, a room and this machine's model in it, in one command"),
+        ),
       ),
     ),
   )
@@ -66,13 +71,14 @@ export function addUpCommand(program: Command, context: CliContext): void {
 
 async function up(context: CliContext, values: UpOptionValues): Promise<void> {
   const config = await resolveHubConfig(context, values);
+  const asking = { ...askingOf(context, values), canAsk: false };
   await untilStopped(context, async (signal) => {
     const undoing: Undoing = { closers: [], cut: 0 };
     try {
-      const running = await startAll(context, config, values, signal, undoing);
+      const running = await startAll(context, config, values, { asking, signal, undoing });
       announce(context, values, running);
-      await showRequests(context, running, signal, values.json === true);
-      if (values.json !== true) context.stderr.write("Stopping …\n");
+      await showRequests(context, running, signal, values);
+      if (!asking.isQuiet) context.stderr.write("Stopping …\n");
     } finally {
       for (const close of undoing.closers) await close();
     }
@@ -80,54 +86,67 @@ async function up(context: CliContext, values: UpOptionValues): Promise<void> {
   });
 }
 
+interface StartDeps {
+  asking: Asking;
+  signal: AbortSignal;
+  /**
+   * Gets what must be undone, also when a later step throws; the hub first, because it lets running requests finish, which
+   * they can only while the participant and its provider are there.
+   */
+  undoing: Undoing;
+}
+
 /**
  * From the inside out, so that nothing is announced before it works: the provider is known, then the hub listens, then
  * the room stands, then the participant is in it.
- *
- * @param undoing - gets what must be undone, also when a later step throws; the hub first, because it lets running
- *   requests finish, which they can only while the participant and its provider are there
  */
 async function startAll(
   context: CliContext,
   config: HubConfig,
   values: UpOptionValues,
-  signal: AbortSignal,
-  undoing: Undoing,
+  { asking, signal, undoing }: StartDeps,
 ): Promise<Running> {
   const { closers } = undoing;
   const password = await readPassword(context, values);
   const { endpoint, model } = values;
-  const found = await chooseProvider(context, { endpoint, model, headers: {} });
+  const models = model === undefined ? [] : [model];
+  const [found] = await chooseModels(
+    context,
+    { endpoint, models, isAll: false, headers: {} },
+    asking,
+  );
   if (found === undefined && model !== undefined) throw noSuchModel(model);
 
   const launched = await launchHub(context, config, "silent");
   closers.push(async () => {
-    ({ cut: undoing.cut } = await launched.hub.close());
+    ({ cut: undoing.cut } = await waitingFor(
+      context,
+      "Waiting for running requests to finish; Ctrl+C stops at once",
+      launched.close(),
+      asking,
+    ));
   });
   const roomName = values.room ?? `${context.userName}'s room`;
   const room = await openRoom(context.createClient(launched.localUrl), roomName, password);
 
-  const provider = found ?? (await startDemo(context, closers));
+  const choice = found ?? (await startDemo(context, closers));
   const nickname = values.nickname ?? context.userName;
-  const participantId = suggestId(nickname, provider.model);
-  const colors = colorsFor(context, context.stderr);
+  const participantId = suggestId(nickname, choice.model);
   const participant = await makeParticipant(context, {
     hubUrl: launched.localUrl,
     room: room.code,
     id: participantId,
     nickname,
-    model: provider.model,
-    endpoint: provider.endpoint,
+    model: choice.model,
+    endpoint: choice.endpoint,
     password,
     onNotice: (notice) => {
-      if (signal.aborted || !isWorthSaying(notice.kind)) return;
-      const line = noticeLine(notice, context.nowMs(), colors);
-      if (line !== undefined) context.stderr.write(`${line}\n`);
+      if (!signal.aborted) tellTrouble(context, notice);
     },
   });
   closers.push(() => participant.close());
   await startOrExplain(participant, signal);
-  return { launched, room, provider, participantId, isDemo: found === undefined };
+  return { launched, room, choice, participantId, isDemo: found === undefined };
 }
 
 /** A stop that comes before the participant is in the room is no failure. */
@@ -136,56 +155,34 @@ async function startOrExplain(participant: RunningParticipant, signal: AbortSign
     () => undefined,
     () => participant.stopped,
   );
-  if (stopped !== undefined) {
-    throw new CommandError(stopped.reason, undefined, exitCodeFor(stopped.code));
-  }
+  if (stopped !== undefined) throw stoppedError(stopped);
 }
 
-async function startDemo(
-  context: CliContext,
-  closers: Undoing["closers"],
-): Promise<ProviderChoice> {
+async function startDemo(context: CliContext, closers: Undoing["closers"]): Promise<ModelChoice> {
   const demo = await startDemoProvider({ joinHint: `${context.commandName} up` });
   closers.push(() => demo.close());
-  return { endpoint: demo.endpoint, model: demoModel };
+  return { endpoint: demo.endpoint, model: demoModel, serverName: undefined };
 }
 
 function announce(context: CliContext, values: UpOptionValues, running: Running): void {
-  const { launched, room, provider, participantId, isDemo } = running;
-  const sharedUrl = launched.sharedUrls[0]?.url;
+  const { launched, room, choice, participantId, isDemo } = running;
+  const { localUrl, sharedUrls, isAnnounced } = launched;
+  const { model, endpoint, serverName } = choice;
+  const server = serverName ?? endpoint;
+  const facts: UpFacts = {
+    ...{ localUrl, sharedUrls, isAnnounced, room },
+    ...{ participantId, model, server, isDemo },
+  };
   if (values.json === true) {
     writeJson(context.stdout, {
-      hubUrl: launched.localUrl,
-      sharedUrl: sharedUrl ?? null,
+      hubUrl: localUrl,
+      sharedUrl: sharedUrls[0]?.url ?? null,
       room: room.code,
-      baseUrl: `${launched.localUrl}/rooms/${room.code}/v1`,
-      participantId,
-      model: provider.model,
-      endpoint: provider.endpoint,
-      isDemo,
+      baseUrl: `${localUrl}/rooms/${room.code}/v1`,
+      ...{ participantId, model, endpoint, isDemo },
     });
-    return;
-  }
-  const colors = colorsFor(context, context.stdout);
-  const what = isDemo
-    ? `${colors.yellow("a demo model")} (no model server answered on this machine)`
-    : `${safe(provider.model)} from ${provider.name ?? provider.endpoint}`;
-  context.stdout.write(
-    `${colors.bold(`Room ${room.code}`)} is open at ${launched.localUrl}, with ${what} as ${participantId}\n\n`,
-  );
-  if (launched.sharedUrls.length > 0) {
-    const urls = launched.sharedUrls.map(({ url, label }) => `${url} (${label})`).join(", ");
-    context.stdout.write(`Everyone who can reach these addresses can use it: ${urls}\n\n`);
-  }
-  const lines = readyLines({
-    commandName: context.commandName,
-    localUrl: launched.localUrl,
-    sharedUrl,
-    roomCode: room.code,
-    hasPassword: room.passwordProtected,
-  });
-  for (const { title, text } of lines) context.stdout.write(`${colors.dim(title)}\n  ${text}\n`);
-  context.stdout.write(`\n${colors.dim("Requests appear here; Ctrl+C stops.")}\n`);
+  } else if (values.quiet === true) context.stdout.write(`${inviteUrl(facts)}\n`);
+  else context.stdout.write(upBanner(context, facts));
 }
 
 /** One line per finished request until stopped. */
@@ -193,24 +190,54 @@ async function showRequests(
   context: CliContext,
   { launched, room }: Running,
   signal: AbortSignal,
-  isJson: boolean,
+  { json = false, quiet = false }: UpOptionValues,
 ): Promise<void> {
   const colors = colorsFor(context, context.stdout);
+  const requestRow = createRoomTable(context.stdout, colors);
   const client = context.createClient(launched.localUrl);
   for await (const event of client.events(room.code, { signal })) {
-    if (isJson) writeJson(context.stdout, event);
-    else if (event.type === "llm.complete" || event.type === "llm.error") {
-      context.stdout.write(`${requestLine(event, colors)}\n`);
-    } else if (event.type === "participant.joined") {
-      const { id, model } = event.participant;
-      context.stdout.write(`${colors.dim(`${safe(id)} joined with ${safe(model)}`)}\n`);
+    if (json) writeJson(context.stdout, event);
+    else if (!quiet) {
+      const line = isOver(event) ? requestRow(event) : joinedLine(event);
+      if (line !== undefined) context.stdout.write(`${isOver(event) ? line : colors.dim(line)}\n`);
     }
   }
 }
 
+function isOver(event: HubEvent): event is HubEvent & { type: "llm.complete" | "llm.error" } {
+  return event.type === "llm.complete" || event.type === "llm.error";
+}
+
+/** Who comes and goes; undefined for any other event. */
+function joinedLine(event: HubEvent): string | undefined {
+  const time = clockTime(Date.parse(event.timestamp));
+  switch (event.type) {
+    case "participant.joined": {
+      const { id, model } = event.participant;
+      return `${time}  ${safe(id)} joined with ${safe(model)}`;
+    }
+    case "participant.left":
+      return `${time}  ${safe(event.participantId)} left`;
+    case "participant.offline":
+      return `${time}  ${safe(event.participantId)} is offline`;
+    default:
+      return undefined;
+  }
+}
+
 /** Here requests are shown from the hub's events, and joining is what the announcement says. */
-function isWorthSaying(kind: string): boolean {
-  return !["joined", "connected", "request-started", "request-ended", "stopped"].includes(kind);
+function tellTrouble(context: CliContext, notice: ParticipantNotice): void {
+  switch (notice.kind) {
+    case "disconnected":
+    case "provider-down":
+    case "provider-up":
+    case "fault": {
+      const line = noticeLine(notice, context.nowMs(), colorsFor(context, context.stderr));
+      context.stderr.write(`${line}\n`);
+      return;
+    }
+    default:
+  }
 }
 
 function noSuchModel(model: string): CommandError {

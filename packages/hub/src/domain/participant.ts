@@ -1,6 +1,7 @@
 import type {
   Capabilities,
   CapabilityValue,
+  JoinRequest,
   ParticipantConfig,
   ParticipantStatus,
   Specs,
@@ -14,6 +15,9 @@ export interface Registrant {
   hasOrigin: boolean;
 }
 
+/** As sent; further keys are kept. */
+type DeclaredCapabilities = NonNullable<JoinRequest["capabilities"]>;
+
 /** What a participant says of itself at join. */
 export interface Registration {
   id: string;
@@ -26,7 +30,8 @@ export interface Registration {
   endpointOrigin: string;
   specs: Specs;
   config: ParticipantConfig;
-  capabilities: Capabilities;
+  /** Its own word, which nothing that is learned overrules. */
+  declaredCapabilities: DeclaredCapabilities;
   /** It announced a tunnel: never dialled directly. */
   isTunnelOnly: boolean;
   registrant: Registrant;
@@ -48,6 +53,12 @@ export interface Participant extends Registration {
   readonly roomCode: string;
   /** unique over the life of the hub, never shown: what the vault and the tunnel registry go by */
   readonly key: string;
+  /** What was found out: by its agent, or by the hub that calls its endpoint. */
+  learnedCapabilities: Record<string, CapabilityValue>;
+  /** Asked for the usage of a stream, its provider would not, whatever was declared. */
+  refusesStreamUsage: boolean;
+  /** Declared and learned together, see {@link capabilitiesOf}. */
+  capabilities: Capabilities;
   status: ParticipantStatus;
   tunnel: TunnelPath;
   direct: DirectPath;
@@ -95,6 +106,25 @@ export function isFull(participant: Participant): boolean {
 /** Interface §2: live and ready. For a direct path, the last probe or call got an HTTP answer. Contract §1. */
 export function isConnected(participant: Participant): boolean {
   return participant.tunnel.kind === "open" || participant.direct.kind === "answered";
+}
+
+/** Who declares `unknown` leaves it to be found out. */
+export function capabilitiesOf(
+  participant: Pick<Participant, "declaredCapabilities" | "learnedCapabilities">,
+): Capabilities {
+  const { declaredCapabilities: declared, learnedCapabilities: learned } = participant;
+  const open = Object.entries(learned).filter(([name]) => {
+    return !Object.hasOwn(declared, name) || declared[name] === "unknown";
+  });
+  const { openResponses, chatCompletions, ...others } = {
+    ...declared,
+    ...Object.fromEntries(open),
+  };
+  return {
+    ...others,
+    openResponses: openResponses ?? "unknown",
+    chatCompletions: chatCompletions ?? "unknown",
+  };
 }
 
 /** `unknown` is tried; keys beyond the two of the interface are judged the same way. */

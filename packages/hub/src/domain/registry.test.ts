@@ -31,6 +31,18 @@ test("an unknown room and an unknown participant are named in short, quoted", ()
   );
 });
 
+test.each([
+  ["ABC234 ", "Write ABC234, with nothing around it."],
+  ['"abc234"', "Write ABC234, with nothing around it."],
+  ["Lab", "That is a room's name; its code is ABC234."],
+  ["ABC243", "Did you mean ABC234? roomhub room list"],
+  ["QQQQQQ", "roomhub room list"],
+  ["", "roomhub room list"],
+])("a room asked for as %j is answered with %j", (text, hint) => {
+  const { registry } = filled();
+  expect(() => registry.room(text)).toThrow(expect.objectContaining({ hint }));
+});
+
 describe("the count of participants", () => {
   test("follows every join, replacement, leave and dropped room", () => {
     const { registry, room } = filled();

@@ -2,6 +2,7 @@ import { normaliseRoomCode } from "@roomhub/protocol";
 import { HubError } from "../errors.ts";
 import type { Participant } from "./participant.ts";
 import type { Room } from "./room.ts";
+import { closest } from "./suggest.ts";
 
 /** All rooms of one hub and who is in them. Holds, counts and finds; decides nothing. */
 export class Registry {
@@ -47,8 +48,22 @@ export class Registry {
     const room = this.findRoom(code);
     if (room !== undefined) return room;
     throw new HubError("room_not_found", `There is no room ${shown(code)} on this hub.`, {
-      hint: "roomhub room list",
+      hint: this.#roomMeantBy(code),
     });
+  }
+
+  /** Typed by name, with something around the code, or with a slip of the finger. */
+  #roomMeantBy(text: string): string {
+    const bare = this.findRoom(text.replace(/[^A-Za-z0-9]/g, ""));
+    if (bare !== undefined) return `Write ${bare.code}, with nothing around it.`;
+    const name = text.trim().normalize("NFC").toLowerCase();
+    const called = [...this.#rooms.values()].filter((room) => room.name.toLowerCase() === name);
+    if (called.length > 0) {
+      const codes = called.slice(0, 3).map((room) => room.code);
+      return `That is a room's name; its code is ${codes.join(" or ")}.`;
+    }
+    const near = closest(text, [...this.#rooms.keys()]);
+    return near === undefined ? "roomhub room list" : `Did you mean ${near}? roomhub room list`;
   }
 
   /** @throws HubError `participant_not_found` */

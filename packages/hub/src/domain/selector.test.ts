@@ -2,13 +2,8 @@ import { array, assert, constantFrom, double, integer, property, record } from "
 import { describe, expect, test } from "vitest";
 import { isFull, unroutableReason, type Participant } from "./participant.ts";
 import { aParticipant, aRoom } from "./room.fixture.ts";
-import {
-  mayMoveElsewhere,
-  parseSelector,
-  selectParticipant,
-  type Selection,
-  type SelectionQuery,
-} from "./selector.ts";
+import { parseSelector, type SelectionQuery } from "./selection-query.ts";
+import { mayMoveElsewhere, selectByRule, selectParticipant, type Selection } from "./selector.ts";
 
 const offline = { status: "offline" } as const;
 const full = { active: 2, limit: 2 };
@@ -22,6 +17,7 @@ function select(
     selector: parseSelector(model),
     protocol: "chatCompletions",
     excluded: undefined,
+    only: undefined,
     random: () => 0,
     ...query,
   });
@@ -309,7 +305,7 @@ describe("a second attempt", () => {
   });
 });
 
-test("whatever the room and the selector, nobody unroutable, full, unable or excluded is selected", () => {
+test("whatever the room and the selector, the rule holds and nobody unroutable, full, unable or excluded is selected", () => {
   const state = record({
     id: constantFrom("a", "b", "c", "llama3", "x:latest"),
     model: constantFrom("llama3", "llama3:latest", "a", "x", "x:latest"),
@@ -340,12 +336,16 @@ test("whatever the room and the selector, nobody unroutable, full, unable or exc
       );
       const room = aRoom(...participants);
       const excluded = participants[3];
-      const selection = selectParticipant(room, {
+      const query: SelectionQuery = {
         selector: parseSelector(model),
         protocol: "chatCompletions",
         excluded,
+        only: undefined,
         random: () => random,
-      });
+      };
+      const selection = selectParticipant(room, query);
+      // The short way comes to the same as the whole rule.
+      expect(selection).toEqual(selectByRule(room, query));
       const chosen =
         selection.kind === "selected"
           ? [selection.participant]

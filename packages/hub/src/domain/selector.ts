@@ -1,29 +1,10 @@
 import type { ErrorCode, Refusal } from "@roomhub/protocol";
 import { capabilityOf, isFull, unroutableReason, type Participant } from "./participant.ts";
+import { freeParticipant } from "./free-participant.ts";
+import { withoutLatest } from "./model-name.ts";
 import type { Room } from "./room.ts";
+import type { SelectionQuery, Selector } from "./selection-query.ts";
 import { closest } from "./suggest.ts";
-
-/** The `model` field of a request, read. Interface §4. */
-export type Selector =
-  | { kind: "any" }
-  | { kind: "model"; model: string }
-  | { kind: "name"; name: string };
-
-export function parseSelector(text: string): Selector {
-  if (text === "*" || text === "any") return { kind: "any" };
-  if (text.startsWith("model:")) return { kind: "model", model: text.slice("model:".length) };
-  return { kind: "name", name: text };
-}
-
-export interface SelectionQuery {
-  selector: Selector;
-  /** the surface asked for, as capabilities name it */
-  protocol: string;
-  /** already tried for this request */
-  excluded: Participant | undefined;
-  /** uniform in `[0, 1)` */
-  random: () => number;
-}
 
 export type Selection =
   | { kind: "selected"; participant: Participant }
@@ -38,24 +19,43 @@ export type Selection =
  * `:latest` tag on either side.
  */
 export function selectParticipant(room: Room, query: SelectionQuery): Selection {
-  const { selector } = query;
-  const everybody = [...room.participants.values()].filter((one) => one !== query.excluded);
-  if (selector.kind === "any") return choose(room, everybody, query);
-  if (selector.kind === "model")
-    return choose(room, servingModel(everybody, selector.model), query);
-  const serving = servingModel(everybody, selector.name);
-  const named = everybody.find((one) => one.id === selector.name);
-  if (named === undefined) return choose(room, serving, query);
+  const free = query.only === undefined ? freeParticipant(room, query) : undefined;
+  return free === undefined ? selectByRule(room, query) : { kind: "selected", participant: free };
+}
+
+/** The same from a look at everybody, which tells too why there is nobody. */
+export function selectByRule(room: Room, query: SelectionQuery): Selection {
+  const { selector, only } = query;
+  const present = only === undefined ? [...room.participants.values()] : [only];
+  const matched = matching(
+    present.filter((one) => one !== query.excluded),
+    selector,
+  );
+  const [named, ...others] = matched;
+  if (named === undefined || !isNamed(named, selector)) return choose(room, matched, query);
   const byId = choose(room, [named], query);
-  const others = serving.filter((one) => one !== named);
   if (byId.kind !== "refused" || others.length === 0) return byId;
   const instead = choose(room, others, query);
-  return instead.kind === "refused" ? choose(room, [named, ...others], query) : instead;
+  return instead.kind === "refused" ? choose(room, matched, query) : instead;
+}
+
+/** Everybody a selector means, in the order they are considered: an id before those who serve a model of that name. */
+export function matching(among: Participant[], selector: Selector): Participant[] {
+  if (selector.kind === "any") return among;
+  if (selector.kind === "model") return servingModel(among, selector.model);
+  const serving = servingModel(among, selector.name);
+  const named = among.find((one) => isNamed(one, selector));
+  return named === undefined ? serving : [named, ...serving.filter((one) => one !== named)];
+}
+
+/** Whether a selector means this participant by its id. */
+export function isNamed(participant: Participant, selector: Selector): boolean {
+  return selector.kind === "name" && selector.name === participant.id;
 }
 
 /** Whether a failed attempt may be made again elsewhere: not when the client named this participant. Contract §3. */
 export function mayMoveElsewhere(selector: Selector, failed: Participant): boolean {
-  return selector.kind !== "name" || selector.name !== failed.id;
+  return !isNamed(failed, selector);
 }
 
 /** Who serves a model: under exactly that name first, then those that differ by a `:latest` tag, each in join order. */
@@ -129,10 +129,6 @@ function nobody(room: Room, selector: Selector): Selection {
 
 function unsupported(protocol: string): string {
   return `does not support ${protocol}`;
-}
-
-function withoutLatest(model: string): string {
-  return model.endsWith(":latest") ? model.slice(0, -":latest".length) : model;
 }
 
 function refusal(participant: Participant, reason: string): Refusal {

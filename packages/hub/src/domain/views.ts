@@ -77,7 +77,8 @@ export function modelViews(room: Room): ModelEntry[] {
   return [...routable, ...others].map(modelView);
 }
 
-function loadView(participant: Participant) {
+/** How busy a participant is. */
+export function loadView(participant: Participant) {
   return { active: participant.active, queued: participant.queued, limit: participant.limit };
 }
 

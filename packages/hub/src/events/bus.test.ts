@@ -2,7 +2,8 @@ import { createSseReader, EVENT_NAMES, type EventPayloads, type Room } from "@ro
 import { array, assert, integer, property } from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createLog } from "../log.ts";
-import { EventBus, type Subscriber } from "./bus.ts";
+import type { Subscriber } from "./audience.ts";
+import { EventBus } from "./bus.ts";
 import { createEmitter } from "./emit.ts";
 
 class Watcher implements Subscriber {
@@ -41,7 +42,7 @@ function published(bus: EventBus, roomCode = "ABC234"): void {
 
 describe("an event", () => {
   test("goes on the wire with id, name and one line of data", () => {
-    const bus = new EventBus("boot1");
+    const bus = new EventBus("boot1", (flush) => flush());
     const watcher = new Watcher();
     bus.subscribe("ABC234", watcher);
     published(bus);
@@ -51,7 +52,7 @@ describe("an event", () => {
   });
 
   test("is spelled with colons for one family and with dots for the other, its type alike", () => {
-    const bus = new EventBus("boot1");
+    const bus = new EventBus("boot1", (flush) => flush());
     const [colon, dot] = [new Watcher("colon"), new Watcher("dot")];
     bus.subscribe("ABC234", colon);
     bus.subscribe("ABC234", dot);
@@ -69,7 +70,7 @@ describe("an event", () => {
     assert(
       property(array(integer({ min: 0, max: 0xff_ff })), (units) => {
         const text = String.fromCharCode(...units);
-        const bus = new EventBus("boot1");
+        const bus = new EventBus("boot1", (flush) => flush());
         const watcher = new Watcher();
         bus.subscribe("ABC234", watcher);
         const nickname = `${text}\r\n\r\ndata: forged\u2028\u0000`;
@@ -83,7 +84,7 @@ describe("an event", () => {
 
 describe("who hears what", () => {
   test("a room's watchers hear their room; the hub-wide ones hear all", () => {
-    const bus = new EventBus("boot1");
+    const bus = new EventBus("boot1", (flush) => flush());
     const [room, other, all] = [new Watcher(), new Watcher(), new Watcher()];
     bus.subscribe("ABC234", room);
     bus.subscribe("XYZ987", other);
@@ -97,7 +98,7 @@ describe("who hears what", () => {
   });
 
   test("events that nobody heard were counted too", () => {
-    const bus = new EventBus("boot1");
+    const bus = new EventBus("boot1", (flush) => flush());
     published(bus);
     const watcher = new Watcher();
     bus.subscribe("ABC234", watcher);
@@ -106,7 +107,7 @@ describe("who hears what", () => {
   });
 
   test("who stopped watching hears nothing, however often it stops", () => {
-    const bus = new EventBus("boot1");
+    const bus = new EventBus("boot1", (flush) => flush());
     const [gone, stays] = [new Watcher(), new Watcher()];
     const stop = bus.subscribe("ABC234", gone);
     stop();
@@ -120,7 +121,7 @@ describe("who hears what", () => {
   });
 
   test("stopping in the middle of a delivery disturbs nobody", () => {
-    const bus = new EventBus("boot1");
+    const bus = new EventBus("boot1", (flush) => flush());
     const leaving = new Watcher();
     const after = new Watcher();
     const stop = bus.subscribe("ABC234", leaving);
@@ -131,7 +132,7 @@ describe("who hears what", () => {
   });
 
   test("a replay is the first event of a room, for one watcher", () => {
-    const bus = new EventBus("boot1");
+    const bus = new EventBus("boot1", (flush) => flush());
     const [late, other] = [new Watcher("colon"), new Watcher()];
     bus.subscribe("ABC234", other);
     const room = { code: "ABC234" } as Room;
@@ -143,7 +144,7 @@ describe("who hears what", () => {
   });
 
   test("when a room is dropped its streams end, and nobody else's", () => {
-    const bus = new EventBus("boot1");
+    const bus = new EventBus("boot1", (flush) => flush());
     const [room, other, all] = [new Watcher(), new Watcher(), new Watcher()];
     bus.subscribe("ABC234", room);
     bus.subscribe("XYZ987", other);
@@ -153,7 +154,7 @@ describe("who hears what", () => {
   });
 
   test("when the hub stops every stream ends, each with its own pause", () => {
-    const bus = new EventBus("boot1");
+    const bus = new EventBus("boot1", (flush) => flush());
     const watchers = [new Watcher(), new Watcher(), new Watcher()];
     bus.subscribe("ABC234", watchers[0]!);
     bus.subscribe("XYZ987", watchers[1]!);
@@ -164,9 +165,40 @@ describe("who hears what", () => {
   });
 });
 
+describe("what happens in one turn", () => {
+  test("reaches each watcher in one piece, in order, and nobody who came later", () => {
+    const turns: (() => void)[] = [];
+    const bus = new EventBus("boot1", (flush) => turns.push(flush));
+    const [early, everywhere, late] = [new Watcher(), new Watcher("colon"), new Watcher()];
+    bus.subscribe("ABC234", early);
+    bus.subscribe(undefined, everywhere);
+    published(bus);
+    published(bus, "XYZ789");
+    published(bus);
+    expect(early.wires).toEqual([]);
+    bus.subscribe("ABC234", late);
+    published(bus);
+    for (const flush of turns) flush();
+    expect(turns).toHaveLength(1);
+    expect(early.events.map(({ id }) => id)).toEqual(["boot1-1", "boot1-2", "boot1-3"]);
+    expect(late.events.map(({ id }) => id)).toEqual(["boot1-3"]);
+    expect(everywhere.wires).toHaveLength(1);
+    expect(everywhere.events).toHaveLength(4);
+  });
+
+  test("is told before a stream ends", () => {
+    const bus = new EventBus("boot1", () => undefined);
+    const watcher = new Watcher();
+    bus.subscribe("ABC234", watcher);
+    published(bus);
+    bus.endRoom("ABC234", 5);
+    expect([watcher.wires.length, watcher.retryMs]).toEqual([1, 5]);
+  });
+});
+
 describe("the emitter", () => {
   function watched() {
-    const bus = new EventBus("boot1");
+    const bus = new EventBus("boot1", (flush) => flush());
     const watcher = new Watcher();
     bus.subscribe("ABC234", watcher);
     const lines: string[] = [];

@@ -5,17 +5,9 @@ import {
   type EventPayloads,
   type EventSpelling,
 } from "@roomhub/protocol";
+import { Audience, type Subscriber } from "./audience.ts";
 
-/** Somebody who watches one room, or the whole hub. Gets each event as it goes on the wire. */
-export interface Subscriber {
-  readonly spelling: EventSpelling;
-  /** Must neither throw nor block; whoever is behind is dropped by its own side. */
-  deliver(wire: string): void;
-  /** The stream is over; the hub stops. */
-  end(retryMs: number): void;
-}
-
-/** One event, encoded at most once per spelling and stream. */
+/** One event, but for its spelling and number. */
 interface Occurrence {
   name: EventName;
   fields: string;
@@ -23,31 +15,35 @@ interface Occurrence {
 
 /**
  * Who hears what. Contract §5: ids are `<bootId>-<n>`, counted per room, and once more for the hub-wide stream.
- * Nothing is kept for later.
+ * Nothing is kept for later than the end of the turn, see {@link Audience}.
  */
 export class EventBus {
   readonly #bootId: string;
-  readonly #rooms = new Map<string, Set<Subscriber>>();
-  readonly #hubWide = new Set<Subscriber>();
+  readonly #later: (flush: () => void) => void;
+  readonly #rooms = new Map<string, Audience>();
+  readonly #hubWide = new Audience();
   readonly #counts = new Map<string, number>();
+  readonly #unsaid = new Set<Audience>();
   #hubWideCount = 0;
 
-  constructor(bootId: string) {
+  /** @param later - calls back at the end of the turn */
+  constructor(bootId: string, later: (flush: () => void) => void) {
     this.#bootId = bootId;
+    this.#later = later;
   }
 
   /** @param roomCode - undefined for the hub-wide stream. @returns how to stop */
   subscribe(roomCode: string | undefined, subscriber: Subscriber): () => void {
     if (roomCode === undefined) {
       this.#hubWide.add(subscriber);
-      return () => this.#hubWide.delete(subscriber);
+      return () => this.#hubWide.remove(subscriber);
     }
-    let subscribers = this.#rooms.get(roomCode);
-    if (subscribers === undefined) this.#rooms.set(roomCode, (subscribers = new Set()));
-    subscribers.add(subscriber);
+    const audience = this.#rooms.get(roomCode) ?? new Audience();
+    this.#rooms.set(roomCode, audience);
+    audience.add(subscriber);
     return () => {
-      subscribers.delete(subscriber);
-      if (subscribers.size === 0 && this.#rooms.get(roomCode) === subscribers) {
+      audience.remove(subscriber);
+      if (audience.size === 0 && this.#rooms.get(roomCode) === audience) {
         this.#rooms.delete(roomCode);
       }
     };
@@ -66,11 +62,11 @@ export class EventBus {
     const count = (this.#counts.get(roomCode) ?? 0) + 1;
     this.#counts.set(roomCode, count);
     this.#hubWideCount++;
-    const subscribers = this.#rooms.get(roomCode);
-    if (subscribers === undefined && this.#hubWide.size === 0) return;
+    const audience = this.#rooms.get(roomCode);
+    if (audience === undefined && this.#hubWide.size === 0) return;
     const occurrence = occurrenceOf(roomCode, name, timestamp, payload);
-    if (subscribers !== undefined) this.#deliver(subscribers, count, occurrence);
-    if (this.#hubWide.size > 0) this.#deliver(this.#hubWide, this.#hubWideCount, occurrence);
+    if (audience !== undefined) this.#put(audience, count, occurrence);
+    if (this.#hubWide.size > 0) this.#put(this.#hubWide, this.#hubWideCount, occurrence);
   }
 
   /** One event for one subscriber: a room's `room.created` for whoever opens its stream at once. Contract §5. */
@@ -87,31 +83,26 @@ export class EventBus {
 
   /** The room is gone: its streams end, and its count with them. */
   endRoom(roomCode: string, retryMs: number): void {
-    for (const subscriber of [...(this.#rooms.get(roomCode) ?? [])]) subscriber.end(retryMs);
+    this.#rooms.get(roomCode)?.endAll(() => retryMs);
     this.#counts.delete(roomCode);
   }
 
-  /** Everybody's stream ends. @param retryMs - a fresh pause for each, so that they do not come back at once */
+  /** Everybody's stream ends. @param retryMs - see {@link Audience.endAll} */
   endAll(retryMs: () => number): void {
-    for (const subscriber of [
-      ...this.#hubWide,
-      ...[...this.#rooms.values()].flatMap((all) => [...all]),
-    ]) {
-      subscriber.end(retryMs());
-    }
+    for (const audience of [this.#hubWide, ...this.#rooms.values()]) audience.endAll(retryMs);
   }
 
-  #deliver(subscribers: Set<Subscriber>, count: number, occurrence: Occurrence): void {
-    let colon: string | undefined;
-    let dot: string | undefined;
-    for (const subscriber of subscribers) {
-      if (subscriber.spelling === "colon") {
-        subscriber.deliver((colon ??= this.#encode("colon", count, occurrence)));
-      } else {
-        subscriber.deliver((dot ??= this.#encode("dot", count, occurrence)));
-      }
-    }
+  #put(audience: Audience, count: number, occurrence: Occurrence): void {
+    audience.put((spelling) => this.#encode(spelling, count, occurrence));
+    this.#unsaid.add(audience);
+    if (this.#unsaid.size === 1) this.#later(this.#flush);
   }
+
+  readonly #flush = (): void => {
+    const audiences = [...this.#unsaid];
+    this.#unsaid.clear();
+    for (const audience of audiences) audience.flush();
+  };
 
   #encode(spelling: EventSpelling, count: number, { name, fields }: Occurrence): string {
     const spelled = spellEventName(name, spelling);

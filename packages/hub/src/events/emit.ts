@@ -25,7 +25,7 @@ export interface Emitter {
 
 /** @param wallMs - epoch ms, for the timestamps */
 export function createEmitter(bus: EventBus, log: Log, wallMs: () => number): Emitter {
-  const now = () => new Date(wallMs()).toISOString();
+  const now = createTimestamps(wallMs);
   return {
     // The moment of creation, so that a stream opened a little later begins with the very same event.
     roomCreated: (room) =>
@@ -50,5 +50,19 @@ export function createEmitter(bus: EventBus, log: Log, wallMs: () => number): Em
       bus.publish(roomCode, "llm.error", now(), payload);
       if (log.isEnabled) log.event("llm.error", { roomCode, ...payload, status });
     },
+  };
+}
+
+/** ISO text of the moment, made once per millisecond. */
+function createTimestamps(wallMs: () => number): () => string {
+  let madeFor = Number.NaN;
+  let text = "";
+  return () => {
+    const ms = Math.floor(wallMs());
+    if (ms !== madeFor) {
+      madeFor = ms;
+      text = new Date(ms).toISOString();
+    }
+    return text;
   };
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 const exposed = [
   "x-request-id",
+  "request-id",
   "retry-after",
   "retry-after-ms",
   "x-should-retry",

@@ -1,9 +1,15 @@
-import { ERROR_STATUS, errorTypeOf, type ErrorBody } from "@roomhub/protocol";
+import {
+  anthropicErrorBody,
+  ERROR_STATUS,
+  errorTypeOf,
+  type ErrorBody,
+  type ErrorShape,
+} from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HubError } from "../errors.ts";
 
-/** The body of an error, as every family and surface gets it. Contract §6. */
-function errorBody(error: HubError): ErrorBody {
+/** The body of an error, as every family and surface gets it but those of Anthropic's shape. Contract §6. */
+export function errorBody(error: HubError): ErrorBody {
   return {
     error: {
       message: error.message,
@@ -30,9 +36,15 @@ export function retryHeaders(error: HubError): Record<string, string> {
 export function sendError(
   response: ServerResponse,
   error: HubError,
+  shape: ErrorShape,
   headers: Record<string, string> = {},
 ): void {
-  const body = Buffer.from(JSON.stringify(errorBody(error)));
+  const requestId = response.getHeader("x-request-id");
+  const told =
+    shape === "anthropic"
+      ? anthropicErrorBody(error, typeof requestId === "string" ? requestId : undefined)
+      : errorBody(error);
+  const body = Buffer.from(JSON.stringify(told));
   const { req: request } = response;
   // Whoever is too slow is not waited for any longer.
   const closes = error.status === 408;

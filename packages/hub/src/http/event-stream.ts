@@ -5,7 +5,8 @@ import {
   type Limits,
 } from "@roomhub/protocol";
 import type { ServerResponse } from "node:http";
-import type { EventBus, Subscriber } from "../events/bus.ts";
+import type { Subscriber } from "../events/audience.ts";
+import type { EventBus } from "../events/bus.ts";
 import { HubError } from "../errors.ts";
 
 const reconnectAfterMs = 2_000;
@@ -37,7 +38,11 @@ export class EventStreams {
     onOpen: (subscriber: Subscriber) => void,
   ): void {
     if (this.#bus.subscriberCount(roomCode) >= this.#limits.subscribersPerRoom) {
-      throw new HubError("too_many_subscribers", "Too many programs watch these events already.");
+      throw new HubError(
+        "too_many_subscribers",
+        `${this.#limits.subscribersPerRoom} programs watch these events already.`,
+        { hint: "Close one of them; the host can raise ROOMHUB_SUBSCRIBERS_PER_ROOM." },
+      );
     }
     response.writeHead(200, {
       "content-type": "text/event-stream",

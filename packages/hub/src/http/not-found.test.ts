@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { notFound } from "./not-found.ts";
+import { type AskedAt, notFound } from "./not-found.ts";
 
 const origin = "http://hub:5050";
-const hintOf = (path: string) => notFound("POST", path, origin).hint ?? "";
+const someRooms = { origin, onlyRoom: undefined };
+const hintOf = (path: string, at: AskedAt = someRooms) => notFound("POST", path, at).hint ?? "";
 
 describe("a wrong URL is answered with the right one", () => {
   test.each([
@@ -37,6 +38,21 @@ describe("a wrong URL is answered with the right one", () => {
       "Use http://hub:5050/rooms/ABC234/v1/models",
     ],
     [
+      "a space is pasted behind the code",
+      "/rooms/ABC234%20/chat/completions",
+      "Use http://hub:5050/rooms/ABC234/v1/chat/completions",
+    ],
+    [
+      "a quote is pasted behind the base URL",
+      "/rooms/ABC234/v1%22/chat/completions",
+      "Use http://hub:5050/rooms/ABC234/v1/chat/completions",
+    ],
+    [
+      "the operation stands behind everything twice, v1 included",
+      "/rooms/ABC234/v1/chat/completions/v1/chat/completions",
+      "Use http://hub:5050/rooms/ABC234/v1/chat/completions",
+    ],
+    [
       "the base itself is asked",
       "/rooms/ABC234/v1",
       "The base URL of this room is http://hub:5050/rooms/ABC234/v1",
@@ -67,8 +83,15 @@ describe("a wrong URL is answered with the right one", () => {
   });
 });
 
+test.each(["/v1/chat/completions", "/responses", "/", "/api/chat"])(
+  "where there is one room only, %s is answered with its base URL",
+  (path) => {
+    expect(hintOf(path, { origin, onlyRoom: "ABC234" })).toContain(`${origin}/rooms/ABC234/v1`);
+  },
+);
+
 test("the error names the method and a shortened path", () => {
-  const error = notFound("GET", `/${"x".repeat(500)}`, origin);
+  const error = notFound("GET", `/${"x".repeat(500)}`, someRooms);
   expect(error).toMatchObject({ code: "not_found", status: 404 });
   expect(error.message).toBe(`There is nothing at GET /${"x".repeat(199)}.`);
 });

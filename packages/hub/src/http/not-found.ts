@@ -3,24 +3,41 @@ import { HubError } from "../errors.ts";
 
 const surfacePaths = [...SURFACES.map((surface) => surface.path), "models"];
 const surface = new RegExp(`(?<=/)(?:${surfacePaths.join("|")})(?=/|$)`, "g");
-const roomInPath = /\/rooms\/([A-Za-z0-9]{6})(?=\/|$)/;
+/** With what is pasted along: quotes, spaces, a comma. */
+const roomInPath = /\/rooms\/[^/A-Za-z0-9]*([A-Za-z0-9]{6})[^/A-Za-z0-9]*(?=\/|$)/;
 
-/** A 404 that says which URL was probably meant: most wrong base URLs are a missing or doubled segment. */
-export function notFound(method: string, path: string, origin: string): HubError {
+/** Where the request came in, and what the hub could have offered it. */
+export interface AskedAt {
+  /** as the client knows the hub */
+  origin: string;
+  /** The code of the only room; undefined when there are several, or none. */
+  onlyRoom: string | undefined;
+}
+
+/**
+ * A 404 that says which URL was probably meant: most wrong base URLs are a missing or doubled segment.
+ *
+ * @param path - percent-encoded, and well so
+ */
+export function notFound(method: string, path: string, at: AskedAt): HubError {
   const shown = path.slice(0, 200);
   return new HubError("not_found", `There is nothing at ${method} ${shown}.`, {
-    hint: rightUrl(path, origin),
+    hint: rightUrl(decodeURIComponent(path), at),
   });
 }
 
-function rightUrl(path: string, origin: string): string {
+function rightUrl(path: string, { origin, onlyRoom }: AskedAt): string {
   const code = roomInPath.exec(path)?.[1]?.toUpperCase();
   // The last one named: the commonest mistake is a base URL that already ends in an operation.
   const last = [...path.matchAll(surface)].at(-1);
   const operation = last === undefined ? undefined : path.slice(last.index);
-  if (code !== undefined && operation !== undefined)
-    return `Use ${origin}/rooms/${code}/v1/${operation}`;
+  if (code !== undefined && operation !== undefined) {
+    return `Use ${origin}/rooms/${code}/v1/${encodeURI(operation)} (base URL: ${origin}/rooms/${code}/v1)`;
+  }
   if (code !== undefined) return `The base URL of this room is ${origin}/rooms/${code}/v1`;
+  if (onlyRoom !== undefined) {
+    return `The base URL must name a room; the one here is ${origin}/rooms/${onlyRoom}/v1`;
+  }
   if (operation !== undefined) {
     return `The base URL must name a room: ${origin}/rooms/CODE/v1 (rooms: ${origin}/rooms)`;
   }

@@ -1,3 +1,4 @@
+import type { ErrorShape } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HubError } from "../errors.ts";
 import type { ClientListener, ClientResponse } from "../inference/client-response.ts";
@@ -6,11 +7,13 @@ import { sendError } from "./error-response.ts";
 /** One client's socket, as dispatch sees it. Upstream bytes go in, back-pressure and departure come out. */
 export class SocketClientResponse implements ClientResponse {
   readonly #response: ServerResponse;
+  readonly #errorShape: ErrorShape;
   readonly #skipsInformational: boolean;
   #isGone = false;
 
-  constructor(request: IncomingMessage, response: ServerResponse) {
+  constructor(request: IncomingMessage, response: ServerResponse, errorShape: ErrorShape) {
     this.#response = response;
+    this.#errorShape = errorShape;
     this.#skipsInformational = isKnownToSkipInformational(request);
   }
 
@@ -57,7 +60,7 @@ export class SocketClientResponse implements ClientResponse {
   }
 
   refuse(error: HubError, headers: Record<string, string>): void {
-    if (!this.#response.destroyed) sendError(this.#response, error, headers);
+    if (!this.#response.destroyed) sendError(this.#response, error, this.#errorShape, headers);
   }
 
   writeProcessing(): void {

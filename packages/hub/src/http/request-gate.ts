@@ -13,7 +13,7 @@ export function checkRequest(request: IncomingMessage, limits: Limits): void {
   if (rawHeaders.length / 2 > limits.headerPairs) {
     throw new HubError(
       "headers_too_large",
-      `The request has more than ${limits.headerPairs} headers.`,
+      `The request has more than ${limits.headerPairs} headers (limit ROOMHUB_HEADER_PAIRS).`,
     );
   }
   const url = request.url ?? "";

@@ -1,9 +1,12 @@
 import type { EventSpelling, RequestSchemas, Surface } from "@roomhub/protocol";
+import type { DispatchDeps } from "../inference/inference-call.ts";
 import type { OperationContext, Peer } from "../operations/context.ts";
+import type { StoredResponseMethod } from "./handlers/stored-response.ts";
 
 /** A request as a handler of JSON gets it. */
 export interface RouteRequest {
   params: Readonly<Record<string, string | undefined>>;
+  query: URLSearchParams;
   /** decoded JSON; undefined for routes without a body */
   body: unknown;
   peer: Peer;
@@ -16,6 +19,8 @@ export interface RouteDeps {
   /** of management bodies, within this hub's limits */
   schemas: RequestSchemas;
   health: () => HealthState;
+  /** requests that wait */
+  dispatch: Pick<DispatchDeps, "queues">;
 }
 
 export interface HealthState {
@@ -41,6 +46,9 @@ export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";
 export type Route = { method: HttpMethod; path: string } & (
   | { kind: "json"; hasBody: boolean; handle: JsonHandler }
   | { kind: "inference"; surface: Surface }
+  | { kind: "stored-response"; method: StoredResponseMethod; suffix: string }
   | { kind: "events"; spelling: EventSpelling }
+  | { kind: "openapi" }
+  | { kind: "responses-socket" }
   | { kind: "tunnel" }
 );

@@ -41,11 +41,21 @@ export function createRouter(routes: readonly Route[]): Router {
 
 /** The path of a request target, without its query. @throws HubError `bad_request` for broken percent-encoding */
 export function pathOf(target: string): string {
-  const path = target.split("?", 1)[0] ?? "/";
+  const query = target.indexOf("?");
+  const path = query < 0 ? target : target.slice(0, query);
+  if (!path.includes("%")) return path;
   try {
     decodeURIComponent(path);
     return path;
   } catch {
-    throw new HubError("bad_request", "The URL has a broken percent-encoding.");
+    throw new HubError("bad_request", "The URL has a broken percent-encoding.", {
+      hint: "A % that stands for itself is written %25.",
+    });
   }
+}
+
+/** What follows the first `?` of a request target; a broken percent-encoding in it stays as it is. */
+export function queryOf(target: string): URLSearchParams {
+  const mark = target.indexOf("?");
+  return new URLSearchParams(mark < 0 ? "" : target.slice(mark + 1));
 }

@@ -10,6 +10,7 @@ import {
   postParticipantHeartbeat,
   putParticipant,
 } from "./handlers/participants.ts";
+import { getRoute } from "./handlers/route-explanation.ts";
 import { getRoom, listRooms, postRoom } from "./handlers/rooms.ts";
 import type { HttpMethod, JsonHandler, Route } from "./route.ts";
 
@@ -30,10 +31,23 @@ function inference(base: string): Route[] {
   }));
 }
 
+/** Contract §4: responses that were made before, asked of whoever made them. */
+function storedResponses(base: string): Route[] {
+  const one = `${base}/responses/:responseId`;
+  return [
+    { kind: "stored-response", method: "GET", path: one, suffix: "" },
+    { kind: "stored-response", method: "DELETE", path: one, suffix: "" },
+    { kind: "stored-response", method: "POST", path: `${one}/cancel`, suffix: "/cancel" },
+    { kind: "stored-response", method: "GET", path: `${one}/input_items`, suffix: "/input_items" },
+  ];
+}
+
 /** The whole surface. Interface §4, contract §1: both families end in the same operations. */
 export const ROUTES: readonly Route[] = [
   json("GET", "/health", getHealth),
   json("GET", "/v1/health", getHealth),
+  { kind: "openapi", method: "GET", path: "/openapi.json" },
+  { kind: "openapi", method: "GET", path: "/v1/openapi.json" },
 
   jsonWithBody("POST", "/rooms", postRoom),
   jsonWithBody("POST", "/v1/rooms", postRoom),
@@ -58,10 +72,17 @@ export const ROUTES: readonly Route[] = [
   { kind: "events", method: "GET", path: "/events", spelling: "colon" },
   { kind: "events", method: "GET", path: "/v1/events", spelling: "dot" },
 
+  json("GET", "/rooms/:code/route", getRoute),
+  json("GET", "/v1/rooms/:code/route", getRoute),
+
   json("GET", "/rooms/:code/v1/models", listModels),
   json("GET", "/v1/rooms/:code/models", listModels),
   json("GET", "/rooms/:code/v1/models/:model", getModel),
   json("GET", "/v1/rooms/:code/models/:model", getModel),
   ...inference("/rooms/:code/v1"),
   ...inference("/v1/rooms/:code"),
+  { kind: "responses-socket", method: "GET", path: "/rooms/:code/v1/responses" },
+  { kind: "responses-socket", method: "GET", path: "/v1/rooms/:code/responses" },
+  ...storedResponses("/rooms/:code/v1"),
+  ...storedResponses("/v1/rooms/:code"),
 ];

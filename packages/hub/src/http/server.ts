@@ -1,4 +1,4 @@
-import type { Limits, RequestSchemas } from "@roomhub/protocol";
+import type { ErrorShape, Limits, RequestSchemas } from "@roomhub/protocol";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { asHubError, HubError } from "../errors.ts";
@@ -12,11 +12,14 @@ import { rawError, sendError } from "./error-response.ts";
 import type { EventStreams } from "./event-stream.ts";
 import { serveEvents } from "./handlers/events.ts";
 import { type HeldBodies, serveInference } from "./handlers/inference.ts";
+import { serveStoredResponse } from "./handlers/stored-response.ts";
 import { notFound } from "./not-found.ts";
+import { OpenApiDocument } from "./openapi.ts";
 import type { PeerReader } from "./peer.ts";
 import { checkRequest } from "./request-gate.ts";
 import type { HealthState, JsonHandler, RouteRequest } from "./route.ts";
-import { createRouter, pathOf, type RouteMatch } from "./router.ts";
+import type { ResponseSockets } from "./responses-socket/response-sockets.ts";
+import { createRouter, pathOf, queryOf, type RouteMatch } from "./router.ts";
 import { ROUTES } from "./routes.ts";
 
 export interface HttpDeps {
@@ -26,11 +29,14 @@ export interface HttpDeps {
   schemas: RequestSchemas;
   dispatch: DispatchDeps;
   bodies: HeldBodies;
+  asksStreamUsage: boolean;
   bus: EventBus;
   streams: EventStreams;
   peers: PeerReader;
+  isDraining: () => boolean;
   health: () => HealthState;
   newRequestId: () => string;
+  responseSockets: ResponseSockets;
   /** Completes a tunnel's handshake. @throws HubError when it may not open */
   openTunnel: (
     code: string,
@@ -56,8 +62,8 @@ export function createHttpServer(deps: HttpDeps): Server {
     requestTimeout: 0,
     connectionsCheckingInterval: 1_000,
     keepAliveTimeout: limits.keepAliveMs,
-    // Only a WebSocket on a tunnel's path is an upgrade; `Upgrade: h2c` and others get their ordinary answer.
-    shouldUpgradeCallback: (request: IncomingMessage) => front.isTunnelUpgrade(request),
+    // Only a WebSocket where there is one is an upgrade; `Upgrade: h2c` and others get their ordinary answer.
+    shouldUpgradeCallback: (request: IncomingMessage) => front.takesUpgrade(request),
   });
   // No cap here: Node would drop the surplus in silence. The gate counts them and says so.
   server.maxHeadersCount = 0;
@@ -72,6 +78,7 @@ export function createHttpServer(deps: HttpDeps): Server {
 class Front {
   readonly #deps: HttpDeps;
   readonly #router = createRouter(ROUTES);
+  readonly #openApi = new OpenApiDocument();
   /** the answer each socket is busy with, the first of them when requests were pipelined */
   readonly #answering = new WeakMap<Duplex, ServerResponse>();
 
@@ -93,7 +100,7 @@ class Front {
       if (request.method === "OPTIONS") answerPreflight(request, response);
       else await this.#route(request, response, requestId);
     } catch (thrown) {
-      this.#fail(response, thrown);
+      this.#fail(request, response, thrown);
     }
   }
 
@@ -119,6 +126,8 @@ class Front {
         await this.#answerJson(request, response, match, route.handle, route.hasBody);
         return;
       case "inference":
+        // Anthropic's SDKs read the id under this name.
+        if (route.surface.errorShape === "anthropic") response.setHeader("request-id", requestId);
         this.#refuseWhileDraining(response);
         await serveInference(
           request,
@@ -127,6 +136,22 @@ class Front {
             requestId,
             code: params["code"] ?? "",
             surface: route.surface,
+            clientKey: this.#deps.peers.peerOf(request).throttleKey,
+          },
+          this.#deps,
+        );
+        return;
+      case "stored-response":
+        this.#refuseWhileDraining(response);
+        serveStoredResponse(
+          request,
+          response,
+          {
+            requestId,
+            code: params["code"] ?? "",
+            responseId: params["responseId"] ?? "",
+            method: route.method,
+            suffix: route.suffix,
             clientKey: this.#deps.peers.peerOf(request).throttleKey,
           },
           this.#deps,
@@ -144,6 +169,15 @@ class Front {
           this.#deps,
         );
         return;
+      case "openapi":
+        this.#openApi.serve(request, response);
+        return;
+      case "responses-socket":
+        response.setHeader("upgrade", "websocket");
+        throw new HubError(
+          "upgrade_required",
+          "GET is a WebSocket here; requests are sent by POST.",
+        );
       case "tunnel":
         response.setHeader("upgrade", "websocket");
         throw new HubError(
@@ -171,6 +205,7 @@ class Front {
       : undefined;
     const routed: RouteRequest = {
       params: match.params,
+      query: queryOf(request.url ?? "/"),
       body,
       peer: peers.peerOf(request),
       origin: peers.originOf(request),
@@ -193,7 +228,14 @@ class Front {
     path: string,
   ): HubError {
     const allowed = this.#router.methodsOf(path);
-    if (allowed.length === 0) return notFound(method, path, this.#deps.peers.originOf(request));
+    if (allowed.length === 0) {
+      const { registry } = this.#deps.operations;
+      const [onlyRoom] = registry.roomCount === 1 ? registry.rooms() : [];
+      return notFound(method, path, {
+        origin: this.#deps.peers.originOf(request),
+        onlyRoom: onlyRoom?.code,
+      });
+    }
     response.setHeader("allow", allowed.join(", "));
     return new HubError(
       "method_not_allowed",
@@ -202,38 +244,57 @@ class Front {
   }
 
   #refuseWhileDraining(response: ServerResponse): void {
-    if (!this.#deps.health().isDraining) return;
+    if (!this.#deps.isDraining()) return;
     response.setHeader("connection", "close");
-    throw new HubError("hub_draining", "The hub is stopping and takes no new requests.");
+    throw new HubError("hub_draining", "The hub is stopping and takes no new requests.", {
+      hint: comeBack,
+    });
   }
 
-  #fail(response: ServerResponse, thrown: unknown): void {
+  #fail(request: IncomingMessage, response: ServerResponse, thrown: unknown): void {
     if (!(thrown instanceof HubError)) this.#deps.log.bug("a request failed", thrown);
     if (response.headersSent || response.destroyed) {
       response.destroy();
       return;
     }
-    sendError(response, asHubError(thrown));
+    sendError(response, asHubError(thrown), this.#errorShapeAt(request.url ?? ""));
   }
 
-  isTunnelUpgrade(request: IncomingMessage): boolean {
+  /** An SDK reads only errors in its own shape, also those from before its request was understood. */
+  #errorShapeAt(url: string): ErrorShape {
+    const route = this.#router.find("POST", url.split("?", 1)[0] ?? "")?.route;
+    return route?.kind === "inference" ? route.surface.errorShape : "openai";
+  }
+
+  takesUpgrade(request: IncomingMessage): boolean {
     if (request.headers.upgrade?.toLowerCase() !== "websocket") return false;
     const path = request.url?.split("?", 1)[0] ?? "";
-    return this.#router.find(request.method ?? "GET", path)?.route.kind === "tunnel";
+    const kind = this.#router.find(request.method ?? "GET", path)?.route.kind;
+    return kind === "tunnel" || kind === "responses-socket";
   }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on("error", () => socket.destroy());
     try {
       checkRequest(request, this.#deps.limits);
-      if (this.#deps.health().isDraining)
-        throw new HubError("hub_draining", "The hub is stopping.");
-      const match = this.#router.find("GET", pathOf(request.url ?? "/"));
-      const { code = "", id = "" } = match?.params ?? {};
-      this.#deps.openTunnel(code, id, this.#deps.peers.peerOf(request), request, socket, head);
+      if (this.#deps.isDraining())
+        throw new HubError("hub_draining", "The hub is stopping.", { hint: comeBack });
+      this.#openSocket(request, socket, head);
     } catch (thrown) {
-      if (!(thrown instanceof HubError)) this.#deps.log.bug("a tunnel handshake failed", thrown);
+      if (!(thrown instanceof HubError)) this.#deps.log.bug("a handshake failed", thrown);
       socket.end(rawError(asHubError(thrown), this.#deps.newRequestId()));
+    }
+  }
+
+  #openSocket(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const { peers, responseSockets, openTunnel } = this.#deps;
+    const match = this.#router.find("GET", pathOf(request.url ?? "/"));
+    const { code = "", id = "" } = match?.params ?? {};
+    const peer = peers.peerOf(request);
+    if (match?.route.kind === "responses-socket") {
+      responseSockets.open({ code, clientKey: peer.throttleKey }, request, socket, head);
+    } else {
+      openTunnel(code, id, peer, request, socket, head);
     }
   }
 
@@ -248,6 +309,8 @@ class Front {
     socket.end(rawError(parserError(error.code), this.#deps.newRequestId()));
   }
 }
+
+const comeBack = "Try again in a moment; agents come back by themselves.";
 
 function parserError(code: string | undefined): HubError {
   switch (code) {

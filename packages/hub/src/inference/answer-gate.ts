@@ -38,5 +38,7 @@ export function judgeHead(
 }
 
 function invalid(participantId: string, what: string): HubError {
-  return new HubError("provider_invalid_response", `The provider of ${participantId} ${what}.`);
+  return new HubError("provider_invalid_response", `The provider of ${participantId} ${what}.`, {
+    hint: "Whoever runs it looks at the model server: roomhub doctor --endpoint URL",
+  });
 }

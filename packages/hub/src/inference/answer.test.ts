@@ -59,21 +59,30 @@ describe("a provider's head", () => {
 });
 
 describe("a provider's error body", () => {
+  const none = { message: undefined, code: undefined, shape: "none" };
   test.each([
     [
       '{"error":{"message":"m","code":"c","type":"t"}}',
-      { message: "m", code: "c", isOpenAiShape: true },
+      { message: "m", code: "c", shape: "openai" },
     ],
-    ['{"error":{"message":"m","code":""}}', { message: "m", code: undefined, isOpenAiShape: true }],
-    ['{"error":{"message":1,"code":"c"}}', { message: undefined, code: "c", isOpenAiShape: false }],
-    ['{"error":"m"}', { message: "m", code: undefined, isOpenAiShape: false }],
-    ['{"message":"m"}', { message: "m", code: undefined, isOpenAiShape: false }],
-    ["null", { message: undefined, code: undefined, isOpenAiShape: false }],
-    ["[]", { message: undefined, code: undefined, isOpenAiShape: false }],
-    ["<html>", { message: undefined, code: undefined, isOpenAiShape: false }],
-    ["", { message: undefined, code: undefined, isOpenAiShape: false }],
-  ])("%s is read as %o", (text, expected) => {
-    expect(readProviderError(text)).toEqual(expected);
+    ['{"error":{"message":"m","code":""}}', { message: "m", code: undefined, shape: "openai" }],
+    [
+      '{"type":"error","error":{"type":"t","message":"m"}}',
+      { message: "m", code: undefined, shape: "both" },
+    ],
+    ['{"error":{"message":1,"code":"c"}}', { message: undefined, code: "c", shape: "none" }],
+    ['{"error":"m"}', { message: "m", code: undefined, shape: "none" }],
+    ['{"message":"m"}', { message: "m", code: undefined, shape: "none" }],
+    ["null", none],
+    ["[]", none],
+    ["<html>", none],
+    ["", none],
+  ])("%s is read as %o", (text, { shape, ...expected }) => {
+    expect(readProviderError(text)).toEqual({
+      ...expected,
+      isOpenAiShape: shape !== "none",
+      isAnthropicShape: shape === "both",
+    });
   });
 });
 

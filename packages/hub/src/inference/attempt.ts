@@ -24,15 +24,23 @@ export interface AttemptOwner {
  */
 export class Attempt implements ResponseSink {
   readonly participant: Participant;
+  /** The hub asked for the usage of the stream, the client did not. */
+  readonly asksUsage: boolean;
   readonly #owner: AttemptOwner;
   readonly #queues: RoomQueues;
   #call: UpstreamCall | undefined;
   #isClosed = false;
 
-  constructor(participant: Participant, owner: AttemptOwner, queues: RoomQueues) {
+  constructor(
+    participant: Participant,
+    owner: AttemptOwner,
+    queues: RoomQueues,
+    asksUsage: boolean,
+  ) {
     this.participant = participant;
     this.#owner = owner;
     this.#queues = queues;
+    this.asksUsage = asksUsage;
   }
 
   open(upstream: Upstream, request: UpstreamRequest): void {

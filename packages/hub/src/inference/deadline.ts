@@ -11,5 +11,10 @@ export function timeout(code: TimeoutCode, what: string, limitMs: number, knob: 
   return new HubError(
     code,
     `${what} more than ${Math.round(limitMs / 100) / 10} s (limit ROOMHUB_${knob}).`,
+    { hint: code === "queue_timeout" ? whoIsBusy : whereTimeGoes },
   );
 }
+
+const whoIsBusy = "See who is busy: roomhub route --room CODE --model MODEL";
+const whereTimeGoes =
+  "The model may be loading: try again; roomhub doctor tells where the time goes.";

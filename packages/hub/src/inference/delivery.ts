@@ -1,4 +1,9 @@
-import { forwardResponseHeaders, type Limits, type StreamMarker } from "@roomhub/protocol";
+import {
+  forwardResponseHeaders,
+  type ErrorShape,
+  type Limits,
+  type StreamMarker,
+} from "@roomhub/protocol";
 import { HubError } from "../errors.ts";
 import {
   answerHeaders,
@@ -12,6 +17,7 @@ import { judgeHead } from "./answer-gate.ts";
 import type { ClientResponse } from "./client-response.ts";
 import { timeout } from "./deadline.ts";
 import { errorFrame } from "./error-frame.ts";
+import type { DispatchDeps, InferenceCall, Scrubber } from "./inference-call.ts";
 import { JsonAnswer } from "./json-answer.ts";
 import { StreamObserver } from "./observe.ts";
 import { readRefusal, type ProviderRefusal } from "./refusal.ts";
@@ -40,11 +46,16 @@ export class Delivery {
   readonly #limits: Limits;
   readonly #nowMs: () => number;
   readonly #client: ClientResponse;
+  /** `none` when the client did not ask for a stream */
   readonly #marker: StreamMarker;
+  readonly #errorShape: ErrorShape;
   readonly #requestId: string;
   readonly #startedMs: number;
   #mode: Mode = { kind: "waiting" };
   #served: ServedBy | undefined;
+  #hidesUsage = false;
+  #scrubber: Scrubber | undefined;
+  #responseId: string | undefined;
   #openedMs: number | undefined;
   #lastByteMs = 0;
   #lastWriteMs: number;
@@ -56,19 +67,13 @@ export class Delivery {
   #firstContentMs: number | undefined;
   usage: Usage = {};
 
-  /** @param marker - `none` when the client did not ask for a stream */
-  constructor(
-    limits: Limits,
-    nowMs: () => number,
-    client: ClientResponse,
-    marker: StreamMarker,
-    requestId: string,
-    startedMs: number,
-  ) {
+  constructor({ limits, nowMs }: DispatchDeps, call: InferenceCall) {
+    const { client, asking, requestId, startedMs } = call;
     this.#limits = limits;
     this.#nowMs = nowMs;
     this.#client = client;
-    this.#marker = marker;
+    this.#marker = asking.marker;
+    this.#errorShape = asking.errorShape;
     this.#requestId = requestId;
     this.#startedMs = startedMs;
     this.#lastWriteMs = startedMs;
@@ -82,9 +87,22 @@ export class Delivery {
       : this.#firstContentMs;
   }
 
-  /** A participant was asked. */
-  begin(served: ServedBy): void {
+  /** of a response made here, as soon as it is known */
+  get responseId(): string | undefined {
+    return this.#mode.kind === "stream" ? this.#mode.observer.responseId : this.#responseId;
+  }
+
+  /**
+   * A participant was asked.
+   *
+   * @param hidesUsage - the usage of the stream was our question, so the answer is not for the client
+   * @param scrubber - takes the participant's secrets out of what its provider says of a failure
+   */
+  begin(served: ServedBy, hidesUsage: boolean, scrubber: Scrubber | undefined): void {
     this.#served = served;
+    this.#hidesUsage = hidesUsage;
+    this.#scrubber = scrubber;
+    this.#responseId = undefined;
     this.#mode = { kind: "waiting" };
     this.#openedMs = this.#nowMs();
     this.#lastByteMs = this.#openedMs;
@@ -103,9 +121,7 @@ export class Delivery {
       if (!this.#client.isHeadWritten) {
         this.#client.writeHead(head.status, answerHeaders(served, head, contentTypeOf(head, true)));
       }
-      const forward = (bytes: Buffer) => this.#write(bytes);
-      const observer = new StreamObserver(this.#marker, this.#limits.eventHoldBytes, forward);
-      this.#mode = { kind, observer };
+      this.#mode = { kind, observer: this.#observer() };
     } else if (this.#client.isHeadWritten) {
       throw new HubError(
         "provider_invalid_response",
@@ -114,6 +130,13 @@ export class Delivery {
     } else {
       this.#mode = { kind, head, answer: new JsonAnswer(served.participantId) };
     }
+  }
+
+  #observer(): StreamObserver {
+    const { eventHoldBytes } = this.#limits;
+    const scrub = this.#scrubber;
+    const edits = { hidesUsage: this.#hidesUsage, scrub };
+    return new StreamObserver(this.#marker, eventHoldBytes, (bytes) => this.#write(bytes), edits);
   }
 
   /**
@@ -164,8 +187,9 @@ export class Delivery {
       case "stream":
         return this.#endStream(mode.observer, onHandedOver);
       case "json": {
-        const { body, usage } = mode.answer.end();
+        const { body, usage, responseId } = mode.answer.end();
         this.usage = usage;
+        this.#responseId = responseId;
         this.#finish();
         if (this.#client.isHeadWritten) {
           if (body.length > 0) this.#write(body);
@@ -228,10 +252,11 @@ export class Delivery {
    * @throws HubError when it is ours to tell
    */
   refuse(status: number, text: string): ProviderRefusal {
-    const refusal = readRefusal(this.#servedBy().participantId, status, text);
+    const { participantId } = this.#servedBy();
+    const refusal = readRefusal(participantId, status, text, this.#errorShape);
     if (this.#client.isHeadWritten) throw refusal.error;
     const headers = this.#refusalHeaders(status);
-    if (refusal.isOpenAiShape) {
+    if (refusal.hasRightShape) {
       const json = { ...headers, "content-type": "application/json" };
       this.#client.answer(status, json, Buffer.from(text), () => undefined);
     } else {
@@ -264,7 +289,7 @@ export class Delivery {
       this.#mode.kind === "stream"
         ? this.#mode.observer.fail()
         : { isMidEvent: false, nextSequenceNumber: 0, response: undefined };
-    this.#client.write(errorFrame(error, this.#marker, context));
+    this.#client.write(errorFrame(error, this.#marker, context, this.#requestId));
     this.#client.end(() => undefined);
   }
 

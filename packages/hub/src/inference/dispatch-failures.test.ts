@@ -236,13 +236,14 @@ describe("a stream that dies", () => {
     ]);
   });
 
-  test("in the provider's own words is told by those and counted as its failure", () => {
+  test("in the provider's own words is told by those, but for its secrets, and counted as its failure", () => {
     const { sent, call } = one({ stream: true });
     const text = `${start}data: {"error":{"message":"no memory for sk-CANARY"}}\n\n`;
     call.head();
     call.data(text);
     call.end();
-    expect(sent.client).toMatchObject({ text, isEnded: true });
+    const told = text.replace("sk-CANARY", "[redacted]");
+    expect(sent.client).toMatchObject({ text: told, isEnded: true });
     expect(sent.ending()).toMatchObject({
       code: "provider_error",
       error: "no memory for [redacted]",

@@ -10,11 +10,13 @@ import type { Participant } from "../domain/participant.ts";
 import { aRoom } from "../domain/room.fixture.ts";
 import type { HubError } from "../errors.ts";
 import type { ClientResponse } from "./client-response.ts";
+import { ModelAsking } from "./asking.ts";
 import { Dispatch } from "./dispatch.ts";
 import { InFlight } from "./in-flight.ts";
 import type { DispatchDeps } from "./inference-call.ts";
 import { RoomQueues } from "./queue.ts";
 import { RequestBodyReader } from "./request-head.ts";
+import { ResponseMakers } from "./response-makers.ts";
 import type { ResponseSink, Upstream, UpstreamFailure, UpstreamRequest } from "./upstream.ts";
 
 /** A client that remembers all it got. */
@@ -149,6 +151,9 @@ export interface SendOptions {
   surface?: string;
   clientKey?: string;
   hops?: string[];
+  asksStreamUsage?: boolean;
+  /** further fields of the request */
+  fields?: Record<string, unknown>;
   client?: FakeClient;
 }
 
@@ -194,7 +199,8 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
     queues,
     inFlight,
     upstreamFor,
-    scrub: (_participant, text) => text.replaceAll("sk-CANARY", "[redacted]"),
+    scrubberOf: () => (text) => text.replaceAll("sk-CANARY", "[redacted]"),
+    responseMakers: new ResponseMakers(resolved.responsesPerRoom),
     reportBug: (error) => void bugs.push(error),
   };
 
@@ -209,14 +215,17 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
     const requestId = `req_${++sentCount}`;
     const client = options.client ?? new FakeClient();
     const reader = new RequestBodyReader(64);
-    reader.push(Buffer.from(JSON.stringify({ model, stream, messages: [] })));
+    reader.push(Buffer.from(JSON.stringify({ model, stream, messages: [], ...options.fields })));
     let settledCount = 0;
     const dispatch = new Dispatch(deps, {
       requestId,
       room,
-      surface: SURFACES.find(({ path }) => path === surface) ?? failTo(`find ${surface}`),
-      body: reader.end(),
-      headers: { accept: "text/event-stream" },
+      asking: new ModelAsking({
+        surface: SURFACES.find(({ path }) => path === surface) ?? failTo(`find ${surface}`),
+        body: reader.end(),
+        headers: { accept: "text/event-stream" },
+        asksStreamUsage: options.asksStreamUsage ?? false,
+      }),
       hops: options.hops ?? [],
       clientKey: options.clientKey ?? "127.0.0.1",
       startedMs: nowMs,

@@ -1,12 +1,7 @@
-import { ERROR_STATUS, type ErrorCode, type StreamMarker } from "@roomhub/protocol";
+import { ERROR_STATUS, type ErrorCode } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
-import {
-  mayMoveElsewhere,
-  parseSelector,
-  selectParticipant,
-  type Selection,
-  type Selector,
-} from "../domain/selector.ts";
+import { parseSelector, type Selector } from "../domain/selection-query.ts";
+import { mayMoveElsewhere, selectParticipant, type Selection } from "../domain/selector.ts";
 import { asHubError, HubError } from "../errors.ts";
 import { servedByHeaders, waitingHeaders } from "./answer.ts";
 import { Attempt, type AttemptOwner } from "./attempt.ts";
@@ -18,10 +13,10 @@ import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
 import { metricsOf } from "./metrics.ts";
 import type { QueueEntry, RoomQueue } from "./queue.ts";
 import { completePayload, failurePayload, servedBy, type RequestFacts } from "./request-facts.ts";
-import { bodyForProvider } from "./request-head.ts";
-import type { ResponseHead, UpstreamFailure, UpstreamRequest } from "./upstream.ts";
+import { pathIsGone, refuseLoops, withoutSecrets } from "./routing-errors.ts";
+import type { ResponseHead, Upstream, UpstreamFailure } from "./upstream.ts";
+import { namesStreamOptions } from "./usage.ts";
 
-const maxHops = 4;
 /** What paths report when the request may not have got anywhere; `provider_error` is an agent that would not take it. */
 const pathFailures: ReadonlySet<ErrorCode> = new Set([
   "tunnel_lost",
@@ -46,20 +41,17 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   #queuedMs = 0;
   #queueMs = 0;
   #isSettled = false;
+  /** the only one that can answer */
+  #pinned: Participant | undefined;
+  #mayRemember: boolean;
   candidates: readonly Participant[] = [];
 
   constructor(deps: DispatchDeps, call: InferenceCall) {
     this.#deps = deps;
     this.#call = call;
-    this.#selector = parseSelector(call.body.model);
-    this.#delivery = new Delivery(
-      deps.limits,
-      deps.nowMs,
-      call.client,
-      this.#marker,
-      call.requestId,
-      call.startedMs,
-    );
+    this.#selector = parseSelector(call.asking.selector);
+    this.#mayRemember = call.asking.makesResponse;
+    this.#delivery = new Delivery(deps, call);
   }
 
   get clientKey(): string {
@@ -68,14 +60,17 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
 
   get selectionKey(): string {
     if (this.#firstFailure !== undefined) return this.#call.requestId;
-    return `${this.#call.surface.protocol} ${this.#call.body.model}`;
+    if (this.#pinned !== undefined) return `pinned ${this.#pinned.key}`;
+    return this.#call.asking.selectionKey;
   }
 
   /** Never throws; every failure is answered. */
   start(): void {
     this.#deps.inFlight.add(this);
     this.#guard(() => {
-      this.#refuseLoops();
+      refuseLoops(this.#call.hops, this.#deps.bootId);
+      const { asking, room } = this.#call;
+      this.#pinned = asking.pinnedTo((id) => this.#deps.responseMakers.makerOf(room, id));
       this.#route(false);
     });
   }
@@ -92,8 +87,9 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   #select(): Selection {
     return selectParticipant(this.#call.room, {
       selector: this.#selector,
-      protocol: this.#call.surface.protocol,
+      protocol: this.#call.asking.protocol,
       excluded: this.#firstFailure?.participant,
+      only: this.#pinned,
       random: this.#deps.random,
     });
   }
@@ -128,15 +124,10 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   #refusal(selection: Extract<Selection, { kind: "refused" }>): HubError {
     if (this.#firstFailure !== undefined) return this.#firstFailure.error;
     const { code, message, hint, refusals } = selection;
-    return new HubError(code, message, { hint, param: "model", participants: refusals });
-  }
-
-  #refuseLoops(): void {
-    const { hops } = this.#call;
-    if (hops.length < maxHops && !hops.includes(this.#deps.bootId)) return;
-    throw new HubError("routing_loop", "This request already passed this hub, or too many hubs.", {
-      hint: "An endpoint of a participant points back at a hub; give it the model server's own address.",
-    });
+    const refusal = new HubError(code, message, { hint, param: "model", participants: refusals });
+    return this.#pinned === undefined
+      ? refusal
+      : this.#call.asking.refusalOf(this.#pinned, refusal);
   }
 
   // — one attempt —
@@ -144,45 +135,29 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   #open(participant: Participant): void {
     const upstream = this.#deps.upstreamFor(participant);
     if (upstream === undefined) {
-      throw (
-        this.#firstFailure?.error ??
-        new HubError("participant_offline", `The path to ${participant.id} is gone.`)
-      );
+      throw this.#firstFailure?.error ?? pathIsGone(participant);
     }
-    const { requestId, room, surface, body } = this.#call;
+    const { requestId, room, asking } = this.#call;
     this.#attempts++;
     this.#deps.emit.llmRequest(room.code, {
       requestId,
       participantId: participant.id,
       model: participant.model,
-      protocol: surface.protocol,
-      selector: body.model,
+      protocol: asking.protocol,
+      selector: asking.selector,
       attempt: this.#attempts,
     });
-    const attempt = new Attempt(participant, this, this.#deps.queues);
+    this.#ask(participant, upstream, asking.mayAskUsageOf(participant));
+  }
+
+  #ask(participant: Participant, upstream: Upstream, asksUsage: boolean): void {
+    const { asking, hops } = this.#call;
+    const attempt = new Attempt(participant, this, this.#deps.queues, asksUsage);
     this.#attempt = attempt;
-    this.#delivery.begin(servedBy(this.#facts(), participant));
-    attempt.open(upstream, this.#requestFor(participant));
-  }
-
-  #requestFor(participant: Participant): UpstreamRequest {
-    const { surface, body, headers, hops } = this.#call;
-    return {
-      method: "POST",
-      path: `/${surface.path}`,
-      headers: { ...headers, "x-roomhub-hop": [...hops, this.#deps.bootId].join(",") },
-      protocol: surface.protocol,
-      isStream: this.#isStream,
-      body: bodyForProvider(body, surface.protocol, participant.model, participant.config),
-    };
-  }
-
-  get #isStream(): boolean {
-    return this.#call.body.isStream && this.#call.surface.marker !== "none";
-  }
-
-  get #marker(): StreamMarker {
-    return this.#isStream ? this.#call.surface.marker : "none";
+    const scrubber = this.#deps.scrubberOf(participant);
+    this.#delivery.begin(servedBy(this.#facts(), participant), asksUsage, scrubber);
+    const passed = [...hops, this.#deps.bootId];
+    attempt.open(upstream, asking.requestFor(participant, passed, asksUsage));
   }
 
   attemptHead(attempt: Attempt, head: ResponseHead): void {
@@ -197,7 +172,9 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   attemptData(attempt: Attempt, chunk: Buffer): boolean {
     if (this.#isStale(attempt)) return true;
     try {
-      return this.#delivery.data(chunk);
+      const hasRoom = this.#delivery.data(chunk);
+      if (this.#mayRemember) this.#rememberResponse(attempt.participant);
+      return hasRoom;
     } catch (thrown) {
       this.#attemptFailed(attempt, thrown, false);
       return true;
@@ -208,6 +185,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
     if (this.#isStale(attempt)) return;
     try {
       const end = this.#delivery.end(this.#handedOver);
+      if (this.#mayRemember) this.#rememberResponse(attempt.participant);
       if (end.kind === "told") this.#settle(this.#scrubbed(attempt.participant, end.error));
       if (end.kind === "refused") this.#tellRefusal(attempt, end.status, end.body);
     } catch (thrown) {
@@ -218,10 +196,19 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   attemptLost(attempt: Attempt, failure: UpstreamFailure): void {
     if (this.#isStale(attempt)) return;
     try {
-      this.#delivery.lost(new HubError(failure.code, failure.message), this.#handedOver);
+      const hint = `See what is wrong: roomhub doctor ${this.#call.room.code}`;
+      this.#delivery.lost(new HubError(failure.code, failure.message, { hint }), this.#handedOver);
     } catch (thrown) {
       this.#attemptFailed(attempt, thrown, pathFailures.has(failure.code));
     }
+  }
+
+  /** So that who goes on from this answer comes back to its maker, also while it is still being made. */
+  #rememberResponse(maker: Participant): void {
+    const { responseId } = this.#delivery;
+    if (responseId === undefined) return;
+    this.#mayRemember = false;
+    this.#deps.responseMakers.remember(this.#call.room, responseId, maker);
   }
 
   #isStale(attempt: Attempt): boolean {
@@ -229,13 +216,28 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   }
 
   #tellRefusal(attempt: Attempt, status: number, body: Buffer): void {
-    const text = this.#deps.scrub(attempt.participant, body.toString("utf8"));
+    const said = body.toString("utf8");
+    const text = this.#deps.scrubberOf(attempt.participant)?.(said) ?? said;
+    if (attempt.asksUsage && (status === 400 || status === 422) && namesStreamOptions(text)) {
+      this.#askWithoutUsage(attempt);
+      return;
+    }
     try {
       const { error, providerCode } = this.#delivery.refuse(status, text);
       this.#settle(error, providerCode);
     } catch (thrown) {
       this.#attemptFailed(attempt, thrown, status === 502 || status === 503);
     }
+  }
+
+  /** Our own addition was refused, not the client's request: the same again without it, and never more here. */
+  #askWithoutUsage({ participant }: Attempt): void {
+    participant.refusesStreamUsage = true;
+    this.#guard(() => {
+      const upstream = this.#deps.upstreamFor(participant);
+      if (upstream === undefined) throw pathIsGone(participant);
+      this.#ask(participant, upstream, false);
+    });
   }
 
   /**
@@ -249,6 +251,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
       this.#attempts === 1 &&
       isPathFailure &&
       !this.#call.client.isHeadWritten &&
+      this.#pinned === undefined &&
       mayMoveElsewhere(this.#selector, attempt.participant);
     if (!isRetryable) {
       this.#fail(error);
@@ -261,13 +264,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   }
 
   #scrubbed(participant: Participant, error: HubError): HubError {
-    const message = this.#deps.scrub(participant, error.message);
-    if (message === error.message) return error;
-    return new HubError(error.code, message, {
-      hint: error.hint,
-      stage: error.stage,
-      status: error.status,
-    });
+    return withoutSecrets(error, this.#deps.scrubberOf(participant));
   }
 
   // — the client's side —
@@ -387,8 +384,8 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
     return {
       requestId: this.#call.requestId,
       participant: this.#lastParticipant,
-      protocol: this.#call.surface.protocol,
-      selector: this.#call.body.model,
+      protocol: this.#call.asking.protocol,
+      selector: this.#call.asking.selector,
       attempts: this.#attempts,
       queueMs: this.#queueMs,
     };

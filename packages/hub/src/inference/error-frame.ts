@@ -1,4 +1,4 @@
-import { errorTypeOf, type StreamMarker } from "@roomhub/protocol";
+import { anthropicErrorBody, errorTypeOf, type StreamMarker } from "@roomhub/protocol";
 import type { HubError } from "../errors.ts";
 
 interface FrameContext {
@@ -12,25 +12,44 @@ interface FrameContext {
  * How a stream that broke ends, so that every SDK throws instead of taking it for an answer. Contract §4.
  *
  * Chat reads a top-level `error`. Responses clients differ: some read the nested form, some the flat one, so one event
- * carries both, and `response.failed` follows when a response object was relayed.
+ * carries both, and `response.failed` follows when a response object was relayed. Clients of Anthropic's messages read
+ * the name of the event, and know no `[DONE]`.
  */
-export function errorFrame(error: HubError, marker: StreamMarker, context: FrameContext): string {
+export function errorFrame(
+  error: HubError,
+  marker: StreamMarker,
+  context: FrameContext,
+  requestId: string | undefined,
+): string {
   const before = context.isMidEvent ? "\n\n" : "";
-  const body = {
-    message: error.message,
-    type: errorTypeOf(error.status),
-    param: error.param,
-    code: error.code,
-  };
-  if (marker !== "responses") {
-    return `${before}data: ${JSON.stringify({ error: body })}\n\ndata: [DONE]\n\n`;
+  switch (marker) {
+    case "chat":
+    case "none":
+      return `${before}data: ${JSON.stringify({ error: openAiError(error) })}\n\ndata: [DONE]\n\n`;
+    case "responses":
+      return `${before}${responsesError(error, context)}data: [DONE]\n\n`;
+    case "messages":
+      return `${before}event: error\ndata: ${JSON.stringify(anthropicErrorBody(error, requestId))}\n\n`;
   }
-  const { code, message, param } = body;
-  const number = context.nextSequenceNumber;
-  const event = { type: "error", sequence_number: number, error: body, code, message, param };
+}
+
+function openAiError({ message, status, param, code }: HubError) {
+  return { message, type: errorTypeOf(status), param, code };
+}
+
+function responsesError(error: HubError, { nextSequenceNumber, response }: FrameContext): string {
+  const { code, message, param } = error;
+  const event = {
+    type: "error",
+    sequence_number: nextSequenceNumber,
+    error: openAiError(error),
+    code,
+    message,
+    param,
+  };
   const failed =
-    context.response === undefined ? "" : failedEvent(context.response, number + 1, code, message);
-  return `${before}event: error\ndata: ${JSON.stringify(event)}\n\n${failed}data: [DONE]\n\n`;
+    response === undefined ? "" : failedEvent(response, nextSequenceNumber + 1, code, message);
+  return `event: error\ndata: ${JSON.stringify(event)}\n\n${failed}`;
 }
 
 function failedEvent(

@@ -25,3 +25,14 @@ export function lastEventEnd(bytes: Buffer, searched: number): number {
   }
   return 0;
 }
+
+/** Two line ends with nothing between, in text where no character can pass for one (Latin-1). */
+export const blankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/g;
+
+/** Where the first whole event of `bytes` ends: the offset behind its blank line, 0 when there is none. */
+export function firstEventEnd(bytes: Buffer): number {
+  for (const match of bytes.toString("latin1").matchAll(blankLine)) {
+    return match.index + match[0].length;
+  }
+  return 0;
+}

@@ -1,16 +1,24 @@
 import { createSseReader, type StreamMarker } from "@roomhub/protocol";
+import { readUsage, type Usage } from "./usage.ts";
 
-const opening = /response\.(?:created|queued|in_progress)\b/;
+/** Events that open a stream and are no content, however long. */
+const openings: Record<StreamMarker, RegExp | undefined> = {
+  chat: undefined,
+  none: undefined,
+  responses: /response\.(?:created|queued|in_progress)\b/,
+  messages: /\bmessage_start\b/,
+};
 /** Where an event's type stands, in every provider's spelling. */
 const typeWithinBytes = 1_024;
 /** An opening event repeats the request's instructions and tools, which may be long. */
 const maxOpeningBytes = 256 * 1_024;
 
-/** Looks at a stream's events until the first content, and remembers the response object they began with. */
+/** Looks at a stream's events until the first content, and remembers what they said of the answer they began. */
 export class FirstContent {
   readonly #marker: StreamMarker;
   #atMs: number | undefined;
   #response: Record<string, unknown> | undefined;
+  #usage: Usage = {};
   /** what came of a long opening event */
   #opening: Buffer[] | undefined;
   #openingLength = 0;
@@ -29,23 +37,35 @@ export class FirstContent {
     return this.#response;
   }
 
+  get responseId(): string | undefined {
+    const id = this.#response?.["id"];
+    return typeof id === "string" && id !== "" ? id : undefined;
+  }
+
+  /** of a messages stream: Anthropic counts the input before the first content */
+  get usage(): Usage {
+    return this.#usage;
+  }
+
   /** Whole events, or the rest of one whose pieces were seen. */
   seeWhole(bytes: Buffer, nowMs: number): void {
     if (this.#atMs !== undefined) return;
     const whole = this.#opening === undefined ? bytes : Buffer.concat([...this.#opening, bytes]);
     this.#opening = undefined;
     for (const data of eventData(whole.toString("utf8"))) {
-      if (this.#marker === "responses") this.#response ??= responseIn(data);
-      if (hasContent(data, this.#marker)) this.#atMs ??= nowMs;
+      const event = objectIn(data);
+      if (event === undefined) continue;
+      this.#noteOpening(event);
+      if (hasContent(event, this.#marker)) this.#atMs ??= nowMs;
     }
   }
 
-  /** A piece of an event too long to be held: content, unless it opens a response. */
+  /** A piece of an event too long to be held: content, unless it opens the answer. */
   seePiece(bytes: Buffer, nowMs: number): void {
     if (this.#atMs !== undefined) return;
     if (this.#opening === undefined) {
       const start = bytes.toString("latin1", 0, typeWithinBytes);
-      if (this.#marker !== "responses" || !opening.test(start)) {
+      if (openings[this.#marker]?.test(start) !== true) {
         this.#atMs = nowMs;
         return;
       }
@@ -54,32 +74,15 @@ export class FirstContent {
     this.#openingLength += bytes.length;
     if (this.#openingLength <= maxOpeningBytes) this.#opening.push(Buffer.from(bytes));
   }
-}
 
-/**
- * Whether one event's data carries generated content of any kind: text, reasoning, a tool call. A role-only chunk or
- * `response.created` does not. Contract §5.
- */
-function hasContent(data: string, marker: StreamMarker): boolean {
-  let event: unknown;
-  try {
-    event = JSON.parse(data);
-  } catch {
-    return false; // `[DONE]`, or a provider's noise
-  }
-  if (typeof event !== "object" || event === null) return false;
-  return marker === "responses" ? hasResponsesContent(event) : hasChatContent(event);
-}
-
-function responseIn(data: string): Record<string, unknown> | undefined {
-  try {
-    const { type, response } = JSON.parse(data) as { type?: unknown; response?: unknown };
-    if (type !== "response.created" && type !== "response.in_progress") return undefined;
-    return typeof response === "object" && response !== null
-      ? (response as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined; // not JSON: a provider's noise passes, it is not ours to judge
+  #noteOpening(event: StreamEvent): void {
+    const { type, response, message } = event;
+    if (this.#marker === "responses" && isOpening(type) && isObject(response)) {
+      this.#response ??= response;
+    }
+    if (this.#marker === "messages" && type === "message_start" && isObject(message)) {
+      this.#usage = readUsage(message["usage"]);
+    }
   }
 }
 
@@ -90,13 +93,56 @@ export function eventData(text: string): string[] {
   return found;
 }
 
-function hasResponsesContent(event: object): boolean {
-  const { type, delta } = event as { type?: unknown; delta?: unknown };
+type StreamEvent = Record<string, unknown>;
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+/** @returns undefined for `[DONE]` and a provider's noise, which passes: it is not ours to judge */
+function objectIn(data: string): StreamEvent | undefined {
+  try {
+    const event: unknown = JSON.parse(data);
+    return isObject(event) ? event : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isOpening(type: unknown): boolean {
+  return type === "response.created" || type === "response.in_progress";
+}
+
+/**
+ * Whether an event carries generated content of any kind: text, reasoning, a tool call. A role-only chunk,
+ * `response.created` or `message_start` does not. Contract §5.
+ */
+function hasContent(event: StreamEvent, marker: StreamMarker): boolean {
+  switch (marker) {
+    case "chat":
+    case "none":
+      return hasChatContent(event);
+    case "responses":
+      return hasResponsesContent(event);
+    case "messages":
+      return hasMessagesContent(event);
+  }
+}
+
+function hasResponsesContent({ type, delta }: StreamEvent): boolean {
   return typeof type === "string" && type.endsWith(".delta") && isFilled(delta);
 }
 
-function hasChatContent(event: object): boolean {
-  const { choices } = event as { choices?: unknown };
+const deltaFields = ["text", "thinking", "partial_json"];
+
+/** A block of text begins empty; one of a tool call has the tool's name from the beginning. */
+function hasMessagesContent({ type, delta, content_block: block }: StreamEvent): boolean {
+  if (type === "content_block_delta") return isObject(delta) && hasFilled(delta, deltaFields);
+  if (type !== "content_block_start" || !isObject(block)) return false;
+  return String(block["type"]).endsWith("tool_use") || hasFilled(block, deltaFields);
+}
+
+function hasChatContent({ choices }: StreamEvent): boolean {
   return Array.isArray(choices) && choices.some(isChoiceWithContent);
 }
 
@@ -111,11 +157,13 @@ const contentFields = [
 ];
 
 function isChoiceWithContent(choice: unknown): boolean {
-  if (typeof choice !== "object" || choice === null) return false;
-  const { delta, text } = choice as { delta?: unknown; text?: unknown };
-  if (isFilled(text)) return true;
-  if (typeof delta !== "object" || delta === null) return false;
-  return contentFields.some((field) => isFilled((delta as Record<string, unknown>)[field]));
+  if (!isObject(choice)) return false;
+  const { delta, text } = choice;
+  return isFilled(text) || (isObject(delta) && hasFilled(delta, contentFields));
+}
+
+function hasFilled(object: Record<string, unknown>, fields: readonly string[]): boolean {
+  return fields.some((field) => isFilled(object[field]));
 }
 
 function isFilled(value: unknown): boolean {

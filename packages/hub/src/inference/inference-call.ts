@@ -1,12 +1,16 @@
-import type { Limits, Surface } from "@roomhub/protocol";
+import type { Limits } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
 import type { Room } from "../domain/room.ts";
 import type { Emitter } from "../events/emit.ts";
+import type { Asking } from "./asking.ts";
 import type { ClientResponse } from "./client-response.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { RoomQueues } from "./queue.ts";
-import type { RequestBody } from "./request-head.ts";
+import type { ResponseMakers } from "./response-makers.ts";
 import type { Upstream } from "./upstream.ts";
+
+/** Takes secrets out of a text. */
+export type Scrubber = (text: string) => string;
 
 /** What every request of one hub shares. Made in `hub.ts`. */
 export interface DispatchDeps {
@@ -17,10 +21,11 @@ export interface DispatchDeps {
   emit: Pick<Emitter, "llmRequest" | "llmComplete" | "llmError">;
   queues: RoomQueues;
   inFlight: InFlight;
+  responseMakers: ResponseMakers;
   /** How to reach a participant now; undefined when its path is gone. */
   upstreamFor: (participant: Participant) => Upstream | undefined;
-  /** Takes a participant's secrets out of a text from its provider. */
-  scrub: (participant: Participant, text: string) => string;
+  /** For what a participant's provider says; undefined when it has no secrets. */
+  scrubberOf: (participant: Participant) => Scrubber | undefined;
   reportBug: (error: unknown) => void;
 }
 
@@ -28,10 +33,7 @@ export interface DispatchDeps {
 export interface InferenceCall {
   requestId: string;
   room: Room;
-  surface: Surface;
-  body: RequestBody;
-  /** what the provider may see of the client's headers */
-  headers: Record<string, string>;
+  asking: Asking;
   /** hub ids this request already passed */
   hops: readonly string[];
   /** whose turn in the queue it takes */

@@ -6,8 +6,8 @@ import { JsonAnswer } from "./json-answer.ts";
 function run(chunks: readonly Buffer[]) {
   const answer = new JsonAnswer("ana");
   const sent = chunks.map((chunk) => answer.push(chunk)).filter((chunk) => chunk !== undefined);
-  const { body, usage } = answer.end();
-  return { text: Buffer.concat([...sent, body]).toString(), early: sent.length, usage, answer };
+  const { body, ...noted } = answer.end();
+  return { text: Buffer.concat([...sent, body]).toString(), early: sent.length, ...noted, answer };
 }
 
 function refusalOf(text: string): HubError {
@@ -28,6 +28,19 @@ test("a small answer is held until it is whole, in every cut, and its usage is r
     expect([text, early]).toEqual([chat, 0]);
     expect(usage).toEqual({ inputTokens: 1, outputTokens: 2, totalTokens: 3 });
     expect(answer.length).toBe(Buffer.byteLength(chat));
+  }
+});
+
+test.each([
+  ['{"id":"resp_1","object":"response","output":[{"id":"msg_1"}]}', "resp_1"],
+  ['{"output":[{"id":"msg_1"}],"id":"resp_1"}', "resp_1"],
+  ['{"id":"","output":[]}', undefined],
+  ['{"id":7,"output":[]}', undefined],
+  [`{"id":"${"x".repeat(9_000)}"}`, undefined],
+  ['{"output":[{"id":"msg_1"}]}', undefined],
+])("the response in %j can be named later as %j", (text, responseId) => {
+  for (const chunks of [[Buffer.from(text)], cutBy(Buffer.from(text), [3])]) {
+    expect(run(chunks).responseId).toBe(responseId);
   }
 });
 

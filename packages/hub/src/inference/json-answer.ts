@@ -3,6 +3,7 @@ import { JsonScanner, type JsonMember } from "./json-scan.ts";
 import { readUsage, type Usage } from "./usage.ts";
 
 const wanted: ReadonlySet<string> = new Set([
+  "id",
   "usage",
   "error",
   "object",
@@ -51,10 +52,10 @@ export class JsonAnswer {
   /**
    * The answer is over.
    *
-   * @returns what was still held, and the usage in it
+   * @returns what was still held, the usage in it, and its top-level `id`
    * @throws HubError `provider_invalid_response`, or `provider_error` for an error in a 200's clothes
    */
-  end(): { body: Buffer; usage: Usage } {
+  end(): { body: Buffer; usage: Usage; responseId: string | undefined } {
     if (!this.#scanner.end()) throw this.#notJson();
     const error = errorIn(this.#scanner.last("error"));
     const isResult = ["object", "choices", "output", "data"].some((key) => this.#scanner.has(key));
@@ -64,10 +65,11 @@ export class JsonAnswer {
         `The provider of ${this.#participantId} answered 200 with an error: ${error}`,
       );
     }
-    const usage = this.#scanner.last("usage")?.raw;
+    const id = shortValue(this.#scanner.last("id"));
     return {
       body: this.#takeHeld(),
-      usage: usage === undefined ? {} : readUsage(JSON.parse(usage.toString("utf8"))),
+      usage: readUsage(shortValue(this.#scanner.last("usage"))),
+      responseId: typeof id === "string" && id !== "" ? id : undefined,
     };
   }
 
@@ -83,6 +85,12 @@ export class JsonAnswer {
     this.#held = [];
     return body;
   }
+}
+
+/** @returns undefined when there is none, or a long one */
+function shortValue(member: JsonMember | undefined): unknown {
+  const raw = member?.raw;
+  return raw === undefined ? undefined : (JSON.parse(raw.toString("utf8")) as unknown);
 }
 
 /** What a top-level `error` says; undefined when it says that there is none. */

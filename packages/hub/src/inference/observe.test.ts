@@ -1,44 +1,16 @@
-import { createSseReader, type StreamMarker } from "@roomhub/protocol";
+import type { StreamMarker } from "@roomhub/protocol";
 import { array, assert, constantFrom, integer, property } from "fast-check";
 import { describe, expect, test } from "vitest";
 import { HubError } from "../errors.ts";
 import { cutBy, everyCut } from "./cuts.fixture.ts";
 import { errorFrame } from "./error-frame.ts";
-import { StreamObserver } from "./observe.ts";
+import { eventsIn, maxHeldBytes, run, verdictOf, watch } from "./observe.fixture.ts";
 import * as streams from "./streams.fixture.ts";
 
 const { chatStream, responsesStream, chunk, completed, created, done, finish, role } = streams;
 const { textDelta, usageChunk } = streams;
-const maxHeldBytes = 16 * 1024;
 const lineEnds = ["\n", "\r\n", "\r"];
 const counts = { inputTokens: 5, outputTokens: 7, totalTokens: 12 };
-
-function watch(marker: StreamMarker, holdBytes = maxHeldBytes) {
-  const forwarded: Buffer[] = [];
-  const observer = new StreamObserver(marker, holdBytes, (bytes) =>
-    forwarded.push(Buffer.from(bytes)),
-  );
-  const forwardedBytes = () => forwarded.reduce((sum, bytes) => sum + bytes.length, 0);
-  return { observer, forwardedBytes, forwarded: () => Buffer.concat(forwarded).toString("utf8") };
-}
-
-/** Pushes everything, one ms per chunk, and ends. */
-function run(marker: StreamMarker, chunks: readonly Buffer[], holdBytes = maxHeldBytes) {
-  const { observer, forwarded } = watch(marker, holdBytes);
-  for (const [index, bytes] of chunks.entries()) observer.push(bytes, index);
-  return { verdict: observer.end(chunks.length), observer, forwarded: forwarded() };
-}
-
-function verdictOf(marker: StreamMarker, text: string, cut: readonly number[] = [text.length]) {
-  return run(marker, cutBy(Buffer.from(text), cut)).verdict;
-}
-
-/** The events a client reads, as it reads them. */
-function eventsIn(text: string): { event: string | undefined; data: string }[] {
-  const found: { event: string | undefined; data: string }[] = [];
-  createSseReader(({ event, data }) => found.push({ event, data })).feed(text);
-  return found;
-}
 
 const chat = [
   role,
@@ -64,11 +36,12 @@ describe("bytes leave as they came", () => {
     for (const hasEventLines of [true, false]) {
       const text = responsesStream(responses, { lineEnd, hasEventLines });
       for (const chunks of everyCut(Buffer.from(text))) {
-        const { verdict, forwarded } = run("responses", chunks);
+        const { verdict, observer, forwarded } = run("responses", chunks);
         expect(forwarded).toBe(text);
         expect(verdict).toMatchObject({ isComplete: true, isOver: true, hasDone: false });
         expect(verdict).toMatchObject({ nextSequenceNumber: 3, usage: counts });
         expect(verdict.response).toMatchObject({ id: "resp_1" });
+        expect(observer.responseId).toBe("resp_1");
       }
     }
   });
@@ -214,6 +187,7 @@ describe("a chat stream", () => {
     ],
     ["a bare text", '{"error":"out of memory"}', "out of memory"],
     ["an error beside other fields", '{"id":"1","error":{"message":"boom"},"choices":[]}', "boom"],
+    ["an error of a type", '{"type":"error","error":{"message":"boom"}}', "boom"],
     ["an error without words", '{"error":{}}', "The provider reported an error in the stream."],
   ])("in which the provider reports an error is told by it: %s", (_what, json, message) => {
     for (const end of ["", "data: [DONE]\n\n"]) {
@@ -288,16 +262,31 @@ describe("a Responses stream", () => {
   });
 
   test("that failed in good order has a terminal event and is whole", () => {
-    const events = [
-      created,
-      { type: "error", message: "boom" },
-      { ...completed(), type: "response.failed" },
-    ];
-    expect(verdictOf("responses", responsesStream(events))).toMatchObject({
+    const failed = { ...completed({ error: { message: "boom" } }), type: "response.failed" };
+    expect(verdictOf("responses", responsesStream([created, failed]))).toMatchObject({
       isComplete: true,
+      isOver: true,
       providerError: undefined,
     });
   });
+
+  test.each([[[]], [[done]]])(
+    "is failed by its error event, whatever terminal event and %j come behind it",
+    (behind) => {
+      const error = { type: "error", error: { message: "boom" } };
+      const failed = { ...completed({ pad: "x".repeat(20_000) }), type: "response.failed" };
+      for (const last of [{ ...failed, response: created.response }, failed]) {
+        const text = responsesStream([created, error, last]) + chatStream(behind);
+        for (const cut of [[text.length], [1_000]]) {
+          expect(verdictOf("responses", text, cut)).toMatchObject({
+            isComplete: false,
+            isOver: false,
+            providerError: "boom",
+          });
+        }
+      }
+    },
+  );
 });
 
 describe("usage", () => {
@@ -362,7 +351,7 @@ describe("a stream that broke", () => {
       const { observer, forwarded } = watch("chat");
       observer.push(text.subarray(0, at), 0);
       const whole = forwarded();
-      const events = eventsIn(whole + errorFrame(lost, "chat", observer.fail()));
+      const events = eventsIn(whole + errorFrame(lost, "chat", observer.fail(), undefined));
       expect(events.slice(0, -2)).toEqual(eventsIn(whole));
       expect(JSON.parse(events.at(-2)?.data ?? "")).toEqual({
         error: { message: lost.message, type: "server_error", param: "", code: "tunnel_lost" },
@@ -377,7 +366,7 @@ describe("a stream that broke", () => {
       observer.push(Buffer.from(`data: {"x":"${"y".repeat(20_000)}`), 0);
       const verdict = observer.fail();
       expect(verdict.isMidEvent).toBe(true);
-      const events = eventsIn(forwarded() + errorFrame(lost, marker, verdict));
+      const events = eventsIn(forwarded() + errorFrame(lost, marker, verdict, undefined));
       expect(JSON.parse(events[1]?.data ?? "")).toMatchObject({ error: { code: "tunnel_lost" } });
     }
   });
@@ -385,7 +374,9 @@ describe("a stream that broke", () => {
   test("tells Responses clients nested and flat, counts on, and closes the response", () => {
     const { observer, forwarded } = watch("responses");
     observer.push(Buffer.from(responsesStream([created, textDelta])), 0);
-    const events = eventsIn(forwarded() + errorFrame(lost, "responses", observer.fail()));
+    const events = eventsIn(
+      forwarded() + errorFrame(lost, "responses", observer.fail(), undefined),
+    );
     expect(events.map(({ event }) => event)).toEqual([
       "response.created",
       "response.output_text.delta",
@@ -416,7 +407,7 @@ describe("a stream that broke", () => {
 
   test("has no response to close when none was relayed", () => {
     const { observer } = watch("responses");
-    const events = eventsIn(errorFrame(lost, "responses", observer.fail()));
+    const events = eventsIn(errorFrame(lost, "responses", observer.fail(), undefined));
     expect(events.map(({ event }) => event)).toEqual(["error", undefined]);
     expect(JSON.parse(events[0]?.data ?? "")).toMatchObject({ sequence_number: 0 });
   });

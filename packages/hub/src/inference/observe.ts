@@ -1,14 +1,15 @@
 import type { StreamMarker } from "@roomhub/protocol";
-import { lastEventEnd } from "./event-boundary.ts";
+import { firstEventEnd, lastEventEnd } from "./event-boundary.ts";
+import { editEvents, mayNeedEdits, noEdits, type StreamEdits } from "./event-edits.ts";
 import { eventData, FirstContent } from "./first-content.ts";
 import { StreamTail } from "./stream-tail.ts";
-import type { Usage } from "./usage.ts";
+import { mergeUsage, type Usage } from "./usage.ts";
 
 /** What a stream turned out to be, judged at its end or its failure. Contract §4, "Complete". */
 export interface StreamVerdict {
   /** whole, if it ended cleanly */
   isComplete: boolean;
-  /** `[DONE]` or a terminal event was seen: the answer is whole, however it ended */
+  /** `[DONE]` or a terminal event was seen (not a mere finish reason): the answer is whole, however it ended */
   isOver: boolean;
   hasDone: boolean;
   /** The provider said in the stream that it failed, in its own words. */
@@ -27,21 +28,29 @@ export interface StreamVerdict {
  * of an event is held back, up to `maxHeldBytes`, so that an error frame can follow a whole one. Contract §4.
  *
  * Looks at few bytes: events are parsed until the first generated content, and from then on only {@link StreamTail} looks.
+ * {@link StreamEdits} are made in whole events; one longer than the hold has left before it was whole, and passes as it is.
  */
 export class StreamObserver {
   readonly #marker: StreamMarker;
   readonly #maxHeldBytes: number;
   readonly #forward: (bytes: Buffer) => void;
+  readonly #edits: StreamEdits | undefined;
   readonly #firstContent: FirstContent;
   readonly #tail: StreamTail;
   #held: Buffer | undefined;
   #isMidEvent = false;
 
   /** @param forward - gets bytes for the client; may be called several times per push */
-  constructor(marker: StreamMarker, maxHeldBytes: number, forward: (bytes: Buffer) => void) {
+  constructor(
+    marker: StreamMarker,
+    maxHeldBytes: number,
+    forward: (bytes: Buffer) => void,
+    edits: StreamEdits = noEdits,
+  ) {
     this.#marker = marker;
     this.#maxHeldBytes = maxHeldBytes;
     this.#forward = forward;
+    this.#edits = edits.hidesUsage || edits.scrub !== undefined ? edits : undefined;
     this.#firstContent = new FirstContent(marker);
     this.#tail = new StreamTail(marker);
   }
@@ -49,6 +58,11 @@ export class StreamObserver {
   /** ms of the first generated content, on the clock of `push`; undefined until there was any */
   get firstContentMs(): number | undefined {
     return this.#firstContent.atMs;
+  }
+
+  /** of a Responses stream, by which a client may name it later; known once its first event was seen */
+  get responseId(): string | undefined {
+    return this.#firstContent.responseId;
   }
 
   get heldBytes(): number {
@@ -76,7 +90,6 @@ export class StreamObserver {
       this.#held = Buffer.from(rest);
       return;
     }
-    if (!this.#isMidEvent) this.#tail.beginLongEvent();
     this.#isMidEvent = true;
     // Line ends stay back, so that a blank line cut in two is still recognised.
     const kept = trailingLineEnds(rest);
@@ -92,8 +105,7 @@ export class StreamObserver {
     const held = this.#held;
     this.#held = undefined;
     if (held !== undefined && (this.#isMidEvent || isWholeEvent(held))) {
-      this.#passWhole(held, nowMs);
-      this.#isMidEvent = true;
+      this.#isMidEvent = this.#passWhole(held, nowMs);
     }
     return this.#judge();
   }
@@ -104,36 +116,66 @@ export class StreamObserver {
     return this.#judge();
   }
 
-  #passWhole(bytes: Buffer, nowMs: number): void {
+  /** @returns whether any of it left */
+  #passWhole(bytes: Buffer, nowMs: number): boolean {
     this.#firstContent.seeWhole(bytes, nowMs);
-    this.#tail.keep(bytes);
-    if (this.#isMidEvent) this.#tail.endLongEvent();
-    this.#forward(bytes);
+    if (!this.#isMidEvent) return this.#passEvents(bytes);
+    // At the stream's end its blank line may be missing.
+    const end = firstEventEnd(bytes) || bytes.length;
+    this.#endLongEvent(bytes.subarray(0, end));
+    if (end < bytes.length) this.#passEvents(bytes.subarray(end));
+    return true;
+  }
+
+  #endLongEvent(rest: Buffer): void {
+    this.#tail.keepPiece(rest);
+    this.#tail.endLongEvent();
+    this.#forward(rest);
+  }
+
+  #passEvents(events: Buffer): boolean {
+    this.#tail.keep(events);
+    if (this.#edits === undefined || !mayNeedEdits(events, this.#edits)) {
+      this.#forward(events);
+      return true;
+    }
+    const parts = editEvents(events, this.#marker, this.#edits);
+    for (const part of parts) this.#forward(part);
+    return parts.length > 0;
   }
 
   #passPiece(bytes: Buffer, nowMs: number): void {
     if (bytes.length === 0) return;
     this.#firstContent.seePiece(bytes, nowMs);
-    this.#tail.keep(bytes);
+    this.#tail.keepPiece(bytes);
     this.#forward(bytes);
   }
 
   #judge(): StreamVerdict {
-    const { hasDone, isFinished, usage, sequenceNumber, ...signs } = this.#tail.signs();
-    const isResponses = this.#marker === "responses";
-    // A Responses stream that failed in good order has a terminal event and says so there.
-    const providerError = isResponses && isFinished ? undefined : signs.providerError;
+    const { hasDone, isFinished, providerError, usage, sequenceNumber } = this.#tail.signs();
     const isWhole = providerError === undefined;
     return {
       isComplete: isWhole && (hasDone || isFinished),
-      isOver: isWhole && (hasDone || (isResponses && isFinished)),
+      isOver: isWhole && (hasDone || (isFinished && isFinishTheEnd(this.#marker))),
       hasDone,
       providerError,
-      usage,
+      usage: this.#marker === "messages" ? mergeUsage(this.#firstContent.usage, usage) : usage,
       nextSequenceNumber: sequenceNumber + 1,
       response: this.#firstContent.response,
       isMidEvent: this.#isMidEvent,
     };
+  }
+}
+
+/** Behind a chat's finish reason its usage may still be to come. */
+function isFinishTheEnd(marker: StreamMarker): boolean {
+  switch (marker) {
+    case "chat":
+    case "none":
+      return false;
+    case "responses":
+    case "messages":
+      return true;
   }
 }
 

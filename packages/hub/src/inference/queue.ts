@@ -131,6 +131,11 @@ export class RoomQueues {
     return queue;
   }
 
+  /** How many requests of a room wait. */
+  sizeOf(roomCode: string): number {
+    return this.#queues.get(roomCode)?.size ?? 0;
+  }
+
   /** A slot, a participant or a path of this room changed. */
   wake(roomCode: string): void {
     const queue = this.#queues.get(roomCode);

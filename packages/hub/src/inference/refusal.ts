@@ -1,3 +1,4 @@
+import type { ErrorShape } from "@roomhub/protocol";
 import { HubError } from "../errors.ts";
 
 /** A provider's no, as the client may hear it. */
@@ -6,8 +7,8 @@ export interface ProviderRefusal {
   error: HubError;
   /** the provider's own code, when it gave one */
   providerCode: string | undefined;
-  /** Its body has OpenAI's shape and may pass as it is. */
-  isOpenAiShape: boolean;
+  /** Its body has the shape this surface's clients read, and may pass as it is. */
+  hasRightShape: boolean;
 }
 
 const maxMessageLength = 512;
@@ -19,8 +20,13 @@ const maxMessageLength = 512;
  * @param text - its body, scrubbed of the participant's secrets
  * @throws HubError `provider_auth_failed` for 401, 403 and 407, `provider_error` for 5xx
  */
-export function readRefusal(participantId: string, status: number, text: string): ProviderRefusal {
-  const { message, code, isOpenAiShape } = readProviderError(text);
+export function readRefusal(
+  participantId: string,
+  status: number,
+  text: string,
+  shape: ErrorShape,
+): ProviderRefusal {
+  const { message, code, ...has } = readProviderError(text);
   const told = (message ?? `The provider answered ${status} without a readable message.`).slice(
     0,
     maxMessageLength,
@@ -45,7 +51,8 @@ export function readRefusal(participantId: string, status: number, text: string)
     );
   }
   const error = new HubError("provider_error", told, { status, stage: "provider" });
-  return { error, providerCode: code, isOpenAiShape };
+  const hasRightShape = shape === "anthropic" ? has.isAnthropicShape : has.isOpenAiShape;
+  return { error, providerCode: code, hasRightShape };
 }
 
 /** A provider's own error body, as far as it can be read. */
@@ -53,27 +60,29 @@ interface ProviderError {
   message: string | undefined;
   code: string | undefined;
   isOpenAiShape: boolean;
+  isAnthropicShape: boolean;
 }
+
+const noShape = { isOpenAiShape: false, isAnthropicShape: false };
 
 /** @param text - already scrubbed of the participant's secrets */
 export function readProviderError(text: string): ProviderError {
   try {
-    const { error, message } = JSON.parse(text) as { error?: unknown; message?: unknown };
-    if (typeof error === "string") return { message: error, code: undefined, isOpenAiShape: false };
+    const { type, error, message } = JSON.parse(text) as Record<string, unknown>;
+    if (typeof error === "string") return { message: error, code: undefined, ...noShape };
     if (typeof error === "object" && error !== null) {
-      const inside = error as { message?: unknown; code?: unknown };
+      const inside = error as { message?: unknown; code?: unknown; type?: unknown };
+      const isError = typeof inside.message === "string";
       return {
         message: typeof inside.message === "string" ? inside.message : undefined,
         code: typeof inside.code === "string" && inside.code !== "" ? inside.code : undefined,
-        isOpenAiShape: typeof inside.message === "string",
+        isOpenAiShape: isError,
+        isAnthropicShape: isError && type === "error" && typeof inside.type === "string",
       };
     }
-    return {
-      message: typeof message === "string" ? message : undefined,
-      code: undefined,
-      isOpenAiShape: false,
-    };
+    const told = typeof message === "string" ? message : undefined;
+    return { message: told, code: undefined, ...noShape };
   } catch {
-    return { message: undefined, code: undefined, isOpenAiShape: false }; // HTML or nothing: told in our words
+    return { message: undefined, code: undefined, ...noShape }; // HTML or nothing: told in our words
   }
 }

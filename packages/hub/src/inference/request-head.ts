@@ -1,55 +1,11 @@
-import type { InferenceProtocol, ParticipantConfig } from "@roomhub/protocol";
 import { HubError } from "../errors.ts";
 import { JsonScanner, type JsonMember } from "./json-scan.ts";
+import { settingFields } from "./provider-body.ts";
+import type { RequestBody } from "./request-body.ts";
 
-/** A request's body as it came, and what the hub reads of it. */
-export interface RequestBody {
-  /** the client's own bytes, in the cuts they came in */
-  chunks: readonly Buffer[];
-  length: number;
-  /** the `model` field: a selector. Interface §4 */
-  model: string;
-  isStream: boolean;
-  /** members of the outermost object that the hub may have to touch */
-  members: readonly JsonMember[];
-  /** offset behind the outermost `{` */
-  bodyStart: number;
-}
-
-/** Names under which a request may already say what a participant's default would say. Contract §1. */
-const sameSetting: Record<string, readonly string[]> = {
-  max_tokens: ["max_tokens", "max_completion_tokens", "max_output_tokens"],
-};
-
-/** Which default goes to which surface, and under which name. Contract §1: only where the protocol has the field. */
-const chatFields = {
-  temperature: "temperature",
-  top_p: "top_p",
-  max_tokens: "max_tokens",
-  stop: "stop",
-  frequency_penalty: "frequency_penalty",
-  presence_penalty: "presence_penalty",
-  seed: "seed",
-} as const;
-const defaultFields: Record<InferenceProtocol, Record<string, string>> = {
-  chatCompletions: chatFields,
-  completions: chatFields,
-  openResponses: {
-    temperature: "temperature",
-    top_p: "top_p",
-    max_tokens: "max_output_tokens",
-    instructions: "instructions",
-  },
-  embeddings: {},
-};
-
-const wanted: ReadonlySet<string> = new Set([
-  "model",
-  "stream",
-  "instructions",
-  ...Object.keys(chatFields),
-  ...Object.values(sameSetting).flat(),
-]);
+/** What the hub reads itself: the selector, and what decides how the answer comes and who may give it. */
+const readFields = ["model", "stream", "stream_options", "previous_response_id", "store"];
+const wanted: ReadonlySet<string> = new Set([...readFields, ...settingFields]);
 /** The longest value the hub reads itself is a model name; the others only count as present. */
 const maxCapturedBytes = 4_096;
 const maxScalarBytes = 1_024;
@@ -86,6 +42,8 @@ export class RequestBodyReader {
       length: this.#length,
       model: readModel(this.#scanner.last("model")),
       isStream: this.#scanner.last("stream")?.raw?.toString("latin1") === "true",
+      previousResponseId: readPrevious(this.#scanner.last("previous_response_id")),
+      isStored: this.#scanner.last("store")?.raw?.toString("latin1") !== "false",
       members,
       bodyStart,
     };
@@ -139,73 +97,9 @@ function readModel(member: JsonMember | undefined): string {
   throw new HubError("invalid_type", "model must be a non-empty string.", { param: "model" });
 }
 
-/**
- * The body as the participant's provider gets it: every top-level `model` replaced by the provider's own name, the
- * participant's defaults put in front, all other bytes untouched. Contract §3.
- */
-export function bodyForProvider(
-  body: RequestBody,
-  protocol: InferenceProtocol,
-  model: string,
-  config: ParticipantConfig,
-): Buffer[] {
-  const edits: Edit[] = [];
-  const defaults = defaultsText(body, protocol, config);
-  if (defaults !== "") {
-    edits.push({ start: body.bodyStart, end: body.bodyStart, text: Buffer.from(defaults) });
-  }
-  const name = Buffer.from(JSON.stringify(model));
-  for (const member of body.members) {
-    if (member.key === "model" && member.raw?.equals(name) !== true) {
-      edits.push({ start: member.start, end: member.end, text: name });
-    }
-  }
-  return splice(body.chunks, edits);
-}
-
-function defaultsText(
-  body: RequestBody,
-  protocol: InferenceProtocol,
-  config: ParticipantConfig,
-): string {
-  let text = "";
-  for (const [setting, field] of Object.entries(defaultFields[protocol])) {
-    const value = config[setting];
-    if (value === undefined || value === null) continue;
-    const names = sameSetting[setting] ?? [field];
-    if (body.members.some((member) => names.includes(member.key))) continue;
-    // The object is never empty: it has a model. So a comma always follows.
-    text += `${JSON.stringify(field)}:${JSON.stringify(value)},`;
-  }
-  return text;
-}
-
-interface Edit {
-  start: number;
-  end: number;
-  text: Buffer;
-}
-
-/** @param edits - in ascending order, not overlapping; offsets are of the bytes before any edit */
-function splice(chunks: readonly Buffer[], edits: readonly Edit[]): Buffer[] {
-  if (edits.length === 0) return [...chunks];
-  const out: Buffer[] = [];
-  let position = 0;
-  let next = 0;
-  for (const chunk of chunks) {
-    let from = 0;
-    const end = position + chunk.length;
-    for (let edit = edits[next]; edit !== undefined && edit.start < end; edit = edits[next]) {
-      const start = Math.max(edit.start - position, from);
-      if (start > from) out.push(chunk.subarray(from, start));
-      if (edit.start >= position) out.push(edit.text);
-      from = Math.min(edit.end - position, chunk.length);
-      // A value cut by a chunk's end: the rest of it is dropped from the next chunk.
-      if (edit.end > end) break;
-      next++;
-    }
-    if (from < chunk.length) out.push(chunk.subarray(from));
-    position = end;
-  }
-  return out;
+/** Whatever else stands there is for the provider to refuse. */
+function readPrevious(member: JsonMember | undefined): string | undefined {
+  if (member?.raw === undefined) return undefined;
+  const value: unknown = JSON.parse(member.raw.toString("utf8"));
+  return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -1,173 +1,138 @@
 import type { StreamMarker } from "@roomhub/protocol";
-import { findUsage, type Usage } from "./usage.ts";
+import { LongEvent } from "./long-event.ts";
+import { mergeSigns, noSigns, readSigns, type StreamSigns } from "./stream-signs.ts";
 
-/** What the whole events of a stream so far say about its end. */
-export interface StreamSigns {
-  hasDone: boolean;
-  /** a finish reason, or the terminal event of a Responses stream */
-  isFinished: boolean;
-  /** The provider said in the stream that it failed, in its own words. */
-  providerError: string | undefined;
-  usage: Usage;
-  /** the last one; -1 when there was none */
-  sequenceNumber: number;
-}
-
-const tailBytes = 3_072;
+const halfBytes = 3_072;
 /** Finish, usage and `[DONE]`, or a terminal event and `[DONE]`: no stream says its end in more events than these. */
 const lastEvents = 3;
-const blankLines = ["\n\n", "\r\n\r\n", "\r\r"].map((line) => Buffer.from(line));
-
-// Read in Latin-1, where no character of a text can pass for a line end.
-const doneLine = /[\n\r]data: ?\[DONE\]/;
-const dataLine = /[\n\r]data: ?(\{[^\n\r]*)/g;
-const finishReason = /"finish_reason"\s*:\s*"/;
-const terminalEvent =
-  /[\n\r]event: ?response\.(?:completed|incomplete|failed)[\n\r]|"type"\s*:\s*"response\.(?:completed|incomplete|failed)"/;
+const blankLines = {
+  lf: Buffer.from("\n\n"),
+  crlf: Buffer.from("\r\n\r\n"),
+  cr: Buffer.from("\r\r"),
+};
 
 /**
  * Keeps the last few kilobytes of a stream and reads them once, at its end. (Parsing each event would cost more than all
- * the rest of the relay.) Longer chunks and events are read as they pass, since a terminal event carries the whole
- * response; an event too long to be held says nothing until it is whole.
+ * the rest of the relay.) Longer batches are read as they pass, longer events piece by piece, since a terminal event
+ * carries the whole response; an event too long to be held says nothing until it is whole.
+ *
+ * Kept in two halves that are filled in turn with whole events only, so that what is read begins where an event begins:
+ * from the middle of a line, anything could pass for a line of its own.
  */
 export class StreamTail {
   readonly #marker: StreamMarker;
-  readonly #bytes = Buffer.allocUnsafe(tailBytes * 2);
-  #length = 0;
-  #isCut = false;
+  #older: Buffer;
+  #olderLength = 0;
+  #newer: Buffer;
+  #newerLength = 0;
+  /** at least so many events are in the newer half */
+  #newerEvents = 0;
   /** from events that may have left the tail */
   #settled: StreamSigns = noSigns;
-  /** from the long event on its way */
-  #pending: StreamSigns | undefined;
+  #longEvent: LongEvent | undefined;
 
   constructor(marker: StreamMarker) {
     this.#marker = marker;
+    const both = Buffer.allocUnsafe(halfBytes * 2);
+    this.#older = both.subarray(0, halfBytes);
+    this.#newer = both.subarray(halfBytes);
   }
 
-  keep(bytes: Buffer): void {
-    if (bytes.length >= tailBytes) {
-      const isLong = this.#pending !== undefined || startOfLastEvents(bytes) < -tailBytes;
-      if (isLong) this.#look(this.#text() + bytes.toString("latin1"));
-      bytes.copy(this.#bytes, 0, bytes.length - tailBytes);
-      this.#length = tailBytes;
-      this.#isCut = true;
+  /** @param events - whole ones, one or more */
+  keep(events: Buffer): void {
+    if (events.length > halfBytes) {
+      this.#keepMany(events);
       return;
     }
-    if (this.#length + bytes.length > this.#bytes.length) this.#compact();
-    bytes.copy(this.#bytes, this.#length);
-    this.#length += bytes.length;
+    if (this.#newerLength + events.length > halfBytes) this.#turnOver();
+    events.copy(this.#newer, this.#newerLength);
+    this.#newerLength += events.length;
+    this.#newerEvents++;
   }
 
-  /** What comes now are pieces of one event. */
-  beginLongEvent(): void {
-    this.#settled = this.signs();
-    this.#pending = noSigns;
+  /** A piece of an event too long to be held, from its beginning on. */
+  keepPiece(piece: Buffer): void {
+    if (this.#longEvent === undefined) {
+      this.#settle();
+      this.#longEvent = new LongEvent(this.#marker);
+    }
+    this.#longEvent.push(piece);
   }
 
   /** That event is whole. */
   endLongEvent(): void {
-    if (this.#pending === undefined) return;
-    this.#look(this.#text());
-    this.#settled = merged(this.#settled, this.#pending);
-    this.#pending = undefined;
+    if (this.#longEvent === undefined) return;
+    this.#settled = mergeSigns(this.#settled, this.#longEvent.signs());
+    this.#longEvent = undefined;
   }
 
   signs(): StreamSigns {
-    if (this.#pending !== undefined) return this.#settled;
-    return merged(this.#settled, this.#read(this.#text()));
+    const older = readSigns(this.#older.subarray(0, this.#olderLength), this.#marker);
+    const newer = readSigns(this.#newerBytes(), this.#marker);
+    return mergeSigns(this.#settled, mergeSigns(older, newer));
   }
 
-  #compact(): void {
-    if (this.#pending !== undefined) this.#look(this.#text());
-    this.#bytes.copyWithin(0, this.#length - tailBytes, this.#length);
-    this.#length = tailBytes;
-    this.#isCut = true;
+  #turnOver(): void {
+    // With fewer events in the newer half, the older one may still hold one of the last.
+    if (this.#newerEvents < lastEvents && startOfLastEvents(this.#newerBytes()) === undefined) {
+      this.#settled = this.signs();
+    }
+    [this.#older, this.#newer] = [this.#newer, this.#older];
+    this.#olderLength = this.#newerLength;
+    this.#newerLength = 0;
+    this.#newerEvents = 0;
   }
 
-  #look(text: string): void {
-    const seen = this.#read(text);
-    if (this.#pending === undefined) this.#settled = merged(this.#settled, seen);
-    else this.#pending = merged(this.#pending, seen);
+  #keepMany(events: Buffer): void {
+    const start = startOfLastEvents(events);
+    if (start === undefined) {
+      this.#settle();
+      this.#settled = mergeSigns(this.#settled, readSigns(events, this.#marker));
+      return;
+    }
+    this.#forget();
+    this.#newerLength = events.copy(this.#newer, 0, start);
+    this.#newerEvents = lastEvents;
   }
 
-  #read(text: string): StreamSigns {
-    return {
-      hasDone: doneLine.test(text),
-      isFinished: (this.#marker === "responses" ? terminalEvent : finishReason).test(text),
-      providerError: text.includes('"error"') ? errorIn(text, this.#marker) : undefined,
-      usage: findUsage(text),
-      sequenceNumber: this.#marker === "responses" ? lastSequenceNumber(text) : -1,
-    };
+  #settle(): void {
+    this.#settled = this.signs();
+    this.#forget();
   }
 
-  /** Begins with a line end where a line begins. */
-  #text(): string {
-    const text = this.#bytes.toString("latin1", 0, this.#length);
-    return this.#isCut ? text : `\n${text}`;
+  #forget(): void {
+    this.#olderLength = 0;
+    this.#newerLength = 0;
+    this.#newerEvents = 0;
+  }
+
+  #newerBytes(): Buffer {
+    return this.#newer.subarray(0, this.#newerLength);
   }
 }
 
-const noSigns: StreamSigns = Object.freeze({
-  hasDone: false,
-  isFinished: false,
-  providerError: undefined,
-  usage: {},
-  sequenceNumber: -1,
-});
-
-function merged(before: StreamSigns, after: StreamSigns): StreamSigns {
-  return {
-    hasDone: before.hasDone || after.hasDone,
-    isFinished: before.isFinished || after.isFinished,
-    providerError: after.providerError ?? before.providerError,
-    usage: { ...before.usage, ...after.usage },
-    sequenceNumber: Math.max(before.sequenceNumber, after.sequenceNumber),
-  };
-}
-
-/** @returns how far before the end the last few events begin, as a negative offset; -Infinity when too far to search */
-function startOfLastEvents(bytes: Buffer): number {
-  const near = bytes.subarray(-2 * tailBytes);
-  // The provider's own blank line: to look for all three would cost more than the rest.
-  const blankLine = blankLines.find((line) => near.subarray(-line.length).equals(line));
-  if (blankLine === undefined) return -Infinity;
-  let start = near.length;
+/**
+ * Where those events begin that a half has room for.
+ *
+ * @returns undefined when the last few are not among them
+ */
+function startOfLastEvents(events: Buffer): number | undefined {
+  const blankLine = blankLineAtEnd(events);
+  if (blankLine === undefined) return undefined;
+  const windowStart = Math.max(0, events.length - halfBytes - blankLine.length);
+  const window = events.subarray(windowStart);
+  let at = window.length - blankLine.length;
   for (let count = 0; count < lastEvents; count++) {
-    const before = near.lastIndexOf(blankLine, start - blankLine.length - 1);
-    if (before < 0) return bytes.length === near.length ? -near.length : -Infinity;
-    start = before + blankLine.length;
+    at = window.lastIndexOf(blankLine, at - 1);
+    if (at < 0) return undefined;
   }
-  return start - near.length;
+  return windowStart + window.indexOf(blankLine) + blankLine.length;
 }
 
-/** A chat chunk with a top-level `error`, or a Responses event of type `error`. */
-function errorIn(text: string, marker: StreamMarker): string | undefined {
-  for (const [, line = ""] of text.matchAll(dataLine)) {
-    if (!line.includes('"error"')) continue;
-    const message = errorMessage(Buffer.from(line, "latin1").toString("utf8"), marker);
-    if (message !== undefined) return message;
-  }
-  return undefined;
-}
-
-function errorMessage(json: string, marker: StreamMarker): string | undefined {
-  let event: { type?: unknown; error?: unknown; message?: unknown };
-  try {
-    event = JSON.parse(json) as typeof event;
-  } catch {
-    return undefined; // cut by the tail's beginning, or a provider's noise
-  }
-  const isErrorEvent = marker === "responses" && event.type === "error";
-  const { error } = event;
-  const hasError = typeof error === "string" ? error !== "" : typeof error === "object" && error;
-  if (!isErrorEvent && !(hasError && event.type === undefined)) return undefined;
-  if (typeof error === "string") return error;
-  const message = (error as { message?: unknown } | null | undefined)?.message ?? event.message;
-  return typeof message === "string" ? message : "The provider reported an error in the stream.";
-}
-
-function lastSequenceNumber(text: string): number {
-  const at = text.lastIndexOf('"sequence_number"');
-  const digits = /^"sequence_number"\s*:\s*(\d{1,15})/.exec(text.slice(at, at + 50))?.[1];
-  return at < 0 || digits === undefined ? -1 : Number(digits);
+/** The provider's own blank line: to look for each of the three would cost more than the rest. */
+function blankLineAtEnd(events: Buffer): Buffer | undefined {
+  const end = events.length;
+  if (end < 4) return undefined;
+  if (events[end - 1] === 0x0d) return blankLines.cr;
+  return events[end - 2] === 0x0d ? blankLines.crlf : blankLines.lf;
 }

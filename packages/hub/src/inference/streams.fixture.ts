@@ -48,3 +48,43 @@ export function completed(extra: Record<string, unknown> = {}) {
     response: { ...response, status: "completed", usage: counts, ...extra },
   };
 }
+
+/** A messages stream as Anthropic writes it: `event:` line and data line. */
+export function messagesStream(
+  events: readonly ({ type: string } & Record<string, unknown>)[],
+  { lineEnd = "\n", hasEventLines = true } = {},
+): string {
+  return events
+    .map((event) => {
+      const data = `data: ${JSON.stringify(event)}${lineEnd}${lineEnd}`;
+      return hasEventLines ? `event: ${event.type}${lineEnd}${data}` : data;
+    })
+    .join("");
+}
+
+const message = { id: "msg_1", type: "message", role: "assistant", content: [], model: "m" };
+export const messageStart = {
+  type: "message_start",
+  message: {
+    ...message,
+    usage: { input_tokens: 25, cache_read_input_tokens: 9, output_tokens: 1 },
+  },
+};
+export const blockStart = {
+  type: "content_block_start",
+  index: 0,
+  content_block: { type: "text", text: "" },
+};
+export const messageDelta = {
+  type: "message_delta",
+  delta: { stop_reason: "end_turn", stop_sequence: null },
+  usage: { output_tokens: 15 },
+};
+export const blockStop = { type: "content_block_stop", index: 0 };
+export const messageStop = { type: "message_stop" };
+export const ping = { type: "ping" };
+
+/** @param delta - one of `text_delta`, `thinking_delta`, `input_json_delta` */
+export function blockDelta(delta: { type: string } & Record<string, unknown>) {
+  return { type: "content_block_delta", index: 0, delta };
+}

@@ -1,7 +1,7 @@
 import { anything, assert, property } from "fast-check";
 import { describe, expect, test } from "vitest";
 import { metricsOf } from "./metrics.ts";
-import { findUsage, readUsage } from "./usage.ts";
+import { findUsage, mergeUsage, namesStreamOptions, readUsage } from "./usage.ts";
 
 describe("usage", () => {
   test.each([
@@ -64,6 +64,39 @@ describe("usage", () => {
   ])("is not in %j", (text) => {
     expect(findUsage(text)).toEqual({});
   });
+});
+
+test("a messages stream's usage is what it counts at its end, and else at its start", () => {
+  const start = { inputTokens: 25, outputTokens: 1, totalTokens: 26 };
+  expect(mergeUsage(start, { outputTokens: 15 })).toEqual({
+    inputTokens: 25,
+    outputTokens: 15,
+    totalTokens: 40,
+  });
+  expect(mergeUsage(start, { inputTokens: 30 })).toEqual({
+    inputTokens: 30,
+    outputTokens: 1,
+    totalTokens: 31,
+  });
+  expect(mergeUsage(start, {})).toEqual(start);
+  expect(mergeUsage({}, {})).toEqual({});
+});
+
+describe("a provider's refusal", () => {
+  test.each([
+    '{"error":{"message":"Unrecognized request argument supplied: stream_options"}}',
+    '{"detail":[{"loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]}',
+    "unknown field `include_usage`",
+  ])("names stream_options: %s", (text) => {
+    expect(namesStreamOptions(text)).toBe(true);
+  });
+
+  test.each(["", '{"error":{"message":"The field stream must be a boolean."}}', "options"])(
+    "does not: %j",
+    (text) => {
+      expect(namesStreamOptions(text)).toBe(false);
+    },
+  );
 });
 
 describe("metrics", () => {

@@ -5,13 +5,30 @@ export interface Usage {
   totalTokens?: number;
 }
 
-/** Reads a provider's `usage` value, chat or responses spelling. Anything else is no usage. */
+/**
+ * Reads a provider's `usage` value in the spelling of chat, Responses or Anthropic's messages. Anything else is no usage.
+ * (Anthropic counts tokens from its cache beside `input_tokens`; they are not added.)
+ */
 export function readUsage(value: unknown): Usage {
   if (typeof value !== "object" || value === null) return {};
   const counts = value as Record<string, unknown>;
   const inputTokens = tokenCount(counts["prompt_tokens"] ?? counts["input_tokens"]);
   const outputTokens = tokenCount(counts["completion_tokens"] ?? counts["output_tokens"]);
-  const totalTokens = tokenCount(counts["total_tokens"]) ?? sum(inputTokens, outputTokens);
+  return usageOf(inputTokens, outputTokens, tokenCount(counts["total_tokens"]));
+}
+
+/** What a messages stream counts at its start, corrected by what it counts at its end. It has no totals of its own. */
+export function mergeUsage(start: Usage, end: Usage): Usage {
+  const inputTokens = end.inputTokens ?? start.inputTokens;
+  return usageOf(inputTokens, end.outputTokens ?? start.outputTokens, undefined);
+}
+
+function usageOf(
+  inputTokens: number | undefined,
+  outputTokens: number | undefined,
+  reportedTotal: number | undefined,
+): Usage {
+  const totalTokens = reportedTotal ?? sum(inputTokens, outputTokens);
   return {
     ...(inputTokens === undefined ? {} : { inputTokens }),
     ...(outputTokens === undefined ? {} : { outputTokens }),
@@ -39,6 +56,16 @@ export function findUsage(text: string): Usage {
     if (at === 0) break;
   }
   return {};
+}
+
+/**
+ * Whether a provider's refusal is about `stream_options`, which a hub asks for on its own to get the usage of a stream:
+ * then the request is worth another try without it.
+ *
+ * @param text - the body of a 4xx; some name the field, some only what is in it
+ */
+export function namesStreamOptions(text: string): boolean {
+  return /stream_options|streamOptions|include_usage/i.test(text);
 }
 
 function parseObjectAt(text: string, start: number): unknown {

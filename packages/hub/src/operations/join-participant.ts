@@ -1,11 +1,6 @@
-import {
-  checkEndpoint,
-  type Capabilities,
-  type JoinRequest,
-  type Warning,
-} from "@roomhub/protocol";
+import { checkEndpoint, type JoinRequest, type Warning } from "@roomhub/protocol";
 import { mintToken } from "../credentials/tokens.ts";
-import type { Participant, Registration } from "../domain/participant.ts";
+import { capabilitiesOf, type Participant, type Registration } from "../domain/participant.ts";
 import type { Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
 import type { OperationContext, Peer } from "./context.ts";
@@ -89,6 +84,9 @@ function join(
     ...registration,
     roomCode: room.code,
     key: context.newUuid(),
+    learnedCapabilities: {},
+    refusesStreamUsage: false,
+    capabilities: capabilitiesOf({ ...registration, learnedCapabilities: {} }),
     status: "online",
     tunnel: { kind: "closed" },
     direct: { kind: "untried" },
@@ -119,7 +117,7 @@ function rejoin(
 ): Joined {
   const keepsToken = proof === "token";
   const minted = keepsToken ? undefined : mintToken();
-  const originBefore = participant.endpointOrigin;
+  const { endpointOrigin: originBefore, baseUrl: baseUrlBefore } = participant;
   Object.assign(
     participant,
     registrationOf(context, request, peer, minted?.digest ?? participant.tokenDigest),
@@ -132,6 +130,7 @@ function rejoin(
   if (!mayKeep)
     context.vault.put(participant.key, participant.endpointOrigin, request.authHeaders ?? {});
   if (!keepsToken) context.paths.closeTunnel(participant, "replaced");
+  refreshCapabilities(participant, baseUrlBefore);
   const wasOffline = participant.status === "offline";
   recordLife(context, participant);
   if (!wasOffline) announceUpdate(context, participant);
@@ -156,20 +155,24 @@ function registrationOf(
     endpointOrigin: endpoint.origin,
     specs: request.specs ?? {},
     config: request.config ?? {},
-    capabilities: capabilitiesOf(request.capabilities),
+    declaredCapabilities: request.capabilities ?? {},
     isTunnelOnly: request.transport === "tunnel",
     registrant: { address: peer.address, hasOrigin: peer.hasOrigin },
     tokenDigest,
   };
 }
 
-export function capabilitiesOf(declared: JoinRequest["capabilities"]): Capabilities {
-  const { openResponses, chatCompletions, ...others } = declared ?? {};
-  return {
-    ...others,
-    openResponses: openResponses ?? "unknown",
-    chatCompletions: chatCompletions ?? "unknown",
-  };
+/**
+ * After a change of what it declares, or of its endpoint: another endpoint is another model server. What its agent
+ * reported holds while the tunnel is open.
+ */
+export function refreshCapabilities(participant: Participant, baseUrlBefore: string): void {
+  const hasMoved = participant.baseUrl !== baseUrlBefore && participant.tunnel.kind !== "open";
+  if (hasMoved) {
+    participant.learnedCapabilities = {};
+    participant.refusesStreamUsage = false;
+  }
+  participant.capabilities = capabilitiesOf(participant);
 }
 
 function limitOf(context: OperationContext, request: Pick<JoinRequest, "config">): number {
@@ -190,6 +193,9 @@ function makeSpace(context: OperationContext, room: Room): void {
       isRoomFull
         ? `Room ${room.code} already has ${limits.participantsPerRoom} participants.`
         : `This hub already has ${limits.participantsPerHub} participants.`,
+      {
+        hint: "Wait until somebody leaves; the host can raise ROOMHUB_PARTICIPANTS_PER_ROOM or ROOMHUB_PARTICIPANTS_PER_HUB.",
+      },
     );
   }
   removeParticipant(context, evictable, { tunnel: "left", reason: "evicted" });

@@ -10,6 +10,7 @@ import {
   recordHeartbeat,
 } from "./participants.ts";
 import {
+  capabilitiesLearned,
   directAnswered,
   directFailed,
   recordTunnelContact,
@@ -269,6 +270,24 @@ describe("a status report", () => {
     expect(participant.capabilities.chatCompletions).toBe("unsupported");
   });
 
+  test("does not overrule what was declared, but for unknown, and what is declared later wins again", async () => {
+    const office = createOffice();
+    const capabilities = { chatCompletions: "supported", openResponses: "unknown" } as const;
+    const { participant } = await office.join({ capabilities });
+    office.openTunnel(participant);
+    const learned = { chatCompletions: "unsupported", openResponses: "unsupported" };
+    statusReported(office.context, participant, { ready: true, capabilities: learned });
+    expect(participant.capabilities).toEqual({
+      chatCompletions: "supported",
+      openResponses: "unsupported",
+    });
+    await office.join({ capabilities: { openResponses: "supported" } });
+    expect(participant.capabilities).toEqual({
+      chatCompletions: "unsupported",
+      openResponses: "supported",
+    });
+  });
+
   test("counts only while a tunnel is open, and its reason is cut short", async () => {
     const { office, participant } = await tunnelled();
     statusReported(office.context, participant, { ready: false, reason: "x".repeat(999) });
@@ -276,6 +295,26 @@ describe("a status report", () => {
     tunnelClosed(office.context, participant);
     statusReported(office.context, participant, { ready: true });
     expect(participant.tunnel).toEqual({ kind: "closed" });
+  });
+});
+
+describe("what the hub learns of a direct endpoint", () => {
+  const known = { openResponses: "unsupported", embeddings: "supported" };
+
+  test("is told once, and goes with the endpoint", async () => {
+    const office = createOffice();
+    const { participant } = await office.join();
+    office.events.splice(0);
+    capabilitiesLearned(office.context, participant, known);
+    capabilitiesLearned(office.context, participant, known);
+    expect(office.seen()).toEqual(["participant.updated ada"]);
+    await office.join();
+    expect(participant.capabilities).toMatchObject(known);
+    await office.join({ endpoint: "http://10.0.0.8:11434" });
+    expect(participant.capabilities).toEqual({
+      openResponses: "unknown",
+      chatCompletions: "unknown",
+    });
   });
 });
 

@@ -1,6 +1,7 @@
 import type { HeartbeatResponse, ModelList, ParticipantSummary } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
-import { parseSelector, selectParticipant } from "../domain/selector.ts";
+import { parseSelector } from "../domain/selection-query.ts";
+import { selectParticipant } from "../domain/selector.ts";
 import { modelView, modelViews, participantView } from "../domain/views.ts";
 import { matchesToken } from "../credentials/tokens.ts";
 import { HubError } from "../errors.ts";
@@ -74,6 +75,7 @@ export function getModel(context: OperationContext, code: string, name: string) 
     selector: parseSelector(name),
     protocol: "",
     excluded: undefined,
+    only: undefined,
     random: () => 0,
   });
   if (selection.kind === "selected") return modelView(selection.participant);
@@ -105,18 +107,21 @@ export function authorizeTunnel(
     throw new HubError(
       "origin_not_allowed",
       "A tunnel cannot be opened by a web page (Origin header).",
+      { hint: "Run an agent on the machine: roomhub join" },
     );
   }
   if (peer.token === undefined) {
     throw new HubError(
       "participant_token_required",
       "A tunnel needs the participantToken of the join, as Bearer.",
+      { hint: "It was in the answer to the join; roomhub join keeps it by itself." },
     );
   }
   if (!matchesToken(peer.token, participant.tokenDigest)) {
     throw new HubError(
       "participant_token_invalid",
       `The token does not belong to ${id} as it is registered now.`,
+      { hint: "Join again: the id was registered anew." },
     );
   }
   return participant;

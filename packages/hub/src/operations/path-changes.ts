@@ -1,5 +1,5 @@
 import type { CapabilityValue } from "@roomhub/protocol";
-import type { Participant } from "../domain/participant.ts";
+import { capabilitiesOf, type Participant } from "../domain/participant.ts";
 import type { OperationContext } from "./context.ts";
 import { announceUpdate, recordLife } from "./presence.ts";
 
@@ -45,15 +45,35 @@ export function statusReported(
     isReady: status.ready,
     reason: (status.reason ?? "").slice(0, 200),
   };
-  const { capabilities } = participant;
-  for (const [name, value] of Object.entries(status.capabilities ?? {})) {
-    const isKnown = Object.hasOwn(capabilities, name);
-    if (!isKnown && Object.keys(capabilities).length >= maxCapabilities) continue;
-    if (isCapability(name, value)) capabilities[name] = value;
-  }
+  mergeCapabilities(participant, status.capabilities ?? {});
   if (JSON.stringify([participant.tunnel, participant.capabilities]) !== before) {
     announceUpdate(context, participant);
   }
+}
+
+/** The hub itself found out what a participant's provider can do. What the participant declared stays as declared. */
+export function capabilitiesLearned(
+  context: OperationContext,
+  participant: Participant,
+  learned: Readonly<Record<string, string>>,
+): void {
+  const before = JSON.stringify(participant.capabilities);
+  mergeCapabilities(participant, learned);
+  if (JSON.stringify(participant.capabilities) !== before) announceUpdate(context, participant);
+}
+
+function mergeCapabilities(
+  participant: Participant,
+  learned: Readonly<Record<string, string>>,
+): void {
+  const names = new Set(Object.keys(participant.capabilities));
+  for (const [name, value] of Object.entries(learned)) {
+    if (!isCapability(name, value)) continue;
+    if (!names.has(name) && names.size >= maxCapabilities) continue;
+    names.add(name);
+    participant.learnedCapabilities[name] = value;
+  }
+  participant.capabilities = capabilitiesOf(participant);
 }
 
 /** A direct call or probe got an HTTP answer. Not life: the provider answered, not the participant. Contract §2. */

@@ -29,6 +29,7 @@ export async function checkRoomPassword(
       return;
     case "throttled":
       throw new HubError("too_many_attempts", `Too many wrong passwords for room ${room.code}.`, {
+        hint: "Ask the room's host for it, and try again in a moment.",
         retryAfterMs: outcome.retryAfterMs,
       });
     case "wrong":

@@ -15,6 +15,7 @@ export function createRoom(
   const nowMs = context.nowMs();
   if (!roomCreations.isAllowed(peer.throttleKey, nowMs)) {
     throw new HubError("rate_limit_exceeded", "Too many rooms were created from this address.", {
+      hint: "Use one that exists: roomhub room list. Or wait a minute.",
       retryAfterMs: roomCreations.retryAfterMs(peer.throttleKey, nowMs),
     });
   }

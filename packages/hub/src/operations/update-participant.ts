@@ -3,7 +3,7 @@ import type { Participant } from "../domain/participant.ts";
 import type { Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
 import type { OperationContext, Peer } from "./context.ts";
-import { capabilitiesOf, conflictWarnings } from "./join-participant.ts";
+import { conflictWarnings, refreshCapabilities } from "./join-participant.ts";
 import { requireProof } from "./ownership.ts";
 import { pathWarnings } from "./path-warnings.ts";
 import { announceUpdate } from "./presence.ts";
@@ -34,9 +34,11 @@ export async function updateParticipant(
   const participant = context.registry.participant(room, id);
   requireProof(context.ownership, participant, peer);
   const conflicts = conflictWarnings(context, room, id, request.model ?? participant.model);
+  const baseUrlBefore = participant.baseUrl;
   // First, since it may refuse: a refused change changes nothing.
   applyEndpoint(context, participant, request, peer);
   applyNames(participant, request);
+  refreshCapabilities(participant, baseUrlBefore);
   if (request.config !== undefined) {
     participant.limit = participant.config.maxConcurrency ?? context.limits.inFlightPerParticipant;
   }
@@ -54,7 +56,7 @@ function applyNames(participant: Participant, request: UpdateParticipantRequest)
   if (request.specs !== undefined) participant.specs = request.specs ?? {};
   if (request.config !== undefined) participant.config = request.config ?? {};
   if (request.capabilities !== undefined)
-    participant.capabilities = capabilitiesOf(request.capabilities);
+    participant.declaredCapabilities = request.capabilities ?? {};
 }
 
 function applyEndpoint(

@@ -9,6 +9,7 @@ import {
   directPathOf,
   type DialRight,
 } from "./direct/policy.ts";
+import { ModelServers } from "./direct/model-servers.ts";
 import { DirectUpstream, type DirectEvents } from "./direct/upstream.ts";
 import type { TunnelRegistry } from "./tunnel/registry.ts";
 import { TunnelUpstream } from "./tunnel/upstream.ts";
@@ -27,6 +28,7 @@ export class UpstreamDirectory {
   readonly #options: UpstreamDirectoryOptions;
   /** One pool of sockets per right: a socket opened under one must not serve another. */
   readonly #clients: Record<DialRight, ProviderClient>;
+  readonly #servers: ModelServers;
   readonly #probes = new Map<string, Promise<void>>();
 
   constructor(options: UpstreamDirectoryOptions) {
@@ -39,6 +41,11 @@ export class UpstreamDirectory {
       }),
     ]);
     this.#clients = Object.fromEntries(clients) as Record<DialRight, ProviderClient>;
+    this.#servers = new ModelServers({
+      clientFor: (participant) => this.#clients[dialRightOf(participant.registrant)],
+      headersOf: (participant) => this.#headersOf(participant),
+      events: options.directEvents,
+    });
   }
 
   upstreamFor(participant: Participant): Upstream | undefined {
@@ -46,20 +53,17 @@ export class UpstreamDirectory {
     if (session !== undefined)
       return new TunnelUpstream(session, participant, this.#headersOf(participant));
     if (participant.direct.kind === "refused") return undefined;
-    const client = this.#clients[dialRightOf(participant.registrant)];
-    return new DirectUpstream(
-      client,
-      participant,
-      this.#headersOf(participant),
-      this.#options.directEvents,
-    );
+    return new DirectUpstream(this.#servers.serverOf(participant), this.#headersOf(participant));
   }
 
   directPathOf(participant: Participant): DirectPath {
     return directPathOf(participant, this.#options.isDirectEnabled);
   }
 
-  /** `GET <base>/models`: any HTTP answer counts. Never rejects. One at a time per participant, whoever asks. */
+  /**
+   * `GET <base>/models`: any HTTP answer counts. What else can be found out follows in the background, when it is due.
+   * Never rejects. One at a time per participant, whoever asks.
+   */
   probe(participant: Participant): Promise<void> {
     const running = this.#probes.get(participant.key);
     if (running !== undefined) return running;
@@ -69,19 +73,19 @@ export class UpstreamDirectory {
   }
 
   async #probe(participant: Participant): Promise<void> {
-    const client = this.#clients[dialRightOf(participant.registrant)];
     const { probeTimeoutMs, directEvents } = this.#options;
-    const headers = { ...this.#headersOf(participant) };
-    const result = await client.probe(participant.baseUrl, headers, probeTimeoutMs);
+    const result = await this.#servers.serverOf(participant).probe(probeTimeoutMs);
     if (result.answered) directEvents.answered(participant);
     else if (result.isTimeout !== true) {
       directEvents.failed(participant, result.problem ?? "its endpoint does not answer");
     }
   }
 
-  /** Takes the participant's secrets out of what its provider says. */
-  scrub(participant: Participant, text: string): string {
-    return scrubSecrets(text, this.#options.vault.secretsOf(participant.key));
+  /** Takes the participant's secrets out of what its provider says; undefined when there are none. */
+  scrubberOf({ key }: Participant): ((text: string) => string) | undefined {
+    const { vault } = this.#options;
+    if (vault.secretsOf(key).length === 0) return undefined;
+    return (text) => scrubSecrets(text, vault.secretsOf(key));
   }
 
   async close(): Promise<void> {

@@ -1,9 +1,11 @@
 import { forwardRequestHeaders, type Limits, type Surface } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { HubError } from "../../errors.ts";
+import { ModelAsking } from "../../inference/asking.ts";
 import { Dispatch } from "../../inference/dispatch.ts";
 import type { DispatchDeps } from "../../inference/inference-call.ts";
-import { RequestBodyReader, type RequestBody } from "../../inference/request-head.ts";
+import type { RequestBody } from "../../inference/request-body.ts";
+import { RequestBodyReader } from "../../inference/request-head.ts";
 import type { OperationContext } from "../../operations/context.ts";
 import { readBody } from "../body.ts";
 import { SocketClientResponse } from "../relay.ts";
@@ -13,6 +15,8 @@ export interface InferenceDeps {
   limits: Limits;
   dispatch: DispatchDeps;
   bodies: HeldBodies;
+  /** See {@link HubOptions.streamUsage}. */
+  asksStreamUsage: boolean;
 }
 
 /** Bytes of request bodies this hub holds. Contract §6: at the limit, new ones wait outside. */
@@ -69,14 +73,17 @@ export async function serveInference(
     throw error;
   }
   room.lastUsedAt = operations.wallMs();
-  const client = new SocketClientResponse(request, response);
+  const client = new SocketClientResponse(request, response, input.surface.errorShape);
   const running = new Dispatch(dispatch, {
     requestId: input.requestId,
     room,
-    surface: input.surface,
-    body,
-    // JSON whatever the client called it: curl says form data, fetch says plain text. Contract §1.
-    headers: { ...forwardRequestHeaders(request.headers), "content-type": "application/json" },
+    asking: new ModelAsking({
+      surface: input.surface,
+      body,
+      // JSON whatever the client called it: curl says form data, fetch says plain text. Contract §1.
+      headers: { ...forwardRequestHeaders(request.headers), "content-type": "application/json" },
+      asksStreamUsage: deps.asksStreamUsage,
+    }),
     hops: hopsOf(request),
     clientKey: input.clientKey,
     startedMs,
@@ -88,7 +95,7 @@ export async function serveInference(
 }
 
 /** @throws HubError `hub_overloaded` */
-function refuseAtLimit({ inFlight }: DispatchDeps, { inFlightPerHub }: Limits): void {
+export function refuseAtLimit({ inFlight }: DispatchDeps, { inFlightPerHub }: Limits): void {
   if (inFlight.size < inFlightPerHub) return;
   throw new HubError("hub_overloaded", `The hub already runs ${inFlightPerHub} requests.`);
 }
@@ -113,7 +120,7 @@ async function readRequest(
 }
 
 /** Hubs this request already passed. Contract §3, "Loops". */
-function hopsOf(request: IncomingMessage): string[] {
+export function hopsOf(request: IncomingMessage): string[] {
   const header = request.headers["x-roomhub-hop"];
   const text = Array.isArray(header) ? header.join(",") : (header ?? "");
   return text

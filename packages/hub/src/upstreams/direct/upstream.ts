@@ -1,4 +1,9 @@
-import type { ProviderClient, ProviderFailure, ProviderSink } from "@roomhub/provider";
+import type {
+  ModelServer,
+  ProviderFailure,
+  ProviderSink,
+  ReportedCapabilities,
+} from "@roomhub/provider";
 import type { Participant } from "../../domain/participant.ts";
 import type {
   ResponseHead,
@@ -12,49 +17,38 @@ import type {
 export interface DirectEvents {
   answered(participant: Participant): void;
   failed(participant: Participant, reason: string): void;
+  /** What its model server can do, as far as it is known now. */
+  learned(participant: Participant, capabilities: Readonly<ReportedCapabilities>): void;
 }
 
 /** Requests the hub sends to a participant's endpoint itself. */
 export class DirectUpstream implements Upstream {
   readonly kind = "direct";
-  readonly #client: ProviderClient;
-  readonly #participant: Participant;
+  readonly #server: ModelServer;
   readonly #authHeaders: Readonly<Record<string, string>>;
-  readonly #events: DirectEvents;
 
-  constructor(
-    client: ProviderClient,
-    participant: Participant,
-    authHeaders: Readonly<Record<string, string>>,
-    events: DirectEvents,
-  ) {
-    this.#client = client;
-    this.#participant = participant;
+  constructor(server: ModelServer, authHeaders: Readonly<Record<string, string>>) {
+    this.#server = server;
     this.#authHeaders = authHeaders;
-    this.#events = events;
   }
 
   open(request: UpstreamRequest, sink: ResponseSink): UpstreamCall {
-    return this.#client.call(
-      {
-        baseUrl: this.#participant.baseUrl,
-        method: request.method,
-        path: request.path,
-        headers: { ...request.headers, ...this.#authHeaders },
-        body: request.body,
-      },
-      new WatchedSink(sink, this.#participant, this.#events),
+    const { method, path, body } = request;
+    const headers = { ...request.headers, ...this.#authHeaders };
+    return this.#server.call(
+      { method, path, headers, body: method === "POST" ? body : undefined },
+      sink,
     );
   }
 }
 
 /** Notes on the side whether the endpoint answers at all. */
-class WatchedSink implements ProviderSink {
-  readonly #sink: ResponseSink;
+export class WatchedSink implements ProviderSink {
+  readonly #sink: ProviderSink;
   readonly #participant: Participant;
   readonly #events: DirectEvents;
 
-  constructor(sink: ResponseSink, participant: Participant, events: DirectEvents) {
+  constructor(sink: ProviderSink, participant: Participant, events: DirectEvents) {
     this.#sink = sink;
     this.#participant = participant;
     this.#events = events;

@@ -88,7 +88,9 @@ export function createTunnelAcceptor(
   return (participant, request, socket, head) => {
     // `ws` would open a tunnel for somebody who speaks something else.
     if (!offersOurProtocol(request)) {
-      throw new HubError("bad_request", `A tunnel speaks the subprotocol ${TUNNEL_SUBPROTOCOL}.`);
+      throw new HubError("bad_request", `A tunnel speaks the subprotocol ${TUNNEL_SUBPROTOCOL}.`, {
+        hint: "Send it as Sec-WebSocket-Protocol, and check that no proxy drops it.",
+      });
     }
     server.handleUpgrade(request, socket, head, (webSocket) =>
       run(participant, wsTransport(webSocket)),

@@ -1,0 +1,241 @@
+import { HubUnreachableError, RoomhubError } from "@roomhub/client";
+import { describe, expect, test } from "vitest";
+import type { CliContext, Client } from "../context.ts";
+import { aClient, aRoute, visit } from "../doctor/patient.fixture.ts";
+import { aParticipant, aRoom, capture } from "../test-context.fixture.ts";
+
+const url = "http://hub:5050/rooms/ABC234";
+
+function refusal(status: number, code: string, hint?: string): RoomhubError {
+  const nothing = { requestId: undefined, retryAfterMs: undefined, participants: undefined };
+  return new RoomhubError(`refused with ${code}`, { status, code, param: "", hint, ...nothing });
+}
+
+const healthy = [
+  "✓ program             0 ms  Node 24.11.0, roomhub 1.2.3",
+  "✓ proxy               0 ms  none is set",
+  "✓ port                0 ms  somebody listens at port 5050",
+  "✓ hub                 0 ms  roomhub 1.2.9 at http://hub:5050, up 1 min 01 s",
+  "✓ clock               0 ms  0 ms from the hub's",
+  "✓ room                0 ms  ABC234 (lab), 1 participant",
+  "✓ participants        0 ms  1 of 1 can serve a chat request now",
+  "    ana-llama3 (llama3): online, tunnel, 1/4 running; chat supported, responses unknown",
+  "– provider                  no model server on this machine; none is needed to use a room",
+  "✓ model               0 ms  * goes to ana-llama3 (llama3)",
+  "✓ tunnel              0 ms  a WebSocket handshake reaches the hub",
+  "✓ stream              0 ms  arrives piece by piece, the first after 0 ms",
+  "✓ request             0 ms  ana-llama3 answered in 0 ms (one token): provider 480 ms, queue 20 ms, hub and network 0 ms",
+  "",
+];
+
+describe("when all is well", () => {
+  test("each step is a line with its mark, its time and what was found, and the command succeeds", async () => {
+    const { world, error } = await visit([url]);
+    expect(error).toBeUndefined();
+    expect(world.stdout.text.split("\n")).toEqual(healthy);
+    expect(world.stderr.text).toBe("");
+  });
+
+  test("a terminal gets the same lines in colour", async () => {
+    const { world } = await visit([url], { context: { stdout: capture(100) } });
+    const { text } = world.stdout;
+    expect(text).toContain("\u001b[32m✓\u001b[39m hub           \u001b[2m      0 ms\u001b[22m  ");
+    expect(text).toContain("\u001b[2m–\u001b[22m provider");
+    // oxlint-disable-next-line no-control-regex -- what is looked for is what a terminal reads as colour
+    expect(text.replaceAll(/\u001b\[\d+m/g, "").split("\n")).toEqual(healthy);
+  });
+
+  test("--json prints one object and nothing else", async () => {
+    const { world, error } = await visit([url, "--json"]);
+    expect(error).toBeUndefined();
+    const report = JSON.parse(world.stdout.text) as { checks: unknown[] };
+    expect(report).toMatchObject({ ok: true, hubUrl: "http://hub:5050", room: "ABC234" });
+    expect(report.checks).toHaveLength(12);
+    expect(report.checks[3]).toEqual({
+      name: "hub",
+      verdict: "ok",
+      ms: 0,
+      found: "roomhub 1.2.9 at http://hub:5050, up 1 min 01 s",
+    });
+    expect(world.stderr.text).toBe("");
+  });
+
+  test("--no-request asks no model", async () => {
+    const asked: string[] = [];
+    const context = {
+      fetch: async (address: string) => {
+        asked.push(address);
+        return new Response(": hello\n\n");
+      },
+    };
+    const { world, error } = await visit([url, "--no-request"], { context });
+    expect(error).toBeUndefined();
+    expect(world.stdout.text).toContain("– request                   left out, as asked\n");
+    expect(asked.filter((address) => !address.includes("127.0.0.1"))).toEqual([
+      "http://hub:5050/v1/rooms/ABC234/events",
+    ]);
+  });
+});
+
+test.each([
+  [[], "http://127.0.0.1:5050"],
+  [["--hub", "http://hub:6060"], "http://hub:6060"],
+  [["hub.example"], "http://hub.example:5050"],
+  [["localhost"], "http://localhost:5050"],
+  [["https://hub.example/v1"], "https://hub.example"],
+  [["abc234"], "http://127.0.0.1:5050"],
+  [["abc234", "--hub", "http://hub:6060"], "http://hub:6060"],
+])("%j is examined at %s", async (args, hubUrl) => {
+  const { world } = await visit([...args, "--json"]);
+  expect(JSON.parse(world.stdout.text)).toMatchObject({ ok: true, hubUrl, room: "ABC234" });
+});
+
+test("a code that the hub of this machine does not know is looked for on the network", async () => {
+  const elsewhere = "http://192.168.1.9:5050";
+  const unknown = () => Promise.reject(refusal(404, "room_not_found"));
+  const createClient = (hubUrl: string) => {
+    const own = hubUrl === elsewhere ? {} : { getRoom: unknown, listRooms: async () => [] };
+    const baseUrl = () => `${hubUrl}/rooms/ABC234/v1`;
+    return { hubUrl, baseUrl, ...aClient(own) } as Client;
+  };
+  const mdns: CliContext["mdns"] = {
+    announce: async () => async () => {},
+    browse: async (_addresses, onHub) => {
+      onHub(elsewhere);
+      return async () => {};
+    },
+  };
+  const { world } = await visit(["abc234", "--json"], { context: { createClient, mdns } });
+  expect(JSON.parse(world.stdout.text)).toMatchObject({ ok: true, hubUrl: elsewhere });
+});
+
+describe("when something is wrong, the steps after it that need it are left out", () => {
+  test("nobody listens: the fix starts a hub there, and the exit code is 5", async () => {
+    const machine = {
+      reach: async () => {
+        throw Object.assign(new Error("no"), { code: "ECONNREFUSED" });
+      },
+    };
+    const { world, error } = await visit(["http://127.0.0.1:6060"], { machine });
+    expect(error).toMatchObject({ message: "1 of 12 checks failed: port", exitCode: 5 });
+    expect(world.stdout.text.split("\n").slice(2)).toEqual([
+      "✗ port                0 ms  nobody listens on port 6060 of this machine: the port is free",
+      "  → roomhub up --port 6060",
+      "– hub                       needs the port",
+      "– clock                     needs the hub",
+      "– room                      needs the hub",
+      "– participants              needs the room",
+      "– provider                  no model server on this machine; none is needed to use a room",
+      "– model                     needs the room",
+      "– tunnel                    needs the hub",
+      "– stream                    needs the room",
+      "– request                   needs the room",
+      "",
+    ]);
+  });
+
+  test("an unknown room: those that are there are listed, and the exit code is 3", async () => {
+    const getRoom = () => Promise.reject(refusal(404, "room_not_found"));
+    const { world, error } = await visit(["http://hub:5050/rooms/ABC243"], { client: { getRoom } });
+    expect(error).toMatchObject({ exitCode: 3 });
+    expect(world.stdout.text).toContain(
+      [
+        "✗ room                0 ms  The hub at http://hub:5050 has no room ABC243; did you mean:",
+        "    roomhub join http://hub:5050/rooms/ABC234  # lab, 1 participant",
+      ].join("\n"),
+    );
+  });
+
+  test("a hub with several rooms and none named: the rest is left out and that is no failure", async () => {
+    const client = { listRooms: async () => [aRoom(), aRoom({ code: "XYZ789" })] };
+    const { world, error } = await visit(["http://hub:5050"], { client });
+    expect(error).toBeUndefined();
+    expect(world.stdout.text).toContain("→ roomhub doctor http://hub:5050/rooms/ABC234\n");
+    expect(world.stdout.text).toContain("✓ tunnel");
+  });
+
+  test("nobody in the room: the fix is the line that joins it", async () => {
+    const client = { listParticipants: async () => [] };
+    const { world } = await visit([url], { client });
+    expect(world.stdout.text).toContain(
+      "✗ participants        0 ms  nobody has joined the room yet\n  → roomhub join http://hub:5050/rooms/ABC234\n",
+    );
+  });
+
+  test("a model server that is down: the participant says so, and the fix names its server", async () => {
+    const [one] = aRoute.participants;
+    const reason = "not ready: its model server does not answer";
+    const participants =
+      one === undefined ? [] : [{ ...one, verdict: "passed-over" as const, reason }];
+    const refused = { status: 503, code: "participant_offline", message: "no", hint: "wait" };
+    const client = {
+      explainRoute: async () => ({ ...aRoute, participants, refusal: refused }),
+      listParticipants: async () => [aParticipant()],
+    };
+    const { world, error } = await visit([url], { client });
+    expect(error).toMatchObject({ message: "2 of 12 checks failed: participants, model" });
+    expect(world.stdout.text).toContain(`ana-llama3 (llama3): online, ${reason};`);
+    expect(world.stdout.text).toContain(
+      "→ start the model server of ana-llama3 at http://127.0.0.1:11434",
+    );
+    expect(world.stdout.text).toContain("– request                   needs somebody who serves");
+  });
+
+  test("a request that is refused: the hub's own words and next step", async () => {
+    const body = { error: { message: "Its key is wrong.", code: "x", hint: "give it another" } };
+    const context = {
+      fetch: async (address: string) =>
+        address.endsWith("/events")
+          ? new Response(": hello\n\n")
+          : Response.json(body, { status: 502 }),
+    };
+    const { world, error } = await visit([url], { context });
+    expect(error).toMatchObject({ exitCode: 1 });
+    expect(world.stdout.text).toContain("Its key is wrong.\n  → give it another\n");
+  });
+});
+
+test("a provider that only knows the newer name of the limit is asked by that", async () => {
+  const asked: string[] = [];
+  const context = {
+    fetch: async (address: string, { body }: RequestInit) => {
+      if (!address.endsWith("/chat/completions")) return new Response(": hello\n\n");
+      if (typeof body === "string") asked.push(body);
+      const message = "Unsupported parameter: use 'max_completion_tokens' instead.";
+      return asked.length === 1
+        ? Response.json({ error: { message } }, { status: 400 })
+        : Response.json({ choices: [{ message: { content: "Hi" } }] });
+    },
+  };
+  const { error } = await visit([url], { context });
+  expect(error).toBeUndefined();
+  expect(asked[0]).toContain('"max_tokens":1');
+  expect(asked[1]).not.toContain('"max_tokens"');
+});
+
+test("Ctrl+C stops it where it is", async () => {
+  const { error } = await visit([url], {
+    machine: { reach: () => new Promise(() => {}) },
+    whenStarted: (world) => world.stop(),
+  });
+  expect(error).toMatchObject({ message: "Stopped", exitCode: 130 });
+});
+
+test.each(["Ana's lab", "ftp://hub", "http://hub:5050/rooms/a b"])(
+  "%s is no target",
+  async (target) => {
+    const { error } = await visit([target]);
+    expect(error).toMatchObject({ name: "InvalidHubUrlError" });
+  },
+);
+
+test("what the network says cannot steer the terminal", async () => {
+  const evil = "\u001b[2J";
+  const client = {
+    getRoom: async () => aRoom({ name: evil }),
+    listParticipants: async () => [aParticipant({ id: evil, model: evil })],
+    health: () => Promise.reject(new HubUnreachableError("http://hub", new Error(evil))),
+  };
+  const { world } = await visit([url], { client });
+  expect(world.stdout.text).not.toContain("\u001b");
+});

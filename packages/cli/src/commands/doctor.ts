@@ -1,0 +1,148 @@
+import { InvalidHubUrlError, type Invite, normaliseHubUrl, parseInvite } from "@roomhub/client";
+import type { Command } from "commander";
+import type { CliContext } from "../context.ts";
+import { type CheckResult, type Examination, runChecks } from "../doctor/check.ts";
+import { CHECKS } from "../doctor/checks.ts";
+import { type Machine, thisMachine } from "../doctor/machine.ts";
+import { checkJson, checkLines } from "../doctor/report.ts";
+import { CommandError } from "../exit-code.ts";
+import { findRooms, searchMs, usualHubUrl, usualPort } from "../find-rooms.ts";
+import { addHubOptions, type HubOptionValues } from "../options.ts";
+import { waitingFor } from "../progress.ts";
+import { untilStopped } from "../stop-signal.ts";
+import { writeJson } from "../text.ts";
+
+interface DoctorOptionValues extends HubOptionValues {
+  model: string;
+  endpoint?: string;
+  request: boolean;
+}
+
+/** What is to be examined; a room that nobody named is the hub's only one. */
+interface Target {
+  hubUrl: string;
+  room: string | undefined;
+}
+
+export function addDoctorCommand(
+  program: Command,
+  context: CliContext,
+  machine: Machine = thisMachine(context.env),
+): void {
+  const command = program
+    .command("doctor")
+    .argument("[target]", "room code, invite URL or hub URL; without it, the hub of this machine")
+    .description("look at everything between here and a model, step by step, and say what to do");
+  addHubOptions(command)
+    .option("--model <selector>", "participant id, model name, or * for any", "*")
+    .option("--endpoint <url>", "a model server of this machine that must answer")
+    .option("--no-request", "ask no model; else one is asked for a single token")
+    .addHelpText(
+      "after",
+      "\nExample:\n  $ roomhub doctor\n  $ roomhub doctor http://192.168.1.5:5050/rooms/ABC234 --model llama3.2",
+    )
+    .action((target: string | undefined, options: DoctorOptionValues) =>
+      untilStopped(context, async (signal) => {
+        const isHubGiven = command.getOptionValueSource("hub") !== "default";
+        const where = await locate(context, target, isHubGiven ? options.hub : undefined, options);
+        await examine(context, machine, where, options, signal);
+      }),
+    );
+}
+
+/** Prints each finding as it comes. @throws CommandError when something failed */
+async function examine(
+  context: CliContext,
+  machine: Machine,
+  { hubUrl, room: roomCode }: Target,
+  { json: isJson = false, model, endpoint, request: mayRequest }: DoctorOptionValues,
+  signal: AbortSignal,
+): Promise<void> {
+  const exam: Examination = {
+    ...{ context, machine, hubUrl, roomCode, model, endpoint, mayRequest, signal },
+    isPortOpen: true,
+    health: undefined,
+    clockSkewMs: undefined,
+    room: undefined,
+    participants: undefined,
+    route: undefined,
+    events: undefined,
+  };
+  const onResult = (result: CheckResult) => {
+    if (!isJson) context.stdout.write(checkLines(context, result));
+  };
+  let results: CheckResult[];
+  try {
+    results = await runChecks(exam, CHECKS, { isQuiet: isJson, onResult });
+  } finally {
+    exam.events?.close();
+  }
+  const failures = results.filter(({ verdict }) => verdict === "failed");
+  if (isJson) {
+    const room = exam.room?.code ?? roomCode ?? null;
+    const isOk = failures.length === 0;
+    writeJson(context.stdout, { ok: isOk, hubUrl, room, checks: results.map(checkJson) });
+  }
+  const [first] = failures;
+  if (first === undefined) return;
+  const names = failures.map(({ name }) => name).join(", ");
+  throw new CommandError(
+    `${failures.length} of ${results.length} checks failed: ${names}`,
+    undefined,
+    first.exitCode,
+  );
+}
+
+/**
+ * Where to look. A room that is named by its code alone may be of any hub on the network; the one of this machine comes
+ * first.
+ *
+ * @throws InvalidHubUrlError
+ */
+async function locate(
+  context: CliContext,
+  target: string | undefined,
+  hubUrl: string | undefined,
+  { json = false }: { json?: boolean },
+): Promise<Target> {
+  if (target === undefined) return { hubUrl: hubUrl ?? usualHubUrl, room: undefined };
+  const invite = inviteIn(target, hubUrl ?? usualHubUrl);
+  if (invite === undefined) return { hubUrl: normaliseHubUrl(withPort(target)), room: undefined };
+  const isElsewhere = hubUrl !== undefined || invite.hubUrl !== usualHubUrl;
+  if (isElsewhere || (await isHere(context, invite))) return invite;
+  const search = findRooms(context, ({ code }) => code === invite.room);
+  const { rooms } = await waitingFor(context, "Looking for the room on the network", search, {
+    isQuiet: json,
+  });
+  const match = rooms.find(({ room }) => room.code === invite.room);
+  return match === undefined ? invite : { hubUrl: match.hubUrl, room: invite.room };
+}
+
+/** @returns undefined for what can only be a hub's URL */
+function inviteIn(target: string, defaultHubUrl: string): Invite | undefined {
+  if (/^localhost$/i.test(target)) return undefined;
+  try {
+    return parseInvite(target, defaultHubUrl);
+  } catch (error) {
+    if (error instanceof InvalidHubUrlError && /[./:]/.test(target) && !/\/rooms\//.test(target)) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+/** A bare host name says nothing of a port, and hubs have one of their own. */
+function withPort(target: string): string {
+  return /^[^/:]+$/.test(target) ? `${target}:${usualPort}` : target;
+}
+
+function isHere(context: CliContext, { hubUrl, room }: Invite): Promise<boolean> {
+  const signal = AbortSignal.timeout(searchMs);
+  return context
+    .createClient(hubUrl)
+    .getRoom(room, { signal })
+    .then(
+      () => true,
+      () => false,
+    );
+}

@@ -1,0 +1,103 @@
+import { HubUnreachableError } from "@roomhub/client";
+import { type Command, Option } from "commander";
+import type { CliContext, Client } from "../context.ts";
+import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
+import { safe, shellWord, writeJson } from "../text.ts";
+
+const shells = ["sh", "fish", "powershell", "json"] as const;
+type Shell = (typeof shells)[number];
+
+interface EnvOptionValues extends HubOptionValues {
+  model?: string;
+  shell: Shell;
+}
+
+type Variables = Record<string, string>;
+
+export function addEnvCommand(program: Command, context: CliContext): void {
+  addHubOptions(
+    program
+      .command("env")
+      .argument("<room>", "room code or invite URL")
+      .description("the variables that point OpenAI and Anthropic programs at a room"),
+  )
+    .option("--model <selector>", "name a model too: participant id, model name, or * for any")
+    .addOption(new Option("--shell <shell>", "whose syntax").choices(shells).default("sh"))
+    .addHelpText(
+      "after",
+      '\nExample:\n  $ eval "$(roomhub env ABC234)"\n  $ roomhub env ABC234 --shell fish | source',
+    )
+    .action((room: string, options: EnvOptionValues) => printEnv(context, room, options));
+}
+
+/** A mistyped room prints nothing that could be evaluated; a hub that is away for now is only said. */
+async function printEnv(
+  context: CliContext,
+  room: string,
+  options: EnvOptionValues,
+): Promise<void> {
+  const invite = inviteOf(room, options);
+  const client = context.createClient(invite.hubUrl);
+  try {
+    await client.getRoom(invite.room);
+    if (options.model !== undefined) await warnOfModel(context, client, invite.room, options.model);
+  } catch (error) {
+    if (!(error instanceof HubUnreachableError)) throw error;
+    context.stderr.write(`! ${safe(error.message)}\n`);
+  }
+  const variables = variablesOf(client.baseUrl(invite.room), options.model);
+  const shell = options.json === true ? "json" : options.shell;
+  if (shell === "json") return writeJson(context.stdout, variables);
+  context.stdout.write(
+    Object.entries(variables)
+      .map(([name, value]) => `${assignments[shell](name, value)}\n`)
+      .join(""),
+  );
+  if (context.stdout.isTTY) sayHowToUse(context, room, shell);
+}
+
+/** A model may join later, so nobody there for it is no failure. */
+async function warnOfModel(
+  context: CliContext,
+  client: Client,
+  room: string,
+  model: string,
+): Promise<void> {
+  const { refusal } = await client.explainRoute(room, { model });
+  if (refusal === undefined) return;
+  context.stderr.write(`! ${safe(refusal.message)}\n→ ${safe(refusal.hint)}\n`);
+}
+
+/**
+ * The keys are never looked at by a hub, but programs refuse to start without one; and a real key that is already in the
+ * environment must not go to a room.
+ *
+ * Anthropic's SDKs append `/v1` by themselves.
+ */
+function variablesOf(baseUrl: string, model: string | undefined): Variables {
+  return {
+    OPENAI_BASE_URL: baseUrl,
+    OPENAI_API_KEY: "roomhub",
+    ANTHROPIC_BASE_URL: baseUrl.replace(/\/v1$/, ""),
+    ANTHROPIC_API_KEY: "roomhub",
+    ...(model === undefined ? {} : { OPENAI_MODEL: model, ANTHROPIC_MODEL: model }),
+  };
+}
+
+const assignments: Record<Exclude<Shell, "json">, (name: string, value: string) => string> = {
+  sh: (name, value) => `export ${name}=${shellWord(value)}`,
+  // Inside single quotes fish reads only \\ and \'.
+  fish: (name, value) => `set -gx ${name} '${value.replaceAll(/[\\']/g, String.raw`\$&`)}'`,
+  // PowerShell takes four typographic quotes for ' as well; each stands for itself when doubled.
+  powershell: (name, value) => `$env:${name} = '${value.replaceAll(/['‘’‚‛]/g, "$&$&")}'`,
+};
+
+function sayHowToUse(context: CliContext, room: string, shell: Exclude<Shell, "json">): void {
+  const command = `${context.commandName} env ${shellWord(room)}`;
+  const use = {
+    sh: `eval "$(${command})"`,
+    fish: `${command} --shell fish | source`,
+    powershell: `${command} --shell powershell | Invoke-Expression`,
+  };
+  context.stderr.write(`→ ${use[shell]}\n`);
+}

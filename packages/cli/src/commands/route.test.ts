@@ -1,0 +1,102 @@
+import type { RouteExplanation } from "@roomhub/protocol";
+import { expect, test } from "vitest";
+import { aRoute } from "../doctor/patient.fixture.ts";
+import { capture, makeWorld } from "../test-context.fixture.ts";
+
+const [ana] = aRoute.participants as [RouteExplanation["participants"][number]];
+
+const byName: RouteExplanation = {
+  ...aRoute,
+  model: "llama3",
+  readAs: "model",
+  participants: [
+    { ...ana, verdict: "asked", reason: "serves llama3" },
+    {
+      ...ana,
+      id: "bob",
+      model: "llama3:latest",
+      verdict: "next",
+      reason: "takes over if ana-llama3 fails before it answers",
+    },
+    {
+      ...ana,
+      id: "carl",
+      model: "qwen",
+      verdict: "passed-over",
+      reason: "serves qwen",
+      connection: { ...ana.connection, path: "none" },
+    },
+  ],
+  onFailure: { movesTo: "bob", reason: "it goes once to bob, while no answer has begun" },
+};
+
+const explained = [
+  "llama3 on chat in room ABC234: read as the name of a model",
+  "",
+  "ID          MODEL          VERDICT         WHY                                               PATH    LOAD",
+  "ana-llama3  llama3         would be asked  serves llama3                                     tunnel  1/4",
+  "bob         llama3:latest  next            takes over if ana-llama3 fails before it answers  tunnel  1/4",
+  "carl        qwen           passed over     serves qwen                                       none    1/4",
+  "",
+  "0 requests wait in this room, of 256 that may, each up to 1 min 00 s.",
+  "On failure: it goes once to bob, while no answer has begun.",
+  "",
+];
+
+test.each([
+  ["a pipe", capture()],
+  ["a terminal", capture(100)],
+])(
+  "on %s, route tells each participant's part in the order it is considered",
+  async (_n, stdout) => {
+    const asked: unknown[] = [];
+    const world = makeWorld(
+      { stdout },
+      {
+        explainRoute: async (...question) => {
+          asked.push(question);
+          return byName;
+        },
+      },
+    );
+    const args = ["--room", "abc234", "--model", "llama3", "--protocol", "responses"];
+    expect(await world.run("route", ...args)).toBe(0);
+    expect(asked).toEqual([["ABC234", { model: "llama3", protocol: "openResponses" }]]);
+    const lines = explained.map((line) => line.replace(" on chat ", " on responses "));
+    expect(stdout.text.split("\n")).toEqual(lines);
+    expect(world.stderr.text).toBe("");
+  },
+);
+
+test("a request that waits is no failure", async () => {
+  const queue = { ...aRoute.queue, waiting: 1 };
+  const explainRoute = async () => ({ ...aRoute, queue, outcome: "waits" as const });
+  const world = makeWorld({}, { explainRoute });
+  expect(await world.run("route", "--room", "ABC234")).toBe(0);
+  expect(world.stdout.text).toContain("so it waits: 1 request waits in this room, of 256");
+});
+
+test.each([
+  [404, "model_not_found", 3],
+  [503, "participant_offline", 1],
+])("a refusal of %i %s is explained, and ends with %i", async (status, code, exitCode) => {
+  const refusal = { status, code, message: "Nobody serves it.", hint: "roomhub models ABC234" };
+  const explainRoute = async () => ({ ...aRoute, participants: [], refusal });
+  const world = makeWorld({}, { explainRoute });
+  expect(await world.run("route", "--room", "ABC234")).toBe(exitCode);
+  expect(world.stdout.text).toContain("read as anybody who can");
+  expect(world.stderr.text).toBe("error: Nobody serves it.\n→ roomhub models ABC234\n");
+});
+
+test("--json prints the hub's explanation", async () => {
+  const world = makeWorld({}, { explainRoute: async () => byName });
+  expect(await world.run("route", "--room", "ABC234", "--json")).toBe(0);
+  expect(JSON.parse(world.stdout.text)).toEqual(byName);
+});
+
+test.each([[[]], [["--room", "ABC234", "--protocol", "telnet"]]])(
+  "%j is a wrong command line",
+  async (args) => {
+    expect(await makeWorld().run("route", ...args)).toBe(2);
+  },
+);

@@ -1,0 +1,107 @@
+import type {
+  InferenceProtocol,
+  RouteCandidate,
+  RouteExplanation,
+  RouteVerdict,
+} from "@roomhub/protocol";
+import { type Command, Option } from "commander";
+import type { CliContext } from "../context.ts";
+import { CommandError, exitCodeOfStatus } from "../exit-code.ts";
+import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
+import { duration, formatTable, safe, writeJson } from "../text.ts";
+
+interface RouteOptionValues extends HubOptionValues {
+  room: string;
+  model: string;
+  protocol: SurfaceWord;
+}
+
+/** What people call the surfaces, and what the hub calls them. */
+const surfaces = {
+  chat: "chatCompletions",
+  responses: "openResponses",
+  completions: "completions",
+  embeddings: "embeddings",
+  messages: "messages",
+} as const satisfies Record<string, InferenceProtocol>;
+
+type SurfaceWord = keyof typeof surfaces;
+
+export function addRouteCommand(program: Command, context: CliContext): void {
+  addHubOptions(
+    program
+      .command("route")
+      .description("where a request would go now, and why; asks no model anything"),
+  )
+    .requiredOption("--room <room>", "room code or invite URL")
+    .option("--model <selector>", "participant id, model name, model:<name>, or * for any", "*")
+    .addOption(
+      new Option("--protocol <surface>", "the surface it would come in on")
+        .choices(Object.keys(surfaces))
+        .default("chat"),
+    )
+    .addHelpText("after", "\nExample:\n  $ roomhub route --room ABC234 --model llama3.2")
+    .action((options: RouteOptionValues) => showRoute(context, options));
+}
+
+/** A request that would be refused is explained too, and then fails as the request would. */
+async function showRoute(context: CliContext, options: RouteOptionValues): Promise<void> {
+  const { hubUrl, room } = inviteOf(options.room, options);
+  const protocol = surfaces[options.protocol];
+  const route = await context
+    .createClient(hubUrl)
+    .explainRoute(room, { model: options.model, protocol });
+  if (options.json === true) writeJson(context.stdout, route);
+  else context.stdout.write(explanation(route, options.protocol));
+  if (route.refusal === undefined) return;
+  const { status, message, hint } = route.refusal;
+  throw new CommandError(message, hint, exitCodeOfStatus(status));
+}
+
+function explanation(route: RouteExplanation, surface: SurfaceWord): string {
+  const { model, participants } = route;
+  const head = `${safe(model)} on ${surface} in room ${safe(route.roomCode)}: ${readings[route.readAs]}\n`;
+  const table =
+    participants.length === 0
+      ? ""
+      : formatTable(["id", "model", "verdict", "why", "path", "load"], participants.map(row));
+  const closing = closingLines(route).map((line) => `${line}\n`);
+  return [head, table, closing.join("")].filter((part) => part !== "").join("\n");
+}
+
+const readings: Record<RouteExplanation["readAs"], string> = {
+  any: "read as anybody who can",
+  id: "read as a participant's id",
+  model: "read as the name of a model",
+};
+
+const verdicts: Record<RouteVerdict, string> = {
+  asked: "would be asked",
+  random: "one of these",
+  next: "next",
+  standby: "stands by",
+  full: "full",
+  "passed-over": "passed over",
+};
+
+function row(participant: RouteCandidate): string[] {
+  const { id, model, verdict, reason, connection, load } = participant;
+  return [
+    safe(id),
+    safe(model),
+    verdicts[verdict],
+    safe(reason),
+    safe(connection.path),
+    `${load.active}/${load.limit}`,
+  ];
+}
+
+function closingLines({ outcome, queue, onFailure }: RouteExplanation): string[] {
+  const { waiting, limit, waitMs } = queue;
+  const requests = waiting === 1 ? "1 request waits" : `${waiting} requests wait`;
+  const line = `${requests} in this room, of ${limit} that may, each up to ${duration(waitMs)}`;
+  return [
+    outcome === "waits" ? `All who could serve it are full, so it waits: ${line}.` : `${line}.`,
+    ...(onFailure === undefined ? [] : [`On failure: ${safe(onFailure.reason)}.`]),
+  ];
+}

@@ -1,0 +1,118 @@
+import { HubUnreachableError, RoomhubError } from "@roomhub/client";
+import type { HealthResponse, ParticipantSummary, Room, RouteExplanation } from "@roomhub/protocol";
+import type { CliContext } from "../context.ts";
+import { CommandError, EXIT, exitCodeOf } from "../exit-code.ts";
+import { waitingFor } from "../progress.ts";
+import { duration, safe } from "../text.ts";
+import type { EventWatch } from "./event-watch.ts";
+import { failed, type Finding } from "./finding.ts";
+import type { Machine } from "./machine.ts";
+
+/** What is asked for, and what the checks so far have learned: each reads what those before it left. */
+export interface Examination {
+  readonly context: CliContext;
+  readonly machine: Machine;
+  readonly hubUrl: string;
+  /** as named on the command line */
+  readonly roomCode: string | undefined;
+  /** a request's `model` field */
+  readonly model: string;
+  /** a model server that is to be looked at too */
+  readonly endpoint: string | undefined;
+  readonly mayRequest: boolean;
+  /** aborts when the user stops it all */
+  readonly signal: AbortSignal;
+  /** nothing says that nobody listens there */
+  isPortOpen: boolean;
+  health: HealthResponse | undefined;
+  /** how far the hub's clock is ahead of ours, ms */
+  clockSkewMs: number | undefined;
+  room: Room | undefined;
+  participants: readonly ParticipantSummary[] | undefined;
+  route: RouteExplanation | undefined;
+  events: EventWatch | undefined;
+}
+
+/** One step of the examination. */
+export interface Check {
+  readonly name: string;
+  /** as it follows "Waiting for" */
+  readonly waitsFor: string;
+  readonly timeoutMs: number;
+  /** @throws RoomhubError, HubUnreachableError: those are findings too */
+  look(exam: Examination, signal: AbortSignal): Finding | Promise<Finding>;
+}
+
+export interface CheckResult extends Finding {
+  name: string;
+  ms: number;
+}
+
+/**
+ * Runs the checks one after the other, each within its time.
+ *
+ * @throws CommandError when the user stopped it
+ */
+export async function runChecks(
+  exam: Examination,
+  checks: readonly Check[],
+  options: { isQuiet: boolean; onResult: (result: CheckResult) => void },
+): Promise<CheckResult[]> {
+  const { context } = exam;
+  const results: CheckResult[] = [];
+  for (const check of checks) {
+    const startMs = context.nowMs();
+    const finding = await waitingFor(
+      context,
+      `Waiting for ${check.waitsFor}`,
+      lookWithin(exam, check),
+      options,
+    );
+    const result = { name: check.name, ms: context.nowMs() - startMs, ...finding };
+    results.push(result);
+    options.onResult(result);
+  }
+  return results;
+}
+
+async function lookWithin(exam: Examination, check: Check): Promise<Finding> {
+  const deadline = AbortSignal.timeout(check.timeoutMs);
+  const signal = AbortSignal.any([exam.signal, deadline]);
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([check.look(exam, signal), whenAborted(signal)]);
+  } catch (error) {
+    if (exam.signal.aborted) throw new CommandError("Stopped", undefined, EXIT.interrupted);
+    if (deadline.aborted) {
+      return failed(
+        `waited ${duration(check.timeoutMs)} for ${check.waitsFor}, in vain`,
+        `look at the network between here and ${exam.hubUrl}`,
+        { exitCode: EXIT.unreachable },
+      );
+    }
+    return findingOf(error);
+  }
+}
+
+/** For work that does not listen to its signal. */
+function whenAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+  });
+}
+
+/** What the hub or a command refuses is what there is to find; anything else is a bug. */
+function findingOf(error: unknown): Finding {
+  if (error instanceof HubUnreachableError) {
+    return failed(error.message, undefined, { exitCode: EXIT.unreachable });
+  }
+  if (error instanceof CommandError) {
+    const { message, hint, exitCode, lines: details } = error;
+    return failed(message, hint, { exitCode, details });
+  }
+  if (!(error instanceof RoomhubError)) throw error;
+  const details = (error.participants ?? []).map(
+    ({ id, model, reason }) => `${safe(id)} (${safe(model)}): ${safe(reason)}`,
+  );
+  return failed(error.message, error.hint, { exitCode: exitCodeOf(error), details });
+}

@@ -1,0 +1,283 @@
+import { describe, expect, test } from "vitest";
+import { runChecks, type Check, type CheckResult, type Examination } from "./check.ts";
+import { CHECKS } from "./checks.ts";
+import type { Finding } from "./finding.ts";
+import type { Machine } from "./machine.ts";
+import { aClient, aMachine, answering } from "./patient.fixture.ts";
+import { makeWorld } from "../test-context.fixture.ts";
+import type { CliContext, Client } from "../context.ts";
+
+interface Case {
+  hubUrl?: string;
+  endpoint?: string;
+  machine?: Partial<Machine>;
+  client?: Partial<Client>;
+  context?: Partial<CliContext>;
+  exam?: Partial<Examination>;
+}
+
+function examination(one: Case): Examination {
+  const context = makeWorld(
+    { after: () => () => {}, fetch: answering, ...one.context },
+    aClient(one.client),
+  ).context;
+  return {
+    context,
+    machine: { ...aMachine, ...one.machine },
+    hubUrl: one.hubUrl ?? "http://hub.example:5050",
+    roomCode: "ABC234",
+    model: "*",
+    endpoint: one.endpoint,
+    mayRequest: true,
+    signal: new AbortController().signal,
+    isPortOpen: true,
+    health: { status: "ok", version: "1.2.3", uptimeSeconds: 1, timestamp: "" },
+    clockSkewMs: 0,
+    room: undefined,
+    participants: undefined,
+    route: undefined,
+    events: undefined,
+    ...one.exam,
+  };
+}
+
+async function look(name: string, one: Case): Promise<CheckResult> {
+  const check = CHECKS.find((candidate) => candidate.name === name);
+  if (check === undefined) throw new Error(`no check ${name}`);
+  return run(check, one);
+}
+
+async function run(check: Check, one: Case): Promise<CheckResult> {
+  const options = { isQuiet: true, onResult: () => {} };
+  const [result] = await runChecks(examination(one), [check], options);
+  if (result === undefined) throw new Error("no result");
+  return result;
+}
+
+type Row = [name: string, one: Case, verdict: Finding["verdict"], told: string];
+
+function rows(check: string, table: Row[]): void {
+  test.each(table)("%s", async (_name, one, verdict, told) => {
+    const result = await look(check, one);
+    expect(result.verdict).toBe(verdict);
+    expect(`${result.found} → ${result.fix ?? ""}`).toContain(told);
+  });
+}
+
+describe("the program", () => {
+  rows("program", [
+    ["a Node that is old", { machine: { nodeVersion: "22.20.9" } }, "failed", "needs Node 22.21"],
+    ["a Node that just does", { machine: { nodeVersion: "22.21.0" } }, "ok", "Node 22.21.0"],
+  ]);
+});
+
+describe("the proxy", () => {
+  const env = { HTTP_PROXY: "http://me:secret@proxy:3128" };
+  const proxyFor = async () => env.HTTP_PROXY;
+  const lan = "http://192.168.1.5:5050";
+  rows("proxy", [
+    ["one that does not apply", { context: { env } }, "ok", "is reached without"],
+    [
+      "one that applies",
+      { context: { env }, machine: { proxyFor } },
+      "ok",
+      "join goes through proxy:3128",
+    ],
+    [
+      "one before a network of one's own",
+      { context: { env }, machine: { proxyFor }, hubUrl: lan },
+      "failed",
+      "export NO_PROXY=192.168.1.5",
+    ],
+    [
+      "one that is no URL",
+      { context: { env }, machine: { proxyFor: async () => "http://" } },
+      "failed",
+      "unset HTTP_PROXY",
+    ],
+  ]);
+
+  test("its password is not shown", async () => {
+    const { found } = await look("proxy", { context: { env }, machine: { proxyFor } });
+    expect(found).not.toContain("secret");
+  });
+});
+
+describe("the port", () => {
+  const failing = (code: string): Partial<Machine> => ({
+    reach: () => Promise.reject(Object.assign(new Error(code), { code })),
+  });
+  rows("port", [
+    [
+      "a free one of this machine",
+      { machine: failing("ECONNREFUSED"), hubUrl: "http://[::1]:5050" },
+      "failed",
+      "the port is free → roomhub up",
+    ],
+    [
+      "one that another machine refuses",
+      { machine: failing("ECONNREFUSED") },
+      "failed",
+      "roomhub up --lan",
+    ],
+    [
+      "a machine that is away",
+      { machine: failing("EHOSTUNREACH") },
+      "failed",
+      "cannot be reached (EHOSTUNREACH)",
+    ],
+    [
+      "a name that leads nowhere",
+      { machine: failing("ENOTFOUND") },
+      "failed",
+      "leads nowhere (ENOTFOUND)",
+    ],
+    [
+      "a proxy in the way",
+      {
+        machine: { proxyFor: async () => "http://p" },
+        context: { env: { NODE_USE_ENV_PROXY: "1" } },
+      },
+      "skipped",
+      "a proxy connects",
+    ],
+  ]);
+});
+
+describe("the hub", () => {
+  const health = (version: string, status: "ok" | "draining" = "ok") => ({
+    client: { health: async () => ({ status, version, uptimeSeconds: 1, timestamp: "" }) },
+  });
+  rows("hub", [
+    ["of a later patch", health("1.2.9"), "ok", "roomhub 1.2.9"],
+    ["of another major version", health("2.0.0"), "failed", "→ npx roomhub@2.0.0"],
+    ["that is stopping", health("1.2.3", "draining"), "failed", "takes no requests"],
+    ["whose version is nonsense for a shell", health("2;rm -rf"), "failed", "npx roomhub@latest"],
+    [
+      "that is none, here",
+      {
+        ...health("1"),
+        hubUrl: "http://localhost:5050",
+        client: { health: async () => ({}) as never },
+      },
+      "failed",
+      "is no hub → roomhub up --port 5051",
+    ],
+    ["whose port is closed", { exam: { isPortOpen: false } }, "skipped", "needs the port"],
+  ]);
+
+  test("before 1.0 another minor version is another", async () => {
+    const one = { ...health("0.2.0"), context: { version: "0.1.0" } };
+    expect((await look("hub", one)).verdict).toBe("failed");
+  });
+});
+
+describe("the clock", () => {
+  rows("clock", [
+    ["a minute apart", { exam: { clockSkewMs: -60_000 } }, "ok", "1 min 00 s"],
+    ["more than a minute behind", { exam: { clockSkewMs: 60_001 } }, "failed", "behind the hub's"],
+    [
+      "more than a minute ahead",
+      { exam: { clockSkewMs: -60_001 } },
+      "failed",
+      "ahead of the hub's",
+    ],
+    ["not told", { exam: { clockSkewMs: undefined } }, "skipped", "needs the hub"],
+  ]);
+});
+
+describe("the tunnel", () => {
+  const answered = (status: number, body: string): Case => ({
+    machine: { handshake: async () => ({ status, body }) },
+  });
+  rows("tunnel", [
+    [
+      "refused by the hub",
+      answered(403, '{"error":{"code":"participant_token_required"}}'),
+      "ok",
+      "reaches the hub",
+    ],
+    [
+      "passed on as an ordinary request",
+      answered(426, '{"error":{"code":"upgrade_required"}}'),
+      "failed",
+      "drops the Upgrade header",
+    ],
+    [
+      "answered by a proxy",
+      answered(502, "<html>"),
+      "failed",
+      "is answered 502, and not by the hub",
+    ],
+    [
+      "answered by another's JSON",
+      answered(404, '{"error":{"code":"nope"}}'),
+      "failed",
+      "not by the hub",
+    ],
+    ["opened by somebody else", answered(101, ""), "failed", "is answered 101"],
+    [
+      "cut off",
+      { machine: { handshake: () => Promise.reject(new Error("reset")) } },
+      "failed",
+      "reset",
+    ],
+  ]);
+});
+
+describe("the provider", () => {
+  const fetch = async (url: string) => {
+    if (!url.startsWith("http://127.0.0.1:11434/")) throw new TypeError("fetch failed");
+    return Response.json({ data: [{ id: "llama3" }] });
+  };
+  rows("provider", [
+    ["one of the usual ones", { context: { fetch } }, "ok", "one answers on this machine"],
+    [
+      "one that is named and silent",
+      { endpoint: "http://127.0.0.1:9" },
+      "failed",
+      "no model server answers at http://127.0.0.1:9",
+    ],
+    [
+      "one that is named and answers",
+      { endpoint: "http://127.0.0.1:11434", context: { fetch } },
+      "ok",
+      "one answers",
+    ],
+    ["none", {}, "skipped", "none is needed to use a room"],
+  ]);
+
+  test("the line to look at a silent one by hand asks for what a model server has there", async () => {
+    const { fix } = await look("provider", { endpoint: "http://127.0.0.1:9/v1/" });
+    expect(fix).toContain("curl http://127.0.0.1:9/v1/models");
+  });
+
+  test("one that cannot be an endpoint is a finding", async () => {
+    const { verdict, found } = await look("provider", { endpoint: "ftp://x" });
+    expect([verdict, found]).toEqual(["failed", expect.stringContaining("ftp://x")]);
+  });
+
+  test("its models are listed", async () => {
+    const { details } = await look("provider", { context: { fetch } });
+    expect(details).toEqual(["Ollama at http://127.0.0.1:11434: llama3"]);
+  });
+});
+
+test("a step that takes too long is a finding", async () => {
+  const check: Check = {
+    name: "slow",
+    waitsFor: "something",
+    timeoutMs: 1,
+    look: () => new Promise(() => {}),
+  };
+  const { verdict, found } = await run(check, {});
+  expect([verdict, found]).toEqual(["failed", "waited 1 ms for something, in vain"]);
+});
+
+test("a bug in a step is no finding", async () => {
+  const bug = new Error("a bug");
+  const look = () => {
+    throw bug;
+  };
+  await expect(run({ name: "x", waitsFor: "x", timeoutMs: 1_000, look }, {})).rejects.toBe(bug);
+});

@@ -1,0 +1,29 @@
+import type { Check } from "./check.ts";
+import { clockCheck } from "./clock-check.ts";
+import { hubCheck } from "./hub-check.ts";
+import { modelCheck } from "./model-check.ts";
+import { participantsCheck } from "./participants-check.ts";
+import { portCheck } from "./port-check.ts";
+import { programCheck } from "./program-check.ts";
+import { providerCheck } from "./provider-check.ts";
+import { proxyCheck } from "./proxy-check.ts";
+import { requestCheck } from "./request-check.ts";
+import { roomCheck } from "./room-check.ts";
+import { streamCheck } from "./stream-check.ts";
+import { tunnelCheck } from "./tunnel-check.ts";
+
+/** From here to the model, in the order in which each builds on those before it. */
+export const CHECKS: readonly Check[] = [
+  programCheck,
+  proxyCheck,
+  portCheck,
+  hubCheck,
+  clockCheck,
+  roomCheck,
+  participantsCheck,
+  providerCheck,
+  modelCheck,
+  tunnelCheck,
+  streamCheck,
+  requestCheck,
+];

@@ -1,0 +1,84 @@
+import { errorFromResponse, HubUnreachableError } from "@roomhub/client";
+import { createSseReader, type HubEvent } from "@roomhub/protocol";
+import type { CliContext } from "../context.ts";
+
+/** The events of a room, from when the first bytes came. */
+export interface EventWatch {
+  /** The end of a request, whether it was seen already or is still to come; undefined when the signal aborts first. */
+  endOf(requestId: string, signal: AbortSignal): Promise<RequestEnd | undefined>;
+  close(): void;
+}
+
+export type RequestEnd = Extract<HubEvent, { type: "llm.complete" | "llm.error" }>;
+
+/**
+ * Opens a room's event stream and waits for its first bytes, which a hub sends at once.
+ *
+ * @throws RoomhubError, HubUnreachableError, the signal's reason
+ */
+export async function watchRoom(
+  { fetch }: CliContext,
+  hubUrl: string,
+  code: string,
+  signal: AbortSignal,
+): Promise<EventWatch> {
+  const closing = new AbortController();
+  const giveUp = () => closing.abort(signal.reason);
+  signal.addEventListener("abort", giveUp, { once: true });
+  try {
+    const response = await fetch(`${hubUrl}/v1/rooms/${code}/events`, {
+      headers: { accept: "text/event-stream" },
+      signal: closing.signal,
+    });
+    if (!response.ok) throw errorFromResponse(response, await response.text());
+    const reader = (response.body ?? new ReadableStream<Uint8Array>()).getReader();
+    const first = await reader.read();
+    const ends = new RequestEnds();
+    // Ends when it is closed, and what was seen until then stays.
+    void pump(reader, first, ends).catch(() => {});
+    return { endOf: (id, within) => ends.wait(id, within), close: () => closing.abort() };
+  } catch (error) {
+    signal.throwIfAborted();
+    closing.abort();
+    throw error instanceof TypeError ? new HubUnreachableError(hubUrl, error) : error;
+  } finally {
+    signal.removeEventListener("abort", giveUp);
+  }
+}
+
+async function pump(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  first: Awaited<ReturnType<typeof reader.read>>,
+  ends: RequestEnds,
+): Promise<void> {
+  const decoder = new TextDecoder();
+  const sse = createSseReader(({ data }) => ends.take(data));
+  for (let part = first; !part.done; part = await reader.read()) {
+    sse.feed(decoder.decode(part.value, { stream: true }));
+  }
+}
+
+/** How requests ended, kept for whoever asks. */
+class RequestEnds {
+  readonly #seen: RequestEnd[] = [];
+  #look: () => void = () => {};
+
+  take(data: string): void {
+    const event = JSON.parse(data) as HubEvent;
+    if (event.type !== "llm.complete" && event.type !== "llm.error") return;
+    this.#seen.push(event);
+    this.#look();
+  }
+
+  wait(requestId: string, signal: AbortSignal): Promise<RequestEnd | undefined> {
+    return new Promise((resolve) => {
+      const look = () => {
+        const end = this.#seen.find((event) => event.requestId === requestId);
+        if (end !== undefined) resolve(end);
+      };
+      signal.addEventListener("abort", () => resolve(undefined), { once: true });
+      this.#look = look;
+      look();
+    });
+  }
+}

@@ -1,0 +1,73 @@
+import { RoomhubError } from "@roomhub/client";
+import { EXIT } from "../exit-code.ts";
+import { duration, safe } from "../text.ts";
+import type { Check, Examination } from "./check.ts";
+import { failed, type Finding, ok, skipped } from "./finding.ts";
+import { isThisMachine, portOf } from "./port-check.ts";
+
+/** Whether it is a hub, is well, and speaks our version. */
+export const hubCheck: Check = {
+  name: "hub",
+  waitsFor: "the hub to answer",
+  timeoutMs: 5_000,
+  async look(exam, signal) {
+    const { context, hubUrl } = exam;
+    if (!exam.isPortOpen) return skipped("needs the port");
+    try {
+      const startMs = context.nowMs();
+      const health = await context.createClient(hubUrl).health({ signal });
+      const midMs = (startMs + context.nowMs()) / 2;
+      if (typeof health.status !== "string") return noHub(exam);
+      exam.health = health;
+      const hubMs = Date.parse(health.timestamp);
+      exam.clockSkewMs = Number.isNaN(hubMs) ? undefined : hubMs - midMs;
+      return judge(exam, health);
+    } catch (error) {
+      if (error instanceof RoomhubError && error.code === "invalid_response") {
+        return noHub(exam, error);
+      }
+      throw error;
+    }
+  },
+};
+
+type Health = NonNullable<Examination["health"]>;
+
+function judge(
+  { context, hubUrl }: Examination,
+  { status, version, uptimeSeconds }: Health,
+): Finding {
+  const text = `roomhub ${safe(version)} at ${hubUrl}, up ${duration(uptimeSeconds * 1000)}`;
+  if (status !== "ok") {
+    return failed(`${text}, is ${safe(status)} and takes no requests`, "wait until it is back");
+  }
+  if (!isCompatible(version, context.version)) {
+    return failed(
+      `${text}; this is roomhub ${context.version}, and the two may not understand each other`,
+      `npx roomhub@${/^[\w.+-]+$/.test(version) ? version : "latest"}`,
+    );
+  }
+  return ok(text);
+}
+
+/** Before 1.0 a minor version may change anything. https://semver.org/#spec-item-4 */
+function isCompatible(one: string, other: string): boolean {
+  const [major, minor] = one.split(".");
+  const [otherMajor, otherMinor] = other.split(".");
+  return major === otherMajor && (major !== "0" || minor === otherMinor);
+}
+
+function noHub({ context, hubUrl }: Examination, error?: RoomhubError): Finding {
+  const url = new URL(hubUrl);
+  const status = error === undefined ? "" : ` (it answers ${error.status})`;
+  const isHere = isThisMachine(url.hostname);
+  const fix =
+    error?.hint?.startsWith("write ") === true
+      ? error.hint
+      : isHere
+        ? `${context.commandName} up --port ${portOf(url) + 1}`
+        : "ask the host for the invite URL";
+  return failed(`what listens at ${hubUrl} is no hub${status}`, fix, {
+    exitCode: EXIT.unreachable,
+  });
+}

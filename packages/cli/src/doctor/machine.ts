@@ -1,0 +1,97 @@
+import { readFileSync } from "node:fs";
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { connect } from "node:net";
+import { randomBytes } from "node:crypto";
+
+/** A server's answer to a handshake. */
+interface HandshakeAnswer {
+  status: number;
+  body: string;
+}
+
+/** What the checks need of the machine they run on, beside the command's own context. */
+export interface Machine {
+  /** like `24.11.0` */
+  nodeVersion: string;
+  /** the oldest that does, like `22.21` */
+  neededNode: string;
+  /** Opens a connection and closes it. @returns the address that was reached. @throws Error with a `code` */
+  reach(host: string, port: number, signal: AbortSignal): Promise<string>;
+  /** The proxy that an agent would go through to this URL, undefined for none. */
+  proxyFor(url: URL): Promise<string | undefined>;
+  /** Asks for a WebSocket as an agent does, but for its token, and takes whatever is answered. Through the proxy that applies. */
+  handshake(url: URL, signal: AbortSignal): Promise<HandshakeAnswer>;
+}
+
+const maxAnswerBytes = 64 * 1024;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export function thisMachine(env: Environment): Machine {
+  return {
+    nodeVersion: process.versions.node,
+    neededNode: neededNode(),
+    reach,
+    async proxyFor(url) {
+      const { proxyUrlFor } = await import("@roomhub/participant");
+      return proxyUrlFor(url, env);
+    },
+    handshake: (url, signal) => handshake(url, env, signal),
+  };
+}
+
+function neededNode(): string {
+  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  const { engines } = JSON.parse(text) as { engines: { node: string } };
+  return engines.node.replace(/^\D+/, "");
+}
+
+function reach(host: string, port: number, signal: AbortSignal): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port, signal });
+    socket.on("error", reject);
+    socket.on("connect", () => {
+      resolve(socket.remoteAddress ?? host);
+      socket.destroy();
+    });
+  });
+}
+
+async function handshake(
+  url: URL,
+  env: Environment,
+  signal: AbortSignal,
+): Promise<HandshakeAnswer> {
+  const { proxyAgentFor } = await import("@roomhub/participant");
+  const agent = proxyAgentFor(url, env);
+  const send = url.protocol === "https:" ? httpsRequest : httpRequest;
+  return new Promise((resolve, reject) => {
+    const request = send(url, {
+      signal,
+      ...(agent === undefined ? {} : { agent }),
+      headers: {
+        connection: "Upgrade",
+        upgrade: "websocket",
+        "sec-websocket-version": "13",
+        "sec-websocket-key": randomBytes(16).toString("base64"),
+      },
+    });
+    request.on("error", reject);
+    request.on("upgrade", (response, socket) => {
+      socket.destroy();
+      resolve({ status: response.statusCode ?? 0, body: "" });
+    });
+    request.on("response", (response) => {
+      let body = "";
+      response.setEncoding("utf8");
+      response.on("error", reject);
+      response.on("data", (text: string) => {
+        body += text;
+        if (body.length > maxAnswerBytes) response.destroy();
+      });
+      response.on("close", () => resolve({ status: response.statusCode ?? 0, body }));
+    });
+    request.end();
+  });
+}

@@ -1,0 +1,29 @@
+import { exitCodeOfStatus } from "../exit-code.ts";
+import { safe } from "../text.ts";
+import type { Check } from "./check.ts";
+import { failed, ok, skipped } from "./finding.ts";
+
+/** Whether anybody would serve the model that is wanted. */
+export const modelCheck: Check = {
+  name: "model",
+  waitsFor: "the hub to say where a request would go",
+  timeoutMs: 5_000,
+  async look(exam, signal) {
+    const { context, hubUrl, room, model } = exam;
+    if (room === undefined) return skipped("needs the room");
+    const client = context.createClient(hubUrl);
+    const route = await client.explainRoute(room.code, { model }, { signal });
+    exam.route = route;
+    if (route.refusal !== undefined) {
+      const { message, hint, status } = route.refusal;
+      return failed(message, hint, { exitCode: exitCodeOfStatus(status) });
+    }
+    const names = route.participants
+      .filter(({ verdict }) => ["asked", "random", "full"].includes(verdict))
+      .map(({ id, model: served }) => `${safe(id)} (${safe(served)})`);
+    const shown = names.slice(0, 3).join(", ") + (names.length > 3 ? " and others" : "");
+    return ok(
+      `${safe(model)} goes to ${shown}${route.outcome === "waits" ? ", once it has room" : ""}`,
+    );
+  },
+};

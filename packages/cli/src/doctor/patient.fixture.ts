@@ -1,0 +1,100 @@
+import type { RouteExplanation } from "@roomhub/protocol";
+import { Command } from "commander";
+import { addDoctorCommand } from "../commands/doctor.ts";
+import type { CliContext, Client } from "../context.ts";
+import { aParticipant, aRoom, makeWorld, type World } from "../test-context.fixture.ts";
+import type { Machine } from "./machine.ts";
+
+export const aRoute: RouteExplanation = {
+  roomCode: "ABC234",
+  model: "*",
+  protocol: "chatCompletions",
+  readAs: "any",
+  outcome: "asked",
+  participants: [
+    {
+      id: "ana-llama3",
+      nickname: "Ana",
+      model: "llama3",
+      verdict: "random",
+      reason: "one of these, at random",
+      connection: { kind: "tunnel", connected: true, lastTunnelSeenAt: null, path: "tunnel" },
+      load: { active: 1, queued: 0, limit: 4 },
+    },
+  ],
+  queue: { waiting: 0, limit: 256, waitMs: 60_000 },
+  onFailure: { movesTo: null, reason: "nobody else can serve it" },
+};
+
+/** A machine on which everything is as it should be. */
+export const aMachine: Machine = {
+  nodeVersion: "24.11.0",
+  neededNode: "22.21",
+  reach: async (host) => host,
+  proxyFor: async () => undefined,
+  handshake: async () => ({ status: 404, body: '{"error":{"code":"participant_not_found"}}' }),
+};
+
+export function aClient(given: Partial<Client> = {}): Partial<Client> {
+  return {
+    health: async () => ({
+      status: "ok",
+      version: "1.2.9",
+      uptimeSeconds: 61,
+      timestamp: new Date(0).toISOString(),
+    }),
+    getRoom: async () => aRoom({ participantCount: 1 }),
+    listRooms: async () => [aRoom({ participantCount: 1 })],
+    listParticipants: async () => [aParticipant()],
+    explainRoute: async (_code, { model = "*" }) => ({ ...aRoute, model }),
+    ...given,
+  };
+}
+
+const chunk = '{"choices":[{"delta":{"content":"Hi"},"finish_reason":"length"}]}';
+const end =
+  '{"type":"llm.complete","requestId":"req_1","queueMs":20,"metrics":{"ttftMs":5,"durationMs":500}}';
+
+/** A hub's answers to what is not asked through the client: the event stream, and a request of one token. */
+export const answering: CliContext["fetch"] = async (url) => {
+  if (url.endsWith("/events")) return aStream(`retry: 2000\n\ndata: ${end}\n\n`, {});
+  if (!url.endsWith("/chat/completions")) throw new TypeError(`fetch failed: ${url}`);
+  return aStream(`data: ${chunk}\n\ndata: [DONE]\n\n`, {
+    "x-request-id": "req_1",
+    "x-roomhub-participant": "ana-llama3",
+  });
+};
+
+function aStream(text: string, headers: Record<string, string>): Response {
+  return new Response(text, { headers: { "content-type": "text/event-stream", ...headers } });
+}
+
+export interface Visit {
+  world: World;
+  /** what the command ended with, undefined for success */
+  error: unknown;
+}
+
+/** Runs `roomhub doctor` in a world in which all is well but for what the test changes. */
+export async function visit(
+  args: readonly string[],
+  over: {
+    machine?: Partial<Machine>;
+    client?: Partial<Client>;
+    context?: Partial<CliContext>;
+    whenStarted?: (world: World) => void;
+  } = {},
+): Promise<Visit> {
+  // Nothing here takes long enough to be told of.
+  const quick = { after: () => () => {}, fetch: answering };
+  const world = makeWorld({ ...quick, ...over.context }, aClient(over.client));
+  const program = new Command().exitOverride();
+  addDoctorCommand(program, world.context, { ...aMachine, ...over.machine });
+  const running = program.parseAsync(["doctor", ...args], { from: "user" });
+  over.whenStarted?.(world);
+  const error = await running.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  return { world, error };
+}

@@ -1,0 +1,22 @@
+import type { Check } from "./check.ts";
+import { failed, ok } from "./finding.ts";
+
+/** What runs here: Node and this program. */
+export const programCheck: Check = {
+  name: "program",
+  waitsFor: "nothing",
+  timeoutMs: 1_000,
+  look({ context, machine }) {
+    const { nodeVersion, neededNode } = machine;
+    const found = `Node ${nodeVersion}, roomhub ${context.version}`;
+    return isAtLeast(nodeVersion, neededNode)
+      ? ok(found)
+      : failed(`${found} needs Node ${neededNode} or newer`, "install one: https://nodejs.org");
+  },
+};
+
+function isAtLeast(version: string, needed: string): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const [neededMajor = 0, neededMinor = 0] = needed.split(".").map(Number);
+  return major > neededMajor || (major === neededMajor && minor >= neededMinor);
+}

@@ -1,0 +1,43 @@
+import { safe } from "../text.ts";
+import type { Check } from "./check.ts";
+import { failed, ok } from "./finding.ts";
+
+const variables = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"];
+
+/** Whether a proxy of the environment stands between here and the hub, and whether it belongs there. */
+export const proxyCheck: Check = {
+  name: "proxy",
+  waitsFor: "nothing",
+  timeoutMs: 1_000,
+  async look({ context: { env }, machine, hubUrl }) {
+    const set = variables.flatMap((name) =>
+      [name, name.toLowerCase()].filter((spelling) => (env[spelling] ?? "") !== ""),
+    );
+    if (set.length === 0) return ok("none is set");
+    const url = new URL(hubUrl);
+    const proxy = await machine.proxyFor(url);
+    const names = set.join(", ");
+    if (proxy === undefined) return ok(`${names} set; the hub is reached without`);
+    const host = hostOf(proxy);
+    if (host === undefined)
+      return failed(`${names}: that is no URL`, `correct it, or: unset ${names}`);
+    if (isPrivate(url.hostname)) {
+      return failed(
+        `join goes through the proxy ${safe(host)} to ${safe(url.hostname)}, which is on a network of your own`,
+        `export NO_PROXY=${[env["NO_PROXY"] ?? env["no_proxy"], url.hostname].filter(Boolean).join(",")}`,
+      );
+    }
+    return (env["NODE_USE_ENV_PROXY"] ?? "") === ""
+      ? ok(`join goes through ${safe(host)}; other commands do with NODE_USE_ENV_PROXY=1`)
+      : ok(`everything goes through ${safe(host)}`);
+  },
+};
+
+/** Without the user name and password it may carry. */
+function hostOf(proxy: string): string | undefined {
+  return URL.canParse(proxy) ? new URL(proxy).host : undefined;
+}
+
+function isPrivate(hostname: string): boolean {
+  return /^(?:10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)|\.local$|^[^.:[\]]+$/.test(hostname);
+}

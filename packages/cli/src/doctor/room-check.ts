@@ -1,0 +1,55 @@
+import { RoomhubError } from "@roomhub/client";
+import type { Room } from "@roomhub/protocol";
+import { explainUnknownRoom } from "../choose-room.ts";
+import { CommandError, EXIT } from "../exit-code.ts";
+import { safe, shellWord } from "../text.ts";
+import type { Check, Examination } from "./check.ts";
+import { failed, type Finding, ok, skipped } from "./finding.ts";
+
+/** Whether the hub has the room; without one named, its only room. */
+export const roomCheck: Check = {
+  name: "room",
+  waitsFor: "the hub to look for the room",
+  timeoutMs: 5_000,
+  async look(exam, signal) {
+    if (exam.health === undefined) return skipped("needs the hub");
+    if (exam.roomCode === undefined) return onlyRoom(exam, signal);
+    const { context, hubUrl, roomCode: room } = exam;
+    try {
+      return found(exam, await context.createClient(hubUrl).getRoom(room, { signal }));
+    } catch (error) {
+      if (!(error instanceof RoomhubError) || error.code !== "room_not_found") throw error;
+      const explained = await explainUnknownRoom(context, { hubUrl, room }, error);
+      if (!(explained instanceof CommandError)) throw error;
+      const { message, hint, lines: details } = explained;
+      const exitCode = EXIT.notFound;
+      return details.length === 0
+        ? failed(message, hint, { exitCode })
+        : failed(`${message}; ${hint}`, undefined, { exitCode, details });
+    }
+  },
+};
+
+async function onlyRoom(exam: Examination, signal: AbortSignal): Promise<Finding> {
+  const { context, hubUrl } = exam;
+  const rooms = await context.createClient(hubUrl).listRooms({ signal });
+  const [first] = rooms;
+  const hub = `--hub ${shellWord(hubUrl)}`;
+  if (first === undefined) {
+    const fix = `${context.commandName} room create "my room" ${hub}`;
+    return failed("the hub has no room yet", fix, { exitCode: EXIT.notFound });
+  }
+  if (rooms.length === 1) return found(exam, first);
+  return skipped(
+    `the hub has ${rooms.length} rooms, and none was named`,
+    `${context.commandName} doctor ${shellWord(`${hubUrl}/rooms/${first.code}`)}`,
+  );
+}
+
+function found(exam: Examination, room: Room): Finding {
+  exam.room = room;
+  const { participantCount: count, passwordProtected } = room;
+  const participants = count === 1 ? "1 participant" : `${count} participants`;
+  const password = passwordProtected ? ", a password to join" : "";
+  return ok(`${safe(room.code)} (${safe(room.name)}), ${participants}${password}`);
+}

@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import { createRoomTable, createServedTable } from "./request-table.ts";
+import { aComplete, aFailure, capture, makeWorld } from "./test-context.fixture.ts";
+import { colorsFor } from "./text.ts";
+import { displayWidth } from "./display-width.ts";
+
+type Over = Parameters<ReturnType<typeof createRoomTable>>[0];
+
+const waited: Over = { ...aComplete, queueMs: 1500, participantId: "安娜-llama3" } as Over;
+const gone: Over = {
+  ...aFailure,
+  participantId: "ana-llama3",
+  model: "llama3",
+  code: "client_disconnected",
+} as Over;
+const bare: Over = { ...aComplete, metrics: { ttftMs: 65_000, durationMs: 125_000 } } as Over;
+const all = [aComplete, waited, aFailure, gone, bare] as Over[];
+
+function table(columns?: number, env: Record<string, string> = {}): string {
+  const world = makeWorld({ env });
+  const terminal = capture(columns);
+  const row = createRoomTable(terminal, colorsFor(world.context, terminal));
+  return `\n${all.map(row).join("\n")}\n`.replaceAll(/\d\d:\d\d:\d\d/g, "12:03:04");
+}
+
+test("in a pipe rows are aligned and whole", () => {
+  expect(table()).toMatchInlineSnapshot(`
+    "
+    TIME      PARTICIPANT       MODEL          QUEUE    TTFT  TOK/S  OUTCOME
+    12:03:04  ana-llama3        llama3             -  120 ms   33.3  ok 2.4 s, 80 tokens
+    12:03:04  安娜-llama3       llama3         1.5 s  120 ms   33.3  ok 2.4 s, 80 tokens
+    12:03:04  -                 gpt-9              -       -      -  model_not_found: Nobody serves gpt-9
+    12:03:04  ana-llama3        llama3             -       -      -  cancelled by the client
+    12:03:04  ana-llama3        llama3             -  65.0 s      -  ok 2 min 05 s
+    "
+  `);
+});
+
+test("on a terminal they are painted", () => {
+  expect(table(90).replaceAll("\u001b", "ESC")).toMatchInlineSnapshot(`
+    "
+    ESC[2mTIME    ESC[22m  ESC[2mPARTICIPANT     ESC[22m  ESC[2mMODEL       ESC[22m  ESC[2m QUEUEESC[22m  ESC[2m  TTFTESC[22m  ESC[2mTOK/SESC[22m  ESC[2mOUTCOMEESC[22m
+    ESC[2m12:03:04ESC[22m  ana-llama3        llama3             -  120 ms   33.3  ESC[32mok 2.4 s, 80 tokensESC[39m
+    ESC[2m12:03:04ESC[22m  安娜-llama3       llama3         1.5 s  120 ms   33.3  ESC[32mok 2.4 s, 80 tokensESC[39m
+    ESC[2m12:03:04ESC[22m  -                 gpt-9              -       -      -  ESC[31mmodel_not_found: Nobody …ESC[39m
+    ESC[2m12:03:04ESC[22m  ana-llama3        llama3             -       -      -  ESC[33mcancelled by the clientESC[39m
+    ESC[2m12:03:04ESC[22m  ana-llama3        llama3             -  65.0 s      -  ESC[32mok 2 min 05 sESC[39m
+    "
+  `);
+});
+
+test("with NO_COLOR they are not", () => {
+  expect(table(90, { NO_COLOR: "1" })).not.toContain("\u001b");
+});
+
+test("a terminal of 60 columns cuts names and the outcome", () => {
+  expect(table(60, { NO_COLOR: "1" })).toMatchInlineSnapshot(`
+    "
+    TIME      PARTI…  MODEL    QUEUE    TTFT  TOK/S  OUTCOME
+    12:03:04  ana-l…  llama3       -  120 ms   33.3  ok 2.4 s, …
+    12:03:04  安娜-…  llama3   1.5 s  120 ms   33.3  ok 2.4 s, …
+    12:03:04  -       gpt-9        -       -      -  model_not_…
+    12:03:04  ana-l…  llama3       -       -      -  cancelled …
+    12:03:04  ana-l…  llama3       -  65.0 s      -  ok 2 min 0…
+    "
+  `);
+});
+
+test.each([120, 80, 60, 40, 20, 5, 1])("in %i columns no row wraps", (columns) => {
+  for (const line of table(columns, { NO_COLOR: "1" }).split("\n")) {
+    expect(displayWidth(line)).toBeLessThanOrEqual(columns);
+  }
+});
+
+const served = {
+  kind: "request-ended",
+  path: "/chat/completions",
+  model: "llama3",
+  status: 200,
+  durationMs: 1500,
+  outcome: "complete",
+  reason: undefined,
+} as const;
+const failed = { ...served, status: undefined, outcome: "failed", reason: "no answer" } as const;
+
+test.each([false, true])("a participant's own rows (several: %s)", (hasNames) => {
+  const terminal = capture();
+  const row = createServedTable(terminal, colorsFor(makeWorld().context, terminal), hasNames);
+  const rows = [
+    row("ana-llama3", served, 0),
+    row("ana-qwen3", { ...served, path: "/embeddings", status: 404 }, 0),
+    row("ana-llama3", failed, 0),
+  ];
+  expect(`\n${rows.join("\n")}\n`.replaceAll(/\d\d:\d\d:\d\d/g, "12:03:04")).toMatchSnapshot();
+});

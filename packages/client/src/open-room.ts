@@ -1,0 +1,19 @@
+import { RoomhubClient, type CallOptions, type RoomhubClientOptions } from "./client.ts";
+import { parseInvite } from "./hub-url.ts";
+import type { RoomClient } from "./room-client.ts";
+
+export interface OpenRoomOptions extends Partial<RoomhubClientOptions>, CallOptions {}
+
+/**
+ * A room by its invitation, as hosts hand it out: `http://192.168.1.5:5050/rooms/ABC234`, with or without `/v1` behind it.
+ *
+ * @param options - `hubUrl` is the hub of a bare room code; `http://127.0.0.1:5050` when left out
+ * @throws InvalidHubUrlError, RoomhubError (`room_not_found`), HubUnreachableError
+ */
+export function openRoom(
+  invite: string,
+  { signal, ...options }: OpenRoomOptions = {},
+): Promise<RoomClient> {
+  const { hubUrl, room } = parseInvite(invite, options.hubUrl ?? "http://127.0.0.1:5050");
+  return new RoomhubClient({ ...options, hubUrl }).room(room, { signal });
+}

@@ -1,0 +1,99 @@
+import { expect, test } from "vitest";
+import { RoomhubClient } from "./client.ts";
+import { RoomhubError } from "./errors.ts";
+import { openEvents, sendJson, startFakeHub } from "./fake-hub.fixture.ts";
+import { openRoom } from "./open-room.ts";
+import type { RoomClient } from "./room-client.ts";
+
+const lab = { id: "r", code: "ABC234", name: "lab", hostId: "h", createdAt: 1 };
+const ada = { id: "ada", nickname: "Ada", model: "llama3", endpoint: "http://127.0.0.1:11434" };
+
+/** A hub with one room, which answers everything else with an object of all lists. */
+function startLab() {
+  return startFakeHub((request, response) => {
+    if (request.url === "/v1/rooms/ABC234") return sendJson(response, 200, { room: lab });
+    if (request.url.endsWith("/events")) {
+      openEvents(response, 10);
+      const event = { type: "participant.left", roomCode: "ABC234", participantId: "ada" };
+      response.write(`event: participant.left\ndata: ${JSON.stringify(event)}\n\n`);
+      return;
+    }
+    sendJson(response, 200, { participants: [1], data: [2], participant: 3 });
+  });
+}
+
+test("a room is looked up once, and knows its base URL from then on", async () => {
+  await using hub = await startLab();
+  const room = await new RoomhubClient({ hubUrl: hub.url }).room("abc234");
+  expect(room).toMatchObject({ hubUrl: hub.url, code: "ABC234", name: "lab", info: lab });
+  expect(room.baseURL).toBe(`${hub.url}/rooms/ABC234/v1`);
+  expect(hub.requests.map(({ method, url }) => `${method} ${url}`)).toEqual([
+    "GET /v1/rooms/ABC234",
+  ]);
+});
+
+test("a wrong code fails when the room is looked up", async () => {
+  await using hub = await startFakeHub((_request, response) => {
+    sendJson(response, 404, { error: { message: "No room.", code: "room_not_found" } });
+  });
+  const looking = new RoomhubClient({ hubUrl: hub.url }).room("ZZZ999");
+  await expect(looking).rejects.toBeInstanceOf(RoomhubError);
+  await expect(looking).rejects.toMatchObject({ code: "room_not_found" });
+});
+
+test.each<[string, (room: RoomClient) => Promise<unknown>, string, unknown]>([
+  ["participants", (r) => r.participants(), "GET /v1/rooms/ABC234/participants", [1]],
+  ["participant", (r) => r.participant("ada"), "GET /v1/rooms/ABC234/participants/ada", 3],
+  ["models", (r) => r.models(), "GET /v1/rooms/ABC234/models", [2]],
+  [
+    "explainRoute",
+    (r) => r.explainRoute({ model: "llama3" }),
+    "GET /v1/rooms/ABC234/route?model=llama3",
+    expect.anything(),
+  ],
+  ["join", (r) => r.join(ada), "POST /rooms/ABC234/join", expect.anything()],
+  [
+    "updateParticipant",
+    (r) => r.updateParticipant("ada", { nickname: "A" }, { token: "rhp_1" }),
+    "PUT /v1/rooms/ABC234/participants/ada",
+    expect.anything(),
+  ],
+  [
+    "leave",
+    (r) => r.leave("ada", { token: "rhp_1" }),
+    "DELETE /v1/rooms/ABC234/participants/ada",
+    undefined,
+  ],
+])("%s asks for the room's own resource", async (_name, call, expected, answer) => {
+  await using hub = await startLab();
+  const room = await new RoomhubClient({ hubUrl: hub.url }).room("ABC234");
+  expect(await call(room)).toEqual(answer);
+  const { method, url } = hub.requests.at(-1)!;
+  expect(`${method} ${url}`).toBe(expected);
+});
+
+test("a room's events are those of that room, and end with the loop", async () => {
+  await using hub = await startLab();
+  const room = await new RoomhubClient({ hubUrl: hub.url }).room("ABC234");
+  for await (const event of room.events()) {
+    expect(event).toMatchObject({ type: "participant.left", participantId: "ada" });
+    break;
+  }
+  expect(hub.requests.at(-1)!.url).toBe("/v1/rooms/ABC234/events");
+});
+
+test("a room is opened by its invitation, whichever URL of it somebody copied", async () => {
+  await using hub = await startLab();
+  for (const invite of [`${hub.url}/rooms/abc234`, `${hub.url}/rooms/ABC234/v1`]) {
+    expect((await openRoom(invite)).baseURL).toBe(`${hub.url}/rooms/ABC234/v1`);
+  }
+  expect((await openRoom("abc234", { hubUrl: hub.url })).hubUrl).toBe(hub.url);
+});
+
+test("opening a room can be aborted", async () => {
+  const controller = new AbortController();
+  const reason = new Error("changed my mind");
+  await using hub = await startFakeHub(() => controller.abort(reason));
+  const opening = openRoom("ABC234", { hubUrl: hub.url, signal: controller.signal });
+  await expect(opening).rejects.toBe(reason);
+});

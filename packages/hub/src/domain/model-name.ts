@@ -1,0 +1,8 @@
+/** Contract §3: exactly, or without a `:latest` tag on either side. */
+export function isSameModel(left: string, right: string): boolean {
+  return left === right || withoutLatest(left) === withoutLatest(right);
+}
+
+export function withoutLatest(model: string): string {
+  return model.endsWith(":latest") ? model.slice(0, -":latest".length) : model;
+}

@@ -1,0 +1,25 @@
+import type { Participant } from "./participant.ts";
+
+/** The `model` field of a request, read. Interface §4. */
+export type Selector =
+  | { kind: "any" }
+  | { kind: "model"; model: string }
+  | { kind: "name"; name: string };
+
+export function parseSelector(text: string): Selector {
+  if (text === "*" || text === "any") return { kind: "any" };
+  if (text.startsWith("model:")) return { kind: "model", model: text.slice("model:".length) };
+  return { kind: "name", name: text };
+}
+
+export interface SelectionQuery {
+  selector: Selector;
+  /** the surface asked for, as capabilities name it */
+  protocol: string;
+  /** already tried for this request */
+  excluded: Participant | undefined;
+  /** the one participant that can serve it at all */
+  only: Participant | undefined;
+  /** uniform in `[0, 1)` */
+  random: () => number;
+}

@@ -1,0 +1,55 @@
+import type { EventSpelling } from "@roomhub/protocol";
+
+/** Somebody who watches one room, or the whole hub. Gets events as they go on the wire, in order, one or more at once. */
+export interface Subscriber {
+  readonly spelling: EventSpelling;
+  /** Must neither throw nor block; whoever is behind is dropped by its own side. */
+  deliver(wire: string): void;
+  /** The stream is over; the hub stops. */
+  end(retryMs: number): void;
+}
+
+/** Those who hear the same events. What happens in one turn of the event loop reaches each of them in one piece. */
+export class Audience {
+  readonly #subscribers = new Set<Subscriber>();
+  readonly #waiting: Record<EventSpelling, string> = { colon: "", dot: "" };
+  readonly #count: Record<EventSpelling, number> = { colon: 0, dot: 0 };
+
+  get size(): number {
+    return this.#subscribers.size;
+  }
+
+  /** What happened before is not for the new one. */
+  add(subscriber: Subscriber): void {
+    this.flush();
+    this.#subscribers.add(subscriber);
+    this.#count[subscriber.spelling]++;
+  }
+
+  remove(subscriber: Subscriber): void {
+    if (this.#subscribers.delete(subscriber)) this.#count[subscriber.spelling]--;
+  }
+
+  /** @param encode - called at most once for each spelling that somebody reads */
+  put(encode: (spelling: EventSpelling) => string): void {
+    if (this.#count.colon > 0) this.#waiting.colon += encode("colon");
+    if (this.#count.dot > 0) this.#waiting.dot += encode("dot");
+  }
+
+  flush(): void {
+    const { colon, dot } = this.#waiting;
+    if (colon === "" && dot === "") return;
+    this.#waiting.colon = "";
+    this.#waiting.dot = "";
+    for (const subscriber of this.#subscribers) {
+      const wire = subscriber.spelling === "colon" ? colon : dot;
+      if (wire !== "") subscriber.deliver(wire);
+    }
+  }
+
+  /** @param retryMs - a fresh pause for each, so that they do not come back at once */
+  endAll(retryMs: () => number): void {
+    this.flush();
+    for (const subscriber of [...this.#subscribers]) subscriber.end(retryMs());
+  }
+}

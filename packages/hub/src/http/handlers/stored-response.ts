@@ -1,0 +1,81 @@
+import { forwardRequestHeaders } from "@roomhub/protocol";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { HubError } from "../../errors.ts";
+import { StoredResponseAsking } from "../../inference/asking.ts";
+import { Dispatch } from "../../inference/dispatch.ts";
+import { SocketClientResponse } from "../relay.ts";
+import { hopsOf, type InferenceDeps } from "./inference.ts";
+
+/** What may be asked of a response that was made before. Contract §4. */
+export type StoredResponseMethod = "GET" | "DELETE" | "POST";
+
+export interface StoredResponseInput {
+  requestId: string;
+  code: string;
+  responseId: string;
+  method: StoredResponseMethod;
+  /** behind the id: `/cancel`, `/input_items`, or nothing */
+  suffix: string;
+  clientKey: string;
+}
+
+/** What clients ask by: paging, `stream`, `starting_after`, `include[]`. An agent takes no other characters. */
+const safeQuery = /^[A-Za-z0-9_=&%.,[\]-]{0,512}$/;
+
+/**
+ * `GET|DELETE …/responses/:id`, `POST …/cancel`, `GET …/input_items`: asked of the participant that made the response.
+ * No generation, so no llm events.
+ *
+ * @throws HubError `response_not_found`, `room_not_found`
+ */
+export function serveStoredResponse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  input: StoredResponseInput,
+  { operations, dispatch }: InferenceDeps,
+): void {
+  const room = operations.registry.room(input.code);
+  const maker = dispatch.responseMakers.makerOf(room, input.responseId);
+  if (maker === undefined) throw notFound(input.responseId);
+  const query = request.url?.split("?", 2)[1] ?? "";
+  if (!safeQuery.test(query)) {
+    throw new HubError("bad_request", "The query has characters that are not passed on.");
+  }
+  request.resume();
+  room.lastUsedAt = operations.wallMs();
+  const client = new SocketClientResponse(request, response, "openai");
+  const running = new Dispatch(
+    { ...dispatch, emit: silent },
+    {
+      requestId: input.requestId,
+      room,
+      asking: new StoredResponseAsking({
+        method: input.method,
+        path: `/responses/${encodeURIComponent(input.responseId)}${input.suffix}${query === "" ? "" : `?${query}`}`,
+        isStream: /(?:^|&)stream=true(?:&|$)/.test(query),
+        maker,
+        headers: forwardRequestHeaders(request.headers),
+      }),
+      hops: hopsOf(request),
+      clientKey: input.clientKey,
+      startedMs: dispatch.nowMs(),
+      client,
+      onSettled: () => undefined,
+    },
+  );
+  running.start();
+  client.listen(running);
+}
+
+const silent = {
+  llmRequest: () => undefined,
+  llmComplete: () => undefined,
+  llmError: () => undefined,
+};
+
+function notFound(responseId: string): HubError {
+  const shown = JSON.stringify(responseId.slice(0, 100));
+  return new HubError("response_not_found", `The response ${shown} is not known in this room.`, {
+    hint: "A hub remembers the responses made through it, until it restarts or their participant leaves.",
+  });
+}

@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { HeldBodies } from "../handlers/inference.ts";
+import { MessageIntake } from "./message-intake.ts";
+
+const limits = { bodyIdleMs: 30, bodyReadMs: 100 };
+
+function intakeOf(maxBytes: number) {
+  const bodies = new HeldBodies(maxBytes);
+  return { bodies, intake: new MessageIntake(bodies, limits) };
+}
+
+test("bytes on their way count as held until they are a message", () => {
+  const { bodies, intake } = intakeOf(100);
+  intake.received(40, 0);
+  intake.received(60, 1);
+  expect(bodies.bytes).toBe(100);
+  expect(() => intake.received(1, 2)).toThrow("ROOMHUB_HELD_BODY_BYTES");
+  intake.hadMessage();
+  expect(bodies.bytes).toBe(0);
+});
+
+test("a pong is no beginning of a message", () => {
+  const { bodies, intake } = intakeOf(100);
+  intake.received(6 + 4, 0);
+  intake.hadControlFrame(4);
+  expect(bodies.bytes).toBe(0);
+  expect(intake.overdue(1_000)).toBeUndefined();
+});
+
+test("a pong in the middle of a message leaves the message counted", () => {
+  const { bodies, intake } = intakeOf(100);
+  intake.received(50 + 6, 0);
+  intake.hadControlFrame(0);
+  expect(bodies.bytes).toBe(50);
+});
+
+test("a message may pause as long as a body, and not longer", () => {
+  const { intake } = intakeOf(100);
+  intake.received(1, 0);
+  expect(intake.overdue(30)).toBeUndefined();
+  expect(intake.overdue(31)?.code).toBe("request_read_timeout");
+  intake.received(1, 31);
+  expect(intake.overdue(61)).toBeUndefined();
+});
+
+test("a message that drips takes as long as a body may, and not longer", () => {
+  const { intake } = intakeOf(1_000);
+  for (let nowMs = 0; nowMs <= 100; nowMs += 10) intake.received(1, nowMs);
+  expect(intake.overdue(100)).toBeUndefined();
+  expect(intake.overdue(101)?.code).toBe("request_read_timeout");
+  intake.hadMessage();
+  intake.received(1, 200);
+  expect(intake.overdue(201)).toBeUndefined();
+});

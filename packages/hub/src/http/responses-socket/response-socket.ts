@@ -1,0 +1,192 @@
+import type { Duplex } from "node:stream";
+import type { WebSocket } from "ws";
+import { asHubError, HubError } from "../../errors.ts";
+import { errorMessage } from "./error-message.ts";
+import { MessageIntake } from "./message-intake.ts";
+import { SocketLife } from "./socket-life.ts";
+import {
+  type SocketClient,
+  SocketTurns,
+  type SocketTurnsDeps,
+  type TurnsChannel,
+} from "./socket-turns.ts";
+
+export interface ResponseSocketDeps extends SocketTurnsDeps {
+  reportBug: (error: unknown) => void;
+}
+
+/** Why nothing new is taken: the socket closes once the turn that runs is over. */
+interface Ending {
+  error: HubError;
+  /** Said even when nobody waits for an answer. */
+  isAnnounced: boolean;
+}
+
+const textMessage = { binary: false, compress: false, fin: true };
+/** Errors a client may leave unread before it is taken for hostile. */
+const maxUnreadErrors = 64;
+/** RFC 6455 §7.4.1 and IANA's registry. */
+const closeCodes = { goingAway: 1001, policyViolation: 1008, tryAgainLater: 1013 };
+
+/**
+ * One client's WebSocket on `/responses`: messages in, turns, messages out, until one of both sides has enough.
+ * Contract §4; Open Responses 2026-04-24, "WebSocket mode".
+ */
+export class ResponseSocket implements TurnsChannel {
+  readonly #ws: WebSocket;
+  readonly #socket: Duplex;
+  readonly #deps: ResponseSocketDeps;
+  readonly #turns: SocketTurns;
+  readonly #intake: MessageIntake;
+  readonly #life: SocketLife;
+  #unreadErrors = 0;
+  #ending: Ending | undefined;
+
+  /** Call it in the turn of the event loop in which the handshake was completed. */
+  constructor(ws: WebSocket, socket: Duplex, client: SocketClient, deps: ResponseSocketDeps) {
+    this.#ws = ws;
+    this.#socket = socket;
+    this.#deps = deps;
+    this.#turns = new SocketTurns(this, client, deps);
+    this.#intake = new MessageIntake(deps.bodies, deps.limits);
+    this.#life = new SocketLife(deps.limits, deps.dispatch.nowMs());
+    this.#listen();
+  }
+
+  #listen(): void {
+    // Ahead of `ws`, which may find a whole message in the same bytes.
+    this.#socket.prependListener("data", this.#receivedBytes);
+    this.#socket.on("drain", () => this.#turns.drained());
+    const ws = this.#ws;
+    ws.binaryType = "nodebuffer";
+    ws.on("message", (data: Buffer, isBinary: boolean) => this.#receivedMessage(data, isBinary));
+    ws.on("pong", (data: Buffer) => this.#intake.hadControlFrame(data.length));
+    ws.on("ping", (data: Buffer) => {
+      this.#intake.hadControlFrame(data.length);
+      // Answers to one who does not read would only pile up.
+      if (!this.isBehind && ws.readyState === ws.OPEN) ws.pong(data);
+    });
+    ws.once("close", () => this.#closed());
+    // `close` follows. What comes until then is no message any more.
+    ws.on("error", () => this.#socket.off("data", this.#receivedBytes));
+  }
+
+  // — what comes in —
+
+  readonly #receivedBytes = (chunk: Buffer): void => {
+    this.#life.heard();
+    try {
+      this.#intake.received(chunk.length, this.#deps.dispatch.nowMs());
+    } catch (thrown) {
+      this.#cutOff(thrown, closeCodes.tryAgainLater);
+    }
+  };
+
+  #receivedMessage(data: Buffer, isBinary: boolean): void {
+    this.#intake.hadMessage();
+    try {
+      if (this.#ending !== undefined) throw this.#ending.error;
+      if (isBinary) throw new HubError("bad_request", "Messages are JSON text; this was binary.");
+      this.#turns.add(data);
+    } catch (thrown) {
+      this.tell(thrown);
+    }
+  }
+
+  // — what goes out —
+
+  get isBehind(): boolean {
+    return this.#socket.writableNeedDrain;
+  }
+
+  send(text: string, onSent: (error?: Error | null) => void): void {
+    this.#ws.send(text, textMessage, onSent);
+  }
+
+  tell(thrown: unknown, requestId = this.#deps.newRequestId()): void {
+    if (this.#unreadErrors >= maxUnreadErrors) {
+      this.terminate();
+      return;
+    }
+    this.#unreadErrors++;
+    const text = errorMessage(this.#asHubError(thrown), { "x-request-id": requestId });
+    this.send(text, () => {
+      this.#unreadErrors--;
+    });
+  }
+
+  #asHubError(thrown: unknown): HubError {
+    if (!(thrown instanceof HubError)) this.#deps.reportBug(thrown);
+    return asHubError(thrown);
+  }
+
+  // — deadlines and the end —
+
+  tick(nowMs: number): void {
+    if (this.#ending !== undefined) return;
+    const overdue = this.#intake.overdue(nowMs);
+    if (overdue !== undefined) {
+      this.#cutOff(overdue, closeCodes.policyViolation);
+      return;
+    }
+    switch (this.#life.due(nowMs, this.isBehind)) {
+      case "nothing":
+        return;
+      case "ping":
+        this.#ws.ping();
+        return;
+      case "dead":
+        this.terminate();
+        return;
+      case "expired":
+        this.#end({ error: timeIsOver(this.#deps.limits.responseSocketMs), isAnnounced: true });
+    }
+  }
+
+  /** No new turns: the one that runs may finish. */
+  drain(): void {
+    const error = new HubError("hub_draining", "The hub is stopping and takes no new requests.");
+    this.#end({ error, isAnnounced: false });
+  }
+
+  #end(ending: Ending): void {
+    if (this.#ending !== undefined) return;
+    this.#ending = ending;
+    for (let waiting = this.#turns.stop(); waiting > 0; waiting--) this.tell(ending.error);
+  }
+
+  onStopped(): void {
+    if (this.#ws.readyState !== this.#ws.OPEN || this.#ending === undefined) return;
+    const { error, isAnnounced } = this.#ending;
+    if (isAnnounced) this.tell(error);
+    this.#ws.close(closeCodes.goingAway, error.code);
+  }
+
+  /** The message that is arriving will not be read: nothing can follow it, not even the end of a turn. */
+  #cutOff(thrown: unknown, closeCode: number): void {
+    const error = this.#asHubError(thrown);
+    this.#ending = { error, isAnnounced: false };
+    this.#socket.off("data", this.#receivedBytes);
+    this.tell(error);
+    this.#ws.pause();
+    this.#ws.close(closeCode, error.code);
+  }
+
+  terminate(): void {
+    this.#ws.terminate();
+  }
+
+  #closed(): void {
+    const error = new HubError("client_disconnected", "The client closed its socket.");
+    this.#ending ??= { error, isAnnounced: false };
+    this.#turns.abandon();
+    this.#intake.hadMessage();
+  }
+}
+
+function timeIsOver(lifeMs: number): HubError {
+  return new HubError(
+    "websocket_connection_limit_reached",
+    `A socket serves for ${lifeMs / 60_000} minutes. Open a new one to go on.`,
+  );
+}

@@ -1,0 +1,85 @@
+import { forwardRequestHeaders } from "@roomhub/protocol";
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { WebSocketServer } from "ws";
+import { HubError } from "../../errors.ts";
+import { hopsOf } from "../handlers/inference.ts";
+import { ResponseSocket, type ResponseSocketDeps } from "./response-socket.ts";
+
+const webSocketOptions = {
+  noServer: true,
+  clientTracking: false,
+  // Pings are answered only to those who read.
+  autoPong: false,
+  // A compressed message may be a bomb.
+  perMessageDeflate: false,
+  closeTimeout: 5_000,
+};
+
+/** Every socket on `/responses` of one hub. */
+export class ResponseSockets {
+  readonly #deps: ResponseSocketDeps;
+  readonly #server: WebSocketServer;
+  readonly #sockets = new Set<ResponseSocket>();
+
+  constructor(deps: ResponseSocketDeps) {
+    this.#deps = deps;
+    this.#server = new WebSocketServer({
+      ...webSocketOptions,
+      maxPayload: deps.limits.inferenceBodyBytes,
+    });
+  }
+
+  /**
+   * Completes a handshake.
+   *
+   * @param input - the room's code as the path has it, and whose turn the turns take
+   * @throws HubError `room_not_found` or `hub_overloaded`
+   */
+  open(
+    input: { code: string; clientKey: string },
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+  ): void {
+    const { operations, limits } = this.#deps;
+    operations.registry.room(input.code);
+    if (this.#sockets.size >= limits.responseSockets) {
+      throw new HubError(
+        "hub_overloaded",
+        `The hub already serves ${limits.responseSockets} sockets on /responses.`,
+      );
+    }
+    const client = { ...input, headers: headersOf(request), hops: hopsOf(request) };
+    this.#server.handleUpgrade(request, socket, head, (ws) => {
+      const opened = new ResponseSocket(ws, socket, client, this.#deps);
+      this.#sockets.add(opened);
+      ws.once("close", () => this.#sockets.delete(opened));
+    });
+  }
+
+  /** Deadlines and pings. */
+  tick(nowMs: number): void {
+    for (const socket of this.#sockets) socket.tick(nowMs);
+  }
+
+  /** The hub stops: no new turns, and each socket closes when its last one is over. */
+  drain(): void {
+    for (const socket of this.#sockets) socket.drain();
+  }
+
+  /** Whoever has not closed by now is cut off. */
+  terminate(): void {
+    for (const socket of this.#sockets) socket.terminate();
+  }
+}
+
+/** What holds for every turn: not the ids that tell one request from another. */
+function headersOf(request: IncomingMessage): Record<string, string> {
+  const {
+    "idempotency-key": _key,
+    "x-client-request-id": _id,
+    ...headers
+  } = forwardRequestHeaders(request.headers);
+  return { ...headers, accept: "text/event-stream", "content-type": "application/json" };
+}

@@ -1,0 +1,204 @@
+import { createSseReader, type SseMessage } from "@roomhub/protocol";
+import { HubError } from "../../errors.ts";
+import type { ClientResponse } from "../../inference/client-response.ts";
+import { lastEventEnd } from "../../inference/event-boundary.ts";
+import { errorMessage, refusalMessage } from "./error-message.ts";
+
+/** One client's socket, as a turn writes to it. */
+export interface MessageChannel {
+  /** It has taken less than it was given; the owner tells when it caught up. */
+  readonly isBehind: boolean;
+  /** @param onSent - the socket has it, or with an error never will */
+  send(text: string, onSent: (error?: Error | null) => void): void;
+  /** Ends the connection at once. */
+  terminate(): void;
+}
+
+/** A turn whose answer was whole. */
+export interface TurnResult {
+  responseId: string;
+  /** the output items, as JSON without the brackets */
+  output: Buffer;
+}
+
+const eventStream = /^text\/event-stream\b/i;
+const terminalType = /"type"\s*:\s*"response\.(?:completed|incomplete)"/;
+const terminalNames: ReadonlySet<string> = new Set(["response.completed", "response.incomplete"]);
+
+/**
+ * The client's side of one turn: the stream that dispatch writes leaves as messages, one event one message. Comments and
+ * `[DONE]` are of the stream, not of the conversation, and end here.
+ */
+export class SocketTurn implements ClientResponse {
+  readonly #channel: MessageChannel;
+  readonly #maxEventBytes: number;
+  readonly #reader = createSseReader((event) => this.#pass(event));
+  /** of an event whose end has not come, or of an answer that is no stream */
+  #pieces: Buffer[] = [];
+  #piecesLength = 0;
+  #isJson = false;
+  #mayBeHalf = false;
+  #unsent = 0;
+  #isLost = false;
+  #onHandedOver: (() => void) | undefined;
+  isHeadWritten = false;
+  /** undefined unless the answer was whole and no failure */
+  result: TurnResult | undefined;
+
+  /** @param maxEventBytes - a message is sent whole, so an event must be held whole */
+  constructor(channel: MessageChannel, maxEventBytes: number) {
+    this.#channel = channel;
+    this.#maxEventBytes = maxEventBytes;
+  }
+
+  writeHead(_status: number, headers: Record<string, string>): void {
+    this.isHeadWritten = true;
+    this.#isJson = !eventStream.test(headers["content-type"] ?? "");
+  }
+
+  /** @throws HubError `response_too_large` */
+  write(bytes: Buffer | string): boolean {
+    const chunk = typeof bytes === "string" ? Buffer.from(bytes) : bytes;
+    const end = this.#isJson ? 0 : lastEventEnd(chunk, 0);
+    if (end > 0) {
+      const whole = chunk.subarray(0, end);
+      const held = this.#takePieces();
+      // The hub's own words behind pieces of the provider's: their event may be half of one.
+      this.#mayBeHalf = typeof bytes === "string" && held.length > 0;
+      this.#reader.feed((held.length === 0 ? whole : Buffer.concat([held, whole])).toString());
+    }
+    if (end < chunk.length) this.#keep(chunk.subarray(end));
+    return !this.#channel.isBehind;
+  }
+
+  #keep(piece: Buffer): void {
+    this.#piecesLength += piece.length;
+    if (this.#piecesLength > this.#maxEventBytes) {
+      this.#takePieces();
+      throw new HubError(
+        "response_too_large",
+        `An event of the answer is longer than ${this.#maxEventBytes} bytes (limit ROOMHUB_RESPONSE_BODY_BYTES).`,
+      );
+    }
+    // A copy: the chunk is a window into a buffer that is not ours.
+    this.#pieces.push(Buffer.from(piece));
+  }
+
+  #takePieces(): Buffer {
+    const held = Buffer.concat(this.#pieces);
+    this.#pieces = [];
+    this.#piecesLength = 0;
+    return held;
+  }
+
+  #pass({ event, data }: SseMessage): void {
+    const isHalf = this.#mayBeHalf && !isJson(data);
+    this.#mayBeHalf = false;
+    if (data === "[DONE]" || isHalf) return;
+    if (event === undefined ? terminalType.test(data) : terminalNames.has(event)) this.#note(data);
+    this.#send(data);
+  }
+
+  /** What a next turn needs of this one. */
+  #note(data: string): void {
+    try {
+      const { type, response } = JSON.parse(data) as { type?: unknown; response?: unknown };
+      if (typeof type === "string" && terminalNames.has(type)) this.result = readResult(response);
+    } catch {
+      // The provider's own noise; the client gets it as it is, and cannot go on from it.
+    }
+  }
+
+  /** An answer that is no stream, or a refusal in the provider's own words. */
+  answer(
+    status: number,
+    headers: Record<string, string>,
+    body: Buffer,
+    onHandedOver: () => void,
+  ): void {
+    const message =
+      status >= 400 ? refusalMessage(status, body, headers) : this.#terminalMessage(body);
+    this.isHeadWritten = true;
+    this.#send(message);
+    this.#finish(onHandedOver);
+  }
+
+  /** @throws HubError `provider_invalid_response` */
+  end(onHandedOver: () => void): void {
+    if (this.#isJson) this.#send(this.#terminalMessage(this.#takePieces()));
+    this.#finish(onHandedOver);
+  }
+
+  /** A response that came whole, as the event that would have ended its stream. */
+  #terminalMessage(body: Buffer): string {
+    const text = body.toString("utf8");
+    const { response, status } = parseResponse(text);
+    if (status !== "failed") this.result = readResult(response);
+    return `{"type":"response.${status}","sequence_number":0,"response":${text}}`;
+  }
+
+  refuse(error: HubError, headers: Record<string, string>): void {
+    this.isHeadWritten = true;
+    this.#send(errorMessage(error, headers));
+  }
+
+  /** There is nobody to skip it: the socket's pings keep the way open. */
+  writeProcessing(): void {}
+
+  destroy(): void {
+    this.#channel.terminate();
+  }
+
+  #send(text: string): void {
+    this.#unsent++;
+    this.#channel.send(text, this.#sent);
+  }
+
+  readonly #sent = (error?: Error | null): void => {
+    this.#unsent--;
+    // A message that never left was not handed over; the end of the socket will say so.
+    if (error instanceof Error) this.#isLost = true;
+    this.#tellHandedOver();
+  };
+
+  #finish(onHandedOver: () => void): void {
+    this.#onHandedOver = onHandedOver;
+    this.#tellHandedOver();
+  }
+
+  #tellHandedOver(): void {
+    if (this.#unsent > 0 || this.#isLost) return;
+    const tell = this.#onHandedOver;
+    this.#onHandedOver = undefined;
+    tell?.();
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** @throws HubError `provider_invalid_response` for what is no response, or not finished */
+function parseResponse(text: string): { response: unknown; status: string } {
+  try {
+    const response: unknown = JSON.parse(text);
+    const status = (response as { status?: unknown } | null)?.status;
+    if (status === "completed" || status === "incomplete" || status === "failed") {
+      return { response, status };
+    }
+  } catch {
+    // Not JSON is no response either.
+  }
+  throw new HubError("provider_invalid_response", "The provider's answer is no response.");
+}
+
+function readResult(response: unknown): TurnResult | undefined {
+  const { id, output } = response as { id?: unknown; output?: unknown };
+  if (typeof id !== "string" || !Array.isArray(output)) return undefined;
+  return { responseId: id, output: Buffer.from(JSON.stringify(output)).subarray(1, -1) };
+}

@@ -1,0 +1,200 @@
+import { SURFACES } from "@roomhub/protocol";
+import { HubError } from "../../errors.ts";
+import { ModelAsking } from "../../inference/asking.ts";
+import { Dispatch } from "../../inference/dispatch.ts";
+import { type InferenceDeps, refuseAtLimit } from "../handlers/inference.ts";
+import { type MessageChannel, SocketTurn } from "./socket-turn.ts";
+import { TurnMemory } from "./turn-memory.ts";
+import {
+  readTurnMessage,
+  type TurnMessage,
+  type TurnRequest,
+  turnRequest,
+} from "./turn-request.ts";
+import { warmUpMessages } from "./warm-up.ts";
+
+export interface SocketTurnsDeps extends InferenceDeps {
+  newRequestId: () => string;
+}
+
+/** Who opened a socket, as every turn on it needs to know. */
+export interface SocketClient {
+  /** the room's code as the path spells it */
+  code: string;
+  clientKey: string;
+  /** what providers may see of its headers */
+  headers: Record<string, string>;
+  /** hub ids the handshake already passed */
+  hops: readonly string[];
+}
+
+/** The socket, as its turns see it. */
+export interface TurnsChannel extends MessageChannel {
+  /** @param thrown - why a message did not become a turn */
+  tell(thrown: unknown, requestId: string): void;
+  /** {@link SocketTurns.stop} was called, and the turn that ran is over. */
+  onStopped(): void;
+}
+
+/** A turn with a participant, or on its way there. */
+interface RunningTurn {
+  dispatch: Dispatch;
+  response: SocketTurn;
+  items: Buffer | undefined;
+  goesOnFromMemory: boolean;
+}
+
+const surface = SURFACES.find(({ path }) => path === "responses");
+
+/** The turns of one socket, one after the other, each an ordinary streaming request. */
+export class SocketTurns {
+  readonly #channel: TurnsChannel;
+  readonly #client: SocketClient;
+  readonly #deps: SocketTurnsDeps;
+  readonly #memory: TurnMemory;
+  #waiting: Buffer[] = [];
+  #running: RunningTurn | undefined;
+  #isStopped = false;
+
+  constructor(channel: TurnsChannel, client: SocketClient, deps: SocketTurnsDeps) {
+    this.#channel = channel;
+    this.#client = client;
+    this.#deps = deps;
+    this.#memory = new TurnMemory(deps.bodies, deps.limits.responseSocketMemoryBytes);
+  }
+
+  /** @param message - UTF-8, whole @throws HubError `queue_full` or `hub_overloaded` */
+  add(message: Buffer): void {
+    const { limits, bodies } = this.#deps;
+    if (this.#running !== undefined && this.#waiting.length >= limits.responseSocketQueue) {
+      throw new HubError(
+        "queue_full",
+        `${limits.responseSocketQueue} turns already wait on this socket.`,
+      );
+    }
+    bodies.hold(message.length);
+    this.#waiting.push(message);
+    this.#advance();
+  }
+
+  #advance(): void {
+    while (this.#running === undefined && !this.#isStopped) {
+      const message = this.#waiting.shift();
+      if (message === undefined) return;
+      this.#begin(message);
+    }
+    if (this.#running === undefined) this.#channel.onStopped();
+  }
+
+  #begin(data: Buffer): void {
+    const requestId = this.#deps.newRequestId();
+    try {
+      const message = readTurnMessage(data);
+      const { previousResponseId } = message;
+      const before =
+        previousResponseId === undefined ? undefined : this.#memory.itemsUpTo(previousResponseId);
+      const request = turnRequest(message, before, this.#deps.limits);
+      if (message.isWarmUp) this.#warmUp(message, request, requestId);
+      else this.#start(request, requestId, before !== undefined);
+    } catch (thrown) {
+      this.#channel.tell(thrown, requestId);
+    } finally {
+      this.#deps.bodies.release(data.length);
+    }
+  }
+
+  #start({ body, items }: TurnRequest, requestId: string, goesOnFromMemory: boolean): void {
+    const { operations, limits, dispatch: deps, bodies, asksStreamUsage } = this.#deps;
+    const { code, clientKey, headers, hops } = this.#client;
+    if (surface === undefined) throw new Error("there is no surface for responses");
+    const room = operations.registry.room(code);
+    refuseAtLimit(deps, limits);
+    bodies.hold(body.length);
+    room.lastUsedAt = operations.wallMs();
+    const response = new SocketTurn(this.#channel, limits.responseBodyBytes);
+    const dispatch = new Dispatch(deps, {
+      requestId,
+      room,
+      asking: new ModelAsking({ surface, body, headers, asksStreamUsage }),
+      hops,
+      clientKey,
+      startedMs: deps.nowMs(),
+      client: response,
+      onSettled: () => {
+        bodies.release(body.length);
+        this.#settled();
+      },
+    });
+    this.#running = { dispatch, response, items, goesOnFromMemory };
+    dispatch.start();
+  }
+
+  #settled(): void {
+    const turn = this.#running;
+    if (turn === undefined) return;
+    this.#running = undefined;
+    const { result } = turn.response;
+    if (result !== undefined && turn.items !== undefined) {
+      this.#memory.remember(result.responseId, [turn.items, result.output]);
+    } else if (result !== undefined || turn.goesOnFromMemory) {
+      this.#memory.forget();
+    }
+    // Not before this turn's last event is told.
+    queueMicrotask(() => this.#advance());
+  }
+
+  /** `generate: false`: nothing to be asked of a provider, but an id to go on from. */
+  #warmUp(message: TurnMessage, { items }: TurnRequest, requestId: string): void {
+    const { operations, limits } = this.#deps;
+    operations.registry.room(this.#client.code).lastUsedAt = operations.wallMs();
+    if (items === undefined) throw unknownContext(message.previousResponseId);
+    const responseId = requestId.replace(/^req_/, "resp_");
+    if (!this.#memory.remember(responseId, [items])) {
+      throw new HubError(
+        "request_too_large",
+        `The hub remembers at most ${limits.responseSocketMemoryBytes} bytes of a turn (limit ROOMHUB_RESPONSE_SOCKET_MEMORY_BYTES).`,
+      );
+    }
+    for (const text of warmUpMessages(message, responseId, operations.wallMs())) {
+      this.#channel.send(text, () => undefined);
+    }
+  }
+
+  /** The client caught up. */
+  drained(): void {
+    this.#running?.dispatch.onDrain();
+  }
+
+  /**
+   * Nothing new begins; the turn that runs may finish.
+   *
+   * @returns how many turns were waiting and will not come
+   */
+  stop(): number {
+    this.#isStopped = true;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const { length } of waiting) this.#deps.bodies.release(length);
+    if (this.#running === undefined) queueMicrotask(() => this.#channel.onStopped());
+    return waiting.length;
+  }
+
+  /** The client is gone: what runs is cancelled, what was remembered is forgotten. */
+  abandon(): void {
+    this.stop();
+    this.#running?.dispatch.onGone();
+    this.#memory.forget();
+  }
+}
+
+function unknownContext(previousResponseId: string | undefined): HubError {
+  if (previousResponseId === undefined) {
+    return new HubError("bad_request", "A warm-up takes its context from input alone.");
+  }
+  const shown = JSON.stringify(previousResponseId.slice(0, 100));
+  return new HubError(
+    "previous_response_not_found",
+    `The previous response ${shown} is not the last one of this socket.`,
+    { param: "previous_response_id" },
+  );
+}

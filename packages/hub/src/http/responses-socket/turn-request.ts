@@ -1,0 +1,152 @@
+import type { Limits } from "@roomhub/protocol";
+import { HubError } from "../../errors.ts";
+import type { RequestBody } from "../../inference/request-body.ts";
+import { RequestBodyReader } from "../../inference/request-head.ts";
+import { joinItems } from "./turn-memory.ts";
+
+/** A `response.create` message, read. */
+export interface TurnMessage {
+  /** the request's members but for those below, and for what only a socket has */
+  fields: Record<string, unknown>;
+  input: unknown;
+  /** undefined when the turn begins a conversation */
+  previousResponseId: string | undefined;
+  /** The client wants no answer yet, only an id to go on from. */
+  isWarmUp: boolean;
+}
+
+/** One turn as an ordinary request for a stream. */
+export interface TurnRequest {
+  body: RequestBody;
+  /** What was said up to the answer, as items; undefined when the hub does not know all of it. */
+  items: Buffer | undefined;
+}
+
+/** Of the socket, not of the request: `stream` is implied, and nothing runs in the background. */
+const socketMembers: ReadonlySet<string> = new Set(["type", "stream", "background", "generate"]);
+/** Where the client names what was said before without saying it. */
+const hiddenContext = ["conversation", "prompt"];
+
+/**
+ * @param message - UTF-8
+ * @throws HubError `invalid_json`, `invalid_type` or `bad_request`
+ */
+export function readTurnMessage(message: Buffer): TurnMessage {
+  const members = parseMessage(message);
+  const { type, input, generate, stream_id: lane } = members;
+  if (type !== "response.create") {
+    throw new HubError("invalid_type", 'A message must have the type "response.create".', {
+      param: "type",
+    });
+  }
+  if (lane !== undefined) {
+    throw new HubError("bad_request", "Turns on this socket run one after the other.", {
+      param: "stream_id",
+      hint: "Open a socket for each conversation, and leave stream_id out.",
+    });
+  }
+  const previous = members["previous_response_id"];
+  const isPrevious = typeof previous === "string" && previous !== "";
+  const known = new Set([...socketMembers, "input", "previous_response_id"]);
+  return {
+    fields: Object.fromEntries(
+      Object.entries(members).filter(
+        ([name, value]) =>
+          // What is no id is for the provider to refuse.
+          !known.has(name) ||
+          (name === "previous_response_id" && !isPrevious && value !== null && value !== ""),
+      ),
+    ),
+    input,
+    previousResponseId: isPrevious ? previous : undefined,
+    isWarmUp: generate === false,
+  };
+}
+
+function parseMessage(message: Buffer): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(message.toString("utf8"));
+  } catch {
+    throw new HubError("invalid_json", "The message is not valid JSON.");
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new HubError("invalid_type", "The message must be a JSON object.");
+  }
+  return value as Record<string, unknown>;
+}
+
+/**
+ * The request a turn is made into. Its JSON is written anew: the one surface where bytes do not pass as they came.
+ *
+ * @param before - what was said up to the previous response, when the socket remembers it: it goes in front of the input,
+ *   and the id stays here. Otherwise the id goes along, for its maker to know or to refuse
+ * @throws HubError `invalid_type`, `field_too_large`, `missing_required_parameter` or `request_too_large`
+ */
+export function turnRequest(
+  message: TurnMessage,
+  before: Buffer | undefined,
+  limits: Pick<Limits, "inferenceBodyBytes" | "jsonDepth">,
+): TurnRequest {
+  const { fields, input, previousResponseId } = message;
+  const items = itemsOf(input);
+  if (before === undefined) {
+    const request = {
+      ...fields,
+      ...(input === undefined ? {} : { input }),
+      ...(previousResponseId === undefined ? {} : { previous_response_id: previousResponseId }),
+      stream: true,
+    };
+    const body = readBody([encode(request)], limits);
+    return { body, items: isSelfContained(message) ? items : undefined };
+  }
+  if (items === undefined) {
+    throw new HubError("invalid_type", "input must be a text or a list of items.", {
+      param: "input",
+    });
+  }
+  const all = joinItems([before, items]);
+  const head = encode({ ...fields, stream: true });
+  const open = Buffer.concat([head.subarray(0, -1), Buffer.from(',"input":[')]);
+  return { body: readBody([open, all, Buffer.from("]}")], limits), items: all };
+}
+
+/** Whether all that the model is told stands in the message. */
+function isSelfContained({ fields, previousResponseId }: TurnMessage): boolean {
+  return previousResponseId === undefined && hiddenContext.every((name) => fields[name] == null);
+}
+
+/** @returns JSON of the items without their brackets; undefined when it is neither text nor a list */
+function itemsOf(input: unknown): Buffer | undefined {
+  if (input === undefined || input === null) return Buffer.alloc(0);
+  if (typeof input === "string") {
+    return encode({ type: "message", role: "user", content: input });
+  }
+  return Array.isArray(input) ? encode(input).subarray(1, -1) : undefined;
+}
+
+function encode(value: object): Buffer {
+  try {
+    return Buffer.from(JSON.stringify(value));
+  } catch (thrown) {
+    // What was parsed without recursion is not always written without it.
+    if (!(thrown instanceof RangeError)) throw thrown;
+    throw new HubError("field_too_large", "The message is nested too deeply.");
+  }
+}
+
+function readBody(
+  chunks: readonly Buffer[],
+  limits: Pick<Limits, "inferenceBodyBytes" | "jsonDepth">,
+): RequestBody {
+  const { inferenceBodyBytes: maxBytes, jsonDepth } = limits;
+  if (chunks.reduce((sum, { length }) => sum + length, 0) > maxBytes) {
+    throw new HubError(
+      "request_too_large",
+      `The turn and what was said before it are larger than ${maxBytes} bytes (limit ROOMHUB_INFERENCE_BODY_BYTES).`,
+    );
+  }
+  const reader = new RequestBodyReader(jsonDepth);
+  for (const chunk of chunks) reader.push(chunk);
+  return reader.end();
+}

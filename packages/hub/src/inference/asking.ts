@@ -1,0 +1,189 @@
+import type { ErrorShape, InferenceProtocol, StreamMarker, Surface } from "@roomhub/protocol";
+import { capabilityOf, type Participant } from "../domain/participant.ts";
+import { HubError } from "../errors.ts";
+import { bodyForProvider } from "./provider-body.ts";
+import type { RequestBody } from "./request-body.ts";
+import type { UpstreamRequest } from "./upstream.ts";
+
+/** What a client asks for, whoever will answer it. */
+export interface Asking {
+  protocol: InferenceProtocol;
+  /** `none` when the answer is no stream */
+  marker: StreamMarker;
+  errorShape: ErrorShape;
+  /** the client's own words for whom it wants. Interface §4 */
+  selector: string;
+  /** Requests with the same key can be served by the same participants. */
+  selectionKey: string;
+  /** The answer has an id by which a client may come back to its maker, who was not told to forget it. */
+  makesResponse: boolean;
+  /**
+   * The one participant that can answer, whatever the selector says; undefined when anybody may.
+   *
+   * @throws HubError `previous_response_not_found`
+   */
+  pinnedTo(makerOf: (responseId: string) => Participant | undefined): Participant | undefined;
+  /** What the client is told when the one participant cannot be asked. */
+  refusalOf(pinned: Participant, reason: HubError): HubError;
+  /** Whether the provider is to be asked for the usage of its stream, and the answer to be kept from the client. */
+  mayAskUsageOf(participant: Participant): boolean;
+  /** @param hops - the hubs this request has passed, the own one included */
+  requestFor(
+    participant: Participant,
+    hops: readonly string[],
+    asksUsage: boolean,
+  ): UpstreamRequest;
+}
+
+export interface ModelAskingOptions {
+  surface: Surface;
+  body: RequestBody;
+  /** what the provider may see of the client's headers */
+  headers: Record<string, string>;
+  /** This hub asks for usage where it can. Contract §5 */
+  asksStreamUsage: boolean;
+}
+
+/** A request to a model: one of the surfaces, with a body that names whom it is for. */
+export class ModelAsking implements Asking {
+  readonly #options: ModelAskingOptions;
+  readonly marker: StreamMarker;
+
+  constructor(options: ModelAskingOptions) {
+    this.#options = options;
+    this.marker = options.body.isStream ? options.surface.marker : "none";
+  }
+
+  get protocol(): InferenceProtocol {
+    return this.#options.surface.protocol;
+  }
+
+  get errorShape(): ErrorShape {
+    return this.#options.surface.errorShape;
+  }
+
+  get selector(): string {
+    return this.#options.body.model;
+  }
+
+  get selectionKey(): string {
+    return `${this.protocol} ${this.selector}`;
+  }
+
+  get makesResponse(): boolean {
+    return this.#options.surface.path === "responses" && this.#options.body.isStored;
+  }
+
+  pinnedTo(makerOf: (responseId: string) => Participant | undefined): Participant | undefined {
+    const { previousResponseId } = this.#options.body;
+    if (this.protocol !== "openResponses" || previousResponseId === undefined) return undefined;
+    const maker = makerOf(previousResponseId);
+    if (maker === undefined) throw noPrevious(previousResponseId, "is not known in this room");
+    // Some providers ignore the field, and the model would answer without the conversation.
+    if (capabilityOf(maker, "storedResponses") === "unsupported") {
+      throw noPrevious(previousResponseId, `was not kept by the provider of ${maker.id}`);
+    }
+    return maker;
+  }
+
+  refusalOf(pinned: Participant, reason: HubError): HubError {
+    const id = this.#options.body.previousResponseId ?? "";
+    return noPrevious(id, `is with ${pinned.id}, which cannot be asked: ${reason.message}`);
+  }
+
+  mayAskUsageOf(participant: Participant): boolean {
+    const { asksStreamUsage, body, surface } = this.#options;
+    return (
+      asksStreamUsage &&
+      surface.path === "chat/completions" &&
+      this.marker !== "none" &&
+      capabilityOf(participant, "streamUsage") === "supported" &&
+      !participant.refusesStreamUsage &&
+      // A client that says anything of its own about it gets what it said.
+      !body.members.some(({ key }) => key === "stream_options")
+    );
+  }
+
+  requestFor(
+    participant: Participant,
+    hops: readonly string[],
+    asksUsage: boolean,
+  ): UpstreamRequest {
+    const { surface, body, headers } = this.#options;
+    const { model, config } = participant;
+    return {
+      method: "POST",
+      path: `/${surface.path}`,
+      headers: { ...headers, "x-roomhub-hop": hops.join(",") },
+      protocol: surface.protocol,
+      isStream: this.marker !== "none",
+      body: bodyForProvider(body, surface, { model, config, asksUsage }),
+    };
+  }
+}
+
+export interface StoredResponseAskingOptions {
+  method: "GET" | "DELETE" | "POST";
+  /** below the base URL, with a leading slash and the query */
+  path: string;
+  isStream: boolean;
+  /** who made the response */
+  maker: Participant;
+  headers: Record<string, string>;
+}
+
+/** A request about a response that was made before. Contract §4, "stored responses". */
+export class StoredResponseAsking implements Asking {
+  readonly protocol = "openResponses";
+  readonly errorShape = "openai";
+  readonly makesResponse = false;
+  readonly #options: StoredResponseAskingOptions;
+
+  constructor(options: StoredResponseAskingOptions) {
+    this.#options = options;
+  }
+
+  get marker(): StreamMarker {
+    return this.#options.isStream ? "responses" : "none";
+  }
+
+  get selector(): string {
+    return this.#options.maker.id;
+  }
+
+  get selectionKey(): string {
+    return `${this.protocol} ${this.selector}`;
+  }
+
+  pinnedTo(): Participant {
+    return this.#options.maker;
+  }
+
+  refusalOf(_pinned: Participant, reason: HubError): HubError {
+    return reason;
+  }
+
+  mayAskUsageOf(): boolean {
+    return false;
+  }
+
+  requestFor(_participant: Participant, hops: readonly string[]): UpstreamRequest {
+    const { method, path, headers, isStream } = this.#options;
+    return {
+      method,
+      path,
+      headers: { ...headers, "x-roomhub-hop": hops.join(",") },
+      protocol: this.protocol,
+      isStream,
+      body: [],
+    };
+  }
+}
+
+function noPrevious(responseId: string, why: string): HubError {
+  const shown = JSON.stringify(responseId.slice(0, 100));
+  return new HubError("previous_response_not_found", `The previous response ${shown} ${why}.`, {
+    param: "previous_response_id",
+    hint: "Send the whole conversation in input, without previous_response_id.",
+  });
+}

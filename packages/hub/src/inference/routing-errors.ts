@@ -1,0 +1,31 @@
+import type { Participant } from "../domain/participant.ts";
+import { HubError } from "../errors.ts";
+import type { Scrubber } from "./inference-call.ts";
+
+const maxHops = 4;
+
+/**
+ * @param hops - the hubs a request already passed
+ * @throws HubError `routing_loop` for the own hub or too many of them. Contract §3, "Loops"
+ */
+export function refuseLoops(hops: readonly string[], bootId: string): void {
+  if (hops.length < maxHops && !hops.includes(bootId)) return;
+  throw new HubError("routing_loop", "This request already passed this hub, or too many hubs.", {
+    hint: "An endpoint of a participant points back at a hub; give it the model server's own address.",
+  });
+}
+
+/** It was routable a moment ago. */
+export function pathIsGone({ id, roomCode }: Participant): HubError {
+  return new HubError("participant_offline", `The path to ${id} is gone.`, {
+    hint: `Try again; see who is there: roomhub participants ${roomCode}`,
+  });
+}
+
+/** The same error without the secrets a provider may have repeated in it. */
+export function withoutSecrets(error: HubError, scrubber: Scrubber | undefined): HubError {
+  const message = scrubber?.(error.message) ?? error.message;
+  if (message === error.message) return error;
+  const { hint, stage, status } = error;
+  return new HubError(error.code, message, { hint, stage, status });
+}

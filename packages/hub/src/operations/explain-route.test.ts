@@ -1,0 +1,152 @@
+import type { InferenceProtocol, RouteExplanation } from "@roomhub/protocol";
+import { describe, expect, test } from "vitest";
+import { explainRoute } from "./explain-route.ts";
+import { createOffice } from "./operations.fixture.ts";
+
+interface Asked {
+  model?: string;
+  protocol?: InferenceProtocol;
+  waiting?: number;
+}
+
+/** A room with ana and bob, who serve llama3, and carl, who serves qwen under an id that is bob's model. */
+async function lab() {
+  const office = createOffice({ limits: { queuePerRoom: 3 } });
+  const config = { maxConcurrency: 2 };
+  const ana = (await office.join({ id: "ana", model: "llama3", config })).participant;
+  const bob = (await office.join({ id: "bob", model: "llama3:latest", config })).participant;
+  const carl = (await office.join({ id: "carl", model: "qwen", config })).participant;
+  const ask = ({ model = "llama3", protocol = "chatCompletions", waiting = 0 }: Asked = {}) =>
+    explainRoute(office.context, office.room, { model, protocol, waiting });
+  return { office, ana, bob, carl, ask };
+}
+
+function verdicts({ participants }: RouteExplanation): string[] {
+  return participants.map(({ id, verdict, reason }) => `${id} ${verdict}: ${reason}`);
+}
+
+describe("a model's name", () => {
+  test("goes to the exact name first, then to those without a tag, and moves on once", async () => {
+    const { ask } = await lab();
+    const told = ask();
+    expect(told).toMatchObject({ readAs: "model", outcome: "asked", model: "llama3" });
+    expect(verdicts(told)).toEqual([
+      "ana asked: serves llama3",
+      "bob next: takes over if ana fails before it answers",
+      "carl passed-over: serves qwen",
+    ]);
+    expect(told.onFailure).toEqual({
+      movesTo: "bob",
+      reason: "it goes once to bob, while no answer has begun",
+    });
+  });
+
+  test("passes over who is full while another has room", async () => {
+    const { ana, ask } = await lab();
+    ana.active = 2;
+    expect(verdicts(ask()).slice(0, 2)).toEqual([
+      "ana full: 2 of 2 requests run here, 0 wait for it",
+      "bob asked: serves llama3:latest",
+    ]);
+    expect(ask().onFailure?.reason).toContain("and waits there");
+  });
+
+  test("waits when all are full, and is refused when too many wait already", async () => {
+    const { ana, bob, ask } = await lab();
+    ana.active = 2;
+    bob.active = 2;
+    expect(ask({ waiting: 2 })).toMatchObject({
+      outcome: "waits",
+      queue: { waiting: 2, limit: 3, waitMs: 60_000 },
+    });
+    const full = ask({ waiting: 3 });
+    expect(full).toMatchObject({
+      outcome: "refused",
+      refusal: { status: 429, code: "queue_full" },
+    });
+    expect(full).not.toHaveProperty("onFailure");
+  });
+
+  test("that nobody serves is refused as a request is, with what was probably meant", async () => {
+    const { ask } = await lab();
+    expect(ask({ model: "lama3" })).toMatchObject({
+      outcome: "refused",
+      refusal: { status: 404, code: "model_not_found", hint: expect.stringContaining("llama3") },
+    });
+  });
+});
+
+describe("an id", () => {
+  test("goes there and nowhere else", async () => {
+    const { ask } = await lab();
+    const told = ask({ model: "bob" });
+    expect(told).toMatchObject({ readAs: "id", outcome: "asked" });
+    expect(told.onFailure?.movesTo).toBeNull();
+    expect(told.onFailure?.reason).toContain("names bob by its id");
+  });
+
+  test("comes before a model of that name, which takes over while the id cannot be reached", async () => {
+    const { office, carl, ask } = await lab();
+    await office.join({ id: "dora", model: "carl" });
+    expect(verdicts(ask({ model: "carl" })).slice(0, 2)).toEqual([
+      "carl asked: has that id",
+      "dora standby: only while carl cannot be reached: an id comes before a model's name",
+    ]);
+    carl.direct = { kind: "failed", reason: "ECONNREFUSED" };
+    expect(verdicts(ask({ model: "carl" })).slice(0, 2)).toEqual([
+      "carl passed-over: ECONNREFUSED",
+      "dora asked: serves carl",
+    ]);
+  });
+});
+
+describe("anybody", () => {
+  test.each(["*", "any"])("%s goes to one of those with room, at random", async (model) => {
+    const { bob, ask } = await lab();
+    bob.direct = { kind: "failed", reason: "ECONNREFUSED" };
+    const told = ask({ model });
+    expect(told.readAs).toBe("any");
+    expect(verdicts(told)).toEqual([
+      "ana random: one of these, at random",
+      "bob passed-over: ECONNREFUSED",
+      "carl random: one of these, at random",
+    ]);
+    expect(told.onFailure?.reason).toContain("another of them");
+  });
+
+  test("goes to the only one with room, and waits for another when that fails", async () => {
+    const { bob, carl, ask } = await lab();
+    for (const one of [bob, carl]) one.active = 2;
+    const told = ask({ model: "*" });
+    expect(told.participants.map(({ verdict }) => verdict)).toEqual(["asked", "full", "full"]);
+    expect(told.onFailure?.reason).toContain("another of them");
+  });
+
+  test("is not moved when there is nobody else", async () => {
+    const { bob, carl, ask } = await lab();
+    for (const one of [bob, carl]) one.direct = { kind: "failed", reason: "ECONNREFUSED" };
+    expect(verdicts(ask({ model: "*" }))[0]).toBe("ana asked: the only one that can now");
+    expect(ask({ model: "*" }).onFailure).toEqual({
+      movesTo: null,
+      reason: "nobody else can serve it",
+    });
+  });
+});
+
+test("a surface that a participant does not support passes it over", async () => {
+  const { office, ask } = await lab();
+  const capabilities = { openResponses: "unsupported" } as const;
+  await office.join({ id: "ana", model: "llama3", capabilities });
+  const told = ask({ protocol: "openResponses" });
+  expect(verdicts(told)).toContain("ana passed-over: does not support openResponses");
+  expect(verdicts(told)).toContain("bob asked: serves llama3:latest");
+});
+
+test("explaining changes nothing", async () => {
+  const { office, ana, ask } = await lab();
+  const before = JSON.stringify(ana);
+  office.seen();
+  ask({ model: "*" });
+  expect(JSON.stringify(ana)).toBe(before);
+  expect(office.seen()).toEqual([]);
+});

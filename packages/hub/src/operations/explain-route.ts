@@ -1,0 +1,176 @@
+import {
+  ERROR_STATUS,
+  type InferenceProtocol,
+  type RouteCandidate,
+  type RouteExplanation,
+} from "@roomhub/protocol";
+import { isFull, type Participant } from "../domain/participant.ts";
+import type { Room } from "../domain/room.ts";
+import { parseSelector, type SelectionQuery, type Selector } from "../domain/selection-query.ts";
+import {
+  isNamed,
+  matching,
+  mayMoveElsewhere,
+  selectParticipant,
+  type Selection,
+} from "../domain/selector.ts";
+import { connectionView, loadView } from "../domain/views.ts";
+import type { OperationContext } from "./context.ts";
+
+interface Question {
+  /** a request's `model` field */
+  model: string;
+  protocol: InferenceProtocol;
+  /** requests of the room that wait already */
+  waiting: number;
+}
+
+/**
+ * Where a request would go now, and why: told by the selection that requests go through, and changing nothing.
+ *
+ * @throws HubError `room_not_found`
+ */
+export function explainRoute(
+  { registry, limits }: OperationContext,
+  code: string,
+  { model, protocol, waiting }: Question,
+): RouteExplanation {
+  const room = registry.room(code);
+  const selector = parseSelector(model);
+  const query: SelectionQuery = {
+    selector,
+    protocol,
+    excluded: undefined,
+    only: undefined,
+    random: () => 0,
+  };
+  const selection = withFullQueue(selectParticipant(room, query), waiting, limits.queuePerRoom);
+  const everybody = [...room.participants.values()];
+  const matched = matching(everybody, selector);
+  const first = firstOf(selection);
+  const next = first === undefined ? undefined : nextAfter(room, first, query);
+  const matchedSet = new Set(matched);
+  const scene = { room, query, first, next };
+  return {
+    roomCode: room.code,
+    model,
+    protocol,
+    readAs: readingOf(selector, matched),
+    outcome: outcomes[selection.kind],
+    participants: [
+      ...matched.map((one) => candidate(one, verdictOn(one, scene))),
+      ...everybody
+        .filter((one) => !matchedSet.has(one))
+        .map((one) => candidate(one, ["passed-over", `serves ${one.model}`])),
+    ],
+    queue: { waiting, limit: limits.queuePerRoom, waitMs: limits.queueWaitMs },
+    ...(first === undefined ? {} : { onFailure: failureOf(selector, first, next) }),
+    ...(selection.kind === "refused" ? { refusal: refusalOf(selection) } : {}),
+  };
+}
+
+const outcomes = { selected: "asked", busy: "waits", refused: "refused" } as const;
+
+/** A request that would have to wait where no more may is refused. */
+function withFullQueue(selection: Selection, waiting: number, limit: number): Selection {
+  if (selection.kind !== "busy" || waiting < limit) return selection;
+  return {
+    kind: "refused",
+    code: "queue_full",
+    message: `All who could serve it are full, and ${waiting} requests already wait in this room.`,
+    hint: "Try again shortly, or let more participants join.",
+    refusals: [],
+  };
+}
+
+function firstOf(selection: Selection): Participant | undefined {
+  if (selection.kind === "selected") return selection.participant;
+  return selection.kind === "busy" ? selection.candidates[0] : undefined;
+}
+
+/** Who gets the one retry, as the hub would choose it after a failure. Contract §3. */
+function nextAfter(
+  room: Room,
+  failed: Participant,
+  query: SelectionQuery,
+): Participant | undefined {
+  if (!mayMoveElsewhere(query.selector, failed)) return undefined;
+  return firstOf(selectParticipant(room, { ...query, excluded: failed }));
+}
+
+function readingOf(selector: Selector, [first]: Participant[]): RouteExplanation["readAs"] {
+  if (selector.kind === "any") return "any";
+  return first !== undefined && isNamed(first, selector) ? "id" : "model";
+}
+
+interface Scene {
+  room: Room;
+  query: SelectionQuery;
+  /** who is asked, or waited for; undefined when the request is refused */
+  first: Participant | undefined;
+  /** who is asked when that fails */
+  next: Participant | undefined;
+}
+
+type Verdict = [RouteCandidate["verdict"], reason: string];
+
+/** The selection is asked about this one participant alone, then set against who comes first. */
+function verdictOn(participant: Participant, { room, query, first, next }: Scene): Verdict {
+  const alone = selectParticipant(room, { ...query, only: participant });
+  if (alone.kind === "refused") {
+    return ["passed-over", alone.refusals[0]?.reason ?? alone.message];
+  }
+  const { active, limit, queued } = participant;
+  if (alone.kind === "busy") {
+    return ["full", `${active} of ${limit} requests run here, ${queued} wait for it`];
+  }
+  if (query.selector.kind === "any") {
+    return next === undefined || isFull(next)
+      ? ["asked", "the only one that can now"]
+      : ["random", "one of these, at random"];
+  }
+  const { selector } = query;
+  if (participant === first) {
+    return [
+      "asked",
+      isNamed(participant, selector) ? "has that id" : `serves ${participant.model}`,
+    ];
+  }
+  if (participant === next) return ["next", `takes over if ${first?.id} fails before it answers`];
+  return first !== undefined && isNamed(first, selector)
+    ? ["standby", `only while ${first.id} cannot be reached: an id comes before a model's name`]
+    : ["standby", `comes after ${first?.id}`];
+}
+
+function failureOf(
+  selector: Selector,
+  first: Participant,
+  next: Participant | undefined,
+): NonNullable<RouteExplanation["onFailure"]> {
+  if (!mayMoveElsewhere(selector, first)) {
+    return {
+      movesTo: null,
+      reason: `the request names ${first.id} by its id, so it goes nowhere else`,
+    };
+  }
+  if (next === undefined) return { movesTo: null, reason: "nobody else can serve it" };
+  if (selector.kind === "any") {
+    return { movesTo: null, reason: "it goes once to another of them, while no answer has begun" };
+  }
+  const reason = `it goes once to ${next.id}, while no answer has begun`;
+  return { movesTo: next.id, reason: isFull(next) ? `${reason}, and waits there` : reason };
+}
+
+function refusalOf({
+  code,
+  message,
+  hint,
+}: Extract<Selection, { kind: "refused" }>): RouteExplanation["refusal"] {
+  return { status: ERROR_STATUS[code].status, code, message, hint };
+}
+
+function candidate(participant: Participant, [verdict, reason]: Verdict): RouteCandidate {
+  const { id, nickname, model } = participant;
+  const connection = connectionView(participant);
+  return { id, nickname, model, verdict, reason, connection, load: loadView(participant) };
+}

@@ -1,0 +1,48 @@
+import { ModelServer, type ProviderClient } from "@roomhub/provider";
+import type { Participant } from "../../domain/participant.ts";
+import { type DirectEvents, WatchedSink } from "./upstream.ts";
+
+export interface ModelServersOptions {
+  /** the one whose sockets may go where this participant's endpoint leads */
+  clientFor: (participant: Participant) => ProviderClient;
+  headersOf: (participant: Participant) => Readonly<Record<string, string>>;
+  events: DirectEvents;
+}
+
+/** A body is retold in one go, and meanwhile nobody else is served here; agents, each for itself, retell longer ones. */
+const maxTranslatedBytes = 16 * 1024 * 1024;
+
+/**
+ * The model servers behind direct participants. One lives as long as its participant object, and gives way to another
+ * when the endpoint moves.
+ */
+export class ModelServers {
+  readonly #options: ModelServersOptions;
+  readonly #servers = new WeakMap<Participant, { baseUrl: string; server: ModelServer }>();
+
+  constructor(options: ModelServersOptions) {
+    this.#options = options;
+  }
+
+  serverOf(participant: Participant): ModelServer {
+    const { baseUrl } = participant;
+    const known = this.#servers.get(participant);
+    if (known?.baseUrl === baseUrl) return known.server;
+    const { clientFor, headersOf, events } = this.#options;
+    const server: ModelServer = new ModelServer({
+      // Where it may be dialled can change while the endpoint stays: looked up for each call.
+      call: (request, sink) =>
+        clientFor(participant).call(request, new WatchedSink(sink, participant, events)),
+      baseUrl,
+      headers: () => ({ ...headersOf(participant) }),
+      maxTranslatedBytes,
+      declared: () => participant.declaredCapabilities,
+      onCapabilities: (capabilities) => {
+        const isCurrent = this.#servers.get(participant)?.server === server;
+        if (isCurrent) events.learned(participant, capabilities);
+      },
+    });
+    this.#servers.set(participant, { baseUrl, server });
+    return server;
+  }
+}

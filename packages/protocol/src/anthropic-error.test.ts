@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { anthropicErrorBody, anthropicErrorType } from "./anthropic-error.ts";
+import { ERROR_STATUS } from "./error.ts";
+
+test.each([
+  [400, "invalid_request_error"],
+  [401, "authentication_error"],
+  [403, "permission_error"],
+  [404, "not_found_error"],
+  [409, "invalid_request_error"],
+  [413, "request_too_large"],
+  [422, "invalid_request_error"],
+  [429, "rate_limit_error"],
+  [499, "invalid_request_error"],
+  [500, "api_error"],
+  [502, "api_error"],
+  [503, "overloaded_error"],
+  [504, "api_error"],
+  [529, "overloaded_error"],
+])("an error of status %i is Anthropic's %s", (status, type) => {
+  expect(anthropicErrorType(status)).toBe(type);
+});
+
+test("nothing but a 5xx of the hub is anybody's fault but the client's", () => {
+  for (const { status } of Object.values(ERROR_STATUS)) {
+    const isOurs = ["api_error", "overloaded_error"].includes(anthropicErrorType(status));
+    expect([status, isOurs]).toEqual([status, status >= 500]);
+  }
+});
+
+test("a body says what Anthropic's clients read, and what the hub adds inside", () => {
+  const participants = [{ id: "ada", model: "m", reason: "offline" }];
+  const source = { message: "Nobody.", status: 503, code: "participant_offline" };
+  expect(
+    anthropicErrorBody({ ...source, stage: "routing", hint: "Wait.", participants }, "req_1"),
+  ).toEqual({
+    type: "error",
+    error: {
+      type: "overloaded_error",
+      message: "Nobody.",
+      code: "participant_offline",
+      stage: "routing",
+      hint: "Wait.",
+      participants,
+    },
+    request_id: "req_1",
+  });
+});
+
+test("a body names nothing that is not known", () => {
+  const error = { message: "No.", status: 400, code: "invalid_json", hint: undefined };
+  expect(Object.keys(anthropicErrorBody(error, undefined))).toEqual(["type", "error"]);
+  expect(Object.keys(anthropicErrorBody(error, undefined).error)).toEqual([
+    "type",
+    "message",
+    "code",
+  ]);
+});

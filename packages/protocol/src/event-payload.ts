@@ -1,0 +1,88 @@
+import { z } from "zod";
+import { FAILURE_STAGES } from "./error.ts";
+import { ParticipantSummary } from "./participant.ts";
+import { Room } from "./room.ts";
+import { InferenceProtocol } from "./surface.ts";
+
+/** Interface §6, metrics: hub-observed; unknown values are absent, never 0 or null. */
+export const Metrics = z.object({
+  /** ms to the first generated content (stream) or the first body byte */
+  ttftMs: z.number(),
+  /** ms */
+  durationMs: z.number(),
+  inputTokens: z.int().min(0).optional(),
+  outputTokens: z.int().min(0).optional(),
+  totalTokens: z.int().min(0).optional(),
+  /** outputTokens per second of `durationMs` */
+  tokensPerSecond: z.number().optional(),
+});
+export type Metrics = z.infer<typeof Metrics>;
+
+export const RoomPayload = z.object({ room: Room });
+export type RoomPayload = z.infer<typeof RoomPayload>;
+
+export const ParticipantPayload = z.object({ participant: ParticipantSummary });
+export type ParticipantPayload = z.infer<typeof ParticipantPayload>;
+
+export const OfflinePayload = z.object({ participantId: z.string(), nickname: z.string() });
+export type OfflinePayload = z.infer<typeof OfflinePayload>;
+
+export const LeftPayload = z.object({
+  ...OfflinePayload.shape,
+  /** `expired` when it was offline for too long; absent when it left by itself or was replaced */
+  reason: z.string().optional(),
+});
+export type LeftPayload = z.infer<typeof LeftPayload>;
+
+export const RequestPayload = z.object({
+  requestId: z.string(),
+  participantId: z.string(),
+  model: z.string(),
+  protocol: InferenceProtocol,
+  /** what the client's `model` field said */
+  selector: z.string(),
+  /** 1, or 2 after a retry on another participant */
+  attempt: z.int(),
+});
+export type RequestPayload = z.infer<typeof RequestPayload>;
+
+export const CompletePayload = z.object({
+  requestId: z.string(),
+  participantId: z.string(),
+  model: z.string(),
+  protocol: InferenceProtocol,
+  selector: z.string(),
+  attempts: z.int(),
+  /** ms spent waiting for a free participant */
+  queueMs: z.number(),
+  metrics: Metrics,
+});
+export type CompletePayload = z.infer<typeof CompletePayload>;
+
+export const FailurePayload = z.object({
+  requestId: z.string(),
+  participantId: z.string().nullable(),
+  nickname: z.string().nullable(),
+  endpoint: z.string().nullable(),
+  model: z.string().nullable(),
+  protocol: InferenceProtocol,
+  stage: z.enum(FAILURE_STAGES),
+  error: z.string(),
+  code: z.string(),
+  selector: z.string().nullable(),
+  attempts: z.int(),
+  queueMs: z.number(),
+});
+export type FailurePayload = z.infer<typeof FailurePayload>;
+
+/** All eight events and their payloads, by their dotted names. Contract §5. */
+export const EVENT_PAYLOADS = {
+  "room.created": RoomPayload,
+  "participant.joined": ParticipantPayload,
+  "participant.updated": ParticipantPayload,
+  "participant.left": LeftPayload,
+  "participant.offline": OfflinePayload,
+  "llm.request": RequestPayload,
+  "llm.complete": CompletePayload,
+  "llm.error": FailurePayload,
+};

@@ -1,0 +1,185 @@
+import type { ResponseHead } from "./exchange.ts";
+import type { ProviderFailure } from "./failure.ts";
+import { HeldAnswer, isEventStream, isJson, isSuccess } from "./held-answer.ts";
+import { objectIn } from "./look.ts";
+import type { Outlet } from "./outlet.ts";
+import type { Answer } from "./responses-call.ts";
+import type { ServerKnowledge } from "./server-knowledge.ts";
+import { judgeAnswer, refusesStreamOptions } from "./surface-verdict.ts";
+import { NotChatError, translateAnswer } from "./translation/answer.ts";
+import type { AskedResponse, TranslationSource } from "./translation/asked.ts";
+import { ResponsesStream } from "./translation/stream.ts";
+
+type Mode =
+  | { kind: "waiting" }
+  /** not for us to change */
+  | { kind: "passing" }
+  | { kind: "refusal"; held: HeldAnswer }
+  | { kind: "whole"; head: ResponseHead; parts: Buffer[]; bytes: number }
+  | { kind: "stream"; stream: ResponsesStream };
+
+export interface ChatAnswerDeps {
+  outlet: Outlet;
+  knowledge: ServerKnowledge;
+  source: TranslationSource;
+  maxAnswerBytes: number;
+  /** Closes the provider's socket. */
+  stop: () => void;
+}
+
+/** A chat answer on its way to somebody who asked for a response. Refusals pass as they are: their shape is the same. */
+export class ChatAnswer implements Answer {
+  readonly #asked: AskedResponse;
+  readonly #asksUsage: boolean;
+  readonly #deps: ChatAnswerDeps;
+  #mode: Mode = { kind: "waiting" };
+  #isChatNext = false;
+
+  /** @param asksUsage - the request carried `stream_options`, which not every server takes */
+  constructor(asked: AskedResponse, asksUsage: boolean, deps: ChatAnswerDeps) {
+    this.#asked = asked;
+    this.#asksUsage = asksUsage;
+    this.#deps = deps;
+  }
+
+  get isChatNext(): boolean {
+    return this.#isChatNext;
+  }
+
+  onHead(head: ResponseHead): void {
+    this.#mode = this.#modeFor(head);
+    const { outlet, knowledge } = this.#deps;
+    if (this.#mode.kind === "passing") outlet.head(head);
+    if (this.#mode.kind !== "stream") return;
+    knowledge.note("chatCompletions", "supported");
+    if (this.#asksUsage && knowledge.native("streamUsage") === "unknown") {
+      knowledge.learn("streamUsage", "supported");
+    }
+    outlet.head(retold(head, "text/event-stream; charset=utf-8"));
+    outlet.data(Buffer.from(this.#mode.stream.start()));
+  }
+
+  onData(chunk: Buffer): boolean {
+    const mode = this.#mode;
+    switch (mode.kind) {
+      case "stream":
+        return this.#retellChunk(mode.stream, chunk);
+      case "whole":
+        mode.parts.push(Buffer.from(chunk));
+        mode.bytes += chunk.length;
+        if (mode.bytes > this.#deps.maxAnswerBytes) this.#refuseLength();
+        return true;
+      case "refusal":
+        if (mode.held.push(chunk)) return true;
+        this.#mode = { kind: "passing" };
+        return mode.held.release(this.#deps.outlet);
+      case "waiting":
+      case "passing":
+        return this.#deps.outlet.data(chunk);
+    }
+  }
+
+  onEnd(): void {
+    const mode = this.#mode;
+    switch (mode.kind) {
+      case "stream":
+        return this.#endStream(mode.stream, {
+          code: "provider_disconnected",
+          message: "The provider ended its stream before it was complete.",
+        });
+      case "whole":
+        return this.#retellWhole(mode.head, Buffer.concat(mode.parts));
+      case "refusal":
+        return this.#refuse(mode.held);
+      case "waiting":
+      case "passing":
+        return this.#deps.outlet.end();
+    }
+  }
+
+  onFailure(failure: ProviderFailure): void {
+    // After a finish reason the answer is whole, whatever became of the socket.
+    if (this.#mode.kind === "stream") this.#endStream(this.#mode.stream, failure);
+    else this.#deps.outlet.fail(failure);
+  }
+
+  #modeFor(head: ResponseHead): Mode {
+    const { status } = head;
+    if (status >= 400) return { kind: "refusal", held: new HeldAnswer(head) };
+    if (!isSuccess(status)) return { kind: "passing" };
+    const isUntyped = head.headers["content-type"] === undefined;
+    if (this.#asked.isStream && (isEventStream(head) || isUntyped)) {
+      return { kind: "stream", stream: new ResponsesStream(this.#asked, this.#deps.source) };
+    }
+    if (isJson(head) || isUntyped) return { kind: "whole", head, parts: [], bytes: 0 };
+    return { kind: "passing" };
+  }
+
+  #retellChunk(stream: ResponsesStream, chunk: Buffer): boolean {
+    const text = stream.push(chunk);
+    if (stream.isBroken) {
+      this.#fail("provider_invalid_response", "The provider's stream is no chat stream.");
+      return true;
+    }
+    return this.#deps.outlet.data(Buffer.from(text));
+  }
+
+  #endStream(stream: ResponsesStream, failure: ProviderFailure): void {
+    const { outlet } = this.#deps;
+    const { text, isComplete } = stream.end();
+    if (!isComplete) return outlet.fail(failure);
+    outlet.data(Buffer.from(text));
+    outlet.end();
+  }
+
+  #retellWhole(head: ResponseHead, body: Buffer): void {
+    const { outlet, knowledge, source } = this.#deps;
+    try {
+      const response = translateAnswer(body, this.#asked, source);
+      knowledge.note("chatCompletions", "supported");
+      outlet.head(retold(head, "application/json"));
+      outlet.data(response);
+      outlet.end();
+    } catch (error) {
+      if (!(error instanceof NotChatError)) throw error;
+      // An error that says 200 tells more than we could.
+      if (objectIn(body)?.["error"] === undefined) {
+        return outlet.fail({ code: "provider_invalid_response", message: error.message });
+      }
+      knowledge.note("chatCompletions", judgeAnswer(head.status, body.toString("utf8")));
+      outlet.head(head);
+      outlet.data(body);
+      outlet.end();
+    }
+  }
+
+  #refuse(held: HeldAnswer): void {
+    const { outlet, knowledge } = this.#deps;
+    const { status } = held.head;
+    const text = held.text();
+    if (this.#asksUsage && refusesStreamOptions(status, text)) {
+      knowledge.learn("streamUsage", "unsupported");
+      this.#isChatNext = true;
+      return;
+    }
+    knowledge.note("chatCompletions", judgeAnswer(status, text));
+    held.release(outlet);
+    outlet.end();
+  }
+
+  #refuseLength(): void {
+    const mib = Math.floor(this.#deps.maxAnswerBytes / (1024 * 1024));
+    this.#fail("response_too_large", `The provider's answer is longer than ${mib} MiB.`);
+  }
+
+  #fail(code: ProviderFailure["code"], message: string): void {
+    this.#mode = { kind: "passing" };
+    this.#deps.outlet.fail({ code, message });
+    this.#deps.stop();
+  }
+}
+
+function retold(head: ResponseHead, contentType: string): ResponseHead {
+  const { "content-length": _length, ...headers } = head.headers;
+  return { status: head.status, headers: { ...headers, "content-type": contentType } };
+}

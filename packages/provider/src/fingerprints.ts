@@ -1,0 +1,155 @@
+import type { CapabilityValue } from "@roomhub/protocol";
+import type { KnownCapabilities } from "./known-capabilities.ts";
+import { type LookAround, objectIn } from "./look.ts";
+import type { ProbeResult } from "./probe.ts";
+
+/** One program that serves models, and how it is told from others. */
+interface Fingerprint {
+  /** its `owned_by` in models lists */
+  ownedBy: string;
+  /** its `server` header, where that is its own */
+  server: string | undefined;
+  /** where it usually listens */
+  port: string;
+  /** asked by GET, below the base URL without its `/v1` */
+  path: string;
+  /** @returns undefined when another program answers so */
+  read: (answer: Record<string, unknown>, served: ServedPath) => KnownCapabilities | undefined;
+  /** What holds for every version, when `ownedBy` or `server` said it all and the path did not answer. */
+  always: KnownCapabilities;
+}
+
+/** A surface as the server's own listing of paths would have it. */
+type ServedPath = (path: string) => string;
+
+/** What those have that do not list their paths, whatever their version. */
+const usual: KnownCapabilities = {
+  chatCompletions: "supported",
+  completions: "supported",
+  streamUsage: "supported",
+};
+
+const ollama: Fingerprint = {
+  ownedBy: "library",
+  server: undefined,
+  port: "11434",
+  path: "/api/version",
+  read(answer) {
+    const { version, ...others } = answer;
+    if (typeof version !== "string" || Object.keys(others).length > 0) return undefined;
+    return { ...ollama.always, ...ollamaSince(version) };
+  },
+  // `previous_response_id` is not in its request: ignored without a word.
+  always: { ...usual, embeddings: "supported", storedResponses: "unsupported" },
+};
+
+/** A build of one's own calls itself 0.0.0, which tells nothing. */
+function ollamaSince(version: string): KnownCapabilities {
+  const [major = 0, minor = 0, patch = 0] = version.split(/[.-]/).map(Number);
+  const number = major * 1_000_000 + minor * 1_000 + patch;
+  if (!(number > 0)) return {};
+  const since = (first: number): CapabilityValue => (number >= first ? "supported" : "unsupported");
+  return { openResponses: since(13_003), messages: since(14_000) };
+}
+
+const lmStudio: Fingerprint = {
+  ownedBy: "organization_owner",
+  server: undefined,
+  port: "1234",
+  path: "/api/v1/models",
+  read({ models, error }) {
+    // Before 0.4 there is no such path, and this is how it says so, with status 200.
+    if (typeof error === "string") {
+      return /unexpected endpoint/i.test(error) ? lmStudio.always : undefined;
+    }
+    if (!Array.isArray(models) || !(models as unknown[]).every(isLmStudioModel)) return undefined;
+    return { ...lmStudio.always, openResponses: "supported", storedResponses: "supported" };
+  },
+  always: { ...usual, embeddings: "supported" },
+};
+
+function isLmStudioModel(model: unknown): boolean {
+  return typeof model === "object" && model !== null && "loaded_instances" in model;
+}
+
+const llamaCpp: Fingerprint = {
+  ownedBy: "llamacpp",
+  server: "llama.cpp",
+  port: "8080",
+  path: "/props",
+  read: (answer) =>
+    typeof answer["default_generation_settings"] === "object" ? llamaCpp.always : undefined,
+  // Embeddings only when it was started for them; the other surfaces depend on the build.
+  always: { ...usual, storedResponses: "unsupported" },
+};
+
+const vllm: Fingerprint = {
+  ownedBy: "vllm",
+  server: undefined,
+  port: "8000",
+  path: "/openapi.json",
+  read({ paths }, served) {
+    if (typeof paths !== "object" || paths === null) return undefined;
+    const listed = (path: string): CapabilityValue =>
+      served(path) in paths ? "supported" : "unsupported";
+    if (listed("/chat/completions") === "unsupported") return undefined;
+    const surfaces: KnownCapabilities = {
+      chatCompletions: "supported",
+      openResponses: listed("/responses"),
+      completions: listed("/completions"),
+      embeddings: listed("/embeddings"),
+      messages: listed("/messages"),
+    };
+    // Others are built with the same framework and list their paths too.
+    const isVllm = "/tokenize" in paths && "/version" in paths;
+    return isVllm ? { ...surfaces, ...vllm.always } : surfaces;
+  },
+  // It keeps responses only when an environment variable says so; whoever set it can declare it.
+  always: {
+    chatCompletions: "supported",
+    streamUsage: "supported",
+    storedResponses: "unsupported",
+  },
+};
+
+const fingerprints: readonly Fingerprint[] = [ollama, lmStudio, llamaCpp, vllm];
+
+const openai: KnownCapabilities = {
+  ...usual,
+  openResponses: "supported",
+  embeddings: "supported",
+  messages: "unsupported",
+  storedResponses: "supported",
+};
+
+/**
+ * What is known of the program that serves a base URL. Asks as little as possible, since other programs log what they do
+ * not know: nobody whose host says it all, once where the models list gave the program away, else each fingerprint until
+ * one fits, the one of the usual port first.
+ */
+export async function recognise(
+  baseUrl: string,
+  found: Pick<ProbeResult, "ownedBy" | "server">,
+  look: LookAround,
+): Promise<KnownCapabilities> {
+  const { hostname, port } = new URL(baseUrl);
+  if (hostname === "api.openai.com") return { ...openai };
+  const root = baseUrl.replace(/\/v1$/, "");
+  const served: ServedPath = (path) => baseUrl.slice(root.length) + path;
+  const certain = fingerprints.find((one) => isNamed(one, found));
+  const likelyFirst = fingerprints.toSorted((a, b) => rank(a, port) - rank(b, port));
+  for (const one of certain === undefined ? likelyFirst : [certain]) {
+    const answer = objectIn((await look("GET", root, one.path))?.body ?? Buffer.alloc(0));
+    const known = answer === undefined ? undefined : one.read(answer, served);
+    if (known !== undefined) return { ...known };
+  }
+  return { ...certain?.always };
+}
+
+function isNamed(one: Fingerprint, { ownedBy, server }: Pick<ProbeResult, "ownedBy" | "server">) {
+  return ownedBy === one.ownedBy || (one.server !== undefined && server === one.server);
+}
+
+function rank(one: Fingerprint, port: string): number {
+  return one.port === port ? 0 : 1;
+}

@@ -1,0 +1,50 @@
+import type { ResponseHead } from "./exchange.ts";
+import type { Outlet } from "./outlet.ts";
+
+/** Longer than any error text: what goes beyond is the answer itself. */
+const maxHeldBytes = 64 * 1024;
+
+/** An answer that is kept back until it is clear what it says. */
+export class HeldAnswer {
+  readonly head: ResponseHead;
+  #parts: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(head: ResponseHead) {
+    this.head = head;
+  }
+
+  /** @returns false when it is too long to be kept back: release it */
+  push(chunk: Buffer): boolean {
+    this.#parts.push(Buffer.from(chunk));
+    this.#bytes += chunk.length;
+    return this.#bytes <= maxHeldBytes;
+  }
+
+  text(): string {
+    return Buffer.concat(this.#parts).toString("utf8");
+  }
+
+  /** @returns false when the sink is behind */
+  release(outlet: Outlet): boolean {
+    outlet.head(this.head);
+    const isTaken = outlet.data(Buffer.concat(this.#parts));
+    this.#parts = [];
+    return isTaken;
+  }
+}
+
+const eventStream = /^text\/event-stream\b/i;
+const json = /^application\/(?:[\w.+-]+\+)?json\b/i;
+
+export function isEventStream(head: ResponseHead): boolean {
+  return eventStream.test(head.headers["content-type"] ?? "");
+}
+
+export function isJson(head: ResponseHead): boolean {
+  return json.test(head.headers["content-type"] ?? "");
+}
+
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}

@@ -1,0 +1,69 @@
+import type { ProviderSink, ResponseHead } from "./exchange.ts";
+import type { ProviderFailure } from "./failure.ts";
+import { isEventStream, isSuccess } from "./held-answer.ts";
+import type { CapabilityName } from "./known-capabilities.ts";
+import type { ServerKnowledge } from "./server-knowledge.ts";
+import { judgeAnswer, refusesStreamOptions } from "./surface-verdict.ts";
+
+/** Enough of an answer to see what it is about. */
+const maxSeenBytes = 8 * 1024;
+
+/** Passes everything on as it comes and notes on the side what the answer says about the surface that was asked. */
+export class LearningSink implements ProviderSink {
+  readonly #sink: ProviderSink;
+  readonly #surface: CapabilityName;
+  readonly #knowledge: ServerKnowledge;
+  #status = 0;
+  /** undefined when the body tells nothing more */
+  #seen: Buffer[] | undefined;
+  #seenBytes = 0;
+
+  constructor(sink: ProviderSink, surface: CapabilityName, knowledge: ServerKnowledge) {
+    this.#sink = sink;
+    this.#surface = surface;
+    this.#knowledge = knowledge;
+  }
+
+  onHead(head: ResponseHead): void {
+    this.#status = head.status;
+    if (isSuccess(head.status) && isEventStream(head)) {
+      this.#knowledge.note(this.#surface, "supported");
+    } else this.#seen = [];
+    this.#sink.onHead(head);
+  }
+
+  onData(chunk: Buffer): boolean {
+    if (this.#seen !== undefined && this.#seenBytes < maxSeenBytes) {
+      const part = Buffer.from(chunk.subarray(0, maxSeenBytes - this.#seenBytes));
+      this.#seen.push(part);
+      this.#seenBytes += part.length;
+    }
+    return this.#sink.onData(chunk);
+  }
+
+  onEnd(): void {
+    if (this.#seen !== undefined) this.#learnFrom(Buffer.concat(this.#seen).toString("utf8"));
+    this.#sink.onEnd();
+  }
+
+  #learnFrom(text: string): void {
+    const isChat = this.#surface === "chatCompletions";
+    if (isChat && refusesStreamOptions(this.#status, text)) {
+      this.#knowledge.learn("streamUsage", "unsupported");
+    }
+    this.#knowledge.note(this.#surface, judgeAnswer(this.#status, text));
+  }
+
+  onFailure(failure: ProviderFailure): void {
+    if (failure.code === "provider_unreachable") this.#knowledge.doubt();
+    this.#sink.onFailure(failure);
+  }
+
+  onClosed(): void {
+    this.#sink.onClosed();
+  }
+
+  onBodyDrain(): void {
+    this.#sink.onBodyDrain?.();
+  }
+}

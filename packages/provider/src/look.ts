@@ -1,0 +1,75 @@
+import type { ProviderCall, ProviderRequest, ProviderSink, ResponseHead } from "./exchange.ts";
+import type { ProviderFailure } from "./failure.ts";
+
+export type CallProvider = (request: ProviderRequest, sink: ProviderSink) => ProviderCall;
+
+/** What one short question found. */
+export interface Look {
+  /** undefined when no answer came */
+  head: ResponseHead | undefined;
+  /** what came of it, at most 1 MiB */
+  body: Buffer;
+  /** why the answer is not whole; undefined when it is */
+  problem:
+    | { kind: "timeout" | "too-large" }
+    | { kind: "failed"; failure: ProviderFailure }
+    | undefined;
+}
+
+/** Asks one thing at a time. @returns undefined when nothing is asked any more, or the answer is not whole */
+export type LookAround = (
+  method: "GET" | "POST",
+  baseUrl: string,
+  path: string,
+) => Promise<Look | undefined>;
+
+const maxBodyBytes = 1024 * 1024;
+
+/** Asks a provider something it can answer at once. Never throws; resolves within `timeoutMs`. */
+export function lookAt(
+  call: CallProvider,
+  request: ProviderRequest,
+  timeoutMs: number,
+): Promise<Look> {
+  return new Promise((resolve) => {
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    let head: ResponseHead | undefined;
+    const timer = setTimeout(() => giveUp("timeout"), timeoutMs);
+    const running = call(request, {
+      onHead(answered) {
+        head = answered;
+      },
+      onData(chunk) {
+        bytes += chunk.length;
+        if (bytes <= maxBodyBytes) parts.push(chunk);
+        else giveUp("too-large");
+        return true;
+      },
+      onEnd: () => finish(undefined),
+      onFailure: (failure) => finish({ kind: "failed", failure }),
+      onClosed() {},
+    });
+
+    function giveUp(kind: "timeout" | "too-large"): void {
+      running.cancel();
+      finish({ kind });
+    }
+
+    function finish(problem: Look["problem"]): void {
+      clearTimeout(timer);
+      resolve({ head, body: Buffer.concat(parts), problem });
+    }
+  });
+}
+
+/** The JSON object a body is, or undefined: an HTML page, a list or nothing at all. */
+export function objectIn(body: Buffer): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(body.toString("utf8"));
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,116 @@
+import { LIMITS } from "@roomhub/protocol";
+import { randomBytes } from "node:crypto";
+import { discoverCapabilities } from "./capabilities.ts";
+import type { ProviderCall, ProviderRequest, ProviderSink } from "./exchange.ts";
+import type { CapabilityName } from "./known-capabilities.ts";
+import { LearningSink } from "./learning-sink.ts";
+import type { CallProvider } from "./look.ts";
+import { probeModels, type ProbeResult } from "./probe.ts";
+import { ResponsesCall } from "./responses-call.ts";
+import { type ReportedCapabilities, ServerKnowledge } from "./server-knowledge.ts";
+import type { TranslationSource } from "./translation/asked.ts";
+
+/** What is asked of a model server, below its base URL. */
+export type InferenceRequest = Omit<ProviderRequest, "baseUrl">;
+
+export interface ModelServerOptions {
+  call: CallProvider;
+  /** from `checkEndpoint()` */
+  baseUrl: string;
+  /** auth headers for looking at the server; requests bring their own */
+  headers: () => Record<string, string>;
+  /** What the user said at join: reported as it is. */
+  declared: () => Readonly<Record<string, unknown>>;
+  /** What is reported is another. Never called from within the constructor or `call()`. */
+  onCapabilities: (capabilities: Readonly<ReportedCapabilities>) => void;
+  /**
+   * The longest request that is retold, default 64 MiB: it is parsed in one go, and whoever shares the thread waits.
+   */
+  maxTranslatedBytes?: number | undefined;
+  /** default: random ids and the wall clock */
+  source?: TranslationSource | undefined;
+}
+
+/** The operations whose answers tell whether the server has a surface; those below them (`/responses/compact`) do not. */
+const surfaces: Readonly<Record<string, CapabilityName>> = {
+  "/responses": "openResponses",
+  "/chat/completions": "chatCompletions",
+  "/embeddings": "embeddings",
+  "/completions": "completions",
+  "/messages": "messages",
+};
+
+/**
+ * One model server, and what is known of it. Requests for responses go to its chat, retold both ways, where it has only
+ * that.
+ *
+ * It is looked at once, after the first probe it answers, and again when it was away. Everything else is learned from its
+ * answers. Opens no socket of its own: whoever made it owns the client behind `call`.
+ */
+export class ModelServer {
+  readonly #options: ModelServerOptions;
+  readonly #knowledge: ServerKnowledge;
+  readonly #source: TranslationSource;
+  #isLooking = false;
+
+  constructor(options: ModelServerOptions) {
+    this.#options = options;
+    this.#source = options.source ?? systemSource;
+    this.#knowledge = new ServerKnowledge(options.declared, () =>
+      options.onCapabilities(this.#knowledge.reported),
+    );
+  }
+
+  /** What it can do for a client. A surface served by translation is `supported`. */
+  get capabilities(): Readonly<ReportedCapabilities> {
+    return this.#knowledge.reported;
+  }
+
+  /** Starts a request. `sink` is called as by `ProviderClient.call`, once per call whatever is sent in turn. */
+  call(request: InferenceRequest, sink: ProviderSink): ProviderCall {
+    const asked = { ...request, baseUrl: this.#options.baseUrl };
+    const surface = request.method === "POST" ? surfaces[request.path] : undefined;
+    if (surface === undefined) return this.#options.call(asked, sink);
+    const knowledge = this.#knowledge;
+    if (surface === "openResponses" && knowledge.mayTranslate) {
+      return new ResponsesCall(asked, sink, {
+        send: this.#options.call,
+        knowledge,
+        source: this.#source,
+        maxBodyBytes: this.#options.maxTranslatedBytes ?? LIMITS.inferenceBodyBytes.default,
+      });
+    }
+    return this.#options.call(asked, new LearningSink(sink, surface, knowledge));
+  }
+
+  /** Asks for its models. What else can be found out follows in the background, when it is due. Never rejects. */
+  async probe(timeoutMs: number): Promise<ProbeResult> {
+    const { call, baseUrl, headers } = this.#options;
+    const found = await probeModels(call, baseUrl, headers(), timeoutMs);
+    const isReady = found.answered && (found.status ?? 0) < 400;
+    // A busy server is no other one. What answers in place of a server that is away, a gateway say, has no models.
+    if (!isReady && found.isTimeout !== true) this.#knowledge.doubt();
+    if (isReady && this.#knowledge.isLookDue && !this.#isLooking) void this.#look(found);
+    return found;
+  }
+
+  async #look(found: ProbeResult): Promise<void> {
+    const { call, baseUrl, headers, declared } = this.#options;
+    this.#isLooking = true;
+    this.#knowledge.beginLook();
+    const known = await discoverCapabilities({
+      call,
+      baseUrl,
+      headers: headers(),
+      found,
+      declared: declared(),
+    });
+    this.#isLooking = false;
+    this.#knowledge.find(known);
+  }
+}
+
+const systemSource: TranslationSource = {
+  newId: (prefix) => `${prefix}_${randomBytes(24).toString("hex")}`,
+  nowSeconds: () => Math.floor(Date.now() / 1_000),
+};

@@ -1,0 +1,71 @@
+import type { ResponseHead } from "./exchange.ts";
+import type { ProviderFailure } from "./failure.ts";
+import { HeldAnswer, isEventStream, isSuccess } from "./held-answer.ts";
+import type { Outlet } from "./outlet.ts";
+import type { Answer } from "./responses-call.ts";
+import type { ServerKnowledge } from "./server-knowledge.ts";
+import { judgeAnswer } from "./surface-verdict.ts";
+
+/**
+ * The answer of a server that may or may not have `/responses`. Kept back while it could still turn out to say that it
+ * has not: then nothing was generated, and the same request goes out as chat.
+ */
+export class NativeAnswer implements Answer {
+  readonly #outlet: Outlet;
+  readonly #knowledge: ServerKnowledge;
+  #held: HeldAnswer | undefined;
+  #isChatNext = false;
+
+  constructor(outlet: Outlet, knowledge: ServerKnowledge) {
+    this.#outlet = outlet;
+    this.#knowledge = knowledge;
+  }
+
+  get isChatNext(): boolean {
+    return this.#isChatNext;
+  }
+
+  onHead(head: ResponseHead): void {
+    if (mayDenyThePath(head)) {
+      this.#held = new HeldAnswer(head);
+      return;
+    }
+    if (isSuccess(head.status)) this.#knowledge.note("openResponses", "supported");
+    this.#outlet.head(head);
+  }
+
+  onData(chunk: Buffer): boolean {
+    if (this.#held === undefined) return this.#outlet.data(chunk);
+    return this.#held.push(chunk) || this.#release(this.#held, "");
+  }
+
+  onEnd(): void {
+    if (this.#held !== undefined) {
+      const text = this.#held.text();
+      if (judgeAnswer(this.#held.head.status, text) === "unsupported") {
+        this.#knowledge.note("openResponses", "unsupported");
+        this.#isChatNext = this.#knowledge.mayTranslate;
+        if (this.#isChatNext) return;
+      }
+      this.#release(this.#held, text);
+    }
+    this.#outlet.end();
+  }
+
+  onFailure(failure: ProviderFailure): void {
+    this.#outlet.fail(failure);
+  }
+
+  #release(held: HeldAnswer, text: string): boolean {
+    this.#held = undefined;
+    this.#knowledge.note("openResponses", judgeAnswer(held.head.status, text));
+    return held.release(this.#outlet);
+  }
+}
+
+/** A 200 in JSON may be LM Studio's way to say it. */
+function mayDenyThePath(head: ResponseHead): boolean {
+  const { status } = head;
+  if (isSuccess(status)) return !isEventStream(head);
+  return status === 501 || (status >= 400 && status < 500);
+}

@@ -1,0 +1,204 @@
+import { isDeeperThan, LIMITS } from "@roomhub/protocol";
+import { ChatAnswer } from "./chat-answer.ts";
+import type { ProviderCall, ProviderRequest, ProviderSink, ResponseHead } from "./exchange.ts";
+import type { ProviderFailure } from "./failure.ts";
+import type { CallProvider } from "./look.ts";
+import { NativeAnswer } from "./native-answer.ts";
+import { Outlet } from "./outlet.ts";
+import type { ServerKnowledge } from "./server-knowledge.ts";
+import {
+  type AskedResponse,
+  type TranslationSource,
+  UntranslatableError,
+} from "./translation/asked.ts";
+import { translateRequest } from "./translation/request.ts";
+
+/** What the provider says to one of the requests that serve a call. */
+export interface Answer extends Pick<ProviderSink, "onHead" | "onData" | "onEnd" | "onFailure"> {
+  /** Nothing of it was passed on; chat is asked once its socket is closed. */
+  readonly isChatNext: boolean;
+}
+
+export interface ResponsesCallDeps {
+  send: CallProvider;
+  knowledge: ServerKnowledge;
+  source: TranslationSource;
+  maxBodyBytes: number;
+}
+
+/** What is retold may stand a little deeper than it stood. */
+const maxDepth = 2 * LIMITS.jsonDepth.default;
+const maxAnswerBytes = LIMITS.responseBodyBytes.default;
+
+/**
+ * One `POST /responses` to a server that may not have it.
+ *
+ * ```
+ * collecting ──body whole──┬─► asking natively ──there is no such path──┐
+ *                          └─► asking chat ◄────────────────────────────┘
+ *                                   └──no stream_options, please──► asking chat
+ * ```
+ *
+ * The body is kept until an answer was passed on, so that it can be sent again. Whoever called sees one answer.
+ */
+export class ResponsesCall implements ProviderCall, ProviderSink {
+  readonly #request: ProviderRequest;
+  readonly #deps: ResponsesCallDeps;
+  readonly #outlet: Outlet;
+  #body: Buffer[] = [];
+  #bodyBytes = 0;
+  #isCollecting: boolean;
+  #asked: AskedResponse | undefined;
+  #answer: Answer | undefined;
+  /** what is on its way to the provider now */
+  #call: ProviderCall | undefined;
+
+  constructor(request: ProviderRequest, sink: ProviderSink, deps: ResponsesCallDeps) {
+    this.#request = request;
+    this.#deps = deps;
+    this.#outlet = new Outlet(sink);
+    this.#isCollecting = request.body === "streamed";
+    if (request.body === "streamed") return;
+    for (const chunk of request.body ?? []) this.#keep(chunk);
+    this.#ask();
+  }
+
+  /** Copied: the chunk may be a view into something larger. */
+  writeBody(chunk: Buffer): boolean {
+    if (!this.#isCollecting) return true;
+    this.#keep(Buffer.from(chunk));
+    if (!this.#isTooLong) return true;
+    this.#isCollecting = false;
+    this.#answerHere(413, tooLong(this.#deps.maxBodyBytes));
+    return true;
+  }
+
+  #keep(chunk: Buffer): void {
+    this.#body.push(chunk);
+    this.#bodyBytes += chunk.length;
+  }
+
+  get #isTooLong(): boolean {
+    return this.#bodyBytes > this.#deps.maxBodyBytes;
+  }
+
+  endBody(): void {
+    if (!this.#isCollecting) return;
+    this.#isCollecting = false;
+    this.#ask();
+  }
+
+  resume(): void {
+    if (this.#outlet.resume()) this.#call?.resume();
+  }
+
+  cancel(): void {
+    if (this.#outlet.isOver) return;
+    this.#outlet.discard();
+    this.#isCollecting = false;
+    this.#body = [];
+    if (this.#call === undefined) process.nextTick(() => this.#outlet.release());
+    else this.#call.cancel();
+  }
+
+  onHead(head: ResponseHead): void {
+    this.#answer?.onHead(head);
+  }
+
+  onData(chunk: Buffer): boolean {
+    return this.#answer?.onData(chunk) ?? true;
+  }
+
+  onEnd(): void {
+    this.#answer?.onEnd();
+  }
+
+  onFailure(failure: ProviderFailure): void {
+    if (failure.code === "provider_unreachable") this.#deps.knowledge.doubt();
+    this.#answer?.onFailure(failure);
+  }
+
+  onClosed(): void {
+    const isChatNext = this.#answer?.isChatNext === true && !this.#outlet.isOver;
+    this.#call = undefined;
+    this.#answer = undefined;
+    if (isChatNext) return this.#askChat();
+    this.#body = [];
+    this.#outlet.release();
+  }
+
+  #ask(): void {
+    const { knowledge } = this.#deps;
+    if (knowledge.native("openResponses") === "unsupported") return this.#askChat();
+    this.#send(this.#request.path, this.#body, new NativeAnswer(this.#outlet, knowledge));
+  }
+
+  #askChat(): void {
+    const asked = this.#translated();
+    if (asked === undefined) return;
+    const chat = { ...asked.chat };
+    if (this.#deps.knowledge.native("streamUsage") === "unsupported") delete chat["stream_options"];
+    const answer = new ChatAnswer(asked, "stream_options" in chat, {
+      outlet: this.#outlet,
+      knowledge: this.#deps.knowledge,
+      source: this.#deps.source,
+      maxAnswerBytes,
+      stop: () => this.#call?.cancel(),
+    });
+    this.#send("/chat/completions", [Buffer.from(JSON.stringify(chat))], answer);
+  }
+
+  /** @returns undefined when the request was answered here: it is too long, or has no counterpart in chat */
+  #translated(): AskedResponse | undefined {
+    if (this.#asked === undefined && this.#isTooLong) {
+      this.#answerHere(413, tooLong(this.#deps.maxBodyBytes));
+      return undefined;
+    }
+    try {
+      this.#asked ??= translate(Buffer.concat(this.#body));
+      this.#body = [];
+      return this.#asked;
+    } catch (error) {
+      if (!(error instanceof UntranslatableError)) throw error;
+      this.#answerHere(400, refusal(error));
+      return undefined;
+    }
+  }
+
+  #send(path: string, body: Buffer[], answer: Answer): void {
+    this.#answer = answer;
+    this.#call = this.#deps.send({ ...this.#request, path, body }, this);
+  }
+
+  /** Nothing is asked of the provider. Said in a later turn, as every answer is. */
+  #answerHere(status: number, error: object): void {
+    this.#body = [];
+    process.nextTick(() => {
+      this.#outlet.head({ status, headers: { "content-type": "application/json" } });
+      this.#outlet.data(Buffer.from(JSON.stringify({ error })));
+      this.#outlet.end();
+      this.#outlet.release();
+    });
+  }
+}
+
+/** A hub refuses deep nesting; an agent cannot rely on its hub, and JSON of any depth cannot be written again. */
+function translate(body: Buffer): AskedResponse {
+  const asked = translateRequest(body);
+  if (!isDeeperThan([asked.chat, asked.echo], maxDepth)) return asked;
+  throw new UntranslatableError("The request body is nested too deeply.", "", "invalid_type");
+}
+
+function refusal({ message, param, code }: UntranslatableError): object {
+  return { message, type: "invalid_request_error", param, code };
+}
+
+function tooLong(maxBodyBytes: number): object {
+  const mib = maxBodyBytes / (1024 * 1024);
+  return {
+    message: `The request body is larger than ${mib} MiB, which is as much as can be retold for a provider of chat completions.`,
+    type: "invalid_request_error",
+    param: "",
+    code: "request_too_large",
+  };
+}

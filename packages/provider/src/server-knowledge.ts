@@ -1,0 +1,119 @@
+import type { CapabilityValue } from "@roomhub/protocol";
+import {
+  CAPABILITY_NAMES,
+  type CapabilityName,
+  isDeclared,
+  type KnownCapabilities,
+} from "./known-capabilities.ts";
+
+/** As others see it: what is asked for most is always there. */
+export type ReportedCapabilities = Record<"openResponses" | "chatCompletions", CapabilityValue> &
+  KnownCapabilities;
+
+/**
+ * What is known of one model server: found by looking, and learned from its answers since.
+ *
+ * What the server has itself (`native`) is kept apart from what is reported: responses it does not have are made from
+ * its chat, and what the user declared is reported as it is.
+ */
+export class ServerKnowledge {
+  readonly #declared: () => Readonly<Record<string, unknown>>;
+  readonly #onChange: () => void;
+  #state: "not looked" | "looked" | "doubtful" = "not looked";
+  #found: KnownCapabilities = {};
+  #learned: KnownCapabilities = {};
+  #reported: ReportedCapabilities = { openResponses: "unknown", chatCompletions: "unknown" };
+
+  /** @param declared - the user's word, which may change; @param onChange - `reported` is another */
+  constructor(declared: () => Readonly<Record<string, unknown>>, onChange: () => void) {
+    this.#declared = declared;
+    this.#onChange = onChange;
+    this.#reported = this.#compose();
+  }
+
+  get reported(): Readonly<ReportedCapabilities> {
+    return this.#reported;
+  }
+
+  native(name: CapabilityName): CapabilityValue {
+    const known = this.#learned[name] ?? this.#found[name] ?? "unknown";
+    // A declared "supported" is put to the test by the first request: translation may make it true.
+    return this.#declared()[name] === "unsupported" ? "unsupported" : known;
+  }
+
+  /**
+   * Responses are made from chat: the server has none, or may have none, and chat is not known to be missing. What a look
+   * found is put to the test by the first request: a gateway in front may pass only chat.
+   */
+  get mayTranslate(): boolean {
+    return (
+      this.#learned.openResponses !== "supported" &&
+      this.native("chatCompletions") !== "unsupported"
+    );
+  }
+
+  get isLookDue(): boolean {
+    return this.#state !== "looked";
+  }
+
+  /** The server was away: it may come back as another. */
+  doubt(): void {
+    this.#state = "doubtful";
+  }
+
+  /** A look at the server begins. What is learned meanwhile counts beside what it finds; what another taught does not. */
+  beginLook(): void {
+    if (this.#state === "doubtful") this.#learned = {};
+    this.#state = "looked";
+  }
+
+  find(found: KnownCapabilities): void {
+    this.#found = found;
+    this.#publish();
+  }
+
+  /** For certain. */
+  learn(name: CapabilityName, value: CapabilityValue): void {
+    if (this.native(name) === value) return;
+    this.#learned[name] = value;
+    this.#publish();
+  }
+
+  /** What one answer says. One "no" of a server that has it may have a reason of its own: the next answer decides. */
+  note(name: CapabilityName, verdict: CapabilityValue): void {
+    if (verdict === "unknown") return;
+    const isContradiction = verdict === "unsupported" && this.native(name) === "supported";
+    // A server without chat serves nearly nobody, so one answer is not believed: the next look tells.
+    const isUnlikely = verdict === "unsupported" && name === "chatCompletions";
+    if (isUnlikely) this.doubt();
+    this.learn(name, isContradiction || isUnlikely ? "unknown" : verdict);
+  }
+
+  #publish(): void {
+    const reported = this.#compose();
+    if (JSON.stringify(reported) === JSON.stringify(this.#reported)) return;
+    this.#reported = reported;
+    this.#onChange();
+  }
+
+  #compose(): ReportedCapabilities {
+    const declared = this.#declared();
+    const reported: ReportedCapabilities = { openResponses: "unknown", chatCompletions: "unknown" };
+    for (const name of CAPABILITY_NAMES) {
+      const said = declared[name];
+      const value = isDeclared(said) ? said : this.#served(name);
+      // Whoever was told more than that must hear that it holds no longer.
+      const isTold = this.#reported[name] !== undefined;
+      if (value !== "unknown" || isTold) reported[name] = value;
+    }
+    return reported;
+  }
+
+  /** Translated responses are as good as the chat they are made from, and kept by nobody. */
+  #served(name: CapabilityName): CapabilityValue {
+    const isTranslating = this.native("openResponses") === "unsupported";
+    if (isTranslating && name === "openResponses") return this.native("chatCompletions");
+    if (isTranslating && name === "storedResponses") return "unsupported";
+    return this.native(name);
+  }
+}

@@ -1,0 +1,57 @@
+import type { CapabilityValue } from "@roomhub/protocol";
+
+const noSuchPath = /unexpected endpoint|invalid url \(|no route/i;
+const noSuchPathIn200 = /unexpected endpoint|invalid url|no route|not found/i;
+/** What a server that knows the path complains about: the model, a field, a stored response. Not as a part of a path. */
+const namesPartOfTheRequest =
+  /(?<![/\w-])(?:models?|model_\w+|response|resp_\w+|input|messages|prompt|field|parameter)\b/i;
+
+/**
+ * Whether a server has the surface it was just asked for, as far as its answer tells. `unknown` when it could have given
+ * that answer either way: no right to ask, too busy, broken.
+ *
+ * LM Studio answers 200 with an error to paths it does not know.
+ *
+ * @param text - the body, or its beginning when it is long
+ */
+export function judgeAnswer(status: number, text: string): CapabilityValue {
+  if (status >= 200 && status < 300) return judgeSuccess(text);
+  switch (status) {
+    case 405:
+    case 501:
+      return "unsupported";
+    case 404:
+      return namesRequest(text) ? "supported" : "unsupported";
+    case 400:
+    case 422:
+      return noSuchPath.test(text) && !namesRequest(text) ? "unsupported" : "supported";
+    default:
+      return "unknown";
+  }
+}
+
+/** Whether a refusal is about `stream_options`, which some servers do not take. */
+export function refusesStreamOptions(status: number, text: string): boolean {
+  return (status === 400 || status === 422) && text.includes("stream_options");
+}
+
+function judgeSuccess(text: string): CapabilityValue {
+  if (!isErrorInDisguise(text)) return "supported";
+  return noSuchPathIn200.test(text) && !namesRequest(text) ? "unsupported" : "unknown";
+}
+
+/** Some servers answer 200 to what they refuse. */
+function isErrorInDisguise(text: string): boolean {
+  try {
+    const { error } = JSON.parse(text) as { error?: unknown };
+    return error !== undefined && error !== null;
+  } catch {
+    // A stream, or an answer longer than what is looked at: errors are short.
+    return false;
+  }
+}
+
+/** A page is about no request, whatever words it has. */
+function namesRequest(text: string): boolean {
+  return !text.trimStart().startsWith("<") && namesPartOfTheRequest.test(text);
+}

@@ -1,0 +1,130 @@
+import { type LogProb, readLogProbs } from "./log-probs.ts";
+import { fieldsOf, textOf } from "./provider-field.ts";
+import { isObject, type JsonObject } from "./read-field.ts";
+
+/** What one chunk of a chat stream, or one whole message, says. Empty strings and lists where it says nothing. */
+export interface Said {
+  reasoning: string;
+  text: string;
+  refusal: string;
+  calls: readonly CallPiece[];
+  /** of `text` */
+  logprobs: readonly LogProb[];
+}
+
+/** A tool call, or the part of one that a chunk carries. Empty strings where it says nothing. */
+export interface CallPiece {
+  /** which of the answer's calls; some servers never tell */
+  index: number | undefined;
+  id: string;
+  name: string;
+  /** JSON, possibly cut */
+  arguments: string;
+}
+
+/** The first choice of a chat chunk or completion, the only one that counts: Responses knows no `n`. */
+export interface ChatAnswer {
+  said: Said;
+  finishReason: string | undefined;
+  model: string | undefined;
+  /** as the provider wrote it */
+  usage: unknown;
+}
+
+const noCalls: readonly CallPiece[] = [];
+
+/**
+ * Reads one chunk of a stream. Everything is optional: the chunk with the usage has no choices, some servers leave out
+ * what OpenAI always sends.
+ */
+export function readChatChunk(value: unknown): ChatAnswer {
+  const chunk = fieldsOf(value);
+  const choice = firstChoice(chunk["choices"]) ?? {};
+  return answerIn(chunk, choice, said(fieldsOf(choice["delta"]), choice));
+}
+
+/** Reads a whole `chat.completion`. @returns undefined when it is none */
+export function readChatCompletion(value: unknown): ChatAnswer | undefined {
+  const completion = fieldsOf(value);
+  const choice = firstChoice(completion["choices"]);
+  const message = choice?.["message"];
+  if (choice === undefined || typeof message !== "object" || message === null) return undefined;
+  const { calls, ...rest } = said(fieldsOf(message), choice);
+  // Here every entry is a call of its own, even where ids or indices repeat.
+  const whole = calls.map((call, index) => Object.assign({}, call, { index }));
+  return answerIn(completion, choice, { ...rest, calls: whole });
+}
+
+function answerIn(whole: JsonObject, choice: JsonObject, said: Said): ChatAnswer {
+  return {
+    said,
+    // Some servers write an empty one in every chunk.
+    finishReason: textOf(choice["finish_reason"]) || undefined,
+    model: textOf(whole["model"]) || undefined,
+    usage: whole["usage"],
+  };
+}
+
+function firstChoice(choices: unknown): JsonObject | undefined {
+  if (!Array.isArray(choices)) return undefined;
+  return choices.map(fieldsOf).find(({ index }) => index === 0 || index === undefined);
+}
+
+function said(message: JsonObject, choice: JsonObject): Said {
+  const { content } = message;
+  const parts = Array.isArray(content) ? readParts(content) : undefined;
+  return {
+    // Servers that use both names say the same twice.
+    reasoning:
+      textOf(message["reasoning_content"]) ||
+      textOf(message["reasoning"]) ||
+      parts?.reasoning ||
+      "",
+    text: parts?.text ?? textOf(content),
+    refusal: textOf(message["refusal"]),
+    calls: readCalls(message),
+    logprobs: readLogProbs(fieldsOf(choice["logprobs"])["content"]),
+  };
+}
+
+/** Content as a list, as Mistral sends it: `{type: "text", text}` and `{type: "thinking", thinking: [{text}]}`. */
+function readParts(content: unknown[]): { text: string; reasoning: string } {
+  const parts = content.map(fieldsOf);
+  return {
+    text: parts.map(({ text }) => textOf(text)).join(""),
+    reasoning: parts.map(({ thinking }) => thoughtIn(thinking)).join(""),
+  };
+}
+
+function thoughtIn(thinking: unknown): string {
+  if (!Array.isArray(thinking)) return textOf(thinking);
+  return thinking.map((part) => textOf(fieldsOf(part)["text"])).join("");
+}
+
+/** `tool_calls`, or the one `function_call` that was before there were tools. */
+function readCalls(message: JsonObject): readonly CallPiece[] {
+  const { tool_calls: calls, function_call: call } = message;
+  if (Array.isArray(calls)) return calls.map((entry) => readCall(fieldsOf(entry)));
+  return typeof call === "object" && call !== null ? [readCall({ function: call })] : noCalls;
+}
+
+function readCall(call: JsonObject): CallPiece {
+  const { index, id } = call;
+  const called = fieldsOf(call["function"]);
+  return {
+    index: typeof index === "number" ? index : undefined,
+    id: textOf(id),
+    name: textOf(called["name"]),
+    arguments: argumentsIn(called["arguments"]),
+  };
+}
+
+/** Some servers forget that these are JSON in a string. */
+function argumentsIn(value: unknown): string {
+  if (!isObject(value)) return textOf(value);
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return ""; // nested so deep that only a parser gets to the bottom of it: nobody's arguments
+  }
+}

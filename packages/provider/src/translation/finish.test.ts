@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { outcomeOf } from "./finish.ts";
+
+test.each(["stop", "tool_calls", "function_call", "eos", undefined])(
+  "%s is an ordinary end",
+  (reason) => {
+    expect(outcomeOf(reason)).toEqual({ status: "completed" });
+  },
+);
+
+test.each([
+  ["length", "max_output_tokens"],
+  ["model_length", "max_output_tokens"],
+  ["content_filter", "content_filter"],
+  ["error", "error"],
+])("%s leaves the answer incomplete", (reason, told) => {
+  expect(outcomeOf(reason)).toEqual({ status: "incomplete", reason: told });
+});

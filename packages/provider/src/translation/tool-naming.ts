@@ -1,0 +1,66 @@
+import type { ToolName, ToolNames } from "./asked.ts";
+
+/** Chat completions, `tools[].function.name`: letters, digits, underscore, hyphen, at most 64. */
+const maxNameLength = 64;
+const foreignCharacters = /[^a-zA-Z0-9_-]/g;
+/** Leaves room for an underscore and seven digits behind it. */
+const maxStemLength = maxNameLength - 8;
+const separator = "__";
+
+/**
+ * Gives each tool of a Responses request a chat function name, and remembers which stands for which.
+ *
+ * Chat has neither namespaces nor custom tools, so two tools may want the same name: whoever comes first has it, the next
+ * one gets a number. The same tools in the same order get the same names, which a provider's prompt cache relies on.
+ */
+export class ToolNaming {
+  readonly #tools = new Map<string, ToolName>();
+  /** by kind and namespace, then by the tool's own name */
+  readonly #chatNames = new Map<string, Map<string, string>>();
+  /** by stem, so that many tools of one name are not quadratic */
+  readonly #lastNumbers = new Map<string, number>();
+
+  get names(): ToolNames {
+    return this.#tools;
+  }
+
+  /** @returns the same name each time for the same tool */
+  chatName(tool: ToolName): string {
+    const names = this.#namesBeside(tool);
+    const known = names.get(tool.name);
+    if (known !== undefined) return known;
+    const name = this.#unused(wantedName(tool));
+    names.set(tool.name, name);
+    this.#tools.set(name, tool);
+    return name;
+  }
+
+  #namesBeside({ kind, namespace }: ToolName): Map<string, string> {
+    const key = namespace === undefined ? kind : `${kind} ${namespace}`;
+    const names = this.#chatNames.get(key) ?? new Map<string, string>();
+    this.#chatNames.set(key, names);
+    return names;
+  }
+
+  #unused(wanted: string): string {
+    if (!this.#tools.has(wanted)) return wanted;
+    const stem = wanted.slice(0, maxStemLength);
+    for (;;) {
+      const number = (this.#lastNumbers.get(stem) ?? 1) + 1;
+      this.#lastNumbers.set(stem, number);
+      const numbered = `${stem}_${number}`;
+      if (!this.#tools.has(numbered)) return numbered;
+    }
+  }
+}
+
+function wantedName({ namespace, name }: ToolName): string {
+  const full = namespace === undefined ? name : joined(namespace, name);
+  // An empty name is no name.
+  return full.slice(0, maxNameLength).replace(foreignCharacters, "_") || "_";
+}
+
+/** Codex' own namespaces end in the separator already: `mcp__docs__`. */
+function joined(namespace: string, name: string): string {
+  return namespace.endsWith(separator) ? namespace + name : namespace + separator + name;
+}

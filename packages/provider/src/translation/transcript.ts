@@ -1,0 +1,143 @@
+import type { ChatAttachment, ChatPart } from "./content-parts.ts";
+
+export type ChatMessage =
+  | { role: "system"; content: string }
+  | { role: "user"; content: string | readonly ChatPart[] }
+  | {
+      role: "assistant";
+      content: string | null;
+      reasoning_content: string | undefined;
+      tool_calls: readonly ChatToolCall[] | undefined;
+    }
+  | { role: "tool"; tool_call_id: string; content: string };
+
+interface ChatToolCall {
+  id: string;
+  type: "function";
+  /** `arguments` is JSON text */
+  function: { name: string; arguments: string };
+}
+
+interface ToolAnswer {
+  callId: string;
+  text: string;
+  /** what a tool message cannot hold */
+  attachments: readonly ChatAttachment[];
+}
+
+/** One assistant message with the answers to its calls; without the message where nobody made the call. */
+interface AssistantTurn {
+  role: "assistant";
+  reasoning: string[];
+  texts: string[];
+  calls: ChatToolCall[];
+  answers: ToolAnswer[];
+}
+
+type Turn = Extract<ChatMessage, { role: "system" | "user" }> | AssistantTurn;
+
+/** Between texts that were items of their own. */
+const betweenItems = "\n\n";
+
+/**
+ * Responses items, one after the other, as chat messages.
+ *
+ * A response is a row of items; in chat it is one assistant message, and the answers to all its calls must follow at once,
+ * before anybody else speaks. So calls gather in one message, and an answer goes to its call, wherever it stands.
+ * Everything else keeps its place.
+ */
+export class Transcript {
+  /** Templates of several models take one system message, and only as the first. */
+  readonly #leading: string[] = [];
+  readonly #turns: Turn[] = [];
+  readonly #turnOfCall = new Map<string, AssistantTurn>();
+  /** the assistant message that may still grow */
+  #open: AssistantTurn | undefined;
+
+  addSystem(text: string): void {
+    if (this.#turns.length === 0) this.#leading.push(text);
+    else this.#add({ role: "system", content: text });
+  }
+
+  addUser(content: string | readonly ChatPart[]): void {
+    this.#add({ role: "user", content });
+  }
+
+  addAssistantText(text: string): void {
+    this.#beforeText().texts.push(text);
+  }
+
+  addReasoning(text: string): void {
+    this.#beforeText().reasoning.push(text);
+  }
+
+  addCall(call: ChatToolCall): void {
+    const turn = this.#open ?? this.#openTurn();
+    turn.calls.push(call);
+    this.#turnOfCall.set(call.id, turn);
+  }
+
+  addAnswer(answer: ToolAnswer): void {
+    this.#open = undefined;
+    const turn = this.#turnOfCall.get(answer.callId);
+    if (turn !== undefined) turn.answers.push(answer);
+    else this.#add({ ...emptyTurn(), answers: [answer] });
+  }
+
+  messages(): ChatMessage[] {
+    const system: ChatMessage[] =
+      this.#leading.length === 0
+        ? []
+        : [{ role: "system", content: this.#leading.join(betweenItems) }];
+    return system.concat(
+      this.#turns.flatMap((turn) => (turn.role === "assistant" ? messagesOf(turn) : [turn])),
+    );
+  }
+
+  #add(turn: Turn): void {
+    this.#open = undefined;
+    this.#turns.push(turn);
+  }
+
+  /** Once an assistant message has text only calls may join it; once it has calls, everything up to the first answer. */
+  #beforeText(): AssistantTurn {
+    const turn = this.#open;
+    if (turn === undefined) return this.#openTurn();
+    return turn.texts.length > 0 && turn.calls.length === 0 ? this.#openTurn() : turn;
+  }
+
+  #openTurn(): AssistantTurn {
+    const turn = emptyTurn();
+    this.#turns.push(turn);
+    this.#open = turn;
+    return turn;
+  }
+}
+
+function emptyTurn(): AssistantTurn {
+  return { role: "assistant", reasoning: [], texts: [], calls: [], answers: [] };
+}
+
+function messagesOf(turn: AssistantTurn): ChatMessage[] {
+  const messages = spokenMessage(turn);
+  for (const { callId, text } of turn.answers) {
+    messages.push({ role: "tool", tool_call_id: callId, content: text });
+  }
+  const attachments = turn.answers.flatMap((answer) => answer.attachments);
+  if (attachments.length > 0) messages.push({ role: "user", content: attachments });
+  return messages;
+}
+
+/** Nothing for a turn that is only there to hold an answer. */
+function spokenMessage({ reasoning, texts, calls }: AssistantTurn): ChatMessage[] {
+  if (reasoning.length + texts.length + calls.length === 0) return [];
+  const isCallAlone = texts.length === 0 && calls.length > 0;
+  return [
+    {
+      role: "assistant",
+      content: isCallAlone ? null : texts.join(betweenItems),
+      reasoning_content: reasoning.length === 0 ? undefined : reasoning.join(betweenItems),
+      tool_calls: calls.length === 0 ? undefined : calls,
+    },
+  ];
+}

@@ -1,0 +1,181 @@
+import { readFileSync } from "node:fs";
+import { ROUTES } from "../../packages/hub/src/http/routes.ts";
+import { errorResponse, errorResponseComponents, errorResponses, headerRef } from "./errors.ts";
+import { inferenceOperations } from "./inference.ts";
+import { managementOperations } from "./management.ts";
+import { type Answer, type Operation, TAGS } from "./operation.ts";
+import { componentSchemas, schemaRef } from "./schemas.ts";
+
+/** An OpenAPI 3.1 document, https://spec.openapis.org/oas/v3.1.1.html */
+export interface OpenApiDocument {
+  openapi: string;
+  info: Record<string, unknown>;
+  servers: { url: string; description: string }[];
+  tags: { name: string; description: string }[];
+  paths: Record<string, Record<string, OperationObject>>;
+  components: Record<string, Record<string, unknown>>;
+}
+
+interface OperationObject {
+  operationId: string;
+  tags: string[];
+  parameters: object[];
+  responses: Record<string, unknown>;
+  [field: string]: unknown;
+}
+
+/**
+ * The hub's whole HTTP surface: its table of routes, the protocol's schemas and errors, and one description per operation.
+ *
+ * @throws when a route has no description, or a description no route
+ */
+export function buildDocument(): OpenApiDocument {
+  return {
+    openapi: "3.1.1",
+    info: {
+      title: "roomhub",
+      summary: "Share language models in rooms: one OpenAI-compatible base URL, many participants.",
+      description:
+        "Two families of paths, `/rooms…` and `/v1…`, lead to the same operations. Bodies are read as JSON whatever `content-type` says. An unknown path is 404 `not_found`, another method of a known one 405 `method_not_allowed`. Every answer has `x-request-id` and `access-control-allow-origin: *`.",
+      version: hubVersion(),
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: "/", description: "The hub that serves this document" }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths: paths(),
+    components: {
+      schemas: componentSchemas(),
+      responses: errorResponseComponents(),
+      parameters: pathParameters,
+      headers,
+      securitySchemes: {
+        participantToken: {
+          type: "apiKey",
+          in: "header",
+          name: "x-participant-token",
+          description: "The `participantToken` of the join",
+        },
+        participantBearer: {
+          type: "http",
+          scheme: "bearer",
+          description: "The same as `Authorization: Bearer rhp_…`",
+        },
+      },
+    },
+  };
+}
+
+function hubVersion(): string {
+  const file = new URL("../../packages/hub/package.json", import.meta.url);
+  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
+}
+
+/** In the order of the table of routes. */
+function paths(): OpenApiDocument["paths"] {
+  const described = new Map<string, Operation>();
+  for (const operation of [...managementOperations, ...inferenceOperations]) {
+    for (const route of operation.routes) {
+      if (described.has(route)) throw new Error(`${route} is described twice`);
+      described.set(route, operation);
+    }
+  }
+  const paths: OpenApiDocument["paths"] = {};
+  for (const { method, path } of ROUTES) {
+    const route = `${method} ${path}`;
+    const operation = described.get(route);
+    if (operation === undefined) throw new Error(`${route} is not described in scripts/openapi`);
+    described.delete(route);
+    const template = path.replaceAll(/:(\w+)/g, "{$1}");
+    (paths[template] ??= {})[method.toLowerCase()] = operationObject(operation, path);
+  }
+  const [leftOver] = described.keys();
+  if (leftOver !== undefined) throw new Error(`${leftOver} is described, but no route of the hub`);
+  return paths;
+}
+
+function operationObject(operation: Operation, path: string): OperationObject {
+  const { id, tag, summary, description, body, token, manual } = operation;
+  return {
+    operationId: path.startsWith("/v1/") ? `v1${id.charAt(0).toUpperCase()}${id.slice(1)}` : id,
+    tags: [tag],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    ...(manual === undefined ? {} : { externalDocs: { url: manual } }),
+    parameters: [
+      ...[...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+        $ref: `#/components/parameters/${name}`,
+      })),
+      ...(operation.parameters ?? []).map((parameter) => ({
+        schema: { type: "string" },
+        ...parameter,
+      })),
+    ],
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: true, content: content({ "application/json": body }) } }),
+    responses: responses(operation),
+    ...(token === undefined ? {} : { security: security(token) }),
+  };
+}
+
+function responses({ answers, errors, errorShape = "openai", isRelayed }: Operation) {
+  const good = Object.entries(answers).map(([status, answer]) => [status, response(answer)]);
+  // A status that is an answer and an error alike, as a stopping hub's 503, is described as the answer.
+  return {
+    ...errorResponses(errors, errorShape),
+    ...(Object.fromEntries(good) as Record<string, unknown>),
+    ...(isRelayed === true ? { "4XX": errorResponse(errorShape, relayedRefusal) } : {}),
+  };
+}
+
+const relayedRefusal =
+  "The provider's own refusal, with the participant's secrets taken out; its 401, 403 and 407 come as 502 `provider_auth_failed`.";
+
+function response({ description, content: offered, headers: named = [] }: Answer) {
+  const all = ["x-request-id", ...named];
+  return {
+    description,
+    headers: Object.fromEntries(all.map((name) => [name, headerRef(name)])),
+    ...(offered === undefined ? {} : { content: content(offered) }),
+  };
+}
+
+function content(offered: NonNullable<Answer["content"]>) {
+  return Object.fromEntries(
+    Object.entries(offered).map(([type, schema]) => [
+      type,
+      { schema: { $ref: schemaRef(schema) } },
+    ]),
+  );
+}
+
+function security(token: "optional" | "required"): object[] {
+  const proofs = [{ participantToken: [] }, { participantBearer: [] }];
+  return token === "optional" ? [...proofs, {}] : proofs;
+}
+
+const pathParameters = {
+  code: inPath("code", "The room's code, in any letter case"),
+  id: inPath("id", "A participant's id"),
+  model: inPath("model", "A participant's id or any selector, percent-encoded"),
+  responseId: inPath("responseId", "The id of a response made through this hub"),
+};
+
+function inPath(name: string, description: string) {
+  return { name, in: "path", required: true, description, schema: { type: "string" } };
+}
+
+const headers = {
+  "x-request-id": header("The `requestId` of the events about this request"),
+  "x-roomhub-participant": header("Who served it; percent-encoded outside visible ASCII"),
+  "x-roomhub-model": header("Its model's name; percent-encoded outside visible ASCII"),
+  "x-roomhub-attempts": header("1, or 2 after a retry on another participant", "integer"),
+  "x-roomhub-queue-ms": header("Milliseconds spent waiting for a free participant", "integer"),
+  "retry-after": header("Seconds after which to try again", "integer"),
+  "x-should-retry": header("`false` where the same request would fail again"),
+  etag: header("Of this document; send it back as `if-none-match`"),
+};
+
+function header(description: string, type = "string") {
+  return { description, schema: { type } };
+}

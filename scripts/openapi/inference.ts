@@ -1,0 +1,197 @@
+import { type Surface, SURFACES } from "@roomhub/protocol";
+import { bodyErrors, isRoutingError, routedErrors } from "./errors.ts";
+import { type Answer, json, type Operation, type Parameter } from "./operation.ts";
+
+const openai = "https://platform.openai.com/docs/api-reference";
+const anthropic = "https://docs.claude.com/en/api";
+
+/** What a surface is called, by its path. */
+const surfaces: Readonly<Record<string, { id: string; summary: string; manual: string }>> = {
+  "chat/completions": {
+    id: "createChatCompletion",
+    summary: "OpenAI chat completions",
+    manual: `${openai}/chat/create`,
+  },
+  responses: {
+    id: "createResponse",
+    summary: "OpenAI responses",
+    manual: `${openai}/responses/create`,
+  },
+  "responses/compact": {
+    id: "compactResponse",
+    summary: "OpenAI responses compaction",
+    manual: `${openai}/responses/compact`,
+  },
+  "responses/input_tokens": {
+    id: "countResponseTokens",
+    summary: "OpenAI input token count",
+    manual: `${openai}/responses/input-tokens`,
+  },
+  completions: {
+    id: "createCompletion",
+    summary: "OpenAI completions",
+    manual: `${openai}/completions/create`,
+  },
+  embeddings: {
+    id: "createEmbedding",
+    summary: "OpenAI embeddings",
+    manual: `${openai}/embeddings/create`,
+  },
+  messages: {
+    id: "createMessage",
+    summary: "Anthropic messages",
+    manual: `${anthropic}/messages`,
+  },
+  "messages/count_tokens": {
+    id: "countMessageTokens",
+    summary: "Anthropic token count",
+    manual: `${anthropic}/messages-count-tokens`,
+  },
+};
+
+const servedBy = [
+  "x-roomhub-participant",
+  "x-roomhub-model",
+  "x-roomhub-attempts",
+  "x-roomhub-queue-ms",
+];
+
+/** Sent on to the provider, and no other header of the client's but `accept`. */
+const passedOn: readonly Parameter[] = [
+  passed("idempotency-key"),
+  passed("x-client-request-id"),
+  passed("openai-beta"),
+];
+const passedToAnthropic: readonly Parameter[] = [
+  passed("anthropic-version"),
+  passed("anthropic-beta"),
+];
+
+function passed(name: string): Parameter {
+  return { name, in: "header", description: "Passed on to the provider" };
+}
+
+/** Both spellings of a room's base URL. */
+function both(method: string, path: string): string[] {
+  return [`${method} /rooms/:code/v1/${path}`, `${method} /v1/rooms/:code/${path}`];
+}
+
+function relayed(canStream: boolean): Answer {
+  return {
+    description: "The provider's own status and body.",
+    content: {
+      "application/json": "AnyObject",
+      ...(canStream ? { "text/event-stream": "EventStream" } : {}),
+    },
+    headers: servedBy,
+  };
+}
+
+function ofSurface(surface: Surface): Operation {
+  const named = surfaces[surface.path];
+  if (named === undefined) throw new Error(`the surface ${surface.path} is not described`);
+  const canGoOn = surface.path === "responses";
+  return {
+    ...named,
+    tag: "Inference",
+    routes: both("POST", surface.path),
+    parameters: surface.errorShape === "anthropic" ? [...passedOn, ...passedToAnthropic] : passedOn,
+    body: "InferenceRequest",
+    answers: { 200: relayed(surface.marker !== "none") },
+    errors: [
+      ...bodyErrors,
+      "room_not_found",
+      ...routedErrors.filter((code) => canGoOn || code !== "previous_response_not_found"),
+    ],
+    errorShape: surface.errorShape,
+    isRelayed: true,
+  };
+}
+
+function stored(
+  id: string,
+  method: string,
+  suffix: string,
+  summary: string,
+  manual: string,
+): Operation {
+  return {
+    id,
+    tag: "Inference",
+    summary,
+    description:
+      "Asked of the participant that made the response. The query is passed on; it may have letters, digits and `_=&%.,[]-`.",
+    routes: both(method, `responses/:responseId${suffix}`),
+    answers: { 200: relayed(suffix === "" && method === "GET") },
+    errors: [
+      "room_not_found",
+      "response_not_found",
+      "participant_offline",
+      "routing_loop",
+      ...routedErrors.filter((code) => !isRoutingError(code)),
+    ],
+    isRelayed: true,
+    manual: `${openai}/responses/${manual}`,
+  };
+}
+
+/** Models, routes and everything that reaches a provider. */
+export const inferenceOperations: readonly Operation[] = [
+  {
+    id: "explainRoute",
+    tag: "Models",
+    summary: "Where a request would go now, and why",
+    routes: ["GET /rooms/:code/route", "GET /v1/rooms/:code/route"],
+    parameters: [
+      {
+        name: "model",
+        in: "query",
+        description: "The request's `model` field",
+        schema: { type: "string", minLength: 1, default: "*" },
+      },
+      {
+        name: "protocol",
+        in: "query",
+        description: "Its surface",
+        schema: {
+          enum: [...new Set(SURFACES.map(({ protocol }) => protocol))],
+          default: "chatCompletions",
+        },
+      },
+    ],
+    answers: { 200: json("The explanation.", "RouteExplanation") },
+    errors: ["room_not_found", "invalid_type"],
+  },
+  {
+    id: "listModels",
+    tag: "Models",
+    summary: "Every participant that is online, as a models list",
+    description: "Those that can be reached come first. From memory; no provider is asked.",
+    routes: both("GET", "models"),
+    answers: { 200: json("The list.", "ModelList") },
+    errors: ["room_not_found"],
+  },
+  {
+    id: "getModel",
+    tag: "Models",
+    summary: "Who would be asked now",
+    routes: both("GET", "models/:model"),
+    answers: { 200: json("The participant's entry.", "ModelEntry") },
+    errors: ["room_not_found", "model_not_found", "participant_offline"],
+  },
+  ...SURFACES.map(ofSurface),
+  {
+    id: "openResponsesSocket",
+    tag: "Inference",
+    summary: "Responses over a WebSocket",
+    description:
+      "Open Responses' WebSocket mode: each message is the body of a request for a response with `type: response.create`, each event of its answer a message. See docs/reference/http.md.",
+    routes: both("GET", "responses"),
+    answers: { 101: { description: "The socket is open." } },
+    errors: ["room_not_found", "upgrade_required", "hub_draining", "hub_overloaded"],
+  },
+  stored("getResponse", "GET", "", "A response that was made before", "get"),
+  stored("deleteResponse", "DELETE", "", "Delete a response that was made before", "delete"),
+  stored("cancelResponse", "POST", "/cancel", "Cancel a response in the background", "cancel"),
+  stored("listInputItems", "GET", "/input_items", "What a response was asked", "input-items"),
+];

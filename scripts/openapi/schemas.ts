@@ -1,0 +1,200 @@
+import {
+  type AnthropicErrorBody,
+  Capabilities,
+  Connection,
+  CreateRoomResponse,
+  ERROR_STATUS,
+  ErrorBody,
+  type ErrorCode,
+  EVENT_NAMES,
+  EVENT_PAYLOADS,
+  type EventName,
+  type EventSpelling,
+  FAILURE_STAGES,
+  HealthResponse,
+  HeartbeatResponse,
+  JoinResponse,
+  Load,
+  Metrics,
+  ModelEntry,
+  ModelList,
+  ParticipantConfig,
+  ParticipantListResponse,
+  ParticipantResponse,
+  ParticipantSummary,
+  Refusal,
+  REQUEST_SCHEMAS,
+  Room,
+  RoomListResponse,
+  RoomResponse,
+  RouteCandidate,
+  RouteExplanation,
+  Specs,
+  spellEventName,
+  SuccessResponse,
+  Warning,
+} from "@roomhub/protocol";
+import { z } from "zod";
+import { fieldNotes } from "./field-notes.ts";
+
+type JsonSchema = Record<string, unknown>;
+
+/** What the hub says about an error on Anthropic's surfaces; the type it renders is the judge of this schema. */
+const AnthropicError = z.object({
+  type: z.literal("error"),
+  error: z.object({
+    type: z.enum([
+      "invalid_request_error",
+      "authentication_error",
+      "permission_error",
+      "not_found_error",
+      "request_too_large",
+      "rate_limit_error",
+      "api_error",
+      "overloaded_error",
+    ]),
+    message: z.string(),
+    code: z.string(),
+    stage: z.enum(FAILURE_STAGES).optional(),
+    hint: z.string().optional(),
+    participants: z.array(Refusal).optional(),
+  }),
+  request_id: z.string().optional(),
+}) satisfies z.ZodType<AnthropicErrorBody>;
+
+/** The hub reads two fields; all others are the provider's business. */
+const InferenceRequest = z.looseObject({ model: z.string(), stream: z.boolean().optional() });
+
+const eventUnions = { dot: "DotEvent", colon: "ColonEvent" } as const;
+
+/** Every schema that has a name in the document. */
+const named: Record<string, z.ZodType> = {
+  Health: HealthResponse,
+  CreateRoomRequest: REQUEST_SCHEMAS.createRoom,
+  CreateRoomResponse,
+  Room,
+  RoomResponse,
+  RoomListResponse,
+  JoinRequest: REQUEST_SCHEMAS.join,
+  UpdateParticipantRequest: REQUEST_SCHEMAS.updateParticipant,
+  JoinResponse,
+  Participant: ParticipantSummary,
+  ParticipantResponse,
+  ParticipantListResponse,
+  Connection,
+  Capabilities,
+  Load,
+  Specs,
+  ParticipantConfig,
+  Warning,
+  HeartbeatRequest: REQUEST_SCHEMAS.heartbeat,
+  HeartbeatResponse,
+  SuccessResponse,
+  ModelEntry,
+  ModelList,
+  RouteExplanation,
+  RouteCandidate,
+  InferenceRequest,
+  AnyObject: z.looseObject({}),
+  EventStream: z.string(),
+  Error: ErrorBody,
+  AnthropicError,
+  Refusal,
+  ErrorCode: z.enum(Object.keys(ERROR_STATUS) as [ErrorCode, ...ErrorCode[]]),
+  Metrics,
+  ...eventSchemas("dot"),
+  ...eventSchemas("colon"),
+};
+
+/** One schema per event, and the union of them. */
+function eventSchemas(spelling: EventSpelling): Record<string, z.ZodType> {
+  const schemas = EVENT_NAMES.map((name) => eventSchema(name, spelling));
+  const [first, ...rest] = schemas;
+  if (first === undefined) throw new Error("there are no events");
+  const each = EVENT_NAMES.map((name, index) => [eventSchemaName(name, spelling), schemas[index]]);
+  return {
+    ...(Object.fromEntries(each) as Record<string, z.ZodType>),
+    [eventUnions[spelling]]: z.discriminatedUnion("type", [first, ...rest]),
+  };
+}
+
+function eventSchema(name: EventName, spelling: EventSpelling) {
+  return z.object({
+    type: z.literal(spellEventName(name, spelling)),
+    timestamp: z.iso.datetime(),
+    roomCode: z.string(),
+    ...EVENT_PAYLOADS[name].shape,
+  });
+}
+
+/** `room.created` → `RoomCreatedEvent`, `RoomCreatedColonEvent`: names in a document have no colons. */
+function eventSchemaName(name: EventName, spelling: EventSpelling): string {
+  const words = name.split(".").map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return `${words.join("")}${spelling === "dot" ? "Event" : "ColonEvent"}`;
+}
+
+/**
+ * The schemas as OpenAPI 3.1 has them, by name. As what a sender may write: the hub ignores fields it does not know, and
+ * answers may gain fields, so no object is closed.
+ *
+ * @throws when a field that a note is about does not exist
+ */
+export function componentSchemas(): Record<string, JsonSchema> {
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
+  const { schemas } = z.toJSONSchema(registry, {
+    io: "input",
+    uri: schemaRef,
+    // What only a function checks says by `.meta()` what else there is to say.
+    unrepresentable: ({ zodSchema }) => (zodSchema._zod.def.type === "custom" ? "any" : "throw"),
+    override: ({ jsonSchema }) => tidy(jsonSchema),
+  });
+  const components = Object.fromEntries(
+    Object.keys(named).map((name) => {
+      const { $schema: _dialect, $id: _id, ...schema } = { ...schemas[name] } as JsonSchema;
+      return [name, schema];
+    }),
+  );
+  addDiscriminator(components[eventUnions.dot], "dot");
+  addDiscriminator(components[eventUnions.colon], "colon");
+  addNotes(components);
+  return components;
+}
+
+/** Where a schema stands in the document. @throws when there is none of that name */
+export function schemaRef(name: string): string {
+  if (!Object.hasOwn(named, name)) throw new Error(`the document has no schema ${name}`);
+  return `#/components/schemas/${name}`;
+}
+
+/** Takes out what is true of every number or name, or says the format once more. */
+function tidy(jsonSchema: z.core.JSONSchema.BaseSchema): void {
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+  if (jsonSchema.format === "uuid" || jsonSchema.format === "date-time") delete jsonSchema.pattern;
+  delete jsonSchema.propertyNames;
+}
+
+/** Which event it is, for programs that write clients. */
+function addDiscriminator(schema: JsonSchema | undefined, spelling: EventSpelling): void {
+  const mapping = EVENT_NAMES.map((name) => [
+    spellEventName(name, spelling),
+    schemaRef(eventSchemaName(name, spelling)),
+  ]);
+  Object.assign(schema ?? {}, {
+    discriminator: { propertyName: "type", mapping: Object.fromEntries(mapping) as object },
+  });
+}
+
+function addNotes(components: Record<string, JsonSchema>): void {
+  for (const [path, description] of Object.entries(fieldNotes)) {
+    const [name = "", ...fields] = path.split(".");
+    let schema: JsonSchema | undefined = components[name];
+    for (const field of fields) {
+      const properties = schema?.["properties"] as Record<string, JsonSchema> | undefined;
+      schema = properties?.[field];
+    }
+    if (schema === undefined) throw new Error(`a note is about ${path}, which does not exist`);
+    schema["description"] = description;
+  }
+}

@@ -1,0 +1,194 @@
+// Writes the transcript in docs/guides/quickstart.md anew: runs the real command in real terminals (tmux), as a host, a
+// friend and a developer would, and puts the same room, addresses and times in place of today's.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir, userInfo } from "node:os";
+import { dirname, join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const guide = join(root, "docs", "guides", "quickstart.md");
+const begin = "<!-- begin: node scripts/quickstart-transcript.mjs -->";
+const end = "<!-- end -->";
+
+const me = userInfo().username;
+const ownId = new RegExp(`\\b${me}-(\\S+)( {2,})?`, "g");
+const socket = `roomhub-quickstart-${process.pid}`;
+const folder = mkdtempSync(join(tmpdir(), "roomhub-quickstart-"));
+const ollama = await startStandIn();
+try {
+  writeTranscript(await play());
+} finally {
+  ollama.close();
+  ollama.closeAllConnections();
+  // Without terminals there is no server to end.
+  try {
+    tmux("kill-server");
+  } catch {}
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function play() {
+  const host = await openTerminal("ana", { ROOMHUB_PORT: "0", OLLAMA_HOST: "127.0.0.1:9" });
+  type(host, "npx roomhub up --lan");
+  await shows(host, /Requests appear here/);
+  const curl = /^ *(curl -N .*)$/m.exec(screen(host))?.[1] ?? "";
+
+  const developer = await openTerminal("carla", {});
+  type(developer, curl);
+  await shows(developer, /data: \[DONE\]\s+carla\$/);
+
+  const friend = await openTerminal("ben", { OLLAMA_HOST: `127.0.0.1:${ollama.address().port}` });
+  type(friend, "npx roomhub join");
+  await shows(friend, /Enter: confirm/);
+  press(friend, "Enter");
+  await shows(friend, /connected; p pauses/);
+  type(developer, curl.replace('"*"', '"llama3.2:3b"'));
+  await shows(friend, /ok 200/);
+  await shows(host, /llama3\.2:3b .* ok /);
+  const [code = ""] = /(?<=^Room )\w+/m.exec(screen(host)) ?? [];
+  const screens = {
+    host: screen(host),
+    developer: shortened(screen(developer)),
+    friend: screen(friend),
+  };
+  for (const terminal of [friend, host]) {
+    press(terminal, "C-c");
+    await shows(terminal, new RegExp(`\\n${terminal}\\$ *$`));
+  }
+  return { code, ...screens };
+}
+
+function writeTranscript({ code, host, developer, friend }) {
+  const text = [host, developer, friend].map((screen) => settled(screen, code)).join("\n\n");
+  const page = readFileSync(guide, "utf8");
+  const [before, rest] = page.split(begin);
+  const [, after] = rest.split(end);
+  writeFileSync(guide, `${before}${begin}\n\n\`\`\`text\n${text}\n\`\`\`\n\n${end}${after}`);
+}
+
+/** The same whoever runs this, wherever and whenever. Durations stay what they were. */
+function settled(screen, code) {
+  return screen
+    .replaceAll(code, "ABC234")
+    .replace(/http:\/\/[\d.]+:\d+ \(\w+\)/g, "http://192.168.1.5:5050 (wlan0)")
+    .replace(/http:\/\/[\d.]+:\d+/g, "http://192.168.1.5:5050")
+    .replace(/\d\d:\d\d:\d\d/g, "10:04:00")
+    .replace(/chatcmpl_\w+/g, "chatcmpl_1")
+    .replace(/"created":\d+/g, '"created":1')
+    .replaceAll(`${me}'s room`, "ana's room")
+    .replace(ownId, renamed)
+    .replace(/(?: *[█▀▄ ]{20,}\n)+/g, "  (the invitation as a QR code)\n")
+    .trimEnd();
+}
+
+/** Columns stay where they are. */
+function renamed(_id, rest, gap = "") {
+  const owner = rest.startsWith("demo") ? "ana" : "ben";
+  return `${owner}-${rest}${gap === "" ? "" : gap.padEnd(gap.length + me.length - owner.length)}`;
+}
+
+/** Of a long stream the beginning and the end. */
+function shortened(screen) {
+  const lines = screen.split("\n").filter((line) => line !== "");
+  const kept = [];
+  for (const line of lines) {
+    const isEnd = line === "data: [DONE]" || line.includes('"finish_reason":"stop"');
+    const pieces = kept.filter((other) => other.startsWith("data:")).length;
+    if (!line.startsWith("data:") || isEnd || pieces < 3) kept.push(line);
+    else if (kept.at(-1) !== "…") kept.push("…");
+    if (line === "data: [DONE]") break;
+  }
+  return kept.join("\n");
+}
+
+/** A shell whose `npx roomhub` is the checkout's own command, under a name of its own. */
+async function openTerminal(name, env) {
+  const npx = `npx() { shift; '${process.execPath}' '${join(root, "packages/cli/bin/roomhub.js")}' "$@"; }`;
+  const rc = join(folder, `${name}.sh`);
+  writeFileSync(rc, `PS1='${name}$ '\n${npx}\n`);
+  const settings = {
+    ROOMHUB_EPHEMERAL: "1",
+    XDG_STATE_HOME: folder,
+    USER: name,
+    LOGNAME: name,
+    ...env,
+  };
+  const variables = Object.entries(settings).flatMap((pair) => ["-e", pair.join("=")]);
+  const shell = `bash --noprofile --rcfile '${rc}'`;
+  tmux("new-session", "-d", "-s", name, "-x", "110", "-y", "70", "-c", folder, ...variables, shell);
+  await shows(name, new RegExp(`^${name}\\$`));
+  return name;
+}
+
+function type(terminal, line) {
+  tmux("send-keys", "-t", terminal, "-l", line);
+  press(terminal, "Enter");
+}
+
+function press(terminal, key) {
+  tmux("send-keys", "-t", terminal, key);
+}
+
+/** What stands there, long lines in one piece. */
+function screen(terminal) {
+  const lines = tmux("capture-pane", "-p", "-J", "-S", "-500", "-t", terminal).split("\n");
+  return lines
+    .map((line) => line.trimEnd())
+    .join("\n")
+    .trimEnd();
+}
+
+async function shows(terminal, pattern) {
+  for (let waitedMs = 0; waitedMs < 30_000; waitedMs += 100) {
+    if (pattern.test(screen(terminal))) return;
+    await pause(100);
+  }
+  throw new Error(`${terminal}'s terminal does not show ${pattern}:\n${screen(terminal)}`);
+}
+
+function tmux(...args) {
+  return execFileSync("tmux", ["-L", socket, "-f", "/dev/null", ...args], { encoding: "utf8" });
+}
+
+/** What Ben's Ollama would answer: nobody has to have one to write this page. */
+function startStandIn() {
+  const models = ["llama3.2:3b", "qwen3:8b"];
+  const server = createServer((request, response) => {
+    const parts = [];
+    request.on("data", (part) => parts.push(part));
+    request.on("end", () => {
+      if (request.url === "/v1/models") {
+        const data = models.map((id) => ({ id, object: "model", created: 1, owned_by: "library" }));
+        return sendJson(response, 200, { object: "list", data });
+      }
+      if (request.url === "/api/version") return sendJson(response, 200, { version: "0.30.0" });
+      const asked = request.method === "POST" ? JSON.parse(Buffer.concat(parts).toString()) : {};
+      if (asked.stream === true) return sendWords(response, asked.model);
+      sendJson(response, 400, { error: { message: "model is required" } });
+    });
+  });
+  return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(server)));
+}
+
+async function sendWords(response, model) {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  const send = (choice) => {
+    const choices = [{ index: 0, finish_reason: null, ...choice }];
+    const chunk = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model, choices };
+    response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+  };
+  for (const word of ["Hello! ", "How ", "can ", "I ", "help ", "you ", "today?"]) {
+    send({ delta: { role: "assistant", content: word } });
+    await pause(30);
+  }
+  send({ delta: {}, finish_reason: "stop" });
+  response.end("data: [DONE]\n\n");
+}
+
+function sendJson(response, status, body) {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(JSON.stringify(body));
+}

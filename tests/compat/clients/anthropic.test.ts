@@ -1,0 +1,119 @@
+import Anthropic, { APIError } from "@anthropic-ai/sdk";
+import { expect, test } from "vitest";
+import { ANY_KEY, type Answer, lacking, type Target } from "../client.ts";
+import { describeClient } from "../describe-client.ts";
+import { SCRIPT } from "../providers/script.ts";
+import { SETUPS, startCompatWorld } from "../setups.ts";
+
+const maxTokens = 1024;
+
+describeClient({
+  name: "@anthropic-ai/sdk, messages",
+  speaks: "messages",
+  does: {
+    listModels: lacking("it reads Anthropic's own list, which is no list of a room"),
+
+    async ask(target, prompt) {
+      const message = await connect(target).messages.create({
+        model: target.model,
+        max_tokens: maxTokens,
+        messages: [{ role: "user", content: prompt }],
+      });
+      return { text: textOf(message), usage: usageOf(message) };
+    },
+
+    async stream(target, prompt, { onText, signal }) {
+      const stream = connect(target).messages.stream(
+        {
+          model: target.model,
+          max_tokens: maxTokens,
+          messages: [{ role: "user", content: prompt }],
+        },
+        { signal },
+      );
+      stream.on("text", onText);
+      const message = await stream.finalMessage();
+      return { text: textOf(message), usage: usageOf(message) };
+    },
+
+    async useTool(target, prompt, { name, description, parameters, run }) {
+      const runner = connect(target).beta.messages.toolRunner({
+        model: target.model,
+        max_tokens: maxTokens,
+        messages: [{ role: "user", content: prompt }],
+        tools: [
+          { name, description, input_schema: { ...parameters }, run, parse: (input) => input },
+        ],
+      });
+      return textOf(await runner.runUntilDone());
+    },
+
+    askForJson: lacking("no model server serves JSON schemas on `/messages`"),
+
+    async askAboutImage(target, prompt, image) {
+      const message = await connect(target).messages.create({
+        model: target.model,
+        max_tokens: maxTokens,
+        messages: [
+          {
+            role: "user",
+            content: [
+              {
+                type: "image",
+                source: {
+                  type: "base64",
+                  media_type: "image/png",
+                  data: image.replace("data:image/png;base64,", ""),
+                },
+              },
+              { type: "text", text: prompt },
+            ],
+          },
+        ],
+      });
+      return textOf(message);
+    },
+
+    async fail(target, model, prompt) {
+      const error: unknown = await connect(target)
+        .messages.create({
+          model,
+          max_tokens: maxTokens,
+          messages: [{ role: "user", content: prompt }],
+        })
+        .catch((thrown: unknown) => thrown);
+      if (!(error instanceof APIError)) throw new Error("no APIError", { cause: error });
+      const { status, type, message } = error as APIError<number>;
+      return { status, code: type ?? undefined, message };
+    },
+  },
+});
+
+test("@anthropic-ai/sdk counts a prompt's tokens, and reads the hub's error in Anthropic's shape", async () => {
+  await using world = await startCompatWorld();
+  for (const setup of SETUPS.filter(({ isTranslated }) => !isTranslated)) {
+    const { target } = world.room(setup);
+    const anthropic = connect(target);
+    const messages = [{ role: "user" as const, content: "What should I wear in Oslo?" }];
+    const counted = await anthropic.messages.countTokens({ model: target.model, messages });
+    expect(counted.input_tokens).toBe(SCRIPT.usage.inputTokens);
+    const asking = anthropic.messages.countTokens({ model: "nobody-has-this", messages });
+    await expect(asking).rejects.toMatchObject({
+      status: 404,
+      error: { type: "error", error: { type: "not_found_error" } },
+    });
+  }
+});
+
+/** It adds `/v1` itself. */
+function connect({ roomUrl, fetch }: Target): Anthropic {
+  return new Anthropic({ baseURL: roomUrl, apiKey: ANY_KEY, fetch });
+}
+
+function textOf({ content }: { content: readonly { type: string; text?: unknown }[] }): string {
+  return content.map(({ type, text }) => (type === "text" ? String(text) : "")).join("");
+}
+
+function usageOf({ usage }: Anthropic.Message): Answer["usage"] {
+  return { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens };
+}

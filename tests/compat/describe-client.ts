@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Case, CASES } from "./cases.ts";
+import type { CompatClient, Present } from "./client.ts";
+import { type CompatWorld, type Setup, SETUPS, startCompatWorld } from "./setups.ts";
+import { type Cell, documentedRows, rowsOf } from "./table.ts";
+
+/** Every case of the matrix with one client over every setup; the documentation is held to what came out. */
+export function describeClient(client: CompatClient, start = () => startCompatWorld()): void {
+  describe(client.name, () => {
+    const cells: Cell[] = [];
+    let world: CompatWorld | undefined;
+    beforeAll(async () => {
+      if (client.missing === undefined) world = await start();
+    });
+    afterAll(() => world?.[Symbol.asyncDispose]());
+
+    for (const setup of SETUPS) {
+      describe(`over ${setup.name}`, () => {
+        for (const single of CASES) {
+          test(single.title, async ({ skip, task }) => {
+            const cell = newCell(client, setup, single);
+            task.meta.compat = cell;
+            cells.push(cell);
+            if (world === undefined) return skip(client.missing);
+            if (cell.reason !== undefined) return skip(cell.reason);
+            const { target, provider, checkAnswers } = world.room(setup);
+            // It uses the operations it needs, which are there.
+            await single.run(client.does as Present<CompatClient["does"]>, target, provider);
+            checkAnswers();
+            cell.state = "works";
+          });
+        }
+      });
+    }
+
+    test("is in docs/compatibility.md as it was seen here", ({ skip }) => {
+      if (client.missing !== undefined) return skip(client.missing);
+      expect(documentedRows(client.name)).toEqual(rowsOf(cells));
+    });
+  });
+}
+
+/** Counts as failed until it works. */
+function newCell(client: CompatClient, setup: Setup, single: Case): Cell {
+  const cell: Cell = {
+    client: client.name,
+    setup: setup.name,
+    column: single.column,
+    state: "fails",
+  };
+  if (client.missing !== undefined) return { ...cell, state: "missing" };
+  const reason = reasonAgainst(single, client, setup);
+  return reason === undefined ? cell : { ...cell, state: "does not apply", reason };
+}
+
+function reasonAgainst({ needs }: Case, client: CompatClient, setup: Setup): string | undefined {
+  for (const name of needs) {
+    const operation = client.does[name];
+    if (typeof operation !== "function") return operation.reason;
+  }
+  if (client.speaks === "messages" && setup.isTranslated) {
+    return "this provider has no `/messages`, and only Responses are translated";
+  }
+  return undefined;
+}

@@ -1,0 +1,31 @@
+import type { Scene } from "./recordings.ts";
+
+/** A request's body, loosely: a recorded server looks at a few fields. */
+export type AskedBody = Record<string, unknown>;
+
+/** Which recording answers a request: the tool's result first, then what is on offer, then the wanted shape. */
+export function sceneFor(body: AskedBody): Scene {
+  if (hasToolResult(body)) return "text";
+  if (Array.isArray(body["tools"]) && body["tools"].length > 0) return "tool-call";
+  return wantsJson(body) ? "structured" : "text";
+}
+
+/** In any of the three dialects: a `tool` message, a `function_call_output` item, a `tool_result` block. */
+function hasToolResult(body: AskedBody): boolean {
+  const turns = [body["messages"], body["input"]].flat() as (AskedBody | string | undefined)[];
+  return turns.some((turn) => {
+    if (typeof turn !== "object") return false;
+    if (turn["role"] === "tool" || turn["type"] === "function_call_output") return true;
+    const content = turn["content"];
+    return (
+      Array.isArray(content) && content.some((part: AskedBody) => part["type"] === "tool_result")
+    );
+  });
+}
+
+function wantsJson(body: AskedBody): boolean {
+  const format =
+    body["response_format"] ?? (body["text"] as AskedBody | undefined)?.["format"] ?? undefined;
+  const type = (format as AskedBody | undefined)?.["type"];
+  return type === "json_schema" || type === "json_object";
+}

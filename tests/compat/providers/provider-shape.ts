@@ -1,0 +1,51 @@
+/** Paths below the base URL that generate. */
+export type ShapeSurface =
+  | "chat/completions"
+  | "responses"
+  | "messages"
+  | "messages/count_tokens"
+  | "embeddings";
+
+/** An answer that was recorded whole. Objects go out as JSON, texts as plain text. */
+export interface RecordedAnswer {
+  status: number;
+  body: object | string;
+}
+
+/** What tells one model server from another on the wire, besides its recordings in `fixtures/<recordings>/`. */
+export interface ProviderShape {
+  /** with the version the recordings follow */
+  name: string;
+  recordings: "ollama" | "lm-studio" | "llama-cpp" | "vllm" | "openai";
+  /** as the server lists it */
+  model: string;
+  surfaces: readonly ShapeSurface[];
+  /** the file of recordings by which it is recognised */
+  fingerprints: "fingerprints" | "fingerprints-before-responses";
+  /** its `server` header */
+  server: string | undefined;
+  /** of event streams */
+  lineEnd: "\n" | "\r\n";
+  /** whether counts come in a chunk of their own and only when asked for, or always on the chunk that finishes */
+  chatUsage: "when-asked" | "on-the-finish-chunk";
+  /** Where a chat answer carries thoughts. */
+  thoughtField: "reasoning" | "reasoning_content" | undefined;
+  /** A path, or a method on it, that the server does not have. */
+  unknownPath: (method: string, path: string) => RecordedAnswer;
+  /** A body without model and messages, as probes send it. */
+  emptyBody: RecordedAnswer;
+  /** A prompt that is too long. */
+  refusal: RecordedAnswer;
+}
+
+/** Anthropic's way of saying no, on `messages` of every server that has it. */
+export const anthropicRefusal: RecordedAnswer = {
+  status: 400,
+  body: {
+    type: "error",
+    error: {
+      type: "invalid_request_error",
+      message: "prompt is too long: the context holds 8192 tokens",
+    },
+  },
+};

@@ -1,0 +1,41 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+
+/** What a badly set up proxy does: it passes an answer on once it is whole, and no WebSocket at all. */
+export async function startBufferingProxy(
+  target: string,
+): Promise<AsyncDisposable & { url: string }> {
+  const server = createServer((incoming, response) => void forward(target, incoming, response));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+async function forward(
+  target: string,
+  incoming: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { connection: _connection, upgrade: _upgrade, ...headers } = incoming.headers;
+  const onward = request(target + (incoming.url ?? "/"), { method: incoming.method, headers });
+  response.on("close", () => onward.destroy());
+  incoming.pipe(onward);
+  try {
+    const [answer] = (await once(onward, "response")) as [IncomingMessage];
+    const body = await buffer(answer);
+    response.writeHead(answer.statusCode ?? 502, answer.headers).end(body);
+  } catch {
+    // The client went away while it waited.
+    response.destroy();
+  }
+}

@@ -1,0 +1,163 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** How an answer is given, as `plain` within the first KiB of a request's body; one JSON answer when it is left out. */
+export type PlainWish =
+  /** as many bytes as this in large pieces, as fast as they are taken */
+  | { pourBytes: number }
+  /** so many tokens, this far apart, the first at once; 0: one write per turn of the event loop */
+  | { pieces: number; delayMs: number };
+
+/**
+ * A model server that costs next to nothing per answer: prebuilt bytes, no parsing. What stands before it is what a
+ * measurement shows. Listens on 127.0.0.1.
+ */
+export interface FastProvider extends AsyncDisposable {
+  /** an endpoint, `…/v1` */
+  readonly url: string;
+  /** handed over so far in the newest pouring */
+  readonly pouredBytes: number;
+}
+
+/** A token's event, as providers send them: 60 bytes of content. */
+export const tokenBytes = 226;
+const tokenText = " and one more of the many words that a model says in its turn";
+
+const head = { "content-type": "text/event-stream" };
+const bigPiece = chunk("c", { content: "x".repeat(15_800) }, null);
+const token = tokenOfBytes(tokenBytes);
+const streamEnd = Buffer.concat([
+  chunk("c", {}, "stop", { prompt_tokens: 12, completion_tokens: 100, total_tokens: 112 }),
+  Buffer.from("data: [DONE]\n\n"),
+]);
+const json = Buffer.from(jsonOfBytes(1_024));
+const models = Buffer.from('{"object":"list","data":[{"id":"fake-model","object":"model"}]}');
+const wishPattern = /"plain":(\{[^}]*\})/;
+
+/** Bytes of the body of a whole answer; undefined where only the provider knows. */
+export function answerBytes(wish: PlainWish | undefined): number | undefined {
+  if (wish === undefined) return json.length;
+  if ("pourBytes" in wish) return undefined;
+  return wish.pieces * tokenBytes + streamEnd.length;
+}
+
+/** The events of a whole answer, one by one. */
+export function tokenStream(pieces: number): Buffer[] {
+  return [...Array.from({ length: pieces }, () => token), streamEnd];
+}
+
+export async function startFastProvider(): Promise<FastProvider> {
+  const state = { pouredBytes: 0 };
+  const server = createServer((request, response) => {
+    if (request.method === "GET") sendJson(response, models);
+    else readWish(request, (wish) => answer(response, wish, state));
+  });
+  server.keepAliveTimeout = 120_000;
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", 16_384, resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    get pouredBytes() {
+      return state.pouredBytes;
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Reads the body to its end and keeps only the beginning. */
+function readWish(request: IncomingMessage, then: (wish: PlainWish | undefined) => void): void {
+  let start: Buffer | undefined;
+  request.on("data", (bytes: Buffer) => {
+    start ??= bytes;
+  });
+  request.on("end", () => {
+    const found = wishPattern.exec(start?.toString("latin1", 0, 1_024) ?? "");
+    then(found?.[1] === undefined ? undefined : (JSON.parse(found[1]) as PlainWish));
+  });
+}
+
+function answer(
+  response: ServerResponse,
+  wish: PlainWish | undefined,
+  state: { pouredBytes: number },
+): void {
+  if (wish === undefined) {
+    sendJson(response, json);
+    return;
+  }
+  response.writeHead(200, head);
+  if ("pourBytes" in wish) pour(response, wish.pourBytes, state);
+  else if (wish.delayMs > 0) pace(response, wish.pieces, wish.delayMs);
+  else flood(response, wish.pieces);
+}
+
+function sendJson(response: ServerResponse, body: Buffer): void {
+  response.writeHead(200, { "content-type": "application/json", "content-length": body.length });
+  response.end(body);
+}
+
+function pour(response: ServerResponse, bytes: number, state: { pouredBytes: number }): void {
+  state.pouredBytes = 0;
+  const goOn = () => {
+    while (state.pouredBytes < bytes && !response.destroyed) {
+      state.pouredBytes += bigPiece.length;
+      if (!response.write(bigPiece)) {
+        response.once("drain", goOn);
+        return;
+      }
+    }
+    response.end(streamEnd);
+  };
+  goOn();
+}
+
+function pace(response: ServerResponse, pieces: number, delayMs: number): void {
+  let left = pieces;
+  const next = () => {
+    if (left-- > 0) response.write(token);
+    else {
+      clearInterval(timer);
+      response.end(streamEnd);
+    }
+  };
+  const timer = setInterval(next, delayMs);
+  response.on("close", () => clearInterval(timer));
+  next();
+}
+
+function flood(response: ServerResponse, pieces: number): void {
+  let left = pieces;
+  const next = () => {
+    if (response.destroyed) return;
+    if (left-- <= 0) response.end(streamEnd);
+    else if (response.write(token)) setImmediate(next);
+    else response.once("drain", next);
+  };
+  next();
+}
+
+function chunk(id: string, delta: object, finishReason: string | null, usage?: object): Buffer {
+  const choices = [{ index: 0, delta, finish_reason: finishReason }];
+  const value = { id, object: "chat.completion.chunk", model: "fake-model", choices, usage };
+  return Buffer.from(`data: ${JSON.stringify(value)}\n\n`);
+}
+
+/** Padded by its id. */
+function tokenOfBytes(bytes: number): Buffer {
+  const content = tokenText.slice(0, 60);
+  const others = chunk("", { content }, null).length;
+  return chunk("chatcmpl-".padEnd(bytes - others, "0"), { content }, null);
+}
+
+function jsonOfBytes(bytes: number): string {
+  const withContent = (content: string) =>
+    JSON.stringify({
+      ...{ id: "chatcmpl-0", object: "chat.completion", created: 1, model: "fake-model" },
+      choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }],
+      usage: { prompt_tokens: 12, completion_tokens: 100, total_tokens: 112 },
+    });
+  return withContent("x".repeat(bytes - withContent("").length));
+}

@@ -1,0 +1,100 @@
+import type { Limits } from "@roomhub/protocol";
+import type { Socket } from "node:net";
+import { expect } from "vitest";
+import { type FakeProviderOptions, startFakeProvider } from "./fake-provider.ts";
+import { joinDirect } from "./joining.ts";
+import { createManualTime, QUICK_SWEEP } from "./manual-time.ts";
+import { userSays } from "./openai-client.ts";
+import { sendBytes } from "./raw-http.ts";
+import { startTestHub } from "./start-test-hub.ts";
+
+export type Behave = FakeProviderOptions["behave"];
+export type Lab = Awaited<ReturnType<typeof openLab>>;
+
+/** Where nobody listens. */
+export const nowhere = "http://127.0.0.1:9/v1";
+export const chat = { model: "*", messages: userSays("hello") };
+
+/** A hub with one room and ada in it, on a clock moved by hand. */
+export async function openLab(limits: Partial<Limits>, behave?: Behave) {
+  const time = createManualTime();
+  const provider = await startFakeProvider({ behave });
+  const hub = await startTestHub({
+    time: time.source,
+    limits: { ...QUICK_SWEEP, drainMs: 0, offlineAfterMs: 1e9, ...limits },
+  });
+  const code = await hub.createRoom();
+  await joinDirect(hub, code, { endpoint: provider.url });
+  const chatPath = `/rooms/${code}/v1/chat/completions`;
+  const ada = () => hub.client.getParticipant(code, "ada");
+  return {
+    ...{ hub, provider, code, time, chatPath },
+    /** Asks ada; the body is JSON, or bytes as they are. */
+    ask: (body: object | string = chat, signal?: AbortSignal) =>
+      hub.fetch(chatPath, { method: "POST", body: bytesOf(body), signal }),
+    create: (fields: object | string = { name: "r" }) =>
+      hub.fetch("/rooms", { method: "POST", body: bytesOf(fields) }),
+    join: (id: string, more: object = {}, room = code) =>
+      hub.fetch(`/rooms/${room}/join`, {
+        json: { id, nickname: id, model: "m", endpoint: nowhere, transport: "tunnel", ...more },
+      }),
+    async raw(bytes: string, onConnected?: (socket: Socket) => void) {
+      const { status, headers, error } = await sendBytes(hub.port, bytes, onConnected);
+      return told(status, error?.code, headers["retry-after"], headers["x-should-retry"]);
+    },
+    /** Waits until so many requests are with the provider. */
+    running: (count: number) => provider.waitFor(({ openGenerations: all }) => all === count),
+    load: async () => (await ada()).load,
+    status: async () => (await ada()).status,
+    isConnected: async () => (await ada()).connection.connected,
+    rooms: async () => (await hub.client.listRooms()).map(({ code }) => code),
+    ids: async (room = code) =>
+      (await hub.client.listParticipants(room)).map(({ id }) => id).join(),
+    /** Three questions and answers later, what was sent before has arrived. */
+    async settle() {
+      for (let turn = 0; turn < 3; turn++) await hub.client.health();
+    },
+    async [Symbol.asyncDispose]() {
+      expect((await hub.client.health()).status).toBe("ok");
+      await hub[Symbol.asyncDispose]();
+      await provider.close();
+    },
+  };
+}
+
+/** `201`, or status, code and retry signal: `503 hub_overloaded, later 2`. */
+export async function outcome(asking: Promise<Response>): Promise<string> {
+  const answer = await asking;
+  const text = await answer.text();
+  const code = answer.ok ? "" : (JSON.parse(text) as { error: { code: string } }).error.code;
+  const { headers } = answer;
+  return told(answer.status, code, headers.get("retry-after"), headers.get("x-should-retry"));
+}
+
+function told(status: number, code: unknown, later?: string | null, retry?: string | null): string {
+  const signal = later ? `, later ${later}` : retry === "false" ? ", stop" : "";
+  return typeof code === "string" ? `${status} ${code}`.trim() + signal : `${status}${signal}`;
+}
+
+function bytesOf(body: object | string): string {
+  return typeof body === "string" ? body : JSON.stringify(body);
+}
+
+/** A JSON object of exactly so many bytes. */
+export function padded(bytes: number, fields: object = chat): string {
+  const empty = JSON.stringify({ ...fields, pad: "" });
+  return `${empty.slice(0, -2)}${"x".repeat(bytes - empty.length)}"}`;
+}
+
+export const lines = (...all: string[]) => [...all, "", ""].join("\r\n");
+export const getHealth = (...more: string[]) => lines("GET /health HTTP/1.1", "host: hub", ...more);
+export const copies = (count: number, of: string) => Array<string>(count).fill(of);
+export const headTooLarge = "431 headers_too_large";
+export const postHead = (path: string, bytes: number) =>
+  lines(`POST ${path} HTTP/1.1`, "host: hub", `content-length: ${bytes}`);
+/** The beginning of a room's creation that lacks so many bytes. */
+export const slowBody = (missing: number) => `${postHead("/rooms", 14 + missing)}{"name":"slow"`;
+
+export function withPad(bytes: number): Record<string, unknown> {
+  return JSON.parse(padded(bytes, {})) as Record<string, unknown>;
+}

@@ -1,0 +1,77 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** A request as it came to a route. */
+interface RoutedRequest {
+  method: string;
+  /** with the query */
+  url: string;
+  headers: IncomingMessage["headers"];
+  /** as sent */
+  body: string;
+}
+
+/** What a route answers: JSON, or the bytes of an event stream. */
+export type RoutedAnswer =
+  | { status?: number; headers?: Record<string, string>; json: unknown }
+  | { stream: string };
+
+export type Routes = Record<string, (request: RoutedRequest) => RoutedAnswer>;
+
+/** A model server that knows just what a test gives it, by `METHOD /path`; everything else is 404. */
+export interface RoutedProvider extends AsyncDisposable {
+  /** `http://127.0.0.1:<port>/v1` */
+  readonly url: string;
+  /** those that found a route, in order */
+  readonly requests: RoutedRequest[];
+}
+
+/** @param routes - below `/v1`; `GET /models` answers by itself */
+export async function startRoutedProvider(routes: Routes): Promise<RoutedProvider> {
+  const requests: RoutedRequest[] = [];
+  const all: Routes = {
+    "GET /models": () => ({ json: { object: "list", data: [{ id: "m", object: "model" }] } }),
+    ...routes,
+  };
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on("data", (part: Buffer) => parts.push(part));
+    request.on("end", () => {
+      const { method = "GET", url = "/", headers } = request;
+      const asked = { method, url, headers, body: Buffer.concat(parts).toString() };
+      const path = url.replace(/^\/v1/, "").split("?", 1)[0];
+      const route = all[`${method} ${path}`];
+      if (route === undefined) {
+        send(response, { status: 404, json: { error: { message: `no ${method} ${path}` } } });
+        return;
+      }
+      requests.push(asked);
+      send(response, route(asked));
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    requests,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+function send(response: ServerResponse, answer: RoutedAnswer): void {
+  if ("stream" in answer) {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.end(answer.stream);
+    return;
+  }
+  response.writeHead(answer.status ?? 200, {
+    "content-type": "application/json",
+    ...answer.headers,
+  });
+  response.end(JSON.stringify(answer.json));
+}

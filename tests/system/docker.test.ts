@@ -1,0 +1,89 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { DEFAULT_PORT } from "@roomhub/hub";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { refuseUnknownVariables, settingsFromEnv } from "../../packages/cli/src/environment.ts";
+import { runCommand } from "../support/run-command.ts";
+
+/** Nothing here starts a container: these files must agree with the program they are about. */
+const root = new URL("../../", import.meta.url);
+const dockerfile = textOf("Dockerfile");
+const compose = textOf("compose.yaml");
+
+function textOf(path: string): string {
+  return readFileSync(new URL(path, root), "utf8");
+}
+
+/** What the lines that begin so say, in order. */
+function instructions(name: string): string[] {
+  return [...dockerfile.matchAll(new RegExp(`^${name} (.+)$`, "gm"))].map(([, rest]) => rest ?? "");
+}
+
+function fromCheckout(): string[] {
+  return instructions("COPY")
+    .filter((line) => !line.startsWith("--from="))
+    .flatMap((line) => line.split(" ").slice(0, -1));
+}
+
+test("the image copies what is there, and the build context lets it through", () => {
+  expect(fromCheckout().filter((path) => !existsSync(new URL(path, root)))).toEqual([]);
+  const ignored = textOf(".dockerignore").split("\n");
+  expect(ignored).toContain("*");
+  const kept = ignored.filter((line) => line.startsWith("!")).map((line) => line.slice(1));
+  expect(fromCheckout().filter((path) => !kept.includes(path.split("/")[0] ?? ""))).toEqual([]);
+});
+
+test("npm finds every package of the workspace before it installs", () => {
+  const manifests = readdirSync(new URL("packages/", root)).map(
+    (name) => `packages/${name}/package.json`,
+  );
+  expect(fromCheckout()).toEqual(expect.arrayContaining(manifests));
+});
+
+test("the image's Node is new enough, and its command is the one of the package", () => {
+  const { engines, bin } = JSON.parse(textOf("packages/cli/package.json")) as {
+    engines: { node: string };
+    bin: Record<string, string>;
+  };
+  const needed = Number(/(\d+)/.exec(engines.node)?.[1]);
+  const images = instructions("FROM").map((line) => Number(/^node:(\d+)-slim/.exec(line)?.[1]));
+  expect(images.every((major) => major > needed)).toBe(true);
+  expect(instructions("ENTRYPOINT")).toEqual([JSON.stringify(Object.keys(bin))]);
+  expect(dockerfile).toContain(
+    `ln -s /roomhub/packages/cli/${bin["roomhub"]} /usr/local/bin/roomhub`,
+  );
+});
+
+test("variables of the image and of compose are the program's, with values it takes", () => {
+  const env: Record<string, string> = Object.fromEntries(
+    instructions("ENV").map((line) => line.split("=") as [string, string]),
+  );
+  refuseUnknownVariables(env, []);
+  expect(settingsFromEnv(env)).toEqual({
+    host: "0.0.0.0",
+    mdns: false,
+    stateFile: "/var/lib/roomhub/rooms.json",
+    ownership: "strict",
+  });
+  const [volume = "nowhere"] = instructions("VOLUME");
+  expect(env["ROOMHUB_STATE_FILE"]).toContain(`${volume}/`);
+  expect(compose).toContain(`rooms:${volume}`);
+  const named = [...compose.matchAll(/^ +(ROOMHUB_\w+):/gm)].map(([, name]) => name ?? "");
+  expect(named).not.toEqual([]);
+  refuseUnknownVariables(Object.fromEntries(named.map((name) => [name, "x"])), []);
+});
+
+test("the port is the program's own", () => {
+  expect(instructions("EXPOSE")).toEqual([String(DEFAULT_PORT)]);
+  expect(dockerfile).toContain(`\${ROOMHUB_PORT:-${DEFAULT_PORT}}`);
+  expect(compose).toContain(`"${DEFAULT_PORT}:${DEFAULT_PORT}"`);
+  expect(compose).toContain(`http://hub:${DEFAULT_PORT}/rooms/`);
+});
+
+test("compose's participant has options that `join` knows", async () => {
+  const launcher = fileURLToPath(new URL("packages/cli/bin/roomhub.js", root));
+  const help = await runCommand(process.execPath, [launcher, "join", "--help"]);
+  const used = [...compose.matchAll(/^ +- (--[\w-]+)$/gm)].map(([, option]) => option ?? "");
+  expect(used.length).toBeGreaterThan(2);
+  expect(used.filter((option) => !help.stdout.includes(`${option} `))).toEqual([]);
+});

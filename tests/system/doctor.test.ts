@@ -1,0 +1,140 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { startBufferingProxy } from "../support/buffering-proxy.ts";
+import { startFakeProvider } from "../support/fake-provider.ts";
+import { joinDirect, joinTunnel } from "../support/joining.ts";
+import { runCommand } from "../support/run-command.ts";
+import { startTestHub } from "../support/start-test-hub.ts";
+import { within } from "../support/waiting.ts";
+
+const launcher = fileURLToPath(new URL("../../packages/cli/bin/roomhub.js", import.meta.url));
+
+interface Report {
+  exitCode: number | null;
+  ok: boolean;
+  /** by name: the verdict, what was found, and the next step */
+  checks: Map<string, { verdict: string; found: string; fix?: string; details?: string[] }>;
+  stderr: string;
+}
+
+async function doctor(...args: string[]): Promise<Report> {
+  const { exitCode, stdout, stderr } = await runCommand(process.execPath, [
+    ...[launcher, "doctor", ...args, "--json"],
+  ]);
+  const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: { name: string }[] };
+  return {
+    exitCode,
+    ok,
+    stderr,
+    checks: new Map(checks.map((check) => [check.name, check as never])),
+  };
+}
+
+function failures({ checks }: Report): string[] {
+  return [...checks].filter(([, { verdict }]) => verdict === "failed").map(([name]) => name);
+}
+
+test("a hub, a room and a model that are well: every step says so, and one token went through", async () => {
+  await using provider = await startFakeProvider();
+  await using hub = await startTestHub();
+  const code = await hub.createRoom();
+  await using _ada = await joinTunnel(hub, code, { endpoint: provider.url });
+  const before = provider.requests.length;
+
+  const args = [launcher, "doctor", `${hub.url}/rooms/${code}`];
+  const { exitCode, stdout, stderr } = await runCommand(process.execPath, args);
+  expect(stderr).toBe("");
+  expect(exitCode).toBe(0);
+  const marked = stdout.split("\n").filter((line) => /^[✓✗–] /.test(line));
+  expect(marked).toHaveLength(12);
+  expect(marked.filter((line) => line.startsWith("✗"))).toEqual([]);
+  expect(stdout).toMatch(
+    /✓ request .* ada answered in \d+ ms \(one token\): provider \d+ ms, queue 0 ms, hub and network \d+ ms/,
+  );
+  const asked = provider.requests.slice(before).filter(({ method }) => method === "POST");
+  expect(asked.map(({ json }) => json["max_tokens"])).toEqual([1]);
+});
+
+test("a hub that is down: its port is free, the fix starts one there, and nothing waits", async () => {
+  const hub = await startTestHub();
+  const { url, port } = hub;
+  await hub[Symbol.asyncDispose]();
+  const report = await doctor(url);
+  expect(report.exitCode).toBe(5);
+  expect(failures(report)).toEqual(["port"]);
+  expect(report.checks.get("port")?.fix).toContain(`roomhub up --port ${port}`);
+});
+
+test("https where the hub speaks plain HTTP: the right URL is named", async () => {
+  await using hub = await startTestHub();
+  const report = await doctor(hub.url.replace("http:", "https:"));
+  expect(report.exitCode).toBe(5);
+  expect(failures(report)).toEqual(["hub"]);
+  expect(report.checks.get("hub")?.found).toContain(`Write ${hub.url}`);
+});
+
+test("an unknown room: those that are there are listed", async () => {
+  await using hub = await startTestHub();
+  const code = await hub.createRoom();
+  const report = await doctor(`${hub.url}/rooms/QQQQQQ`);
+  expect(report.exitCode).toBe(3);
+  expect(failures(report)).toEqual(["room"]);
+  expect(report.checks.get("room")?.details?.join()).toContain(code);
+});
+
+test("a model server that is down: the participant says why, and its server is named", async () => {
+  const provider = await startFakeProvider();
+  await using hub = await startTestHub();
+  const code = await hub.createRoom();
+  await provider[Symbol.asyncDispose]();
+  await joinDirect(hub, code, { endpoint: provider.url });
+  const report = await doctor(hub.url);
+  expect(report.exitCode).toBe(1);
+  expect(failures(report)).toEqual(["participants", "provider", "model"]);
+  expect(report.checks.get("participants")?.details?.[0]).toContain("refused the connection");
+  expect(report.checks.get("participants")?.fix).toContain(provider.url);
+  expect(report.checks.get("provider")?.found).toContain(provider.url);
+});
+
+test("a proxy that buffers answers and drops WebSockets is told from a hub", async () => {
+  await using provider = await startFakeProvider();
+  await using hub = await startTestHub();
+  const code = await hub.createRoom();
+  await using _ada = await joinTunnel(hub, code, { endpoint: provider.url });
+  await using proxy = await startBufferingProxy(hub.url);
+  const report = await doctor(`${proxy.url}/rooms/${code}`);
+  expect(failures(report)).toEqual(["tunnel", "stream"]);
+  expect(report.checks.get("tunnel")?.found).toContain("drops the Upgrade header");
+  expect(report.checks.get("stream")?.fix).toContain("proxy_buffering off");
+  expect(report.checks.get("request")?.found).toContain("ada answered in");
+});
+
+test("Ctrl+C ends it at once, whatever it waits for", async () => {
+  const silent = createServer(() => {});
+  silent.listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const { port } = silent.address() as AddressInfo;
+  const child = spawn(process.execPath, [launcher, "doctor", `http://127.0.0.1:${port}`], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  try {
+    let said = "";
+    const reached = new Promise<void>((resolve) => {
+      child.stdout.setEncoding("utf8").on("data", (text: string) => {
+        said += text;
+        if (said.includes("✓ port")) resolve();
+      });
+    });
+    await within(reached, "the port's line");
+    child.kill("SIGINT");
+    const [exitCode] = (await within(once(child, "exit"), "the end")) as [number | null];
+    expect(exitCode).toBe(130);
+    expect(said.split("\n")).toHaveLength(4);
+  } finally {
+    child.kill("SIGKILL");
+    silent.close();
+  }
+});

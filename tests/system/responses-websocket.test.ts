@@ -1,0 +1,596 @@
+import { once } from "node:events";
+import { Agent, OpenAIProvider, Runner } from "@openai/agents";
+import { ResponsesWS } from "openai/resources/responses/ws";
+import { describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { type FakeProviderOptions, startFakeProvider } from "../support/fake-provider.ts";
+import { join, PATHS } from "../support/joining.ts";
+import { ledgerOf, ledgerProblems, settled } from "../support/ledger.ts";
+import { createManualTime, QUICK_SWEEP } from "../support/manual-time.ts";
+import { openaiAt } from "../support/openai-client.ts";
+import { sendBytes } from "../support/raw-http.ts";
+import {
+  connectResponses,
+  type ResponsesClient,
+  type SocketEvent,
+  textOf,
+} from "../support/responses-client.ts";
+import { BASE_URLS, startTestHub } from "../support/start-test-hub.ts";
+import { createGate, until, within } from "../support/waiting.ts";
+
+type Behave = FakeProviderOptions["behave"];
+
+/** A hub and a provider in one room, and a way to open sockets there. */
+async function openRoom(
+  behave?: Behave,
+  options: Parameters<typeof startTestHub>[0] = {},
+  path: (typeof PATHS)[number] = "direct",
+) {
+  await using stack = new AsyncDisposableStack();
+  const provider = stack.use(
+    // What names no model asks what the provider can do.
+    await startFakeProvider({
+      behave: (request) => (request.json["model"] === undefined ? undefined : behave?.(request)),
+    }),
+  );
+  const hub = stack.use(await startTestHub(options));
+  const code = await hub.createRoom();
+  stack.use(await join(path, hub, code, { endpoint: provider.url }));
+  const events = await hub.watch(code);
+  const owned = stack.move();
+  /** Bodies of turns as the provider got them. */
+  const turns = () =>
+    provider.requests.map(({ json }) => json).filter(({ model }) => model !== undefined);
+  return {
+    ...{ hub, provider, code, events },
+    url: `${hub.url}/rooms/${code}/v1/responses`,
+    turns,
+    /** Resolves when a turn has reached the provider. */
+    asked: () => provider.waitFor(() => turns().length > 0),
+    async open(headers: Record<string, string> = {}): Promise<ResponsesClient> {
+      return connectResponses(`${hub.url}/rooms/${code}/v1/responses`, { headers });
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+const turn = { model: "*", input: "to be or not", store: false };
+
+function responseId(events: readonly SocketEvent[]): string {
+  return events.at(-1)?.response?.id ?? "";
+}
+
+const variants = PATHS.flatMap((path) =>
+  Object.entries(BASE_URLS).map(([base, baseUrlOf]) => ({ path, base, baseUrlOf })),
+);
+
+describe.each(variants)("a socket on /responses at $base over $path", ({ path, baseUrlOf }) => {
+  test("answers the OpenAI SDK's turns one after the other", async () => {
+    await using room = await openRoom(undefined, {}, path);
+    const socket = new ResponsesWS(openaiAt(baseUrlOf(room.hub, room.code)));
+    const texts: string[] = [];
+    socket.on("response.output_text.done", ({ text }) => texts.push(text));
+    for (const input of ["to be", "or not"]) {
+      const completed = within(
+        new Promise<string>((resolve, reject) => {
+          socket.on("error", reject);
+          socket.once("response.completed", ({ response }) => resolve(response.status ?? ""));
+        }),
+        "the turn",
+      );
+      socket.send({ type: "response.create", model: "*", input });
+      expect(await completed).toBe("completed");
+    }
+    socket.close();
+    expect(texts).toEqual(["to be", "or not"]);
+    await settled(room.events, 2);
+    expect(room.events.of("llm.complete")).toHaveLength(2);
+    expect(ledgerProblems(room.events)).toEqual([]);
+  });
+
+  test("sends each event of the provider's stream as one message, and nothing else", async () => {
+    await using room = await openRoom(undefined, {}, path);
+    await using client = await connectResponses(`${baseUrlOf(room.hub, room.code)}/responses`);
+    const events = await client.turn(turn);
+    const posted = await room.hub.fetch(`/rooms/${room.code}/v1/responses`, {
+      json: { ...turn, stream: true },
+    });
+    const streamed = [...(await posted.text()).matchAll(/^data: (\{.*)$/gm)].map(
+      ([, data = ""]) => JSON.parse(data) as SocketEvent,
+    );
+    expect(events.map(({ type }) => type)).toEqual(streamed.map(({ type }) => type));
+    expect(textOf(events)).toBe("to be or not");
+    expect(room.turns()[0]).toEqual({
+      ...turn,
+      model: "fake-model",
+      stream: true,
+    });
+  });
+
+  test("cancels the generation of a client that closes in the middle", async () => {
+    await using room = await openRoom(
+      () => ({ kind: "hang-mid-stream", afterChunks: 4 }),
+      {},
+      path,
+    );
+    const client = await room.open();
+    client.send({ type: "response.create", ...turn });
+    await client.next();
+    client.socket.close();
+    await room.provider.waitFor(({ aborted }) => aborted === 1);
+    const { data } = await room.events.next("llm.error");
+    expect(data).toMatchObject({ code: "client_disconnected", stage: "client" });
+    await settled(room.events, 1);
+    expect(ledgerProblems(room.events)).toEqual([]);
+  });
+});
+
+test("the agents SDK goes on from its last run over one socket", async () => {
+  await using room = await openRoom();
+  const openAIClient = openaiAt(`${room.hub.url}/rooms/${room.code}/v1`);
+  const options = { openAIClient, useResponses: true, useResponsesWebSocket: true };
+  const modelProvider = new OpenAIProvider(options);
+  const runner = new Runner({ modelProvider, tracingDisabled: true });
+  const agent = new Agent({ name: "helper", instructions: "Be brief.", model: "*" });
+  const first = await runner.run(agent, "to be or not");
+  expect(first.finalOutput).toBe("to be or not");
+  const previousResponseId = first.lastResponseId;
+  const second = await runner.run(agent, "that is", { previousResponseId, stream: true });
+  await second.completed;
+  expect(second.finalOutput).toBe("that is");
+  expect(room.turns().at(-1)?.["input"]).toHaveLength(3);
+  await modelProvider.close();
+});
+
+describe("a turn that goes on from the one before", () => {
+  test("reaches the provider with the whole conversation, and without the id", async () => {
+    await using room = await openRoom();
+    await using client = await room.open();
+    const first = await client.turn(turn);
+    const second = await client.turn({
+      ...turn,
+      input: [{ role: "user", content: "that is" }],
+      previous_response_id: responseId(first),
+    });
+    expect(second.at(-1)?.type).toBe("response.completed");
+    const asked = room.turns().at(-1);
+    expect(asked).not.toHaveProperty("previous_response_id");
+    expect(asked?.["input"]).toEqual([
+      { type: "message", role: "user", content: "to be or not" },
+      expect.objectContaining({
+        role: "assistant",
+        content: [expect.objectContaining({ text: "to be or not" })],
+      }),
+      { role: "user", content: "that is" },
+    ]);
+  });
+
+  test("may be gone on from in turn, all the way", async () => {
+    await using room = await openRoom();
+    await using client = await room.open();
+    let previous: string | undefined;
+    for (const input of ["one", "two", "three"]) {
+      const events = await client.turn({ ...turn, input, previous_response_id: previous });
+      previous = responseId(events);
+    }
+    expect(room.turns().at(-1)?.["input"]).toHaveLength(5);
+  });
+
+  test("is forgotten when it fails, so that a second try is told to send everything", async () => {
+    let isBroken = false;
+    await using room = await openRoom(({ json }) => {
+      if (json["previous_response_id"] !== undefined) return notKept;
+      return isBroken ? { kind: "status", status: 422 } : undefined;
+    });
+    await using client = await room.open();
+    const previous_response_id = responseId(await client.turn(turn));
+    isBroken = true;
+    const [failed] = await client.turn({ ...turn, previous_response_id });
+    expect(failed).toMatchObject({ type: "error", status: 422, code: "fake" });
+    isBroken = false;
+    const [again] = await client.turn({ ...turn, previous_response_id });
+    expect(again).toMatchObject({ status: 400, error: { code: "previous_response_not_found" } });
+    expect((await client.turn(turn)).at(-1)?.type).toBe("response.completed");
+  });
+
+  test("is unknown on another socket, which serves on", async () => {
+    await using room = await openRoom(({ json }) =>
+      json["previous_response_id"] === undefined ? undefined : notKept,
+    );
+    await using client = await room.open();
+    const previous_response_id = responseId(await client.turn(turn));
+    await using other = await room.open();
+    const [refused] = await other.turn({ ...turn, previous_response_id });
+    expect(refused).toMatchObject({
+      type: "error",
+      status: 400,
+      code: "previous_response_not_found",
+      error: { code: "previous_response_not_found", type: "invalid_request_error" },
+    });
+    expect((await other.turn(turn)).at(-1)?.type).toBe("response.completed");
+  });
+
+  test("can begin with a warm-up, which no provider hears of", async () => {
+    await using room = await openRoom();
+    await using client = await room.open();
+    const instructions = [{ type: "message", role: "developer", content: "be brief" }];
+    const warm = await client.turn({ ...turn, input: instructions, generate: false });
+    expect(warm.map(({ type }) => type)).toEqual(["response.created", "response.completed"]);
+    expect(warm.at(-1)?.response).toMatchObject({ status: "completed", output: [], model: "*" });
+    expect(room.turns()).toEqual([]);
+    await client.turn({ ...turn, previous_response_id: responseId(warm) });
+    const asked = room.turns().at(-1);
+    expect(asked).not.toHaveProperty("generate");
+    expect(asked?.["input"]).toEqual([
+      ...instructions,
+      { type: "message", role: "user", content: "to be or not" },
+    ]);
+  });
+});
+
+/** What a provider that keeps responses says of one it does not have. */
+const notKept = {
+  kind: "status" as const,
+  status: 400,
+  body: {
+    error: {
+      message: "Previous response not found.",
+      type: "invalid_request_error",
+      param: "previous_response_id",
+      code: "previous_response_not_found",
+    },
+  },
+};
+
+describe("a socket goes on after", () => {
+  const refused = [
+    { what: "no JSON", message: "{", code: "invalid_json" },
+    { what: "an empty message", message: "", code: "invalid_json" },
+    { what: "a list", message: "[]", code: "invalid_type" },
+    { what: "another type", message: { type: "response.steer" }, code: "invalid_type" },
+    { what: "a binary message", message: Buffer.from("{}"), code: "bad_request" },
+    {
+      what: "a turn without a model",
+      message: { type: "response.create", input: "a" },
+      code: "missing_required_parameter",
+    },
+    {
+      what: "a turn on a lane",
+      message: { type: "response.create", ...turn, stream_id: "a" },
+      code: "bad_request",
+    },
+    {
+      what: "a body nested too deeply",
+      message: `{"type":"response.create","model":"*","input":${"[".repeat(2e5)}${"]".repeat(2e5)}}`,
+      code: "field_too_large",
+    },
+    {
+      what: "a model nobody has",
+      message: { type: "response.create", ...turn, model: "nobody" },
+      status: 404,
+      code: "model_not_found",
+    },
+  ];
+
+  test.for(refused)("$what", async ({ message, code, status = 400 }) => {
+    await using room = await openRoom();
+    await using client = await room.open();
+    client.send(message);
+    const error = await client.next();
+    expect(error).toMatchObject({
+      type: "error",
+      status,
+      code,
+      error: { code, type: "invalid_request_error", message: error.message },
+      headers: { "x-request-id": expect.stringMatching(/^req_/) },
+    });
+    expect(textOf(await client.turn(turn))).toBe("to be or not");
+  });
+
+  test("a provider that breaks off, which ends in an error and a failed response", async () => {
+    let count = 0;
+    await using room = await openRoom(() =>
+      count++ === 0 ? { kind: "cut", afterChunks: 5 } : undefined,
+    );
+    await using client = await room.open();
+    const broken = await client.turn(turn);
+    expect(broken.at(-1)).toMatchObject({ type: "error", code: "provider_disconnected" });
+    expect(await client.next()).toMatchObject({
+      type: "response.failed",
+      response: { status: "failed" },
+    });
+    expect(textOf(await client.turn(turn))).toBe("to be or not");
+    await settled(room.events, 2);
+    expect(ledgerProblems(room.events)).toEqual([]);
+  });
+});
+
+test("turns that come together wait for each other, and one too many is refused", async () => {
+  const gate = createGate();
+  await using room = await openRoom(() => ({ kind: "normal", gate: gate.opened }), {
+    limits: { responseSocketQueue: 2 },
+  });
+  await using client = await room.open();
+  for (const input of ["one", "two", "three", "four"]) {
+    client.send({ type: "response.create", ...turn, input });
+  }
+  expect(await client.next()).toMatchObject({ status: 429, code: "queue_full" });
+  expect(room.turns().length).toBeLessThanOrEqual(1);
+  gate.open();
+  for (const input of ["one", "two", "three"]) expect(textOf(await client.answer())).toBe(input);
+  await settled(room.events, 3);
+  const ids = new Set(ledgerOf(room.events).map(({ requestId }) => requestId));
+  expect(ids.size).toBe(3);
+});
+
+test("a provider that answers a turn with JSON has it told as the terminal event", async () => {
+  await using room = await openRoom(() => ({ kind: "big-json", bytes: 100_000 }));
+  await using client = await room.open();
+  const [only, ...others] = await client.turn(turn);
+  expect(others).toEqual([]);
+  expect(only).toMatchObject({ type: "response.completed", response: { status: "completed" } });
+});
+
+test("an event of megabytes is one message", async () => {
+  await using room = await openRoom(() => ({ kind: "big-event", bytes: 3_000_000 }));
+  await using client = await room.open();
+  const events = await client.turn(turn);
+  expect(textOf(events).length).toBeGreaterThan(2_900_000);
+  expect(events.at(-1)?.type).toBe("response.completed");
+});
+
+test("an event longer than an answer may be ends the turn with an error", async () => {
+  await using room = await openRoom(() => ({ kind: "big-event", bytes: 300_000 }), {
+    limits: { responseBodyBytes: 200_000 },
+  });
+  await using client = await room.open();
+  expect((await client.turn(turn)).at(-1)).toMatchObject({ code: "response_too_large" });
+  await settled(room.events, 1);
+});
+
+test("a client that does not read holds up the provider, and gets all of it once it does", async () => {
+  const pieces = Array.from({ length: 300 }, () => "x".repeat(65_536));
+  await using room = await openRoom(() => ({ kind: "normal", pieces }));
+  await using client = await room.open();
+  client.socket.pause();
+  client.send({ type: "response.create", ...turn });
+  await room.asked();
+  const sent = () => room.provider.requests.at(-1)?.bytesSent ?? 0;
+  const counts: number[] = [];
+  const isStuck = (bytes: number) =>
+    bytes > 0 && counts.push(bytes) > 30 && counts.at(-30) === bytes;
+  await until("the provider to be held up", sent, isStuck);
+  expect(sent()).toBeLessThan(300 * 65_536);
+  client.socket.resume();
+  const events = await client.answer();
+  expect(textOf(events)).toHaveLength(300 * 65_536);
+  expect(events.map(({ sequence_number: number }) => number)).toEqual(
+    events.map((_event, index) => index),
+  );
+});
+
+test("a client that takes nothing for too long is cut off", async () => {
+  const time = createManualTime();
+  const pieces = Array.from({ length: 600 }, () => "x".repeat(65_536));
+  await using room = await openRoom(() => ({ kind: "normal", pieces }), {
+    time: time.source,
+    limits: { ...QUICK_SWEEP, offlineAfterMs: 1e9, clientStallMs: 3_000 },
+  });
+  await using client = await room.open();
+  client.socket.pause();
+  client.send({ type: "response.create", ...turn });
+  await room.asked();
+  await until(
+    "the client to stall",
+    () => time.advance(1_000).then(() => room.events.of("llm.error").length),
+    Boolean,
+  );
+  expect(room.events.of("llm.error")[0]?.data["code"]).toBe("client_stalled");
+  await room.provider.waitFor(({ openGenerations }) => openGenerations === 0);
+});
+
+describe("the handshake", () => {
+  async function refusal(url: string): Promise<{ status: number; body: unknown }> {
+    const socket = new WebSocket(url.replace(/^http/, "ws"));
+    socket.on("error", () => undefined);
+    const [, response] = (await within(once(socket, "unexpected-response"), "the refusal")) as [
+      unknown,
+      AsyncIterable<Buffer> & { statusCode: number },
+    ];
+    const chunks: Buffer[] = [];
+    for await (const chunk of response) chunks.push(chunk);
+    return {
+      status: response.statusCode,
+      body: JSON.parse(Buffer.concat(chunks).toString()) as unknown,
+    };
+  }
+
+  test("of an unknown room is 404", async () => {
+    await using hub = await startTestHub();
+    expect(await refusal(`${hub.url}/rooms/ZZZZZZ/v1/responses`)).toMatchObject({
+      status: 404,
+      body: { error: { code: "room_not_found" } },
+    });
+  });
+
+  test("of one socket too many is 503, until another closes", async () => {
+    await using room = await openRoom(undefined, { limits: { responseSockets: 1 } });
+    const client = await room.open();
+    expect(await refusal(room.url)).toMatchObject({
+      status: 503,
+      body: { error: { code: "hub_overloaded" } },
+    });
+    await client[Symbol.asyncDispose]();
+    await until(
+      "room for another",
+      () =>
+        room.open().then(
+          (other) => other[Symbol.asyncDispose]().then(() => true),
+          () => false,
+        ),
+      Boolean,
+    );
+  });
+
+  test("is taken from web pages", async () => {
+    await using room = await openRoom();
+    await using client = await room.open({ origin: "https://example.com" });
+    expect(textOf(await client.turn(turn))).toBe("to be or not");
+  });
+
+  test("left out is 426", async () => {
+    await using room = await openRoom();
+    const answer = await fetch(room.url);
+    expect(answer.status).toBe(426);
+    expect(answer.headers.get("upgrade")).toBe("websocket");
+    expect(await answer.json()).toMatchObject({ error: { code: "upgrade_required" } });
+  });
+
+  test("on a POST is an ordinary request", async () => {
+    await using room = await openRoom();
+    const body = JSON.stringify({ model: "*", input: "to be" });
+    const head = [
+      `POST /rooms/${room.code}/v1/responses HTTP/1.1`,
+      "host: hub",
+      "connection: Upgrade",
+      "upgrade: websocket",
+      "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
+      "sec-websocket-version: 13",
+      `content-length: ${body.length}`,
+    ];
+    const answer = await sendBytes(room.hub.port, `${head.join("\r\n")}\r\n\r\n${body}`);
+    expect(answer.status).toBe(200);
+  });
+});
+
+describe("in time", () => {
+  test("a socket tells that its time is over, once no turn runs", async () => {
+    const time = createManualTime();
+    const gate = createGate();
+    await using room = await openRoom(() => ({ kind: "normal", gate: gate.opened }), {
+      time: time.source,
+      limits: { ...QUICK_SWEEP, offlineAfterMs: 1e9, responseSocketMs: 5_000 },
+    });
+    await using client = await room.open();
+    client.send({ type: "response.create", ...turn });
+    await room.asked();
+    await time.advance(5_500);
+    client.send({ type: "response.create", ...turn });
+    expect(await client.next()).toMatchObject({ code: "websocket_connection_limit_reached" });
+    gate.open();
+    expect(textOf(await client.answer())).toBe("to be or not");
+    expect(await client.next()).toMatchObject({
+      type: "error",
+      status: 400,
+      error: { code: "websocket_connection_limit_reached" },
+    });
+    expect(await within(client.closed, "the close")).toMatchObject({ code: 1001 });
+  });
+
+  test("a socket whose client answers no ping is cut off", async () => {
+    const time = createManualTime();
+    await using room = await openRoom(undefined, {
+      time: time.source,
+      limits: { ...QUICK_SWEEP, offlineAfterMs: 1e9, responseSocketPingMs: 1_000 },
+    });
+    const client = await connectResponses(room.url, { autoPong: false });
+    const pinged = once(client.socket, "ping");
+    await time.advance(1_500);
+    await within(pinged, "a ping");
+    await time.advance(3_000);
+    expect(await within(client.closed, "the cut")).toMatchObject({ code: 1006 });
+  });
+
+  test("a message that stops in the middle is not waited for", async () => {
+    const time = createManualTime();
+    await using room = await openRoom(undefined, {
+      time: time.source,
+      limits: { ...QUICK_SWEEP, offlineAfterMs: 1e9, bodyIdleMs: 1_000 },
+    });
+    await using client = await room.open();
+    client.socket.send('{"type":', { fin: false });
+    await until("the hub to have it", () => time.advance(500).then(() => client.events), hasAny);
+    expect(client.events[0]).toMatchObject({ status: 408, code: "request_read_timeout" });
+    expect(await within(client.closed, "the close")).toMatchObject({ code: 1008 });
+  });
+});
+
+function hasAny(events: readonly SocketEvent[]): boolean {
+  return events.length > 0;
+}
+
+test("a message over the limit of a body closes the socket, and only that one", async () => {
+  await using room = await openRoom(undefined, { limits: { inferenceBodyBytes: 1_000 } });
+  await using client = await room.open();
+  await using other = await room.open();
+  client.send({ type: "response.create", ...turn, input: "x".repeat(1_000) });
+  expect(await within(client.closed, "the close")).toMatchObject({ code: 1009 });
+  expect(textOf(await other.turn(turn))).toBe("to be or not");
+});
+
+test("messages that arrive count as held, and what does not fit is refused", async () => {
+  await using room = await openRoom(undefined, { limits: { heldBodyBytes: 100_000 } });
+  await using client = await room.open();
+  client.socket.send("x".repeat(150_000), { fin: false });
+  expect(await client.next()).toMatchObject({ status: 503, code: "hub_overloaded" });
+  await client[Symbol.asyncDispose]();
+  await using other = await room.open();
+  expect(textOf(await other.turn(turn))).toBe("to be or not");
+});
+
+test("a turn too large to be remembered is answered, and cannot be gone on from", async () => {
+  await using room = await openRoom(
+    ({ json }) => (json["previous_response_id"] === undefined ? undefined : notKept),
+    { limits: { responseSocketMemoryBytes: 2_000 } },
+  );
+  await using client = await room.open();
+  const input = "x".repeat(2_000);
+  const previous_response_id = responseId(await client.turn({ ...turn, input }));
+  const [refused] = await client.turn({ ...turn, previous_response_id });
+  expect(refused).toMatchObject({ code: "previous_response_not_found" });
+});
+
+describe("a hub that closes", () => {
+  test("closes idle sockets, lets a turn finish, and takes no new one", async () => {
+    const gate = createGate();
+    await using room = await openRoom(() => ({ kind: "normal", gate: gate.opened }), {
+      limits: { drainMs: 10_000 },
+    });
+    await using idle = await room.open();
+    await using busy = await room.open();
+    busy.send({ type: "response.create", ...turn });
+    await room.asked();
+    const closing = room.hub.hub.close();
+    expect(await within(idle.closed, "the idle socket's close")).toMatchObject({ code: 1001 });
+    busy.send({ type: "response.create", ...turn });
+    expect(await busy.next()).toMatchObject({ status: 503, code: "hub_draining" });
+    gate.open();
+    expect(textOf(await busy.answer())).toBe("to be or not");
+    expect(await within(busy.closed, "the busy socket's close")).toMatchObject({ code: 1001 });
+    expect(await within(closing, "the hub's close")).toEqual({ cut: 0 });
+  });
+
+  test("cuts a turn after the drain time, and says so", async () => {
+    await using room = await openRoom(() => ({ kind: "hang-mid-stream", afterChunks: 4 }), {
+      limits: { drainMs: 50 },
+    });
+    await using client = await room.open();
+    client.send({ type: "response.create", ...turn });
+    await room.provider.waitFor(({ requests }) =>
+      requests.some(({ chunksSent }) => chunksSent === 4),
+    );
+    expect(await within(room.hub.hub.close(), "the hub's close")).toEqual({ cut: 1 });
+    expect((await client.answer()).at(-1)).toMatchObject({ code: "hub_shutting_down" });
+    expect(await within(client.closed, "the close")).toMatchObject({ code: 1001 });
+  });
+});
+
+test("no bytes stay held once sockets are gone", async () => {
+  await using room = await openRoom(undefined, { limits: { heldBodyBytes: 20_000 } });
+  for (let round = 0; round < 20; round++) {
+    await using client = await room.open();
+    const first = await client.turn({ ...turn, input: "x".repeat(2_000) });
+    const second = await client.turn({ ...turn, previous_response_id: responseId(first) });
+    expect(second.at(-1)?.type).toBe("response.completed");
+  }
+});
