@@ -1,0 +1,80 @@
+import { connect, type Socket } from "node:net";
+import { tokenBytes } from "../tests/support/fast-provider.ts";
+import { AnswerReader, type AnswerListener } from "./answer-reader.ts";
+
+export interface ConnectionListener {
+  /** of the body, since it was asked */
+  onFirstByte(ms: number): void;
+  /** so many whole tokens at once; how long after the ones before, undefined for the first */
+  onTokens(count: number, gapMs: number | undefined): void;
+  onAnswer(status: number, bytes: number, ms: number): void;
+  /** closed or nonsense, while an answer was due */
+  onBroken(why: string): void;
+}
+
+/** One client on a bare socket: asks, reads the answer, is ready to ask again. */
+export class Connection implements AnswerListener {
+  readonly #socket: Socket;
+  readonly #request: Buffer;
+  readonly #listener: ConnectionListener;
+  #bytes = 0;
+  #tokens = 0;
+  #askedMs = 0;
+  #readMs = 0;
+  #tokenMs: number | undefined;
+  #isWaiting = false;
+
+  constructor(port: number, request: Buffer, listener: ConnectionListener) {
+    this.#request = request;
+    this.#listener = listener;
+    this.#socket = connect({ host: "127.0.0.1", port, noDelay: true });
+    const reader = new AnswerReader(this);
+    this.#socket.on("data", (bytes: Buffer) => {
+      this.#readMs = performance.now();
+      try {
+        reader.feed(bytes);
+      } catch (error) {
+        this.#break(String(error));
+      }
+    });
+    this.#socket.on("error", (error) => this.#break(error.message));
+    this.#socket.on("close", () => this.#break("the connection was closed"));
+  }
+
+  ask(): void {
+    this.#bytes = 0;
+    this.#tokens = 0;
+    this.#tokenMs = undefined;
+    this.#isWaiting = true;
+    this.#askedMs = performance.now();
+    this.#socket.write(this.#request);
+  }
+
+  close(): void {
+    this.#isWaiting = false;
+    this.#socket.destroy();
+  }
+
+  onBody(bytes: number): void {
+    if (this.#bytes === 0) this.#listener.onFirstByte(this.#readMs - this.#askedMs);
+    this.#bytes += bytes;
+    const tokens = Math.floor(this.#bytes / tokenBytes);
+    if (tokens === this.#tokens) return;
+    const gapMs = this.#tokenMs === undefined ? undefined : this.#readMs - this.#tokenMs;
+    this.#listener.onTokens(tokens - this.#tokens, gapMs);
+    this.#tokens = tokens;
+    this.#tokenMs = this.#readMs;
+  }
+
+  onEnd(status: number): void {
+    this.#isWaiting = false;
+    this.#listener.onAnswer(status, this.#bytes, this.#readMs - this.#askedMs);
+  }
+
+  #break(why: string): void {
+    this.#socket.destroy();
+    if (!this.#isWaiting) return;
+    this.#isWaiting = false;
+    this.#listener.onBroken(why);
+  }
+}

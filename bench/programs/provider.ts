@@ -1,0 +1,9 @@
+/** The model server behind everything that is measured, in a process of its own. */
+import { serveHarness } from "../../tests/faults/programs/rpc.ts";
+import { startFastProvider } from "../../tests/support/fast-provider.ts";
+
+const provider = await startFastProvider();
+
+const handlers = { url: () => provider.url };
+export type ProviderHandlers = typeof handlers;
+serveHarness(handlers);

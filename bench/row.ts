@@ -1,0 +1,36 @@
+import type { BenchWorld } from "./world.ts";
+
+/** One goal and what was seen. Smaller is better in all of them. */
+export interface BenchFigure {
+  what: string;
+  value: number;
+  /** the value may be at most this */
+  goal: number;
+  /** `×` for a ratio of two things measured in the same run; only those compare across machines */
+  unit: "×" | "ms" | "µs" | "s" | "KB" | "MB" | "";
+}
+
+export type RowOutcome =
+  | { kind: "measured"; figures: BenchFigure[]; seen: string[] }
+  | { kind: "skipped"; why: string };
+
+/** One line of goals and how it is measured. */
+export interface Row {
+  id: string;
+  title: string;
+  /** about how long it takes, in a full and in a quick run */
+  seconds: { full: number; quick: number };
+  run(world: BenchWorld): Promise<RowOutcome>;
+}
+
+export function measured(figures: BenchFigure[], seen: string[] = []): RowOutcome {
+  return { kind: "measured", figures, seen };
+}
+
+export function isMet({ value, goal }: BenchFigure): boolean {
+  return value <= goal;
+}
+
+export function skipped(what: string): RowOutcome {
+  return { kind: "skipped", why: `${what} is not installed` };
+}

@@ -1,0 +1,41 @@
+import type { Row } from "../row.ts";
+import { bodyScan } from "./body-scan.ts";
+import { directPath } from "./direct-path.ts";
+import { eventSubscribers } from "./event-subscribers.ts";
+import { firstToken } from "./first-token.ts";
+import { flatCost } from "./flat-cost.ts";
+import { flatOutStreams } from "./flat-out-streams.ts";
+import { interTokenDelay } from "./inter-token-delay.ts";
+import { jsonAgainstGateway } from "./json-against-gateway.ts";
+import { jsonAgainstNginx } from "./json-against-nginx.ts";
+import { largeBodies } from "./large-bodies.ts";
+import { memoryPerParticipant } from "./memory-per-participant.ts";
+import { memoryPerStream } from "./memory-per-stream.ts";
+import { oneAtATime } from "./one-at-a-time.ts";
+import { pacedStreamCost } from "./paced-streams.ts";
+import { startAndIdle } from "./start-and-idle.ts";
+import { thousandStreams } from "./thousand-streams.ts";
+import { translation } from "./translation.ts";
+import { tunnelBytes } from "./tunnel-bytes.ts";
+
+/** In the order of the goals. */
+export const rows: readonly Row[] = [
+  jsonAgainstNginx,
+  jsonAgainstGateway,
+  pacedStreamCost,
+  flatOutStreams,
+  firstToken,
+  interTokenDelay,
+  oneAtATime,
+  thousandStreams,
+  memoryPerStream,
+  memoryPerParticipant,
+  largeBodies,
+  flatCost,
+  eventSubscribers,
+  directPath,
+  startAndIdle,
+  tunnelBytes,
+  translation,
+  bodyScan,
+];

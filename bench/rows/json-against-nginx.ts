@@ -1,0 +1,17 @@
+import { costRatio, costsSeen } from "../cost.ts";
+import { jsonLoad } from "../measurements/json-load.ts";
+import { measured, type Row, skipped } from "../row.ts";
+
+export const jsonAgainstNginx: Row = {
+  id: "1",
+  title: "hub CPU per JSON request, 128 concurrent, against nginx",
+  seconds: { full: 46, quick: 6 },
+  async run(world) {
+    const rounds = await jsonLoad(world);
+    const { tunnel = [], nginx } = rounds;
+    if (nginx === undefined) return skipped("nginx");
+    const value = costRatio(tunnel, nginx, "answers");
+    const seen = costsSeen(rounds, "answers");
+    return measured([{ what: "tunnel path / nginx", value, goal: 2.5, unit: "×" }], seen);
+  },
+};

@@ -1,0 +1,87 @@
+import { readFile, rm } from "node:fs/promises";
+import { until } from "../../tests/support/waiting.ts";
+import { hubTarget, joinByTunnel, openRoom, sharedModel, startHub } from "../hub.ts";
+import { clean } from "../cost.ts";
+import { rotated } from "../interleave.ts";
+import { measured, type Row } from "../row.ts";
+import { median } from "../spread.ts";
+import type { BenchWorld } from "../world.ts";
+
+const small = 1_024;
+const sizes = [
+  { bytes: small, windowMs: 300 },
+  { bytes: 512 * 1024, windowMs: 500 },
+  { bytes: 4 * 1024 * 1024, windowMs: 700 },
+  { bytes: 32 * 1024 * 1024, windowMs: 2_500 },
+];
+
+interface Seen {
+  bytes: number;
+  wholeMs: number;
+  /** the longest that the hub's event loop stood still */
+  blockMs: number;
+}
+
+/** One body at a time, so that what is seen is the way of one. */
+export const largeBodies: Row = {
+  id: "11",
+  title: "a body of 512 KB / 4 MB / 32 MB against one of 1 KB",
+  seconds: { full: 17, quick: 7 },
+  async run(world) {
+    const seen: Seen[] = [];
+    const { target, takeBlockMs } = await startWatchedHub(world);
+    for (let round = 0; round < world.either(3, 1); round++) {
+      for (const { bytes, windowMs } of rotated(sizes, round)) {
+        await takeBlockMs();
+        const result = await world.load({
+          ...{ target, ask: { bodyBytes: bytes }, connections: 1 },
+          ...{ rampMs: 0, warmupMs: windowMs / 4, windowMs },
+        });
+        const wholeMs = clean(`a body of ${bytes} bytes`, result).wholeMs.p50;
+        seen.push({ bytes, wholeMs, blockMs: await takeBlockMs() });
+      }
+    }
+    const of = (bytes: number, read: (one: Seen) => number) =>
+      median(seen.filter((one) => one.bytes === bytes).map(read));
+    const added = (bytes: number) => of(bytes, wholeMsOf) - of(small, wholeMsOf);
+    const [, half = 0, four = 0, large = 0] = sizes.map(({ bytes }) => bytes);
+    return measured(
+      [
+        { what: "512 KB, added p50", value: added(half), goal: 4, unit: "ms" },
+        { what: "4 MB, added p50", value: added(four), goal: 20, unit: "ms" },
+        { what: "32 MB, added p50", value: added(large), goal: 150, unit: "ms" },
+        { what: "32 MB, longest block", value: of(large, blockMsOf), goal: 5, unit: "ms" },
+      ],
+      [`longest block with bodies of 1 KB: ${of(small, blockMsOf).toFixed(1)} ms`],
+    );
+  },
+};
+
+function wholeMsOf({ wholeMs }: Seen): number {
+  return wholeMs;
+}
+
+function blockMsOf({ blockMs }: Seen): number {
+  return blockMs;
+}
+
+async function startWatchedHub(world: BenchWorld) {
+  const path = world.newPath("loop");
+  const probe = new URL("../programs/loop-probe.ts", import.meta.url).href;
+  const hub = await startHub(world, {
+    env: { BENCH_LOOP_FILE: path },
+    nodeOptions: `--import=${probe}`,
+  });
+  const room = await openRoom(hub);
+  await joinByTunnel(world, hub.url, room, { count: 1, prefix: "one-" });
+  return {
+    target: hubTarget("tunnel", hub, room, [sharedModel]),
+    /** since it was last asked */
+    takeBlockMs: async (): Promise<number> => {
+      await rm(path, { force: true });
+      hub.child.signal("SIGUSR2");
+      const read = () => readFile(path, "utf8").catch(() => "");
+      return Number(await until("the hub to tell its longest block", read, (text) => text !== ""));
+    },
+  };
+}

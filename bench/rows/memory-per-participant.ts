@@ -1,0 +1,39 @@
+import { within } from "../../tests/support/waiting.ts";
+import { joinByTunnel, openRoom, startHub } from "../hub.ts";
+import { settledRssBytes } from "../memory.ts";
+import { measured, type Row } from "../row.ts";
+
+const perRoom = 500;
+
+export const memoryPerParticipant: Row = {
+  id: "10",
+  title: "hub memory per idle participant with a tunnel, 4,000",
+  seconds: { full: 25, quick: 9 },
+  async run(world) {
+    const rooms = world.either(8, 2);
+    const hub = await startHub(world);
+    // Joining for the first time is code, not participants.
+    const first = await openRoom(hub);
+    await joinByTunnel(world, hub.url, first, { count: 20, prefix: "first-" });
+    const before = await settledRssBytes(hub.child);
+    const [left, right] = await Promise.all([fill(rooms / 2), fill(rooms / 2)]);
+    const count = left + right;
+    const after = await settledRssBytes(hub.child);
+    await hub.child.kill();
+    const value = (after - before) / count / 1_000;
+    const mb = [before, after].map((bytes) => (bytes / 1e6).toFixed(0)).join(" → ");
+    return measured(
+      [{ what: "per participant", value, goal: 25, unit: "KB" }],
+      [`${count} participants: ${mb} MB`],
+    );
+
+    async function fill(roomCount: number): Promise<number> {
+      for (let index = 0; index < roomCount; index++) {
+        const room = await openRoom(hub);
+        const joining = joinByTunnel(world, hub.url, room, { count: perRoom, prefix: "idle-" });
+        await within(joining, `${perRoom} participants to join`, 60_000);
+      }
+      return roomCount * perRoom;
+    }
+  },
+};

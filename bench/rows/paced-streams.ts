@@ -1,0 +1,23 @@
+import { costRatio, costsSeen } from "../cost.ts";
+import { pacedStreams } from "../measurements/paced-streams.ts";
+import { measured, type Row, skipped } from "../row.ts";
+
+export const pacedStreamCost: Row = {
+  id: "3",
+  title: "hub CPU per streamed chunk, 200 streams × 50/s, against nginx",
+  seconds: { full: 60, quick: 9 },
+  async run(world) {
+    const rounds = await pacedStreams(world);
+    const { nginx, tunnel = [], "hundred tunnels": hundred = [] } = rounds;
+    if (nginx === undefined) return skipped("nginx");
+    const one = costRatio(tunnel, nginx, "tokens");
+    const many = costRatio(hundred, nginx, "tokens");
+    return measured(
+      [
+        { what: "1 tunnel / nginx", value: one, goal: 1.4, unit: "×" },
+        { what: "100 tunnels / nginx", value: many, goal: 1.9, unit: "×" },
+      ],
+      costsSeen(rounds, "tokens"),
+    );
+  },
+};

@@ -1,0 +1,39 @@
+import { randomUUID } from "node:crypto";
+import { ResponsesStream } from "../../packages/provider/src/translation/stream.ts";
+import { translateRequest } from "../../packages/provider/src/translation/request.ts";
+import { tokenStream } from "../../tests/support/fast-provider.ts";
+import { measured, type Row } from "../row.ts";
+import { median } from "../spread.ts";
+
+const tokens = 1_000;
+
+/** In this process: a chat stream with a token in each chunk, retold as a Responses stream. */
+export const translation: Row = {
+  id: "17",
+  title: "translation of a chat stream into a Responses stream: CPU per chunk",
+  seconds: { full: 2, quick: 1 },
+  run(world) {
+    const runs = world.either(40, 15);
+    // The first ones are spent on compiling.
+    const costs = Array.from({ length: runs }, () => translate()).slice(5);
+    const value = median(costs);
+    return Promise.resolve(measured([{ what: "per chunk", value, goal: 15, unit: "µs" }]));
+  },
+};
+
+/** @returns µs of CPU per chunk */
+function translate(): number {
+  const asked = translateRequest(Buffer.from('{"model":"fake-model","input":"hi","stream":true}'));
+  const stream = new ResponsesStream(asked, {
+    newId: (prefix) => `${prefix}_${randomUUID()}`,
+    nowSeconds: () => 1,
+  });
+  const chunks = [...tokenStream(tokens)];
+  const before = process.cpuUsage();
+  let length = stream.start().length;
+  for (const chunk of chunks) length += stream.push(chunk).length;
+  const { text, isComplete } = stream.end();
+  const { user, system } = process.cpuUsage(before);
+  if (!isComplete || length + text.length < tokens * 100) throw new Error("it was not translated");
+  return (user + system) / chunks.length;
+}

@@ -1,0 +1,46 @@
+import type { PlainWish } from "../tests/support/fast-provider.ts";
+
+/** Somebody who is asked, and whose work is measured. */
+export interface Target {
+  name: string;
+  port: number;
+  path: string;
+  headers: Record<string, string>;
+  /** one after the other, connection by connection */
+  models: string[];
+  /** what its answers cost is the time of this process */
+  pid: number;
+  /** whether it passes bodies on byte for byte */
+  isTransparent: boolean;
+}
+
+/** What a request asks for. */
+export interface Ask {
+  /** one JSON answer when left out */
+  plain?: PlainWish | undefined;
+  /** the request's body, about */
+  bodyBytes: number;
+}
+
+/** The bytes of one whole request. */
+export function requestBytes(target: Target, model: string, ask: Ask): Buffer {
+  const body = Buffer.from(bodyText(model, ask));
+  const head = [
+    `POST ${target.path} HTTP/1.1`,
+    "host: hub.example",
+    "content-type: application/json",
+    "authorization: Bearer any",
+    `content-length: ${body.length}`,
+    ...Object.entries(target.headers).map(([name, value]) => `${name}: ${value}`),
+  ];
+  return Buffer.concat([Buffer.from(`${head.join("\r\n")}\r\n\r\n`), body]);
+}
+
+function bodyText(model: string, { plain, bodyBytes }: Ask): string {
+  const withContent = (content: string) =>
+    JSON.stringify({
+      ...{ model, stream: plain !== undefined, plain },
+      messages: [{ role: "user", content }],
+    });
+  return withContent("x".repeat(Math.max(0, bodyBytes - withContent("").length)));
+}

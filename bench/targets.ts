@@ -1,0 +1,71 @@
+import {
+  hubTarget,
+  joinByTunnel,
+  joinDirectly,
+  keepOnline,
+  openRoom,
+  sharedModel,
+  startHub,
+} from "./hub.ts";
+import { startGateway } from "./peers/gateway.ts";
+import { startHaproxy } from "./peers/haproxy.ts";
+import { startNginx } from "./peers/nginx.ts";
+import type { Target } from "./target.ts";
+import { warmUp } from "./warm-up.ts";
+import type { BenchWorld } from "./world.ts";
+
+/** Everybody who is compared. */
+export type TargetName =
+  | "direct"
+  | "nginx"
+  | "haproxy"
+  | "gateway"
+  | "tunnel"
+  | "hundred tunnels"
+  /** the hub calls the model server itself */
+  | "direct path";
+
+const starters: Record<TargetName, (world: BenchWorld) => Promise<Target | undefined>> = {
+  direct: async (world) => (await world.provider()).target,
+  nginx: startNginx,
+  haproxy: startHaproxy,
+  gateway: startGateway,
+  tunnel: async (world) => {
+    const { hub, room } = await hubWithRoom(world);
+    await world.once("the participant", () =>
+      joinByTunnel(world, hub.url, room, { count: 1, prefix: "one-" }),
+    );
+    return hubTarget("tunnel", hub, room, [sharedModel]);
+  },
+  "hundred tunnels": async (world) => {
+    const hub = await startHub(world);
+    const room = await openRoom(hub);
+    await joinByTunnel(world, hub.url, room, { count: 100, prefix: "many-" });
+    const ids = Array.from({ length: 100 }, (_, index) => `many-${index}`);
+    return hubTarget("hundred tunnels", hub, room, ids);
+  },
+  "direct path": async (world) => {
+    const [{ hub }, provider] = await Promise.all([hubWithRoom(world), world.provider()]);
+    const room = await openRoom(hub);
+    await joinDirectly(hub, room, "direct", provider.url);
+    keepOnline(world, hub, room, "direct");
+    return hubTarget("direct path", hub, room, [sharedModel]);
+  },
+};
+
+/** Started when first asked for. @returns undefined when it is not installed */
+export function targetOf(world: BenchWorld, name: TargetName): Promise<Target | undefined> {
+  return world.once(`target ${name}`, async () => {
+    const target = await starters[name](world);
+    if (target !== undefined) await warmUp(world, target);
+    return target;
+  });
+}
+
+/** The hub of all rows that need nothing special. */
+function hubWithRoom(world: BenchWorld) {
+  return world.once("the hub", async () => {
+    const hub = await startHub(world);
+    return { hub, room: await openRoom(hub) };
+  });
+}

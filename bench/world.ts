@@ -1,0 +1,99 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Children, type Program } from "../tests/faults/child.ts";
+import type { Handlers } from "../tests/faults/programs/rpc.ts";
+import { within } from "../tests/support/waiting.ts";
+import type { LoadResult, LoadWish } from "./load.ts";
+import type { LoadHandlers } from "./programs/load.ts";
+import type { ProviderHandlers } from "./programs/provider.ts";
+import type { Target } from "./target.ts";
+
+export interface BenchProvider {
+  url: string;
+  port: number;
+  pid: number;
+  /** asked without anybody in between */
+  target: Target;
+}
+
+/** The processes of one run of the benchmark. What several rows need is started once, when the first of them asks. */
+export class BenchWorld implements AsyncDisposable {
+  readonly isQuick: boolean;
+  readonly children = new Children();
+  readonly #folder: string;
+  readonly #made = new Map<string, Promise<unknown>>();
+  readonly #beforeEnd: (() => Promise<void>)[] = [];
+  #files = 0;
+
+  constructor(folder: string, isQuick: boolean) {
+    this.#folder = folder;
+    this.isQuick = isQuick;
+    this.children.undoOnCrash(`rm -rf ${folder}`);
+  }
+
+  static async create(isQuick: boolean): Promise<BenchWorld> {
+    return new BenchWorld(await mkdtemp(join(tmpdir(), "roomhub-bench-")), isQuick);
+  }
+
+  /** Made by whoever asks first, shared by all who ask later. */
+  once<T>(name: string, make: () => Promise<T>): Promise<T> {
+    const made = this.#made.get(name) ?? make();
+    this.#made.set(name, made);
+    return made as Promise<T>;
+  }
+
+  /** @returns the first in a full run, the second in a quick one */
+  either<T>(full: T, quick: T): T {
+    return this.isQuick ? quick : full;
+  }
+
+  /** What must happen in order before every process is killed. */
+  beforeEnd(work: () => Promise<void>): void {
+    this.#beforeEnd.push(work);
+  }
+
+  path(name: string): string {
+    return join(this.#folder, name);
+  }
+
+  newPath(name: string): string {
+    return this.path(`${++this.#files}-${name}`);
+  }
+
+  provider(): Promise<BenchProvider> {
+    return this.once("provider", async () => {
+      const program = await this.#program<ProviderHandlers>("provider");
+      const url = await program.call("url");
+      const port = Number(new URL(url).port);
+      const target: Target = {
+        ...{ name: "direct", path: "/v1/chat/completions", port, pid: program.pid },
+        ...{ headers: {}, models: ["fake-model"], isTransparent: true },
+      };
+      return { url, port, pid: program.pid, target };
+    });
+  }
+
+  loadProgram(): Promise<Program<LoadHandlers>> {
+    return this.once("load", () => this.#program<LoadHandlers>("load"));
+  }
+
+  /** @throws Error when it takes far longer than it should */
+  async load(wish: Omit<LoadWish, "pids"> & Partial<LoadWish>): Promise<LoadResult> {
+    const [program, provider] = await Promise.all([this.loadProgram(), this.provider()]);
+    const longestMs = 3 * (wish.rampMs + wish.warmupMs + wish.windowMs) + 20_000;
+    const pids = { provider: provider.pid, ...wish.pids };
+    const loading = program.call("run", { ...wish, pids });
+    return within(loading, `the load on ${wish.target.name} to end`, longestMs);
+  }
+
+  #program<H extends Handlers>(name: "load" | "provider"): Promise<Program<H>> {
+    return this.children.program<H>(new URL(`programs/${name}.ts`, import.meta.url));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#beforeEnd.map((work) => work()));
+    await this.children[Symbol.asyncDispose]();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
