@@ -164,6 +164,8 @@ class Tunnel:
             async for message in self.socket:
                 for kind, stream_id, payload in frames(message):
                     await self.receive(kind, stream_id, payload)
+        except (ValueError, KeyError, struct.error) as error:
+            await self.socket.close(4002, f"not a frame: {error}"[:100])
         finally:
             for stream in list(self.streams.values()):
                 stream.task.cancel()

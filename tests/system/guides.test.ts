@@ -1,6 +1,4 @@
-import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { RoomhubClient } from "@roomhub/client";
 import { expect, test } from "vitest";
@@ -9,6 +7,7 @@ import { makeWorld } from "../../packages/cli/src/test-context.fixture.ts";
 import { startFakeProvider } from "../support/fake-provider.ts";
 import { brokenLinks, readGuides, root, shellLines, shellWords } from "../support/guide.ts";
 import { joinTunnel } from "../support/joining.ts";
+import { freePort, hasNginx, startNginx } from "../support/nginx.ts";
 import { openaiAt, userSays } from "../support/openai-client.ts";
 import { startProgram } from "../support/program.ts";
 import { runCommand } from "../support/run-command.ts";
@@ -134,29 +133,16 @@ test("JSON settings in a guide are JSON", () => {
   for (const { text } of settings) expect(() => JSON.parse(text) as unknown, text).not.toThrow();
 });
 
-const hasNginx = spawnSync("nginx", ["-v"]).status === 0;
-
 test.skipIf(!hasNginx)(
   `behind the guide's nginx: tunnel, streams, large prompts, events${hasNginx ? "" : " (skipped: nginx is not installed here)"}`,
   async () => {
     await using stack = new AsyncDisposableStack();
-    const { path } = stack.use(await temporaryFolder());
-    const placeholder = stack.use(await startFakeProvider());
-    const frontPort = placeholder.port;
-    await placeholder.close();
-    const publicUrl = `http://127.0.0.1:${frontPort}`;
+    const port = await freePort();
+    const publicUrl = `http://127.0.0.1:${port}`;
     const hub = stack.use(
       await startTestHub({ publicUrl, trustProxy: ["127.0.0.1/32", "::1/128"] }),
     );
-    await writeFile(join(path, "nginx.conf"), nginxConfiguration(path, frontPort, hub.url));
-    const nginx = spawn("nginx", ["-p", path, "-c", "nginx.conf", "-e", "stderr"], {
-      stdio: ["ignore", "ignore", "inherit"],
-    });
-    const ended = new Promise((resolve) => nginx.once("close", resolve));
-    stack.defer(async () => {
-      nginx.kill("SIGTERM");
-      await ended;
-    });
+    await startNginx(guidesNginx(port, hub.url), stack);
     const client = new RoomhubClient({ hubUrl: publicUrl });
     await until(
       "nginx to answer",
@@ -203,21 +189,11 @@ test.skipIf(!hasNginx)(
 );
 
 /** The guide's own, without its certificate, on a port of its own. */
-function nginxConfiguration(path: string, port: number, hubUrl: string): string {
-  const block = guides.flatMap(({ blocks }) => blocks).find(({ language }) => language === "nginx");
-  const server = (block?.text ?? "")
+function guidesNginx(port: number, hubUrl: string): string {
+  const blocks = guides.flatMap(({ blocks }) => blocks);
+  const block = blocks.find(({ language }) => language === "nginx")?.text ?? "";
+  return block
     .replace("listen 443 ssl;", `listen 127.0.0.1:${port};`)
     .replaceAll(/^ *ssl_.*\n/gm, "")
     .replace("http://127.0.0.1:5050", hubUrl);
-  const folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
-  const own = folders.map((name) => `${name}_temp_path ${path}/${name};`).join("\n");
-  return `daemon off;
-worker_processes 1;
-pid ${path}/nginx.pid;
-events {}
-http {
-access_log off;
-${own}
-${server}
-}`;
 }

@@ -1,16 +1,19 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { memoryRoomStore } from "@roomhub/hub";
 import { APIError } from "openai";
 import { describe, expect, test } from "vitest";
+import { WebSocketServer } from "ws";
 import { openaiAt, userSays } from "../support/openai-client.ts";
 import { type Program, startProgram } from "../support/program.ts";
 import { runCommand } from "../support/run-command.ts";
 import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
-import { until } from "../support/waiting.ts";
+import { until, within } from "../support/waiting.ts";
 
 const folder = fileURLToPath(new URL("../../examples/python/", import.meta.url));
 const script = join(folder, "participant.py");
@@ -152,6 +155,39 @@ describe.skipIf(missing !== undefined)(`examples/python/participant.py${because(
     await parrot.says(/refused: another participant took this one's place/);
     await newer.stop("SIGTERM");
     expect(await second.client.listParticipants(code)).toEqual([]);
+  });
+
+  test.each([
+    ["half a frame head", Buffer.from([1, 0, 0])],
+    ["a frame longer than its message", Buffer.from([1, 0, 0, 0, 0, 0, 0, 0, 9, 1])],
+    ["a HELLO that is no JSON", Buffer.from([1, 0, 0, 0, 0, 0, 0, 0, 1, 0x7b])],
+    ["a REQUEST without a head", Buffer.from([3, 0, 0, 0, 1, 0, 0, 0, 0])],
+  ])("%s closes the tunnel with 4002, and it is dialled again", async (_what, message) => {
+    const closed = Promise.withResolvers<number>();
+    const again = Promise.withResolvers<void>();
+    const server = createServer((request, response) => {
+      request.resume();
+      const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}/tunnel`;
+      response.end(JSON.stringify({ tunnel: { url }, participantToken: "rhp_1" }));
+    });
+    let dials = 0;
+    new WebSocketServer({ server, handleProtocols: () => "roomhub.tunnel.v1" }).on(
+      "connection",
+      (socket) => {
+        dials += 1;
+        if (dials === 2) again.resolve();
+        socket.once("message", () => socket.send(message));
+        socket.once("close", closed.resolve);
+      },
+    );
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const parrot = startProgram("python3", [script, `http://127.0.0.1:${port}/rooms/ABC234`], env);
+    expect(await within(closed.promise, "the close")).toBe(4002);
+    await within(again.promise, "the second dial");
+    await parrot.stop("SIGKILL");
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
   });
 
   test("a wrong invitation, an unknown room and a wrong password are one line each", async () => {

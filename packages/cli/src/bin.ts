@@ -18,10 +18,11 @@ const { version } = JSON.parse(readFileSync(packageFile, "utf8")) as { version: 
 
 dropEmptyVariables(process.env);
 
+const stdin: MaybeTerminal<typeof process.stdin> = process.stdin;
 const context: CliContext = {
   stdout: terminal(process.stdout),
   stderr: terminal(process.stderr),
-  isStdinTTY: process.stdin.isTTY && isInForeground(),
+  isStdinTTY: stdin.isTTY === true && isInForeground(),
   readStdin: () => text(process.stdin),
   readFile: (path) => readFile(path, "utf8"),
   env: process.env,
@@ -67,10 +68,13 @@ for (const stream of [process.stdout, process.stderr]) {
 const exitCode = await runRoomhub(process.argv.slice(2), context);
 process.stdout.write("", () => process.stderr.write("", () => process.exit(exitCode)));
 
-function terminal(stream: NodeJS.WriteStream): Terminal {
+/** Node says nothing of `isTTY` in a pipe, whatever its types promise. */
+type MaybeTerminal<Stream> = Omit<Stream, "isTTY"> & { isTTY?: boolean };
+
+function terminal(stream: MaybeTerminal<NodeJS.WriteStream>): Terminal {
   return {
     write: (text) => stream.write(text),
-    isTTY: stream.isTTY,
+    isTTY: stream.isTTY ?? false,
     get columns() {
       return stream.isTTY ? stream.columns : undefined;
     },

@@ -1,0 +1,48 @@
+import { spawn, spawnSync } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+export const hasNginx = spawnSync("nginx", ["-v"]).status === 0;
+
+/**
+ * nginx in the foreground, with everything it writes in a folder of its own. Ended with the stack.
+ *
+ * @param http - what stands in its `http` block
+ */
+export async function startNginx(http: string, stack: AsyncDisposableStack): Promise<void> {
+  const { path } = stack.use(await temporaryFolder());
+  await writeFile(join(path, "nginx.conf"), configuration(path, http));
+  const nginx = spawn("nginx", ["-p", path, "-c", "nginx.conf", "-e", "stderr"], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const ended = new Promise((resolve) => nginx.once("close", resolve));
+  stack.defer(async () => {
+    nginx.kill("SIGTERM");
+    await ended;
+  });
+}
+
+/** A port that was free a moment ago: nginx takes no port 0. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+function configuration(path: string, http: string): string {
+  const folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+  return `
+daemon off;
+worker_processes 1;
+pid ${path}/nginx.pid;
+events {}
+http {
+access_log off;
+${folders.map((name) => `${name}_temp_path ${path}/${name};`).join("\n")}
+${http}
+}`;
+}
