@@ -106,11 +106,16 @@ export const slowNetwork: Scenario = {
       );
       await world.addParticipant("pouring", world.provider.plainUrl);
       const clients = await world.clientsIn(namespace.prefix);
+      const pour = { model: "pouring", plain: { pourBytes: 2 * 1024 * 1024 } };
       const wish = world.callWish({
         tag: "slow",
         baseUrl: `http://${namespace.hostAddress}:${world.hub.port}/rooms/${world.code}/v1`,
-        ...{ model: "pouring", plain: { pourBytes: 2 * 1024 * 1024 } },
+        ...pour,
       });
+      // A young hub grows by itself under the load beside: code is compiled, the heap finds its size.
+      const warm = await world.outcome(await world.start({ tag: "warm", ...pour }));
+      must(warm.end === "complete", `the warm-up ended ${warm.end} ${warm.code}`);
+      await pauseMs(8_000);
       const beforeBytes = world.hub.rssBytes();
       await clients.call("start", wish);
       await pauseMs(5_000);

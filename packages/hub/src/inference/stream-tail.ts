@@ -3,6 +3,9 @@ import { LongEvent } from "./long-event.ts";
 import { mergeSigns, noSigns, readSigns, type StreamSigns } from "./stream-signs.ts";
 
 const halfBytes = 3_072;
+/** A half begins small and grows: most of the streams that a hub holds at once have said little. */
+const firstBytes = 512;
+const noBytes = Buffer.alloc(0);
 /** Finish, usage and `[DONE]`, or a terminal event and `[DONE]`: no stream says its end in more events than these. */
 const lastEvents = 3;
 const blankLines = {
@@ -21,9 +24,9 @@ const blankLines = {
  */
 export class StreamTail {
   readonly #marker: StreamMarker;
-  #older: Buffer;
+  #older = noBytes;
   #olderLength = 0;
-  #newer: Buffer;
+  #newer = noBytes;
   #newerLength = 0;
   /** at least so many events are in the newer half */
   #newerEvents = 0;
@@ -33,9 +36,6 @@ export class StreamTail {
 
   constructor(marker: StreamMarker) {
     this.#marker = marker;
-    const both = Buffer.allocUnsafe(halfBytes * 2);
-    this.#older = both.subarray(0, halfBytes);
-    this.#newer = both.subarray(halfBytes);
   }
 
   /** @param events - whole ones, one or more */
@@ -45,6 +45,7 @@ export class StreamTail {
       return;
     }
     if (this.#newerLength + events.length > halfBytes) this.#turnOver();
+    this.#makeRoom(events.length);
     events.copy(this.#newer, this.#newerLength);
     this.#newerLength += events.length;
     this.#newerEvents++;
@@ -91,8 +92,17 @@ export class StreamTail {
       return;
     }
     this.#forget();
+    this.#makeRoom(events.length - start);
     this.#newerLength = events.copy(this.#newer, 0, start);
     this.#newerEvents = lastEvents;
+  }
+
+  #makeRoom(bytes: number): void {
+    const needed = this.#newerLength + bytes;
+    if (needed <= this.#newer.length) return;
+    const grown = Buffer.allocUnsafe(Math.min(halfBytes, Math.max(firstBytes, 2 * needed)));
+    this.#newer.copy(grown, 0, 0, this.#newerLength);
+    this.#newer = grown;
   }
 
   #settle(): void {
