@@ -11,6 +11,9 @@ export interface BodyLimits {
   totalMs: number;
 }
 
+/** A fast sender gets so much read in one turn of the event loop; then others have theirs. */
+const maxTurnBytes = 512 * 1024;
+
 /**
  * Reads a request's body, chunk by chunk. Limits are enforced while reading, whatever content-length says.
  *
@@ -29,6 +32,7 @@ export function readBody(
       return;
     }
     let length = 0;
+    let turnBytes = 0;
     let isOver = false;
     let total: NodeJS.Timeout | undefined;
     let idle: NodeJS.Timeout | undefined;
@@ -62,7 +66,17 @@ export function readBody(
         onChunk(chunk);
       } catch (error) {
         finish(error);
+        return;
       }
+      turnBytes += chunk.length;
+      if (turnBytes > maxTurnBytes) {
+        request.pause();
+        setImmediate(goOn);
+      }
+    }
+    function goOn(): void {
+      turnBytes = 0;
+      if (!isOver) request.resume();
     }
     function onEnd(): void {
       finish();
