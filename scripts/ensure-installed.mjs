@@ -16,7 +16,8 @@ const lockedMs = modifiedMs("package-lock.json");
 if (installedMs === undefined || (lockedMs !== undefined && installedMs < lockedMs)) {
   console.error("roomhub: installing packages (npm ci), once …");
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
-  const install = spawnSync(npm, ["ci"], {
+  // Under an older Node npm warns of each package that wants a newer one, though the scripts then bring their own.
+  const install = spawnSync(npm, ["ci", "--loglevel=error", "--no-audit", "--no-fund"], {
     cwd: root,
     stdio: ["ignore", 2, 2],
     shell: process.platform === "win32",
