@@ -114,15 +114,14 @@ function nobody(room: Room, selector: Selector): Selection {
     selector.kind === "model" ? selector.model : selector.kind === "name" ? selector.name : "*";
   // A name without its tag is what people type.
   const names = everybody.flatMap((one) => [withoutLatest(one.model), one.model, one.id]);
-  const suggestion = closest(wanted, names);
+  const near = closest(wanted, names);
+  // In the message, because that is all an SDK shows.
+  const suggestion = near === undefined ? "" : ` Did you mean ${JSON.stringify(near)}?`;
   return {
     kind: "refused",
     code: "model_not_found",
-    message: `Nobody in room ${room.code} has the id or serves the model ${JSON.stringify(wanted.slice(0, 256))}.`,
-    hint:
-      suggestion === undefined
-        ? `Use "*" for anybody, or see the names: roomhub models ${room.code}`
-        : `Did you mean ${JSON.stringify(suggestion)}? "*" takes anybody.`,
+    message: `Nobody in room ${room.code} has the id or serves the model ${JSON.stringify(wanted.slice(0, 256))}.${suggestion}`,
+    hint: `Use "*" for anybody, or see the names: roomhub models ${room.code}`,
     refusals,
   };
 }

@@ -71,7 +71,7 @@ describe("a model's name", () => {
     const { ask } = await lab();
     expect(ask({ model: "lama3" })).toMatchObject({
       outcome: "refused",
-      refusal: { status: 404, code: "model_not_found", hint: expect.stringContaining("llama3") },
+      refusal: { status: 404, code: "model_not_found", message: expect.stringContaining("llama3") },
     });
   });
 });
