@@ -1,9 +1,9 @@
-import type { ResponseHead } from "./exchange.ts";
+import type { ResponseHead } from "./provider-call.ts";
 import type { ProviderFailure } from "./failure.ts";
 import { HeldAnswer, isEventStream, isJson, isSuccess } from "./held-answer.ts";
 import { objectIn } from "./look.ts";
 import type { Outlet } from "./outlet.ts";
-import type { Answer } from "./responses-call.ts";
+import type { Answer } from "./answer.ts";
 import type { ServerKnowledge } from "./server-knowledge.ts";
 import { judgeAnswer, refusesStreamOptions } from "./surface-verdict.ts";
 import { NotChatError, translateAnswer } from "./translation/answer.ts";

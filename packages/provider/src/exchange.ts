@@ -4,53 +4,8 @@ import type { Socket } from "node:net";
 import { type AgentPair, takeFromPool } from "./agents.ts";
 import { type CallPhase, failureOf, type ProviderFailure } from "./failure.ts";
 import { firstValues, headersToSend } from "./message-headers.ts";
+import type { ProviderCall, ProviderRequest, ProviderSink } from "./provider-call.ts";
 import type { ProviderTarget } from "./target.ts";
-
-export interface ProviderRequest {
-  /** from `checkEndpoint()` */
-  baseUrl: string;
-  method: string;
-  /** `/chat/completions`, appended to the base */
-  path: string;
-  /** Lower-case names, already decided by the caller. What frames the message is ours and ignored here. */
-  headers: Record<string, string>;
-  /** `"streamed"`: follows through {@link ProviderCall.writeBody} and `endBody`; sent in chunks, on a socket of its own. */
-  body: readonly Buffer[] | "streamed" | undefined;
-}
-
-export interface ResponseHead {
-  /** 200 to 599; redirects are not followed */
-  status: number;
-  /** lower-case names; of a repeated header the first */
-  headers: Record<string, string>;
-}
-
-/** What a call tells its caller. Nothing is called synchronously from within `call()`. */
-export interface ProviderSink {
-  onHead(head: ResponseHead): void;
-  /**
-   * @param chunk - a view into the socket's read: copy a small one before keeping it long
-   * @returns false to pause the socket until {@link ProviderCall.resume}
-   */
-  onData(chunk: Buffer): boolean;
-  /** The answer is whole. */
-  onEnd(): void;
-  /** Exactly one of `onEnd` and `onFailure`, none after `cancel()`. */
-  onFailure(failure: ProviderFailure): void;
-  /** Exactly once and last: the socket is closed or back in the pool. Also after `cancel()`. */
-  onClosed(): void;
-  /** The socket takes body bytes again after `writeBody` returned false. */
-  onBodyDrain?(): void;
-}
-
-export interface ProviderCall {
-  resume(): void;
-  /** Closes the socket, so that the provider stops generating. */
-  cancel(): void;
-  /** @returns false when the caller should wait for `onBodyDrain`. Bytes after the call's end are dropped. */
-  writeBody(chunk: Buffer): boolean;
-  endBody(): void;
-}
 
 export interface ExchangeDeps {
   target: ProviderTarget;

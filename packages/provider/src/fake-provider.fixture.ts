@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
-import type { ProviderCall, ProviderRequest, ProviderSink } from "./exchange.ts";
+import type { ProviderCall, ProviderRequest, ProviderSink } from "./provider-call.ts";
 import type { ProviderFailure } from "./failure.ts";
 import type { ProviderClient } from "./provider-client.ts";
 

@@ -1,4 +1,4 @@
-import type { ResponseHead } from "./exchange.ts";
+import type { ResponseHead } from "./provider-call.ts";
 import type { Outlet } from "./outlet.ts";
 
 /** Longer than any error text: what goes beyond is the answer itself. */

@@ -1,6 +1,6 @@
 export { type AddressClass, classifyAddress } from "./address.ts";
 export type { AddressProblem } from "./agents.ts";
-export type { ProviderCall, ProviderRequest, ProviderSink, ResponseHead } from "./exchange.ts";
+export type { ProviderCall, ProviderRequest, ProviderSink, ResponseHead } from "./provider-call.ts";
 export type { ProviderFailure, ProviderFailureCode } from "./failure.ts";
 export { type InferenceRequest, ModelServer, type ModelServerOptions } from "./model-server.ts";
 export type { ProbeResult } from "./probe.ts";

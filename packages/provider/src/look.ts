@@ -1,4 +1,4 @@
-import type { ProviderCall, ProviderRequest, ProviderSink, ResponseHead } from "./exchange.ts";
+import type { ProviderCall, ProviderRequest, ProviderSink, ResponseHead } from "./provider-call.ts";
 import type { ProviderFailure } from "./failure.ts";
 
 export type CallProvider = (request: ProviderRequest, sink: ProviderSink) => ProviderCall;

@@ -1,4 +1,4 @@
-import type { ProviderRequest } from "./exchange.ts";
+import type { ProviderRequest } from "./provider-call.ts";
 
 const framingNames = new Set([
   "host",

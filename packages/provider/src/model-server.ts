@@ -1,7 +1,7 @@
 import { LIMITS } from "@roomhub/protocol";
 import { randomBytes } from "node:crypto";
 import { discoverCapabilities } from "./capabilities.ts";
-import type { ProviderCall, ProviderRequest, ProviderSink } from "./exchange.ts";
+import type { ProviderCall, ProviderRequest, ProviderSink } from "./provider-call.ts";
 import type { CapabilityName } from "./known-capabilities.ts";
 import { LearningSink } from "./learning-sink.ts";
 import type { CallProvider } from "./look.ts";

@@ -1,8 +1,8 @@
-import type { ResponseHead } from "./exchange.ts";
+import type { ResponseHead } from "./provider-call.ts";
 import type { ProviderFailure } from "./failure.ts";
 import { HeldAnswer, isEventStream, isSuccess } from "./held-answer.ts";
 import type { Outlet } from "./outlet.ts";
-import type { Answer } from "./responses-call.ts";
+import type { Answer } from "./answer.ts";
 import type { ServerKnowledge } from "./server-knowledge.ts";
 import { judgeAnswer } from "./surface-verdict.ts";
 

@@ -1,4 +1,4 @@
-import type { ProviderSink, ResponseHead } from "./exchange.ts";
+import type { ProviderSink, ResponseHead } from "./provider-call.ts";
 import type { ProviderFailure } from "./failure.ts";
 
 /**

@@ -6,13 +6,8 @@ import {
   createLookup,
   createPooledAgents,
 } from "./agents.ts";
-import {
-  Exchange,
-  type ExchangeDeps,
-  type ProviderCall,
-  type ProviderRequest,
-  type ProviderSink,
-} from "./exchange.ts";
+import type { ProviderCall, ProviderRequest, ProviderSink } from "./provider-call.ts";
+import { Exchange, type ExchangeDeps } from "./exchange.ts";
 import { parseTarget, type ProviderTarget } from "./target.ts";
 
 export interface ProviderClientOptions {

@@ -1,6 +1,7 @@
 import { isDeeperThan, LIMITS } from "@roomhub/protocol";
+import type { Answer } from "./answer.ts";
 import { ChatAnswer } from "./chat-answer.ts";
-import type { ProviderCall, ProviderRequest, ProviderSink, ResponseHead } from "./exchange.ts";
+import type { ProviderCall, ProviderRequest, ProviderSink, ResponseHead } from "./provider-call.ts";
 import type { ProviderFailure } from "./failure.ts";
 import type { CallProvider } from "./look.ts";
 import { NativeAnswer } from "./native-answer.ts";
@@ -12,12 +13,6 @@ import {
   UntranslatableError,
 } from "./translation/asked.ts";
 import { translateRequest } from "./translation/request.ts";
-
-/** What the provider says to one of the requests that serve a call. */
-export interface Answer extends Pick<ProviderSink, "onHead" | "onData" | "onEnd" | "onFailure"> {
-  /** Nothing of it was passed on; chat is asked once its socket is closed. */
-  readonly isChatNext: boolean;
-}
 
 export interface ResponsesCallDeps {
   send: CallProvider;

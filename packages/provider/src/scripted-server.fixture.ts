@@ -1,4 +1,4 @@
-import type { ProviderRequest, ProviderSink, ResponseHead } from "./exchange.ts";
+import type { ProviderRequest, ProviderSink, ResponseHead } from "./provider-call.ts";
 import type { ProviderFailure } from "./failure.ts";
 import type { CallProvider } from "./look.ts";
 import type { InferenceRequest, ModelServer } from "./model-server.ts";

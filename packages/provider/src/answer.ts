@@ -1,0 +1,7 @@
+import type { ProviderSink } from "./provider-call.ts";
+
+/** What the provider says to one of the requests that serve a call. */
+export interface Answer extends Pick<ProviderSink, "onHead" | "onData" | "onEnd" | "onFailure"> {
+  /** Nothing of it was passed on; chat is asked once its socket is closed. */
+  readonly isChatNext: boolean;
+}
