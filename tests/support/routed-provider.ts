@@ -12,10 +12,12 @@ interface RoutedRequest {
   body: string;
 }
 
-/** What a route answers: JSON, or the bytes of an event stream. */
+/** What a route answers: JSON, the bytes of an event stream, or nothing. */
 export type RoutedAnswer =
   | { status?: number; headers?: Record<string, string>; json: unknown }
-  | { stream: string };
+  | { stream: string }
+  /** not a byte, ever */
+  | "silence";
 
 export type Routes = Record<string, (request: RoutedRequest) => RoutedAnswer>;
 
@@ -64,6 +66,7 @@ export async function startRoutedProvider(routes: Routes): Promise<RoutedProvide
 }
 
 function send(response: ServerResponse, answer: RoutedAnswer): void {
+  if (answer === "silence") return;
   if ("stream" in answer) {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.end(answer.stream);

@@ -140,6 +140,31 @@ test("a response that nobody was to keep is nobody's", async () => {
   expect(await codeOf(next)).toBe("previous_response_not_found");
 });
 
+test("a hub that runs as much as it may takes no questions about responses either", async () => {
+  await using ada = await startRoutedProvider({
+    ...keeping("a"),
+    "POST /chat/completions": () => "silence",
+  });
+  await using hub = await startTestHub({ limits: { inFlightPerHub: 1 } });
+  const code = await hub.createRoom();
+  await joinDirect(hub, code, { model: "m", capabilities: stateful, endpoint: ada.url });
+  await (await respond(hub, code, { model: "*" })).text();
+  const events = await hub.watch(code);
+  const leaving = new AbortController();
+  hub
+    .fetch(`/v1/rooms/${code}/chat/completions`, {
+      json: { model: "*", messages: [] },
+      signal: leaving.signal,
+    })
+    .catch(() => undefined);
+  await events.next("llm.request");
+  const got = await hub.fetch(`/rooms/${code}/v1/responses/a_1`);
+  expect([got.status, await codeOf(got)]).toEqual([503, "hub_overloaded"]);
+  leaving.abort();
+  await events.next("llm.error");
+  expect((await hub.fetch(`/rooms/${code}/v1/responses/a_1`)).status).toBe(200);
+});
+
 test("a query with characters an agent would refuse is refused here", async () => {
   await using ada = await startRoutedProvider(keeping("a"));
   await using hub = await startTestHub();

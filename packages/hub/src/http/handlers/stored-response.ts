@@ -4,7 +4,7 @@ import { HubError } from "../../errors.ts";
 import { StoredResponseAsking } from "../../inference/asking.ts";
 import { Dispatch } from "../../inference/dispatch.ts";
 import { SocketClientResponse } from "../relay.ts";
-import { hopsOf, type InferenceDeps } from "./inference.ts";
+import { hopsOf, type InferenceDeps, refuseAtLimit } from "./inference.ts";
 
 /** What may be asked of a response that was made before. Contract §4. */
 export type StoredResponseMethod = "GET" | "DELETE" | "POST";
@@ -26,15 +26,16 @@ const safeQuery = /^[A-Za-z0-9_=&%.,[\]-]{0,512}$/;
  * `GET|DELETE …/responses/:id`, `POST …/cancel`, `GET …/input_items`: asked of the participant that made the response.
  * No generation, so no llm events.
  *
- * @throws HubError `response_not_found`, `room_not_found`
+ * @throws HubError `response_not_found`, `room_not_found`, `hub_overloaded`
  */
 export function serveStoredResponse(
   request: IncomingMessage,
   response: ServerResponse,
   input: StoredResponseInput,
-  { operations, dispatch }: InferenceDeps,
+  { operations, dispatch, limits }: InferenceDeps,
 ): void {
   const room = operations.registry.room(input.code);
+  refuseAtLimit(dispatch, limits);
   const maker = dispatch.responseMakers.makerOf(room, input.responseId);
   if (maker === undefined) throw notFound(input.responseId);
   const query = request.url?.split("?", 2)[1] ?? "";
