@@ -16,5 +16,6 @@ export * from "./room-code.ts";
 export * from "./room.ts";
 export * from "./route-explanation.ts";
 export * from "./sse.ts";
+export * from "./stream-options.ts";
 export * from "./surface.ts";
 export * from "./text.ts";

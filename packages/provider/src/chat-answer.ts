@@ -1,3 +1,4 @@
+import { refusesStreamOptions } from "@roomhub/protocol";
 import type { ResponseHead } from "./provider-call.ts";
 import type { ProviderFailure } from "./failure.ts";
 import { HeldAnswer, isEventStream, isJson, isSuccess } from "./held-answer.ts";
@@ -5,7 +6,7 @@ import { objectIn } from "./look.ts";
 import type { Outlet } from "./outlet.ts";
 import type { Answer } from "./answer.ts";
 import type { ServerKnowledge } from "./server-knowledge.ts";
-import { judgeAnswer, refusesStreamOptions } from "./surface-verdict.ts";
+import { judgeAnswer } from "./surface-verdict.ts";
 import { NotChatError, translateAnswer } from "./translation/answer.ts";
 import type { AskedResponse, TranslationSource } from "./translation/asked.ts";
 import { ResponsesStream } from "./translation/stream.ts";

@@ -1,9 +1,10 @@
+import { refusesStreamOptions } from "@roomhub/protocol";
 import type { ProviderSink, ResponseHead } from "./provider-call.ts";
 import type { ProviderFailure } from "./failure.ts";
 import { isEventStream, isSuccess } from "./held-answer.ts";
 import type { CapabilityName } from "./known-capabilities.ts";
 import type { ServerKnowledge } from "./server-knowledge.ts";
-import { judgeAnswer, refusesStreamOptions } from "./surface-verdict.ts";
+import { judgeAnswer } from "./surface-verdict.ts";
 
 /** Enough of an answer to see what it is about. */
 const maxSeenBytes = 8 * 1024;

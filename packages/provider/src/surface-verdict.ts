@@ -30,18 +30,14 @@ export function judgeAnswer(status: number, text: string): CapabilityValue {
   }
 }
 
-/** Whether a refusal is about `stream_options`, which some servers do not take. */
-export function refusesStreamOptions(status: number, text: string): boolean {
-  return (status === 400 || status === 422) && text.includes("stream_options");
-}
-
 function judgeSuccess(text: string): CapabilityValue {
   if (!isErrorInDisguise(text)) return "supported";
   return noSuchPathIn200.test(text) && !namesRequest(text) ? "unsupported" : "unknown";
 }
 
-/** Some servers answer 200 to what they refuse. */
+/** Some servers answer 200 to what they refuse. Only what has the word is parsed: every plain answer comes by here. */
 function isErrorInDisguise(text: string): boolean {
+  if (!text.includes('"error"')) return false;
   try {
     const { error } = JSON.parse(text) as { error?: unknown };
     return error !== undefined && error !== null;

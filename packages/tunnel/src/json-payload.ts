@@ -7,7 +7,7 @@ const MAX_HEADERS = 200;
 /** RFC 9110 §5.6.2, token. */
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** What `node:http` refuses to send in a header value. */
-// oxlint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex -- a tab is one, and is allowed there
 const NOT_HEADER_VALUE = /[^\t\u0020-\u007e\u0080-\u00ff]/;
 
 type JsonObject = Record<string, unknown>;

@@ -1,4 +1,4 @@
-import { ERROR_STATUS, type ErrorCode } from "@roomhub/protocol";
+import { ERROR_STATUS, type ErrorCode, refusesStreamOptions } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
 import { parseSelector, type Selector } from "../domain/selection-query.ts";
 import { mayMoveElsewhere, selectParticipant, type Selection } from "../domain/selector.ts";
@@ -15,7 +15,6 @@ import type { QueueEntry, RoomQueue } from "./queue.ts";
 import { completePayload, failurePayload, servedBy, type RequestFacts } from "./request-facts.ts";
 import { pathIsGone, refuseLoops, withoutSecrets } from "./routing-errors.ts";
 import type { ResponseHead, Upstream, UpstreamFailure } from "./upstream.ts";
-import { namesStreamOptions } from "./usage.ts";
 
 /** What paths report when the request may not have got anywhere; `provider_error` is an agent that would not take it. */
 const pathFailures: ReadonlySet<ErrorCode> = new Set([
@@ -218,7 +217,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   #tellRefusal(attempt: Attempt, status: number, body: Buffer): void {
     const said = body.toString("utf8");
     const text = this.#deps.scrubberOf(attempt.participant)?.(said) ?? said;
-    if (attempt.asksUsage && (status === 400 || status === 422) && namesStreamOptions(text)) {
+    if (attempt.asksUsage && refusesStreamOptions(status, text)) {
       this.#askWithoutUsage(attempt);
       return;
     }

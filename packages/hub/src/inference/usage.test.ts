@@ -1,7 +1,7 @@
 import { anything, assert, property } from "fast-check";
 import { describe, expect, test } from "vitest";
 import { metricsOf } from "./metrics.ts";
-import { findUsage, mergeUsage, namesStreamOptions, readUsage } from "./usage.ts";
+import { findUsage, mergeUsage, readUsage } from "./usage.ts";
 
 describe("usage", () => {
   test.each([
@@ -80,23 +80,6 @@ test("a messages stream's usage is what it counts at its end, and else at its st
   });
   expect(mergeUsage(start, {})).toEqual(start);
   expect(mergeUsage({}, {})).toEqual({});
-});
-
-describe("a provider's refusal", () => {
-  test.each([
-    '{"error":{"message":"Unrecognized request argument supplied: stream_options"}}',
-    '{"detail":[{"loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]}',
-    "unknown field `include_usage`",
-  ])("names stream_options: %s", (text) => {
-    expect(namesStreamOptions(text)).toBe(true);
-  });
-
-  test.each(["", '{"error":{"message":"The field stream must be a boolean."}}', "options"])(
-    "does not: %j",
-    (text) => {
-      expect(namesStreamOptions(text)).toBe(false);
-    },
-  );
 });
 
 describe("metrics", () => {

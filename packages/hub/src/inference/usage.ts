@@ -58,16 +58,6 @@ export function findUsage(text: string): Usage {
   return {};
 }
 
-/**
- * Whether a provider's refusal is about `stream_options`, which a hub asks for on its own to get the usage of a stream:
- * then the request is worth another try without it.
- *
- * @param text - the body of a 4xx; some name the field, some only what is in it
- */
-export function namesStreamOptions(text: string): boolean {
-  return /stream_options|streamOptions|include_usage/i.test(text);
-}
-
 function parseObjectAt(text: string, start: number): unknown {
   let depth = 0;
   const end = Math.min(text.length, start + maxObjectLength);
