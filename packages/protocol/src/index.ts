@@ -14,6 +14,7 @@ export * from "./participant.ts";
 export * from "./request-schemas.ts";
 export * from "./room-code.ts";
 export * from "./room.ts";
+export * from "./roster.ts";
 export * from "./route-explanation.ts";
 export * from "./sse.ts";
 export * from "./stream-options.ts";

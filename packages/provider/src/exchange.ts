@@ -1,3 +1,4 @@
+import type { RosterMember } from "@roomhub/protocol";
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
@@ -19,7 +20,8 @@ const maxHeaderBytes = 16 * 1024;
 const maxInformational = 1_024;
 
 /** One request and its answer. Owns the socket from `start()` until `onClosed`. */
-export class Exchange implements ProviderCall {
+export class Exchange implements ProviderCall, RosterMember {
+  place = -1;
   readonly #asked: ProviderRequest;
   readonly #sink: ProviderSink;
   readonly #deps: ExchangeDeps;

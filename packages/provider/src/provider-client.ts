@@ -1,3 +1,4 @@
+import { Roster } from "@roomhub/protocol";
 import { isIP } from "node:net";
 import {
   type AddressProblem,
@@ -27,7 +28,7 @@ export class ProviderClient {
   readonly #pooled: AgentPair;
   readonly #fresh: AgentPair;
   readonly #targets = new Map<string, ProviderTarget>();
-  readonly #running = new Set<Exchange>();
+  readonly #running = new Roster<Exchange>();
   #isClosed = false;
   #whenIdle: (() => void) | undefined;
 
@@ -60,7 +61,7 @@ export class ProviderClient {
   /** Cuts what runs and what is still called (sinks hear a failure); resolves when the last socket is gone. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const exchange of this.#running) exchange.stop();
+    this.#running.forEach((exchange) => exchange.stop());
     for (const { plain, secure } of [this.#pooled, this.#fresh]) {
       plain.destroy();
       secure.destroy();
@@ -95,7 +96,7 @@ export class ProviderClient {
   }
 
   readonly #onClosed = (exchange: Exchange): void => {
-    this.#running.delete(exchange);
+    this.#running.remove(exchange);
     if (this.#running.size === 0) this.#whenIdle?.();
   };
 }

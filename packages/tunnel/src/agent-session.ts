@@ -10,6 +10,7 @@ import { ProtocolError } from "./protocol-error.ts";
 import { RESET_CODES, resetCodeFromWire } from "./reset-code.ts";
 import { encodeStatus } from "./status.ts";
 import type { TunnelStatus } from "./status.ts";
+import { StreamTable } from "./stream-table.ts";
 import type { Transport } from "./transport.ts";
 import { outOfPlace, PING_INTERVAL_MS, TunnelLink } from "./tunnel-link.ts";
 
@@ -48,7 +49,7 @@ export class AgentSession {
   readonly #requestWindowBytes: number;
   readonly #link: TunnelLink;
   readonly #port: AgentStreamPort;
-  readonly #streams = new Map<number, AgentStream>();
+  readonly #streams = new StreamTable<AgentStream>();
   #heldHeads: AgentStream[] = [];
   #lastStreamId = 0;
   #hasSaidGoAway = false;
@@ -160,7 +161,7 @@ export class AgentSession {
       this.#requestWindowBytes,
       responseWindowBytes,
     );
-    this.#streams.set(streamId, stream);
+    this.#streams.add(stream);
     const { handlers } = this.#options;
     stream.start(request.head, request.body, request.end, (request) => handlers.onRequest(request));
   }
@@ -196,7 +197,6 @@ export class AgentSession {
 
   #onClose(code: number, reason: string): void {
     const why = `tunnel closed: ${code}${reason === "" ? "" : ` ${reason}`}`;
-    // Each takes itself out of the map, which a Map's iterator allows.
     for (const stream of this.#streams.values()) stream.lose(why);
     this.#options.handlers.onClose(code, reason);
   }

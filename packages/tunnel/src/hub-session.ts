@@ -11,6 +11,7 @@ import { RESET_CODES, resetCodeFromWire } from "./reset-code.ts";
 import type { ResetCode } from "./reset-code.ts";
 import { decodeStatus } from "./status.ts";
 import type { TunnelStatus } from "./status.ts";
+import { StreamTable } from "./stream-table.ts";
 import type { Transport } from "./transport.ts";
 import { outOfPlace, PING_INTERVAL_MS, TunnelLink } from "./tunnel-link.ts";
 
@@ -51,7 +52,7 @@ export class HubSession {
   readonly #options: HubSessionOptions;
   readonly #link: TunnelLink;
   readonly #port: HubStreamPort;
-  readonly #streams = new Map<number, HubStream>();
+  readonly #streams = new StreamTable<HubStream>();
   /** Streams that wait for the agent to confirm a RESET, with the first tick that saw them. */
   readonly #resetting = new Map<HubStream, number | undefined>();
   #lastStreamId = 0;
@@ -131,7 +132,7 @@ export class HubSession {
       return this.#refuse(handler, RESET_CODES.internal, "the request head is over 16 KiB");
     }
     this.#lastStreamId = id;
-    this.#streams.set(id, stream);
+    this.#streams.add(stream);
     return stream;
   }
 
@@ -208,7 +209,6 @@ export class HubSession {
       // The owner first: what a lost stream sets free must not be sent down this tunnel again.
       this.#options.handlers.onClose(code, reason);
     } finally {
-      // Each takes itself out of the map, which a Map's iterator allows.
       for (const stream of this.#streams.values()) stream.lose(why);
     }
   }

@@ -44,6 +44,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   #pinned: Participant | undefined;
   #mayRemember: boolean;
   candidates: readonly Participant[] = [];
+  place = -1;
 
   constructor(deps: DispatchDeps, call: InferenceCall) {
     this.#deps = deps;

@@ -1,7 +1,8 @@
+import { Roster, type RosterMember } from "@roomhub/protocol";
 import type { HubError } from "../errors.ts";
 
 /** A request that has begun and not yet settled. */
-export interface RunningRequest {
+export interface RunningRequest extends RosterMember {
   /** Looks at its deadlines. */
   tick(nowMs: number): void;
   /** Ends it from outside: the hub stops, or something unforeseen happened. */
@@ -10,7 +11,7 @@ export interface RunningRequest {
 
 /** Every request between its arrival and its end. One sweep looks at all deadlines, so no request owns a timer. */
 export class InFlight {
-  readonly #running = new Set<RunningRequest>();
+  readonly #running = new Roster<RunningRequest>();
   #whenEmpty: (() => void) | undefined;
 
   get size(): number {
@@ -22,19 +23,19 @@ export class InFlight {
   }
 
   remove(request: RunningRequest): void {
-    this.#running.delete(request);
+    this.#running.remove(request);
     if (this.#running.size === 0) this.#whenEmpty?.();
   }
 
   sweep(nowMs: number): void {
-    for (const request of this.#running) request.tick(nowMs);
+    this.#running.forEach((request) => request.tick(nowMs));
   }
 
   /** @returns how many were cut */
   cutAll(error: HubError): number {
-    const running = [...this.#running];
-    for (const request of running) request.cut(error);
-    return running.length;
+    const count = this.#running.size;
+    this.#running.forEach((request) => request.cut(error));
+    return count;
   }
 
   /** Resolves when nothing runs any more. */

@@ -1,0 +1,59 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Roster } from "./roster.ts";
+
+class Guest {
+  place = -1;
+}
+
+function present(roster: Roster<Guest>): Set<Guest> {
+  const seen = new Set<Guest>();
+  roster.forEach((guest) => seen.add(guest));
+  return seen;
+}
+
+describe("roster", () => {
+  it("holds exactly those who were added and not removed, as a set would", () => {
+    const moves = fc.array(fc.record({ isAdd: fc.boolean(), who: fc.nat({ max: 12 }) }));
+    fc.assert(
+      fc.property(moves, (moves) => {
+        const guests = Array.from({ length: 13 }, () => new Guest());
+        const roster = new Roster<Guest>();
+        const expected = new Set<Guest>();
+        for (const { isAdd, who } of moves) {
+          const guest = guests[who] ?? new Guest();
+          if (isAdd) {
+            roster.add(guest);
+            expected.add(guest);
+          } else {
+            roster.remove(guest);
+            expected.delete(guest);
+          }
+          expect(roster.size).toBe(expected.size);
+        }
+        expect(present(roster)).toEqual(expected);
+      }),
+    );
+  });
+
+  it("visits everybody who stays while others leave", () => {
+    const guests = Array.from({ length: 6 }, () => new Guest());
+    const roster = new Roster<Guest>();
+    for (const guest of guests) roster.add(guest);
+    const visited = new Set<Guest>();
+    roster.forEach((guest) => {
+      visited.add(guest);
+      for (const leaving of [guests[0], guests[4]])
+        if (leaving !== undefined) roster.remove(leaving);
+    });
+    for (const guest of present(roster)) expect(visited).toContain(guest);
+    expect(roster.size).toBe(4);
+  });
+
+  it("lets everybody leave while being visited", () => {
+    const roster = new Roster<Guest>();
+    for (let count = 0; count < 5; count++) roster.add(new Guest());
+    roster.forEach((guest) => roster.remove(guest));
+    expect(roster.size).toBe(0);
+  });
+});

@@ -1,0 +1,57 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { StreamTable } from "./stream-table.ts";
+
+interface Entry {
+  readonly id: number;
+}
+
+describe("table of streams", () => {
+  it("answers as a map would, whatever comes and goes in whatever order", () => {
+    // Few homes and many ids, so that streams are pushed from their places all the time.
+    const id = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.constantFrom(16, 32, 64, 0xffff_fff0));
+    const moves = fc.array(fc.record({ isAdd: fc.boolean(), id }), { maxLength: 200 });
+    fc.assert(
+      fc.property(moves, (moves) => {
+        const table = new StreamTable<Entry>();
+        const expected = new Map<number, Entry>();
+        for (const { isAdd, id } of moves) {
+          if (isAdd && !expected.has(id)) {
+            const entry = { id };
+            table.add(entry);
+            expected.set(id, entry);
+          }
+          if (!isAdd) {
+            table.delete(id);
+            expected.delete(id);
+          }
+          expect(table.size).toBe(expected.size);
+        }
+        for (const { id } of moves) expect(table.get(id)).toBe(expected.get(id));
+        expect(new Set(table.values())).toEqual(new Set(expected.values()));
+      }),
+    );
+  });
+
+  it("finds one that stays among thousands that come and go", () => {
+    const table = new StreamTable<Entry>();
+    const staying = { id: 7 };
+    table.add(staying);
+    for (let id = 8; id < 20_000; id++) {
+      table.add({ id });
+      if (id > 2_000) table.delete(id - 1_000);
+      expect(table.get(7)).toBe(staying);
+    }
+  });
+
+  it("is usable again after everybody has left a large table", () => {
+    const table = new StreamTable<Entry>();
+    for (let id = 1; id <= 5_000; id++) table.add({ id });
+    for (let id = 1; id <= 5_000; id++) table.delete(id);
+    expect(table.size).toBe(0);
+    const next = { id: 5_001 };
+    table.add(next);
+    expect(table.get(5_001)).toBe(next);
+    expect(table.get(1)).toBeUndefined();
+  });
+});

@@ -1,0 +1,83 @@
+const FIRST_SLOTS = 16;
+/** A table that once grew beyond this goes when its last stream does. */
+const MAX_IDLE_SLOTS = 1_024;
+
+/**
+ * The streams of one tunnel by their id.
+ *
+ * Not a `Map`: V8 links each table a map has outgrown to the next one, and once one of them is in the old generation
+ * every stream there ever was stays alive until the next full collection. Here a place is used again as soon as it is free.
+ *
+ * Ids follow each other, so each has almost always a place of its own: an open-addressed table with the id itself as
+ * hash, linear probing, and no graves.
+ */
+export class StreamTable<Stream extends { readonly id: number }> {
+  #slots: (Stream | undefined)[] = [];
+  #mask = 0;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get(id: number): Stream | undefined {
+    return this.#slots[this.#slotOf(id)];
+  }
+
+  /** @param stream - with an id that is not in here */
+  add(stream: Stream): void {
+    // At most half full, so that a search always meets a free place soon.
+    if (this.#size * 2 >= this.#slots.length)
+      this.#resize(Math.max(FIRST_SLOTS, this.#slots.length * 2));
+    this.#slots[this.#slotOf(stream.id)] = stream;
+    this.#size += 1;
+  }
+
+  /** Does nothing for an id that is not in here. */
+  delete(id: number): void {
+    const slot = this.#slotOf(id);
+    if (this.#slots[slot] === undefined) return;
+    this.#slots[slot] = undefined;
+    this.#size -= 1;
+    if (this.#size === 0 && this.#slots.length > MAX_IDLE_SLOTS) this.#resize(0);
+    else this.#closeGap(slot);
+  }
+
+  /** A copy: streams may come and go while it is read. */
+  values(): Stream[] {
+    return this.#slots.filter((stream) => stream !== undefined);
+  }
+
+  /** Those that were pushed beyond a place that is free now move up, or a search would stop before it finds them. */
+  #closeGap(gap: number): void {
+    let free = gap;
+    let slot = (free + 1) & this.#mask;
+    for (let next = this.#slots[slot]; next !== undefined; next = this.#slots[slot]) {
+      const home = next.id & this.#mask;
+      if (((slot - home) & this.#mask) >= ((slot - free) & this.#mask)) {
+        this.#slots[free] = next;
+        this.#slots[slot] = undefined;
+        free = slot;
+      }
+      slot = (slot + 1) & this.#mask;
+    }
+  }
+
+  /** Where this stream is, or the free place where it would be. */
+  #slotOf(id: number): number {
+    let slot = id & this.#mask;
+    for (;;) {
+      const stream = this.#slots[slot];
+      if (stream === undefined || stream.id === id) return slot;
+      slot = (slot + 1) & this.#mask;
+    }
+  }
+
+  /** @param count - a power of two, or 0 */
+  #resize(count: number): void {
+    const streams = this.values();
+    this.#slots = new Array<Stream | undefined>(count).fill(undefined);
+    this.#mask = Math.max(0, count - 1);
+    for (const stream of streams) this.#slots[this.#slotOf(stream.id)] = stream;
+  }
+}
