@@ -4,7 +4,7 @@ import { createLineWriter, createLog, type LogFields, type LogFormat } from "./l
 
 function written(format: LogFormat, fields: LogFields): string[] {
   const lines: string[] = [];
-  createLog(format, (line) => lines.push(line)).event("llm.error", fields);
+  createLog(format, (line) => lines.push(line)).event("llm.error", "ROOM01", fields);
   return lines;
 }
 
@@ -24,13 +24,15 @@ describe("a text line", () => {
   test("has the prefix, the name and each value in quotes", () => {
     expect(
       written("text", { requestId: "req_1", status: 502, nickname: null, absent: undefined }),
-    ).toEqual(['[service] llm.error requestId="req_1" status=502 nickname=null\n']);
+    ).toEqual([
+      '[service] llm.error roomCode="ROOM01" requestId="req_1" status=502 nickname=null\n',
+    ]);
   });
 
   test.each(hostile)("stays one line of printable characters around %j", (value) => {
     const [line = "", ...more] = written("text", { error: value, code: "x" });
     expect(more).toEqual([]);
-    expect(line).toMatch(/^\[service\] llm\.error error=".*" code="x"\n$/);
+    expect(line).toMatch(/^\[service\] llm\.error roomCode="ROOM01" error=".*" code="x"\n$/);
     expect(line.slice(0, -1)).not.toMatch(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u);
   });
 
@@ -40,7 +42,9 @@ describe("a text line", () => {
         const value = String.fromCharCode(...units);
         const [line = ""] = written("text", { error: value });
         expect(line.slice(0, -1)).not.toMatch(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u);
-        expect(JSON.parse(line.slice("[service] llm.error error=".length))).toBe(value);
+        expect(JSON.parse(line.slice('[service] llm.error roomCode="ROOM01" error='.length))).toBe(
+          value,
+        );
       }),
     );
   });
@@ -89,14 +93,13 @@ describe("a JSON line", () => {
   });
 });
 
-test("a silent log writes nothing and says so", () => {
-  const log = createLog("silent", () => {
-    throw new Error("written");
-  });
-  log.event("llm.error", {});
+test("a silent log writes nothing", () => {
+  const lines: string[] = [];
+  const log = createLog("silent", (line) => lines.push(line));
+  log.event("llm.error", "ROOM01", {});
   log.warn("x");
   log.bug("x", new Error("x"));
-  expect(log.isEnabled).toBe(false);
+  expect(lines).toEqual([]);
 });
 
 describe("the lines of one turn", () => {

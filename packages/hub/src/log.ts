@@ -3,16 +3,17 @@ import pino from "pino";
 /** `silent` is for hubs embedded in tests and other programs. */
 export type LogFormat = "text" | "json" | "silent";
 
-export type LogFields = Record<string, string | number | null | undefined>;
+type LogValue = string | number | null | undefined;
+/** The fields of a record among them are written as if they stood there themselves. */
+export type LogFields = Readonly<Record<string, LogValue | Readonly<Record<string, LogValue>>>>;
 
 /**
  * The operator's console. Interface §1: `[service] llm.request …` on stdout, in parallel with the events.
  * Values are JSON-quoted, so that nothing inside one can begin a line or an escape sequence.
  */
 export interface Log {
-  readonly isEnabled: boolean;
   /** One line per llm event. */
-  event(name: string, fields: LogFields): void;
+  event(name: string, roomCode: string, fields: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   /** A bug: the only place a stack is written. */
   bug(message: string, error: unknown): void;
@@ -52,11 +53,10 @@ export function createLineWriter(
 const redacted = new Set(["authHeaders", "password", "authorization", "participantToken"]);
 
 export function createLog(format: LogFormat, write: (line: string) => void): Log {
-  if (format === "silent") return { isEnabled: false, event() {}, warn() {}, bug() {} };
+  if (format === "silent") return { event() {}, warn() {}, bug() {} };
   if (format === "json") return jsonLog(write);
   return {
-    isEnabled: true,
-    event: (name, fields) => write(`[service] ${name}${formatFields(fields)}\n`),
+    event: (name, roomCode, fields) => write(`${eventText(name, roomCode, fields)}\n`),
     warn: (message, fields = {}) => write(`[service] warning ${message}${formatFields(fields)}\n`),
     bug: (message, error) =>
       write(`[service] bug ${message} ${escapeUnprintable(JSON.stringify(describe(error)))}\n`),
@@ -66,12 +66,16 @@ export function createLog(format: LogFormat, write: (line: string) => void): Log
 function jsonLog(write: (line: string) => void): Log {
   const logger = pino({ base: null, redact: [...redacted] }, { write });
   return {
-    isEnabled: true,
     // The line is the same text as without JSON, its values once more as fields.
-    event: (name, fields) => logger.info(fields, `[service] ${name}${formatFields(fields)}`),
+    event: (name, roomCode, fields) =>
+      logger.info({ roomCode, ...flat(fields) }, eventText(name, roomCode, fields)),
     warn: (message, fields = {}) => logger.warn(fields, message),
     bug: (message, error) => logger.error({ error: describe(error) }, message),
   };
+}
+
+function eventText(name: string, roomCode: string, fields: LogFields): string {
+  return `[service] ${name} roomCode=${quoted(roomCode)}${formatFields(fields)}`;
 }
 
 function formatFields(fields: LogFields): string {
@@ -79,10 +83,21 @@ function formatFields(fields: LogFields): string {
   for (const key in fields) {
     const value = fields[key];
     if (value === undefined) continue;
-    const isText = typeof value === "string";
-    text += ` ${key}=${redacted.has(key) ? '"[redacted]"' : isText ? quoted(value) : String(value)}`;
+    if (typeof value === "object" && value !== null) text += formatFields(value);
+    else text += ` ${key}=${redacted.has(key) ? '"[redacted]"' : written(value)}`;
   }
   return text;
+}
+
+function written(value: string | number | null): string {
+  return typeof value === "string" ? quoted(value) : String(value);
+}
+
+function flat(fields: LogFields): Record<string, unknown> {
+  const entries = Object.entries(fields).flatMap(([key, value]) =>
+    typeof value === "object" && value !== null ? Object.entries(value) : [[key, value]],
+  );
+  return Object.fromEntries(entries) as Record<string, unknown>;
 }
 
 /** Nothing to escape: what nearly every value is. */

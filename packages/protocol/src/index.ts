@@ -20,3 +20,4 @@ export * from "./sse.ts";
 export * from "./stream-options.ts";
 export * from "./surface.ts";
 export * from "./text.ts";
+export * from "./usage.ts";

@@ -38,17 +38,15 @@ export function createEmitter(bus: EventBus, log: Log, wallMs: () => number): Em
     participantOffline: (roomCode, who) => bus.publish(roomCode, "participant.offline", now(), who),
     llmRequest(roomCode, payload) {
       bus.publish(roomCode, "llm.request", now(), payload);
-      if (log.isEnabled) log.event("llm.request", { roomCode, ...payload });
+      log.event("llm.request", roomCode, payload);
     },
     llmComplete(roomCode, payload) {
       bus.publish(roomCode, "llm.complete", now(), payload);
-      if (!log.isEnabled) return;
-      const { metrics, ...rest } = payload;
-      log.event("llm.complete", { roomCode, ...rest, ...metrics });
+      log.event("llm.complete", roomCode, payload);
     },
     llmError(roomCode, payload, status) {
       bus.publish(roomCode, "llm.error", now(), payload);
-      if (log.isEnabled) log.event("llm.error", { roomCode, ...payload, status });
+      log.event("llm.error", roomCode, { ...payload, status });
     },
   };
 }

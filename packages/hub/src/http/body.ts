@@ -18,82 +18,81 @@ const maxTurnBytes = 512 * 1024;
  * Reads a request's body, chunk by chunk. Limits are enforced while reading, whatever content-length says.
  *
  * @param onChunk - may throw: reading then ends with that error
- * @throws HubError `request_too_large`, `request_read_timeout`, `client_disconnected`
+ * @param onOver - once, never before this returns: without an error when the body was whole; else what `onChunk` threw, or
+ *   a HubError `request_too_large`, `request_read_timeout` or `client_disconnected`
  */
 export function readBody(
   request: IncomingMessage,
   limits: BodyLimits,
   onChunk: (chunk: Buffer) => void,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const announced = Number(request.headers["content-length"] ?? 0);
-    if (announced > limits.maxBytes) {
-      reject(tooLarge(limits));
+  onOver: (error?: unknown) => void,
+): void {
+  const announced = Number(request.headers["content-length"] ?? 0);
+  let length = 0;
+  let turnBytes = 0;
+  let isOver = false;
+  let total: NodeJS.Timeout | undefined;
+  let idle: NodeJS.Timeout | undefined;
+  if (announced > limits.maxBytes) {
+    queueMicrotask(() => finish(tooLarge(limits)));
+    return;
+  }
+  // Most bodies came with their head: then there is nothing to wait for.
+  queueMicrotask(() => {
+    if (isOver || request.complete) return;
+    total = setTimeout(() => finish(tooSlow()), limits.totalMs);
+    idle = setTimeout(() => finish(tooSlow()), limits.idleMs);
+  });
+
+  // The listeners stay: to take them off costs more than to let them look at a flag.
+  function finish(error?: unknown): void {
+    if (isOver) return;
+    isOver = true;
+    clearTimeout(total);
+    clearTimeout(idle);
+    if (error !== undefined) request.pause();
+    onOver(error);
+  }
+  function onData(chunk: Buffer): void {
+    if (isOver) return;
+    idle?.refresh();
+    length += chunk.length;
+    if (length > limits.maxBytes) {
+      finish(tooLarge(limits));
       return;
     }
-    let length = 0;
-    let turnBytes = 0;
-    let isOver = false;
-    let total: NodeJS.Timeout | undefined;
-    let idle: NodeJS.Timeout | undefined;
-    // Most bodies came with their head: then there is nothing to wait for.
-    queueMicrotask(() => {
-      if (isOver || request.complete) return;
-      total = setTimeout(() => finish(tooSlow()), limits.totalMs);
-      idle = setTimeout(() => finish(tooSlow()), limits.idleMs);
-    });
-
-    function finish(error?: unknown): void {
-      isOver = true;
-      clearTimeout(total);
-      clearTimeout(idle);
-      request.off("data", onData).off("end", onEnd).off("close", onClose);
-      if (error === undefined) {
-        resolve();
-        return;
-      }
+    try {
+      onChunk(chunk);
+    } catch (error) {
+      finish(error);
+      return;
+    }
+    turnBytes += chunk.length;
+    if (turnBytes > maxTurnBytes) {
       request.pause();
-      reject(error);
+      setImmediate(goOn);
     }
-    function onData(chunk: Buffer): void {
-      idle?.refresh();
-      length += chunk.length;
-      if (length > limits.maxBytes) {
-        finish(tooLarge(limits));
-        return;
-      }
-      try {
-        onChunk(chunk);
-      } catch (error) {
-        finish(error);
-        return;
-      }
-      turnBytes += chunk.length;
-      if (turnBytes > maxTurnBytes) {
-        request.pause();
-        setImmediate(goOn);
-      }
-    }
-    function goOn(): void {
-      turnBytes = 0;
-      if (!isOver) request.resume();
-    }
-    function onEnd(): void {
-      finish();
-    }
-    function onClose(): void {
-      finish(
-        new HubError("client_disconnected", "The client went away while sending its request."),
-      );
-    }
-    request.on("data", onData).on("end", onEnd).on("close", onClose);
-  });
+  }
+  function goOn(): void {
+    turnBytes = 0;
+    if (!isOver) request.resume();
+  }
+  function onEnd(): void {
+    finish();
+  }
+  function onClose(): void {
+    finish(new HubError("client_disconnected", "The client went away while sending its request."));
+  }
+  request.on("data", onData).on("end", onEnd).on("close", onClose);
 }
 
 /** A management body, decoded. @throws HubError `invalid_json`, also for an empty one */
 export async function readJson(request: IncomingMessage, limits: BodyLimits): Promise<unknown> {
   const chunks: Buffer[] = [];
-  await readBody(request, limits, (chunk) => chunks.push(chunk));
+  await new Promise<void>((resolve, reject) => {
+    const onOver = (error?: unknown) => (error === undefined ? resolve() : reject(error));
+    readBody(request, limits, (chunk) => chunks.push(chunk), onOver);
+  });
   const text = Buffer.concat(chunks).toString("utf8");
   try {
     return JSON.parse(text) as unknown;

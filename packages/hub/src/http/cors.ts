@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 
 const exposed = [
   "x-request-id",
@@ -20,21 +20,19 @@ const exposed = [
 ].join(", ");
 
 /** Interface §5: all origins; on errors and streams too, never with credentials. Contract §4. */
-export function setCorsHeaders(response: ServerResponse): void {
-  response.setHeader("access-control-allow-origin", "*");
-  response.setHeader("access-control-expose-headers", exposed);
-}
+export const corsHeaders = {
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers": exposed,
+} as const;
 
 /** Echoes the requested headers, because `*` does not cover `Authorization` and SDKs send their own `x-stainless-*`. */
 export function answerPreflight(request: IncomingMessage, response: ServerResponse): void {
-  setCorsHeaders(response);
   const requested = request.headers["access-control-request-headers"];
-  response.setHeader("access-control-allow-methods", "GET, HEAD, POST, PUT, DELETE, OPTIONS");
-  response.setHeader(
-    "access-control-allow-headers",
-    requested ?? "authorization, content-type, x-participant-token",
-  );
-  response.setHeader("access-control-max-age", "86400");
-  response.setHeader("vary", "Access-Control-Request-Headers");
-  response.writeHead(204).end();
+  const headers: OutgoingHttpHeaders = {
+    "access-control-allow-methods": "GET, HEAD, POST, PUT, DELETE, OPTIONS",
+    "access-control-allow-headers": requested ?? "authorization, content-type, x-participant-token",
+    "access-control-max-age": "86400",
+    vary: "Access-Control-Request-Headers",
+  };
+  response.writeHead(204, headers).end();
 }

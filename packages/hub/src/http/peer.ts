@@ -15,6 +15,8 @@ export interface PeerOptions {
 /** Who asks, and under which name the hub was addressed. */
 export interface PeerReader {
   peerOf(request: IncomingMessage): Peer;
+  /** The part of it by which a client takes turns with others. */
+  throttleKeyOf(request: IncomingMessage): string;
   /** `http://host:port` as the client knows the hub */
   originOf(request: IncomingMessage): string;
 }
@@ -53,12 +55,15 @@ export function createPeerReader(options: PeerOptions, publicUrl: string | undef
     return undefined;
   }
 
+  const keyOf = (address: string | undefined) => address ?? "forwarded";
+
   return {
+    throttleKeyOf: (request) => keyOf(addressOf(request)),
     peerOf(request) {
       const address = addressOf(request);
       return {
         address: options.hasAddressRights ? address : undefined,
-        throttleKey: address ?? "forwarded",
+        throttleKey: keyOf(address),
         hasOrigin: request.headers.origin !== undefined,
         token: options.tokenFrom(request.headers),
       };
@@ -101,6 +106,7 @@ function withoutPort(entry: string): string {
 
 /** `::1`, `127.0.0.1` and mapped forms are one. Contract §3. */
 export function normaliseAddress(address: string): string {
+  if (!address.includes(":")) return address;
   const plain = address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "").replace(/%.*$/, "");
   return plain === "::1" ? "127.0.0.1" : plain;
 }

@@ -3,16 +3,25 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HubError } from "../errors.ts";
 import type { ClientListener, ClientResponse } from "../inference/client-response.ts";
 import { sendError } from "./error-response.ts";
+import { headPairs, setCommonHeaders } from "./response-head.ts";
 
 /** One client's socket, as dispatch sees it. Upstream bytes go in, back-pressure and departure come out. */
 export class SocketClientResponse implements ClientResponse {
   readonly #response: ServerResponse;
+  readonly #requestId: string;
   readonly #errorShape: ErrorShape;
   readonly #skipsInformational: boolean;
   #isGone = false;
 
-  constructor(request: IncomingMessage, response: ServerResponse, errorShape: ErrorShape) {
+  /** @param response - with no head and no headers yet */
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: string,
+    errorShape: ErrorShape,
+  ) {
     this.#response = response;
+    this.#requestId = requestId;
     this.#errorShape = errorShape;
     this.#skipsInformational = isKnownToSkipInformational(request);
   }
@@ -27,8 +36,6 @@ export class SocketClientResponse implements ClientResponse {
     };
     response.on("drain", () => listener.onDrain());
     response.on("close", gone);
-    // Without a listener a late write error would end the process; `close` follows and says it all.
-    response.on("error", gone);
     if (response.destroyed || response.closed) gone();
   }
 
@@ -37,7 +44,7 @@ export class SocketClientResponse implements ClientResponse {
   }
 
   writeHead(status: number, headers: Record<string, string>): void {
-    this.#response.writeHead(status, headers);
+    this.#response.writeHead(status, this.#head(headers));
     this.#response.flushHeaders();
   }
 
@@ -51,7 +58,9 @@ export class SocketClientResponse implements ClientResponse {
     body: Buffer,
     onHandedOver: () => void,
   ): void {
-    this.#response.writeHead(status, { ...headers, "content-length": String(body.length) });
+    const head = this.#head(headers);
+    head.push("content-length", String(body.length));
+    this.#response.writeHead(status, head);
     this.#response.end(body, onHandedOver);
   }
 
@@ -60,7 +69,9 @@ export class SocketClientResponse implements ClientResponse {
   }
 
   refuse(error: HubError, headers: Record<string, string>): void {
-    if (!this.#response.destroyed) sendError(this.#response, error, this.#errorShape, headers);
+    if (this.#response.destroyed) return;
+    setCommonHeaders(this.#response, this.#requestId, this.#errorShape);
+    sendError(this.#response, error, this.#errorShape, headers);
   }
 
   writeProcessing(): void {
@@ -70,6 +81,10 @@ export class SocketClientResponse implements ClientResponse {
   destroy(): void {
     this.#response.destroy();
   }
+
+  #head(headers: Record<string, string>): string[] {
+    return headPairs(this.#requestId, this.#errorShape, headers);
+  }
 }
 
 /**
@@ -78,8 +93,8 @@ export class SocketClientResponse implements ClientResponse {
  */
 function isKnownToSkipInformational({ httpVersion, headers }: IncomingMessage): boolean {
   const language = headers["x-stainless-lang"];
-  const isProxied = Object.keys(headers).some(
+  if (httpVersion !== "1.1" || (language !== "js" && language !== "python")) return false;
+  return !Object.keys(headers).some(
     (name) => name === "via" || name === "forwarded" || name.startsWith("x-forwarded-"),
   );
-  return httpVersion === "1.1" && (language === "js" || language === "python") && !isProxied;
 }

@@ -26,11 +26,9 @@ export function checkRequest(request: IncomingMessage, limits: Limits): void {
       "The request target must be a path that begins with a slash.",
     );
   }
-  const hosts = rawHeaders.filter(
-    (name, index) => index % 2 === 0 && name.toLowerCase() === "host",
-  );
-  if (hosts.length > 1) throw new HubError("bad_request", "The request has several Host headers.");
-  if (hosts.length === 0 && request.httpVersion === "1.1") {
+  const hosts = hostCount(rawHeaders);
+  if (hosts > 1) throw new HubError("bad_request", "The request has several Host headers.");
+  if (hosts === 0 && request.httpVersion === "1.1") {
     throw new HubError("bad_request", "An HTTP/1.1 request needs a Host header.");
   }
   if (request.httpVersion === "1.0" && request.headers["transfer-encoding"] !== undefined) {
@@ -43,4 +41,14 @@ export function checkRequest(request: IncomingMessage, limits: Limits): void {
       "Send the body as it is, without a content-encoding.",
     );
   }
+}
+
+/** @param rawHeaders - names and values in turn */
+function hostCount(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length === 4 && name.toLowerCase() === "host") count++;
+  }
+  return count;
 }

@@ -7,7 +7,7 @@ import type { DispatchDeps } from "../inference/inference-call.ts";
 import type { Log } from "../log.ts";
 import type { OperationContext, Peer } from "../operations/context.ts";
 import { readJson } from "./body.ts";
-import { answerPreflight, setCorsHeaders } from "./cors.ts";
+import { answerPreflight } from "./cors.ts";
 import { rawError, sendError } from "./error-response.ts";
 import type { EventStreams } from "./event-stream.ts";
 import { serveEvents } from "./handlers/events.ts";
@@ -17,6 +17,7 @@ import { notFound } from "./not-found.ts";
 import { OpenApiDocument } from "./openapi.ts";
 import type { PeerReader } from "./peer.ts";
 import { checkRequest } from "./request-gate.ts";
+import { setCommonHeaders } from "./response-head.ts";
 import type { HealthState, JsonHandler, RouteRequest } from "./route.ts";
 import type { ResponseSockets } from "./responses-socket/response-sockets.ts";
 import { createRouter, pathOf, queryOf, type RouteMatch } from "./router.ts";
@@ -67,9 +68,9 @@ export function createHttpServer(deps: HttpDeps): Server {
   });
   // No cap here: Node would drop the surplus in silence. The gate counts them and says so.
   server.maxHeadersCount = 0;
-  server.on("request", (request, response) => void front.serve(request, response));
+  server.on("request", (request, response) => front.serve(request, response));
   // An Expect other than 100-continue may be ignored (RFC 9110 §10.1.1); Node would refuse with an answer of its own.
-  server.on("checkExpectation", (request, response) => void front.serve(request, response));
+  server.on("checkExpectation", (request, response) => front.serve(request, response));
   server.on("upgrade", (request, socket, head) => front.upgrade(request, socket, head));
   server.on("clientError", (error, socket) => front.parserGaveUp(error, socket));
   return server;
@@ -86,21 +87,19 @@ class Front {
     this.#deps = deps;
   }
 
-  /** Never rejects: whatever goes wrong is an answer. */
-  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Never throws: whatever goes wrong is an answer. */
+  serve(request: IncomingMessage, response: ServerResponse): void {
     const requestId = this.#deps.newRequestId();
-    // A client that resets its connection must not end the process.
-    request.on("error", () => undefined);
-    response.on("error", () => undefined);
+    // A client that resets its connection must not end the process; `close` follows and says it all.
+    request.on("error", ignore);
+    response.on("error", ignore);
     this.#noteAnswering(request.socket, response);
+    const refuse = (thrown: unknown) => this.#fail(request, response, requestId, thrown);
     try {
-      setCorsHeaders(response);
-      response.setHeader("x-request-id", requestId);
       checkRequest(request, this.#deps.limits);
-      if (request.method === "OPTIONS") answerPreflight(request, response);
-      else await this.#route(request, response, requestId);
+      this.#route(request, response, requestId, refuse);
     } catch (thrown) {
-      this.#fail(request, response, thrown);
+      refuse(thrown);
     }
   }
 
@@ -111,54 +110,68 @@ class Front {
     });
   }
 
-  async #route(
+  #route(
     request: IncomingMessage,
     response: ServerResponse,
     requestId: string,
-  ): Promise<void> {
-    const path = pathOf(request.url ?? "/");
+    refuse: (error: unknown) => void,
+  ): void {
     const method = request.method ?? "GET";
+    if (method === "OPTIONS") {
+      setCommonHeaders(response, requestId, "openai");
+      answerPreflight(request, response);
+      return;
+    }
+    const path = pathOf(request.url ?? "/");
     const match = this.#router.find(method, path);
     if (match === undefined) throw this.#noRoute(request, response, method, path);
+    const { route } = match;
+    if (route.kind === "inference" || route.kind === "stored-response") {
+      this.#relay(request, response, requestId, match, refuse);
+      return;
+    }
+    setCommonHeaders(response, requestId, "openai");
+    this.#answer(request, response, match, refuse);
+  }
+
+  /** What a participant answers. The head is written in one go, see {@link headPairs}. */
+  #relay(
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: string,
+    { route, params }: RouteMatch,
+    refuse: (error: unknown) => void,
+  ): void {
+    this.#refuseWhileDraining(response);
+    const code = params["code"] ?? "";
+    const clientKey = this.#deps.peers.throttleKeyOf(request);
+    if (route.kind === "inference") {
+      const { surface } = route;
+      const input = { requestId, code, surface, clientKey };
+      serveInference(request, response, input, this.#deps, refuse);
+    }
+    if (route.kind === "stored-response") {
+      const { method, suffix } = route;
+      const responseId = params["responseId"] ?? "";
+      const input = { requestId, code, responseId, method, suffix, clientKey };
+      serveStoredResponse(request, response, input, this.#deps);
+    }
+  }
+
+  /** What the hub answers itself. */
+  #answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    match: RouteMatch,
+    refuse: (error: unknown) => void,
+  ): void {
     const { route, params } = match;
     switch (route.kind) {
       case "json":
-        await this.#answerJson(request, response, match, route.handle, route.hasBody);
-        return;
-      case "inference":
-        // Anthropic's SDKs read the id under this name.
-        if (route.surface.errorShape === "anthropic") response.setHeader("request-id", requestId);
-        this.#refuseWhileDraining(response);
-        await serveInference(
-          request,
-          response,
-          {
-            requestId,
-            code: params["code"] ?? "",
-            surface: route.surface,
-            clientKey: this.#deps.peers.peerOf(request).throttleKey,
-          },
-          this.#deps,
-        );
-        return;
-      case "stored-response":
-        this.#refuseWhileDraining(response);
-        serveStoredResponse(
-          request,
-          response,
-          {
-            requestId,
-            code: params["code"] ?? "",
-            responseId: params["responseId"] ?? "",
-            method: route.method,
-            suffix: route.suffix,
-            clientKey: this.#deps.peers.peerOf(request).throttleKey,
-          },
-          this.#deps,
-        );
+        this.#answerJson(request, response, match, route.handle, route.hasBody).catch(refuse);
         return;
       case "events":
-        if (method === "HEAD") {
+        if (request.method === "HEAD") {
           response.writeHead(200, { "content-type": "text/event-stream" }).end();
           return;
         }
@@ -184,6 +197,9 @@ class Front {
           "upgrade_required",
           "A tunnel is a WebSocket; see docs/reference/tunnel.md.",
         );
+      case "inference":
+      case "stored-response":
+        throw new Error(`${route.kind} is relayed`);
     }
   }
 
@@ -251,13 +267,20 @@ class Front {
     });
   }
 
-  #fail(request: IncomingMessage, response: ServerResponse, thrown: unknown): void {
+  #fail(
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: string,
+    thrown: unknown,
+  ): void {
     if (!(thrown instanceof HubError)) this.#deps.log.bug("a request failed", thrown);
     if (response.headersSent || response.destroyed) {
       response.destroy();
       return;
     }
-    sendError(response, asHubError(thrown), this.#errorShapeAt(request.url ?? ""));
+    const shape = this.#errorShapeAt(request.url ?? "");
+    setCommonHeaders(response, requestId, shape);
+    sendError(response, asHubError(thrown), shape);
   }
 
   /** An SDK reads only errors in its own shape, also those from before its request was understood. */
@@ -309,6 +332,8 @@ class Front {
     socket.end(rawError(parserError(error.code), this.#deps.newRequestId()));
   }
 }
+
+function ignore(): void {}
 
 const comeBack = "Try again in a moment; agents come back by themselves.";
 

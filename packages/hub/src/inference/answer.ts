@@ -4,13 +4,6 @@ import type { ResponseHead } from "./upstream.ts";
 /** lower-case names */
 export type HeaderMap = Record<string, string>;
 
-/** Contract §4: on every answer of the inference surface. */
-const fixed: HeaderMap = {
-  "cache-control": "no-store",
-  "x-accel-buffering": "no",
-  "x-content-type-options": "nosniff",
-};
-
 export interface ServedBy {
   requestId: string;
   participantId: string;
@@ -19,21 +12,24 @@ export interface ServedBy {
   queueMs: number;
 }
 
-/** Before anybody was asked. */
+/** Before anybody was asked: what is on every answer of the inference surface. Contract §4. */
 export function waitingHeaders(requestId: string): HeaderMap {
-  return { ...fixed, "x-request-id": requestId };
+  return {
+    "cache-control": "no-store",
+    "x-accel-buffering": "no",
+    "x-content-type-options": "nosniff",
+    "x-request-id": requestId,
+  };
 }
 
 /** Says who served a request, on answers and on errors alike. */
 export function servedByHeaders(served: ServedBy): HeaderMap {
-  return {
-    ...fixed,
-    "x-request-id": served.requestId,
-    "x-roomhub-participant": visibleAscii(served.participantId),
-    "x-roomhub-model": visibleAscii(served.model),
-    "x-roomhub-attempts": String(served.attempts),
-    "x-roomhub-queue-ms": String(Math.round(served.queueMs)),
-  };
+  const headers = waitingHeaders(served.requestId);
+  headers["x-roomhub-participant"] = visibleAscii(served.participantId);
+  headers["x-roomhub-model"] = visibleAscii(served.model);
+  headers["x-roomhub-attempts"] = String(served.attempts);
+  headers["x-roomhub-queue-ms"] = String(Math.round(served.queueMs));
+  return headers;
 }
 
 /** The headers of a relayed answer: ours, and the provider's that may pass. */
@@ -42,11 +38,11 @@ export function answerHeaders(
   head: ResponseHead,
   contentType: string,
 ): HeaderMap {
-  return {
-    ...forwardResponseHeaders(head.headers),
-    ...servedByHeaders(served),
-    "content-type": contentType,
-  };
+  const headers = servedByHeaders(served);
+  headers["content-type"] = contentType;
+  const theirs = forwardResponseHeaders(head.headers);
+  for (const name in theirs) headers[name] ??= theirs[name] ?? "";
+  return headers;
 }
 
 const safeContentType = /^[\w.+-]+\/[\w.+-]+(?:\s*;\s*charset="?[\w-]+"?)?$/;
@@ -58,7 +54,10 @@ export function contentTypeOf(head: ResponseHead, isStream: boolean): string {
   return isStream ? "text/event-stream" : "application/json";
 }
 
+const isVisibleAscii = /^[\x21-\x7e]*$/;
+
 /** Contract §4: percent-encoded outside visible ASCII. */
 function visibleAscii(text: string): string {
+  if (isVisibleAscii.test(text)) return text;
   return text.replace(/[^\x21-\x7e]+/g, (part) => encodeURIComponent(part.toWellFormed()));
 }

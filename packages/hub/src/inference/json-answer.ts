@@ -1,5 +1,5 @@
 import { HubError } from "../errors.ts";
-import { JsonScanner, type JsonMember } from "./json-scan.ts";
+import { JsonScanner, type JsonMember, valueOf } from "./json-scan.ts";
 import { readUsage, type Usage } from "./usage.ts";
 
 const wanted: ReadonlySet<string> = new Set([
@@ -89,15 +89,14 @@ export class JsonAnswer {
 
 /** @returns undefined when there is none, or a long one */
 function shortValue(member: JsonMember | undefined): unknown {
-  const raw = member?.raw;
-  return raw === undefined ? undefined : (JSON.parse(raw.toString("utf8")) as unknown);
+  return member === undefined ? undefined : valueOf(member);
 }
 
 /** What a top-level `error` says; undefined when it says that there is none. */
 function errorIn(member: JsonMember | undefined): string | undefined {
   if (member === undefined) return undefined;
   if (member.raw === undefined) return "no short message";
-  const error = JSON.parse(member.raw.toString("utf8")) as unknown;
+  const error = valueOf(member);
   if (error === null || error === false || error === "") return undefined;
   const message = typeof error === "string" ? error : (error as { message?: unknown }).message;
   return typeof message === "string" ? message.slice(0, 512) : "no message";

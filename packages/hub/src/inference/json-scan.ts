@@ -18,8 +18,20 @@ export interface JsonMember {
   key: string;
   start: number;
   end: number;
-  /** the value's bytes; undefined when there are more than were asked for */
-  raw: Buffer | undefined;
+  /** the value's bytes, each as one character (Latin-1); undefined when there are more than were asked for */
+  raw: string | undefined;
+}
+
+/** What a member's value says; undefined when it was too long to be kept. */
+export function valueOf({ raw }: JsonMember): unknown {
+  return raw === undefined ? undefined : JSON.parse(decoded(raw));
+}
+
+/** @param text - bytes of UTF-8, each as one character */
+function decoded(text: string): string {
+  // Of the same length as UTF-8 is only ASCII, where nothing has to be decoded.
+  if (Buffer.byteLength(text) === text.length) return text;
+  return Buffer.from(text, "latin1").toString("utf8");
 }
 
 export interface JsonScannerOptions {
@@ -63,15 +75,19 @@ export class JsonScanner {
   problem: JsonProblem | undefined;
 
   readonly #options: JsonScannerOptions;
-  readonly #isObject: Uint8Array;
+  /** by depth; a plain array grows as deep as the text really is */
+  readonly #isObject: boolean[] = [false];
   #depth = 0;
   #state: State = states.value;
   #position = 0;
   #isKey = false;
-  #keyBytes: number[] | undefined;
+  /** where the key's text goes on in this chunk; -1 when nobody wants to read it */
+  #keyStart = -1;
+  /** the key's text from chunks before */
+  #keyText = "";
   #key: string | undefined;
   #valueStart = -1;
-  #captured: Buffer[] = [];
+  #captured = "";
   #literal = "";
   #literalIndex = 0;
   #hexLeft = 0;
@@ -79,7 +95,6 @@ export class JsonScanner {
 
   constructor(options: JsonScannerOptions) {
     this.#options = options;
-    this.#isObject = new Uint8Array(options.maxDepth + 1);
   }
 
   /** @returns false once the text cannot become right any more; `problem` says why */
@@ -93,6 +108,7 @@ export class JsonScanner {
       if (this.problem !== undefined) return false;
     }
     if (this.#valueStart >= 0) this.#capture(chunk, chunk.length);
+    if (this.#keyStart >= 0) this.#keepKey(chunk, chunk.length);
     this.#position = base + chunk.length;
     return true;
   }
@@ -120,14 +136,12 @@ export class JsonScanner {
       const byte = chunk[index] as number;
       if (byte === 0x22 || byte === 0x5c || byte < 0x20) break;
     }
-    if (this.#keyBytes !== undefined) this.#keepKey(chunk, from, index);
     if (index === chunk.length) return index;
     const byte = chunk[index];
     if (byte === 0x22) {
       this.#endString(chunk, index);
     } else if (byte === 0x5c) {
       this.#state = states.escape;
-      this.#keepKey(chunk, index, index + 1);
     } else {
       this.#fail(index);
     }
@@ -138,9 +152,9 @@ export class JsonScanner {
     const byte = chunk[index] as number;
     switch (this.#state) {
       case states.escape:
-        return this.#stepEscape(chunk, byte, index);
+        return this.#stepEscape(byte, index);
       case states.unicode:
-        return this.#stepUnicode(chunk, byte, index);
+        return this.#stepUnicode(byte, index);
       case states.literal:
         return this.#stepLiteral(chunk, byte, index);
       case states.number:
@@ -173,7 +187,7 @@ export class JsonScanner {
   }
 
   #afterValue(chunk: Buffer, byte: number, index: number): number {
-    const inObject = this.#isObject[this.#depth] === 1;
+    const inObject = this.#isObject[this.#depth] === true;
     if (byte === 0x2c) {
       this.#state = inObject ? states.key : states.value;
       return index + 1;
@@ -185,7 +199,7 @@ export class JsonScanner {
   #beginKey(byte: number, index: number): number {
     if (byte !== 0x22) return this.#fail(index);
     this.#isKey = true;
-    this.#keyBytes = this.#depth === 1 ? [] : undefined;
+    if (this.#depth === 1) this.#keyStart = index + 1;
     this.#state = states.string;
     return index + 1;
   }
@@ -216,14 +230,14 @@ export class JsonScanner {
   #open(isObject: boolean, index: number): number {
     if (this.#depth === this.#options.maxDepth) return this.#fail(index, "depth");
     this.#depth++;
-    this.#isObject[this.#depth] = isObject ? 1 : 0;
+    this.#isObject[this.#depth] = isObject;
     if (this.#depth === 1 && isObject) this.bodyStart = this.#position + index + 1;
     this.#state = isObject ? states.firstKey : states.firstElement;
     return index + 1;
   }
 
   #close(chunk: Buffer, isObject: boolean, index: number): number {
-    if ((this.#isObject[this.#depth] === 1) !== isObject) return this.#fail(index);
+    if (this.#isObject[this.#depth] !== isObject) return this.#fail(index);
     this.#depth--;
     if (this.#depth === 0) this.#state = states.end;
     else this.#endValue(chunk, index + 1);
@@ -236,8 +250,7 @@ export class JsonScanner {
       return;
     }
     this.#isKey = false;
-    if (this.#depth === 1) this.#key = this.#readKey();
-    this.#keyBytes = undefined;
+    if (this.#depth === 1) this.#key = this.#readKey(chunk, index);
     this.#state = states.colon;
   }
 
@@ -257,9 +270,9 @@ export class JsonScanner {
       key: this.#key,
       start,
       end: start + length,
-      raw: isWhole ? Buffer.concat(this.#captured) : undefined,
+      raw: isWhole ? this.#captured : undefined,
     });
-    this.#captured = [];
+    this.#captured = "";
     this.#key = undefined;
     this.#valueStart = -1;
   }
@@ -268,26 +281,27 @@ export class JsonScanner {
   #capture(chunk: Buffer, to: number): void {
     const from = Math.max(0, this.#valueStart - this.#position);
     const length = this.#position + to - this.#valueStart;
-    if (length > this.#options.maxCapturedBytes) this.#captured = [];
-    else this.#captured.push(Buffer.from(chunk.subarray(from, to)));
+    if (length > this.#options.maxCapturedBytes) this.#captured = "";
+    else this.#captured += chunk.toString("latin1", from, to);
   }
 
-  #keepKey(chunk: Buffer, from: number, to: number): void {
-    for (let index = from; index < to && this.#keyBytes !== undefined; index++) {
-      if (this.#keyBytes.length >= maxKeyBytes) this.#keyBytes = undefined;
-      else this.#keyBytes.push(chunk[index] as number);
-    }
+  /** The key goes on in the next chunk, unless it is too long to be one that is wanted. */
+  #keepKey(chunk: Buffer, to: number): void {
+    const isTooLong = this.#keyText.length + to - this.#keyStart > maxKeyBytes;
+    this.#keyText = isTooLong ? "" : this.#keyText + chunk.toString("latin1", this.#keyStart, to);
+    this.#keyStart = isTooLong ? -1 : 0;
   }
 
-  #readKey(): string | undefined {
-    if (this.#keyBytes === undefined) return undefined;
-    const raw = Buffer.from(this.#keyBytes).toString("utf8");
-    const key = raw.includes("\\") ? (JSON.parse(`"${raw}"`) as string) : raw;
+  #readKey(chunk: Buffer, end: number): string | undefined {
+    if (this.#keyStart >= 0) this.#keepKey(chunk, end);
+    const text = decoded(this.#keyText);
+    this.#keyText = "";
+    this.#keyStart = -1;
+    const key = text.includes("\\") ? (JSON.parse(`"${text}"`) as string) : text;
     return this.#options.wanted.has(key) ? key : undefined;
   }
 
-  #stepEscape(chunk: Buffer, byte: number, index: number): number {
-    this.#keepKey(chunk, index, index + 1);
+  #stepEscape(byte: number, index: number): number {
     if (byte === 0x75) {
       this.#hexLeft = 4;
       this.#state = states.unicode;
@@ -299,9 +313,8 @@ export class JsonScanner {
     return index + 1;
   }
 
-  #stepUnicode(chunk: Buffer, byte: number, index: number): number {
+  #stepUnicode(byte: number, index: number): number {
     if (!isHex(byte)) return this.#fail(index);
-    this.#keepKey(chunk, index, index + 1);
     this.#hexLeft--;
     if (this.#hexLeft === 0) this.#state = states.string;
     return index + 1;

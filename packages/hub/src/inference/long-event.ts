@@ -1,5 +1,5 @@
 import type { StreamMarker } from "@roomhub/protocol";
-import { JsonScanner, type JsonMember } from "./json-scan.ts";
+import { JsonScanner, valueOf } from "./json-scan.ts";
 import {
   errorIn,
   finishReason,
@@ -118,14 +118,10 @@ export class LongEvent {
     const members: StreamEvent = {};
     for (const key of wanted) {
       const member = this.#scanner.last(key);
-      if (member !== undefined) members[key] = valueOf(member);
+      if (member !== undefined) members[key] = member.raw === undefined ? {} : valueOf(member);
     }
     return members;
   }
-}
-
-function valueOf({ raw }: JsonMember): unknown {
-  return raw === undefined ? {} : (JSON.parse(raw.toString("utf8")) as unknown);
 }
 
 function nextLineEnd(bytes: Buffer, from: number): number {

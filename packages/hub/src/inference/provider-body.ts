@@ -81,11 +81,10 @@ export function bodyForProvider(
   if (front !== "") {
     edits.push({ start: body.bodyStart, end: body.bodyStart, text: Buffer.from(front) });
   }
-  const name = Buffer.from(JSON.stringify(model));
+  const name = JSON.stringify(model);
   for (const member of body.members) {
-    if (member.key === "model" && member.raw?.equals(name) !== true) {
-      edits.push({ start: member.start, end: member.end, text: name });
-    }
+    if (member.key !== "model" || (member.raw === name && isAscii(name))) continue;
+    edits.push({ start: member.start, end: member.end, text: Buffer.from(name) });
   }
   return splice(body.chunks, edits);
 }
@@ -101,6 +100,11 @@ function defaultsText(body: RequestBody, surface: Surface, config: ParticipantCo
     text += `${JSON.stringify(name)}:${JSON.stringify(sent)},`;
   }
   return text;
+}
+
+/** Only then are a text and its bytes read as Latin-1 the same. */
+function isAscii(text: string): boolean {
+  return Buffer.byteLength(text) === text.length;
 }
 
 interface Edit {

@@ -1,5 +1,5 @@
 import { HubError } from "../errors.ts";
-import { JsonScanner, type JsonMember } from "./json-scan.ts";
+import { JsonScanner, type JsonMember, valueOf } from "./json-scan.ts";
 import { settingFields } from "./provider-body.ts";
 import type { RequestBody } from "./request-body.ts";
 
@@ -41,9 +41,9 @@ export class RequestBodyReader {
       chunks: this.#chunks,
       length: this.#length,
       model: readModel(this.#scanner.last("model")),
-      isStream: this.#scanner.last("stream")?.raw?.toString("latin1") === "true",
+      isStream: this.#scanner.last("stream")?.raw === "true",
       previousResponseId: readPrevious(this.#scanner.last("previous_response_id")),
-      isStored: this.#scanner.last("store")?.raw?.toString("latin1") !== "false",
+      isStored: this.#scanner.last("store")?.raw !== "false",
       members,
       bodyStart,
     };
@@ -92,14 +92,13 @@ function readModel(member: JsonMember | undefined): string {
       param: "model",
     });
   }
-  const value: unknown = JSON.parse(member.raw.toString("utf8"));
+  const value = valueOf(member);
   if (typeof value === "string" && value !== "") return value;
   throw new HubError("invalid_type", "model must be a non-empty string.", { param: "model" });
 }
 
 /** Whatever else stands there is for the provider to refuse. */
 function readPrevious(member: JsonMember | undefined): string | undefined {
-  if (member?.raw === undefined) return undefined;
-  const value: unknown = JSON.parse(member.raw.toString("utf8"));
+  const value = member === undefined ? undefined : valueOf(member);
   return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -84,7 +84,7 @@ export class UpstreamDirectory {
   /** Takes the participant's secrets out of what its provider says; undefined when there are none. */
   scrubberOf({ key }: Participant): ((text: string) => string) | undefined {
     const { vault } = this.#options;
-    if (vault.secretsOf(key).length === 0) return undefined;
+    if (!vault.has(key)) return undefined;
     return (text) => scrubSecrets(text, vault.secretsOf(key));
   }
 

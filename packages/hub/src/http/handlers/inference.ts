@@ -7,7 +7,7 @@ import type { DispatchDeps } from "../../inference/inference-call.ts";
 import type { RequestBody } from "../../inference/request-body.ts";
 import { RequestBodyReader } from "../../inference/request-head.ts";
 import type { OperationContext } from "../../operations/context.ts";
-import { readBody } from "../body.ts";
+import { type BodyLimits, readBody } from "../body.ts";
 import { SocketClientResponse } from "../relay.ts";
 
 export interface InferenceDeps {
@@ -48,50 +48,80 @@ export class HeldBodies {
   }
 }
 
-/** `POST …/chat/completions` and its like: read the request, find the room, hand both to dispatch. Interface §4. */
-export async function serveInference(
+export interface InferenceInput {
+  requestId: string;
+  code: string;
+  surface: Surface;
+  clientKey: string;
+}
+
+/**
+ * `POST …/chat/completions` and its like: read the request, find the room, hand both to dispatch. Interface §4.
+ *
+ * @param onRefused - what keeps it from dispatch, once the body is being read
+ * @throws HubError when it was refused at once
+ */
+export function serveInference(
   request: IncomingMessage,
   response: ServerResponse,
-  input: { requestId: string; code: string; surface: Surface; clientKey: string },
+  input: InferenceInput,
   deps: InferenceDeps,
-): Promise<void> {
+  onRefused: (error: unknown) => void,
+): void {
   const { operations, limits, dispatch, bodies } = deps;
   const startedMs = dispatch.nowMs();
   const room = operations.registry.room(input.code);
   refuseAtLimit(dispatch, limits);
+  const reader = new RequestBodyReader(limits.jsonDepth);
   let heldBytes = 0;
-  let body: RequestBody;
-  try {
-    body = await readRequest(request, limits, (bytes) => {
-      bodies.hold(bytes);
-      heldBytes += bytes;
-    });
-    // Others may have begun while this one was still arriving.
-    refuseAtLimit(dispatch, limits);
-  } catch (error) {
-    bodies.release(heldBytes);
-    throw error;
+  readBody(request, bodyLimits(limits), onChunk, onOver);
+
+  function onChunk(chunk: Buffer): void {
+    bodies.hold(chunk.length);
+    heldBytes += chunk.length;
+    reader.push(chunk);
   }
-  room.lastUsedAt = operations.wallMs();
-  const client = new SocketClientResponse(request, response, input.surface.errorShape);
-  const running = new Dispatch(dispatch, {
-    requestId: input.requestId,
-    room,
-    asking: new ModelAsking({
-      surface: input.surface,
-      body,
-      // JSON whatever the client called it: curl says form data, fetch says plain text. Contract §1.
-      headers: { ...forwardRequestHeaders(request.headers), "content-type": "application/json" },
-      asksStreamUsage: deps.asksStreamUsage,
-    }),
-    hops: hopsOf(request),
-    clientKey: input.clientKey,
-    startedMs,
-    client,
-    onSettled: () => bodies.release(heldBytes),
-  });
-  running.start();
-  client.listen(running);
+  function onOver(error?: unknown): void {
+    if (error !== undefined) {
+      refuse(error);
+      return;
+    }
+    try {
+      // Others may have begun while this one was still arriving.
+      refuseAtLimit(dispatch, limits);
+      begin(reader.end());
+    } catch (refusal) {
+      refuse(refusal);
+    }
+  }
+  function refuse(error: unknown): void {
+    release();
+    onRefused(error);
+  }
+  function release(): void {
+    bodies.release(heldBytes);
+  }
+  function begin(body: RequestBody): void {
+    room.lastUsedAt = operations.wallMs();
+    const { requestId, surface, clientKey } = input;
+    const client = new SocketClientResponse(request, response, requestId, surface.errorShape);
+    const headers = forwardRequestHeaders(request.headers);
+    // JSON whatever the client called it: curl says form data, fetch says plain text. Contract §1.
+    headers["content-type"] = "application/json";
+    const { asksStreamUsage } = deps;
+    const running = new Dispatch(dispatch, {
+      requestId,
+      room,
+      asking: new ModelAsking({ surface, body, headers, asksStreamUsage }),
+      hops: hopsOf(request),
+      clientKey,
+      startedMs,
+      client,
+      onSettled: release,
+    });
+    running.start();
+    client.listen(running);
+  }
 }
 
 /** @throws HubError `hub_overloaded` */
@@ -100,29 +130,20 @@ export function refuseAtLimit({ inFlight }: DispatchDeps, { inFlightPerHub }: Li
   throw new HubError("hub_overloaded", `The hub already runs ${inFlightPerHub} requests.`);
 }
 
-async function readRequest(
-  request: IncomingMessage,
-  limits: Limits,
-  onBytes: (bytes: number) => void,
-): Promise<RequestBody> {
-  const reader = new RequestBodyReader(limits.jsonDepth);
-  const bodyLimits = {
+function bodyLimits(limits: Limits): BodyLimits {
+  return {
     maxBytes: limits.inferenceBodyBytes,
     knob: "INFERENCE_BODY_BYTES",
     idleMs: limits.bodyIdleMs,
     totalMs: limits.bodyReadMs,
   };
-  await readBody(request, bodyLimits, (chunk) => {
-    onBytes(chunk.length);
-    reader.push(chunk);
-  });
-  return reader.end();
 }
 
 /** Hubs this request already passed. Contract §3, "Loops". */
 export function hopsOf(request: IncomingMessage): string[] {
   const header = request.headers["x-roomhub-hop"];
-  const text = Array.isArray(header) ? header.join(",") : (header ?? "");
+  if (header === undefined) return [];
+  const text = Array.isArray(header) ? header.join(",") : header;
   return text
     .split(",")
     .map((entry) => entry.trim())

@@ -44,7 +44,7 @@ export function serveStoredResponse(
   }
   request.resume();
   room.lastUsedAt = operations.wallMs();
-  const client = new SocketClientResponse(request, response, "openai");
+  const client = new SocketClientResponse(request, response, input.requestId, "openai");
   const running = new Dispatch(
     { ...dispatch, emit: silent },
     {

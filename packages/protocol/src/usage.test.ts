@@ -1,0 +1,89 @@
+import { anything, assert, property } from "fast-check";
+import { describe, expect, test } from "vitest";
+import { findUsage, mergeUsage, readUsage, tokensPerSecond } from "./usage.ts";
+
+describe("usage", () => {
+  test.each([
+    [
+      { prompt_tokens: 1, completion_tokens: 2, total_tokens: 9 },
+      { inputTokens: 1, outputTokens: 2, totalTokens: 9 },
+    ],
+    [
+      { input_tokens: 1, output_tokens: 2 },
+      { inputTokens: 1, outputTokens: 2, totalTokens: 3 },
+    ],
+    [
+      { prompt_tokens: 0, completion_tokens: 0 },
+      { inputTokens: 0, outputTokens: 0, totalTokens: 0 },
+    ],
+    [{ total_tokens: 4 }, { totalTokens: 4 }],
+    [{ prompt_tokens: 1 }, { inputTokens: 1 }],
+    [{ prompt_tokens: -1, completion_tokens: 2.5, total_tokens: "3" }, {}],
+    [
+      { prompt_tokens: Number.MAX_SAFE_INTEGER, completion_tokens: 1 },
+      { inputTokens: Number.MAX_SAFE_INTEGER, outputTokens: 1 },
+    ],
+    [{ prompt_tokens: 2 ** 53 }, {}],
+    [null, {}],
+    ["x", {}],
+    [[], {}],
+  ])("%j is %j", (value, expected) => {
+    expect(readUsage(value)).toEqual(expected);
+  });
+
+  test("is never anything but safe counts, whatever a provider writes", () => {
+    assert(
+      property(anything(), anything(), (input, total) => {
+        const usage = readUsage({ prompt_tokens: input, output_tokens: 3, total_tokens: total });
+        for (const count of Object.values(usage) as number[]) {
+          expect(Number.isSafeInteger(count) && count >= 0).toBe(true);
+        }
+      }),
+    );
+  });
+
+  test("in a text is the last one that says anything", () => {
+    expect(findUsage('{"usage":{"prompt_tokens":1}}{"usage":null}{"usage":{}}')).toEqual({
+      inputTokens: 1,
+    });
+    expect(findUsage('"usage":{"prompt_tokens":1},"usage":{"prompt_tokens":2}')).toEqual({
+      inputTokens: 2,
+    });
+    expect(findUsage('x"usage"\n: {"details":{"a":{}},"output_tokens":1}')).toEqual({
+      outputTokens: 1,
+    });
+  });
+
+  test.each([
+    "",
+    '"usage"',
+    '"usage":{',
+    '"usage":{"prompt_tokens":1',
+    '\\"usage\\":{"prompt_tokens":1}',
+  ])("is not in %j", (text) => {
+    expect(findUsage(text)).toEqual({});
+  });
+});
+
+test("a messages stream's usage is what it counts at its end, and else at its start", () => {
+  const start = { inputTokens: 25, outputTokens: 1, totalTokens: 26 };
+  expect(mergeUsage(start, { outputTokens: 15 })).toEqual({
+    inputTokens: 25,
+    outputTokens: 15,
+    totalTokens: 40,
+  });
+  expect(mergeUsage(start, { inputTokens: 30 })).toEqual({
+    inputTokens: 30,
+    outputTokens: 1,
+    totalTokens: 31,
+  });
+  expect(mergeUsage(start, {})).toEqual(start);
+  expect(mergeUsage({}, {})).toEqual({});
+});
+
+test("tokens per second follow from the whole duration, where both are known", () => {
+  expect(tokensPerSecond({ outputTokens: 7 }, 2_000)).toBe(3.5);
+  expect(tokensPerSecond({ outputTokens: 0 }, 2_000)).toBe(0);
+  expect(tokensPerSecond({ inputTokens: 7 }, 2_000)).toBeUndefined();
+  expect(tokensPerSecond({ outputTokens: 7 }, 0)).toBeUndefined();
+});

@@ -1,0 +1,90 @@
+/** Token counts as the provider reports them; what it does not say, or says wrongly, is absent. Contract §5. */
+export interface Usage {
+  inputTokens?: number;
+  outputTokens?: number;
+  totalTokens?: number;
+}
+
+/**
+ * Reads a provider's `usage` value in the spelling of chat, Responses or Anthropic's messages. Anything else is no usage.
+ * (Anthropic counts tokens from its cache beside `input_tokens`; they are not added.)
+ */
+export function readUsage(value: unknown): Usage {
+  if (typeof value !== "object" || value === null) return {};
+  const counts = value as Record<string, unknown>;
+  const inputTokens = tokenCount(counts["prompt_tokens"] ?? counts["input_tokens"]);
+  const outputTokens = tokenCount(counts["completion_tokens"] ?? counts["output_tokens"]);
+  return usageOf(inputTokens, outputTokens, tokenCount(counts["total_tokens"]));
+}
+
+/** What a messages stream counts at its start, corrected by what it counts at its end. It has no totals of its own. */
+export function mergeUsage(start: Usage, end: Usage): Usage {
+  const inputTokens = end.inputTokens ?? start.inputTokens;
+  return usageOf(inputTokens, end.outputTokens ?? start.outputTokens, undefined);
+}
+
+/** Contract §5: by the whole duration. @returns undefined without a count, and where no time passed */
+export function tokensPerSecond({ outputTokens }: Usage, durationMs: number): number | undefined {
+  return outputTokens === undefined || durationMs <= 0
+    ? undefined
+    : outputTokens / (durationMs / 1000);
+}
+
+function usageOf(
+  inputTokens: number | undefined,
+  outputTokens: number | undefined,
+  reportedTotal: number | undefined,
+): Usage {
+  const totalTokens = reportedTotal ?? sum(inputTokens, outputTokens);
+  return {
+    ...(inputTokens === undefined ? {} : { inputTokens }),
+    ...(outputTokens === undefined ? {} : { outputTokens }),
+    ...(totalTokens === undefined ? {} : { totalTokens }),
+  };
+}
+
+/** A provider that writes a thousand broken usage objects, or an endless one, must not hold up the event loop. */
+const maxTries = 16;
+const maxObjectLength = 4_096;
+
+/**
+ * The last usage object in the end of a stream. Searches text, which is safe: inside a JSON string the quotes would be
+ * escaped and `"usage":` could not match.
+ */
+export function findUsage(text: string): Usage {
+  let tries = 0;
+  for (let at = text.lastIndexOf('"usage"'); at >= 0; at = text.lastIndexOf('"usage"', at - 1)) {
+    const open = /^"usage"\s*:\s*\{/.exec(text.slice(at, at + 32));
+    if (open !== null) {
+      const usage = readUsage(parseObjectAt(text, at + open[0].length - 1));
+      if (Object.keys(usage).length > 0) return usage;
+      if (++tries === maxTries) break;
+    }
+    if (at === 0) break;
+  }
+  return {};
+}
+
+function parseObjectAt(text: string, start: number): unknown {
+  let depth = 0;
+  const end = Math.min(text.length, start + maxObjectLength);
+  for (let index = start; index < end; index++) {
+    if (text[index] === "{") depth++;
+    if (text[index] === "}" && --depth === 0) {
+      try {
+        return JSON.parse(text.slice(start, index + 1)) as unknown;
+      } catch {
+        return undefined; // not usage after all: a provider's free text
+      }
+    }
+  }
+  return undefined;
+}
+
+function tokenCount(value: unknown): number | undefined {
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
+}
+
+function sum(left: number | undefined, right: number | undefined): number | undefined {
+  return left === undefined || right === undefined ? undefined : tokenCount(left + right);
+}
