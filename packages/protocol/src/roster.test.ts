@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import { array, assert, boolean, nat, property, record } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Roster } from "./roster.ts";
 
@@ -14,9 +14,9 @@ function present(roster: Roster<Guest>): Set<Guest> {
 
 describe("roster", () => {
   it("holds exactly those who were added and not removed, as a set would", () => {
-    const moves = fc.array(fc.record({ isAdd: fc.boolean(), who: fc.nat({ max: 12 }) }));
-    fc.assert(
-      fc.property(moves, (moves) => {
+    const moves = array(record({ isAdd: boolean(), who: nat({ max: 12 }) }));
+    assert(
+      property(moves, (moves) => {
         const guests = Array.from({ length: 13 }, () => new Guest());
         const roster = new Roster<Guest>();
         const expected = new Set<Guest>();

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import { array, assert, boolean, constantFrom, integer, oneof, property, record } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { StreamTable } from "./stream-table.ts";
 
@@ -9,10 +9,10 @@ interface Entry {
 describe("table of streams", () => {
   it("answers as a map would, whatever comes and goes in whatever order", () => {
     // Few homes and many ids, so that streams are pushed from their places all the time.
-    const id = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.constantFrom(16, 32, 64, 0xffff_fff0));
-    const moves = fc.array(fc.record({ isAdd: fc.boolean(), id }), { maxLength: 200 });
-    fc.assert(
-      fc.property(moves, (moves) => {
+    const id = oneof(integer({ min: 1, max: 40 }), constantFrom(16, 32, 64, 0xffff_fff0));
+    const moves = array(record({ isAdd: boolean(), id }), { maxLength: 200 });
+    assert(
+      property(moves, (moves) => {
         const table = new StreamTable<Entry>();
         const expected = new Map<number, Entry>();
         for (const { isAdd, id } of moves) {

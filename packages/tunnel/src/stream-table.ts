@@ -76,7 +76,7 @@ export class StreamTable<Stream extends { readonly id: number }> {
   /** @param count - a power of two, or 0 */
   #resize(count: number): void {
     const streams = this.values();
-    this.#slots = new Array<Stream | undefined>(count).fill(undefined);
+    this.#slots = Array.from({ length: count });
     this.#mask = Math.max(0, count - 1);
     for (const stream of streams) this.#slots[this.#slotOf(stream.id)] = stream;
   }

@@ -81,6 +81,7 @@ export function readBody(
     finish();
   }
   function onClose(): void {
+    if (isOver) return;
     finish(new HubError("client_disconnected", "The client went away while sending its request."));
   }
   request.on("data", onData).on("end", onEnd).on("close", onClose);
