@@ -40,6 +40,8 @@ export type CreateParticipant = (options: ParticipantOptions) => Promise<Running
 // Loaded when they are needed: most commands only talk to a hub that runs elsewhere.
 
 export const createHub: CreateHub = async (options) => {
+  const { keepYoungGenerationSmall } = await import("./young-generation.ts");
+  keepYoungGenerationSmall([...process.execArgv, process.env["NODE_OPTIONS"] ?? ""]);
   const hub = await import("@roomhub/hub");
   return hub.createHub(options);
 };

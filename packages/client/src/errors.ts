@@ -51,18 +51,19 @@ export class RoomhubError extends Error {
   }
 }
 
-/** Nobody answered at the hub's URL. The message names the URL and the next step. */
+/** Nobody answered at the hub's URL. The message names the URL and the reason. */
 export class HubUnreachableError extends Error {
   override readonly name = "HubUnreachableError";
   readonly [unreachableMarker] = true;
   readonly hubUrl: string;
+  /** The next step, as a command where there is one. */
+  readonly hint: string;
 
   constructor(hubUrl: string, cause: unknown) {
     const innermost = innermostOf(cause);
-    super(`No hub answers at ${hubUrl} (${reasonOf(innermost)}). ${nextStep(hubUrl, innermost)}`, {
-      cause,
-    });
+    super(`No hub answers at ${hubUrl} (${reasonOf(innermost)})`, { cause });
     this.hubUrl = hubUrl;
+    this.hint = nextStep(hubUrl, innermost);
   }
 }
 
@@ -176,8 +177,8 @@ function reasonOf(error: unknown): string {
 
 function nextStep(hubUrl: string, error: unknown): string {
   return isPlainHttpAnswer(error)
-    ? `Write ${hubUrl.replace(/^https:/, "http:")}`
-    : "Is it running? Start one with: roomhub serve";
+    ? `write ${hubUrl.replace(/^https:/, "http:")}`
+    : "is it running? start one with: roomhub serve";
 }
 
 /** What OpenSSL makes of an answer in plain text. */

@@ -1,3 +1,5 @@
+import type { Metrics } from "@roomhub/protocol";
+
 /** How a request ended, seen from here: `cancelled` by the hub or a lost tunnel, `failed` at the provider. */
 export type RequestOutcome = "complete" | "failed" | "cancelled" | "refused";
 
@@ -9,6 +11,12 @@ export interface StopReason {
   reason: string;
 }
 
+/**
+ * How fast an answer was, by the rules of `llm.complete`, from the request's arrival here. What is not known is absent: an
+ * answer that broke off has no counts, and one in which nothing is generated has none of this.
+ */
+export type AnswerMetrics = Omit<Partial<Metrics>, "durationMs">;
+
 /** What happens to a participant, for whoever shows or logs it. Carries no header, password or token. */
 export type ParticipantNotice =
   | { kind: "joined"; room: string; id: string; warnings: readonly string[] }
@@ -18,7 +26,7 @@ export type ParticipantNotice =
   | { kind: "provider-down"; reason: string }
   | { kind: "provider-up" }
   | { kind: "request-started"; path: string; model: string }
-  | {
+  | ({
       kind: "request-ended";
       path: string;
       model: string;
@@ -26,9 +34,11 @@ export type ParticipantNotice =
       status: number | undefined;
       durationMs: number;
       outcome: RequestOutcome;
-      /** why it failed or was cancelled */
+      /** for programs, why it failed, was cancelled or refused: `provider_unreachable`, `cancelled`, … */
+      code: string | undefined;
+      /** the same for people */
       reason: string | undefined;
-    }
+    } & AnswerMetrics)
   /** What `serve` threw, or a bug of ours: it cost one request or one callback; the participant lives on. */
   | { kind: "fault"; error: unknown }
   | ({ kind: "stopped" } & StopReason);

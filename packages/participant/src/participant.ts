@@ -114,6 +114,7 @@ class TunnelParticipant implements Participant {
       localHeaders,
       watch: this.#watch,
       now: settings.now,
+      isHeard: settings.onNotice !== undefined,
       notify: (notice) => this.#notify(notice),
     };
     this.#wake = new WakeWatch(timing.wakeGapMs, settings.now, settings.wallNow);

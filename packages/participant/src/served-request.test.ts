@@ -73,9 +73,69 @@ test("a small request is answered from the provider, with the headers that may p
       status: 200,
       durationMs: expect.any(Number),
       outcome: "complete",
+      code: undefined,
       reason: undefined,
+      ttftMs: expect.any(Number),
     },
   ]);
+});
+
+test("a stream's notice tells when its content began, its tokens and their pace, by the participant's clock", async () => {
+  let nowMs = 1_000;
+  const talk = async (response: ServerResponse) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write('data: {"choices":[{"delta":{"role":"assistant","content":""}}]}\n\n');
+    await vi.waitFor(() => expect(asked.body).toContain("assistant"));
+    nowMs += 250;
+    response.write('data: {"choices":[{"delta":{"content":"Hi"}}]}\n\n');
+    await vi.waitFor(() => expect(asked.body).toContain("Hi"));
+    nowMs += 1_750;
+    response.write('data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":40}}\n\n');
+    response.end("data: [DONE]\n\n");
+  };
+  await using all = await startAll((response) => void talk(response), { now: () => nowMs });
+  const asked = ask(all.session, { stream: true });
+  await asked.closed;
+  await vi.waitFor(() => expect(all.ana.kinds()).toContain("request-ended"));
+  expect(all.ana.notices.at(-1)).toMatchObject({
+    outcome: "complete",
+    ttftMs: 250,
+    durationMs: 2_000,
+    inputTokens: 5,
+    outputTokens: 40,
+    totalTokens: 45,
+    tokensPerSecond: 20,
+  });
+});
+
+test("an answer that broke off has no counts; one that is an error, or a list, has no measures at all", async () => {
+  await using all = await startAll((response, incoming) => {
+    if (incoming.method === "GET") response.end('{"usage":{"completion_tokens":4}}');
+    else if (incoming.url === "/v1/embeddings") response.writeHead(400).end('{"usage":{"x":1}}');
+    else {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      const chunk = '{"choices":[{"delta":{"content":"Hi"}}],"usage":{"completion_tokens":1}}';
+      response.write(`data: ${chunk}\n\n`, () => response.socket?.destroy());
+    }
+  });
+  for (const head of [
+    { stream: true },
+    { path: "/embeddings" },
+    { method: "GET", path: "/responses/resp_1" },
+  ]) {
+    await ask(all.session, head, head.method === "GET" ? [] : undefined).closed;
+  }
+  await vi.waitFor(() =>
+    expect(all.ana.kinds().filter((kind) => kind === "request-ended")).toHaveLength(3),
+  );
+  const [broken, ...others] = all.ana.notices.filter(({ kind }) => kind === "request-ended");
+  expect(broken).toMatchObject({ code: "provider_disconnected", ttftMs: expect.any(Number) });
+  expect(broken).not.toHaveProperty("outputTokens");
+  expect(broken).not.toHaveProperty("tokensPerSecond");
+  for (const notice of others) {
+    expect(notice).not.toHaveProperty("ttftMs");
+    expect(notice).not.toHaveProperty("outputTokens");
+  }
 });
 
 for (const [bytes, framing] of [
@@ -130,7 +190,11 @@ for (const [method, path] of [
     await asked.closed;
     expect(asked.log[0]).toMatch(new RegExp(`^reset ${RESET_CODES.refused} `));
     expect(all.model.requests).toEqual([]);
-    expect(all.ana.notices.at(-1)).toMatchObject({ kind: "request-ended", outcome: "refused" });
+    expect(all.ana.notices.at(-1)).toMatchObject({
+      kind: "request-ended",
+      outcome: "refused",
+      code: "refused",
+    });
     const next = ask(all.session);
     await next.closed;
     expect(next.status).toBe(200);
@@ -152,7 +216,11 @@ test("a cancel closes the provider's socket, and is confirmed only then", async 
   await asked.closed;
   await vi.waitFor(() => expect(isGone).toBe(true));
   expect(asked.log).toEqual(["head", "closed"]);
-  expect(all.ana.notices.at(-1)).toMatchObject({ outcome: "cancelled", reason: "client gone" });
+  expect(all.ana.notices.at(-1)).toMatchObject({
+    outcome: "cancelled",
+    code: "cancelled",
+    reason: "client gone",
+  });
 });
 
 test("a cancel before the provider answers, or while the body is still coming, is confirmed too", async () => {

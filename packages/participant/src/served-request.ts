@@ -1,4 +1,4 @@
-import { forwardResponseHeaders } from "@roomhub/protocol";
+import { forwardResponseHeaders, tokensPerSecond, type Usage } from "@roomhub/protocol";
 import {
   type ModelServer,
   type ProviderCall,
@@ -16,7 +16,8 @@ import {
   resetCodeName,
 } from "@roomhub/tunnel";
 import { isAllowedRequest } from "./allowed-path.ts";
-import type { ParticipantNotice, RequestOutcome } from "./notice.ts";
+import { type AnswerMeter, meterFor } from "./answer-meter.ts";
+import type { AnswerMetrics, ParticipantNotice, RequestOutcome } from "./notice.ts";
 import { providerHeaders } from "./provider-headers.ts";
 import type { ProviderWatch } from "./provider-watch.ts";
 
@@ -29,6 +30,8 @@ export interface ServeDeps {
   watch: ProviderWatch;
   /** ms, monotonic */
   now: () => number;
+  /** Somebody hears the notices, so answers are measured. */
+  isHeard: boolean;
   notify: (notice: ParticipantNotice) => void;
 }
 
@@ -66,6 +69,7 @@ export function serveRequest(request: IncomingRequest, deps: ServeDeps): Request
     status: undefined,
     durationMs: 0,
     outcome: "refused",
+    code: "refused",
     reason,
   });
   return refusedRequest;
@@ -85,8 +89,12 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   /** An answer that is not passed on before it is whole. */
   #held: Buffer[] | undefined;
   #heldBytes = 0;
+  #meter: AnswerMeter | undefined;
+  /** once the answer is whole */
+  #usage: Usage = {};
   #status: number | undefined;
   #outcome: RequestOutcome = "complete";
+  #code: string | undefined;
   #reason: string | undefined;
 
   constructor(request: IncomingRequest, deps: ServeDeps) {
@@ -123,15 +131,18 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   }
 
   onReset(code: ResetCode, reason: string): void {
-    this.#settle("cancelled", reason === "" ? resetCodeName(code) : reason);
+    const name = resetCodeName(code);
+    this.#settle("cancelled", name, reason === "" ? name : reason);
     this.#collected = [];
     if (this.#call === undefined) this.onClosed();
     else this.#call.cancel();
   }
 
-  onHead({ status, headers }: ResponseHead): void {
+  onHead(head: ResponseHead): void {
+    const { status, headers } = head;
     this.#status = status;
     this.#deps.watch.noteAnswer();
+    if (this.#deps.isHeard) this.#meter = meterFor(this.#request.head, head);
     if (status >= 400) this.#outcome = "failed";
     const hasSecrets = Object.keys(this.#deps.localHeaders).length > 0;
     if (hasSecrets && (status >= 400 || isJson(headers["content-type"]))) this.#held = [];
@@ -140,6 +151,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
 
   onData(chunk: Buffer): boolean {
     this.#deps.watch.noteAnswer();
+    this.#meter?.see(chunk, this.#deps.now);
     if (this.#held === undefined) return this.#request.responder.write(chunk);
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
@@ -161,6 +173,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
       responder.write(this.#withoutSecrets(Buffer.concat(this.#held)));
     }
     responder.end();
+    if (this.#meter !== undefined) this.#usage = this.#meter.usage();
   }
 
   /** An answer is the model's own words and stays as it is; an error is what the provider says of the request. */
@@ -182,15 +195,28 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
     // After a cancel the confirmation that the provider's socket is closed; otherwise it was said already.
     if (this.#outcome === "cancelled") responder.end();
     this.#deps.watch.requestEnded();
+    const durationMs = now() - this.#startedMs;
     this.#deps.notify({
       kind: "request-ended",
       path: head.path,
       model,
       status: this.#status,
-      durationMs: now() - this.#startedMs,
+      durationMs,
       outcome: this.#outcome,
+      code: this.#code,
       reason: this.#reason,
+      ...this.#metrics(durationMs),
     });
+  }
+
+  #metrics(durationMs: number): AnswerMetrics {
+    const contentMs = this.#meter?.contentMs;
+    const speed = tokensPerSecond(this.#usage, durationMs);
+    return {
+      ...(contentMs === undefined ? {} : { ttftMs: contentMs - this.#startedMs }),
+      ...this.#usage,
+      ...(speed === undefined ? {} : { tokensPerSecond: speed }),
+    };
   }
 
   /** Copied: the bytes are a view into a tunnel message of up to 1 MiB. */
@@ -218,13 +244,14 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   }
 
   #fail(code: ProviderFailureCode, message: string): void {
-    this.#settle("failed", message);
+    this.#settle("failed", code, message);
     this.#request.responder.reset(resetCodes[code], message);
   }
 
-  #settle(outcome: RequestOutcome, reason: string): void {
+  #settle(outcome: RequestOutcome, code: string, reason: string): void {
     if (this.#reason !== undefined) return;
     this.#outcome = outcome;
+    this.#code = code;
     this.#reason = reason;
   }
 }

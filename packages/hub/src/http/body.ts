@@ -14,85 +14,116 @@ export interface BodyLimits {
 /** A fast sender gets so much read in one turn of the event loop; then others have theirs. */
 const maxTurnBytes = 512 * 1024;
 
-/**
- * Reads a request's body, chunk by chunk. Limits are enforced while reading, whatever content-length says.
- *
- * @param onChunk - may throw: reading then ends with that error
- * @param onOver - once, never before this returns: without an error when the body was whole; else what `onChunk` threw, or
- *   a HubError `request_too_large`, `request_read_timeout` or `client_disconnected`
- */
-export function readBody(
-  request: IncomingMessage,
-  limits: BodyLimits,
-  onChunk: (chunk: Buffer) => void,
-  onOver: (error?: unknown) => void,
-): void {
-  const announced = Number(request.headers["content-length"] ?? 0);
-  let length = 0;
-  let turnBytes = 0;
-  let isOver = false;
-  let total: NodeJS.Timeout | undefined;
-  let idle: NodeJS.Timeout | undefined;
-  if (announced > limits.maxBytes) {
-    queueMicrotask(() => finish(tooLarge(limits)));
-    return;
-  }
-  // Most bodies came with their head: then there is nothing to wait for.
-  queueMicrotask(() => {
-    if (isOver || request.complete) return;
-    total = setTimeout(() => finish(tooSlow()), limits.totalMs);
-    idle = setTimeout(() => finish(tooSlow()), limits.idleMs);
-  });
+/** Gets a body as it arrives. */
+export interface BodySink {
+  /** May throw: reading then ends with that error. */
+  onChunk(chunk: Buffer): void;
+  /**
+   * Once, never before {@link readBody} returns: without an error when the body was whole; else what `onChunk` threw, or a
+   * HubError `request_too_large`, `request_read_timeout` or `client_disconnected`.
+   */
+  onOver(error?: unknown): void;
+}
 
-  // The listeners stay: to take them off costs more than to let them look at a flag.
-  function finish(error?: unknown): void {
-    if (isOver) return;
-    isOver = true;
-    clearTimeout(total);
-    clearTimeout(idle);
-    if (error !== undefined) request.pause();
-    onOver(error);
+/** Reads a request's body, chunk by chunk. Limits are enforced while reading, whatever content-length says. */
+export function readBody(request: IncomingMessage, limits: BodyLimits, sink: BodySink): void {
+  new BodyReading(request, limits, sink).begin();
+}
+
+class BodyReading {
+  readonly #request: IncomingMessage;
+  readonly #limits: BodyLimits;
+  /** undefined once it is over */
+  #sink: BodySink | undefined;
+  #length = 0;
+  #turnBytes = 0;
+  #total: NodeJS.Timeout | undefined;
+  #idle: NodeJS.Timeout | undefined;
+
+  constructor(request: IncomingMessage, limits: BodyLimits, sink: BodySink) {
+    this.#request = request;
+    this.#limits = limits;
+    this.#sink = sink;
   }
-  function onData(chunk: Buffer): void {
-    if (isOver) return;
-    idle?.refresh();
-    length += chunk.length;
-    if (length > limits.maxBytes) {
-      finish(tooLarge(limits));
+
+  begin(): void {
+    const announced = Number(this.#request.headers["content-length"] ?? 0);
+    if (announced > this.#limits.maxBytes) {
+      queueMicrotask(() => this.#finish(tooLarge(this.#limits)));
+      return;
+    }
+    queueMicrotask(() => {
+      // Most bodies came with their head: then there is nothing to wait for.
+      const isHere = this.#length + this.#request.readableLength >= announced && announced > 0;
+      if (!isHere && !this.#request.complete) this.#startTimers();
+    });
+    // They stay on the request: to take them off costs more than to let them look whether it is over.
+    this.#request.on("data", (chunk: Buffer) => this.#onData(chunk));
+    this.#request.on("end", () => this.#finish());
+    this.#request.on("close", () => this.#onClose());
+  }
+
+  #startTimers(): void {
+    if (this.#sink === undefined) return;
+    const { totalMs, idleMs } = this.#limits;
+    this.#total = setTimeout(() => this.#finish(tooSlow()), totalMs);
+    this.#idle = setTimeout(() => this.#finish(tooSlow()), idleMs);
+  }
+
+  #onData(chunk: Buffer): void {
+    if (this.#sink === undefined) return;
+    this.#idle?.refresh();
+    this.#length += chunk.length;
+    if (this.#length > this.#limits.maxBytes) {
+      this.#finish(tooLarge(this.#limits));
       return;
     }
     try {
-      onChunk(chunk);
+      this.#sink.onChunk(chunk);
     } catch (error) {
-      finish(error);
+      this.#finish(error);
       return;
     }
-    turnBytes += chunk.length;
-    if (turnBytes > maxTurnBytes) {
-      request.pause();
-      setImmediate(goOn);
+    this.#turnBytes += chunk.length;
+    if (this.#turnBytes > maxTurnBytes) {
+      this.#request.pause();
+      setImmediate(() => this.#goOn());
     }
   }
-  function goOn(): void {
-    turnBytes = 0;
-    if (!isOver) request.resume();
+
+  #goOn(): void {
+    this.#turnBytes = 0;
+    if (this.#sink !== undefined) this.#request.resume();
   }
-  function onEnd(): void {
-    finish();
+
+  #onClose(): void {
+    if (this.#sink === undefined) return;
+    this.#finish(
+      new HubError("client_disconnected", "The client went away while sending its request."),
+    );
   }
-  function onClose(): void {
-    if (isOver) return;
-    finish(new HubError("client_disconnected", "The client went away while sending its request."));
+
+  #finish(error?: unknown): void {
+    const sink = this.#sink;
+    if (sink === undefined) return;
+    this.#sink = undefined;
+    clearTimeout(this.#total);
+    clearTimeout(this.#idle);
+    this.#total = undefined;
+    this.#idle = undefined;
+    if (error !== undefined) this.#request.pause();
+    sink.onOver(error);
   }
-  request.on("data", onData).on("end", onEnd).on("close", onClose);
 }
 
 /** A management body, decoded. @throws HubError `invalid_json`, also for an empty one */
 export async function readJson(request: IncomingMessage, limits: BodyLimits): Promise<unknown> {
   const chunks: Buffer[] = [];
   await new Promise<void>((resolve, reject) => {
-    const onOver = (error?: unknown) => (error === undefined ? resolve() : reject(error));
-    readBody(request, limits, (chunk) => chunks.push(chunk), onOver);
+    readBody(request, limits, {
+      onChunk: (chunk) => void chunks.push(chunk),
+      onOver: (error) => (error === undefined ? resolve() : reject(error)),
+    });
   });
   const text = Buffer.concat(chunks).toString("utf8");
   try {

@@ -27,7 +27,13 @@ export interface Asking {
   refusalOf(pinned: Participant, reason: HubError): HubError;
   /** Whether the provider is to be asked for the usage of its stream, and the answer to be kept from the client. */
   mayAskUsageOf(participant: Participant): boolean;
-  /** @param hops - the hubs this request has passed, the own one included */
+  /** Nobody will be asked any more: the request's body can go. */
+  forget(): void;
+  /**
+   * Not after {@link forget}.
+   *
+   * @param hops - the hubs this request has passed, the own one included
+   */
   requestFor(
     participant: Participant,
     hops: readonly string[],
@@ -46,36 +52,38 @@ export interface ModelAskingOptions {
 
 /** A request to a model: one of the surfaces, with a body that names whom it is for. */
 export class ModelAsking implements Asking {
-  readonly #options: ModelAskingOptions;
+  readonly selector: string;
   readonly marker: StreamMarker;
+  readonly makesResponse: boolean;
+  readonly #surface: Surface;
+  readonly #previousResponseId: string | undefined;
+  readonly #asksStreamUsage: boolean;
+  #request: { body: RequestBody; headers: Record<string, string> } | undefined;
 
-  constructor(options: ModelAskingOptions) {
-    this.#options = options;
-    this.marker = options.body.isStream ? options.surface.marker : "none";
+  constructor({ surface, body, headers, asksStreamUsage }: ModelAskingOptions) {
+    this.selector = body.model;
+    this.marker = body.isStream ? surface.marker : "none";
+    this.makesResponse = surface.path === "responses" && body.isStored;
+    this.#surface = surface;
+    this.#previousResponseId = body.previousResponseId;
+    this.#asksStreamUsage = asksStreamUsage;
+    this.#request = { body, headers };
   }
 
   get protocol(): InferenceProtocol {
-    return this.#options.surface.protocol;
+    return this.#surface.protocol;
   }
 
   get errorShape(): ErrorShape {
-    return this.#options.surface.errorShape;
-  }
-
-  get selector(): string {
-    return this.#options.body.model;
+    return this.#surface.errorShape;
   }
 
   get selectionKey(): string {
     return `${this.protocol} ${this.selector}`;
   }
 
-  get makesResponse(): boolean {
-    return this.#options.surface.path === "responses" && this.#options.body.isStored;
-  }
-
   pinnedTo(makerOf: (responseId: string) => Participant | undefined): Participant | undefined {
-    const { previousResponseId } = this.#options.body;
+    const previousResponseId = this.#previousResponseId;
     if (this.protocol !== "openResponses" || previousResponseId === undefined) return undefined;
     const maker = makerOf(previousResponseId);
     if (maker === undefined) throw noPrevious(previousResponseId, "is not known in this room");
@@ -87,21 +95,29 @@ export class ModelAsking implements Asking {
   }
 
   refusalOf(pinned: Participant, reason: HubError): HubError {
-    const id = this.#options.body.previousResponseId ?? "";
+    const id = this.#previousResponseId ?? "";
     return noPrevious(id, `is with ${pinned.id}, which cannot be asked: ${reason.message}`);
   }
 
   mayAskUsageOf(participant: Participant): boolean {
-    const { asksStreamUsage, body, surface } = this.#options;
     return (
-      asksStreamUsage &&
-      surface.path === "chat/completions" &&
+      this.#asksStreamUsage &&
+      this.#surface.path === "chat/completions" &&
       this.marker !== "none" &&
       capabilityOf(participant, "streamUsage") === "supported" &&
       !participant.refusesStreamUsage &&
       // A client that says anything of its own about it gets what it said.
-      !body.members.some(({ key }) => key === "stream_options")
+      !this.#whole.body.members.some(({ key }) => key === "stream_options")
     );
+  }
+
+  forget(): void {
+    this.#request = undefined;
+  }
+
+  get #whole(): { body: RequestBody; headers: Record<string, string> } {
+    if (this.#request === undefined) throw new Error("asked once more after its body was let go");
+    return this.#request;
   }
 
   requestFor(
@@ -109,7 +125,8 @@ export class ModelAsking implements Asking {
     hops: readonly string[],
     asksUsage: boolean,
   ): UpstreamRequest {
-    const { surface, body, headers } = this.#options;
+    const { body, headers } = this.#whole;
+    const surface = this.#surface;
     const { model, config } = participant;
     return {
       method: "POST",
@@ -166,6 +183,8 @@ export class StoredResponseAsking implements Asking {
   mayAskUsageOf(): boolean {
     return false;
   }
+
+  forget(): void {}
 
   requestFor(_participant: Participant, hops: readonly string[]): UpstreamRequest {
     const { method, path, headers, isStream } = this.#options;

@@ -3,6 +3,7 @@ import {
   type ErrorShape,
   type Limits,
   type StreamMarker,
+  type Usage,
 } from "@roomhub/protocol";
 import { HubError } from "../errors.ts";
 import {
@@ -13,7 +14,7 @@ import {
   type HeaderMap,
   type ServedBy,
 } from "./answer.ts";
-import { judgeHead } from "./answer-gate.ts";
+import { type AnswerKind, judgeHead } from "./answer-gate.ts";
 import type { ClientResponse } from "./client-response.ts";
 import { timeout } from "./deadline.ts";
 import { errorFrame } from "./error-frame.ts";
@@ -22,7 +23,6 @@ import { JsonAnswer } from "./json-answer.ts";
 import { StreamObserver } from "./observe.ts";
 import { readRefusal, type ProviderRefusal } from "./refusal.ts";
 import type { ResponseHead } from "./upstream.ts";
-import type { Usage } from "./usage.ts";
 
 /** How an answer came to its end. Failures are thrown. */
 export type DeliveryEnd =
@@ -110,7 +110,7 @@ export class Delivery {
   }
 
   /** @throws HubError when such an answer may not be relayed */
-  head(head: ResponseHead): void {
+  head(head: ResponseHead): AnswerKind {
     this.#lastByteMs = this.#nowMs();
     const served = this.#servedBy();
     const isStream = this.#marker !== "none";
@@ -130,6 +130,7 @@ export class Delivery {
     } else {
       this.#mode = { kind, head, answer: new JsonAnswer(served.participantId) };
     }
+    return kind;
   }
 
   #observer(): StreamObserver {

@@ -163,7 +163,8 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   attemptHead(attempt: Attempt, head: ResponseHead): void {
     if (this.#isStale(attempt)) return;
     try {
-      this.#delivery.head(head);
+      // A stream that has begun is not asked for once more, and may last long.
+      if (this.#delivery.head(head) === "stream") this.#call.asking.forget();
     } catch (thrown) {
       this.#attemptFailed(attempt, thrown, false);
     }

@@ -1,5 +1,4 @@
-import { createSseReader, type StreamMarker } from "@roomhub/protocol";
-import { readUsage, type Usage } from "./usage.ts";
+import { createSseReader, type StreamMarker, readUsage, type Usage } from "@roomhub/protocol";
 
 /** Events that open a stream and are no content, however long. */
 const openings: Record<StreamMarker, RegExp | undefined> = {

@@ -1,6 +1,6 @@
+import { readUsage, type Usage } from "@roomhub/protocol";
 import { HubError } from "../errors.ts";
 import { JsonScanner, type JsonMember, valueOf } from "./json-scan.ts";
-import { readUsage, type Usage } from "./usage.ts";
 
 const wanted: ReadonlySet<string> = new Set([
   "id",

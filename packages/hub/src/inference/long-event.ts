@@ -1,4 +1,4 @@
-import type { StreamMarker } from "@roomhub/protocol";
+import { type StreamMarker, findUsage, type Usage } from "@roomhub/protocol";
 import { JsonScanner, valueOf } from "./json-scan.ts";
 import {
   errorIn,
@@ -10,7 +10,6 @@ import {
   type StreamSigns,
   typeOf,
 } from "./stream-signs.ts";
-import { findUsage, type Usage } from "./usage.ts";
 
 const wanted: ReadonlySet<string> = new Set(["type", "error", "message"]);
 const scannerOptions = { wanted, maxDepth: 512, maxCapturedBytes: 8_192 };

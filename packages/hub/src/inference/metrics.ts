@@ -1,5 +1,4 @@
-import type { Metrics } from "@roomhub/protocol";
-import type { Usage } from "./usage.ts";
+import { type Metrics, tokensPerSecond, type Usage } from "@roomhub/protocol";
 
 /**
  * Interface §6: hub-observed, client latency excluded. Unknown values are absent.
@@ -9,9 +8,8 @@ import type { Usage } from "./usage.ts";
  */
 export function metricsOf(ttftMs: number, durationMs: number, usage: Usage): Metrics {
   const metrics: Metrics = { ttftMs: rounded(ttftMs), durationMs: rounded(durationMs), ...usage };
-  if (usage.outputTokens !== undefined && durationMs > 0) {
-    metrics.tokensPerSecond = rounded(usage.outputTokens / (durationMs / 1000));
-  }
+  const speed = tokensPerSecond(usage, durationMs);
+  if (speed !== undefined) metrics.tokensPerSecond = rounded(speed);
   return metrics;
 }
 

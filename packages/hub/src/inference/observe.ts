@@ -1,9 +1,8 @@
-import type { StreamMarker } from "@roomhub/protocol";
+import { type StreamMarker, mergeUsage, type Usage } from "@roomhub/protocol";
 import { firstEventEnd, lastEventEnd } from "./event-boundary.ts";
 import { editEvents, mayNeedEdits, noEdits, type StreamEdits } from "./event-edits.ts";
 import { eventData, FirstContent } from "./first-content.ts";
 import { StreamTail } from "./stream-tail.ts";
-import { mergeUsage, type Usage } from "./usage.ts";
 
 /** What a stream turned out to be, judged at its end or its failure. Contract §4, "Complete". */
 export interface StreamVerdict {

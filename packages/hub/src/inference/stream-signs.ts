@@ -1,6 +1,5 @@
-import { createSseReader, type StreamMarker } from "@roomhub/protocol";
+import { createSseReader, type StreamMarker, findUsage, type Usage } from "@roomhub/protocol";
 import { blankLine, lastEventEnd } from "./event-boundary.ts";
-import { findUsage, type Usage } from "./usage.ts";
 
 /** What the whole events of a stream so far say about its end. */
 export interface StreamSigns {

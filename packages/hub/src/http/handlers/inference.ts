@@ -1,5 +1,6 @@
 import { forwardRequestHeaders, type Limits, type Surface } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Room } from "../../domain/room.ts";
 import { HubError } from "../../errors.ts";
 import { ModelAsking } from "../../inference/asking.ts";
 import { Dispatch } from "../../inference/dispatch.ts";
@@ -7,7 +8,7 @@ import type { DispatchDeps } from "../../inference/inference-call.ts";
 import type { RequestBody } from "../../inference/request-body.ts";
 import { RequestBodyReader } from "../../inference/request-head.ts";
 import type { OperationContext } from "../../operations/context.ts";
-import { type BodyLimits, readBody } from "../body.ts";
+import { type BodyLimits, type BodySink, readBody } from "../body.ts";
 import { SocketClientResponse } from "../relay.ts";
 
 export interface InferenceDeps {
@@ -68,60 +69,88 @@ export function serveInference(
   deps: InferenceDeps,
   onRefused: (error: unknown) => void,
 ): void {
-  const { operations, limits, dispatch, bodies } = deps;
-  const startedMs = dispatch.nowMs();
-  const room = operations.registry.room(input.code);
-  refuseAtLimit(dispatch, limits);
-  const reader = new RequestBodyReader(limits.jsonDepth);
-  let heldBytes = 0;
-  readBody(request, bodyLimits(limits), onChunk, onOver);
+  const room = deps.operations.registry.room(input.code);
+  refuseAtLimit(deps.dispatch, deps.limits);
+  const arriving = new ArrivingRequest({ request, response, room, input, deps, onRefused });
+  readBody(request, bodyLimits(deps.limits), arriving);
+}
 
-  function onChunk(chunk: Buffer): void {
-    bodies.hold(chunk.length);
-    heldBytes += chunk.length;
-    reader.push(chunk);
+interface Arrival {
+  request: IncomingMessage;
+  response: ServerResponse;
+  room: Room;
+  input: InferenceInput;
+  deps: InferenceDeps;
+  onRefused: (error: unknown) => void;
+}
+
+/** From the head of a request to its last byte. */
+class ArrivingRequest implements BodySink {
+  readonly #arrival: Arrival;
+  readonly #startedMs: number;
+  readonly #reader: RequestBodyReader;
+  #heldBytes = 0;
+
+  constructor(arrival: Arrival) {
+    const { dispatch, limits } = arrival.deps;
+    this.#arrival = arrival;
+    this.#startedMs = dispatch.nowMs();
+    this.#reader = new RequestBodyReader(limits.jsonDepth);
   }
-  function onOver(error?: unknown): void {
+
+  onChunk(chunk: Buffer): void {
+    this.#arrival.deps.bodies.hold(chunk.length);
+    this.#heldBytes += chunk.length;
+    this.#reader.push(chunk);
+  }
+
+  onOver(error?: unknown): void {
     if (error !== undefined) {
-      refuse(error);
+      this.#refuse(error);
       return;
     }
+    const { dispatch, limits } = this.#arrival.deps;
     try {
       // Others may have begun while this one was still arriving.
       refuseAtLimit(dispatch, limits);
-      begin(reader.end());
+      this.#begin(this.#reader.end());
     } catch (refusal) {
-      refuse(refusal);
+      this.#refuse(refusal);
     }
   }
-  function refuse(error: unknown): void {
-    release();
-    onRefused(error);
+
+  #refuse(error: unknown): void {
+    this.#arrival.deps.bodies.release(this.#heldBytes);
+    this.#arrival.onRefused(error);
   }
-  function release(): void {
-    bodies.release(heldBytes);
-  }
-  function begin(body: RequestBody): void {
-    room.lastUsedAt = operations.wallMs();
+
+  #begin(body: RequestBody): void {
+    const { request, response, room, input, deps } = this.#arrival;
     const { requestId, surface, clientKey } = input;
+    const { asksStreamUsage, bodies } = deps;
+    room.lastUsedAt = deps.operations.wallMs();
     const client = new SocketClientResponse(request, response, requestId, surface.errorShape);
     const headers = forwardRequestHeaders(request.headers);
     // JSON whatever the client called it: curl says form data, fetch says plain text. Contract §1.
     headers["content-type"] = "application/json";
-    const { asksStreamUsage } = deps;
-    const running = new Dispatch(dispatch, {
+    const running = new Dispatch(deps.dispatch, {
       requestId,
       room,
       asking: new ModelAsking({ surface, body, headers, asksStreamUsage }),
       hops: hopsOf(request),
       clientKey,
-      startedMs,
+      startedMs: this.#startedMs,
       client,
-      onSettled: release,
+      onSettled: releaser(bodies, this.#heldBytes),
     });
     running.start();
     client.listen(running);
   }
+}
+
+/** Apart from the request, which would live as long as its answer if this referred to it. */
+function releaser(bodies: HeldBodies, bytes: number): () => void {
+  return () => bodies.release(bytes);
 }
 
 /** @throws HubError `hub_overloaded` */

@@ -1,0 +1,31 @@
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+const module = fileURLToPath(new URL("young-generation.ts", import.meta.url));
+
+/** What a busy hub does to V8: much is made, and some of it stays a while. @returns bytes of the young generation */
+function youngBytesAfterABusyMoment(given: readonly string[]): number {
+  const program = `
+    import { getHeapSpaceStatistics } from "node:v8";
+    import { keepYoungGenerationSmall } from ${JSON.stringify(module)};
+    keepYoungGenerationSmall(process.execArgv);
+    const kept = [];
+    for (let turn = 0; turn < 400; turn++) {
+      for (let at = 0; at < 5_000; at++) kept[at + (turn % 8) * 5_000] = { turn, at, text: "request " + at };
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    console.log(getHeapSpaceStatistics().find((space) => space.space_name === "new_space").space_size);
+  `;
+  const args = [...given, "--input-type=module", "--eval", program];
+  return Number(spawnSync(process.execPath, args, { encoding: "utf8" }).stdout);
+}
+
+test("V8's young generation grows to 32 MiB and stays there", () => {
+  expect(youngBytesAfterABusyMoment([])).toBe(32 * 1024 * 1024);
+});
+
+test("whoever starts Node with a size of their own gets it", () => {
+  expect(youngBytesAfterABusyMoment(["--max-semi-space-size=4"])).toBe(8 * 1024 * 1024);
+  expect(youngBytesAfterABusyMoment(["--max-semi-space-size=32"])).toBe(64 * 1024 * 1024);
+});

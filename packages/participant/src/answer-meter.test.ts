@@ -1,0 +1,113 @@
+import { SURFACES } from "@roomhub/protocol";
+import { expect, test } from "vitest";
+import { type AnswerMeter, meterFor } from "./answer-meter.ts";
+
+const sse = { status: 200, headers: { "content-type": "text/event-stream; charset=utf-8" } };
+const json = { status: 200, headers: { "content-type": "application/json" } };
+
+function meterOf(path: string, head = sse): AnswerMeter {
+  const meter = meterFor({ method: "POST", path }, head);
+  if (meter === undefined) throw new Error(`${path} is not measured`);
+  return meter;
+}
+
+/** @returns the number of the piece, from 0, that brought the first content */
+function feed(meter: AnswerMeter, pieces: readonly (string | Buffer)[]): number | undefined {
+  for (const [index, piece] of pieces.entries()) meter.see(Buffer.from(piece), () => index);
+  return meter.contentMs;
+}
+
+const role = 'data: {"choices":[{"delta":{"role":"assistant","content":""}}]}\n\n';
+const usage = { inputTokens: 9, outputTokens: 4, totalTokens: 13 };
+const chatUsage = '"usage":{"prompt_tokens":9,"completion_tokens":4,"total_tokens":13}';
+const chatEnd = `data: {"choices":[],${chatUsage}}\n\ndata: [DONE]\n\n`;
+const opened =
+  'data: {"type":"message_start","message":{"content":[],"usage":{"input_tokens":9}}}\n\n';
+
+test.each([
+  ["text", "/chat/completions", role, 'data: {"choices":[{"delta":{"content":"\\"Hi"}}]}\n\n'],
+  ["reasoning", "/chat/completions", role, '{"delta":{"content":null,"reasoning_content" : "H"}}'],
+  [
+    "a tool call",
+    "/chat/completions",
+    '{"delta":{"content":"","tool_calls":[],"audio":{}}}',
+    '{"delta":{"tool_calls":[{"index":0}]}}',
+  ],
+  ["parts", "/chat/completions", role, '{"delta":{"content":[{"type":"text"}]}}'],
+  ["a completion", "/completions", '{"choices":[{"text":""}]}', '{"choices":[{"text":" a"}]}'],
+  [
+    "a response",
+    "/responses",
+    'data: {"type":"response.created","response":{"output":[],"text":{"format":{"type":"text"}}}}',
+    'data: {"type":"response.output_text.delta","delta":"H"}',
+  ],
+  [
+    "a message",
+    "/messages",
+    `${opened}data: {"type":"content_block_start","content_block":{"type":"text","text":""}}\n\n`,
+    'data: {"type":"content_block_delta","delta":{"type":"text_delta","text":"H"}}\n\n',
+  ],
+  [
+    "a message that calls a tool",
+    "/messages",
+    opened,
+    'data: {"type":"content_block_start","content_block":{"type":"tool_use","id":"t"}}\n\n',
+  ],
+])(
+  "the first content of a stream is %s, and not what opens it",
+  (_what, path, opening, content) => {
+    expect(feed(meterOf(path), [opening])).toBeUndefined();
+    expect(feed(meterOf(path), [": keepalive\n\n", opening, content, content])).toBe(2);
+  },
+);
+
+test("wherever a stream is cut, its content is seen with its first character, and its usage at the end", () => {
+  const text = `${role}data: {"choices":[{"delta":{"content":"Hi"}}]}\n\n${chatEnd}`;
+  const first = text.indexOf('"Hi"') + 1;
+  for (let cut = 1; cut < text.length; cut++) {
+    const meter = meterOf("/chat/completions");
+    expect(feed(meter, [text.slice(0, cut), text.slice(cut)])).toBe(cut > first ? 0 : 1);
+    expect(meter.usage()).toEqual(usage);
+  }
+  const bytes = meterOf("/chat/completions");
+  expect(feed(bytes, Array.from(text))).toBe(first);
+  expect(bytes.usage()).toEqual(usage);
+});
+
+test.each([1, 7, 500, 1_023, 1_024, 4_095, 4_096, 4_097, 9_000, 70_000])(
+  "usage is found behind any length of answer, in pieces of %i bytes",
+  (bytes) => {
+    for (const length of [0, 900, 3_900, 8_100, 8_200, 100_000]) {
+      const whole = Buffer.from(`{"choices":["${"é".repeat(length / 2)}"],${chatUsage}}`);
+      const meter = meterOf("/chat/completions", json);
+      for (let at = 0; at < whole.length; at += bytes) {
+        meter.see(whole.subarray(at, at + bytes), () => 0);
+      }
+      expect(meter.usage()).toEqual(usage);
+    }
+  },
+);
+
+test("what a model says of usage is not its own", () => {
+  const said = JSON.stringify({ choices: [`{${chatUsage}}`] });
+  const meter = meterOf("/chat/completions", json);
+  feed(meter, [said]);
+  expect(meter.usage()).toEqual({});
+});
+
+test("of an answer in one piece the first byte counts", () => {
+  expect(feed(meterOf("/chat/completions", json), ["", "{", "}"])).toBe(1);
+  expect(feed(meterOf("/embeddings", json), ["{"])).toBe(0);
+});
+
+test("every relayed surface is measured, and nothing else", () => {
+  for (const { path } of SURFACES) expect(() => meterOf(`/${path}`)).not.toThrow();
+  for (const [method, path, status] of [
+    ["GET", "/models", 200],
+    ["GET", "/responses/resp_1", 200],
+    ["POST", "/responses/resp_1/cancel", 200],
+    ["POST", "/chat/completions", 400],
+  ] as const) {
+    expect(meterFor({ method, path }, { ...sse, status })).toBeUndefined();
+  }
+});
