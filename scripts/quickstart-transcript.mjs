@@ -166,25 +166,36 @@ function startStandIn() {
       }
       if (request.url === "/api/version") return sendJson(response, 200, { version: "0.30.0" });
       const asked = request.method === "POST" ? JSON.parse(Buffer.concat(parts).toString()) : {};
-      if (asked.stream === true) return sendWords(response, asked.model);
+      if (asked.stream === true) return sendWords(response, asked);
       sendJson(response, 400, { error: { message: "model is required" } });
     });
   });
   return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(server)));
 }
 
-async function sendWords(response, model) {
+async function sendWords(response, { model, stream_options: options }) {
   response.writeHead(200, { "content-type": "text/event-stream" });
-  const send = (choice) => {
-    const choices = [{ index: 0, finish_reason: null, ...choice }];
-    const chunk = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model, choices };
+  const sendChunk = (fields) => {
+    const chunk = {
+      id: "chatcmpl-1",
+      object: "chat.completion.chunk",
+      created: 1,
+      model,
+      ...fields,
+    };
     response.write(`data: ${JSON.stringify(chunk)}\n\n`);
   };
-  for (const word of ["Hello! ", "How ", "can ", "I ", "help ", "you ", "today?"]) {
+  const send = (choice) => sendChunk({ choices: [{ index: 0, finish_reason: null, ...choice }] });
+  const words = ["Hello! ", "How ", "can ", "I ", "help ", "you ", "today?"];
+  for (const word of words) {
     send({ delta: { role: "assistant", content: word } });
     await pause(30);
   }
   send({ delta: {}, finish_reason: "stop" });
+  if (options?.include_usage === true) {
+    const counts = { prompt_tokens: 9, completion_tokens: words.length };
+    sendChunk({ choices: [], usage: { ...counts, total_tokens: 9 + words.length } });
+  }
   response.end("data: [DONE]\n\n");
 }
 

@@ -2,12 +2,21 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
 
-/** What a badly set up proxy does: it passes an answer on once it is whole, and no WebSocket at all. */
+/**
+ * What a badly set up proxy does: it passes an answer on once it is whole, and no WebSocket at all.
+ *
+ * @param isHeld - by method; the answers to others pass as they come
+ */
 export async function startBufferingProxy(
   target: string,
+  isHeld: (method: string) => boolean = () => true,
 ): Promise<AsyncDisposable & { url: string }> {
-  const server = createServer((incoming, response) => void forward(target, incoming, response));
+  const server = createServer(
+    (incoming, response) =>
+      void forward(target, incoming, response, isHeld(incoming.method ?? "GET")),
+  );
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -25,6 +34,7 @@ async function forward(
   target: string,
   incoming: IncomingMessage,
   response: ServerResponse,
+  isHeld: boolean,
 ): Promise<void> {
   const { connection: _connection, upgrade: _upgrade, ...headers } = incoming.headers;
   const onward = request(target + (incoming.url ?? "/"), { method: incoming.method, headers });
@@ -32,10 +42,11 @@ async function forward(
   incoming.pipe(onward);
   try {
     const [answer] = (await once(onward, "response")) as [IncomingMessage];
-    const body = await buffer(answer);
-    response.writeHead(answer.statusCode ?? 502, answer.headers).end(body);
+    const body = isHeld ? [await buffer(answer)] : answer;
+    response.writeHead(answer.statusCode ?? 502, answer.headers);
+    await pipeline(body, response);
   } catch {
-    // The client went away while it waited.
+    // The client went away before it had it all.
     response.destroy();
   }
 }

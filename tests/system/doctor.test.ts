@@ -37,7 +37,7 @@ function failures({ checks }: Report): string[] {
   return [...checks].filter(([, { verdict }]) => verdict === "failed").map(([name]) => name);
 }
 
-test("a hub, a room and a model that are well: every step says so, and one token went through", async () => {
+test("a hub, a room and a model that are well: every step says so, and a few tokens went through", async () => {
   await using provider = await startFakeProvider();
   await using hub = await startTestHub();
   const code = await hub.createRoom();
@@ -52,10 +52,37 @@ test("a hub, a room and a model that are well: every step says so, and one token
   expect(marked).toHaveLength(12);
   expect(marked.filter((line) => line.startsWith("✗"))).toEqual([]);
   expect(stdout).toMatch(
-    /✓ request .* ada answered in \d+ ms \(one token\): provider \d+ ms, queue 0 ms, hub and network \d+ ms/,
+    /✓ request .* ada answered in \d+ ms: provider \d+ ms, queue 0 ms, hub and network \d+ ms\n {4}first byte after \d+ ms, first token after \d+ ms: provider \d+ ms, queue 0 ms, hub and network \d+ ms\n/,
   );
   const asked = provider.requests.slice(before).filter(({ method }) => method === "POST");
-  expect(asked.map(({ json }) => json["max_tokens"])).toEqual([1]);
+  expect(asked.map(({ json }) => json["max_tokens"])).toEqual([32]);
+});
+
+/** Says 20 words in 600 ms. */
+function startSlowProvider() {
+  return startFakeProvider({ behave: () => ({ kind: "normal", words: 20, chunkDelayMs: 30 }) });
+}
+
+test("a model that takes its time: its answer came piece by piece", async () => {
+  await using provider = await startSlowProvider();
+  await using hub = await startTestHub();
+  const code = await hub.createRoom();
+  await using _ada = await joinTunnel(hub, code, { endpoint: provider.url });
+  const report = await doctor(`${hub.url}/rooms/${code}`);
+  expect(failures(report)).toEqual([]);
+  expect(report.checks.get("request")?.found).toMatch(/^ada answered in \S+ \S+, piece by piece: /);
+});
+
+test("a proxy that buffers nothing but answers: the request tells, by what the hub saw", async () => {
+  await using provider = await startSlowProvider();
+  await using hub = await startTestHub();
+  const code = await hub.createRoom();
+  await using _ada = await joinTunnel(hub, code, { endpoint: provider.url });
+  await using proxy = await startBufferingProxy(hub.url, (method) => method === "POST");
+  const report = await doctor(`${proxy.url}/rooms/${code}`);
+  expect(failures(report)).toEqual(["tunnel", "request"]);
+  expect(report.checks.get("request")?.found).toContain("something in between buffers answers");
+  expect(report.checks.get("request")?.fix).toContain("proxy_buffering off");
 });
 
 test("a hub that is down: its port is free, the fix starts one there, and nothing waits", async () => {
@@ -73,7 +100,7 @@ test("https where the hub speaks plain HTTP: the right URL is named", async () =
   const report = await doctor(hub.url.replace("http:", "https:"));
   expect(report.exitCode).toBe(5);
   expect(failures(report)).toEqual(["hub"]);
-  expect(report.checks.get("hub")?.found).toContain(`Write ${hub.url}`);
+  expect(report.checks.get("hub")?.fix).toBe(`write ${hub.url}`);
 });
 
 test("an unknown room: those that are there are listed", async () => {

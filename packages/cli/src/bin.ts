@@ -10,7 +10,7 @@ import { readKeys } from "./keyboard.ts";
 import { findLanAddresses } from "./lan-addresses.ts";
 import { mdns } from "./mdns.ts";
 import { runRoomhub } from "./program.ts";
-import { prompts } from "./prompts.ts";
+import { promptsAt } from "./prompts.ts";
 import { createHub, createParticipant, openRoomStore, usualStatePath } from "./services.ts";
 
 const packageFile = new URL("../package.json", import.meta.url);
@@ -46,7 +46,7 @@ const context: CliContext = {
   usualStatePath,
   createParticipant,
   mdns,
-  prompts,
+  prompts: promptsAt(process.stdin, process.stderr),
   onKey: (listener) => readKeys(process.stdin, { interrupt, suspend, isInForeground }, listener),
   onStopSignal: (listener) => {
     process.on("SIGINT", listener).on("SIGTERM", listener).on("SIGHUP", listener);
@@ -76,7 +76,8 @@ function terminal(stream: MaybeTerminal<NodeJS.WriteStream>): Terminal {
     write: (text) => stream.write(text),
     isTTY: stream.isTTY ?? false,
     get columns() {
-      return stream.isTTY ? stream.columns : undefined;
+      // A pseudo-terminal whose size nobody has set says 0.
+      return stream.isTTY && stream.columns > 0 ? stream.columns : undefined;
     },
   };
 }

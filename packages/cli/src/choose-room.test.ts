@@ -1,7 +1,7 @@
 import { HubUnreachableError, RoomhubError } from "@roomhub/client";
 import { expect, test } from "vitest";
 import type { Asking } from "./asking.ts";
-import { chooseRoom, explainUnknownRoom } from "./choose-room.ts";
+import { chooseRoom, explainUnknownRoom, unreachableHub } from "./choose-room.ts";
 import type { CliContext, Client } from "./context.ts";
 import { answersOf, aRoom, makeWorld } from "./test-context.fixture.ts";
 
@@ -214,4 +214,13 @@ test("a hub's name for its room cannot steer the terminal or the shell", async (
   expect(code).toBe(2);
   expect(world.stderr.text).not.toContain("\u001b");
   expect(world.stderr.text).not.toContain("; rm");
+});
+
+test("of a hub that is away the next step is another hub, of a wrong URL the right one", () => {
+  const { context } = makeWorld();
+  const away = new HubUnreachableError("https://hub:5050", new Error("ECONNREFUSED"));
+  expect(unreachableHub(context, away).hint).toContain("roomhub up --lan");
+  const cause = Object.assign(new Error("ssl"), { code: "ERR_SSL_WRONG_VERSION_NUMBER" });
+  const plain = new HubUnreachableError("https://hub:5050", cause);
+  expect(unreachableHub(context, plain).hint).toBe("write http://hub:5050");
 });

@@ -69,13 +69,28 @@ export async function explainUnknownRoom(
   return unknownRoom(context, `The hub at ${hubUrl} has no room ${room}`, room, known);
 }
 
+/** A hub that answers, and there is nothing to join. */
+export function noRoomAt(context: CliContext, hubUrl: string): CommandError {
+  return new CommandError(
+    `The hub at ${hubUrl} has no room`,
+    `open one: ${createRoomCommand(context, hubUrl)}`,
+    EXIT.notFound,
+  );
+}
+
+/** A line to paste. */
+export function createRoomCommand({ commandName }: CliContext, hubUrl: string): string {
+  const hub = hubUrl === usualHubUrl ? "" : ` --hub ${hubUrl}`;
+  return `${commandName} room create "my room"${hub}`;
+}
+
 /** Nobody answers where the command line, or an invitation, says that a hub is. */
 export function unreachableHub(context: CliContext, error: HubUnreachableError): CommandError {
-  return new CommandError(
-    error.message,
-    `on another machine a hub must be open to the network: ${context.commandName} up --lan; to look for one: ${context.commandName} join`,
-    EXIT.unreachable,
-  );
+  const { message, hint } = error;
+  const command = context.commandName;
+  const isUrlWrong = hint.startsWith("write ");
+  const nextStep = `on another machine a hub must be open to the network: ${command} up --lan; to look for one: ${command} join`;
+  return new CommandError(message, isUrlWrong ? hint : nextStep, EXIT.unreachable);
 }
 
 /** A URL that names no room may still be a hub's; where no hub answers, what was missing is the room. */
@@ -105,11 +120,7 @@ async function roomAt(context: CliContext, text: string, asking: Asking): Promis
   const what = `Waiting for ${hubUrl} to list its rooms`;
   const rooms = joinable(await waitingFor(context, what, listing, asking));
   if (rooms.length === 0) {
-    throw new CommandError(
-      `The hub at ${hubUrl} has no room`,
-      `open one: ${context.commandName} room create "my room" --hub ${hubUrl}`,
-      EXIT.notFound,
-    );
+    throw noRoomAt(context, hubUrl);
   }
   return chooseAmong(
     context,
@@ -165,7 +176,7 @@ async function chooseAmong(
   const choices = rooms.map((found) => ({
     value: found,
     label: `${safe(found.room.name)} (${safe(found.room.code)})`,
-    hint: `${found.hubUrl}, ${sizeOf(found.room)}`,
+    hint: `${sizeOf(found.room)}, ${found.hubUrl.replace("http://", "")}`,
   }));
   return inviteTo(await context.prompts.pickOne("Which room do you join?", choices));
 }
@@ -173,13 +184,7 @@ async function chooseAmong(
 function nothingFound(context: CliContext, { hubUrls, problem }: Found): CommandError {
   const command = context.commandName;
   const [hubUrl] = hubUrls;
-  if (hubUrl !== undefined) {
-    return new CommandError(
-      `The hub at ${hubUrl} has no room`,
-      `open one: ${command} room create "my room" --hub ${hubUrl}`,
-      EXIT.notFound,
-    );
-  }
+  if (hubUrl !== undefined) return noRoomAt(context, hubUrl);
   const unheard = problem === undefined ? "" : ` (the network could not be searched: ${problem})`;
   return new CommandError(
     `No hub answers on this machine or its network${unheard}`,
@@ -218,7 +223,8 @@ function linesFor(context: CliContext, rooms: readonly FoundRoom[]): string[] {
   return more > 0 ? [...lines, `and ${more} more`] : lines;
 }
 
-function sizeOf({ participantCount, passwordProtected }: Room): string {
+/** `1 participant`, `12 participants, password` */
+export function sizeOf({ participantCount, passwordProtected }: Room): string {
   const count = participantCount === 1 ? "1 participant" : `${participantCount} participants`;
   return passwordProtected ? `${count}, password` : count;
 }

@@ -1,9 +1,13 @@
+import { HealthResponse } from "@roomhub/protocol";
 import type { CliContext } from "./context.ts";
-import { CommandError, UsageError } from "./exit-code.ts";
+import { CommandError } from "./exit-code.ts";
 import { ipv4Addresses, usualPort } from "./find-rooms.ts";
 import { type HubConfig, isAsNear, overriddenLimits } from "./hub-config.ts";
 import type { HubOptions, LogFormat, RunningHub } from "./services.ts";
 import { safe } from "./text.ts";
+
+/** A hub on this machine answers at once; a program that never does must not hold up the error. */
+const askMs = 1_000;
 
 /** A hub that listens, and what is to be said about it. */
 export interface LaunchedHub {
@@ -148,22 +152,43 @@ async function explainListenFailure(
     );
   }
   if (code !== "EADDRINUSE" && !isLocked) return error;
-  const other = `another port: --port ${port === 65_535 ? usualPort : port + 1}`;
   const url = urlOf(isLoopbackReachable(host) ? "127.0.0.1" : (host ?? ""), port);
+  const other = `choose another port: --port ${port === 65_535 ? usualPort : port + 1}`;
+  const hub = await hubAt(context, url);
+  if (hub !== undefined) return explainOtherHub(context, hub, url, other);
+  return isLocked ? error : new CommandError(`Port ${port} is taken by another program`, other);
+}
+
+/** @returns undefined when whoever has the port is no hub */
+async function hubAt(context: CliContext, url: string): Promise<HealthResponse | undefined> {
   try {
-    const { version } = await context
-      .createClient(url)
-      .health({ signal: AbortSignal.timeout(1000) });
-    if (version === undefined) throw new UsageError("no hub");
-    return new CommandError(
-      `A roomhub hub (${version}) already runs at ${url}`,
-      `use it: ${context.commandName} room list --hub ${url}; or choose ${other}`,
-    );
+    const signal = AbortSignal.timeout(askMs);
+    const health = await context.createClient(url).health({ signal });
+    // Other programs tell their health there too, in other words.
+    return HealthResponse.safeParse(health).data;
   } catch {
-    // Whoever it is, it is no hub of ours.
-    if (isLocked) return error;
-    return new CommandError(`Port ${port} is taken by another program`, `choose ${other}`);
+    // Silent, or no JSON: whoever it is, it is no hub of ours.
+    return undefined;
   }
+}
+
+function explainOtherHub(
+  { commandName }: CliContext,
+  { version, status }: HealthResponse,
+  url: string,
+  other: string,
+): CommandError {
+  const who = `A roomhub hub (${version})`;
+  if (status === "draining") {
+    return new CommandError(
+      `${who} still runs at ${url}, and is stopping`,
+      `wait until it is gone; or ${other}`,
+    );
+  }
+  return new CommandError(
+    `${who} already runs at ${url}`,
+    `use it: ${commandName} join ${url} to share a model there, ${commandName} room list --hub ${url} to see its rooms; or ${other}`,
+  );
 }
 
 /** Node puts the code on the error, a hub may wrap it. */

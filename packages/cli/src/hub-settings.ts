@@ -196,7 +196,7 @@ function addFlag(command: Command, name: SettingName, setting: Setting<unknown>)
   const variable = settingEnvName(name);
   if (opposite === undefined) {
     command.addOption(
-      new Option(flag, `${what} (env: ${variable})`).argParser((given) => {
+      new Option(flag, withVariable(what, variable)).argParser((given) => {
         const value = kind.fromText(given);
         if (value === undefined) throw new InvalidArgumentError(`Must be ${kind.wants}.`);
         return value;
@@ -205,8 +205,15 @@ function addFlag(command: Command, name: SettingName, setting: Setting<unknown>)
     return;
   }
   const isNegative = flag.startsWith("--no-");
-  const shown = new Option(flag, `${what} (env: ${variable}=${isNegative ? 0 : 1})`);
+  const shown = new Option(flag, withVariable(what, `${variable}=${isNegative ? 0 : 1}`));
   const hidden = new Option(opposite).hideHelp();
   // A `--no-` that comes first would make the switch on by default, and a default hides what was not given.
   for (const option of isNegative ? [hidden, shown] : [shown, hidden]) command.addOption(option);
+}
+
+/** One pair of brackets holds the default and the variable, as commander writes them for the other options. */
+function withVariable(what: string, variable: string): string {
+  return what.endsWith(")")
+    ? `${what.slice(0, -1)}, env: ${variable})`
+    : `${what} (env: ${variable})`;
 }

@@ -15,6 +15,7 @@ import type { CliContext } from "./context.ts";
 import { refuseUnknownVariables } from "./environment.ts";
 import { EXIT, exitCodeOf } from "./exit-code.ts";
 import { renderError } from "./render-error.ts";
+import { colorsFor } from "./text.ts";
 
 /**
  * Runs one command line to its end.
@@ -47,6 +48,9 @@ export function createProgram(context: CliContext): Command {
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),
       writeErr: (text) => context.stderr.write(text),
+      getOutHelpWidth: () => context.stdout.columns ?? 80,
+      getErrHelpWidth: () => context.stderr.columns ?? 80,
+      outputError: (text, write) => write(likeOurErrors(context, text)),
     })
     .addHelpText("after", "\nExample:\n  $ roomhub up --lan\n\nTry first: roomhub up")
     .hook("preAction", (_program, command) =>
@@ -66,6 +70,14 @@ export function createProgram(context: CliContext): Command {
   addConfigCommand(program, context);
   showUsageAfterErrors(program, "");
   return program;
+}
+
+/** commander puts what was probably meant in brackets. */
+function likeOurErrors(context: CliContext, text: string): string {
+  const colors = colorsFor(context, context.stderr);
+  const [message = "", ...lines] = text.trimEnd().split("\n");
+  const hints = lines.map((line) => line.replace(/^\(Did you mean (.*)\)$/, "→ did you mean $1"));
+  return [colors.red(message), ...hints, ""].join("\n");
 }
 
 /** A mistake is answered with the usage of the command it was made in, in one line. */

@@ -1,4 +1,4 @@
-import { RoomhubError } from "@roomhub/client";
+import { HubUnreachableError, RoomhubError } from "@roomhub/client";
 import type { CliContext } from "./context.ts";
 import { CommandError } from "./exit-code.ts";
 import { colorsFor, safe, safeLines } from "./text.ts";
@@ -13,9 +13,8 @@ export function renderError(context: CliContext, error: unknown, isVerbose: bool
   const colors = colorsFor(context, context.stderr);
   const line = (text: string) => context.stderr.write(`${text}\n`);
   line(colors.red(`error: ${safe(error instanceof Error ? error.message : String(error))}`));
-  if (error instanceof RoomhubError || error instanceof CommandError) {
-    if (error.hint !== undefined) line(`→ ${safe(error.hint)}`);
-  }
+  const hint = hintOf(error);
+  if (hint !== undefined) line(`→ ${safe(hint)}`);
   if (error instanceof CommandError) {
     for (const text of error.lines) line(`  ${safe(text)}`);
   }
@@ -25,6 +24,14 @@ export function renderError(context: CliContext, error: unknown, isVerbose: bool
     }
   }
   if (isVerbose) line(colors.dim(safeLines(traceOf(error))));
+}
+
+function hintOf(error: unknown): string | undefined {
+  const hasHint =
+    error instanceof RoomhubError ||
+    error instanceof HubUnreachableError ||
+    error instanceof CommandError;
+  return hasHint ? error.hint : undefined;
 }
 
 /** A bug is a message too, for those who asked for no more. */

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Terminal } from "./context.ts";
 import { createRoomTable, createServedTable } from "./request-table.ts";
 import { aComplete, aFailure, capture, makeWorld } from "./test-context.fixture.ts";
 import { colorsFor } from "./text.ts";
@@ -53,15 +54,15 @@ test("with NO_COLOR they are not", () => {
   expect(table(90, { NO_COLOR: "1" })).not.toContain("\u001b");
 });
 
-test("a terminal of 60 columns cuts names and the outcome", () => {
+test("a terminal of 60 columns leaves out numbers and cuts names, for the outcome's sake", () => {
   expect(table(60, { NO_COLOR: "1" })).toMatchInlineSnapshot(`
     "
-    TIME      PARTI…  MODEL    QUEUE    TTFT  TOK/S  OUTCOME
-    12:03:04  ana-l…  llama3       -  120 ms   33.3  ok 2.4 s, …
-    12:03:04  安娜-…  llama3   1.5 s  120 ms   33.3  ok 2.4 s, …
-    12:03:04  -       gpt-9        -       -      -  model_not_…
-    12:03:04  ana-l…  llama3       -       -      -  cancelled …
-    12:03:04  ana-l…  llama3       -  65.0 s      -  ok 2 min 0…
+    TIME      PARTICIPA…  MODEL       TOK/S  OUTCOME
+    12:03:04  ana-llama3  llama3       33.3  ok 2.4 s, 80 tokens
+    12:03:04  安娜-llam…  llama3       33.3  ok 2.4 s, 80 tokens
+    12:03:04  -           gpt-9           -  model_not_found: N…
+    12:03:04  ana-llama3  llama3          -  cancelled by the c…
+    12:03:04  ana-llama3  llama3          -  ok 2 min 05 s
     "
   `);
 });
@@ -72,24 +73,71 @@ test.each([120, 80, 60, 40, 20, 5, 1])("in %i columns no row wraps", (columns) =
   }
 });
 
-const served = {
+test("a terminal that becomes narrow gets the headings of the columns that are left", () => {
+  let columns = 90;
+  const terminal: Terminal = {
+    write() {},
+    isTTY: true,
+    get columns() {
+      return columns;
+    },
+  };
+  const row = createRoomTable(
+    terminal,
+    colorsFor(makeWorld({ env: { NO_COLOR: "1" } }).context, terminal),
+  );
+  row(aComplete as Over);
+  expect(row(aComplete as Over)).not.toContain("TIME");
+  columns = 40;
+  expect(row(aComplete as Over)).toContain("TIME      PARTICIP…  OUTCOME\n");
+  expect(row(aComplete as Over)).not.toContain("TIME");
+});
+
+const unmeasured = {
   kind: "request-ended",
   path: "/chat/completions",
   model: "llama3",
   status: 200,
   durationMs: 1500,
   outcome: "complete",
+  code: undefined,
   reason: undefined,
 } as const;
-const failed = { ...served, status: undefined, outcome: "failed", reason: "no answer" } as const;
+const served = { ...unmeasured, ttftMs: 120, outputTokens: 80, tokensPerSecond: 53.33 } as const;
+const refused = {
+  ...unmeasured,
+  ...{ path: "/embeddings", status: 404, outcome: "failed" as const },
+};
+const failed = {
+  ...unmeasured,
+  status: undefined,
+  outcome: "failed",
+  code: "provider_timeout",
+  reason: "no answer",
+} as const;
 
-test.each([false, true])("a participant's own rows (several: %s)", (hasNames) => {
-  const terminal = capture();
-  const row = createServedTable(terminal, colorsFor(makeWorld().context, terminal), hasNames);
+function servedTable(hasNames: boolean, columns?: number): string {
+  const terminal = capture(columns);
+  const { context } = makeWorld({ env: { NO_COLOR: "1" } });
+  const row = createServedTable(terminal, colorsFor(context, terminal), hasNames);
   const rows = [
     row("ana-llama3", served, 0),
-    row("ana-qwen3", { ...served, path: "/embeddings", status: 404 }, 0),
+    row("ana-qwen3", refused, 0),
     row("ana-llama3", failed, 0),
   ];
-  expect(`\n${rows.join("\n")}\n`.replaceAll(/\d\d:\d\d:\d\d/g, "12:03:04")).toMatchSnapshot();
+  return `\n${rows.join("\n")}\n`.replaceAll(/\d\d:\d\d:\d\d/g, "12:03:04");
+}
+
+test.each([false, true])("a participant's own rows (several: %s)", (hasNames) => {
+  expect(servedTable(hasNames)).toMatchSnapshot();
+});
+
+test("a terminal of 60 columns leaves out the tokens and cuts what was asked for", () => {
+  expect(servedTable(false, 60)).toMatchSnapshot();
+});
+
+test.each([120, 80, 60, 40, 20, 5, 1])("in %i columns no row of a participant wraps", (columns) => {
+  for (const line of servedTable(true, columns).split("\n")) {
+    expect(displayWidth(line)).toBeLessThanOrEqual(columns);
+  }
 });

@@ -1,4 +1,4 @@
-import type { HubEvent } from "@roomhub/protocol";
+import type { HubEvent, Metrics } from "@roomhub/protocol";
 import type { Terminal } from "./context.ts";
 import { type Cell, type Column, createLiveTable } from "./live-table.ts";
 import type { ParticipantNotice } from "./services.ts";
@@ -6,10 +6,15 @@ import { clockTime, type Colors, duration, safe, shortDuration } from "./text.ts
 
 const time: Column = { heading: "TIME", width: 8 };
 const participant: Column = { heading: "PARTICIPANT", width: 16, isElastic: true };
-const model: Column = { heading: "MODEL", width: 12, isElastic: true };
-const outcome: Column = { heading: "OUTCOME", width: 0 };
+const model: Column = { heading: "MODEL", width: 12, isElastic: true, leftOut: 4 };
+const outcome: Column = { heading: "OUTCOME", width: "ok 2.4 s, 80 tokens".length };
 /** `120 ms`, `59.9 s`, `12m05s` */
 const durationWidth = 6;
+const queue: Column = { heading: "QUEUE", width: durationWidth, isNumber: true, leftOut: 1 };
+const ttft: Column = { heading: "TTFT", width: durationWidth, isNumber: true, leftOut: 2 };
+const speed: Column = { heading: "TOK/S", width: 5, isNumber: true, leftOut: 3 };
+const tokens: Column = { heading: "TOKENS", width: 6, isNumber: true, leftOut: 1 };
+const took: Column = { heading: "TOOK", width: durationWidth, isNumber: true, leftOut: 4 };
 
 /** A request of a room as its hub saw it, when it is over: who, what, how fast, how it ended. */
 export function createRoomTable(terminal: Terminal, colors: Colors) {
@@ -17,9 +22,9 @@ export function createRoomTable(terminal: Terminal, colors: Colors) {
     time,
     participant,
     model,
-    { heading: "QUEUE", width: durationWidth, isNumber: true },
-    { heading: "TTFT", width: durationWidth, isNumber: true },
-    { heading: "TOK/S", width: 5, isNumber: true },
+    queue,
+    ttft,
+    speed,
     outcome,
   ]);
   return (event: HubEvent & { type: "llm.complete" | "llm.error" }): string => {
@@ -29,15 +34,15 @@ export function createRoomTable(terminal: Terminal, colors: Colors) {
       { text: safe(event.participantId ?? "-") },
       { text: safe(event.model ?? "-") },
       { text: event.queueMs > 0 ? shortDuration(event.queueMs) : "-" },
-      { text: metrics === undefined ? "-" : shortDuration(metrics.ttftMs) },
-      { text: metrics?.tokensPerSecond?.toFixed(1) ?? "-" },
+      ...paceOf(metrics),
       event.type === "llm.complete" ? success(event, colors) : failure(event, colors),
     ]);
   };
 }
 
 /**
- * A request as its participant saw it.
+ * A request as its participant saw it, when it is over: its pace, its tokens, how long it took, how it ended, and what was
+ * asked for.
  *
  * @param hasNames - tells participants apart, where there are several
  */
@@ -47,38 +52,57 @@ export function createServedTable(terminal: Terminal, colors: Colors, hasNames: 
     time,
     ...names,
     model,
-    { heading: "REQUEST", width: 16, isElastic: true },
-    { heading: "TOOK", width: durationWidth, isNumber: true },
-    outcome,
+    ttft,
+    speed,
+    tokens,
+    took,
+    { ...outcome, width: "cancelled 200".length },
   ]);
   return (
     id: string,
     notice: ParticipantNotice & { kind: "request-ended" },
     nowMs: number,
   ): string => {
-    const { path, model, status, durationMs, reason } = notice;
-    const isDone = notice.outcome === "complete" && (status ?? 0) < 400;
-    const how = notice.outcome === "complete" ? (isDone ? "ok" : "answered") : notice.outcome;
-    const answer = status === undefined ? "" : ` ${status}`;
-    const why = reason === undefined ? "" : `: ${safe(reason)}`;
     return row([
       { text: clockTime(nowMs), paint: colors.dim },
       ...(hasNames ? [{ text: safe(id) }] : []),
-      { text: safe(model) },
-      { text: safe(path.replace(/^\//, "")) },
-      { text: shortDuration(durationMs) },
-      {
-        text: `${how}${answer}${why}`,
-        paint: isDone ? colors.green : colors.yellow,
-      },
+      { text: safe(notice.model) },
+      ...paceOf(notice),
+      { text: notice.outputTokens?.toString() ?? "-" },
+      { text: shortDuration(notice.durationMs) },
+      endOf(notice, colors),
     ]);
+  };
+}
+
+/** The cells of TTFT and TOK/S. */
+function paceOf({ ttftMs, tokensPerSecond }: Partial<Metrics> = {}): Cell[] {
+  return [
+    { text: ttftMs === undefined ? "-" : shortDuration(ttftMs) },
+    { text: tokensPerSecond?.toFixed(1) ?? "-" },
+  ];
+}
+
+/** The request stands last: a narrow terminal cuts it, and it is nearly always the same. */
+function endOf(
+  { path, status, outcome: ended, reason }: ParticipantNotice & { kind: "request-ended" },
+  colors: Colors,
+): Cell {
+  const isDone = ended === "complete";
+  // Of an answer that broke off, 200 would say that all was well.
+  const answer =
+    status !== undefined && (ended === "complete" || status >= 400) ? ` ${status}` : "";
+  const why = reason === undefined ? "" : `: ${safe(reason)}`;
+  return {
+    text: `${isDone ? "ok" : ended}${answer}${why} (${safe(path.replace(/^\//, ""))})`,
+    paint: isDone ? colors.green : ended === "failed" ? colors.red : colors.yellow,
   };
 }
 
 function success({ metrics }: HubEvent & { type: "llm.complete" }, colors: Colors): Cell {
   const { durationMs, outputTokens } = metrics;
-  const tokens = outputTokens === undefined ? "" : `, ${outputTokens} tokens`;
-  return { text: `ok ${duration(durationMs)}${tokens}`, paint: colors.green };
+  const count = outputTokens === undefined ? "" : `, ${outputTokens} tokens`;
+  return { text: `ok ${duration(durationMs)}${count}`, paint: colors.green };
 }
 
 /** Whoever leaves made no mistake, and nobody else did. */

@@ -1,12 +1,19 @@
 import { type Command, Option } from "commander";
 import type { CliContext } from "./context.ts";
 import { UsageError } from "./exit-code.ts";
+import { collect } from "./options.ts";
 
 /** Where a password may come from. A flag is seen by everyone who can run `ps`, so there are two better ways. */
 export interface PasswordOptionValues {
   password?: string;
   passwordEnv?: string;
   passwordFile?: string;
+}
+
+/** Headers for a model server of this machine, which no hub learns of. */
+export interface HeaderOptionValues {
+  header?: string[];
+  headerEnv?: string[];
 }
 
 export function addPasswordOptions(command: Command): Command {
@@ -18,6 +25,20 @@ export function addPasswordOptions(command: Command): Command {
         "passwordEnv",
         "passwordFile",
       ]),
+    );
+}
+
+export function addHeaderOptions(command: Command): Command {
+  return command
+    .option(
+      "--header <name: value>",
+      "header for the model server; stays on this machine (repeatable)",
+      collect,
+    )
+    .option(
+      "--header-env <name=variable>",
+      "the same, its value from an environment variable (repeatable)",
+      collect,
     );
 }
 
@@ -46,12 +67,36 @@ export function envSecret(context: CliContext, variable: string): string {
   return value;
 }
 
+/** Of two for one header the variable counts. @throws UsageError, without a value in it */
+export function readHeaders(
+  context: CliContext,
+  options: HeaderOptionValues,
+): Record<string, string> {
+  const headers = headersOf("--header", options.header);
+  for (const text of options.headerEnv ?? []) {
+    const equals = text.indexOf("=");
+    if (equals < 1) throw new UsageError('--header-env must look like "Name=VARIABLE"');
+    const value = envSecret(context, text.slice(equals + 1).trim());
+    const [name] = parseHeader("--header-env", `${text.slice(0, equals)}: ${value}`);
+    headers[name] = value;
+  }
+  return headers;
+}
+
 /**
- * `Name: value` → header. The value is never repeated in a message.
+ * Each `Name: value` → header.
  *
  * @param option - the option's name, for the message
  */
-export function parseHeader(option: string, text: string): [name: string, value: string] {
+export function headersOf(
+  option: string,
+  texts: readonly string[] | undefined,
+): Record<string, string> {
+  return Object.fromEntries((texts ?? []).map((text) => parseHeader(option, text)));
+}
+
+/** The value is never repeated in a message. */
+function parseHeader(option: string, text: string): [name: string, value: string] {
   const colon = text.indexOf(":");
   const name = text.slice(0, Math.max(colon, 0)).trim();
   const value = text.slice(colon + 1).trim();

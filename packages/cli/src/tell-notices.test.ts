@@ -11,7 +11,8 @@ const lost: ParticipantNotice = { kind: "disconnected", reason: "hub gone", retr
 const down: ParticipantNotice = { kind: "provider-down", reason: "refused" };
 const served: ParticipantNotice = {
   ...{ kind: "request-ended", path: "/chat/completions", model: "a" },
-  ...{ status: 200, durationMs: 5, outcome: "complete", reason: undefined },
+  ...{ status: 200, durationMs: 5, outcome: "complete", code: undefined, reason: undefined },
+  ...{ ttftMs: 2, outputTokens: 1, tokensPerSecond: 200 },
 };
 
 function telling(participants: ParticipantOptions[], options: Partial<TellOptions> = {}) {
@@ -124,6 +125,9 @@ test("as JSON every notice is a line with its participant, errors readable", () 
       status: 200,
       durationMs: 5,
       outcome: "complete",
+      ttftMs: 2,
+      outputTokens: 1,
+      tokensPerSecond: 200,
     },
     { participantId: "ana-a", kind: "fault", error: "a bug" },
   ]);

@@ -45,6 +45,9 @@ test.each([
   [999, "999 ms"],
   [1000, "1.0 s"],
   [185_000, "3 min 05 s"],
+  [3_599_499, "59 min 59 s"],
+  [3_725_000, "1 h 02 min"],
+  [180_000_000, "50 h 00 min"],
 ])("%i ms is read as %s", (ms, text) => {
   expect(duration(ms)).toBe(text);
 });

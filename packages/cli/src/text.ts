@@ -1,7 +1,7 @@
 import { printable } from "@roomhub/protocol";
 import picocolors from "picocolors";
 import type { CliContext, Terminal } from "./context.ts";
-import { displayWidth, padTo } from "./display-width.ts";
+import { cutTo, displayWidth, padTo } from "./display-width.ts";
 
 export type Colors = ReturnType<typeof picocolors.createColors>;
 
@@ -24,8 +24,16 @@ export function safeLines(text: string): string {
     .join("");
 }
 
-/** Columns as wide as their widest cell, two spaces between, headings in capitals. */
-export function formatTable(headings: readonly string[], rows: readonly string[][]): string {
+/**
+ * Columns as wide as their widest cell, two spaces between, headings in capitals.
+ *
+ * @param most - cells in a line; what is beyond them is cut off
+ */
+export function formatTable(
+  headings: readonly string[],
+  rows: readonly string[][],
+  most: number = Number.POSITIVE_INFINITY,
+): string {
   const lines = [headings.map((heading) => heading.toUpperCase()), ...rows];
   const widths = headings.map((_, column) =>
     Math.max(...lines.map((line) => displayWidth(line[column] ?? ""))),
@@ -37,7 +45,7 @@ export function formatTable(headings: readonly string[], rows: readonly string[]
         .join("  ")
         .trimEnd(),
     )
-    .map((line) => `${line}\n`)
+    .map((line) => `${cutTo(line, most)}\n`)
     .join("");
 }
 
@@ -49,17 +57,21 @@ export function writeJson(terminal: Terminal, value: unknown): void {
 export function clockTime(ms: number): string {
   const date = new Date(ms);
   if (Number.isNaN(date.getTime())) return "--:--:--";
-  return [date.getHours(), date.getMinutes(), date.getSeconds()]
-    .map((part) => String(part).padStart(2, "0"))
-    .join(":");
+  return [date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(":");
 }
 
-/** `340 ms`, `2.4 s`, `3 min 05 s` */
+/** `340 ms`, `2.4 s`, `3 min 05 s`, `1 h 02 min`, `50 h 00 min` */
 export function duration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1000);
-  return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, "0")} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${twoDigits(seconds % 60)} s`;
+  return `${Math.floor(minutes / 60)} h ${twoDigits(minutes % 60)} min`;
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, "0");
 }
 
 /** The same in at most six cells, for columns: `340 ms`, `2.4 s`, `3m05s` */
@@ -67,7 +79,7 @@ export function shortDuration(ms: number): string {
   if (Math.round(ms) < 1000) return `${Math.round(ms)} ms`;
   if (ms < 99_950) return `${(ms / 1000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1000);
-  return `${Math.floor(seconds / 60)}m${String(seconds % 60).padStart(2, "0")}s`;
+  return `${Math.floor(seconds / 60)}m${twoDigits(seconds % 60)}s`;
 }
 
 /** A word for a POSIX shell, quoted only when it has to be. */

@@ -35,7 +35,7 @@ export function upBanner(context: CliContext, facts: UpFacts): string {
   });
   return [
     `${colors.bold(`Room ${safe(room.code)}`)}  ${safe(room.name)}`,
-    `Model ${modelLine(facts, colors.yellow)}`,
+    ...modelLines(facts, colors.yellow),
     ...reachLines(context, facts),
     "",
     ...(code === "" ? [] : [code]),
@@ -51,13 +51,15 @@ export function inviteUrl({ localUrl, sharedUrls, room }: UpFacts): string {
   return `${sharedUrls[0]?.url ?? localUrl}/rooms/${room.code}`;
 }
 
-function modelLine(
+function modelLines(
   { isDemo, model, server, participantId }: UpFacts,
   warn: (text: string) => string,
-): string {
-  return isDemo
-    ? `${warn("a built-in demo")} as ${safe(participantId)}: no model server answered on this machine`
-    : `${safe(model)} from ${safe(server)} as ${safe(participantId)}`;
+): string[] {
+  if (!isDemo) return [`Model ${safe(model)} from ${safe(server)} as ${safe(participantId)}`];
+  return [
+    `Model ${warn("a built-in demo")} as ${safe(participantId)}: no model server answered on this machine`,
+    "      To share a real one, start it and then this again: ollama run llama3.2",
+  ];
 }
 
 function reachLines(

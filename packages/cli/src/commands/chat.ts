@@ -1,6 +1,13 @@
 import { errorFromResponse, HubUnreachableError } from "@roomhub/client";
 import type { Command } from "commander";
-import { type AnswerEnd, type ChatSurface, readAnswer, readWholeAnswer } from "../chat-answer.ts";
+import {
+  type AnswerEnd,
+  type AnswerListener,
+  type ChatSurface,
+  readAnswer,
+  readWholeAnswer,
+} from "../chat-answer.ts";
+import { noRoomAt } from "../choose-room.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT, UsageError } from "../exit-code.ts";
 import { hubHeader } from "../hub-header.ts";
@@ -56,8 +63,9 @@ async function chat(
 async function readPrompt(context: CliContext, prompt: string | undefined): Promise<string> {
   const isFromStdin = prompt === "-" || (prompt === undefined && !context.isStdinTTY);
   const text = isFromStdin ? await context.readStdin() : (prompt ?? "");
-  if (text.trim() === "")
-    throw new UsageError('Nothing to ask. Write: roomhub chat "Your question"');
+  if (text.trim() === "") {
+    throw new UsageError(`Nothing to ask. Write: ${context.commandName} chat "Your question"`);
+  }
   return text;
 }
 
@@ -69,13 +77,7 @@ async function resolveRoom(
   if (options.room !== undefined) return inviteOf(options.room, options);
   const rooms = await context.createClient(options.hub).listRooms();
   const [only] = rooms;
-  if (only === undefined) {
-    throw new CommandError(
-      `The hub at ${options.hub} has no room`,
-      `${context.commandName} room create <name>`,
-      EXIT.notFound,
-    );
-  }
+  if (only === undefined) throw noRoomAt(context, options.hub);
   if (rooms.length === 1) return { hubUrl: options.hub, room: only.code };
   const codes = rooms.slice(0, 8).map(({ code, name }) => `${safe(code)} (${safe(name)})`);
   throw new UsageError(`Which room? Add --room with one of: ${codes.join(", ")}`);
@@ -125,22 +127,17 @@ async function showAnswer(
   isJson: boolean,
 ): Promise<void> {
   const colors = colorsFor(context, context.stderr);
-  let text = "";
-  const listener = {
-    onText: (part: string) => {
-      text += part;
-      if (!isJson) context.stdout.write(safeLines(part));
-    },
-    onReasoning: (part: string) => {
-      if (!isJson && context.stderr.isTTY) context.stderr.write(colors.dim(safeLines(part)));
-    },
-  };
-  const isStream = (response.headers.get("content-type") ?? "").startsWith("text/event-stream");
-  const end: AnswerEnd =
-    isStream && response.body !== null
-      ? await readAnswer(response.body, surface, listener)
-      : readWholeAnswer(await response.text(), surface, listener);
-  if (!isJson && text !== "" && !text.endsWith("\n")) context.stdout.write("\n");
+  const { listener, endLine, heard } = listenerFor(context, isJson);
+  let end: AnswerEnd;
+  try {
+    const isStream = (response.headers.get("content-type") ?? "").startsWith("text/event-stream");
+    end =
+      isStream && response.body !== null
+        ? await readAnswer(response.body, surface, listener)
+        : readWholeAnswer(await response.text(), surface, listener);
+  } finally {
+    endLine();
+  }
   if (end.kind === "failed") {
     const code = end.code === undefined ? "" : ` (${end.code})`;
     throw new CommandError(end.message + code);
@@ -150,13 +147,42 @@ async function showAnswer(
   if (isJson) {
     const requestId = hubHeader(response, "x-request-id");
     writeJson(context.stdout, {
-      text,
+      text: heard(),
       participantId: participant,
       model,
       requestId,
       usage: end.usage,
     });
   } else if (context.stderr.isTTY && participant !== undefined) {
-    context.stderr.write(colors.dim(`— ${safe(participant)} (${safe(model ?? "?")})\n`));
+    context.stderr.write(`${colors.dim(`— ${safe(participant)} (${safe(model ?? "?")})`)}\n`);
   }
+}
+
+/** Shows an answer as it comes. Reasoning is for people, and each kind of text begins on a line of its own. */
+function listenerFor(context: CliContext, isJson: boolean) {
+  const { stdout, stderr } = context;
+  const colors = colorsFor(context, stderr);
+  let text = "";
+  let last: "text" | "reasoning" = "text";
+  let isLineOpen = false;
+  const endLine = () => {
+    if (isLineOpen) (last === "text" ? stdout : stderr).write("\n");
+    isLineOpen = false;
+  };
+  const show = (kind: typeof last, part: string) => {
+    if (isJson || (kind === "reasoning" && !stderr.isTTY)) return;
+    if (kind !== last) endLine();
+    last = kind;
+    isLineOpen = !part.endsWith("\n");
+    if (kind === "text") stdout.write(safeLines(part));
+    else stderr.write(colors.dim(safeLines(part)));
+  };
+  const listener: AnswerListener = {
+    onText: (part) => {
+      text += part;
+      show("text", part);
+    },
+    onReasoning: (part) => show("reasoning", part),
+  };
+  return { listener, endLine, heard: () => text };
 }

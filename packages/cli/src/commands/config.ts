@@ -55,8 +55,9 @@ async function showConfig(context: CliContext, values: ConfigOptionValues): Prom
   const file =
     config.file === undefined ? "There is no config file" : `Config file: ${safe(config.file)}`;
   const count = Object.keys(changed).length;
+  const gap = context.stdout.isTTY ? "\n" : "";
   context.stderr.write(
-    `\n${file}; ${count} of ${LIMIT_NAMES.length} limits ${count === 1 ? "is" : "are"} set${values.limits === true ? "" : ", --limits lists all"}\n`,
+    `${gap}${file}; ${count} of ${LIMIT_NAMES.length} limits ${count === 1 ? "is" : "are"} set${values.limits === true ? "" : ", --limits lists all"}\n`,
   );
 }
 

@@ -1,7 +1,7 @@
 import { HubUnreachableError, RoomhubError } from "@roomhub/client";
 import { describe, expect, test } from "vitest";
 import type { CliContext, Client } from "../context.ts";
-import { aClient, aRoute, visit } from "../doctor/patient.fixture.ts";
+import { aClient, answering, answeringWithin, aRoute, visit } from "../doctor/patient.fixture.ts";
 import { aParticipant, aRoom, capture } from "../test-context.fixture.ts";
 
 const url = "http://hub:5050/rooms/ABC234";
@@ -24,7 +24,8 @@ const healthy = [
   "✓ model               0 ms  * goes to ana-llama3 (llama3)",
   "✓ tunnel              0 ms  a WebSocket handshake reaches the hub",
   "✓ stream              0 ms  arrives piece by piece, the first after 0 ms",
-  "✓ request             0 ms  ana-llama3 answered in 0 ms (one token): provider 480 ms, queue 20 ms, hub and network 0 ms",
+  "✓ request             0 ms  ana-llama3 answered in 0 ms: provider 480 ms, queue 20 ms, hub and network 0 ms",
+  "    first byte after 0 ms, first token after 0 ms: provider 380 ms, queue 20 ms, hub and network 0 ms",
   "",
 ];
 
@@ -181,6 +182,35 @@ describe("when something is wrong, the steps after it that need it are left out"
     expect(world.stdout.text).toContain("– request                   needs somebody who serves");
   });
 
+  test("an answer that something in between holds back: how to let it through", async () => {
+    const fetch = answeringWithin({ ttftMs: 100, durationMs: 2_400 });
+    const { world, error } = await visit([url], { context: { fetch } });
+    expect(error).toMatchObject({ message: "1 of 12 checks failed: request", exitCode: 1 });
+    expect(world.stdout.text.split("\n").slice(-4)).toEqual([
+      "✗ request             0 ms  the answer of ana-llama3 came all at once after 0 ms, though its first token had left the hub after 100 ms: something in between buffers answers",
+      "    first byte after 0 ms, first token after 0 ms: provider 80 ms, queue 20 ms, hub and network 0 ms",
+      expect.stringMatching(/^ {2}→ .*proxy_buffering off.*X-Accel-Buffering/),
+      "",
+    ]);
+  });
+
+  test("everybody is busy: nobody is kept waiting for a look", async () => {
+    const asked: string[] = [];
+    const context: Partial<CliContext> = {
+      fetch: async (address, init) => {
+        asked.push(address);
+        return answering(address, init);
+      },
+    };
+    const client = { explainRoute: async () => ({ ...aRoute, outcome: "waits" as const }) };
+    const { world, error } = await visit([url], { client, context });
+    expect(error).toBeUndefined();
+    expect(world.stdout.text).toContain(
+      "– request                   everybody who serves the model is busy\n  → look again",
+    );
+    expect(asked.filter((address) => address.endsWith("/chat/completions"))).toEqual([]);
+  });
+
   test("a request that is refused: the hub's own words and next step", async () => {
     const body = { error: { message: "Its key is wrong.", code: "x", hint: "give it another" } };
     const context = {
@@ -209,8 +239,42 @@ test("a provider that only knows the newer name of the limit is asked by that", 
   };
   const { error } = await visit([url], { context });
   expect(error).toBeUndefined();
-  expect(asked[0]).toContain('"max_tokens":1');
+  expect(asked[0]).toContain('"max_tokens":32');
   expect(asked[1]).not.toContain('"max_tokens"');
+});
+
+test("headers go to the named model server and to nobody else", async () => {
+  const asked: [url: string, key: string | null][] = [];
+  const context: Partial<CliContext> = {
+    env: { KEY: "Bearer s3cret" },
+    fetch: async (address, init) => {
+      asked.push([address, new Headers(init.headers).get("authorization")]);
+      return address.includes("api.example.com")
+        ? Response.json({ data: [{ id: "big-1" }] })
+        : answering(address, init);
+    },
+  };
+  const endpoint = ["--endpoint", "https://api.example.com/v1"];
+  const named = ["--header-env", "Authorization=KEY", "--header", "X-Team: blue"];
+  const { world, error } = await visit([url, ...endpoint, ...named], { context });
+  expect(error).toBeUndefined();
+  expect(asked.filter(([, key]) => key !== null)).toEqual([
+    ["https://api.example.com/v1/models", "Bearer s3cret"],
+  ]);
+  expect(world.stdout.text + world.stderr.text).not.toContain("s3cret");
+});
+
+test.each([
+  [["--header", "X-Team: blue"], "that --endpoint names"],
+  [
+    ["--endpoint", "http://x", "--header", "secret nonsense"],
+    '--header must look like "Name: value"',
+  ],
+  [["--endpoint", "http://x", "--header-env", "Authorization=NO"], "NO is not set"],
+])("%j is a usage error that repeats no value", async (args, message) => {
+  const { error } = await visit([url, ...args]);
+  expect(error).toMatchObject({ name: "UsageError", message: expect.stringContaining(message) });
+  expect((error as Error).message).not.toContain("nonsense");
 });
 
 test("Ctrl+C stops it where it is", async () => {

@@ -5,18 +5,21 @@ import { type CheckResult, type Examination, runChecks } from "../doctor/check.t
 import { CHECKS } from "../doctor/checks.ts";
 import { type Machine, thisMachine } from "../doctor/machine.ts";
 import { checkJson, checkLines } from "../doctor/report.ts";
-import { CommandError } from "../exit-code.ts";
+import { CommandError, UsageError } from "../exit-code.ts";
 import { findRooms, searchMs, usualHubUrl, usualPort } from "../find-rooms.ts";
 import { addHubOptions, type HubOptionValues } from "../options.ts";
 import { waitingFor } from "../progress.ts";
+import { addHeaderOptions, type HeaderOptionValues, readHeaders } from "../secrets.ts";
 import { untilStopped } from "../stop-signal.ts";
 import { writeJson } from "../text.ts";
 
-interface DoctorOptionValues extends HubOptionValues {
+interface DoctorOptionValues extends HubOptionValues, HeaderOptionValues {
   model: string;
   endpoint?: string;
   request: boolean;
 }
+
+type Wishes = Omit<DoctorOptionValues, "header" | "headerEnv"> & Pick<Examination, "headers">;
 
 /** What is to be examined; a room that nobody named is the hub's only one. */
 interface Target {
@@ -35,19 +38,32 @@ export function addDoctorCommand(
     .description("look at everything between here and a model, step by step, and say what to do");
   addHubOptions(command)
     .option("--model <selector>", "participant id, model name, or * for any", "*")
-    .option("--endpoint <url>", "a model server of this machine that must answer")
-    .option("--no-request", "ask no model; else one is asked for a single token")
+    .option("--endpoint <url>", "a model server that must answer this machine");
+  addHeaderOptions(command)
+    .option("--no-request", "ask no model; else one is asked for a few tokens")
     .addHelpText(
       "after",
-      "\nExample:\n  $ roomhub doctor\n  $ roomhub doctor http://192.168.1.5:5050/rooms/ABC234 --model llama3.2",
+      '\nExample:\n  $ roomhub doctor\n  $ roomhub doctor http://192.168.1.5:5050/rooms/ABC234 --model llama3.2\n  $ roomhub doctor --endpoint https://api.example.com/v1 \\\n      --header-env "Authorization=API_AUTH"',
     )
     .action((target: string | undefined, options: DoctorOptionValues) =>
       untilStopped(context, async (signal) => {
+        const headers = endpointHeaders(context, options);
         const isHubGiven = command.getOptionValueSource("hub") !== "default";
         const where = await locate(context, target, isHubGiven ? options.hub : undefined, options);
-        await examine(context, machine, where, options, signal);
+        await examine(context, machine, where, { ...options, headers }, signal);
       }),
     );
+}
+
+/** Credentials go to the server they were given for, and no other. @throws UsageError */
+function endpointHeaders(context: CliContext, options: DoctorOptionValues): Record<string, string> {
+  const headers = readHeaders(context, options);
+  if (options.endpoint === undefined && Object.keys(headers).length > 0) {
+    throw new UsageError(
+      "--header and --header-env are for the model server that --endpoint names",
+    );
+  }
+  return headers;
 }
 
 /** Prints each finding as it comes. @throws CommandError when something failed */
@@ -55,11 +71,12 @@ async function examine(
   context: CliContext,
   machine: Machine,
   { hubUrl, room: roomCode }: Target,
-  { json: isJson = false, model, endpoint, request: mayRequest }: DoctorOptionValues,
+  options: Wishes,
   signal: AbortSignal,
 ): Promise<void> {
+  const { json: isJson = false, model, endpoint, headers, request: mayRequest } = options;
   const exam: Examination = {
-    ...{ context, machine, hubUrl, roomCode, model, endpoint, mayRequest, signal },
+    ...{ context, machine, hubUrl, roomCode, model, endpoint, headers, mayRequest, signal },
     isPortOpen: true,
     health: undefined,
     clockSkewMs: undefined,

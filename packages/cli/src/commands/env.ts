@@ -1,6 +1,7 @@
-import { HubUnreachableError } from "@roomhub/client";
+import { HubUnreachableError, type Invite } from "@roomhub/client";
 import { type Command, Option } from "commander";
 import type { CliContext, Client } from "../context.ts";
+import { usualHubUrl } from "../find-rooms.ts";
 import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
 import { safe, shellWord, writeJson } from "../text.ts";
 
@@ -43,7 +44,7 @@ async function printEnv(
     if (options.model !== undefined) await warnOfModel(context, client, invite.room, options.model);
   } catch (error) {
     if (!(error instanceof HubUnreachableError)) throw error;
-    context.stderr.write(`! ${safe(error.message)}\n`);
+    context.stderr.write(`! ${safe(error.message)}\n→ ${safe(error.hint)}\n`);
   }
   const variables = variablesOf(client.baseUrl(invite.room), options.model);
   const shell = options.json === true ? "json" : options.shell;
@@ -53,7 +54,7 @@ async function printEnv(
       .map(([name, value]) => `${assignments[shell](name, value)}\n`)
       .join(""),
   );
-  if (context.stdout.isTTY) sayHowToUse(context, room, shell);
+  if (context.stdout.isTTY) sayHowToUse(context, invite, options, shell);
 }
 
 /** A model may join later, so nobody there for it is no failure. */
@@ -84,17 +85,33 @@ function variablesOf(baseUrl: string, model: string | undefined): Variables {
   };
 }
 
-const assignments: Record<Exclude<Shell, "json">, (name: string, value: string) => string> = {
-  sh: (name, value) => `export ${name}=${shellWord(value)}`,
+type NamedShell = Exclude<Shell, "json">;
+
+const quotes: Record<NamedShell, (value: string) => string> = {
+  sh: shellWord,
   // Inside single quotes fish reads only \\ and \'.
-  fish: (name, value) => `set -gx ${name} '${value.replaceAll(/[\\']/g, String.raw`\$&`)}'`,
+  fish: (value) => `'${value.replaceAll(/[\\']/g, String.raw`\$&`)}'`,
   // PowerShell takes four typographic quotes for ' as well; each stands for itself when doubled.
-  powershell: (name, value) => `$env:${name} = '${value.replaceAll(/['‘’‚‛]/g, "$&$&")}'`,
+  powershell: (value) => `'${value.replaceAll(/['‘’‚‛]/g, "$&$&")}'`,
 };
 
-function sayHowToUse(context: CliContext, room: string, shell: Exclude<Shell, "json">): void {
-  const command = `${context.commandName} env ${shellWord(room)}`;
-  const use = {
+const assignments: Record<NamedShell, (name: string, value: string) => string> = {
+  sh: (name, value) => `export ${name}=${quotes.sh(value)}`,
+  fish: (name, value) => `set -gx ${name} ${quotes.fish(value)}`,
+  powershell: (name, value) => `$env:${name} = ${quotes.powershell(value)}`,
+};
+
+/** The line that applies what was printed: the same command, whatever it was told. */
+function sayHowToUse(
+  context: CliContext,
+  { hubUrl, room }: Invite,
+  { model }: EnvOptionValues,
+  shell: NamedShell,
+): void {
+  const where = hubUrl === usualHubUrl ? room : `${hubUrl}/rooms/${room}`;
+  const named = model === undefined ? "" : ` --model ${quotes[shell](model)}`;
+  const command = `${context.commandName} env ${shellWord(where)}${named}`;
+  const use: Record<NamedShell, string> = {
     sh: `eval "$(${command})"`,
     fish: `${command} --shell fish | source`,
     powershell: `${command} --shell powershell | Invoke-Expression`,

@@ -22,6 +22,9 @@ async function showHealth(context: CliContext, options: HubOptionValues): Promis
     context.stdout.write(`${options.hub} ${safe(health.status)}${version}\n`);
   }
   if (health.status !== "ok") {
-    throw new CommandError(`The hub at ${options.hub} is ${health.status}`);
+    throw new CommandError(
+      `The hub at ${options.hub} is ${health.status}`,
+      `it finishes what it runs and takes nothing new; when it has stopped: ${context.commandName} serve`,
+    );
   }
 }

@@ -35,7 +35,8 @@ test("join without options offers the first model of the first server under a re
   });
   expect(world.stderr.text).toBe(
     [
-      "Sharing llama3.2:3b from Ollama as ana-llama3.2-3b in room ABC234 (lab) at http://10.0.0.9:5050",
+      "Joining room ABC234 (lab) at http://10.0.0.9:5050",
+      "Sharing llama3.2:3b from Ollama as ana-llama3.2-3b",
       "Leaving: running requests may finish; Ctrl+C again stops at once",
       "ana-llama3.2-3b left room ABC234",
       "",
@@ -393,7 +394,9 @@ async function told(stderr: ReturnType<typeof capture>, env: CliContext["env"]):
         ...request,
         status: 200,
         outcome: "complete",
+        code: undefined,
         reason: undefined,
+        ...{ ttftMs: 340, outputTokens: 80, tokensPerSecond: 33.3 },
       });
       tell({ kind: "disconnected", reason: "the hub is stopping", retryInMs: 250 });
       tell({ kind: "disconnected", reason: "ECONNREFUSED", retryInMs: 500 });
@@ -416,11 +419,12 @@ async function told(stderr: ReturnType<typeof capture>, env: CliContext["env"]):
 test("a session in a pipe", async () => {
   expect(await told(capture(), {})).toMatchInlineSnapshot(`
     "
-    Sharing llama3.2:3b from Ollama as ana-llama3.2-3b in room ABC234 (lab) at http://127.0.0.1:5050
+    Joining room ABC234 (lab) at http://127.0.0.1:5050
+    Sharing llama3.2:3b from Ollama as ana-llama3.2-3b
     ! its id is another's model
     12:03:04  connected; Ctrl+C leaves
-    TIME      MODEL         REQUEST             TOOK  OUTCOME
-    12:03:04  llama3.2:3b   chat/completions   2.4 s  ok 200
+    TIME      MODEL           TTFT  TOK/S  TOKENS    TOOK  OUTCOME
+    12:03:04  llama3.2:3b   340 ms   33.3      80   2.4 s  ok 200 (chat/completions)
     12:03:04  disconnected: the hub is stopping; trying again in 250 ms
     12:03:04  connected again after 4.0 s
     error: Another agent took over.
@@ -431,11 +435,12 @@ test("a session in a pipe", async () => {
 test("a session on a terminal", async () => {
   expect(await told(capture(100), {})).toMatchInlineSnapshot(`
     "
-    Sharing llama3.2:3b from Ollama as ana-llama3.2-3b in room ABC234 (lab) at http://127.0.0.1:5050
+    Joining room ABC234 (lab) at http://127.0.0.1:5050
+    Sharing llama3.2:3b from Ollama as ana-llama3.2-3b
     ESC[33m! its id is another's modelESC[39m
     ESC[2m12:03:04ESC[22m  ESC[32mconnected; p pauses, Ctrl+C leavesESC[39m
-    ESC[2mTIME    ESC[22m  ESC[2mMODEL       ESC[22m  ESC[2mREQUEST         ESC[22m  ESC[2m  TOOKESC[22m  ESC[2mOUTCOMEESC[22m
-    ESC[2m12:03:04ESC[22m  llama3.2:3b   chat/completions   2.4 s  ESC[32mok 200ESC[39m
+    ESC[2mTIME    ESC[22m  ESC[2mMODEL       ESC[22m  ESC[2m  TTFTESC[22m  ESC[2mTOK/SESC[22m  ESC[2mTOKENSESC[22m  ESC[2m  TOOKESC[22m  ESC[2mOUTCOMEESC[22m
+    ESC[2m12:03:04ESC[22m  llama3.2:3b   340 ms   33.3      80   2.4 s  ESC[32mok 200 (chat/completions)ESC[39m
     ESC[2m12:03:04ESC[22m  ESC[33mdisconnected: the hub is stopping; trying again in 250 msESC[39m
     ESC[2m12:03:04ESC[22m  ESC[32mconnected again after 4.0 sESC[39m
     ESC[31merror: Another agent took over.ESC[39m
@@ -446,11 +451,12 @@ test("a session on a terminal", async () => {
 test("a session on a terminal without colours", async () => {
   expect(await told(capture(60), { NO_COLOR: "1" })).toMatchInlineSnapshot(`
     "
-    Sharing llama3.2:3b from Ollama as ana-llama3.2-3b in room ABC234 (lab) at http://127.0.0.1:5050
+    Joining room ABC234 (lab) at http://127.0.0.1:5050
+    Sharing llama3.2:3b from Ollama as ana-llama3.2-3b
     ! its id is another's model
     12:03:04  connected; p pauses, Ctrl+C leaves
-    TIME      MODEL         REQUEST         TOOK  OUTCOME
-    12:03:04  llama3.2:3b   chat/comple…   2.4 s  ok 200
+    TIME      MODEL           TTFT  TOK/S    TOOK  OUTCOME
+    12:03:04  llama3.2:3b   340 ms   33.3   2.4 s  ok 200 (chat…
     12:03:04  disconnected: the hub is stopping; trying again in 250 ms
     12:03:04  connected again after 4.0 s
     error: Another agent took over.

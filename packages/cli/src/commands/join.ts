@@ -18,24 +18,24 @@ import {
 import { freeId, suggestId } from "../participant-name.ts";
 import { runParticipants } from "../run-participants.ts";
 import {
+  addHeaderOptions,
   addPasswordOptions,
-  envSecret,
-  parseHeader,
+  type HeaderOptionValues,
+  headersOf,
   type PasswordOptionValues,
+  readHeaders,
   readPassword,
 } from "../secrets.ts";
 import type { ParticipantOptions } from "../services.ts";
 import { untilStopped } from "../stop-signal.ts";
 import { safe } from "../text.ts";
 
-interface JoinOptionValues extends HubOptionValues, PasswordOptionValues {
+interface JoinOptionValues extends HubOptionValues, PasswordOptionValues, HeaderOptionValues {
   model?: string[];
   allModels?: boolean;
   endpoint?: string;
   id?: string;
   nickname?: string;
-  header?: string[];
-  headerEnv?: string[];
   authHeader?: string[];
   maxConcurrency?: number;
   specs?: Record<string, unknown>;
@@ -63,17 +63,8 @@ export function addJoinCommand(program: Command, context: CliContext): void {
       "name in requests' model field (default: nickname-model)",
       participantIdArgument,
     )
-    .option("--nickname <name>", "who offers it (default: your user name)")
-    .option(
-      "--header <name: value>",
-      "header for the model server; stays on this machine (repeatable)",
-      collect,
-    )
-    .option(
-      "--header-env <name=variable>",
-      "the same, its value from an environment variable (repeatable)",
-      collect,
-    )
+    .option("--nickname <name>", "who offers it (default: your user name)");
+  addHeaderOptions(command)
     .option(
       "--auth-header <name: value>",
       "header for the model server, handed to the hub (repeatable)",
@@ -84,7 +75,7 @@ export function addJoinCommand(program: Command, context: CliContext): void {
     .option("--config <json>", "defaults below the requests' own values", jsonObjectArgument)
     .addHelpText(
       "after",
-      '\nExample:\n  $ roomhub join\n  $ roomhub join http://192.168.1.5:5050/rooms/ABC234 --all-models\n  $ roomhub join ABC234 --endpoint https://api.example.com/v1 --model big-1 --header-env "Authorization=API_AUTH"',
+      '\nExample:\n  $ roomhub join\n  $ roomhub join http://192.168.1.5:5050/rooms/ABC234 --all-models\n  $ roomhub join ABC234 --endpoint https://api.example.com/v1 --model big-1 \\\n      --header-env "Authorization=API_AUTH"',
     )
     .action((room: string | undefined, options: JoinOptionValues) => {
       const isHubGiven = command.getOptionValueSource("hub") !== "default";
@@ -117,7 +108,7 @@ async function findOut(
   asking: Asking,
 ): Promise<ParticipantOptions[]> {
   refuseContradictions(options);
-  const headers = localHeaders(context, options);
+  const headers = readHeaders(context, options);
   const authHeaders = headersOf("--auth-header", options.authHeader);
   const password = (await readPassword(context, options)) ?? context.env["ROOMHUB_PASSWORD"];
   const models = await chooseModels(
@@ -138,6 +129,12 @@ async function findOut(
   );
   const room = await lookAtRoom(context, invite, password, asking);
 
+  const say = (line: string) => {
+    if (!asking.isQuiet) context.stderr.write(`${line}\n`);
+  };
+  const roomName = room.name === undefined ? "" : ` (${safe(room.name)})`;
+  say(`Joining room ${safe(invite.room)}${roomName} at ${invite.hubUrl}`);
+
   const nickname = options.nickname ?? context.userName;
   const concurrency =
     options.maxConcurrency === undefined ? {} : { maxConcurrency: options.maxConcurrency };
@@ -146,12 +143,7 @@ async function findOut(
   return models.map(({ endpoint, model, serverName }) => {
     const id = options.id ?? freeId(suggestId(nickname, model), context.hostName, taken);
     taken.add(id);
-    if (!asking.isQuiet) {
-      const where = `room ${safe(invite.room)}${room.name === undefined ? "" : ` (${safe(room.name)})`}`;
-      context.stderr.write(
-        `Sharing ${safe(model)} from ${safe(serverName ?? endpoint)} as ${safe(id)} in ${where} at ${invite.hubUrl}\n`,
-      );
-    }
+    say(`Sharing ${safe(model)} from ${safe(serverName ?? endpoint)} as ${safe(id)}`);
     return {
       hubUrl: invite.hubUrl,
       room: invite.room,
@@ -175,20 +167,4 @@ function refuseContradictions({ id, model = [], allModels = false }: JoinOptionV
   if (id !== undefined && (allModels || model.length > 1)) {
     throw new UsageError("--id names one participant, and several models are several of them");
   }
-}
-
-function localHeaders(context: CliContext, options: JoinOptionValues): Record<string, string> {
-  const headers = headersOf("--header", options.header);
-  for (const text of options.headerEnv ?? []) {
-    const equals = text.indexOf("=");
-    if (equals < 1) throw new UsageError('--header-env must look like "Name=VARIABLE"');
-    const value = envSecret(context, text.slice(equals + 1).trim());
-    const [name] = parseHeader("--header-env", `${text.slice(0, equals)}: ${value}`);
-    headers[name] = value;
-  }
-  return headers;
-}
-
-function headersOf(option: string, texts: readonly string[] | undefined): Record<string, string> {
-  return Object.fromEntries((texts ?? []).map((text) => parseHeader(option, text)));
 }

@@ -54,7 +54,8 @@ async function listParticipants(
   else if (participants.length === 0) sayEmpty(context, invite.hubUrl, invite.room);
   else {
     const headings = ["id", "nickname", "model", "status", "path", "load", "endpoint"];
-    context.stdout.write(formatTable(headings, participants.map(participantRow)));
+    const { stdout } = context;
+    stdout.write(formatTable(headings, participants.map(participantRow), stdout.columns));
   }
 }
 
@@ -67,8 +68,11 @@ async function listModels(
   const models = await context.createClient(invite.hubUrl).listModels(invite.room);
   if (options.json === true) writeJson(context.stdout, { object: "list", data: models });
   else if (models.length === 0) sayEmpty(context, invite.hubUrl, invite.room);
-  else
-    context.stdout.write(formatTable(["id", "model", "owner", "reachable"], models.map(modelRow)));
+  else {
+    const { stdout } = context;
+    const headings = ["id", "model", "owner", "reachable"];
+    stdout.write(formatTable(headings, models.map(modelRow), stdout.columns));
+  }
 }
 
 async function leave(

@@ -1,12 +1,19 @@
 import type { Room } from "@roomhub/protocol";
 import type { Command } from "commander";
+import { createRoomCommand, sizeOf } from "../choose-room.ts";
 import type { CliContext } from "../context.ts";
 import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
 import { addPasswordOptions, type PasswordOptionValues, readPassword } from "../secrets.ts";
 import { formatTable, safe, shellWord, writeJson } from "../text.ts";
 
 export function addRoomCommand(program: Command, context: CliContext): void {
-  const room = program.command("room").description("create and look at rooms");
+  const room = program
+    .command("room")
+    .description("create and look at rooms")
+    .addHelpText(
+      "after",
+      '\nExample:\n  $ roomhub room create "Ana\'s lab"\n  $ roomhub room list',
+    );
 
   addPasswordOptions(
     addHubOptions(
@@ -59,7 +66,7 @@ async function listRooms(context: CliContext, options: HubOptionValues): Promise
   if (options.json === true) writeJson(context.stdout, { rooms });
   else if (rooms.length === 0) {
     context.stderr.write(
-      `No room at ${options.hub} yet.\n→ ${context.commandName} room create <name>\n`,
+      `No room at ${options.hub} yet.\n→ ${createRoomCommand(context, options.hub)}\n`,
     );
   } else {
     const rows = rooms.map((room) => [
@@ -87,10 +94,7 @@ async function showRoom(
     writeJson(context.stdout, { room, baseUrl: client.baseUrl(room.code) });
     return;
   }
-  const protection = room.passwordProtected ? ", password protected" : "";
-  context.stdout.write(
-    `${safe(room.code)}  ${safe(room.name)}  (${room.participantCount} participants${protection})\n`,
-  );
+  context.stdout.write(`${safe(room.code)}  ${safe(room.name)}  (${sizeOf(room)})\n`);
   context.stderr.write(usageOfRoom(context, room, invite.hubUrl));
 }
 

@@ -31,6 +31,7 @@ export function addRouteCommand(program: Command, context: CliContext): void {
   addHubOptions(
     program
       .command("route")
+      .usage("--room <room> [options]")
       .description("where a request would go now, and why; asks no model anything"),
   )
     .requiredOption("--room <room>", "room code or invite URL")
@@ -64,7 +65,7 @@ function explanation(route: RouteExplanation, surface: SurfaceWord): string {
   const table =
     participants.length === 0
       ? ""
-      : formatTable(["id", "model", "verdict", "why", "path", "load"], participants.map(row));
+      : formatTable(["id", "model", "verdict", "path", "load", "why"], participants.map(row));
   const closing = closingLines(route).map((line) => `${line}\n`);
   return [head, table, closing.join("")].filter((part) => part !== "").join("\n");
 }
@@ -90,9 +91,9 @@ function row(participant: RouteCandidate): string[] {
     safe(id),
     safe(model),
     verdicts[verdict],
-    safe(reason),
     safe(connection.path),
     `${load.active}/${load.limit}`,
+    safe(reason),
   ];
 }
 

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import type { CliContext } from "../context.ts";
+import type { CliContext, Client } from "../context.ts";
 import { makeWorld, type World } from "../test-context.fixture.ts";
 
 /** Runs `serve` until it has said its banner, then stops it. */
@@ -124,14 +124,40 @@ function failing(failure: Error): CliContext["createHub"] {
   });
 }
 
-test("a port taken by another hub is answered with how to use that hub", async () => {
-  const health = async () =>
-    ({ status: "ok", version: "9.9", uptimeSeconds: 1, timestamp: "t" }) as const;
-  const world = makeWorld({ createHub: occupied("EADDRINUSE") }, { health });
-  expect(await world.run("serve")).toBe(1);
+function healthy(status: "ok" | "draining"): Partial<Client> {
+  const health = { status, version: "9.9", uptimeSeconds: 1, timestamp: "t" };
+  return { health: async () => health };
+}
+
+test.each(["serve", "up"])(
+  "%s on a port taken by another hub is answered with how to use that hub",
+  async (command) => {
+    const createHub = occupied("EADDRINUSE");
+    const world = makeWorld({ createHub }, healthy("ok"));
+    expect(await world.run(command)).toBe(1);
+    expect(world.clientUrls).toEqual(["http://127.0.0.1:5050"]);
+    expect(world.stderr.text).toBe(
+      "error: A roomhub hub (9.9) already runs at http://127.0.0.1:5050\n" +
+        "→ use it: roomhub join http://127.0.0.1:5050 to share a model there, roomhub room list --hub http://127.0.0.1:5050 to see its rooms; or choose another port: --port 5051\n",
+    );
+  },
+);
+
+test("a port that a stopping hub still has is free again soon", async () => {
+  const world = makeWorld({ createHub: occupied("EADDRINUSE") }, healthy("draining"));
+  expect(await world.run("serve", "--port", "6060")).toBe(1);
   expect(world.stderr.text).toBe(
-    "error: A roomhub hub (9.9) already runs at http://127.0.0.1:5050\n" +
-      "→ use it: roomhub room list --hub http://127.0.0.1:5050; or choose another port: --port 5051\n",
+    "error: A roomhub hub (9.9) still runs at http://127.0.0.1:6060, and is stopping\n" +
+      "→ wait until it is gone; or choose another port: --port 6061\n",
+  );
+});
+
+test("another program that tells its health is no hub", async () => {
+  const health = async () => ({ status: "ok", version: "2" }) as never;
+  const world = makeWorld({ createHub: occupied("EADDRINUSE") }, { health });
+  await world.run("serve");
+  expect(world.stderr.text).toBe(
+    "error: Port 5050 is taken by another program\n→ choose another port: --port 5051\n",
   );
 });
 
@@ -148,9 +174,7 @@ test.each([
 
 test("a state file of another hub on the same port is answered with how to use that hub", async () => {
   const locked = Object.assign(new Error("in use by process 1"), { name: "StateFileLockedError" });
-  const health = async () =>
-    ({ status: "ok", version: "9.9", uptimeSeconds: 1, timestamp: "t" }) as const;
-  const here = makeWorld({ createHub: failing(locked) }, { health });
+  const here = makeWorld({ createHub: failing(locked) }, healthy("ok"));
   await here.run("serve");
   expect(here.stderr.text).toContain("A roomhub hub (9.9) already runs");
   const elsewhere = makeWorld({ createHub: failing(locked) });

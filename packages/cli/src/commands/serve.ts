@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { createRoomCommand } from "../choose-room.ts";
 import type { CliContext } from "../context.ts";
 import { resolveHubConfig } from "../hub-config.ts";
 import { type LaunchedHub, launchHub, refuseCuts } from "../hub-launch.ts";
@@ -48,14 +49,13 @@ async function serve(context: CliContext, values: ServeOptionValues): Promise<vo
 function banner(context: CliContext, launched: LaunchedHub): string {
   const { localUrl, sharedUrls, statePath, isAnnounced } = launched;
   const command = context.commandName;
-  const hub = localUrl === "http://127.0.0.1:5050" ? "" : ` --hub ${localUrl}`;
   return [
     `roomhub ${context.version}: the hub is ready at ${localUrl}`,
     ...reachLines(command, sharedUrls),
     statePath === undefined
       ? "Rooms are forgotten when it stops."
       : `Rooms are kept in ${statePath}`,
-    `Open a room:  ${command} room create "my room"${hub}`,
+    `Open a room:  ${createRoomCommand(context, localUrl)}`,
     `Join others:  ${command} join ${sharedUrls[0]?.url ?? localUrl}/rooms/CODE`,
     ...(isAnnounced ? [`  (on this network \`${command} join\` finds it by itself)`] : []),
     "",

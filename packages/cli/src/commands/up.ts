@@ -11,13 +11,14 @@ import { addHubFlags, type HubFlagValues } from "../hub-settings.ts";
 import { makeParticipant, stoppedError } from "../make-participant.ts";
 import { noticeLine } from "../notice-line.ts";
 import { addJsonOption, addQuietOption } from "../options.ts";
+import { trackOutage } from "../outage.ts";
 import { suggestId } from "../participant-name.ts";
 import { waitingFor } from "../progress.ts";
 import { createRoomTable } from "../request-table.ts";
 import { addPasswordOptions, type PasswordOptionValues, readPassword } from "../secrets.ts";
 import type { ParticipantNotice, RunningParticipant } from "../services.ts";
 import { aborted, untilStopped } from "../stop-signal.ts";
-import { clockTime, colorsFor, safe, writeJson } from "../text.ts";
+import { clockTime, colorsFor, duration, safe, writeJson } from "../text.ts";
 import { inviteUrl, upBanner, type UpFacts } from "../up-banner.ts";
 import { openRoom } from "../up-room.ts";
 
@@ -132,6 +133,7 @@ async function startAll(
   const choice = found ?? (await startDemo(context, closers));
   const nickname = values.nickname ?? context.userName;
   const participantId = suggestId(nickname, choice.model);
+  const tellTrouble = troubleTeller(context);
   const participant = await makeParticipant(context, {
     hubUrl: launched.localUrl,
     room: room.code,
@@ -141,7 +143,7 @@ async function startAll(
     endpoint: choice.endpoint,
     password,
     onNotice: (notice) => {
-      if (!signal.aborted) tellTrouble(context, notice);
+      if (!signal.aborted) tellTrouble(notice);
     },
   });
   closers.push(() => participant.close());
@@ -225,19 +227,35 @@ function joinedLine(event: HubEvent): string | undefined {
   }
 }
 
-/** Here requests are shown from the hub's events, and joining is what the announcement says. */
-function tellTrouble(context: CliContext, notice: ParticipantNotice): void {
-  switch (notice.kind) {
-    case "disconnected":
-    case "provider-down":
-    case "provider-up":
-    case "fault": {
-      const line = noticeLine(notice, context.nowMs(), colorsFor(context, context.stderr));
-      context.stderr.write(`${line}\n`);
-      return;
+/**
+ * Here requests are shown from the hub's events, and joining is what the announcement says; what is left is trouble, and
+ * its end.
+ */
+function troubleTeller(context: CliContext): (notice: ParticipantNotice) => void {
+  const colors = colorsFor(context, context.stderr);
+  const say = (line: string) => context.stderr.write(`${line}\n`);
+  const outage = trackOutage();
+  return (notice) => {
+    const nowMs = context.nowMs();
+    switch (notice.kind) {
+      case "disconnected":
+        if (outage.began("own", nowMs)) say(noticeLine(notice, nowMs, colors));
+        return;
+      case "connected": {
+        const lastedMs = outage.ended("own", nowMs);
+        if (lastedMs === undefined) return;
+        const text = colors.green(`connected again after ${duration(lastedMs)}`);
+        say(`${colors.dim(clockTime(nowMs))}  ${text}`);
+        return;
+      }
+      case "provider-down":
+      case "provider-up":
+      case "fault":
+        say(noticeLine(notice, nowMs, colors));
+        return;
+      default:
     }
-    default:
-  }
+  };
 }
 
 function noSuchModel(model: string): CommandError {

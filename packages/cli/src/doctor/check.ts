@@ -19,6 +19,8 @@ export interface Examination {
   readonly model: string;
   /** a model server that is to be looked at too */
   readonly endpoint: string | undefined;
+  /** for that model server alone; their values are never shown */
+  readonly headers: Readonly<Record<string, string>>;
   readonly mayRequest: boolean;
   /** aborts when the user stops it all */
   readonly signal: AbortSignal;
@@ -104,7 +106,7 @@ function whenAborted(signal: AbortSignal): Promise<never> {
 /** What the hub or a command refuses is what there is to find; anything else is a bug. */
 function findingOf(error: unknown): Finding {
   if (error instanceof HubUnreachableError) {
-    return failed(error.message, undefined, { exitCode: EXIT.unreachable });
+    return failed(error.message, error.hint, { exitCode: EXIT.unreachable });
   }
   if (error instanceof CommandError) {
     const { message, hint, exitCode, lines: details } = error;

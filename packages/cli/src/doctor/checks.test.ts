@@ -28,6 +28,7 @@ function examination(one: Case): Examination {
     roomCode: "ABC234",
     model: "*",
     endpoint: one.endpoint,
+    headers: {},
     mayRequest: true,
     signal: new AbortController().signal,
     isPortOpen: true,
@@ -250,6 +251,37 @@ describe("the provider", () => {
   test("the line to look at a silent one by hand asks for what a model server has there", async () => {
     const { fix } = await look("provider", { endpoint: "http://127.0.0.1:9/v1/" });
     expect(fix).toContain("curl http://127.0.0.1:9/v1/models");
+  });
+
+  describe("that wants credentials", () => {
+    const endpoint = "https://api.example.com/v1";
+    const guarded = async (_url: string, { headers }: RequestInit) =>
+      new Headers(headers).get("authorization") === "Bearer right"
+        ? Response.json({ data: [{ id: "big-1" }] })
+        : Response.json({ error: { message: "no" } }, { status: 401 });
+    const asked = (headers: Record<string, string>) =>
+      look("provider", { endpoint, context: { fetch: guarded }, exam: { headers } });
+
+    test("is well with the right ones", async () => {
+      const { verdict, details } = await asked({ authorization: "Bearer right" });
+      expect([verdict, details]).toEqual(["ok", [`model server at ${endpoint}: big-1`]]);
+    });
+
+    test("says so without any, and the fix is the option", async () => {
+      const { verdict, found, fix } = await asked({});
+      expect([verdict, found]).toEqual([
+        "failed",
+        `the model server at ${endpoint} answers 401: it wants credentials`,
+      ]);
+      expect(fix).toContain("--header-env");
+    });
+
+    test("names the header that is wrong, and never its value", async () => {
+      const result = await asked({ Authorization: "Bearer wr0ng" });
+      expect(result.verdict).toBe("failed");
+      expect(result.found).toContain("does not take the Authorization");
+      expect(JSON.stringify(result)).not.toContain("wr0ng");
+    });
   });
 
   test("one that cannot be an endpoint is a finding", async () => {

@@ -52,18 +52,27 @@ export function aClient(given: Partial<Client> = {}): Partial<Client> {
 }
 
 const chunk = '{"choices":[{"delta":{"content":"Hi"},"finish_reason":"length"}]}';
-const end =
-  '{"type":"llm.complete","requestId":"req_1","queueMs":20,"metrics":{"ttftMs":5,"durationMs":500}}';
 
-/** A hub's answers to what is not asked through the client: the event stream, and a request of one token. */
-export const answering: CliContext["fetch"] = async (url) => {
-  if (url.endsWith("/events")) return aStream(`retry: 2000\n\ndata: ${end}\n\n`, {});
-  if (!url.endsWith("/chat/completions")) throw new TypeError(`fetch failed: ${url}`);
-  return aStream(`data: ${chunk}\n\ndata: [DONE]\n\n`, {
-    "x-request-id": "req_1",
-    "x-roomhub-participant": "ana-llama3",
-  });
-};
+/** A hub's answers to what is not asked through the client: the event stream, and a request of a few tokens. */
+export const answering = answeringWithin({ ttftMs: 400, durationMs: 500 });
+
+/** @param metrics - of the request, as the hub saw it; here its answer comes in one piece */
+export function answeringWithin(metrics: {
+  ttftMs: number;
+  durationMs: number;
+}): CliContext["fetch"] {
+  const end = { type: "llm.complete", requestId: "req_1", queueMs: 20, metrics };
+  return async (url) => {
+    if (url.endsWith("/events")) {
+      return aStream(`retry: 2000\n\ndata: ${JSON.stringify(end)}\n\n`, {});
+    }
+    if (!url.endsWith("/chat/completions")) throw new TypeError(`fetch failed: ${url}`);
+    return aStream(`data: ${chunk}\n\ndata: [DONE]\n\n`, {
+      "x-request-id": "req_1",
+      "x-roomhub-participant": "ana-llama3",
+    });
+  };
+}
 
 function aStream(text: string, headers: Record<string, string>): Response {
   return new Response(text, { headers: { "content-type": "text/event-stream", ...headers } });

@@ -1,49 +1,60 @@
 import { errorFromResponse, HubUnreachableError } from "@roomhub/client";
-import { readAnswer, readWholeAnswer } from "../chat-answer.ts";
 import { hubHeader } from "../hub-header.ts";
 import { duration, safe } from "../text.ts";
+import { type Arrival, paceOf, readByTheWatch } from "./arrival.ts";
 import type { Check, Examination } from "./check.ts";
 import type { RequestEnd } from "./event-watch.ts";
 import { failed, type Finding, ok, skipped } from "./finding.ts";
+import { bufferingFix } from "./stream-check.ts";
 
 /** A model may have to be loaded first. */
 const answerMs = 60_000;
 /** The event is written just after the last byte. */
 const eventMs = 1_000;
 
-/** One real request through everything, for a single token. */
+/** One real request through everything, streamed: where its time goes, and whether it arrives as it is made. */
 export const requestCheck: Check = {
   name: "request",
-  waitsFor: "one token from the model, which may be loading",
+  waitsFor: "a few tokens from the model, which may be loading",
   timeoutMs: answerMs + eventMs,
   async look(exam, signal) {
+    const { context, room, route } = exam;
     if (!exam.mayRequest) return skipped("left out, as asked");
-    if (exam.room === undefined) return skipped("needs the room");
-    if (exam.route?.refusal !== undefined) return skipped("needs somebody who serves the model");
-    const startMs = exam.context.nowMs();
-    const response = await ask(exam, exam.room.code, signal);
-    const broken = await readToEnd(response);
-    const totalMs = exam.context.nowMs() - startMs;
-    if (broken !== undefined) {
+    if (room === undefined) return skipped("needs the room");
+    if (route?.refusal !== undefined) return skipped("needs somebody who serves the model");
+    if (route?.outcome === "waits") {
+      return skipped("everybody who serves the model is busy", "look again in a moment");
+    }
+    const { response, startMs } = await ask(exam, room.code, signal);
+    const arrival = await readByTheWatch(response, () => context.nowMs() - startMs);
+    if (arrival.failure !== undefined) {
       return failed(
-        `the answer broke off: ${safe(broken)}`,
+        `the answer broke off: ${safe(arrival.failure)}`,
         "try again, or look at its model server",
       );
     }
-    const end = await endOf(exam, response, signal);
-    return told(exam, response, { totalMs, end });
+    const who = safe(hubHeader(response, "x-roomhub-participant") ?? exam.model);
+    return judge(who, arrival, await endOf(exam, response, signal));
   },
 };
 
-/** `max_tokens` is what nearly every provider knows; the newest models of OpenAI only take the other name. */
-const oneToken = [{ max_tokens: 1 }, { max_completion_tokens: 16 }];
+/**
+ * As many tokens as tell a stream from one that was held back. `max_tokens` is what nearly every provider knows; the
+ * newest models of OpenAI only take the other name.
+ */
+const fewTokens = [{ max_tokens: 32 }, { max_completion_tokens: 32 }];
 
-async function ask(exam: Examination, code: string, signal: AbortSignal): Promise<Response> {
+async function ask(
+  exam: Examination,
+  code: string,
+  signal: AbortSignal,
+): Promise<{ response: Response; startMs: number }> {
   const url = `${exam.context.createClient(exam.hubUrl).baseUrl(code)}/chat/completions`;
   let refusal: Error | undefined;
-  for (const limit of oneToken) {
+  for (const limit of fewTokens) {
+    const startMs = exam.context.nowMs();
     const response = await post(exam, url, limit, signal);
-    if (response.ok) return response;
+    if (response.ok) return { response, startMs };
     const text = await response.text();
     refusal = errorFromResponse(response, text);
     if (response.status !== 400 || !text.includes("max_completion_tokens")) break;
@@ -57,7 +68,7 @@ async function post(
   limit: object,
   signal: AbortSignal,
 ): Promise<Response> {
-  const messages = [{ role: "user", content: "Say hi." }];
+  const messages = [{ role: "user", content: "Count from one to twenty, in words." }];
   try {
     return await context.fetch(url, {
       method: "POST",
@@ -71,17 +82,6 @@ async function post(
   }
 }
 
-/** @returns what was wrong with the answer; undefined when it was whole */
-async function readToEnd(response: Response): Promise<string | undefined> {
-  const listener = { onText: () => {}, onReasoning: () => {} };
-  const isStream = (response.headers.get("content-type") ?? "").startsWith("text/event-stream");
-  const end =
-    isStream && response.body !== null
-      ? await readAnswer(response.body, "chat", listener)
-      : readWholeAnswer(await response.text(), "chat", listener);
-  return end.kind === "failed" ? end.message : undefined;
-}
-
 async function endOf(
   { events }: Examination,
   response: Response,
@@ -92,22 +92,32 @@ async function endOf(
   return events.endOf(requestId, AbortSignal.any([signal, AbortSignal.timeout(eventMs)]));
 }
 
-/** What the hub measured, from the request's arrival to its last byte, less its waiting, is the provider's share. */
-function told(
-  { model }: Examination,
-  response: Response,
-  { totalMs, end }: { totalMs: number; end: RequestEnd | undefined },
-): Finding {
-  const who = safe(hubHeader(response, "x-roomhub-participant") ?? model);
-  const total = `${who} answered in ${duration(totalMs)}`;
-  if (end?.type !== "llm.complete") return ok(`${total} (one token)`);
+function judge(who: string, arrival: Arrival, end: RequestEnd | undefined): Finding {
+  const { byteMs, tokenMs, endMs } = arrival;
+  const answered = `${who} answered in ${duration(endMs)}`;
+  const token = tokenMs === undefined ? "" : `, first token after ${duration(tokenMs)}`;
+  const began = `first byte after ${duration(byteMs)}${token}`;
+  if (end?.type !== "llm.complete") return ok(answered, [began]);
   const { metrics, queueMs } = end;
-  const hubMs = metrics.durationMs;
-  const waitedMs = queueMs ?? 0;
-  const parts = [
-    `provider ${duration(Math.max(0, hubMs - waitedMs))}`,
-    `queue ${duration(waitedMs)}`,
-    `hub and network ${duration(Math.max(0, totalMs - hubMs))}`,
-  ];
-  return ok(`${total} (one token): ${parts.join(", ")}`);
+  const tokenShares = tokenMs === undefined ? "" : `: ${shares(tokenMs, metrics.ttftMs, queueMs)}`;
+  const details = [began + tokenShares];
+  const pace = paceOf(arrival, metrics);
+  if (pace === "at once") {
+    return failed(
+      `the answer of ${who} came all at once after ${duration(endMs)}, though its first token had left the hub after ${duration(metrics.ttftMs)}: something in between buffers answers`,
+      bufferingFix,
+      { details },
+    );
+  }
+  const how = pace === undefined ? "" : `, ${pace}`;
+  return ok(`${answered}${how}: ${shares(endMs, metrics.durationMs, queueMs)}`, details);
+}
+
+/** What the hub measured from the request's arrival on, less its waiting, is the provider's share; the rest is the way. */
+function shares(hereMs: number, hubMs: number, queueMs: number): string {
+  return [
+    `provider ${duration(Math.max(0, hubMs - queueMs))}`,
+    `queue ${duration(queueMs)}`,
+    `hub and network ${duration(Math.max(0, hereMs - hubMs))}`,
+  ].join(", ");
 }

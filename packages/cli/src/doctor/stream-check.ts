@@ -6,6 +6,10 @@ import { watchRoom } from "./event-watch.ts";
 /** A hub's first bytes leave at once; a slow network has them here well within this. */
 const firstBytesMs = 3_000;
 
+/** The field's most common fault of a proxy. docs/guides/behind-a-proxy.md */
+export const bufferingFix =
+  "let it pass each piece on at once; nginx: proxy_buffering off; proxy_cache off; gzip off; or keep to the hub's X-Accel-Buffering: no; Caddy: flush_interval -1";
+
 /** Whether streams arrive piece by piece: an event stream never ends, so whoever buffers it passes nothing on. */
 export const streamCheck: Check = {
   name: "stream",
@@ -23,7 +27,7 @@ export const streamCheck: Check = {
       if (signal.aborted || !limit.aborted) throw error;
       return failed(
         `nothing of a stream came in ${duration(firstBytesMs)}: something in between buffers answers`,
-        "switch buffering off there; nginx: proxy_buffering off; proxy_cache off; gzip off;",
+        bufferingFix,
       );
     }
   },

@@ -185,7 +185,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   attemptEnd(attempt: Attempt): void {
     if (this.#isStale(attempt)) return;
     try {
-      const end = this.#delivery.end(this.#handedOver);
+      const end = this.#delivery.end(() => this.#handedOver());
       if (this.#mayRemember) this.#rememberResponse(attempt.participant);
       if (end.kind === "told") this.#settle(this.#scrubbed(attempt.participant, end.error));
       if (end.kind === "refused") this.#tellRefusal(attempt, end.status, end.body);
@@ -198,7 +198,9 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
     if (this.#isStale(attempt)) return;
     try {
       const hint = `See what is wrong: roomhub doctor ${this.#call.room.code}`;
-      this.#delivery.lost(new HubError(failure.code, failure.message, { hint }), this.#handedOver);
+      this.#delivery.lost(new HubError(failure.code, failure.message, { hint }), () =>
+        this.#handedOver(),
+      );
     } catch (thrown) {
       this.#attemptFailed(attempt, thrown, pathFailures.has(failure.code));
     }
@@ -284,9 +286,9 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   }
 
   /** The last byte of a whole answer is with the client's socket. */
-  readonly #handedOver = (): void => {
+  #handedOver(): void {
     this.#settle(undefined);
-  };
+  }
 
   // — deadlines and cuts —
 

@@ -2,6 +2,7 @@ import type { ErrorCode } from "@roomhub/protocol";
 import {
   RESET_CODES,
   type HubSession,
+  type RequestStream,
   type ResetCode,
   resetCodeName,
   type ResponseHandler,
@@ -55,25 +56,34 @@ export class TunnelUpstream implements Upstream {
       protocol: request.protocol,
       stream: request.isStream,
     };
-    const stream = this.#session.open(
-      head,
-      request.body,
-      new SinkHandler(sink, this.#participant.id),
-    );
-    return {
-      resume: () => stream.resume(),
-      cancel: (reason) => stream.reset(RESET_CODES.cancelled, reason),
-    };
+    const call = new TunnelCall(sink, this.#participant.id);
+    call.run(this.#session.open(head, request.body, call));
+    return call;
   }
 }
 
-class SinkHandler implements ResponseHandler {
+/** One request in a tunnel: what the tunnel says goes to the sink, what dispatch wants goes into the tunnel. */
+class TunnelCall implements ResponseHandler, UpstreamCall {
   readonly #sink: ResponseSink;
   readonly #participantId: string;
+  #stream: RequestStream | undefined;
 
   constructor(sink: ResponseSink, participantId: string) {
     this.#sink = sink;
     this.#participantId = participantId;
+  }
+
+  /** Called once, before anything is heard of the stream. */
+  run(stream: RequestStream): void {
+    this.#stream = stream;
+  }
+
+  resume(): void {
+    this.#stream?.resume();
+  }
+
+  cancel(reason: string): void {
+    this.#stream?.reset(RESET_CODES.cancelled, reason);
   }
 
   onHead(head: { status: number; headers: Record<string, string> }): void {

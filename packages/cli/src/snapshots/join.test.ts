@@ -1,0 +1,160 @@
+import { expect, test } from "vitest";
+import type { CliContext, Client } from "../context.ts";
+import type { ParticipantNotice, StopReason } from "../services.ts";
+import { aParticipant, aRoom, type World } from "../test-context.fixture.ts";
+import { ollamaWith } from "./scenery.fixture.ts";
+import { atTerminal, everywhere, inPipe, type Scene } from "./session.fixture.ts";
+
+const client: Partial<Client> = {
+  getRoom: async () => aRoom(),
+  listParticipants: async () => [],
+};
+
+const request = { path: "/chat/completions", model: "llama3.2:3b", durationMs: 2400 };
+
+/** A request that is over, whose answer nobody measured. */
+function ended(over: Partial<ParticipantNotice & { kind: "request-ended" }>): ParticipantNotice {
+  const nothing = { code: undefined, reason: undefined };
+  return {
+    kind: "request-ended",
+    ...request,
+    status: 200,
+    outcome: "complete",
+    ...nothing,
+    ...over,
+  };
+}
+
+/** What can happen to a participant, one of each, two seconds apart. */
+const aDay: ParticipantNotice[] = [
+  { kind: "joined", room: "ABC234", id: "ana-llama3.2-3b", warnings: ["its id is a model too"] },
+  { kind: "connected" },
+  { kind: "request-started", ...request },
+  ended({ ttftMs: 120, outputTokens: 80, tokensPerSecond: 33.3 }),
+  ended({ path: "/embeddings", outcome: "failed", status: 404 }),
+  ended({ outcome: "failed", code: "provider_disconnected", reason: "the model server hung up" }),
+  ended({ outcome: "cancelled", code: "cancelled", reason: "the client is gone" }),
+  ended({ path: "/admin", outcome: "refused", status: undefined, code: "refused" }),
+  { kind: "provider-down", reason: "ECONNREFUSED 127.0.0.1:11434" },
+  { kind: "provider-up" },
+  { kind: "disconnected", reason: "the hub is stopping", retryInMs: 250 },
+  { kind: "disconnected", reason: "ECONNREFUSED", retryInMs: 500 },
+  { kind: "connected" },
+  { kind: "fault", error: new Error("cannot read properties of undefined") },
+];
+
+interface Story {
+  notices?: readonly ParticipantNotice[];
+  /** pressed when all of them are told */
+  keys?: string;
+  /** why the hub ends it; it stays until somebody presses Ctrl+C without */
+  stopped?: StopReason;
+  context?: Partial<CliContext>;
+  client?: Partial<Client>;
+}
+
+/** A participant that tells its notices when it is started; a new one for each run, because its clock goes on. */
+function telling({ notices = [], keys = "", stopped, ...over }: Story = {}): () => Scene {
+  return () => {
+    let nowMs = 0;
+    const started = Promise.withResolvers<void>();
+    const createParticipant: CliContext["createParticipant"] = async ({ onNotice }) => ({
+      start: async () => {
+        for (const notice of notices) {
+          nowMs += 2000;
+          onNotice?.(notice);
+        }
+        started.resolve();
+      },
+      stopped: stopped === undefined ? new Promise(() => {}) : Promise.resolve(stopped),
+      pause: () => {},
+      resume: () => {},
+      close: async () => {},
+    });
+    const untilTold = async (world: World) => {
+      await started.promise;
+      for (const key of keys) world.press(key);
+      if (stopped !== undefined) await new Promise(() => {});
+    };
+    return {
+      context: {
+        fetch: ollamaWith("llama3.2:3b", "qwen3"),
+        nowMs: () => nowMs,
+        createParticipant,
+        ...over.context,
+      },
+      client: { ...client, ...over.client },
+      meanwhile: untilTold,
+    };
+  };
+}
+
+const room = "http://10.0.0.9:5050/rooms/ABC234";
+
+test("join --yes asks nothing, shares the first model and leaves on Ctrl+C", async () => {
+  const told = telling({ notices: [{ kind: "connected" }] });
+  expect(await everywhere(["join", room, "--yes"], told)).toMatchSnapshot();
+});
+
+test("join in a pipe asks nothing either", async () => {
+  const told = telling({ context: { isStdinTTY: false }, notices: [{ kind: "connected" }] });
+  expect(await inPipe(["join", room], told)).toMatchSnapshot();
+});
+
+test("all that can happen to a participant", async () => {
+  expect(await everywhere(["join", room, "--yes"], telling({ notices: aDay }))).toMatchSnapshot();
+});
+
+test("all of it on a terminal of 40 columns", async () => {
+  const narrow = await atTerminal(["join", room, "--yes"], telling({ notices: aDay }), 40);
+  expect(narrow).toMatchSnapshot();
+});
+
+test("all of it quietly: only what is wrong, and that it is right again", async () => {
+  const told = telling({ notices: aDay });
+  expect(await everywhere(["join", room, "--quiet"], told)).toMatchSnapshot();
+});
+
+test("all of it as JSON", async () => {
+  expect(await inPipe(["join", room, "--json"], telling({ notices: aDay }))).toMatchSnapshot();
+});
+
+test("several models are told apart, and what befalls all of them is one line", async () => {
+  const told = telling({ notices: aDay });
+  expect(await atTerminal(["join", room, "--all-models"], told, 100)).toMatchSnapshot();
+});
+
+test("p pauses and p resumes", async () => {
+  const told = telling({ notices: [{ kind: "connected" }], keys: "pp" });
+  expect(await atTerminal(["join", room, "--yes"], told)).toMatchSnapshot();
+});
+
+test("a participant that the hub replaces says by whom", async () => {
+  const reason = "Another agent took over this participant's place.";
+  const told = telling({ stopped: { code: "replaced", reason } });
+  expect(await everywhere(["join", room, "--yes"], told)).toMatchSnapshot();
+});
+
+test("a room with a password and nobody to ask for it", async () => {
+  const protectedRoom = async () => aRoom({ passwordProtected: true });
+  const told = telling({ client: { getRoom: protectedRoom } });
+  expect(await everywhere(["join", room, "--yes"], told)).toMatchSnapshot();
+});
+
+test("an id that is taken gets the machine's name behind it", async () => {
+  const listParticipants = async () => [aParticipant({ id: "ana-llama3.2-3b" })];
+  expect(
+    await inPipe(["join", room, "--yes"], telling({ client: { listParticipants } })),
+  ).toMatchSnapshot();
+});
+
+test("the search of the network is told while it lasts, and taken back on a terminal", async () => {
+  const after: CliContext["after"] = (ms, callback) => {
+    // Whoever waits for the search loses patience before it ends; nothing else takes long.
+    const handle = ms < 1000 ? setTimeout(callback, 0) : setTimeout(callback, 20);
+    if (ms === 1000) clearTimeout(handle);
+    return () => clearTimeout(handle);
+  };
+  const told = telling({ context: { after }, client: { listRooms: async () => [aRoom()] } });
+  expect(await everywhere(["join", "--yes"], told)).toMatchSnapshot();
+});

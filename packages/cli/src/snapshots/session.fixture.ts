@@ -1,0 +1,97 @@
+import type { HubEvent } from "@roomhub/protocol";
+import type { CliContext, Client } from "../context.ts";
+import { searchMs } from "../find-rooms.ts";
+import { aborted } from "../stop-signal.ts";
+import { type Captured, capture, makeWorld, type World } from "../test-context.fixture.ts";
+import { pipePage, terminalPage } from "./page.fixture.ts";
+
+/** The world that a command meets. */
+export interface Scene {
+  context?: Partial<CliContext>;
+  client?: Partial<Client>;
+  /** What the hub's event stream tells; then somebody presses Ctrl+C. */
+  events?: readonly HubEvent[];
+  /** What happens while the command runs; then somebody presses Ctrl+C. */
+  meanwhile?: (world: World) => Promise<void>;
+}
+
+/** A scene that several runs may share, or what makes a new one for each. */
+type Scenes = Scene | (() => Scene);
+
+/** What a person at a terminal reads: both streams, as they come. */
+export async function atTerminal(
+  args: readonly string[],
+  scenes: Scenes = {},
+  columns = 80,
+): Promise<string> {
+  const screen = capture(columns);
+  const stream = (): Captured => {
+    const own = capture(columns);
+    const write = own.write.bind(own);
+    own.write = (text) => {
+      write(text);
+      screen.write(text);
+    };
+    return own;
+  };
+  const code = await run(args, scenes, { stdout: stream(), stderr: stream() });
+  return terminalPage(args, code, columns, screen.text);
+}
+
+/** What other programs read: each stream by itself, one that stays empty not at all. */
+export async function inPipe(args: readonly string[], scenes: Scenes = {}): Promise<string> {
+  const [stdout, stderr] = [capture(), capture()];
+  const code = await run(args, scenes, { stdout, stderr });
+  return pipePage(args, code, stdout.text, stderr.text);
+}
+
+/** Both, one below the other. */
+export async function everywhere(args: readonly string[], scenes: Scenes = {}): Promise<string> {
+  return `${await atTerminal(args, scenes)}\n${await inPipe(args, scenes)}`;
+}
+
+/** Resolves when the command has written it. */
+export async function untilSaid(world: World, text: string): Promise<void> {
+  while (!`${world.stdout.text}${world.stderr.text}`.includes(text)) await nextTurn();
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+async function run(
+  args: readonly string[],
+  scenes: Scenes,
+  streams: { stdout: Captured; stderr: Captured },
+): Promise<number> {
+  const scene = typeof scenes === "function" ? scenes() : scenes;
+  const client: Partial<Client> =
+    scene.events === undefined ? {} : { events: (_room, options) => tellEvents(options) };
+  const world = makeWorld(
+    { after: onlySearchesEnd, ...scene.context, ...streams },
+    { ...client, ...scene.client },
+  );
+
+  async function* tellEvents(options: Parameters<Client["events"]>[1]): AsyncGenerator<HubEvent> {
+    options?.onOpen?.();
+    yield* scene.events ?? [];
+    world.stop();
+    if (options?.signal !== undefined) await aborted(options.signal);
+  }
+
+  const running = world.run(...args);
+  if (scene.meanwhile !== undefined) {
+    await Promise.race([running, scene.meanwhile(world)]);
+    world.stop();
+  }
+  return running;
+}
+
+/** Nothing takes long enough to be told of, and a search of the network is over at once. */
+export const onlySearchesEnd: CliContext["after"] = (ms, callback) => {
+  if (ms !== searchMs) return () => {};
+  const handle = setImmediate(callback);
+  return () => clearImmediate(handle);
+};

@@ -1,0 +1,122 @@
+import type { HubEvent } from "@roomhub/protocol";
+import { expect, test } from "vitest";
+import type { CliContext } from "../context.ts";
+import { aComplete, aFailure, aParticipant, aRoom } from "../test-context.fixture.ts";
+import { ollamaWith } from "./scenery.fixture.ts";
+import { atTerminal, everywhere, inPipe, type Scene, untilSaid } from "./session.fixture.ts";
+
+const scene: Scene = {
+  context: { fetch: ollamaWith("llama3.2:3b") },
+  client: {
+    listRooms: async () => [],
+    createRoom: async ({ name }) => ({ room: aRoom({ name }), hostId: "h" }),
+  },
+  events: [],
+};
+
+const inRoom = { timestamp: "2026-01-02T03:04:05.000Z", roomCode: "ABC234" };
+const participant = aParticipant({ id: "bea-qwen3", model: "qwen3" });
+const gone = { participantId: "bea-qwen3", nickname: "Bea" };
+
+/** What can happen in a room, one of each. */
+const aDay: HubEvent[] = [
+  { ...inRoom, type: "participant.joined", participant },
+  aComplete,
+  { ...aComplete, queueMs: 1500, participantId: "安娜-llama3" } as HubEvent,
+  aFailure,
+  { ...aFailure, model: "llama3", code: "client_disconnected", error: "gone" } as HubEvent,
+  { ...aComplete, metrics: { ttftMs: 65_000, durationMs: 125_000 } } as HubEvent,
+  { ...inRoom, type: "participant.offline", ...gone, reason: "timeout" } as HubEvent,
+  { ...inRoom, type: "participant.left", ...gone },
+];
+
+function withEnv(env: CliContext["env"]): Scene {
+  return { ...scene, context: { ...scene.context, env } };
+}
+
+test("up on this machine alone", async () => {
+  expect(await everywhere(["up"], scene)).toMatchSnapshot();
+});
+
+test("up for the network, with its QR code", async () => {
+  expect(await everywhere(["up", "--lan"], scene)).toMatchSnapshot();
+});
+
+test("up with a password", async () => {
+  const createRoom = async () => ({ room: aRoom({ passwordProtected: true }), hostId: "h" });
+  const open: Scene = { ...scene, client: { ...scene.client, createRoom } };
+  expect(await inPipe(["up", "--lan", "--password", "swordfish"], open)).toMatchSnapshot();
+});
+
+test("up where no model server runs offers a demo and says so", async () => {
+  expect(await everywhere(["up"], { ...scene, context: {} })).toMatchSnapshot();
+});
+
+test("up without colours, as NO_COLOR asks", async () => {
+  const plain = await atTerminal(["up", "--lan"], withEnv({ NO_COLOR: "1" }));
+  expect(plain).not.toMatch(/‹/);
+  expect(plain).toMatchSnapshot();
+});
+
+test("up on a dumb terminal has neither colours nor a QR code", async () => {
+  const plain = await atTerminal(["up", "--lan"], withEnv({ TERM: "dumb" }));
+  expect(plain).not.toMatch(/[‹█]/);
+  expect(plain).toMatchSnapshot();
+});
+
+test("up on a terminal of 40 columns", async () => {
+  expect(await atTerminal(["up", "--lan"], { ...scene, events: aDay }, 40)).toMatchSnapshot();
+});
+
+test("up --quiet says the invite URL alone", async () => {
+  expect(await everywhere(["up", "--quiet"], { ...scene, events: aDay })).toMatchSnapshot();
+});
+
+test("up --json says where everything is, then each event", async () => {
+  expect(await inPipe(["up", "--json"], { ...scene, events: [aComplete] })).toMatchSnapshot();
+});
+
+test("who comes and goes, and every request when it is over", async () => {
+  expect(await everywhere(["up"], { ...scene, events: aDay })).toMatchSnapshot();
+});
+
+test("trouble of the model that up itself shares is told, and its end", async () => {
+  const createParticipant: CliContext["createParticipant"] = async ({ onNotice, id }) => ({
+    start: async () => {
+      onNotice?.({ kind: "joined", room: "ABC234", id, warnings: [] });
+      onNotice?.({ kind: "connected" });
+      onNotice?.({ kind: "provider-down", reason: "ECONNREFUSED 127.0.0.1:11434" });
+      onNotice?.({ kind: "provider-up" });
+      onNotice?.({ kind: "disconnected", reason: "the tunnel broke", retryInMs: 250 });
+      onNotice?.({ kind: "disconnected", reason: "ECONNREFUSED", retryInMs: 500 });
+      onNotice?.({ kind: "connected" });
+    },
+    stopped: new Promise(() => {}),
+    pause: () => {},
+    resume: () => {},
+    close: async () => {},
+  });
+  const troubled: Scene = { ...scene, context: { ...scene.context, createParticipant } };
+  expect(await everywhere(["up", "--quiet"], troubled)).toMatchSnapshot();
+});
+
+test("up that stops while requests run waits for them and tells of those it cut", async () => {
+  const createHub: CliContext["createHub"] = async () => ({
+    listen: async () => ({ url: "", host: "", port: 5050 }),
+    close: async () => ({ cut: 2 }),
+  });
+  const busy: Scene = { ...scene, context: { ...scene.context, createHub } };
+  expect(await inPipe(["up", "--quiet"], busy)).toMatchSnapshot();
+});
+
+test("serve says where the hub is, who can reach it, and how to go on", async () => {
+  const running: Scene = { meanwhile: (world) => untilSaid(world, "5050") };
+  expect(await everywhere(["serve"], running)).toMatchSnapshot();
+  expect(await everywhere(["serve", "--lan"], running)).toMatchSnapshot();
+  expect(await inPipe(["serve", "--lan", "--ephemeral", "--json"], running)).toMatchSnapshot();
+});
+
+test("serve on another port names it where it has to be named", async () => {
+  const running: Scene = { meanwhile: (world) => untilSaid(world, "6060") };
+  expect(await inPipe(["serve", "--port", "6060"], running)).toMatchSnapshot();
+});
