@@ -17,7 +17,8 @@ RUN node_modules/.bin/tsc -b tsconfig.build.json
 # Without sources, the launcher runs the build.
 RUN npm prune --omit=dev --ignore-scripts \
   && rm -r packages/*/src packages/*/tsconfig.json \
-  && find packages -name '*.tsbuildinfo' -delete
+  && find packages -name '*.tsbuildinfo' -delete \
+  && find node_modules -type d -empty -delete
 
 FROM node:24-slim
 WORKDIR /roomhub

@@ -9,7 +9,13 @@ export interface Guide {
   /** from the root of the repository */
   path: string;
   text: string;
-  blocks: readonly { language: string; text: string }[];
+  blocks: readonly Block[];
+}
+
+interface Block {
+  /** empty when the fence names none */
+  language: string;
+  text: string;
 }
 
 export function readGuides(): Guide[] {
@@ -17,14 +23,14 @@ export function readGuides(): Guide[] {
   const readmes = ["README.md", "packages/client/README.md", "packages/participant/README.md"];
   return [...names, ...readmes].map((path) => {
     const text = readFileSync(join(root, path), "utf8");
-    const fences = text.matchAll(/^```(\w+)\n(.*?)^```$/gms);
+    const fences = text.matchAll(/^```(\w*)\n(.*?)^```$/gms);
     const blocks = [...fences].map(([, language = "", text = ""]) => ({ language, text }));
     return { path, text, blocks };
   });
 }
 
 /** The lines of all shell blocks, those that end in a backslash joined. */
-export function shellLines({ blocks }: Guide): string[] {
+export function shellLines({ blocks }: Pick<Guide, "blocks">): string[] {
   return blocks
     .filter(({ language }) => language === "sh")
     .flatMap(({ text }) => text.replaceAll(/\\\n\s*/g, "").split("\n"))

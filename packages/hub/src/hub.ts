@@ -44,6 +44,9 @@ import { UpstreamDirectory } from "./upstreams/directory.ts";
 import { createTunnelAcceptor } from "./upstreams/tunnel/accept.ts";
 import { TunnelRegistry } from "./upstreams/tunnel/registry.ts";
 
+/** Nobody reads a log faster, and a busy hub writes some hundred lines at once. */
+const logDelayMs = 20;
+
 export const DEFAULT_PORT = 5050;
 
 export interface HubAddress {
@@ -68,8 +71,14 @@ export function createHub(options: HubOptions = {}): Hub {
   const nowMs = () => clock.nowMs();
   const bootId = randomBytes(4).toString("hex");
   const version = packageVersion();
-  const logLines = createLineWriter(options.writeLog ?? writeToStdout, setImmediate);
-  const log = createLog(options.logFormat ?? "silent", (line) => logLines.write(line));
+  const logLines = createLineWriter(options.writeLog ?? writeToStdout, (flush) => {
+    setTimeout(flush, logDelayMs);
+  });
+  const log = createLog(
+    options.logFormat ?? "silent",
+    (line) => logLines.write(line),
+    () => logLines.flush(),
+  );
   const bus = new EventBus(bootId, setImmediate);
   const emit = createEmitter(bus, log, () => clock.wallMs());
   const registry = new Registry();

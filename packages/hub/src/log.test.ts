@@ -62,6 +62,20 @@ describe("a text line", () => {
   });
 });
 
+test.each(["text", "json"] as const)("a bug leaves at once (%s)", (format) => {
+  const done: string[] = [];
+  const log = createLog(
+    format,
+    (line) => done.push(line),
+    () => done.push("flushed"),
+  );
+  log.event("llm.error", "ROOM01", {});
+  log.warn("careful");
+  expect(done).toHaveLength(2);
+  log.bug("it broke", new Error("why"));
+  expect(done[3]).toBe("flushed");
+});
+
 describe("a JSON line", () => {
   test("carries the prefix, the name and the fields", () => {
     const [line = ""] = written("json", { requestId: "req_1", status: 502, nickname: null });
@@ -102,7 +116,7 @@ test("a silent log writes nothing", () => {
   expect(lines).toEqual([]);
 });
 
-describe("the lines of one turn", () => {
+describe("the lines of one moment", () => {
   function waiting() {
     const written: string[] = [];
     const turns: (() => void)[] = [];
@@ -113,7 +127,7 @@ describe("the lines of one turn", () => {
     return { written, turns, writer };
   }
 
-  test("are written together at its end", () => {
+  test("are written together after it", () => {
     const { written, turns, writer } = waiting();
     writer.write("a\n");
     writer.write("b\n");

@@ -19,7 +19,7 @@ export interface Log {
   bug(message: string, error: unknown): void;
 }
 
-/** Where lines go: those of one turn of the event loop together, because a write costs more than the lines. */
+/** Where lines go: those of a moment together, because a write costs more than the lines. */
 export interface LineWriter {
   write(line: string): void;
   /** Now: the program may be about to end. */
@@ -28,7 +28,7 @@ export interface LineWriter {
 
 const maxWaitingCharacters = 64 * 1024;
 
-/** @param later - calls back at the end of the turn */
+/** @param later - calls back after that moment */
 export function createLineWriter(
   write: (lines: string) => void,
   later: (flush: () => void) => void,
@@ -52,25 +52,35 @@ export function createLineWriter(
 
 const redacted = new Set(["authHeaders", "password", "authorization", "participantToken"]);
 
-export function createLog(format: LogFormat, write: (line: string) => void): Log {
+/** @param flush - what was written leaves now: a bug may be the last thing a process says */
+export function createLog(
+  format: LogFormat,
+  write: (line: string) => void,
+  flush: () => void = () => undefined,
+): Log {
   if (format === "silent") return { event() {}, warn() {}, bug() {} };
-  if (format === "json") return jsonLog(write);
+  if (format === "json") return jsonLog(write, flush);
   return {
     event: (name, roomCode, fields) => write(`${eventText(name, roomCode, fields)}\n`),
     warn: (message, fields = {}) => write(`[service] warning ${message}${formatFields(fields)}\n`),
-    bug: (message, error) =>
-      write(`[service] bug ${message} ${escapeUnprintable(JSON.stringify(describe(error)))}\n`),
+    bug(message, error) {
+      write(`[service] bug ${message} ${escapeUnprintable(JSON.stringify(describe(error)))}\n`);
+      flush();
+    },
   };
 }
 
-function jsonLog(write: (line: string) => void): Log {
+function jsonLog(write: (line: string) => void, flush: () => void): Log {
   const logger = pino({ base: null, redact: [...redacted] }, { write });
   return {
     // The line is the same text as without JSON, its values once more as fields.
     event: (name, roomCode, fields) =>
       logger.info({ roomCode, ...flat(fields) }, eventText(name, roomCode, fields)),
     warn: (message, fields = {}) => logger.warn(fields, message),
-    bug: (message, error) => logger.error({ error: describe(error) }, message),
+    bug(message, error) {
+      logger.error({ error: describe(error) }, message);
+      flush();
+    },
   };
 }
 

@@ -5,8 +5,10 @@ import { FRAME_RULES, FRAME_TYPES, WIRE_LIMITS } from "./frame.ts";
 import type { FrameType } from "./frame.ts";
 import { asProtocolError } from "./hello.ts";
 import type { Hello } from "./hello.ts";
-import { decodeRequest } from "./message-head.ts";
+import { decodeRequest, encodeResponseHead } from "./message-head.ts";
+import type { HeadedPayload, RequestHead } from "./message-head.ts";
 import { ProtocolError } from "./protocol-error.ts";
+import { HeadReader, HeadWriter } from "./repeated-head.ts";
 import { RESET_CODES, resetCodeFromWire } from "./reset-code.ts";
 import { encodeStatus } from "./status.ts";
 import type { TunnelStatus } from "./status.ts";
@@ -50,6 +52,7 @@ export class AgentSession {
   readonly #link: TunnelLink;
   readonly #port: AgentStreamPort;
   readonly #streams = new StreamTable<AgentStream>();
+  readonly #requestHeads = new HeadReader(decodeRequest);
   #heldHeads: AgentStream[] = [];
   #lastStreamId = 0;
   #hasSaidGoAway = false;
@@ -76,6 +79,7 @@ export class AgentSession {
     );
     this.#port = {
       writer: this.#link.writer,
+      responseHeads: new HeadWriter(encodeResponseHead),
       holdHead: (stream) => {
         this.#heldHeads.push(stream);
         this.#link.writer.schedule();
@@ -166,9 +170,9 @@ export class AgentSession {
     stream.start(request.head, request.body, request.end, (request) => handlers.onRequest(request));
   }
 
-  #decodeRequest(payload: Buffer): ReturnType<typeof decodeRequest> {
+  #decodeRequest(payload: Buffer): HeadedPayload<RequestHead> {
     try {
-      return decodeRequest(payload, WIRE_LIMITS.headBytes);
+      return this.#requestHeads.read(payload, WIRE_LIMITS.headBytes);
     } catch (error) {
       throw asProtocolError("REQUEST", error);
     }

@@ -1,9 +1,9 @@
 import { ReceiveWindow, SendCredit } from "./credit.ts";
 import { FRAME_TYPES, WIRE_LIMITS } from "./frame.ts";
 import type { FrameWriter } from "./frame-writer.ts";
-import { encodeResponseHead } from "./message-head.ts";
 import type { RequestHead, ResponseHead } from "./message-head.ts";
 import { OutgoingBody } from "./outgoing-body.ts";
+import type { HeadWriter } from "./repeated-head.ts";
 import { RESET_CODES } from "./reset-code.ts";
 import type { ResetCode } from "./reset-code.ts";
 import { outOfPlace } from "./tunnel-link.ts";
@@ -54,6 +54,7 @@ export interface Responder {
 /** What a stream needs from its session. */
 export interface AgentStreamPort {
   readonly writer: FrameWriter;
+  readonly responseHeads: HeadWriter<ResponseHead>;
   /** `sendHead()` is called at the end of this turn. */
   holdHead(stream: AgentStream): void;
   forget(stream: AgentStream): void;
@@ -165,14 +166,13 @@ export class AgentStream implements Responder {
       this.#credit.availableBytes,
     );
     const end = this.#phase === "ending" && rideBytes === this.#body.bytes;
-    const text = encodeResponseHead(head, end);
-    const textBytes = Buffer.byteLength(text);
-    if (textBytes > WIRE_LIMITS.headBytes) {
+    const { writer, responseHeads } = this.#port;
+    const bytes = responseHeads.write(head, end);
+    if (bytes.length > WIRE_LIMITS.headBytes) {
       return this.#giveUp(RESET_CODES.providerInvalidResponse, "the response head is over 16 KiB");
     }
     this.#credit.spend(rideBytes);
-    const { writer } = this.#port;
-    writer.head(FRAME_TYPES.response, this.id, text, textBytes, this.#body, rideBytes);
+    writer.head(FRAME_TYPES.response, this.id, bytes, this.#body, rideBytes);
     if (end) this.#close();
     else this.#pump();
   }

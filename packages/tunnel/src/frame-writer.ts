@@ -58,15 +58,15 @@ export class FrameWriter {
   head(
     type: FrameType,
     streamId: number,
-    head: string,
-    headBytes: number,
+    head: Buffer,
     body: OutgoingBody,
     rideBytes: number,
   ): void {
-    const at = this.reserve(type, streamId, 4 + headBytes + rideBytes);
-    this.slab.writeUInt32BE(headBytes, at);
-    this.slab.write(head, at + 4);
-    if (rideBytes > 0) body.moveInto(this.slab, at + 4 + headBytes, rideBytes);
+    const { length } = head;
+    const at = this.reserve(type, streamId, 4 + length + rideBytes);
+    this.slab.writeUInt32BE(length, at);
+    head.copy(this.slab, at + 4);
+    if (rideBytes > 0) body.moveInto(this.slab, at + 4 + length, rideBytes);
   }
 
   data(streamId: number, chunk: Buffer): void {

@@ -75,8 +75,7 @@ function headed(writer: FrameWriter, wireCase: WireCase, head: string): void {
   const bytes = Buffer.from(wireCase.bodyHex, "hex");
   const body = new OutgoingBody();
   body.push(bytes);
-  const headBytes = Buffer.byteLength(head);
-  writer.head(wireCase.type, wireCase.streamId, head, headBytes, body, bytes.length);
+  writer.head(wireCase.type, wireCase.streamId, Buffer.from(head), body, bytes.length);
 }
 
 const encoders: Record<string, (writer: FrameWriter, wireCase: WireCase) => void> = {

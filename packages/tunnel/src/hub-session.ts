@@ -4,9 +4,11 @@ import type { FrameType } from "./frame.ts";
 import type { Hello } from "./hello.ts";
 import { HubStream } from "./hub-stream.ts";
 import type { HubStreamPort, RequestStream, ResponseHandler } from "./hub-stream.ts";
+import { decodeResponse, encodeRequestHead } from "./message-head.ts";
 import type { RequestHead } from "./message-head.ts";
 import { ProtocolError } from "./protocol-error.ts";
 import { refuseStream } from "./refused-stream.ts";
+import { HeadReader, HeadWriter } from "./repeated-head.ts";
 import { RESET_CODES, resetCodeFromWire } from "./reset-code.ts";
 import type { ResetCode } from "./reset-code.ts";
 import { decodeStatus } from "./status.ts";
@@ -78,6 +80,8 @@ export class HubSession {
     );
     this.#port = {
       writer: this.#link.writer,
+      requestHeads: new HeadWriter(encodeRequestHead),
+      responseHeads: new HeadReader(decodeResponse),
       maxResponseHeadBytes: Math.min(
         maxResponseHeadBytes ?? WIRE_LIMITS.headBytes,
         WIRE_LIMITS.headBytes,

@@ -2,9 +2,9 @@ import { ReceiveWindow, SendCredit } from "./credit.ts";
 import { FRAME_TYPES, WIRE_LIMITS } from "./frame.ts";
 import type { FrameWriter } from "./frame-writer.ts";
 import { MalformedPayload } from "./json-payload.ts";
-import { decodeResponse, encodeRequestHead } from "./message-head.ts";
 import type { HeadedPayload, RequestHead, ResponseHead } from "./message-head.ts";
 import { OutgoingBody } from "./outgoing-body.ts";
+import type { HeadReader, HeadWriter } from "./repeated-head.ts";
 import { RESET_CODES } from "./reset-code.ts";
 import type { ResetCode } from "./reset-code.ts";
 import { outOfPlace } from "./tunnel-link.ts";
@@ -38,6 +38,8 @@ export interface RequestStream {
 /** What a stream needs from its session. */
 export interface HubStreamPort {
   readonly writer: FrameWriter;
+  readonly requestHeads: HeadWriter<RequestHead>;
+  readonly responseHeads: HeadReader<ResponseHead>;
   readonly maxResponseHeadBytes: number;
   /** RESET was sent; `expire()` is called unless the agent confirms in time. */
   awaitConfirmation(stream: HubStream): void;
@@ -87,13 +89,12 @@ export class HubStream implements RequestStream {
     const credit = this.#credit.availableBytes;
     const rideBytes = Math.min(this.#body.bytes, WIRE_LIMITS.requestRideBytes, credit);
     const end = rideBytes === this.#body.bytes;
-    const text = encodeRequestHead(head, end);
-    const textBytes = Buffer.byteLength(text);
-    if (textBytes > WIRE_LIMITS.headBytes) return false;
+    const { writer, requestHeads } = this.#port;
+    const bytes = requestHeads.write(head, end);
+    if (bytes.length > WIRE_LIMITS.headBytes) return false;
     this.#isBodySent = end;
     this.#credit.spend(rideBytes);
-    const { writer } = this.#port;
-    writer.head(FRAME_TYPES.request, this.id, text, textBytes, this.#body, rideBytes);
+    writer.head(FRAME_TYPES.request, this.id, bytes, this.#body, rideBytes);
     this.#pump();
     return true;
   }
@@ -178,7 +179,7 @@ export class HubStream implements RequestStream {
 
   #decodeResponse(payload: Buffer): HeadedPayload<ResponseHead> | undefined {
     try {
-      return decodeResponse(payload, this.#port.maxResponseHeadBytes);
+      return this.#port.responseHeads.read(payload, this.#port.maxResponseHeadBytes);
     } catch (error) {
       if (!(error instanceof MalformedPayload)) throw error;
       this.#giveUp(RESET_CODES.providerInvalidResponse, `malformed response: ${error.message}`);

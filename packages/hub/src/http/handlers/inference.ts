@@ -1,10 +1,9 @@
 import { forwardRequestHeaders, type Limits, type Surface } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Room } from "../../domain/room.ts";
 import { HubError } from "../../errors.ts";
 import { ModelAsking } from "../../inference/asking.ts";
 import { Dispatch } from "../../inference/dispatch.ts";
-import type { DispatchDeps } from "../../inference/inference-call.ts";
+import type { DispatchDeps, InferenceCall } from "../../inference/inference-call.ts";
 import type { RequestBody } from "../../inference/request-body.ts";
 import { RequestBodyReader } from "../../inference/request-head.ts";
 import type { OperationContext } from "../../operations/context.ts";
@@ -78,7 +77,7 @@ export function serveInference(
 interface Arrival {
   request: IncomingMessage;
   response: ServerResponse;
-  room: Room;
+  room: InferenceCall["room"];
   input: InferenceInput;
   deps: InferenceDeps;
   onRefused: (error: unknown) => void;

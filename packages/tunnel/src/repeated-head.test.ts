@@ -1,0 +1,77 @@
+import { array, assert, boolean, constantFrom, dictionary, property, record } from "fast-check";
+import { describe, expect, test } from "vitest";
+import { MalformedPayload } from "./json-payload.ts";
+import { decodeResponse, encodeResponseHead, type ResponseHead } from "./message-head.ts";
+import { HeadReader, HeadWriter } from "./repeated-head.ts";
+
+function payloadOf(head: Buffer, body: string): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(head.length);
+  return Buffer.concat([length, head, Buffer.from(body)]);
+}
+
+const heads = array(
+  record({
+    head: record({
+      status: constantFrom(200, 404),
+      headers: dictionary(constantFrom("a", "b", "c"), constantFrom("", "1", "ü")),
+    }),
+    end: boolean(),
+    body: constantFrom("", "x", '{"status":200}'),
+  }),
+  { maxLength: 12 },
+);
+
+describe("heads that follow each other", () => {
+  test("are written and read as if each were the only one", () => {
+    assert(
+      property(heads, (heads) => {
+        const writer = new HeadWriter(encodeResponseHead);
+        const reader = new HeadReader(decodeResponse);
+        for (const { head, end, body } of heads) {
+          const bytes = writer.write(head, end);
+          expect(bytes.toString()).toBe(encodeResponseHead(head, end));
+          const read = reader.read(payloadOf(bytes, body), 16_384);
+          expect(read.head).toEqual(head);
+          expect(read.end).toBe(end);
+          expect(read.body.toString()).toBe(body);
+        }
+      }),
+    );
+  });
+
+  const head: ResponseHead = { status: 200, headers: { "content-type": "application/json" } };
+  const bytes = Buffer.from(encodeResponseHead(head, true));
+
+  test("are the same object and the same bytes when they are the same", () => {
+    const writer = new HeadWriter(encodeResponseHead);
+    const reader = new HeadReader(decodeResponse);
+    const first = reader.read(payloadOf(bytes, "one"), 16_384);
+    expect(reader.read(payloadOf(bytes, "two"), 16_384).head).toBe(first.head);
+    expect(writer.write({ ...head, headers: { ...head.headers } }, true)).toBe(
+      writer.write(head, true),
+    );
+  });
+
+  test("cannot be changed by who reads them, since the next one may get them too", () => {
+    const { head } = new HeadReader(decodeResponse).read(payloadOf(bytes, ""), 16_384);
+    expect(() => (head.headers["x"] = "y")).toThrow(TypeError);
+    expect(() => (head.status = 500)).toThrow(TypeError);
+  });
+
+  test("that are malformed are refused each time, whatever came before", () => {
+    const reader = new HeadReader(decodeResponse);
+    reader.read(payloadOf(bytes, ""), 16_384);
+    const cut = payloadOf(bytes, "").subarray(0, -1);
+    for (let time = 0; time < 2; time++) {
+      expect(() => reader.read(cut, 16_384)).toThrow(MalformedPayload);
+      expect(() => reader.read(payloadOf(Buffer.from("{}"), ""), 16_384)).toThrow(MalformedPayload);
+    }
+  });
+
+  test("are kept only while they are small", () => {
+    const long = { status: 200, headers: { a: "x".repeat(4_000) } };
+    const writer = new HeadWriter(encodeResponseHead);
+    expect(writer.write(long, true)).not.toBe(writer.write(long, true));
+  });
+});

@@ -1,0 +1,20 @@
+import { createProgram } from "../../../packages/cli/src/program.ts";
+import { makeWorld } from "../../../packages/cli/src/test-context.fixture.ts";
+
+/** What of a command line `roomhub` does not know. Nothing is run. */
+export function misunderstood(words: readonly string[]): string[] {
+  let command: ReturnType<typeof createProgram> = createProgram(makeWorld().context);
+  let rest = [...words];
+  while (command.commands.length > 0) {
+    const [name = ""] = rest;
+    const child = command.commands.find((one) => one.name() === name);
+    if (child === undefined) return [name];
+    command = child;
+    rest = rest.slice(1);
+  }
+  const { operands, unknown } = command.parseOptions(rest);
+  const isTooFew =
+    operands.length < command.registeredArguments.filter((one) => one.required).length;
+  const isTooMany = operands.length > command.registeredArguments.length;
+  return isTooFew || isTooMany ? [...unknown, `${operands.length} arguments`] : unknown;
+}

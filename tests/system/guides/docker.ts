@@ -1,0 +1,25 @@
+import { expect } from "vitest";
+import { shellLines, shellWords } from "../../support/guide.ts";
+import { misunderstood } from "./command-line.ts";
+import type { BlockPlan } from "./block-plan.ts";
+
+const cannot = "containers need an engine; what they run in them is read";
+
+export const docker: readonly BlockPlan[] = [
+  { begins: "docker build", cannot, follow: readCommands },
+  { begins: "docker compose", cannot, follow: readCommands },
+  { begins: "docker run", cannot, follow: readCommands },
+];
+
+/** What stands behind the image's name, or behind the command that is executed, is for `roomhub`. */
+function readCommands(block: string): Promise<void> {
+  const lines = shellLines({ blocks: [{ language: "sh", text: block }] });
+  const inside = lines.flatMap((line) => {
+    if (line.startsWith("docker build")) return [];
+    const [, given] = / roomhub (\w.*?)\)?$/.exec(line) ?? [];
+    return given === undefined ? [] : [given];
+  });
+  expect(inside).not.toEqual([]);
+  for (const given of inside) expect(misunderstood(shellWords(given)), given).toEqual([]);
+  return Promise.resolve();
+}

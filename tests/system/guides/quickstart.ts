@@ -1,0 +1,134 @@
+import { expect } from "vitest";
+import { cloudKey, type GuideLab } from "../../support/guide-lab.ts";
+import { runCommand } from "../../support/run-command.ts";
+import { missingInPython } from "../../support/python.ts";
+import { ask, runToItsEnd, sees, watchByScript } from "./asking.ts";
+import type { BlockPlan } from "./block-plan.ts";
+
+export const quickstart: readonly BlockPlan[] = [
+  {
+    begins: "npx roomhub up --lan\n",
+    // Without a model server, as promised: the demo model answers.
+    follow: (block, lab) => hostARoom(`OLLAMA_HOST=127.0.0.1:9 ${block}`, lab),
+  },
+  { begins: "curl -N ", follow: askForAStream },
+  {
+    begins: "npx roomhub join\n",
+    cannot: "others who announce themselves on this network would be found too: first-run.test.ts",
+  },
+  { begins: "npx roomhub join http", follow: shareAModel },
+  { begins: "export OPENAI_BASE_URL", follow: askByVariables },
+  {
+    begins: "npx roomhub doctor",
+    async follow(block, lab) {
+      expect(await lab.shell(block)).toMatch(/✓ request .* ben answered/);
+    },
+  },
+  { begins: "ana$ ", cannot: "scripts/quickstart-transcript.mjs writes it from terminals" },
+];
+
+export const readme: readonly BlockPlan[] = [
+  {
+    begins: "npm start    #",
+    // The other line of it is running.
+    follow: (block, lab) => hostARoom(firstLine(block), lab),
+  },
+  { begins: "client ──", cannot: "it is a drawing" },
+  { begins: "npm start -- --lan", follow: hostARoom },
+  {
+    begins: "npm ci ",
+    cannot: "it would replace the packages under the tests' feet; CI begins with it",
+  },
+  { begins: "curl -N http", follow: askForAStream },
+  { begins: "import OpenAI", follow: runToItsEnd },
+  {
+    begins: "from openai",
+    missing: missingInPython("openai"),
+    async follow(block, lab) {
+      expect(await lab.shell(`python3 - <<'EOF'\n${block}EOF`)).toContain("Hello!");
+    },
+  },
+  { begins: "npx roomhub events", follow: watchByEachLine },
+  {
+    begins: "import { openAIOptions, openRoom }",
+    follow: (block, lab) => watchByScript(`import OpenAI from "openai";\n${block}`, lab),
+  },
+];
+
+export const shareACloudModel: readonly BlockPlan[] = [
+  {
+    begins: "export API_AUTH",
+    async follow(block, lab) {
+      await using agent = lab.start(block);
+      await agent.says(/connected/);
+      await askTheCloud(lab);
+      expect(await agent.stop("SIGINT")).toBe(0);
+    },
+  },
+  {
+    begins: "curl http",
+    async follow(block, lab) {
+      await lab.shell(block.replace("YOUR_API_KEY", cloudKey));
+      await askTheCloud(lab);
+    },
+  },
+  {
+    begins: "API_KEY=",
+    async follow(block, lab) {
+      await using program = lab.start(block);
+      await program.says(/big-1 is in the room/);
+      await askTheCloud(lab);
+    },
+  },
+];
+
+async function hostARoom(block: string, lab: GuideLab): Promise<void> {
+  // On this machine only: a network may have rules of its own for what tests open to it.
+  await using host = lab.start(`ROOMHUB_PORT=0 ${block.replace("--lan", "")}`);
+  await host.says(/Requests appear here/);
+  const [curl = ""] = /curl -N .*/.exec(host.output) ?? [];
+  const { stdout } = await runCommand("bash", ["-c", curl]);
+  expect(stdout).toMatch(/^data: \{.*\n/);
+  expect(stdout).toContain("data: [DONE]");
+  await host.says(/^TIME [^]*\bok\b/m);
+  expect(await host.stop("SIGINT")).toBe(0);
+}
+
+async function askForAStream(block: string, lab: GuideLab): Promise<void> {
+  expect(await lab.shell(block)).toContain("data: [DONE]");
+  expect(lab.provider.requests.at(-1)?.json).toMatchObject({ stream: true });
+}
+
+async function shareAModel(block: string, lab: GuideLab): Promise<void> {
+  await using friend = lab.start(block);
+  await friend.says(/connected/);
+  const everybody = await lab.hub.client.listParticipants(lab.code);
+  await ask(lab, everybody.find(({ id }) => id !== "ben")?.id);
+  await friend.says(/\bok 200\b/);
+  expect(await friend.stop("SIGINT")).toBe(0);
+}
+
+/** With an SDK that is told nothing else. */
+async function askByVariables(block: string, lab: GuideLab): Promise<void> {
+  const source = `const { default: OpenAI } = await import("openai");
+const { data } = await new OpenAI().models.list();
+console.log(data.map(({ id }) => id).join());`;
+  expect(await lab.shell(`${block}node --input-type=module --eval '${source}'`)).toBe("ben\n");
+}
+
+async function watchByEachLine(block: string, lab: GuideLab): Promise<void> {
+  for (const line of block.trim().split("\n")) {
+    await using program = lab.start(line);
+    await sees(program.says(/llm\.complete/), lab);
+  }
+}
+
+async function askTheCloud(lab: GuideLab): Promise<void> {
+  await ask(lab, "big-1");
+  expect(lab.cloud.requests.at(-1)?.headers["authorization"]).toBe(`Bearer ${cloudKey}`);
+  expect(JSON.stringify(await lab.hub.client.listParticipants(lab.code))).not.toContain(cloudKey);
+}
+
+function firstLine(text: string): string {
+  return text.split("\n", 1)[0] ?? "";
+}
