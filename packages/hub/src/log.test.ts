@@ -1,6 +1,7 @@
 import { array, assert, integer, property } from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createLineWriter, createLog, type LogFields, type LogFormat } from "./log.ts";
+import { createLineWriter, createLog, type LogFormat } from "./log.ts";
+import type { LogFields } from "./log-text.ts";
 
 function written(format: LogFormat, fields: LogFields): string[] {
   const lines: string[] = [];

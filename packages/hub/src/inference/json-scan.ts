@@ -24,8 +24,12 @@ export interface JsonMember {
 
 /** What a member's value says; undefined when it was too long to be kept. */
 export function valueOf({ raw }: JsonMember): unknown {
-  return raw === undefined ? undefined : JSON.parse(decoded(raw));
+  if (raw === undefined) return undefined;
+  return isPlainText.test(raw) ? raw.slice(1, -1) : JSON.parse(decoded(raw));
 }
+
+/** What most models and ids are: a text without escapes. */
+const isPlainText = /^"[ !#-[\]-~]*"$/;
 
 /** @param text - bytes of UTF-8, each as one character */
 function decoded(text: string): string {
