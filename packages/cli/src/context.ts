@@ -15,7 +15,7 @@ export interface Terminal {
 /** The SDK's methods; a test brings an object with the ones it needs. */
 export type Client = Pick<RoomhubClient, keyof RoomhubClient>;
 
-/** Everything a command takes from the outside. `bin.ts` makes the real one, tests make theirs. */
+/** Everything a command takes from the outside. `main.ts` makes the real one, tests make theirs. */
 export interface CliContext {
   /** Data: what a pipe wants. */
   stdout: Terminal;

@@ -1,4 +1,5 @@
 import type { Participant, ParticipantOptions } from "@roomhub/participant";
+import { letYoungGenerationGrow } from "./young-generation.ts";
 import type { createHub as CreateHubFunction, HubOptions, RoomStore } from "@roomhub/hub";
 
 export type { HubOptions, LogFormat, OwnershipMode } from "@roomhub/hub";
@@ -40,9 +41,8 @@ export type CreateParticipant = (options: ParticipantOptions) => Promise<Running
 // Loaded when they are needed: most commands only talk to a hub that runs elsewhere.
 
 export const createHub: CreateHub = async (options) => {
-  const { keepYoungGenerationSmall } = await import("./young-generation.ts");
-  keepYoungGenerationSmall([...process.execArgv, process.env["NODE_OPTIONS"] ?? ""]);
   const hub = await import("@roomhub/hub");
+  letYoungGenerationGrow();
   return hub.createHub(options);
 };
 
@@ -59,5 +59,6 @@ export const usualStatePath: UsualStatePath = async (port) => {
 
 export const createParticipant: CreateParticipant = async (options) => {
   const participant = await import("@roomhub/participant");
+  letYoungGenerationGrow();
   return participant.createParticipant(options);
 };

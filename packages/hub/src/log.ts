@@ -1,4 +1,5 @@
-import pino from "pino";
+import { createRequire } from "node:module";
+import type { pino as Pino } from "pino";
 import { escapeUnprintable, FieldText, type LogFields, redacted } from "./log-text.ts";
 
 /** `silent` is for hubs embedded in tests and other programs. */
@@ -68,6 +69,8 @@ export function createLog(
 
 function jsonLog(write: (line: string) => void, flush: () => void): Log {
   const text = new FieldText();
+  // Only now: it is a megabyte or two of a process that most run without it.
+  const { pino } = createRequire(import.meta.url)("pino") as { pino: typeof Pino };
   const logger = pino({ base: null, redact: [...redacted] }, { write });
   return {
     // The line is the same text as without JSON, its values once more as fields.

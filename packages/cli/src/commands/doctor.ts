@@ -2,12 +2,11 @@ import { InvalidHubUrlError, type Invite, normaliseHubUrl, parseInvite } from "@
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { type CheckResult, type Examination, runChecks } from "../doctor/check.ts";
-import { CHECKS } from "../doctor/checks.ts";
 import { type Machine, thisMachine } from "../doctor/machine.ts";
 import { checkJson, checkLines } from "../doctor/report.ts";
 import { CommandError, UsageError } from "../exit-code.ts";
 import { findRooms, searchMs, usualHubUrl, usualPort } from "../find-rooms.ts";
-import { addHubOptions, type HubOptionValues } from "../options.ts";
+import { addHubOptions, endpointArgument, type HubOptionValues } from "../options.ts";
 import { waitingFor } from "../progress.ts";
 import { addHeaderOptions, type HeaderOptionValues, readHeaders } from "../secrets.ts";
 import { untilStopped } from "../stop-signal.ts";
@@ -38,7 +37,7 @@ export function addDoctorCommand(
     .description("look at everything between here and a model, step by step, and say what to do");
   addHubOptions(command)
     .option("--model <selector>", "participant id, model name, or * for any", "*")
-    .option("--endpoint <url>", "a model server that must answer this machine");
+    .option("--endpoint <url>", "a model server that must answer this machine", endpointArgument);
   addHeaderOptions(command)
     .option("--no-request", "ask no model; else one is asked for a few tokens")
     .addHelpText(
@@ -90,6 +89,8 @@ async function examine(
   };
   let results: CheckResult[];
   try {
+    // Only now: no other command needs them, and a hub keeps what it has loaded.
+    const { CHECKS } = await import("../doctor/checks.ts");
     results = await runChecks(exam, CHECKS, { isQuiet: isJson, onResult });
   } finally {
     exam.events?.close();

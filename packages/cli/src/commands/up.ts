@@ -3,14 +3,13 @@ import type { Command } from "commander";
 import { type Asking, askingOf } from "../asking.ts";
 import { chooseModels, type ModelChoice } from "../choose-models.ts";
 import type { CliContext } from "../context.ts";
-import { demoModel, startDemoProvider } from "../demo-provider.ts";
 import { CommandError } from "../exit-code.ts";
 import { type HubConfig, resolveHubConfig } from "../hub-config.ts";
 import { type LaunchedHub, launchHub, refuseCuts } from "../hub-launch.ts";
 import { addHubFlags, type HubFlagValues } from "../hub-settings.ts";
 import { makeParticipant, stoppedError } from "../make-participant.ts";
 import { noticeLine } from "../notice-line.ts";
-import { addJsonOption, addQuietOption } from "../options.ts";
+import { addJsonOption, addQuietOption, endpointArgument } from "../options.ts";
 import { trackOutage } from "../outage.ts";
 import { suggestId } from "../participant-name.ts";
 import { waitingFor } from "../progress.ts";
@@ -60,7 +59,11 @@ export function addUpCommand(program: Command, context: CliContext): void {
     ),
   )
     .option("--room <name>", "name of the room (default: yours)")
-    .option("--endpoint <url>", "the model server (default: the first that answers, else a demo)")
+    .option(
+      "--endpoint <url>",
+      "the model server (default: the first that answers, else a demo)",
+      endpointArgument,
+    )
     .option("--model <name>", "the model to offer (default: the server's first)")
     .option("--nickname <name>", "who offers it (default: your user name)")
     .addHelpText(
@@ -161,6 +164,7 @@ async function startOrExplain(participant: RunningParticipant, signal: AbortSign
 }
 
 async function startDemo(context: CliContext, closers: Undoing["closers"]): Promise<ModelChoice> {
+  const { demoModel, startDemoProvider } = await import("../demo-provider.ts");
   const demo = await startDemoProvider({ joinHint: `${context.commandName} up` });
   closers.push(() => demo.close());
   return { endpoint: demo.endpoint, model: demoModel, serverName: undefined };

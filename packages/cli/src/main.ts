@@ -1,0 +1,104 @@
+import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { hostname, networkInterfaces, userInfo } from "node:os";
+import { text } from "node:stream/consumers";
+import { RoomhubClient } from "@roomhub/client";
+import type { CliContext, Terminal } from "./context.ts";
+import { dropEmptyVariables } from "./environment.ts";
+import { isInForeground } from "./foreground.ts";
+import { readKeys } from "./keyboard.ts";
+import { findLanAddresses } from "./lan-addresses.ts";
+import { mdns } from "./mdns.ts";
+import { runRoomhub } from "./program.ts";
+import { promptsAt } from "./prompts.ts";
+import { createHub, createParticipant, openRoomStore, usualStatePath } from "./services.ts";
+
+const packageFile = new URL("../package.json", import.meta.url);
+const { version } = JSON.parse(readFileSync(packageFile, "utf8")) as { version: string };
+
+dropEmptyVariables(process.env);
+
+const stdin: MaybeTerminal<typeof process.stdin> = process.stdin;
+const context: CliContext = {
+  stdout: terminal(process.stdout),
+  stderr: terminal(process.stderr),
+  isStdinTTY: stdin.isTTY === true && isInForeground(),
+  readStdin: () => text(process.stdin),
+  readFile: (path) => readFile(path, "utf8"),
+  env: process.env,
+  version,
+  commandName: import.meta.url.endsWith(".ts") ? "npx roomhub" : "roomhub",
+  userName: userName(),
+  hostName: hostname(),
+  lanAddresses: () => findLanAddresses(networkInterfaces()),
+  hasIpv6: Object.values(networkInterfaces()).some((infos) =>
+    infos?.some(({ family }) => family === "IPv6"),
+  ),
+  nowMs: Date.now,
+  after: (ms, callback) => {
+    const timer = setTimeout(callback, ms);
+    return () => clearTimeout(timer);
+  },
+  fetch: (url, init) => fetch(url, init),
+  createClient: (hubUrl) => new RoomhubClient({ hubUrl }),
+  createHub,
+  openRoomStore,
+  usualStatePath,
+  createParticipant,
+  mdns,
+  prompts: promptsAt(process.stdin, process.stderr),
+  onKey: (listener) => readKeys(process.stdin, { interrupt, suspend, isInForeground }, listener),
+  onStopSignal: (listener) => {
+    process.on("SIGINT", listener).on("SIGTERM", listener).on("SIGHUP", listener);
+    return () => {
+      process.off("SIGINT", listener).off("SIGTERM", listener).off("SIGHUP", listener);
+    };
+  },
+  exitNow: (code) => process.exit(code),
+};
+
+// A reader that has seen enough (`roomhub events | head`) is no failure.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    process.exit(error.code === "EPIPE" ? 0 : 1);
+  });
+}
+
+// A handle somebody forgot must not keep a finished command alive; what was written must still arrive.
+const exitCode = await runRoomhub(process.argv.slice(2), context);
+process.stdout.write("", () => process.stderr.write("", () => process.exit(exitCode)));
+
+/** Node says nothing of `isTTY` in a pipe, whatever its types promise. */
+type MaybeTerminal<Stream> = Omit<Stream, "isTTY"> & { isTTY?: boolean };
+
+function terminal(stream: MaybeTerminal<NodeJS.WriteStream>): Terminal {
+  return {
+    write: (text) => stream.write(text),
+    isTTY: stream.isTTY ?? false,
+    get columns() {
+      // A pseudo-terminal whose size nobody has set says 0.
+      return stream.isTTY && stream.columns > 0 ? stream.columns : undefined;
+    },
+  };
+}
+
+function interrupt(): void {
+  process.emit("SIGINT", "SIGINT");
+}
+
+/** Stops this process and those around it, as the terminal does. */
+function suspend(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once("SIGCONT", () => resolve());
+    process.kill(0, "SIGTSTP");
+  });
+}
+
+/** Containers run under user numbers without a name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return "someone";
+  }
+}
