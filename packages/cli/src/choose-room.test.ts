@@ -98,6 +98,36 @@ test("several rooms are a question where somebody can answer it", async () => {
   expect(questions).toEqual(["Which room do you join? | ana's (AAA222) | bea's (BBB222)"]);
 });
 
+test("a room in which nobody is comes last: Enter takes the first", async () => {
+  const left = aRoom({ id: "3", code: "CCC222", name: "left over", participantCount: 0 });
+  const { choose, questions } = network({ [here]: [left, ana, bea] }, "ana's (AAA222)");
+  await choose(undefined, undefined, { canAsk: true, isQuiet: false });
+  expect(questions[0]).toMatch(/ana's .* bea's .* left over \(CCC222\)$/);
+});
+
+test("a room's name in place of its code is answered with its code", async () => {
+  const lab = aRoom({ id: "3", code: "CCC222", name: "Lab", participantCount: 1 });
+  await expect(network({ [there]: [ana, lab, bea] }).choose("lab")).rejects.toMatchObject({
+    message: "No hub on this machine or its network has a room lab",
+    hint: "did you mean:",
+    lines: [`roomhub join ${there}/rooms/CCC222  # Lab, 1 participant`],
+  });
+});
+
+test("a URL at which another program answers is not taken for one without a room", async () => {
+  const { context } = network({}).world;
+  const details = { status: 404, code: "invalid_response", param: "", hint: undefined };
+  const none = { requestId: undefined, retryAfterMs: undefined, participants: undefined };
+  const noHub = new RoomhubError("answered 404", { ...details, ...none });
+  const createClient = () => ({ listRooms: () => Promise.reject(noHub) }) as unknown as Client;
+  const wish = { given: "http://127.0.0.1:11434", hubUrl: undefined };
+  await expect(chooseRoom({ ...context, createClient }, wish, silent)).rejects.toMatchObject({
+    message: "What answers at http://127.0.0.1:11434 is no roomhub hub",
+    hint: expect.stringContaining("--endpoint"),
+    exitCode: 2,
+  });
+});
+
 test("several rooms are an error with the commands to choose from where nobody can", async () => {
   await expect(network({ [here]: [ana], [there]: [bea] }).choose()).rejects.toMatchObject({
     message: "There are 2 rooms to choose from",

@@ -6,7 +6,7 @@ import {
   parseInvite,
   RoomhubError,
 } from "@roomhub/client";
-import { normaliseRoomCode, type Room } from "@roomhub/protocol";
+import { ERROR_STATUS, normaliseRoomCode, type Room } from "@roomhub/protocol";
 import type { Asking } from "./asking.ts";
 import type { CliContext } from "./context.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
@@ -21,6 +21,7 @@ import {
 } from "./find-rooms.ts";
 import { nearest } from "./nearest.ts";
 import { waitingFor } from "./progress.ts";
+import { stepToHub } from "./step-to-hub.ts";
 import { safe, shellWord } from "./text.ts";
 
 /** What the command line says about the room. */
@@ -47,7 +48,7 @@ export async function chooseRoom(
   if (hubUrl !== undefined) {
     return given === undefined ? roomAt(context, hubUrl, asking) : parseInvite(given, hubUrl);
   }
-  if (given !== undefined) return roomOfCode(context, normaliseRoomCode(given), asking);
+  if (given !== undefined) return roomOfCode(context, given, asking);
   const found = await search(context, asking);
   if (found.rooms.length === 0) throw nothingFound(context, found);
   return chooseAmong(context, found.rooms, asking);
@@ -86,11 +87,7 @@ export function createRoomCommand({ commandName }: CliContext, hubUrl: string): 
 
 /** Nobody answers where the command line, or an invitation, says that a hub is. */
 export function unreachableHub(context: CliContext, error: HubUnreachableError): CommandError {
-  const { message, hint } = error;
-  const command = context.commandName;
-  const isUrlWrong = hint.startsWith("write ");
-  const nextStep = `on another machine a hub must be open to the network: ${command} up --lan; to look for one: ${command} join`;
-  return new CommandError(message, isUrlWrong ? hint : nextStep, EXIT.unreachable);
+  return new CommandError(error.message, stepToHub(context, error), EXIT.unreachable);
 }
 
 /** A URL that names no room may still be a hub's; where no hub answers, what was missing is the room. */
@@ -105,8 +102,18 @@ async function inviteOrHub(context: CliContext, text: string, asking: Asking): P
   try {
     return await roomAt(context, text, asking);
   } catch (error) {
-    throw error instanceof RoomhubError ? noInvite : error;
+    if (!(error instanceof RoomhubError)) throw error;
+    // A hub that does not know the path was given a wrong one; a model server has errors of its own.
+    throw error.code in ERROR_STATUS ? noInvite : noHubAt(text);
   }
+}
+
+function noHubAt(text: string): CommandError {
+  return new CommandError(
+    `What answers at ${text} is no roomhub hub`,
+    "give a room code, or its URL: http://192.168.1.5:5050/rooms/ABC234; a model server is named with --endpoint",
+    EXIT.usage,
+  );
 }
 
 /** By a hub's own URL, which is no invitation yet. */
@@ -130,7 +137,8 @@ async function roomAt(context: CliContext, text: string, asking: Asking): Promis
 }
 
 /** The hub of this machine is asked first: it answers at once, and searching the network takes a moment. */
-async function roomOfCode(context: CliContext, code: string, asking: Asking): Promise<Invite> {
+async function roomOfCode(context: CliContext, given: string, asking: Asking): Promise<Invite> {
+  const code = normaliseRoomCode(given);
   const isHere = await context
     .createClient(usualHubUrl)
     .getRoom(code, { signal: AbortSignal.timeout(searchMs) })
@@ -143,7 +151,7 @@ async function roomOfCode(context: CliContext, code: string, asking: Asking): Pr
   const match = found.rooms.find(({ room }) => room.code === code);
   if (match !== undefined) return { hubUrl: match.hubUrl, room: code };
   if (found.hubUrls.length === 0) throw nothingFound(context, found);
-  const message = `No hub on this machine or its network has a room ${code}`;
+  const message = `No hub on this machine or its network has a room ${given}`;
   throw unknownRoom(context, message, code, found.rooms);
 }
 
@@ -173,7 +181,9 @@ async function chooseAmong(
       linesFor(context, rooms),
     );
   }
-  const choices = rooms.map((found) => ({
+  // What Enter takes is no room left over from another day.
+  const emptyLast = rooms.toSorted((one, other) => Number(isEmpty(one)) - Number(isEmpty(other)));
+  const choices = emptyLast.map((found) => ({
     value: found,
     label: `${safe(found.room.name)} (${safe(found.room.code)})`,
     hint: `${sizeOf(found.room)}, ${found.hubUrl.replace("http://", "")}`,
@@ -205,10 +215,11 @@ function unknownRoom(
     return new CommandError(message, "ask its host for the invite URL", EXIT.notFound);
   }
   const meant = nearest(
-    code,
+    normaliseRoomCode(code),
     rooms.map(({ room }) => room.code),
   );
-  const near = rooms.filter(({ room }) => room.code === meant);
+  const named = rooms.filter(({ room }) => room.name.toLowerCase() === code.toLowerCase());
+  const near = named.length > 0 ? named : rooms.filter(({ room }) => room.code === meant);
   const [hint, shown] = near.length > 0 ? ["did you mean:", near] : ["these are there:", rooms];
   return new CommandError(message, hint, EXIT.notFound, linesFor(context, shown));
 }
@@ -227,6 +238,10 @@ function linesFor(context: CliContext, rooms: readonly FoundRoom[]): string[] {
 export function sizeOf({ participantCount, passwordProtected }: Room): string {
   const count = participantCount === 1 ? "1 participant" : `${participantCount} participants`;
   return passwordProtected ? `${count}, password` : count;
+}
+
+function isEmpty({ room }: FoundRoom): boolean {
+  return room.participantCount === 0;
 }
 
 function inviteTo({ hubUrl, room }: FoundRoom): Invite {

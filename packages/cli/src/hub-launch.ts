@@ -1,6 +1,7 @@
 import { HealthResponse } from "@roomhub/protocol";
+import { isBlockedPort } from "./blocked-port.ts";
 import type { CliContext } from "./context.ts";
-import { CommandError } from "./exit-code.ts";
+import { CommandError, EXIT } from "./exit-code.ts";
 import { ipv4Addresses, usualPort } from "./find-rooms.ts";
 import { type HubConfig, isAsNear, overriddenLimits } from "./hub-config.ts";
 import type { HubOptions, LogFormat, RunningHub } from "./services.ts";
@@ -37,6 +38,7 @@ export async function launchHub(
   const { settings } = config;
   const host = listenHost(context, config);
   const port = settings.port.value ?? usualPort;
+  if (isBlockedPort(port)) throw blockedPort(port);
   if (config.file !== undefined) context.stderr.write(`Settings from ${safe(config.file)}\n`);
   const opened = isEphemeral(config)
     ? undefined
@@ -129,6 +131,14 @@ export function refuseCuts(cut: number): void {
   );
 }
 
+function blockedPort(port: number): CommandError {
+  return new CommandError(
+    `Browsers and Node refuse to call port ${port}, which belongs to another protocol`,
+    `choose another: --port ${usualPort}`,
+    EXIT.usage,
+  );
+}
+
 async function explainListenFailure(
   context: CliContext,
   error: unknown,
@@ -185,10 +195,10 @@ function explainOtherHub(
       `wait until it is gone; or ${other}`,
     );
   }
-  return new CommandError(
-    `${who} already runs at ${url}`,
-    `use it: ${commandName} join ${url} to share a model there, ${commandName} room list --hub ${url} to see its rooms; or ${other}`,
-  );
+  return new CommandError(`${who} already runs at ${url}`, `use it, or ${other}`, EXIT.failure, [
+    `${commandName} join ${url}  # share a model there`,
+    `${commandName} room list --hub ${url}  # see its rooms`,
+  ]);
 }
 
 /** Node puts the code on the error, a hub may wrap it. */

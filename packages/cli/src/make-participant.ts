@@ -18,9 +18,9 @@ export async function makeParticipant(
   }
 }
 
-/** Why a participant is no more, as the end of a command. The reason has its next step in it. */
-export function stoppedError({ code, reason }: StopReason): CommandError {
-  return new CommandError(reason, undefined, exitCodeFor(code));
+/** Why a participant is no more, as the end of a command. */
+export function stoppedError({ code, reason, hint }: StopReason): CommandError {
+  return new CommandError(reason, hint, exitCodeFor(code));
 }
 
 /** The exit code for a hub's error code. */

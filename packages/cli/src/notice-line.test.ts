@@ -8,7 +8,7 @@ const plain = colorsFor(makeWorld().context, capture());
 test.each<[SaidNotice, string]>([
   [
     { kind: "disconnected", reason: "gone\u001b", retryInMs: 1500 },
-    "disconnected: gone\ufffd; trying again in 1.5 s",
+    "disconnected: gone\ufffd; trying until it is back, next in 1.5 s",
   ],
   [
     { kind: "provider-down", reason: "refused" },

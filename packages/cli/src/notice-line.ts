@@ -16,7 +16,7 @@ function describe(notice: SaidNotice, colors: Colors): string {
   switch (notice.kind) {
     case "disconnected":
       return colors.yellow(
-        `disconnected: ${safe(notice.reason)}; trying again in ${duration(notice.retryInMs)}`,
+        `disconnected: ${safe(notice.reason)}; trying until it is back, next in ${duration(notice.retryInMs)}`,
       );
     case "provider-down":
       return colors.yellow(`the model server is down, still asking it: ${safe(notice.reason)}`);

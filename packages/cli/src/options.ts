@@ -1,7 +1,10 @@
 import { InvalidHubUrlError, type Invite, normaliseHubUrl, parseInvite } from "@roomhub/client";
 import { participantIdProblem } from "@roomhub/protocol";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { CliContext } from "./context.ts";
 import { usualHubUrl } from "./find-rooms.ts";
+
+const hubVariable = "ROOMHUB_URL";
 
 /** What every command that talks to a hub takes. */
 export interface HubOptionValues {
@@ -13,11 +16,26 @@ export function addHubOptions(command: Command): Command {
   return addJsonOption(
     command.addOption(
       new Option("--hub <url>", "the hub")
-        .env("ROOMHUB_URL")
-        .default(usualHubUrl)
+        .default(usualHubUrl, `"${usualHubUrl}", env: ${hubVariable}`)
         .argParser(hubUrlArgument),
     ),
   );
+}
+
+/**
+ * Where no `--hub` is given, its variable is. commander would look for that in this process, not in the context.
+ *
+ * @throws CommanderError like a bad `--hub` does
+ */
+export function readHubVariable(command: Command, env: CliContext["env"]): void {
+  const given = env[hubVariable] ?? "";
+  if (given === "" || command.getOptionValueSource("hub") !== "default") return;
+  try {
+    command.setOptionValueWithSource("hub", normaliseHubUrl(given), "env");
+  } catch (error) {
+    if (!(error instanceof InvalidHubUrlError)) throw error;
+    command.error(`error: ${hubVariable}: ${error.message}`);
+  }
 }
 
 export function addJsonOption(command: Command): Command {
@@ -44,7 +62,7 @@ export function positiveArgument(text: string): number {
 
 export function participantIdArgument(text: string): string {
   const problem = participantIdProblem(text);
-  if (problem !== undefined) throw new InvalidArgumentError(problem);
+  if (problem !== undefined) throw new InvalidArgumentError(asSentence(problem));
   return text;
 }
 
@@ -61,9 +79,18 @@ export function jsonObjectArgument(text: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
+/** A model server's URL as people type it: a missing scheme means `http://`, as in a hub's. */
+export function endpointArgument(text: string): string {
+  return /^[\w.-]+(?::\d+)?(?:\/|$)/.test(text) ? `http://${text}` : text;
+}
+
 /** Collects a repeatable option. */
 export function collect(text: string, previous: string[] | undefined): string[] {
   return [...(previous ?? []), text];
+}
+
+function asSentence(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
 }
 
 function hubUrlArgument(text: string): string {

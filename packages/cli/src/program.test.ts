@@ -1,14 +1,14 @@
 import { HubUnreachableError, RoomhubError } from "@roomhub/client";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { Client } from "./context.ts";
 import { aParticipant, aRoom, makeWorld } from "./test-context.fixture.ts";
 
-function refusal(status: number, code: string): RoomhubError {
+function refusal(status: number, code: string, hint = "do this instead"): RoomhubError {
   return new RoomhubError(`refused with ${code}`, {
     status,
     code,
     param: "",
-    hint: "do this instead",
+    hint,
     requestId: undefined,
     retryAfterMs: undefined,
     participants: [{ id: "ana", model: "llama3", reason: "is offline" }],
@@ -71,8 +71,56 @@ test("an unreachable hub is one line and one next step", async () => {
   const world = makeWorld({}, failing(new HubUnreachableError("http://x", new Error("no"))));
   await world.run("room", "show", "ABC234");
   expect(world.stderr.text).toBe(
-    "error: No hub answers at http://x (no)\n→ is it running? start one with: roomhub serve\n",
+    "error: No hub answers at http://x (no)\n→ on another machine a hub must be open to the network: roomhub up --lan; to look for one: roomhub join\n",
   );
+});
+
+test("the hub is where the environment says, when no --hub does", async () => {
+  const env = { ROOMHUB_URL: "hub.example:6060/v1" };
+  const world = makeWorld({ env }, { listRooms: async () => [] });
+  await world.run("room", "list");
+  await world.run("room", "list", "--hub", "http://other");
+  expect(world.clientUrls).toEqual(["http://hub.example:6060", "http://other"]);
+});
+
+test("an environment that names no hub's URL is an error that names the variable", async () => {
+  const world = makeWorld({ env: { ROOMHUB_URL: "http://" } });
+  expect(await world.run("room", "list")).toBe(2);
+  expect(world.stderr.text).toMatch(/^error: ROOMHUB_URL: "http:\/\/" is not a hub URL; /);
+});
+
+test("of the process's own environment nothing is taken", async () => {
+  vi.stubEnv("ROOMHUB_URL", "http://elsewhere");
+  const world = makeWorld({}, { listRooms: async () => [] });
+  await world.run("room", "list");
+  vi.unstubAllEnvs();
+  expect(world.clientUrls).toEqual(["http://127.0.0.1:5050"]);
+});
+
+test("in a checkout the help, a mistake's usage and a hub's hint say what runs there", async () => {
+  const hint = refusal(404, "room_not_found", "roomhub room list");
+  const world = makeWorld({ commandName: "npx roomhub" }, failing(hint));
+  await world.run("room", "--help");
+  await world.run("room", "lst");
+  await world.run("room", "show", "ABC234");
+  expect(world.stdout.text).toMatch(/^Usage: npx roomhub room /);
+  expect(world.stderr.text).toContain(
+    "Usage: npx roomhub room [options] [command]  (npx roomhub room --help",
+  );
+  expect(world.stderr.text).toContain("→ npx roomhub room list\n");
+});
+
+test.each([
+  [["env"], "→ roomhub room list shows the rooms"],
+  [["route"], "→ roomhub room list shows the rooms"],
+  [
+    ["chat", "ABC234", "Why?"],
+    '→ quote the question, and name the room apart: roomhub chat "Why?"',
+  ],
+])("%j is answered with what is missing", async (args, hint) => {
+  const world = makeWorld();
+  expect(await world.run(...args)).toBe(2);
+  expect(world.stderr.text).toContain(hint);
 });
 
 test("a stack trace is shown to those who ask for it, with those of the causes", async () => {

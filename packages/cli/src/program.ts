@@ -11,9 +11,11 @@ import { addRoomCommand } from "./commands/room.ts";
 import { addRouteCommand } from "./commands/route.ts";
 import { addServeCommand } from "./commands/serve.ts";
 import { addUpCommand } from "./commands/up.ts";
+import { inOurWords } from "./command-name.ts";
 import type { CliContext } from "./context.ts";
 import { refuseUnknownVariables } from "./environment.ts";
 import { EXIT, exitCodeOf } from "./exit-code.ts";
+import { readHubVariable } from "./options.ts";
 import { renderError } from "./render-error.ts";
 import { colorsFor } from "./text.ts";
 
@@ -46,16 +48,17 @@ export function createProgram(context: CliContext): Command {
     .option("--verbose", "show the stack trace of an error")
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => context.stdout.write(text),
-      writeErr: (text) => context.stderr.write(text),
+      writeOut: (text) => context.stdout.write(inOurWords(context, text)),
+      writeErr: (text) => context.stderr.write(inOurWords(context, text)),
       getOutHelpWidth: () => context.stdout.columns ?? 80,
       getErrHelpWidth: () => context.stderr.columns ?? 80,
       outputError: (text, write) => write(likeOurErrors(context, text)),
     })
     .addHelpText("after", "\nExample:\n  $ roomhub up --lan\n\nTry first: roomhub up")
-    .hook("preAction", (_program, command) =>
-      refuseUnknownVariables(context.env, namedVariables(command.opts())),
-    );
+    .hook("preAction", (_program, command) => {
+      refuseUnknownVariables(context.env, namedVariables(command.opts()));
+      readHubVariable(command, context.env);
+    });
   addUpCommand(program, context);
   addServeCommand(program, context);
   addRoomCommand(program, context);
@@ -72,11 +75,17 @@ export function createProgram(context: CliContext): Command {
   return program;
 }
 
-/** commander puts what was probably meant in brackets. */
+/** commander puts what was probably meant in brackets, and says nothing of where a room's code is to be had. */
 function likeOurErrors(context: CliContext, text: string): string {
   const colors = colorsFor(context, context.stderr);
   const [message = "", ...lines] = text.trimEnd().split("\n");
   const hints = lines.map((line) => line.replace(/^\(Did you mean (.*)\)$/, "→ did you mean $1"));
+  if (/^error: (?:missing required argument 'room'|required option '--room )/.test(message)) {
+    hints.push("→ roomhub room list shows the rooms and their codes");
+  }
+  if (message.startsWith("error: too many arguments for 'chat'")) {
+    hints.push('→ quote the question, and name the room apart: roomhub chat "Why?" --room ABC234');
+  }
   return [colors.red(message), ...hints, ""].join("\n");
 }
 

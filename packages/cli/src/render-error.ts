@@ -1,6 +1,8 @@
 import { HubUnreachableError, RoomhubError } from "@roomhub/client";
+import { inOurWords } from "./command-name.ts";
 import type { CliContext } from "./context.ts";
 import { CommandError } from "./exit-code.ts";
+import { stepToHub } from "./step-to-hub.ts";
 import { colorsFor, safe, safeLines } from "./text.ts";
 
 /**
@@ -12,9 +14,10 @@ import { colorsFor, safe, safeLines } from "./text.ts";
 export function renderError(context: CliContext, error: unknown, isVerbose: boolean): void {
   const colors = colorsFor(context, context.stderr);
   const line = (text: string) => context.stderr.write(`${text}\n`);
-  line(colors.red(`error: ${safe(error instanceof Error ? error.message : String(error))}`));
-  const hint = hintOf(error);
-  if (hint !== undefined) line(`→ ${safe(hint)}`);
+  const message = safe(error instanceof Error ? error.message : String(error));
+  line(colors.red(`error: ${inOurWords(context, message)}`));
+  const hint = hintOf(context, error);
+  if (hint !== undefined) line(`→ ${inOurWords(context, safe(hint))}`);
   if (error instanceof CommandError) {
     for (const text of error.lines) line(`  ${safe(text)}`);
   }
@@ -26,11 +29,9 @@ export function renderError(context: CliContext, error: unknown, isVerbose: bool
   if (isVerbose) line(colors.dim(safeLines(traceOf(error))));
 }
 
-function hintOf(error: unknown): string | undefined {
-  const hasHint =
-    error instanceof RoomhubError ||
-    error instanceof HubUnreachableError ||
-    error instanceof CommandError;
+function hintOf(context: CliContext, error: unknown): string | undefined {
+  if (error instanceof HubUnreachableError) return stepToHub(context, error);
+  const hasHint = error instanceof RoomhubError || error instanceof CommandError;
   return hasHint ? error.hint : undefined;
 }
 

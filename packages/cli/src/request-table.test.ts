@@ -50,6 +50,14 @@ test("on a terminal they are painted", () => {
   `);
 });
 
+test("whose failure it was is not said twice", () => {
+  const terminal = capture();
+  const row = createRoomTable(terminal, colorsFor(makeWorld().context, terminal));
+  const error = "ana-llama3: 127.0.0.1:11434 refused the connection";
+  const line = row({ ...gone, code: "provider_unreachable", error } as Over);
+  expect(line).toContain("  provider_unreachable: 127.0.0.1:11434 refused the connection");
+});
+
 test("with NO_COLOR they are not", () => {
   expect(table(90, { NO_COLOR: "1" })).not.toContain("\u001b");
 });
@@ -134,6 +142,11 @@ test.each([false, true])("a participant's own rows (several: %s)", (hasNames) =>
 
 test("a terminal of 60 columns leaves out the tokens and cuts what was asked for", () => {
   expect(servedTable(false, 60)).toMatchSnapshot();
+});
+
+test("a terminal of 40 columns still names the model: it is what tells requests apart", () => {
+  const [heading] = servedTable(false, 40).trimStart().split("\n");
+  expect(heading?.split(/ +/)).toEqual(["TIME", "MODEL", "OUTCOME"]);
 });
 
 test.each([120, 80, 60, 40, 20, 5, 1])("in %i columns no row of a participant wraps", (columns) => {

@@ -6,7 +6,7 @@ import { clockTime, type Colors, duration, safe, shortDuration } from "./text.ts
 
 const time: Column = { heading: "TIME", width: 8 };
 const participant: Column = { heading: "PARTICIPANT", width: 16, isElastic: true };
-const model: Column = { heading: "MODEL", width: 12, isElastic: true, leftOut: 4 };
+const model: Column = { heading: "MODEL", width: 12, isElastic: true, leftOut: 5 };
 const outcome: Column = { heading: "OUTCOME", width: "ok 2.4 s, 80 tokens".length };
 /** `120 ms`, `59.9 s`, `12m05s` */
 const durationWidth = 6;
@@ -106,10 +106,16 @@ function success({ metrics }: HubEvent & { type: "llm.complete" }, colors: Color
 }
 
 /** Whoever leaves made no mistake, and nobody else did. */
-function failure({ code, error }: HubEvent & { type: "llm.error" }, colors: Colors): Cell {
+function failure(
+  { code, error, participantId }: HubEvent & { type: "llm.error" },
+  colors: Colors,
+): Cell {
   const isGone = code === "client_disconnected";
+  // Who it was stands in the row already, and the room beside it is scarce.
+  const who = `${participantId ?? ""}: `;
+  const why = error.startsWith(who) ? error.slice(who.length) : error;
   return {
-    text: isGone ? "cancelled by the client" : `${safe(code)}: ${safe(error)}`,
+    text: isGone ? "cancelled by the client" : `${safe(code)}: ${safe(why)}`,
     paint: isGone ? colors.yellow : colors.red,
   };
 }

@@ -54,7 +54,7 @@ test("an outage of the hub is one line, and its end another, for all of them", (
   tell(one, { kind: "connected" });
   expect(lines()).toEqual([
     "connected; Ctrl+C leaves",
-    "disconnected: hub gone; trying again in 250 ms",
+    "disconnected: hub gone; trying until it is back, next in 250 ms",
     "connected again after 3.0 s",
   ]);
 });
@@ -64,7 +64,7 @@ test("a hub that is away at first is said to be, and the first connection is no 
   tell(one, lost);
   tell(one, { kind: "connected" });
   expect(lines()).toEqual([
-    "disconnected: hub gone; trying again in 250 ms",
+    "disconnected: hub gone; trying until it is back, next in 250 ms",
     "connected; Ctrl+C leaves",
   ]);
 });
@@ -97,6 +97,12 @@ test("one of several that is refused is told of, and not waited for", () => {
   expect(lines()[0]).toBe("ana-a stopped: taken");
 });
 
+test("what to do about one that is refused is told below it", () => {
+  const { tell, lines } = telling([one, two]);
+  tell(one, { kind: "stopped", code: "replaced", reason: "taken over", hint: "run only one" });
+  expect(lines()).toEqual(["ana-a stopped: taken over", "→ run only one"]);
+});
+
 test("who wants quiet hears of trouble and its end only", () => {
   const { tell, lines, pass } = telling([one], { isQuiet: true });
   tell(one, { kind: "connected" });
@@ -105,7 +111,7 @@ test("who wants quiet hears of trouble and its end only", () => {
   pass(500);
   tell(one, { kind: "connected" });
   expect(lines()).toEqual([
-    "disconnected: hub gone; trying again in 250 ms",
+    "disconnected: hub gone; trying until it is back, next in 250 ms",
     "connected again after 500 ms",
   ]);
 });

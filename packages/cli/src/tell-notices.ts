@@ -1,3 +1,4 @@
+import { inOurWords } from "./command-name.ts";
 import type { CliContext } from "./context.ts";
 import { noticeLine, type SaidNotice } from "./notice-line.ts";
 import { type Outage, trackOutage } from "./outage.ts";
@@ -87,6 +88,7 @@ export function tellNotices(
         // The last one's end is the command's, which says why.
         if (hasNames && notice.code !== "closed") {
           say(`${now()}  ${colors.yellow(`${safe(id)} stopped: ${safe(notice.reason)}`)}`);
+          if (notice.hint !== undefined) say(`→ ${inOurWords(context, safe(notice.hint))}`);
         }
         return;
       case "request-started":

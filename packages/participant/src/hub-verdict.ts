@@ -25,28 +25,31 @@ export function judgeJoin(error: unknown, hasJoinedBefore: boolean): Verdict {
   const { status } = error;
   const isRefusal = isRefusedByHub(error);
   const isMistake = status < 500 && !passingStatuses.has(status);
-  if (isRefusal || (isMistake && !hasJoinedBefore)) return refusal(error.code, reason);
+  if (isRefusal || (isMistake && !hasJoinedBefore)) return refusalBy(error);
   return { event: { type: "failed", retryAfterMs: error.retryAfterMs }, reason };
 }
 
 /** A failed heartbeat; undefined when it is a blip. */
 export function judgeHeartbeat(error: unknown): Verdict | undefined {
   if (!(error instanceof RoomhubError)) return undefined;
-  const reason = lineOf(error);
-  if (isRefusedByHub(error)) return refusal(error.code, reason);
+  if (isRefusedByHub(error)) return refusalBy(error);
   if (error.status !== 404 || error.code === notAHub) return undefined;
-  return { event: { type: "forgotten" }, reason };
+  return { event: { type: "forgotten" }, reason: lineOf(error) };
 }
 
-export function refusal(code: string, reason: string): Verdict {
-  const stop: StopReason = { code, reason };
-  return { event: { type: "refused", stop }, reason };
+export function refusal(stop: StopReason): Verdict {
+  return { event: { type: "refused", stop }, reason: stop.reason };
+}
+
+function refusalBy({ code, message, hint }: RoomhubError): Verdict {
+  return refusal({ code, reason: message, hint });
 }
 
 function isRefusedByHub({ status, code }: RoomhubError): boolean {
   return (status === 401 || status === 403) && code !== notAHub;
 }
 
+/** An outage is told in one line, next step included. */
 function lineOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const hint = error instanceof RoomhubError && error.hint !== undefined ? ` (${error.hint})` : "";

@@ -7,8 +7,10 @@ export type RequestOutcome = "complete" | "failed" | "cancelled" | "refused";
 export interface StopReason {
   /** `closed`, `replaced`, or the hub's error code: `invalid_password`, `participant_token_invalid`, … */
   code: string;
-  /** one line for a person, with the next step where there is one */
+  /** one line for a person */
   reason: string;
+  /** The next step, where there is one. */
+  hint?: string | undefined;
 }
 
 /**

@@ -74,10 +74,13 @@ export interface Settings {
 export class ParticipantError extends Error {
   override readonly name = "ParticipantError";
   readonly code: string;
+  /** The next step, where there is one. */
+  readonly hint: string | undefined;
 
-  constructor(code: string, message: string) {
+  constructor(code: string, message: string, hint?: string) {
     super(message);
     this.code = code;
+    this.hint = hint;
   }
 }
 

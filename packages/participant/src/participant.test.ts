@@ -143,7 +143,8 @@ test("a refused token stops it for good", async () => {
   hub.sessions[0]!.close(1001, "");
   expect(await ana.participant.stopped).toMatchObject({
     code: "participant_token_invalid",
-    reason: expect.stringMatching(/Join again/),
+    reason: expect.stringMatching(/not valid any more/),
+    hint: "Join again.",
   });
 });
 

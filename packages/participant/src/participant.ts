@@ -319,7 +319,7 @@ class TunnelParticipant implements Participant {
     this.#abort.abort();
     this.#dropTunnel(stop.code);
     this.#notify({ kind: "stopped", ...stop });
-    this.#started.reject(new ParticipantError(stop.code, stop.reason));
+    this.#started.reject(new ParticipantError(stop.code, stop.reason, stop.hint));
     this.#provider.close().then(
       () => this.#ended.resolve(stop),
       (error: unknown) => {

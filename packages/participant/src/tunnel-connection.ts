@@ -160,10 +160,11 @@ function judgeUpgrade(status: number, host: string, response: IncomingMessage): 
   if (status === 404)
     return { event: { type: "forgotten" }, reason: "the hub forgot this participant" };
   if (status === 401 || status === 403) {
-    return refusal(
-      "participant_token_invalid",
-      `The hub at ${host} refused this participant's tunnel (${status}): its token is not valid any more. Join again.`,
-    );
+    return refusal({
+      code: "participant_token_invalid",
+      reason: `The hub at ${host} refused this participant's tunnel (${status}): its token is not valid any more.`,
+      hint: "Join again.",
+    });
   }
   const seconds = Number(response.headers["retry-after"] ?? 0);
   const retryAfterMs = Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : undefined;
@@ -172,13 +173,14 @@ function judgeUpgrade(status: number, host: string, response: IncomingMessage): 
 
 function judgeClose(code: number, reason: string): Verdict {
   if (code === CLOSE_CODES.replaced) {
-    return refusal(
-      "replaced",
-      "Another agent joined with this id and took over. Run only one of them, or choose another id.",
-    );
+    return refusal({
+      code: "replaced",
+      reason: "Another agent joined with this id and took over.",
+      hint: "Run only one of them, or choose another id.",
+    });
   }
-  const detail = reason === "" ? `code ${code}` : reason;
-  return retry(
-    code === CLOSE_CODES.goingAway ? "the hub is restarting" : `the tunnel broke (${detail})`,
-  );
+  if (code === CLOSE_CODES.goingAway) return retry("the hub is restarting");
+  // RFC 6455 §7.1.5: nobody closed it, the connection was gone.
+  if (code === 1006) return retry("the connection to the hub broke off");
+  return retry(`the tunnel broke (${reason === "" ? `code ${code}` : reason})`);
 }

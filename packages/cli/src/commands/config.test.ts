@@ -51,9 +51,9 @@ test("people get aligned tables: settings and what was changed, with --limits ev
   const { world } = makeLayers();
   await world.run("config");
   const [settings = "", limits = ""] = world.stdout.text.split("\n\n");
-  expect(settings).toMatch(/^SETTING +VALUE +FROM +FLAG +ENVIRONMENT\n/);
-  expect(settings).toMatch(/^port +6060 +env +--port +ROOMHUB_PORT$/m);
-  expect(settings).toMatch(/^host +this machine only +default +--host +ROOMHUB_HOST$/m);
+  expect(settings).toMatch(/^SETTING +FROM +FLAG +ENVIRONMENT +VALUE\n/);
+  expect(settings).toMatch(/^port +env +--port +ROOMHUB_PORT +6060$/m);
+  expect(settings).toMatch(/^host +default +--host +ROOMHUB_HOST +this machine only$/m);
   expect(limits.trimEnd().split("\n")).toHaveLength(1 + 3);
   expect(limits).toMatch(
     /^queueWaitMs +20s +env +ms +ROOMHUB_QUEUE_WAIT_MS +waiting time in the queue$/m,
@@ -80,7 +80,7 @@ test.each([
 test("rooms that are forgotten have no state file", async () => {
   const world = makeWorld();
   await world.run("config", "--port", "0");
-  expect(world.stdout.text).toMatch(/^stateFile +none: rooms are forgotten/m);
+  expect(world.stdout.text).toMatch(/^stateFile .* none: rooms are forgotten$/m);
 });
 
 test.each([["config"], ["serve"], ["up"]])("%s refuses what cannot be meant", async (command) => {

@@ -90,12 +90,12 @@ function configJson({ settings, limits, file }: HubConfig): object {
 
 function settingsTable({ settings }: HubConfig): string {
   return formatTable(
-    ["setting", "value", "from", "flag", "environment"],
+    ["setting", "from", "flag", "environment", "value"],
     SETTING_NAMES.map((name) => {
       const { value, from } = settings[name];
       const text = value === undefined ? (unset[name] ?? "none") : safe(value);
       const flag = HUB_SETTINGS[name].flag.split(" ", 1)[0] ?? "";
-      return [name, text, from, flag, settingEnvName(name)];
+      return [name, from, flag, settingEnvName(name), text];
     }),
   );
 }

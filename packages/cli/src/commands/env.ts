@@ -1,8 +1,10 @@
 import { HubUnreachableError, type Invite } from "@roomhub/client";
 import { type Command, Option } from "commander";
+import { inOurWords } from "../command-name.ts";
 import type { CliContext, Client } from "../context.ts";
 import { usualHubUrl } from "../find-rooms.ts";
 import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
+import { stepToHub } from "../step-to-hub.ts";
 import { safe, shellWord, writeJson } from "../text.ts";
 
 const shells = ["sh", "fish", "powershell", "json"] as const;
@@ -44,7 +46,7 @@ async function printEnv(
     if (options.model !== undefined) await warnOfModel(context, client, invite.room, options.model);
   } catch (error) {
     if (!(error instanceof HubUnreachableError)) throw error;
-    context.stderr.write(`! ${safe(error.message)}\n→ ${safe(error.hint)}\n`);
+    context.stderr.write(`! ${safe(error.message)}\n→ ${stepToHub(context, error)}\n`);
   }
   const variables = variablesOf(client.baseUrl(invite.room), options.model);
   const shell = options.json === true ? "json" : options.shell;
@@ -66,7 +68,9 @@ async function warnOfModel(
 ): Promise<void> {
   const { refusal } = await client.explainRoute(room, { model });
   if (refusal === undefined) return;
-  context.stderr.write(`! ${safe(refusal.message)}\n→ ${safe(refusal.hint)}\n`);
+  context.stderr.write(
+    `! ${safe(refusal.message)}\n→ ${inOurWords(context, safe(refusal.hint))}\n`,
+  );
 }
 
 /**

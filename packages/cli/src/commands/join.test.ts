@@ -110,17 +110,20 @@ function participantThat(
 }
 
 test("a participant the hub refuses for good ends the command with the refusal's exit code", async () => {
-  const stopped = Promise.resolve({ reason: "Wrong password", code: "invalid_password" });
+  const stop = { reason: "Wrong password", code: "invalid_password", hint: "Ask the host" };
+  const stopped = Promise.resolve(stop);
   const world = makeWorld(participantThat({ stopped }), { getRoom, listParticipants });
   expect(await world.run("join", "ABC234")).toBe(4);
-  expect(world.stderr.text).toContain("error: Wrong password\n");
+  expect(world.stderr.text).toContain("error: Wrong password\n→ Ask the host\n");
 });
 
 test("what happens is told in readable lines that cannot steer the terminal", async () => {
   const stopped = Promise.resolve({ reason: "enough", code: "replaced" });
   const world = makeWorld(participantThat({ stopped }), { getRoom, listParticipants });
   await world.run("join", "ABC234");
-  expect(world.stderr.text).toContain("disconnected: gone\ufffd[2J; trying again in 500 ms");
+  expect(world.stderr.text).toContain(
+    "disconnected: gone\ufffd[2J; trying until it is back, next in 500 ms",
+  );
   expect(world.stderr.text).toContain("the model server is down, still asking it: refused");
 });
 
@@ -425,7 +428,7 @@ test("a session in a pipe", async () => {
     12:03:04  connected; Ctrl+C leaves
     TIME      MODEL           TTFT  TOK/S  TOKENS    TOOK  OUTCOME
     12:03:04  llama3.2:3b   340 ms   33.3      80   2.4 s  ok 200 (chat/completions)
-    12:03:04  disconnected: the hub is stopping; trying again in 250 ms
+    12:03:04  disconnected: the hub is stopping; trying until it is back, next in 250 ms
     12:03:04  connected again after 4.0 s
     error: Another agent took over.
     "
@@ -441,7 +444,7 @@ test("a session on a terminal", async () => {
     ESC[2m12:03:04ESC[22m  ESC[32mconnected; p pauses, Ctrl+C leavesESC[39m
     ESC[2mTIME    ESC[22m  ESC[2mMODEL       ESC[22m  ESC[2m  TTFTESC[22m  ESC[2mTOK/SESC[22m  ESC[2mTOKENSESC[22m  ESC[2m  TOOKESC[22m  ESC[2mOUTCOMEESC[22m
     ESC[2m12:03:04ESC[22m  llama3.2:3b   340 ms   33.3      80   2.4 s  ESC[32mok 200 (chat/completions)ESC[39m
-    ESC[2m12:03:04ESC[22m  ESC[33mdisconnected: the hub is stopping; trying again in 250 msESC[39m
+    ESC[2m12:03:04ESC[22m  ESC[33mdisconnected: the hub is stopping; trying until it is back, next in 250 msESC[39m
     ESC[2m12:03:04ESC[22m  ESC[32mconnected again after 4.0 sESC[39m
     ESC[31merror: Another agent took over.ESC[39m
     "
@@ -457,7 +460,7 @@ test("a session on a terminal without colours", async () => {
     12:03:04  connected; p pauses, Ctrl+C leaves
     TIME      MODEL           TTFT  TOK/S    TOOK  OUTCOME
     12:03:04  llama3.2:3b   340 ms   33.3   2.4 s  ok 200 (chat…
-    12:03:04  disconnected: the hub is stopping; trying again in 250 ms
+    12:03:04  disconnected: the hub is stopping; trying until it is back, next in 250 ms
     12:03:04  connected again after 4.0 s
     error: Another agent took over.
     "

@@ -10,6 +10,7 @@ import {
   addHubOptions,
   addQuietOption,
   collect,
+  endpointArgument,
   type HubOptionValues,
   jsonObjectArgument,
   participantIdArgument,
@@ -50,7 +51,11 @@ export function addJoinCommand(program: Command, context: CliContext): void {
     .argument("[room]", "room code, invite URL or hub URL; without it, what is found nearby")
     .description("offer models of this machine to a room, until stopped");
   addQuietOption(addPasswordOptions(addHubOptions(command)))
-    .option("--endpoint <url>", "the model server (default: the first that answers here)")
+    .option(
+      "--endpoint <url>",
+      "the model server (default: the first that answers here)",
+      endpointArgument,
+    )
     .option(
       "--model <name>",
       "a model to offer (repeatable; default: asks, or the server's first)",

@@ -138,7 +138,9 @@ test.each(["serve", "up"])(
     expect(world.clientUrls).toEqual(["http://127.0.0.1:5050"]);
     expect(world.stderr.text).toBe(
       "error: A roomhub hub (9.9) already runs at http://127.0.0.1:5050\n" +
-        "→ use it: roomhub join http://127.0.0.1:5050 to share a model there, roomhub room list --hub http://127.0.0.1:5050 to see its rooms; or choose another port: --port 5051\n",
+        "→ use it, or choose another port: --port 5051\n" +
+        "  roomhub join http://127.0.0.1:5050  # share a model there\n" +
+        "  roomhub room list --hub http://127.0.0.1:5050  # see its rooms\n",
     );
   },
 );

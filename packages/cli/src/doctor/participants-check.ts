@@ -44,11 +44,19 @@ function describe(
       route === undefined || canServe(route)
         ? `${connection.path}, ${load.active}/${load.limit} running`
         : safe(route.reason);
-    const { chatCompletions, openResponses } = capabilities;
-    return `${safe(id)} (${safe(model)}): ${status}, ${state}; chat ${chatCompletions}, responses ${openResponses}`;
+    return `${safe(id)} (${safe(model)}): ${status}, ${state}; ${surfacesOf(capabilities)}`;
   });
   const more = participants.length - lines.length;
   return more > 0 ? [...lines, `and ${more} more`] : lines;
+}
+
+function surfacesOf({
+  chatCompletions,
+  openResponses,
+}: ParticipantSummary["capabilities"]): string {
+  return chatCompletions === openResponses
+    ? `chat and responses ${chatCompletions}`
+    : `chat ${chatCompletions}, responses ${openResponses}`;
 }
 
 /** An agent that is there says itself what is wrong with its model server. */

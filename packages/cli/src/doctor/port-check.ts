@@ -44,11 +44,16 @@ function unreachable(
 ): Finding {
   const code = codeOf(error);
   const flag = port === usualPort ? "" : ` --port ${port}`;
+  // The usual port is looked at when nobody named a hub, and the one that was meant may be on another machine.
+  const elsewhere =
+    port === usualPort
+      ? `; or look at a hub elsewhere: ${commandName} doctor http://HOST:${usualPort}`
+      : "";
   const exitCode = EXIT.unreachable;
   if (code === "ECONNREFUSED" && isThisMachine(host)) {
     return failed(
       `nobody listens on port ${port} of this machine: the port is free`,
-      `${commandName} up${flag}`,
+      `${commandName} up${flag}${elsewhere}`,
       { exitCode },
     );
   }

@@ -110,7 +110,8 @@ function judge(who: string, arrival: Arrival, end: RequestEnd | undefined): Find
     );
   }
   const how = pace === undefined ? "" : `, ${pace}`;
-  return ok(`${answered}${how}: ${shares(endMs, metrics.durationMs, queueMs)}`, details);
+  details.push(`all of it after ${duration(endMs)}: ${shares(endMs, metrics.durationMs, queueMs)}`);
+  return ok(`${answered}${how}`, details);
 }
 
 /** What the hub measured from the request's arrival on, less its waiting, is the provider's share; the rest is the way. */

@@ -130,8 +130,9 @@ test("p pauses and p resumes", async () => {
 });
 
 test("a participant that the hub replaces says by whom", async () => {
-  const reason = "Another agent took over this participant's place.";
-  const told = telling({ stopped: { code: "replaced", reason } });
+  const reason = "Another agent joined with this id and took over.";
+  const hint = "Run only one of them, or choose another id.";
+  const told = telling({ stopped: { code: "replaced", reason, hint } });
   expect(await everywhere(["join", room, "--yes"], told)).toMatchSnapshot();
 });
 
