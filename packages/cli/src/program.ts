@@ -1,16 +1,4 @@
 import { Command, CommanderError } from "commander";
-import { addChatCommand } from "./commands/chat.ts";
-import { addConfigCommand } from "./commands/config.ts";
-import { addDoctorCommand } from "./commands/doctor.ts";
-import { addEnvCommand } from "./commands/env.ts";
-import { addEventsCommand } from "./commands/events.ts";
-import { addHealthCommand } from "./commands/health.ts";
-import { addJoinCommand } from "./commands/join.ts";
-import { addParticipantCommands } from "./commands/participants.ts";
-import { addRoomCommand } from "./commands/room.ts";
-import { addRouteCommand } from "./commands/route.ts";
-import { addServeCommand } from "./commands/serve.ts";
-import { addUpCommand } from "./commands/up.ts";
 import { inOurWords } from "./command-name.ts";
 import type { CliContext } from "./context.ts";
 import { refuseUnknownVariables } from "./environment.ts";
@@ -26,7 +14,7 @@ import { colorsFor } from "./text.ts";
  * @returns the exit code
  */
 export async function runRoomhub(args: readonly string[], context: CliContext): Promise<number> {
-  const program = createProgram(context);
+  const program = await createProgram(context, commandIn(args));
   try {
     await program.parseAsync([...args], { from: "user" });
     return EXIT.ok;
@@ -38,8 +26,42 @@ export async function runRoomhub(args: readonly string[], context: CliContext): 
   }
 }
 
-/** The whole command line as one tree. Nothing is read or started before an action runs. */
-export function createProgram(context: CliContext): Command {
+interface CommandModule {
+  names: readonly string[];
+  load: () => Promise<(program: Command, context: CliContext) => void>;
+}
+
+/** In the order of the help. Only the one that is asked for is loaded: a hub keeps what it has loaded as long as it runs. */
+const commands: readonly CommandModule[] = [
+  { names: ["up"], load: async () => (await import("./commands/up.ts")).addUpCommand },
+  { names: ["serve"], load: async () => (await import("./commands/serve.ts")).addServeCommand },
+  { names: ["room"], load: async () => (await import("./commands/room.ts")).addRoomCommand },
+  { names: ["join"], load: async () => (await import("./commands/join.ts")).addJoinCommand },
+  {
+    names: ["participants", "models", "leave"],
+    load: async () => (await import("./commands/participants.ts")).addParticipantCommands,
+  },
+  { names: ["events"], load: async () => (await import("./commands/events.ts")).addEventsCommand },
+  { names: ["chat"], load: async () => (await import("./commands/chat.ts")).addChatCommand },
+  { names: ["health"], load: async () => (await import("./commands/health.ts")).addHealthCommand },
+  { names: ["route"], load: async () => (await import("./commands/route.ts")).addRouteCommand },
+  { names: ["env"], load: async () => (await import("./commands/env.ts")).addEnvCommand },
+  { names: ["doctor"], load: async () => (await import("./commands/doctor.ts")).addDoctorCommand },
+  { names: ["config"], load: async () => (await import("./commands/config.ts")).addConfigCommand },
+];
+
+/** The command that a line begins with; undefined where help is asked for before it. */
+function commandIn(args: readonly string[]): string | undefined {
+  const first = args.find((arg) => !arg.startsWith("-") || arg === "-h" || arg === "--help");
+  return first?.startsWith("-") === true ? undefined : first;
+}
+
+/**
+ * The command line as a tree. Nothing is read or started before an action runs.
+ *
+ * @param wanted - the one command to make; all of them when it is left out, or is none
+ */
+export async function createProgram(context: CliContext, wanted?: string): Promise<Command> {
   const program = new Command("roomhub")
     .description(
       "Share language models in rooms: one OpenAI-compatible base URL, many participants.",
@@ -59,18 +81,11 @@ export function createProgram(context: CliContext): Command {
       refuseUnknownVariables(context.env, namedVariables(command.opts()));
       readHubVariable(command, context.env);
     });
-  addUpCommand(program, context);
-  addServeCommand(program, context);
-  addRoomCommand(program, context);
-  addJoinCommand(program, context);
-  addParticipantCommands(program, context);
-  addEventsCommand(program, context);
-  addChatCommand(program, context);
-  addHealthCommand(program, context);
-  addRouteCommand(program, context);
-  addEnvCommand(program, context);
-  addDoctorCommand(program, context);
-  addConfigCommand(program, context);
+  const chosen = commands.find(({ names }) => names.includes(wanted ?? ""));
+  for (const { load } of chosen === undefined ? commands : [chosen]) {
+    const addCommand = await load();
+    addCommand(program, context);
+  }
   showUsageAfterErrors(program, "");
   return program;
 }

@@ -1,9 +1,11 @@
 import { createProgram } from "../../../packages/cli/src/program.ts";
 import { makeWorld } from "../../../packages/cli/src/test-context.fixture.ts";
 
+const program = await createProgram(makeWorld().context);
+
 /** What of a command line `roomhub` does not know. Nothing is run. */
 export function misunderstood(words: readonly string[]): string[] {
-  let command: ReturnType<typeof createProgram> = createProgram(makeWorld().context);
+  let command = program;
   let rest = [...words];
   while (command.commands.length > 0) {
     const [name = ""] = rest;

@@ -13,7 +13,7 @@ function pathsOf(command: Command, parents: readonly string[] = []): string[][] 
   });
 }
 
-const paths = [[], ...pathsOf(createProgram(makeWorld().context))];
+const paths = [[], ...pathsOf(await createProgram(makeWorld().context))];
 
 describe.each(paths.map((path) => [["roomhub", ...path].join(" "), path] as const))(
   "%s --help",
