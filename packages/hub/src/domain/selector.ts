@@ -73,7 +73,7 @@ function choose(room: Room, matched: Participant[], query: SelectionQuery): Sele
     return {
       kind: "refused",
       code: "unsupported_protocol",
-      message: `${listIds(matched)} cannot serve ${query.protocol}.`,
+      message: `${listIds(matched)} cannot serve ${query.protocol}: ${lacking(matched)}.`,
       hint: `Ask another participant: roomhub participants ${room.code}`,
       refusals: matched.map((one) => refusal(one, unsupported(query.protocol))),
     };
@@ -124,6 +124,12 @@ function nobody(room: Room, selector: Selector): Selection {
     hint: `Use "*" for anybody, or see the names: roomhub models ${room.code}`,
     refusals,
   };
+}
+
+function lacking(matched: Participant[]): string {
+  return matched.length === 1
+    ? "its model server does not support it"
+    : "their model servers do not support it";
 }
 
 function unsupported(protocol: string): string {

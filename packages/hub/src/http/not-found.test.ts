@@ -23,6 +23,11 @@ describe("a wrong URL is answered with the right one", () => {
       "Use http://hub:5050/rooms/ABC234/v1/chat/completions",
     ],
     [
+      "something that is none follows an operation",
+      "/rooms/ABC234/v1/completions/chat",
+      "The base URL of this room is http://hub:5050/rooms/ABC234/v1",
+    ],
+    [
       "the room is in lower case",
       "/rooms/abc234/v1/v1/responses",
       "Use http://hub:5050/rooms/ABC234/v1/responses",

@@ -32,7 +32,10 @@ function rightUrl(path: string, { origin, onlyRoom }: AskedAt): string {
   const last = [...path.matchAll(surface)].at(-1);
   const operation = last === undefined ? undefined : path.slice(last.index);
   if (code !== undefined && operation !== undefined) {
-    return `Use ${origin}/rooms/${code}/v1/${encodeURI(operation)} (base URL: ${origin}/rooms/${code}/v1)`;
+    const meant = `/rooms/${code}/v1/${operation}`;
+    // What was asked for already: an operation with something behind it that is none.
+    if (meant === path) return `The base URL of this room is ${origin}/rooms/${code}/v1`;
+    return `Use ${origin}${encodeURI(meant)} (base URL: ${origin}/rooms/${code}/v1)`;
   }
   if (code !== undefined) return `The base URL of this room is ${origin}/rooms/${code}/v1`;
   if (onlyRoom !== undefined) {
