@@ -361,6 +361,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
     this.#isSettled = true;
     this.#leaveQueue();
     this.#deps.inFlight.remove(this);
+    this.#call.asking.forget();
     this.#attempt?.cancel(error?.message ?? "complete");
     this.#call.onSettled();
     this.#emitEnd(error, providerCode);

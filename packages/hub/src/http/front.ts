@@ -1,0 +1,283 @@
+import type { ErrorShape } from "@roomhub/protocol";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { asHubError, HubError } from "../errors.ts";
+import { readJson } from "./body.ts";
+import { answerPreflight } from "./cors.ts";
+import { rawError, sendError } from "./error-response.ts";
+import { serveEvents } from "./handlers/events.ts";
+import { serveInference } from "./handlers/inference.ts";
+import { serveStoredResponse } from "./handlers/stored-response.ts";
+import { notFound } from "./not-found.ts";
+import { OpenApiDocument } from "./openapi.ts";
+import { checkRequest } from "./request-gate.ts";
+import { setCommonHeaders } from "./response-head.ts";
+import type { JsonHandler, RouteRequest } from "./route.ts";
+import { createRouter, pathOf, queryOf, type RouteMatch } from "./router.ts";
+import { ROUTES } from "./routes.ts";
+import { SocketAnswers } from "./socket-answers.ts";
+import type { FrontDeps } from "./front-deps.ts";
+
+/** Takes every request and every handshake to whoever answers it. */
+export class Front {
+  readonly #deps: FrontDeps;
+  readonly #router = createRouter(ROUTES);
+  readonly #openApi = new OpenApiDocument();
+  readonly #answers = new SocketAnswers();
+
+  constructor(deps: FrontDeps) {
+    this.#deps = deps;
+  }
+
+  /** Never throws: whatever goes wrong is an answer. */
+  serve(request: IncomingMessage, response: ServerResponse): void {
+    const requestId = this.#deps.newRequestId();
+    // A client that resets its connection must not end the process; `close` follows and says it all.
+    request.on("error", ignore);
+    response.on("error", ignore);
+    this.#answers.note(request.socket, response);
+    const refuse = (thrown: unknown) => this.#fail(request, response, requestId, thrown);
+    try {
+      checkRequest(request, this.#deps.limits);
+      this.#route(request, response, requestId, refuse);
+    } catch (thrown) {
+      refuse(thrown);
+    }
+  }
+
+  #route(
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: string,
+    refuse: (error: unknown) => void,
+  ): void {
+    const method = request.method ?? "GET";
+    if (method === "OPTIONS") {
+      setCommonHeaders(response, requestId, "openai");
+      answerPreflight(request, response);
+      return;
+    }
+    const path = pathOf(request.url ?? "/");
+    const match = this.#router.find(method, path);
+    if (match === undefined) throw this.#noRoute(request, response, method, path);
+    const { route } = match;
+    if (route.kind === "inference" || route.kind === "stored-response") {
+      this.#relay(request, response, requestId, match, refuse);
+      return;
+    }
+    setCommonHeaders(response, requestId, "openai");
+    this.#answer(request, response, match, refuse);
+  }
+
+  /** What a participant answers. The head is written in one go, see {@link headPairs}. */
+  #relay(
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: string,
+    { route, params }: RouteMatch,
+    refuse: (error: unknown) => void,
+  ): void {
+    this.#refuseWhileDraining(response);
+    const code = params["code"] ?? "";
+    const clientKey = this.#deps.peers.throttleKeyOf(request);
+    if (route.kind === "inference") {
+      const { surface } = route;
+      const input = { requestId, code, surface, clientKey };
+      serveInference(request, response, input, this.#deps, refuse);
+    }
+    if (route.kind === "stored-response") {
+      const { method, suffix } = route;
+      const responseId = params["responseId"] ?? "";
+      const input = { requestId, code, responseId, method, suffix, clientKey };
+      serveStoredResponse(request, response, input, this.#deps);
+    }
+  }
+
+  /** What the hub answers itself. */
+  #answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    match: RouteMatch,
+    refuse: (error: unknown) => void,
+  ): void {
+    const { route, params } = match;
+    switch (route.kind) {
+      case "json":
+        this.#answerJson(request, response, match, route.handle, route.hasBody).catch(refuse);
+        return;
+      case "events":
+        if (request.method === "HEAD") {
+          response.writeHead(200, { "content-type": "text/event-stream" }).end();
+          return;
+        }
+        serveEvents(
+          request,
+          response,
+          { code: params["code"], spelling: route.spelling },
+          this.#deps,
+        );
+        return;
+      case "openapi":
+        this.#openApi.serve(request, response);
+        return;
+      case "responses-socket":
+        response.setHeader("upgrade", "websocket");
+        throw new HubError(
+          "upgrade_required",
+          "GET is a WebSocket here; requests are sent by POST.",
+        );
+      case "tunnel":
+        response.setHeader("upgrade", "websocket");
+        throw new HubError(
+          "upgrade_required",
+          "A tunnel is a WebSocket; see docs/reference/tunnel.md.",
+        );
+      case "inference":
+      case "stored-response":
+        throw new Error(`${route.kind} is relayed`);
+    }
+  }
+
+  async #answerJson(
+    request: IncomingMessage,
+    response: ServerResponse,
+    match: RouteMatch,
+    handle: JsonHandler,
+    hasBody: boolean,
+  ): Promise<void> {
+    const { limits, peers } = this.#deps;
+    const body = hasBody
+      ? await readJson(request, {
+          maxBytes: limits.managementBodyBytes,
+          knob: "MANAGEMENT_BODY_BYTES",
+          idleMs: limits.bodyIdleMs,
+          totalMs: limits.bodyReadMs,
+        })
+      : undefined;
+    const routed: RouteRequest = {
+      params: match.params,
+      query: queryOf(request.url ?? "/"),
+      body,
+      peer: peers.peerOf(request),
+      origin: peers.originOf(request),
+    };
+    const answer = await handle(routed, this.#deps);
+    const bytes = Buffer.from(JSON.stringify(answer.body));
+    response.writeHead(answer.status, {
+      "content-type": "application/json",
+      "content-length": bytes.length,
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+    });
+    response.end(bytes);
+  }
+
+  #noRoute(
+    request: IncomingMessage,
+    response: ServerResponse,
+    method: string,
+    path: string,
+  ): HubError {
+    const allowed = this.#router.methodsOf(path);
+    if (allowed.length === 0) {
+      const { registry } = this.#deps.operations;
+      const [onlyRoom] = registry.roomCount === 1 ? registry.rooms() : [];
+      return notFound(method, path, {
+        origin: this.#deps.peers.originOf(request),
+        onlyRoom: onlyRoom?.code,
+      });
+    }
+    response.setHeader("allow", allowed.join(", "));
+    return new HubError(
+      "method_not_allowed",
+      `${method} is not possible here; ${allowed.join(", ")} are.`,
+    );
+  }
+
+  #refuseWhileDraining(response: ServerResponse): void {
+    if (!this.#deps.isDraining()) return;
+    response.setHeader("connection", "close");
+    throw new HubError("hub_draining", "The hub is stopping and takes no new requests.", {
+      hint: comeBack,
+    });
+  }
+
+  #fail(
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: string,
+    thrown: unknown,
+  ): void {
+    if (!(thrown instanceof HubError)) this.#deps.log.bug("a request failed", thrown);
+    if (response.headersSent || response.destroyed) {
+      response.destroy();
+      return;
+    }
+    const shape = this.#errorShapeAt(request.url ?? "");
+    setCommonHeaders(response, requestId, shape);
+    sendError(response, asHubError(thrown), shape);
+  }
+
+  /** An SDK reads only errors in its own shape, also those from before its request was understood. */
+  #errorShapeAt(url: string): ErrorShape {
+    const route = this.#router.find("POST", url.split("?", 1)[0] ?? "")?.route;
+    return route?.kind === "inference" ? route.surface.errorShape : "openai";
+  }
+
+  takesUpgrade(request: IncomingMessage): boolean {
+    if (request.headers.upgrade?.toLowerCase() !== "websocket") return false;
+    const path = request.url?.split("?", 1)[0] ?? "";
+    const kind = this.#router.find(request.method ?? "GET", path)?.route.kind;
+    return kind === "tunnel" || kind === "responses-socket";
+  }
+
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    socket.on("error", () => socket.destroy());
+    try {
+      checkRequest(request, this.#deps.limits);
+      if (this.#deps.isDraining())
+        throw new HubError("hub_draining", "The hub is stopping.", { hint: comeBack });
+      this.#openSocket(request, socket, head);
+    } catch (thrown) {
+      if (!(thrown instanceof HubError)) this.#deps.log.bug("a handshake failed", thrown);
+      socket.end(rawError(asHubError(thrown), this.#deps.newRequestId()));
+    }
+  }
+
+  #openSocket(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const { peers, responseSockets, openTunnel } = this.#deps;
+    const match = this.#router.find("GET", pathOf(request.url ?? "/"));
+    const { code = "", id = "" } = match?.params ?? {};
+    const peer = peers.peerOf(request);
+    if (match?.route.kind === "responses-socket") {
+      responseSockets.open({ code, clientKey: peer.throttleKey }, request, socket, head);
+    } else {
+      openTunnel(code, id, peer, request, socket, head);
+    }
+  }
+
+  /** Bytes that are no HTTP, heads that are too large or too slow. */
+  parserGaveUp(error: Error & { code?: string }, socket: Duplex): void {
+    // Into the middle of an answer nothing else may be written.
+    if (!socket.writable || error.code === "ECONNRESET" || this.#answers.isMidAnswer(socket)) {
+      socket.destroy();
+      return;
+    }
+    socket.end(rawError(parserError(error.code), this.#deps.newRequestId()));
+  }
+}
+
+function ignore(): void {}
+
+const comeBack = "Try again in a moment; agents come back by themselves.";
+
+function parserError(code: string | undefined): HubError {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      return new HubError("headers_too_large", "The request's headers are too large.");
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return new HubError("request_read_timeout", "The request did not arrive in time.");
+    default:
+      return new HubError("bad_request", "This is not a well-formed HTTP/1.1 request.");
+  }
+}
