@@ -30,7 +30,8 @@ describe("heads that follow each other", () => {
         const reader = new HeadReader(decodeResponse);
         for (const { head, end, body } of heads) {
           const bytes = writer.write(head, end);
-          expect(bytes.toString()).toBe(encodeResponseHead(head, end));
+          // Of headers with different names, the order says nothing.
+          expect(JSON.parse(bytes.toString())).toEqual(JSON.parse(encodeResponseHead(head, end)));
           const read = reader.read(payloadOf(bytes, body), 16_384);
           expect(read.head).toEqual(head);
           expect(read.end).toBe(end);
