@@ -6,7 +6,7 @@ import type { BenchWorld } from "./world.ts";
 export async function warmUp(world: BenchWorld, target: Target): Promise<void> {
   const result = await world.load({
     ...{ target, ask: { bodyBytes: 1_024 }, connections: 64 },
-    ...{ rampMs: 50, warmupMs: 0, windowMs: world.either(2_500, 400) },
+    ...{ rampMs: 50, warmupMs: 0, windowMs: world.either(2_000, 400) },
   });
   clean(target.name, result);
 }

@@ -11,7 +11,7 @@ export function pacedStreams(world: BenchWorld) {
       {
         ask: { bodyBytes: 1_024, plain: { pieces: 100, delayMs: 20 } },
         connections: 200,
-        rampMs: world.either(900, 400),
+        rampMs: world.either(700, 400),
         warmupMs: world.either(200, 100),
         windowMs: world.either(2_700, 900),
       },

@@ -16,8 +16,8 @@ function youngBytesAfterABusyMoment(begin: string, given: readonly string[] = []
     import { keepYoungGenerationMinimal, letYoungGenerationGrow } from ${JSON.stringify(module)};
     ${begin}
     const kept = [];
-    for (let turn = 0; turn < 400; turn++) {
-      for (let at = 0; at < 5_000; at++) kept[at + (turn % 8) * 5_000] = { turn, at, text: "request " + at };
+    for (let turn = 0; turn < 600; turn++) {
+      for (let at = 0; at < 5_000; at++) kept[at + (turn % 24) * 5_000] = { turn, at, text: "request " + at };
       await new Promise((resolve) => setImmediate(resolve));
     }
     console.log(getHeapSpaceStatistics().find((space) => space.space_name === "new_space").space_size);
@@ -34,11 +34,15 @@ test("V8's young generation hardly grows while the program is loaded", () => {
   expect(youngBytesAfterABusyMoment(loading)).toBeLessThan(8 * mebibyte);
 });
 
-test("then it grows to 32 MiB and stays there", () => {
-  expect(youngBytesAfterABusyMoment(working)).toBe(32 * mebibyte);
+test("then it grows, to 32 MiB at most", () => {
+  const bytes = youngBytesAfterABusyMoment(working);
+  expect(bytes).toBeGreaterThan(8 * mebibyte);
+  expect(bytes).toBeLessThanOrEqual(32 * mebibyte);
 });
 
 test("whoever starts Node with a size of their own gets it", () => {
-  expect(youngBytesAfterABusyMoment(working, ["--max-semi-space-size=4"])).toBe(8 * mebibyte);
-  expect(youngBytesAfterABusyMoment(working, ["--max-semi-space-size=32"])).toBe(64 * mebibyte);
+  const size = (megabytes: number) =>
+    youngBytesAfterABusyMoment(working, [`--max-semi-space-size=${megabytes}`]);
+  expect(size(4)).toBeLessThanOrEqual(8 * mebibyte);
+  expect(size(64)).toBeGreaterThan(32 * mebibyte);
 });

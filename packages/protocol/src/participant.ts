@@ -49,12 +49,14 @@ export const ParticipantConfig = z.looseObject({
 });
 export type ParticipantConfig = z.infer<typeof ParticipantConfig>;
 
-/** Interface §2; `path` is an addition of contract §1. */
+/** Interface §2; `path` is an addition of contract §1, `problem` one beside it. */
 export const Connection = z.object({
   kind: z.literal("tunnel"),
   connected: z.boolean(),
   lastTunnelSeenAt: z.string().nullable(),
   path: z.enum(["tunnel", "direct", "none"]),
+  /** why no request goes there now, such as a participant that pauses; absent when one may */
+  problem: z.string().optional(),
 });
 export type Connection = z.infer<typeof Connection>;
 

@@ -1,4 +1,4 @@
-import type { ModelEntry, ParticipantSummary } from "@roomhub/protocol";
+import type { Connection, ModelEntry, ParticipantSummary } from "@roomhub/protocol";
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
@@ -95,7 +95,7 @@ function participantRow(participant: ParticipantSummary): string[] {
     safe(participant.nickname),
     safe(participant.model),
     safe(participant.status),
-    connection.connected ? safe(connection.path) : "not connected",
+    pathText(connection),
     load === undefined ? "" : `${load.active}/${load.limit}`,
     safe(participant.endpoint),
   ];
@@ -106,8 +106,19 @@ function modelRow(model: ModelEntry): string[] {
     safe(model.id),
     safe(model.service.model),
     safe(model.owned_by),
-    model.service.connection.connected ? "yes" : "no",
+    reachableText(model.service.connection),
   ];
+}
+
+/** Connected and yet not asked is what its owner should see: it pauses, or its model server is down. */
+function pathText({ connected, path, problem }: Connection): string {
+  if (!connected) return "not connected";
+  return problem === undefined ? safe(path) : `${safe(path)}, ${safe(problem)}`;
+}
+
+function reachableText({ connected, problem }: Connection): string {
+  if (!connected) return "no";
+  return problem === undefined ? "yes" : `no: ${safe(problem)}`;
 }
 
 function sayEmpty(context: CliContext, hubUrl: string, room: string): void {

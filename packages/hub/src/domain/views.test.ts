@@ -71,7 +71,16 @@ describe("the connection block", () => {
     ],
   ] as const)("of %s", (_what, fields, connected, path) => {
     const view = connectionView(aParticipant({ id: "a", ...fields }));
-    expect(view).toEqual({ kind: "tunnel", connected, lastTunnelSeenAt: null, path });
+    expect(view).toMatchObject({ kind: "tunnel", connected, lastTunnelSeenAt: null, path });
+  });
+
+  test("says why nobody is sent there, and nothing when somebody may be", () => {
+    const paused = { ...open, reason: "paused" };
+    expect(connectionView(aParticipant({ id: "a", tunnel: paused })).problem).toBe(
+      "not ready: paused",
+    );
+    const ready = { ...open, isReady: true };
+    expect(connectionView(aParticipant({ id: "a", tunnel: ready }))).not.toHaveProperty("problem");
   });
 
   test("keeps the time of the last contact when the path is closed", () => {

@@ -41,12 +41,14 @@ export function participantView(participant: Participant): ParticipantSummary {
 
 /** Interface §2, connection block. */
 export function connectionView(participant: Participant): Connection {
+  const problem = unroutableReason(participant);
   return {
     kind: "tunnel",
     connected: isConnected(participant),
     lastTunnelSeenAt:
       participant.lastContactAt === null ? null : new Date(participant.lastContactAt).toISOString(),
     path: pathOf(participant),
+    ...(problem === undefined ? {} : { problem }),
   };
 }
 
