@@ -138,6 +138,7 @@ export type BenchEvent =
 export interface Sent {
   client: FakeClient;
   dispatch: Dispatch;
+  asking: ModelAsking;
   /** how often it said that it is over */
   settledCount: () => number;
   /** the names of its events, in order */
@@ -217,15 +218,16 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
     const reader = new RequestBodyReader(64);
     reader.push(Buffer.from(JSON.stringify({ model, stream, messages: [], ...options.fields })));
     let settledCount = 0;
+    const asking = new ModelAsking({
+      surface: SURFACES.find(({ path }) => path === surface) ?? failTo(`find ${surface}`),
+      body: reader.end(),
+      headers: { accept: "text/event-stream" },
+      asksStreamUsage: options.asksStreamUsage ?? false,
+    });
     const dispatch = new Dispatch(deps, {
       requestId,
       room,
-      asking: new ModelAsking({
-        surface: SURFACES.find(({ path }) => path === surface) ?? failTo(`find ${surface}`),
-        body: reader.end(),
-        headers: { accept: "text/event-stream" },
-        asksStreamUsage: options.asksStreamUsage ?? false,
-      }),
+      asking,
       hops: options.hops ?? [],
       clientKey: options.clientKey ?? "127.0.0.1",
       startedMs: nowMs,
@@ -237,6 +239,7 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
     return {
       client,
       dispatch,
+      asking,
       settledCount: () => settledCount,
       ledger: () => own().map((event) => event.name),
       ending: () => own().find((event) => event.name !== "llm.request"),

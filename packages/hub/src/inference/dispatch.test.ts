@@ -2,6 +2,7 @@ import { array, assert, constantFrom, property } from "fast-check";
 import { describe, expect, test } from "vitest";
 import { aParticipant } from "../domain/room.fixture.ts";
 import { HubError } from "../errors.ts";
+import type { ModelAsking } from "./asking.ts";
 import { createBench, FakeClient, type BenchEvent } from "./dispatch.fixture.ts";
 import * as streams from "./streams.fixture.ts";
 
@@ -21,6 +22,28 @@ function failure(event: BenchEvent | undefined) {
   if (event?.name !== "llm.error") throw new Error(`it ended with ${event?.name ?? "nothing"}`);
   return event;
 }
+
+describe("the request's body", () => {
+  const askingAgain = (asking: ModelAsking) => expect(() => asking.requestFor(ana(), [], false));
+
+  test("is let go once its answer streams: nobody will be asked again", () => {
+    const bench = createBench([ana()]);
+    const { asking } = bench.send({ stream: true });
+    askingAgain(asking).not.toThrow();
+    bench.call().head();
+    askingAgain(asking).toThrow("after its body was let go");
+  });
+
+  test("is kept until the end of an answer that may still be asked for elsewhere", () => {
+    const bench = createBench([ana()]);
+    const { asking } = bench.send();
+    bench.call().head(200, { "content-type": "application/json" });
+    askingAgain(asking).not.toThrow();
+    bench.call().data(json);
+    bench.call().end();
+    askingAgain(asking).toThrow("after its body was let go");
+  });
+});
 
 describe("a complete answer", () => {
   test("as a stream: the bytes unchanged, one request event, one complete event", () => {
