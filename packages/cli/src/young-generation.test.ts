@@ -40,6 +40,11 @@ test("then it grows, to 32 MiB at most", () => {
   expect(bytes).toBeLessThanOrEqual(32 * mebibyte);
 });
 
+test("a later participant in the same process lets it grow no further", () => {
+  const both = `${working} setTimeout(letYoungGenerationGrow, 100);`;
+  expect(youngBytesAfterABusyMoment(both)).toBeLessThanOrEqual(32 * mebibyte);
+});
+
 test("whoever starts Node with a size of their own gets it", () => {
   const size = (megabytes: number) =>
     youngBytesAfterABusyMoment(working, [`--max-semi-space-size=${megabytes}`]);

@@ -16,9 +16,9 @@ export function keepYoungGenerationMinimal(): void {
   if (!isSizedByStarter()) growBy(1);
 }
 
-/** Lets it grow to 32 MiB: the program is loaded and begins to work. */
+/** Lets it grow to 32 MiB: the program is loaded and begins to work. May be called again, for each hub or participant. */
 export function letYoungGenerationGrow(): void {
-  if (isSizedByStarter()) return;
+  if (isSizedByStarter() || youngBytes() >= maxBytes) return;
   growBy(usualFactor);
   const observer = new PerformanceObserver(() => {
     if (youngBytes() < maxBytes) return;

@@ -1,7 +1,6 @@
 import type { Limits, RequestSchemas } from "@roomhub/protocol";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-
 import type { EventBus } from "../events/bus.ts";
 import type { DispatchDeps } from "../inference/inference-call.ts";
 import type { Log } from "../log.ts";

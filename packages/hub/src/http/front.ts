@@ -5,6 +5,7 @@ import { asHubError, HubError } from "../errors.ts";
 import { readJson } from "./body.ts";
 import { answerPreflight } from "./cors.ts";
 import { rawError, sendError } from "./error-response.ts";
+import type { FrontDeps } from "./front-deps.ts";
 import { serveEvents } from "./handlers/events.ts";
 import { serveInference } from "./handlers/inference.ts";
 import { serveStoredResponse } from "./handlers/stored-response.ts";
@@ -16,7 +17,6 @@ import type { JsonHandler, RouteRequest } from "./route.ts";
 import { createRouter, pathOf, queryOf, type RouteMatch } from "./router.ts";
 import { ROUTES } from "./routes.ts";
 import { SocketAnswers } from "./socket-answers.ts";
-import type { FrontDeps } from "./front-deps.ts";
 
 /** Takes every request and every handshake to whoever answers it. */
 export class Front {
