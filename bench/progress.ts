@@ -1,24 +1,22 @@
-import type { Row } from "./row.ts";
+import type { PlannedRow } from "./plan.ts";
 
 /** One line on a terminal that tells where a long run is. Elsewhere nothing. */
 export class Progress {
-  readonly #rows: readonly Row[];
-  readonly #isQuick: boolean;
+  readonly #plan: readonly PlannedRow[];
   readonly #stream: NodeJS.WriteStream;
   readonly #startMs = performance.now();
   readonly #timer: NodeJS.Timeout | undefined;
   #at = -1;
   #rowStartMs = 0;
 
-  constructor(rows: readonly Row[], isQuick: boolean, stream: NodeJS.WriteStream) {
-    this.#rows = rows;
-    this.#isQuick = isQuick;
+  constructor(plan: readonly PlannedRow[], stream: NodeJS.WriteStream) {
+    this.#plan = plan;
     this.#stream = stream;
     if (stream.isTTY) this.#timer = setInterval(() => this.#draw(), 500);
   }
 
-  begin(row: Row): void {
-    this.#at = this.#rows.indexOf(row);
+  begin(planned: PlannedRow): void {
+    this.#at = this.#plan.indexOf(planned);
     this.#rowStartMs = performance.now();
     this.#draw();
   }
@@ -29,21 +27,18 @@ export class Progress {
   }
 
   #draw(): void {
-    const row = this.#rows[this.#at];
-    if (row === undefined || !this.#stream.isTTY) return;
+    const planned = this.#plan[this.#at];
+    if (planned === undefined || !this.#stream.isTTY) return;
     const elapsed = (performance.now() - this.#startMs) / 1_000;
     const inRow = (performance.now() - this.#rowStartMs) / 1_000;
-    const ofRow = Math.max(0, this.#secondsOf(row) - inRow);
-    const later = this.#rows.slice(this.#at + 1);
-    const left = later.reduce((sum, one) => sum + this.#secondsOf(one), ofRow);
+    const ofRow = Math.max(0, planned.seconds - inRow);
+    const later = this.#plan.slice(this.#at + 1);
+    const left = later.reduce((sum, { seconds }) => sum + seconds, ofRow);
+    const { id, title } = planned.row;
     this.#clear();
     this.#stream.write(
-      `${this.#at + 1}/${this.#rows.length}  row ${row.id}: ${row.title.slice(0, 40)}  ${clock(elapsed)} elapsed, about ${clock(left)} left`,
+      `${this.#at + 1}/${this.#plan.length}  row ${id}: ${title.slice(0, 40)}  ${clock(elapsed)} elapsed, about ${clock(left)} left`,
     );
-  }
-
-  #secondsOf(row: Row): number {
-    return this.#isQuick ? row.seconds.quick : row.seconds.full;
   }
 
   #clear(): void {

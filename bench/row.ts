@@ -1,3 +1,4 @@
+import type { Measurement, Seconds } from "./measurement.ts";
 import type { BenchWorld } from "./world.ts";
 
 /** One goal and what was seen. Smaller is better in all of them. */
@@ -18,8 +19,10 @@ export type RowOutcome =
 export interface Row {
   id: string;
   title: string;
-  /** about how long it takes, in a full and in a quick run */
-  seconds: { full: number; quick: number };
+  /** without the measurement it looks at */
+  seconds: Seconds;
+  /** shared with other rows */
+  measurement?: Measurement<unknown> | undefined;
   run(world: BenchWorld): Promise<RowOutcome>;
 }
 

@@ -8,6 +8,7 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { within } from "../tests/support/waiting.ts";
+import { type PlannedRow, planOf } from "./plan.ts";
 import { Progress } from "./progress.ts";
 import { renderComparison, renderSeen, renderSummary, renderTable, verdictOf } from "./render.ts";
 import {
@@ -68,10 +69,11 @@ async function measure(chosen: readonly Row[], isQuick: boolean): Promise<Result
   const startMs = performance.now();
   const reports: RowReport[] = [];
   await using world = await BenchWorld.create(isQuick);
-  const progress = new Progress(chosen, isQuick, process.stderr);
-  for (const row of chosen) {
-    progress.begin(row);
-    reports.push(await reportOf(row, world));
+  const plan = planOf(chosen, isQuick);
+  const progress = new Progress(plan, process.stderr);
+  for (const planned of plan) {
+    progress.begin(planned);
+    reports.push(await reportOf(planned, world));
   }
   progress.end();
   return {
@@ -85,12 +87,12 @@ async function measure(chosen: readonly Row[], isQuick: boolean): Promise<Result
 }
 
 /** Never throws: what one row cannot do does not keep the others from being measured. */
-async function reportOf(row: Row, world: BenchWorld): Promise<RowReport> {
+async function reportOf({ row, seconds }: PlannedRow, world: BenchWorld): Promise<RowReport> {
   const startMs = performance.now();
   const { id, title } = row;
   const secondsSince = () => Math.round((performance.now() - startMs) / 100) / 10;
   try {
-    const longestMs = 4_000 * row.seconds.full + 60_000;
+    const longestMs = 4_000 * seconds + 60_000;
     const outcome = await within(row.run(world), `row ${id} to be measured`, longestMs);
     return { id, title, seconds: secondsSince(), ...outcome };
   } catch (error) {

@@ -1,20 +1,18 @@
 import { interleave } from "../interleave.ts";
-import type { BenchWorld } from "../world.ts";
+import { measureOnce } from "../measurement.ts";
 
-/** JSON requests of 1 KB, answers of 1 KB, 128 at once: what rows 1, 2 and 14 look at, measured once for all. */
-export function jsonLoad(world: BenchWorld) {
-  return world.once("json load", () =>
-    interleave(
-      world,
-      ["direct", "nginx", "haproxy", "tunnel", "direct path", "gateway"],
-      world.either(3, 1),
-      {
-        ask: { bodyBytes: 1_024 },
-        connections: 128,
-        rampMs: 100,
-        warmupMs: world.either(600, 200),
-        windowMs: world.either(1_800, 500),
-      },
-    ),
-  );
-}
+/** JSON requests of 1 KB, answers of 1 KB, 128 at once: what rows 1, 2 and 14 look at. */
+export const jsonLoad = measureOnce("json load", { full: 46, quick: 6 }, (world) =>
+  interleave(
+    world,
+    ["direct", "nginx", "haproxy", "tunnel", "direct path", "gateway"],
+    world.either(5, 1),
+    {
+      ask: { bodyBytes: 1_024 },
+      connections: 128,
+      rampMs: 60,
+      warmupMs: world.either(240, 200),
+      windowMs: world.either(900, 500),
+    },
+  ),
+);

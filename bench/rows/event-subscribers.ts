@@ -21,13 +21,13 @@ export const eventSubscribers: Row = {
     await warmUp(world, target);
     const watchers = await world.children.program<SubscriberHandlers>("subscribers");
     const results = new Map<number, LoadResult[]>(counts.map((count) => [count, []]));
-    for (let round = 0; round < world.either(3, 1); round++) {
+    for (let round = 0; round < world.either(9, 1); round++) {
       for (const count of rotated(counts, round)) {
         const path = `/v1/rooms/${room}/events`;
         await watchers.call("open", { port: hub.port, path, count, isStalled: false });
         const result = await world.load({
           ...{ target, ask: { bodyBytes: 1_024 }, connections: 128 },
-          ...{ rampMs: 100, warmupMs: world.either(500, 200), windowMs: world.either(2_000, 500) },
+          ...{ rampMs: 60, warmupMs: 140, windowMs: 550 },
         });
         const { closed } = await watchers.call("seen");
         if (closed > 0) throw new Error(`${closed} of ${count} subscribers fell behind`);

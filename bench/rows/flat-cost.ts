@@ -44,8 +44,8 @@ export const flatCost: Row = {
     const byServing = await Promise.all(serving.map((count) => startSized(world, 1, count)));
     const all = [...byRooms, ...byServing];
     for (const { target } of all) await warmUp(world, target);
-    for (let round = 0; round < world.either(3, 2); round++) {
-      for (const sized of all) await beat(sized);
+    for (let round = 0; round < world.either(9, 2); round++) {
+      if (round % 3 === 0) for (const sized of all) await beat(sized);
       for (const sized of rotated(all, round)) sized.results.push(await load(world, sized));
     }
     await Promise.all(all.map(({ hub }) => hub.child.kill()));
@@ -71,7 +71,7 @@ function dearest([smallest, ...larger]: readonly SizedHub[]): number {
 async function load(world: BenchWorld, { what, target }: SizedHub): Promise<LoadResult> {
   const result = await world.load({
     ...{ target, ask: { bodyBytes: 1_024 }, connections: 64 },
-    ...{ rampMs: 50, warmupMs: world.either(250, 100), windowMs: world.either(900, 300) },
+    ...{ rampMs: 30, warmupMs: 120, windowMs: world.either(450, 300) },
   });
   return clean(what, result);
 }

@@ -1,7 +1,8 @@
 import { within } from "../../tests/support/waiting.ts";
-import { joinByTunnel, openRoom, startHub } from "../hub.ts";
+import { hubTarget, joinByTunnel, openRoom, sharedModel, startHub } from "../hub.ts";
 import { settledRssBytes } from "../memory.ts";
 import { measured, type Row } from "../row.ts";
+import { warmUp } from "../warm-up.ts";
 
 const perRoom = 500;
 
@@ -12,9 +13,10 @@ export const memoryPerParticipant: Row = {
   async run(world) {
     const rooms = world.either(8, 2);
     const hub = await startHub(world);
-    // Joining for the first time is code, not participants.
+    // What the first ones ever cost is code, and a heap that grows to what it works in, not participants.
     const first = await openRoom(hub);
     await joinByTunnel(world, hub.url, first, { count: 20, prefix: "first-" });
+    await warmUp(world, hubTarget("tunnel", hub, first, [sharedModel]));
     const before = await settledRssBytes(hub.child);
     const [left, right] = await Promise.all([fill(rooms / 2), fill(rooms / 2)]);
     const count = left + right;

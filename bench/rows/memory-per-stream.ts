@@ -17,7 +17,7 @@ export const memoryPerStream: Row = {
     const room = await openRoom(hub);
     await joinByTunnel(world, hub.url, room, { count: 1, prefix: "one-" });
     const target = hubTarget("tunnel", hub, room, [sharedModel]);
-    // What the first requests ever cost is code, not streams.
+    // What the first requests ever cost is code, and a heap that grows to what it works in, not streams.
     await warmUp(world, target);
     const before = await settledRssBytes(hub.child);
     const load = await world.loadProgram();

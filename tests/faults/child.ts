@@ -231,7 +231,7 @@ function startProgram(
   prefix: readonly string[],
   env: NodeJS.ProcessEnv,
 ): ChildProcess {
-  const flags = [sourceCondition, "--disable-warning=ExperimentalWarning"];
+  const flags = [sourceCondition, ...heapFlags, "--disable-warning=ExperimentalWarning"];
   const [command, ...rest] = prefix;
   if (command === undefined) {
     return fork(path, argument, { execArgv: flags, stdio: inheritErrors, env });
@@ -241,6 +241,13 @@ function startProgram(
     env,
   });
 }
+
+/** As `roomhub` has them for itself (cli/src/heap-growth.ts): who only serves a measurement must not pause in it. */
+const heapFlags = [
+  "--max-semi-space-size=16",
+  "--heap-growing-percent=200",
+  "--no-allocation-site-pretenuring",
+];
 
 const inheritErrors: ["ignore", "inherit", "inherit", "ipc"] = [
   "ignore",

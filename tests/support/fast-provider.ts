@@ -114,17 +114,22 @@ function pour(response: ServerResponse, bytes: number, state: { pouredBytes: num
   goOn();
 }
 
+/**
+ * Tokens at their own times, whatever happened to those before: a server that was held up makes up for it, and its streams do
+ * not fall into step. (Timers that start anew from when they fired do, and never part again: soon all tokens of all streams
+ * would come at once.)
+ */
 function pace(response: ServerResponse, pieces: number, delayMs: number): void {
-  let left = pieces;
+  const startMs = performance.now();
+  let sent = 0;
+  let timer: NodeJS.Timeout | undefined;
   const next = () => {
-    if (left-- > 0) response.write(token);
-    else {
-      clearInterval(timer);
-      response.end(streamEnd);
-    }
+    const nowMs = performance.now();
+    for (; sent < pieces && startMs + sent * delayMs <= nowMs; sent++) response.write(token);
+    if (sent === pieces && startMs + sent * delayMs <= nowMs) response.end(streamEnd);
+    else timer = setTimeout(next, startMs + sent * delayMs - nowMs);
   };
-  const timer = setInterval(next, delayMs);
-  response.on("close", () => clearInterval(timer));
+  response.on("close", () => clearTimeout(timer));
   next();
 }
 

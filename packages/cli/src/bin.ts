@@ -1,5 +1,5 @@
-import { keepYoungGenerationMinimal } from "./young-generation.ts";
+import { holdHeapWhileLoading } from "./heap-growth.ts";
 
-// First of all: the room that loading the program needs would stay for as long as it runs.
-keepYoungGenerationMinimal();
+// Before anything else is loaded.
+holdHeapWhileLoading();
 await import("./main.ts");

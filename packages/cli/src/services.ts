@@ -1,5 +1,5 @@
 import type { Participant, ParticipantOptions } from "@roomhub/participant";
-import { letYoungGenerationGrow } from "./young-generation.ts";
+import { growHeapForWork } from "./heap-growth.ts";
 import type { createHub as CreateHubFunction, HubOptions, RoomStore } from "@roomhub/hub";
 
 export type { HubOptions, LogFormat, OwnershipMode } from "@roomhub/hub";
@@ -42,7 +42,7 @@ export type CreateParticipant = (options: ParticipantOptions) => Promise<Running
 
 export const createHub: CreateHub = async (options) => {
   const hub = await import("@roomhub/hub");
-  letYoungGenerationGrow();
+  growHeapForWork();
   return hub.createHub(options);
 };
 
@@ -59,6 +59,6 @@ export const usualStatePath: UsualStatePath = async (port) => {
 
 export const createParticipant: CreateParticipant = async (options) => {
   const participant = await import("@roomhub/participant");
-  letYoungGenerationGrow();
+  growHeapForWork();
   return participant.createParticipant(options);
 };

@@ -17,8 +17,9 @@ const NO_SLAB = Buffer.alloc(0);
 /**
  * Collects the frames of one turn of the event loop and sends them as one message (several when a slab fills up).
  *
- * Frames are written side by side into a slab. A slab is never written twice: a message is a view of it that the
- * socket may still be sending. It starts small and grows with use, because an idle tunnel must cost little.
+ * Frames are written side by side into a slab, and messages are views of it. A full one is written again from its
+ * beginning when the transport has let go of all it was given; otherwise another takes its place. It starts small and grows
+ * with use, because an idle tunnel must cost little.
  */
 export class FrameWriter {
   /** Where `reserve()` made room. Changes with each `reserve()`. */
@@ -117,9 +118,11 @@ export class FrameWriter {
 
   #newSlab(neededBytes: number): void {
     this.#sendPending();
-    this.slab = Buffer.allocUnsafeSlow(Math.max(neededBytes, this.#slabBytes));
     this.#messageStart = 0;
     this.#end = 0;
+    const isLarge = this.slab.length >= Math.max(neededBytes, this.#slabBytes);
+    if (isLarge && this.#transport.bufferedBytes === 0) return;
+    this.slab = Buffer.allocUnsafeSlow(Math.max(neededBytes, this.#slabBytes));
     this.#slabBytes = Math.min(this.#slabBytes * 2, MAX_SLAB_BYTES);
   }
 

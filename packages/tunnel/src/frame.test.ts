@@ -59,7 +59,7 @@ function written(write: (writer: FrameWriter) => void): Buffer[] {
   const messages: Buffer[] = [];
   const transport: Transport = {
     listen() {},
-    send: (message) => messages.push(message),
+    send: (message) => messages.push(Buffer.from(message)),
     ping() {},
     close() {},
     terminate() {},

@@ -19,7 +19,7 @@ export const WS_LIMITS = {
 export interface Transport {
   /** Called exactly once, before anything else. */
   listen(listener: TransportListener): void;
-  /** The bytes belong to the transport from here on. Ignored after a close. */
+  /** The bytes belong to the transport until nothing is buffered any more. Ignored after a close. */
   send(message: Buffer): void;
   ping(): void;
   /** Orderly: what was sent before arrives first. */
