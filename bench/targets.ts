@@ -57,9 +57,14 @@ const starters: Record<TargetName, (world: BenchWorld) => Promise<Target | undef
 export function targetOf(world: BenchWorld, name: TargetName): Promise<Target | undefined> {
   return world.once(`target ${name}`, async () => {
     const target = await starters[name](world);
-    if (target !== undefined) await warmUp(world, target);
+    if (target !== undefined && !isNative(name)) await warmUp(world, target);
     return target;
   });
+}
+
+/** Compiled before it started: nothing to warm up. */
+function isNative(name: TargetName): boolean {
+  return name === "nginx" || name === "haproxy";
 }
 
 /** The hub of all rows that need nothing special. */

@@ -7,11 +7,11 @@ import type { BenchWorld } from "./world.ts";
  * works in. Many at once, since that is what makes it grow.
  */
 export async function warmUp(world: BenchWorld, target: Target): Promise<void> {
-  await ask(world, target, { bodyBytes: 1_024 }, 128, world.either(2_000, 400));
+  await ask(world, target, { bodyBytes: 1_024 }, 128, world.either(3_000, 400));
   // Others read what they pass on, and one that is not made for streams fails here.
   if (!target.isTransparent) return;
   const streams = { bodyBytes: 1_024, plain: { pieces: 25, delayMs: 10 } };
-  await ask(world, target, streams, 256, world.either(1_000, 300));
+  await ask(world, target, streams, 256, world.either(800, 300));
 }
 
 async function ask(

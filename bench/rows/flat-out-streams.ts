@@ -6,7 +6,7 @@ import { measured, type Row, skipped } from "../row.ts";
 export const flatOutStreams: Row = {
   id: "4",
   title: "hub CPU per streamed chunk, 50 streams flat out, against nginx",
-  seconds: { full: 22, quick: 3 },
+  seconds: { full: 15, quick: 3 },
   async run(world) {
     const rounds = await interleave(
       world,
@@ -16,8 +16,8 @@ export const flatOutStreams: Row = {
         ask: { bodyBytes: 1_024, plain: { pieces: 2_000, delayMs: 0 } },
         connections: 50,
         rampMs: 100,
-        warmupMs: world.either(500, 200),
-        windowMs: world.either(1_700, 600),
+        warmupMs: world.either(300, 200),
+        windowMs: world.either(1_200, 600),
       },
     );
     const { tunnel = [], nginx } = rounds;
