@@ -12,7 +12,7 @@ export const jsonLoad = measureOnce("json load", { full: 46, quick: 6 }, (world)
       connections: 128,
       rampMs: 60,
       warmupMs: world.either(240, 200),
-      windowMs: world.either(900, 500),
+      windowMs: world.either(800, 500),
     },
   ),
 );

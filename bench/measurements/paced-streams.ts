@@ -12,7 +12,7 @@ export const pacedStreams = measureOnce("paced streams", { full: 58, quick: 9 },
       connections: 200,
       rampMs: world.either(500, 400),
       warmupMs: world.either(200, 100),
-      windowMs: world.either(1_500, 900),
+      windowMs: world.either(1_400, 900),
     },
   ),
 );
