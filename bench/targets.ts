@@ -57,7 +57,8 @@ const starters: Record<TargetName, (world: BenchWorld) => Promise<Target | undef
 export function targetOf(world: BenchWorld, name: TargetName): Promise<Target | undefined> {
   return world.once(`target ${name}`, async () => {
     const target = await starters[name](world);
-    if (target !== undefined && !isNative(name)) await warmUp(world, target, 8);
+    if (target !== undefined && !isNative(name))
+      await warmUp(world, target, name === "tunnel" ? 8 : 2);
     return target;
   });
 }

@@ -2,11 +2,11 @@ import { interleave } from "../interleave.ts";
 import { measureOnce } from "../measurement.ts";
 
 /** 200 streams at once with 50 tokens a second each, 100 tokens long: what rows 3, 5 and 6 look at. */
-export const pacedStreams = measureOnce("paced streams", { full: 58, quick: 9 }, (world) =>
+export const pacedStreams = measureOnce("paced streams", { full: 46, quick: 9 }, (world) =>
   interleave(
     world,
     ["direct", "nginx", "tunnel", "haproxy", "hundred tunnels"],
-    world.either(5, 1),
+    world.either(4, 1),
     {
       ask: { bodyBytes: 1_024, plain: { pieces: 100, delayMs: 20 } },
       connections: 200,

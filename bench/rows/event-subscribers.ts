@@ -18,7 +18,7 @@ export const eventSubscribers: Row = {
     const room = await openRoom(hub);
     await joinByTunnel(world, hub.url, room, { count: 1, prefix: "one-" });
     const target = hubTarget("tunnel", hub, room, [sharedModel]);
-    await warmUp(world, target, 8);
+    await warmUp(world, target, 5);
     const watchers = await world.children.program<SubscriberHandlers>("subscribers");
     const results = new Map<number, LoadResult[]>(counts.map((count) => [count, []]));
     for (let round = 0; round < world.either(9, 1); round++) {

@@ -127,7 +127,7 @@ function pace(response: ServerResponse, pieces: number, delayMs: number): void {
     const nowMs = performance.now();
     for (; sent < pieces && startMs + sent * delayMs <= nowMs; sent++) response.write(token);
     if (sent === pieces && startMs + sent * delayMs <= nowMs) response.end(streamEnd);
-    else timer = setTimeout(next, startMs + sent * delayMs - nowMs);
+    else timer = setTimeout(next, Math.ceil(startMs + sent * delayMs - nowMs));
   };
   response.on("close", () => clearTimeout(timer));
   next();
