@@ -8,6 +8,10 @@ const quietBytes = 64 * 1024 * 1024;
 /** V8's own */
 const usualYoungFactor = 2;
 
+const isYoungSizedByStarter = [...process.execArgv, process.env["NODE_OPTIONS"] ?? ""].some((arg) =>
+  /semi[-_]space[-_]size/.test(arg),
+);
+
 let observer: PerformanceObserver | undefined;
 
 /**
@@ -23,7 +27,7 @@ let observer: PerformanceObserver | undefined;
  */
 export function holdHeapWhileLoading(): void {
   setFlagsFromString("--no-allocation-site-pretenuring");
-  if (!isYoungSizedByStarter()) growYoungBy(1);
+  if (!isYoungSizedByStarter) growYoungBy(1);
 }
 
 /**
@@ -43,7 +47,7 @@ export function growHeapForWork(): void {
 
 /** To be said again and again: V8 takes room back from a program that has nothing to do, which then must have it again. */
 function boundYoung(): void {
-  if (!isYoungSizedByStarter()) growYoungBy(youngBytes() < maxYoungBytes ? usualYoungFactor : 1);
+  if (!isYoungSizedByStarter) growYoungBy(youngBytes() < maxYoungBytes ? usualYoungFactor : 1);
 }
 
 /** V8 looks at it each time that it wants to grow. One that does not know a flag says so in a line, and does as it likes. */
@@ -61,11 +65,6 @@ function boundQuietly(): void {
 function isFullCollection(entry: object): boolean {
   const { detail } = entry as { detail?: NodeGCPerformanceDetail };
   return detail?.kind === constants.NODE_PERFORMANCE_GC_MAJOR;
-}
-
-function isYoungSizedByStarter(): boolean {
-  const args = [...process.execArgv, process.env["NODE_OPTIONS"] ?? ""];
-  return args.some((arg) => /semi[-_]space[-_]size/.test(arg));
 }
 
 function youngBytes(): number {
