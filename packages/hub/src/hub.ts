@@ -11,6 +11,7 @@ import { Registry } from "./domain/registry.ts";
 import { HubError } from "./errors.ts";
 import { EventBus } from "./events/bus.ts";
 import { createEmitter } from "./events/emit.ts";
+import { createPace } from "./events/pace.ts";
 import { EventStreams } from "./http/event-stream.ts";
 import { HeldBodies } from "./http/handlers/inference.ts";
 import { createPeerReader } from "./http/peer.ts";
@@ -47,6 +48,9 @@ import { TunnelRegistry } from "./upstreams/tunnel/registry.ts";
 /** Nobody reads a log faster, and a busy hub writes some hundred lines at once. */
 const logDelayMs = 20;
 
+/** Nobody sees it who watches, and a busy hub writes some hundred events at once. */
+const eventGapMs = 10;
+
 export const DEFAULT_PORT = 5050;
 
 export interface HubAddress {
@@ -79,7 +83,7 @@ export function createHub(options: HubOptions = {}): Hub {
     (line) => logLines.write(line),
     () => logLines.flush(),
   );
-  const bus = new EventBus(bootId, setImmediate);
+  const bus = new EventBus(bootId, createPace(eventGapMs, systemTime.monotonicMs));
   const emit = createEmitter(bus, log, () => clock.wallMs());
   const registry = new Registry();
   const vault = new AuthHeaderVault();

@@ -15,9 +15,15 @@ export interface ProviderClientOptions {
   connectTimeoutMs: number;
   /**
    * Why an address may not be dialled, or undefined. Asked with every literal and every resolved address; the checked
-   * address is the dialled one.
+   * address is the dialled one. The answer for an address is always the same.
    */
   addressProblem?: AddressProblem | undefined;
+}
+
+/** Where a base URL leads, and why not when it is a literal address that may not be dialled. */
+interface KnownTarget {
+  target: ProviderTarget;
+  problem: string | undefined;
 }
 
 const maxCachedTargets = 256;
@@ -27,7 +33,7 @@ export class ProviderClient {
   readonly #options: ProviderClientOptions;
   readonly #pooled: AgentPair;
   readonly #fresh: AgentPair;
-  readonly #targets = new Map<string, ProviderTarget>();
+  readonly #targets = new Map<string, KnownTarget>();
   readonly #running = new Roster<Exchange>();
   #isClosed = false;
   #whenIdle: (() => void) | undefined;
@@ -41,11 +47,9 @@ export class ProviderClient {
 
   /** Starts a request. `sink` is called from the next turn of the event loop on. */
   call(request: ProviderRequest, sink: ProviderSink): ProviderCall {
-    const target = this.#targetOf(request.baseUrl);
+    const { target, problem } = this.#targetOf(request.baseUrl);
     const exchange = new Exchange(request, sink, this.#depsFor(target));
     this.#running.add(exchange);
-    const problem =
-      isIP(target.hostname) === 0 ? undefined : this.#options.addressProblem?.(target.hostname);
     if (this.#isClosed) {
       const message = `${target.label} was not dialled: calls are stopped here.`;
       exchange.refuse({ code: "provider_disconnected", message });
@@ -76,13 +80,16 @@ export class ProviderClient {
     await this.close();
   }
 
-  #targetOf(baseUrl: string): ProviderTarget {
+  #targetOf(baseUrl: string): KnownTarget {
     const known = this.#targets.get(baseUrl);
     if (known !== undefined) return known;
     if (this.#targets.size >= maxCachedTargets) this.#targets.clear();
     const target = parseTarget(baseUrl);
-    this.#targets.set(baseUrl, target);
-    return target;
+    const isLiteral = isIP(target.hostname) !== 0;
+    const problem = isLiteral ? this.#options.addressProblem?.(target.hostname) : undefined;
+    const made = { target, problem };
+    this.#targets.set(baseUrl, made);
+    return made;
   }
 
   #depsFor(target: ProviderTarget): ExchangeDeps {

@@ -10,9 +10,9 @@ import type {
 /** Who registered a participant, and from where. Decides what the hub may dial for it, and who may change it. */
 export interface Registrant {
   /** normalised peer address; undefined when a stranger's proxy hides it */
-  address: string | undefined;
+  readonly address: string | undefined;
   /** the request carried an `Origin` header: a web page made it */
-  hasOrigin: boolean;
+  readonly hasOrigin: boolean;
 }
 
 /** As sent; further keys are kept. */

@@ -1,15 +1,21 @@
 import type { EventSpelling } from "@roomhub/protocol";
 
-/** Somebody who watches one room, or the whole hub. Gets events as they go on the wire, in order, one or more at once. */
+/**
+ * Somebody who watches one room, or the whole hub. Gets events as they go on the wire, in order, one or more at once. The
+ * bytes are those that all others get, too.
+ */
 export interface Subscriber {
   readonly spelling: EventSpelling;
   /** Must neither throw nor block; whoever is behind is dropped by its own side. */
-  deliver(wire: string): void;
+  deliver(wire: Buffer): void;
   /** The stream is over; the hub stops. */
   end(retryMs: number): void;
 }
 
-/** Those who hear the same events. What happens in one turn of the event loop reaches each of them in one piece. */
+/** Of what waits, about: the buffers of whoever reads are larger. */
+const maxWaitingCharacters = 64 * 1024;
+
+/** Those who hear the same events. What happens between two flushes reaches each of them in one piece. */
 export class Audience {
   readonly #subscribers = new Set<Subscriber>();
   readonly #waiting: Record<EventSpelling, string> = { colon: "", dot: "" };
@@ -34,6 +40,8 @@ export class Audience {
   put(encode: (spelling: EventSpelling) => string): void {
     if (this.#count.colon > 0) this.#waiting.colon += encode("colon");
     if (this.#count.dot > 0) this.#waiting.dot += encode("dot");
+    const { colon, dot } = this.#waiting;
+    if (Math.max(colon.length, dot.length) > maxWaitingCharacters) this.flush();
   }
 
   flush(): void {
@@ -41,9 +49,10 @@ export class Audience {
     if (colon === "" && dot === "") return;
     this.#waiting.colon = "";
     this.#waiting.dot = "";
+    const wires = { colon: Buffer.from(colon), dot: Buffer.from(dot) };
     for (const subscriber of this.#subscribers) {
-      const wire = subscriber.spelling === "colon" ? colon : dot;
-      if (wire !== "") subscriber.deliver(wire);
+      const wire = wires[subscriber.spelling];
+      if (wire.length > 0) subscriber.deliver(wire);
     }
   }
 

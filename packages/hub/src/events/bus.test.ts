@@ -15,8 +15,8 @@ class Watcher implements Subscriber {
     this.spelling = spelling;
   }
 
-  deliver(wire: string): void {
-    this.wires.push(wire);
+  deliver(wire: Buffer): void {
+    this.wires.push(wire.toString());
   }
 
   end(retryMs: number): void {
@@ -165,7 +165,7 @@ describe("who hears what", () => {
   });
 });
 
-describe("what happens in one turn", () => {
+describe("what happens between two flushes", () => {
   test("reaches each watcher in one piece, in order, and nobody who came later", () => {
     const turns: (() => void)[] = [];
     const bus = new EventBus("boot1", (flush) => turns.push(flush));
@@ -184,6 +184,32 @@ describe("what happens in one turn", () => {
     expect(late.events.map(({ id }) => id)).toEqual(["boot1-3"]);
     expect(everywhere.wires).toHaveLength(1);
     expect(everywhere.events).toHaveLength(4);
+  });
+
+  test("does not wait for the flush once it is long", () => {
+    const bus = new EventBus("boot1", () => undefined);
+    const watcher = new Watcher();
+    bus.subscribe("ABC234", watcher);
+    for (let count = 0; count < 1_000; count++) published(bus);
+    const lengths = watcher.wires.map((wire) => wire.length);
+    expect(Math.min(...lengths)).toBeGreaterThan(64 * 1024);
+    expect(Math.max(...lengths)).toBeLessThan(65 * 1024);
+    bus.endRoom("ABC234", 5);
+    expect(watcher.events).toHaveLength(1_000);
+  });
+
+  test("is the same bytes for all, however many they are", () => {
+    const bus = new EventBus("boot1", (flush) => flush());
+    const wires: Buffer[] = [];
+    for (const spelling of ["dot", "dot", "colon"] as const) {
+      bus.subscribe("ABC234", {
+        spelling,
+        deliver: (wire) => void wires.push(wire),
+        end: () => undefined,
+      });
+    }
+    published(bus);
+    expect(new Set(wires).size).toBe(2);
   });
 
   test("is told before a stream ends", () => {

@@ -10,12 +10,13 @@ import { Audience, type Subscriber } from "./audience.ts";
 /** One event, but for its spelling and number. */
 interface Occurrence {
   name: EventName;
+  /** JSON, without the brace that opens it and the type */
   fields: string;
 }
 
 /**
  * Who hears what. Contract §5: ids are `<bootId>-<n>`, counted per room, and once more for the hub-wide stream.
- * Nothing is kept for later than the end of the turn, see {@link Audience}.
+ * Nothing is kept but what is about to leave, see {@link Audience}.
  */
 export class EventBus {
   readonly #bootId: string;
@@ -26,7 +27,7 @@ export class EventBus {
   readonly #unsaid = new Set<Audience>();
   #hubWideCount = 0;
 
-  /** @param later - calls back at the end of the turn */
+  /** @param later - calls back when what was published meanwhile shall leave, see {@link createPace} */
   constructor(bootId: string, later: (flush: () => void) => void) {
     this.#bootId = bootId;
     this.#later = later;
@@ -78,7 +79,7 @@ export class EventBus {
     payload: EventPayloads[Name],
   ): void {
     const occurrence = occurrenceOf(roomCode, name, timestamp, payload);
-    subscriber.deliver(this.#encode(subscriber.spelling, 1, occurrence));
+    subscriber.deliver(Buffer.from(this.#encode(subscriber.spelling, 1, occurrence)));
   }
 
   /** The room is gone: its streams end, and its count with them. */
@@ -110,12 +111,17 @@ export class EventBus {
   }
 }
 
-/** `data` = `{type, timestamp, roomCode, …payload}`; the type is spelled later, the rest is the same for all. */
+/**
+ * `data` = `{type, timestamp, roomCode, …payload}`; the type is spelled later, the rest is the same for all. Nothing in a
+ * timestamp or a room's code needs escaping.
+ */
 function occurrenceOf<Name extends EventName>(
   roomCode: string,
   name: Name,
   timestamp: string,
   payload: EventPayloads[Name],
 ): Occurrence {
-  return { name, fields: JSON.stringify({ timestamp, roomCode, ...payload }).slice(1) };
+  const members = JSON.stringify(payload).slice(1);
+  const comma = members === "}" ? "" : ",";
+  return { name, fields: `"timestamp":"${timestamp}","roomCode":"${roomCode}"${comma}${members}` };
 }

@@ -96,11 +96,11 @@ class EventStream implements Subscriber {
     this.#nowMs = nowMs;
   }
 
-  deliver(wire: string): void {
+  deliver(wire: Buffer): void {
     this.write(wire);
   }
 
-  write(wire: string): void {
+  write(wire: Buffer | string): void {
     if (this.#response.destroyed || this.#response.writableEnded) return;
     this.lastWriteMs = this.#nowMs();
     this.#response.write(wire);

@@ -2,14 +2,12 @@ import { readUsage, type Usage } from "@roomhub/protocol";
 import { HubError } from "../errors.ts";
 import { JsonScanner, type JsonMember, valueOf } from "./json-scan.ts";
 
-const wanted: ReadonlySet<string> = new Set([
-  "id",
-  "usage",
-  "error",
-  "object",
-  "choices",
-  "output",
-  "data",
+const maxReadBytes = 8_192;
+/** One of them makes an answer a result, whatever it says. */
+const resultFields = ["object", "choices", "output", "data"];
+const wanted: ReadonlyMap<string, number> = new Map([
+  ...["id", "usage", "error"].map((key) => [key, maxReadBytes] as const),
+  ...resultFields.map((key) => [key, 0] as const),
 ]);
 /** Up to here an answer is held, so that a bad one can still become an error with the right status. */
 const heldBytes = 64 * 1024;
@@ -19,7 +17,7 @@ const heldBytes = 64 * 1024;
  * on after 64 KiB, and a fault then can only break the connection. Contract §6.
  */
 export class JsonAnswer {
-  readonly #scanner = new JsonScanner({ wanted, maxDepth: 512, maxCapturedBytes: 8_192 });
+  readonly #scanner = new JsonScanner({ wanted, maxDepth: 512 });
   readonly #participantId: string;
   #held: Buffer[] = [];
   #heldLength = 0;
@@ -58,7 +56,7 @@ export class JsonAnswer {
   end(): { body: Buffer; usage: Usage; responseId: string | undefined } {
     if (!this.#scanner.end()) throw this.#notJson();
     const error = errorIn(this.#scanner.last("error"));
-    const isResult = ["object", "choices", "output", "data"].some((key) => this.#scanner.has(key));
+    const isResult = resultFields.some((key) => this.#scanner.has(key));
     if (error !== undefined && !isResult) {
       throw new HubError(
         "provider_error",

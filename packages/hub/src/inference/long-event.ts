@@ -11,8 +11,8 @@ import {
   typeOf,
 } from "./stream-signs.ts";
 
-const wanted: ReadonlySet<string> = new Set(["type", "error", "message"]);
-const scannerOptions = { wanted, maxDepth: 512, maxCapturedBytes: 8_192 };
+const wanted = new Map(["type", "error", "message"].map((key) => [key, 8_192]));
+const scannerOptions = { wanted, maxDepth: 512 };
 /** A line's name, and the whole of an `event` line, stand in its first bytes. */
 const lineStartBytes = 64;
 /** What is searched for in text is shorter than this, and may be cut by the pieces. */
@@ -115,7 +115,7 @@ export class LongEvent {
   /** Those members of the event that tell what it is; a long one as an empty object. */
   #members(): StreamEvent {
     const members: StreamEvent = {};
-    for (const key of wanted) {
+    for (const key of wanted.keys()) {
       const member = this.#scanner.last(key);
       if (member !== undefined) members[key] = member.raw === undefined ? {} : valueOf(member);
     }

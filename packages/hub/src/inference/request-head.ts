@@ -3,11 +3,15 @@ import { JsonScanner, type JsonMember, valueOf } from "./json-scan.ts";
 import { settingFields } from "./provider-body.ts";
 import type { RequestBody } from "./request-body.ts";
 
-/** What the hub reads itself: the selector, and what decides how the answer comes and who may give it. */
-const readFields = ["model", "stream", "stream_options", "previous_response_id", "store"];
-const wanted: ReadonlySet<string> = new Set([...readFields, ...settingFields]);
-/** The longest value the hub reads itself is a model name; the others only count as present. */
-const maxCapturedBytes = 4_096;
+/** The longest value the hub reads is a model name. */
+const maxReadBytes = 4_096;
+/** What the hub reads: the selector, and what decides how the answer comes and who may give it. */
+const readFields = ["model", "stream", "previous_response_id", "store"];
+/** The others only count as present. */
+const wanted: ReadonlyMap<string, number> = new Map([
+  ...["stream_options", ...settingFields].map((key) => [key, 0] as const),
+  ...readFields.map((key) => [key, maxReadBytes] as const),
+]);
 const maxScalarBytes = 1_024;
 
 /**
@@ -20,7 +24,7 @@ export class RequestBodyReader {
   #length = 0;
 
   constructor(maxDepth: number) {
-    this.#scanner = new JsonScanner({ wanted, maxDepth, maxCapturedBytes });
+    this.#scanner = new JsonScanner({ wanted, maxDepth });
   }
 
   /** @throws HubError `invalid_json` or `field_too_large`, as soon as it is certain */
@@ -88,7 +92,7 @@ function readModel(member: JsonMember | undefined): string {
     });
   }
   if (member.raw === undefined) {
-    throw new HubError("field_too_large", `model is longer than ${maxCapturedBytes} bytes.`, {
+    throw new HubError("field_too_large", `model is longer than ${maxReadBytes} bytes.`, {
       param: "model",
     });
   }

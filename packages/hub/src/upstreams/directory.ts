@@ -1,6 +1,6 @@
 import { ProviderClient, scrubSecrets } from "@roomhub/provider";
 import type { AuthHeaderVault } from "../credentials/vault.ts";
-import type { DirectPath, Participant } from "../domain/participant.ts";
+import type { DirectPath, Participant, Registrant } from "../domain/participant.ts";
 import type { Upstream } from "../inference/upstream.ts";
 import {
   addressProblem,
@@ -30,6 +30,8 @@ export class UpstreamDirectory {
   readonly #clients: Record<DialRight, ProviderClient>;
   readonly #servers: ModelServers;
   readonly #probes = new Map<string, Promise<void>>();
+  /** looked up for each call */
+  readonly #rights = new WeakMap<Registrant, DialRight>();
 
   constructor(options: UpstreamDirectoryOptions) {
     this.#options = options;
@@ -42,7 +44,7 @@ export class UpstreamDirectory {
     ]);
     this.#clients = Object.fromEntries(clients) as Record<DialRight, ProviderClient>;
     this.#servers = new ModelServers({
-      clientFor: (participant) => this.#clients[dialRightOf(participant.registrant)],
+      clientFor: ({ registrant }) => this.#clients[this.#dialRightOf(registrant)],
       headersOf: (participant) => this.#headersOf(participant),
       events: options.directEvents,
     });
@@ -90,6 +92,14 @@ export class UpstreamDirectory {
 
   async close(): Promise<void> {
     await Promise.all(Object.values(this.#clients).map((client) => client.close()));
+  }
+
+  #dialRightOf(registrant: Registrant): DialRight {
+    const known = this.#rights.get(registrant);
+    if (known !== undefined) return known;
+    const right = dialRightOf(registrant);
+    this.#rights.set(registrant, right);
+    return right;
   }
 
   #headersOf(participant: Participant): Readonly<Record<string, string>> {

@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { createPace } from "./pace.ts";
+
+/** What was asked to wait, and how long. */
+function paced(gapMs: number) {
+  const time = { ms: 1_000 };
+  const waits: { work: () => void; ms: number }[] = [];
+  const pace = createPace(
+    gapMs,
+    () => time.ms,
+    (work, ms) => waits.push({ work, ms }),
+  );
+  const done: string[] = [];
+  return {
+    ...{ time, done },
+    /** @returns the ms that it is made to wait */
+    ask(what: string): number | undefined {
+      pace(() => done.push(what));
+      return waits.at(-1)?.ms;
+    },
+    /** All that waited is done, now. */
+    comeDue: () => waits.splice(0).forEach(({ work }) => work()),
+  };
+}
+
+test("what comes first, or after a pause, is done at the end of its turn", () => {
+  const { time, ask, comeDue, done } = paced(10);
+  expect(ask("first")).toBe(0);
+  comeDue();
+  time.ms += 10;
+  expect(ask("later")).toBe(0);
+  comeDue();
+  expect(done).toEqual(["first", "later"]);
+});
+
+test("what comes soon after waits for what is left of the gap", () => {
+  const { time, ask, comeDue, done } = paced(10);
+  ask("first");
+  time.ms += 3;
+  comeDue();
+  time.ms += 4;
+  expect(ask("second")).toBe(6);
+  expect(done).toEqual(["first"]);
+  time.ms += 6;
+  comeDue();
+  expect(ask("third")).toBe(10);
+  expect(done).toEqual(["first", "second"]);
+});
+
+test("by itself it waits for the real end of the turn, and for real milliseconds", async () => {
+  const pace = createPace(1, () => performance.now());
+  await new Promise<void>((resolve) => pace(resolve));
+  await new Promise<void>((resolve) => pace(resolve));
+});
