@@ -1,18 +1,43 @@
 /**
  * Loaded into a hub with `--import`: on SIGUSR2 it writes down for how long at most the event loop stood still since the last
- * time, in ms.
+ * time. Linux only.
  */
-import { renameSync, writeFileSync } from "node:fs";
-import { monitorEventLoopDelay } from "node:perf_hooks";
+import { openSync, readSync, renameSync, writeFileSync } from "node:fs";
+
+/** The longest of all times between two turns, in ms. */
+export interface LoopBlocks {
+  /** without the time in which the thread could have run and had no core */
+  ownMs: number;
+  wallMs: number;
+}
 
 const path = process.env["BENCH_LOOP_FILE"] ?? "";
-const resolutionMs = 1;
-const delay = monitorEventLoopDelay({ resolution: resolutionMs });
-delay.enable();
+const beatMs = 1;
+/** of the main thread: time on a core, time waited for one, in ns, and how often */
+const schedstat = openSync("/proc/self/schedstat", "r");
+const text = Buffer.alloc(128);
+const none: LoopBlocks = { ownMs: 0, wallMs: 0 };
+
+let longest = { ...none };
+let lastMs = performance.now();
+let lastWaitedMs = waitedMs();
+
+setInterval(() => {
+  const waited = waitedMs();
+  const wallMs = performance.now() - lastMs - beatMs;
+  longest.wallMs = Math.max(longest.wallMs, wallMs);
+  longest.ownMs = Math.max(longest.ownMs, wallMs - (waited - lastWaitedMs));
+  lastMs = performance.now();
+  lastWaitedMs = waited;
+}, beatMs).unref();
 
 process.on("SIGUSR2", () => {
-  // What is measured is the time between two beats.
-  writeFileSync(`${path}.new`, String(Math.max(0, delay.max / 1e6 - resolutionMs)));
+  writeFileSync(`${path}.new`, JSON.stringify(longest));
   renameSync(`${path}.new`, path);
-  delay.reset();
+  longest = { ...none };
 });
+
+function waitedMs(): number {
+  const length = readSync(schedstat, text, 0, text.length, 0);
+  return Number(text.toString("latin1", 0, length).split(" ")[1]) / 1e6;
+}

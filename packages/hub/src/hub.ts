@@ -83,7 +83,10 @@ export function createHub(options: HubOptions = {}): Hub {
     (line) => logLines.write(line),
     () => logLines.flush(),
   );
-  const bus = new EventBus(bootId, createPace(eventGapMs, systemTime.monotonicMs));
+  const bus = new EventBus(
+    bootId,
+    createPace(eventGapMs, () => systemTime.monotonicMs()),
+  );
   const emit = createEmitter(bus, log, () => clock.wallMs());
   const registry = new Registry();
   const vault = new AuthHeaderVault();

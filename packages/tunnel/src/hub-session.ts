@@ -115,7 +115,7 @@ export class HubSession {
    * Sends one request. Never throws and never calls back before it returns: a request that cannot start ends with
    * `onReset` (`tunnelLost` when the tunnel is not ready, `overloaded` when it is full) and `onClosed`.
    *
-   * @param body - all of it; the buffers must stay as they are until `onClosed`. They are copied as credit allows.
+   * @param body - all of it; the buffers must stay as they are until `isBodyTaken`. They are copied as credit allows.
    */
   open(head: RequestHead, body: readonly Buffer[], handler: ResponseHandler): RequestStream {
     const hello = this.#link.remoteHello;

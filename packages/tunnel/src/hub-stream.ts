@@ -29,6 +29,8 @@ export interface ResponseHandler {
 
 /** One request on its way. Every method may be called at any time, also after the end. */
 export interface RequestStream {
+  /** No buffer of the request's body is read any more: all of it went into frames, or the stream was given up. */
+  readonly isBodyTaken: boolean;
   /** The reader has caught up after `onData` returned false. */
   resume(): void;
   /** Gives up. No callback but `onClosed` follows. */
@@ -97,6 +99,10 @@ export class HubStream implements RequestStream {
     writer.head(FRAME_TYPES.request, this.id, bytes, this.#body, rideBytes);
     this.#pump();
     return true;
+  }
+
+  get isBodyTaken(): boolean {
+    return this.#body.bytes === 0;
   }
 
   resume(): void {

@@ -22,6 +22,7 @@ export function refuseStream(
     }
   });
   return {
+    isBodyTaken: true,
     resume() {},
     reset() {
       isWanted = false;

@@ -352,6 +352,24 @@ describe.each([
     expect(slow.bytes).toBe(3 * 1024 * 1024);
   });
 
+  test("a request body is taken once all of it went into frames, or the stream was given up", async () => {
+    await using tunnel = await startTunnel(open, {
+      onRequest: (incoming) => (incoming.isBehind = true),
+    });
+    const body = [Buffer.alloc(3 * 1024 * 1024)];
+    const { stream } = tunnel.send(body);
+    const given = tunnel.send(body).stream;
+    expect([stream.isBodyTaken, given.isBodyTaken]).toEqual([false, false]);
+    given.reset(RESET_CODES.cancelled, "client is gone");
+    expect([stream.isBodyTaken, given.isBodyTaken]).toEqual([false, true]);
+    const slow = await tunnel.firstRequest();
+    slow.isBehind = false;
+    slow.responder.resumeBody();
+    await slow.until("body end");
+    expect(stream.isBodyTaken).toBe(true);
+    expect(tunnel.send([Buffer.from("{}")]).stream.isBodyTaken).toBe(true);
+  });
+
   test("a slow reader holds its own stream at one window and no other; all bytes arrive", async () => {
     const windowBytes = 64 * 1024;
     await using tunnel = await startTunnel(open, { responseWindowBytes: windowBytes });

@@ -14,7 +14,7 @@ function paced(gapMs: number) {
   return {
     ...{ time, done },
     /** @returns the ms that it is made to wait */
-    ask(what: string): number | undefined {
+    ask: (what: string): number | undefined => {
       pace(() => done.push(what));
       return waits.at(-1)?.ms;
     },

@@ -1,16 +1,10 @@
-import { forwardResponseHeaders } from "@roomhub/protocol";
+import { ERROR_STATUS, forwardResponseHeaders } from "@roomhub/protocol";
+import type { HubError } from "../errors.ts";
+import { type RequestFacts, type ServedBy, servedBy } from "./request-facts.ts";
 import type { ResponseHead } from "./upstream.ts";
 
 /** lower-case names */
 export type HeaderMap = Record<string, string>;
-
-export interface ServedBy {
-  requestId: string;
-  participantId: string;
-  model: string;
-  attempts: number;
-  queueMs: number;
-}
 
 /** Before anybody was asked: what is on every answer of the inference surface. Contract §4. */
 export function waitingHeaders(requestId: string): HeaderMap {
@@ -30,6 +24,23 @@ export function servedByHeaders(served: ServedBy): HeaderMap {
   headers["x-roomhub-attempts"] = String(served.attempts);
   headers["x-roomhub-queue-ms"] = String(Math.round(served.queueMs));
   return headers;
+}
+
+/**
+ * The headers of an error that the hub tells in its own words.
+ *
+ * @param hints - what a provider that refused says besides: when to come back
+ */
+export function errorHeaders(error: HubError, facts: RequestFacts, hints: HeaderMap): HeaderMap {
+  const { participant, requestId, attempts } = facts;
+  const isRetried = attempts > 1 && ERROR_STATUS[error.code].retry === "stop-once-retried";
+  return {
+    ...(error.code === "provider_error" ? hints : {}),
+    ...(participant === undefined
+      ? waitingHeaders(requestId)
+      : servedByHeaders(servedBy(facts, participant))),
+    ...(isRetried ? { "x-should-retry": "false" } : {}),
+  };
 }
 
 /** The headers of a relayed answer: ours, and the provider's that may pass. */

@@ -2,7 +2,7 @@ import type { ErrorShape, InferenceProtocol, StreamMarker, Surface } from "@room
 import { capabilityOf, type Participant } from "../domain/participant.ts";
 import { HubError } from "../errors.ts";
 import { bodyForProvider } from "./provider-body.ts";
-import type { RequestBody } from "./request-body.ts";
+import { giveBack, type RequestBody } from "./request-body.ts";
 import type { UpstreamRequest } from "./upstream.ts";
 
 /** What a client asks for, whoever will answer it. */
@@ -27,8 +27,12 @@ export interface Asking {
   refusalOf(pinned: Participant, reason: HubError): HubError;
   /** Whether the provider is to be asked for the usage of its stream, and the answer to be kept from the client. */
   mayAskUsageOf(participant: Participant): boolean;
-  /** Nobody will be asked any more: the request's body can go. */
-  forget(): void;
+  /**
+   * Nobody will be asked any more: the request's body can go.
+   *
+   * @param isBodyTaken - nobody reads its buffers any more either
+   */
+  forget(isBodyTaken: boolean): void;
   /**
    * Not after {@link forget}.
    *
@@ -111,7 +115,8 @@ export class ModelAsking implements Asking {
     );
   }
 
-  forget(): void {
+  forget(isBodyTaken: boolean): void {
+    if (isBodyTaken && this.#request !== undefined) giveBack(this.#request.body);
     this.#request = undefined;
   }
 

@@ -53,6 +53,11 @@ export class Attempt implements ResponseSink {
     }
   }
 
+  /** No buffer of the request's body is read any more. */
+  get isBodyTaken(): boolean {
+    return this.#call?.isBodyTaken ?? false;
+  }
+
   resume(): void {
     if (!this.#isClosed) this.#call?.resume();
   }

@@ -12,11 +12,11 @@ import {
   servedByHeaders,
   waitingHeaders,
   type HeaderMap,
-  type ServedBy,
 } from "./answer.ts";
 import { type AnswerKind, judgeHead } from "./answer-gate.ts";
 import type { ClientResponse } from "./client-response.ts";
 import { timeout } from "./deadline.ts";
+import type { ServedBy } from "./request-facts.ts";
 import { errorFrame } from "./error-frame.ts";
 import type { DispatchDeps, InferenceCall, Scrubber } from "./inference-call.ts";
 import { JsonAnswer } from "./json-answer.ts";

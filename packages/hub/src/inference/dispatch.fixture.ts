@@ -88,6 +88,8 @@ export class FakeCall {
   readonly sink: ResponseSink;
   cancelled: string | undefined;
   resumeCount = 0;
+  /** It reads no buffer of the request's body any more. */
+  isBodyTaken = false;
 
   constructor(participant: Participant, request: UpstreamRequest, sink: ResponseSink) {
     this.participant = participant;
@@ -179,6 +181,9 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
         const call = new FakeCall(participant, request, sink);
         calls.push(call);
         return {
+          get isBodyTaken() {
+            return call.isBodyTaken;
+          },
           resume: () => void call.resumeCount++,
           cancel: (reason) => void (call.cancelled ??= reason),
         };

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { aParticipant } from "../domain/room.fixture.ts";
 import { HubError } from "../errors.ts";
 import type { ModelAsking } from "./asking.ts";
-import { createBench, FakeClient, type BenchEvent } from "./dispatch.fixture.ts";
+import { createBench, type FakeCall, FakeClient, type BenchEvent } from "./dispatch.fixture.ts";
 import * as streams from "./streams.fixture.ts";
 
 const { chatStream, responsesStream, chunk, completed, created, done, finish, role } = streams;
@@ -42,6 +42,60 @@ describe("the request's body", () => {
     bench.call().data(json);
     bench.call().end();
     askingAgain(asking).toThrow("after its body was let go");
+  });
+
+  describe("when it is long", () => {
+    const fields = { messages: "x".repeat(100_000) };
+    /** but for the few bytes that were put in place of the client's */
+    const isGivenBack = ({ request }: FakeCall) =>
+      request.body.reduce((sum, { length }) => sum + length, 0) < 100;
+
+    test("gives its memory back at its end, once its path reads it no more", () => {
+      const bench = createBench([ana()]);
+      bench.send({ fields });
+      const call = bench.call();
+      call.isBodyTaken = true;
+      call.head(200, { "content-type": "application/json" });
+      call.data(json);
+      expect(isGivenBack(call)).toBe(false);
+      call.end();
+      expect(isGivenBack(call)).toBe(true);
+    });
+
+    test("gives it back when the answer begins to stream, unless its path still reads it", () => {
+      for (const isBodyTaken of [true, false]) {
+        const bench = createBench([ana()]);
+        bench.send({ fields, stream: true });
+        const call = bench.call();
+        call.isBodyTaken = isBodyTaken;
+        call.head();
+        expect(isGivenBack(call)).toBe(isBodyTaken);
+      }
+    });
+
+    test("is sent whole to whoever is asked next", () => {
+      const bench = createBench([ana(), aParticipant({ id: "bob" })]);
+      bench.send({ fields });
+      const failed = bench.call();
+      failed.isBodyTaken = true;
+      failed.fail("tunnel_lost");
+      const next = bench.call();
+      expect(next.participant).not.toBe(failed.participant);
+      expect(next.body).toContain("x".repeat(100_000));
+      next.isBodyTaken = true;
+      next.answer(200, json);
+      expect([isGivenBack(failed), isGivenBack(next)]).toEqual([true, true]);
+    });
+
+    test("is left to the collector while one who failed may still read it", () => {
+      const bench = createBench([ana(), aParticipant({ id: "bob" })]);
+      bench.send({ fields });
+      bench.call().fail("provider_unreachable");
+      const next = bench.call();
+      next.isBodyTaken = true;
+      next.answer(200, json);
+      expect(isGivenBack(next)).toBe(false);
+    });
   });
 });
 

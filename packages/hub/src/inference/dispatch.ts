@@ -1,9 +1,9 @@
-import { ERROR_STATUS, type ErrorCode, refusesStreamOptions } from "@roomhub/protocol";
+import { type ErrorCode, refusesStreamOptions } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
 import { parseSelector, type Selector } from "../domain/selection-query.ts";
 import { mayMoveElsewhere, selectParticipant, type Selection } from "../domain/selector.ts";
 import { asHubError, HubError } from "../errors.ts";
-import { servedByHeaders, waitingHeaders } from "./answer.ts";
+import { errorHeaders } from "./answer.ts";
 import { Attempt, type AttemptOwner } from "./attempt.ts";
 import type { ClientListener } from "./client-response.ts";
 import { timeout } from "./deadline.ts";
@@ -39,6 +39,8 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   #queue: RoomQueue | undefined;
   #queuedMs = 0;
   #queueMs = 0;
+  /** Somebody who failed may still be reading the request's body. */
+  #isBodyLent = false;
   #isSettled = false;
   /** the only one that can answer */
   #pinned: Participant | undefined;
@@ -152,6 +154,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
 
   #ask(participant: Participant, upstream: Upstream, asksUsage: boolean): void {
     const { asking, hops } = this.#call;
+    if (this.#attempt !== undefined) this.#leave(this.#attempt);
     const attempt = new Attempt(participant, this, this.#deps.queues, asksUsage);
     this.#attempt = attempt;
     const scrubber = this.#deps.scrubberOf(participant);
@@ -164,7 +167,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
     if (this.#isStale(attempt)) return;
     try {
       // A stream that has begun is not asked for once more, and may last long.
-      if (this.#delivery.head(head) === "stream") this.#call.asking.forget();
+      if (this.#delivery.head(head) === "stream") this.#forgetBody();
     } catch (thrown) {
       this.#attemptFailed(attempt, thrown, false);
     }
@@ -261,9 +264,14 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
       return;
     }
     attempt.cancel(error.message);
+    this.#leave(attempt);
     this.#firstFailure = { participant: attempt.participant, error };
-    this.#attempt = undefined;
     this.#guard(() => this.#route(true));
+  }
+
+  #leave(attempt: Attempt): void {
+    this.#isBodyLent ||= !attempt.isBodyTaken;
+    this.#attempt = undefined;
   }
 
   #scrubbed(participant: Participant, error: HubError): HubError {
@@ -335,20 +343,8 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
     this.#leaveQueue();
     const { client } = this.#call;
     if (client.isHeadWritten) this.#delivery.breakOff(error);
-    else client.refuse(error, this.#errorHeaders(error));
+    else client.refuse(error, errorHeaders(error, this.#facts(), this.#delivery.refusalHints()));
     this.#settle(error);
-  }
-
-  #errorHeaders(error: HubError): Record<string, string> {
-    const facts = this.#facts();
-    const isRetried = this.#attempts > 1 && ERROR_STATUS[error.code].retry === "stop-once-retried";
-    return {
-      ...(error.code === "provider_error" ? this.#delivery.refusalHints() : {}),
-      ...(facts.participant === undefined
-        ? waitingHeaders(facts.requestId)
-        : servedByHeaders(servedBy(facts, facts.participant))),
-      ...(isRetried ? { "x-should-retry": "false" } : {}),
-    };
   }
 
   get #lastParticipant(): Participant | undefined {
@@ -361,10 +357,15 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
     this.#isSettled = true;
     this.#leaveQueue();
     this.#deps.inFlight.remove(this);
-    this.#call.asking.forget();
     this.#attempt?.cancel(error?.message ?? "complete");
+    this.#forgetBody();
     this.#call.onSettled();
     this.#emitEnd(error, providerCode);
+  }
+
+  #forgetBody(): void {
+    const isTaken = this.#attempt?.isBodyTaken ?? true;
+    this.#call.asking.forget(isTaken && !this.#isBodyLent);
   }
 
   #emitEnd(error: HubError | undefined, providerCode: string | undefined): void {

@@ -6,7 +6,6 @@ import type {
 } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
 import type { HubError } from "../errors.ts";
-import type { ServedBy } from "./answer.ts";
 
 /** What a request's terminal event and headers tell of it. */
 export interface RequestFacts {
@@ -16,6 +15,15 @@ export interface RequestFacts {
   protocol: InferenceProtocol;
   /** what the client asked for */
   selector: string;
+  attempts: number;
+  queueMs: number;
+}
+
+/** What the headers of its answer tell, once somebody was asked. */
+export interface ServedBy {
+  requestId: string;
+  participantId: string;
+  model: string;
   attempts: number;
   queueMs: number;
 }

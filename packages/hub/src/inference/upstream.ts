@@ -42,6 +42,8 @@ export interface ResponseSink {
 
 /** A request on its way. */
 export interface UpstreamCall {
+  /** No buffer of the request's body is read any more. Absent where that cannot be told: the system may be writing from it. */
+  readonly isBodyTaken?: boolean;
   /** The reader caught up. */
   resume(): void;
   /** Ends the provider's generation. Idempotent; also right after the end. */

@@ -78,6 +78,10 @@ class TunnelCall implements ResponseHandler, UpstreamCall {
     this.#stream = stream;
   }
 
+  get isBodyTaken(): boolean {
+    return this.#stream?.isBodyTaken ?? false;
+  }
+
   resume(): void {
     this.#stream?.resume();
   }
