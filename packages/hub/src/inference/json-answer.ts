@@ -1,13 +1,14 @@
 import { readUsage, type Usage } from "@roomhub/protocol";
 import { HubError } from "../errors.ts";
 import { JsonScanner, type JsonMember, valueOf } from "./json-scan.ts";
+import { WantedKeys, wantedKeys } from "./wanted-keys.ts";
 
 const maxReadBytes = 8_192;
 /** One of them makes an answer a result, whatever it says. */
 const resultFields = ["object", "choices", "output", "data"];
-const wanted: ReadonlyMap<string, number> = new Map([
-  ...["id", "usage", "error"].map((key) => [key, maxReadBytes] as const),
-  ...resultFields.map((key) => [key, 0] as const),
+const wanted = new WantedKeys([
+  ...wantedKeys(["id", "usage", "error"], maxReadBytes),
+  ...wantedKeys(resultFields, 0),
 ]);
 /** Up to here an answer is held, so that a bad one can still become an error with the right status. */
 const heldBytes = 64 * 1024;

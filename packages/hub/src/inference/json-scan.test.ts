@@ -11,10 +11,11 @@ import {
 import { describe, expect, test } from "vitest";
 import { cutBy, everyCut } from "./cuts.fixture.ts";
 import { JsonScanner, maxMembers } from "./json-scan.ts";
+import { WantedKeys, wantedKeys } from "./wanted-keys.ts";
 
-const wanted = new Map([
-  ...["model", "stream", "usage", "a", "é"].map((key) => [key, 100] as const),
-  ["present", 0] as const,
+const wanted = new WantedKeys([
+  ...wantedKeys(["model", "stream", "usage", "a", "é"], 100),
+  ...wantedKeys(["present"], 0),
 ]);
 
 function scan(chunks: readonly Buffer[]) {

@@ -1,10 +1,6 @@
-import {
-  firstOfNumber,
-  isDigit,
-  isWholeNumber,
-  nextOfNumber,
-  type NumberState,
-} from "./json-number.ts";
+import { firstOfNumber, isWholeNumber, nextOfNumber, type NumberState } from "./json-number.ts";
+import { endOfPlain, isHex, isSimpleEscape } from "./json-string.ts";
+import type { WantedKey, WantedKeys } from "./wanted-keys.ts";
 
 /** Why bytes are not the JSON we take. */
 export interface JsonProblem {
@@ -39,8 +35,8 @@ function decoded(text: string): string {
 }
 
 export interface JsonScannerOptions {
-  /** keys of the outermost object to report, each at most 40 characters, and the longest value of each that is kept */
-  wanted: ReadonlyMap<string, number>;
+  /** keys of the outermost object to report */
+  wanted: WantedKeys;
   maxDepth: number;
 }
 
@@ -88,8 +84,8 @@ export class JsonScanner {
   #keyStart = -1;
   /** the key's text from chunks before */
   #keyText = "";
-  #key: string | undefined;
-  #maxKeptBytes = 0;
+  #isKeyEscaped = false;
+  #key: WantedKey | undefined;
   #valueStart = -1;
   #captured = "";
   #literal = "";
@@ -111,7 +107,9 @@ export class JsonScanner {
         this.#state === states.string ? this.#skipString(chunk, index) : this.#step(chunk, index);
       if (this.problem !== undefined) return false;
     }
-    if (this.#valueStart >= 0) this.#capture(chunk, chunk.length);
+    if (this.#key !== undefined && this.#valueStart >= 0) {
+      this.#capture(this.#key, chunk, chunk.length);
+    }
     if (this.#keyStart >= 0) this.#keepKey(chunk, chunk.length);
     this.#position = base + chunk.length;
     return true;
@@ -127,11 +125,15 @@ export class JsonScanner {
 
   /** The value that counts: the last one, as every JSON parser reads it. */
   last(key: string): JsonMember | undefined {
-    return this.members.findLast((member) => member.key === key);
+    for (let index = this.members.length - 1; index >= 0; index--) {
+      const member = this.members[index];
+      if (member?.key === key) return member;
+    }
+    return undefined;
   }
 
   has(key: string): boolean {
-    return this.members.some((member) => member.key === key);
+    return this.last(key) !== undefined;
   }
 
   #skipString(chunk: Buffer, from: number): number {
@@ -141,6 +143,7 @@ export class JsonScanner {
     if (byte === 0x22) {
       this.#endString(chunk, index);
     } else if (byte === 0x5c) {
+      this.#isKeyEscaped = this.#isKey;
       this.#state = states.escape;
     } else {
       this.#fail(index);
@@ -199,6 +202,7 @@ export class JsonScanner {
   #beginKey(byte: number, index: number): number {
     if (byte !== 0x22) return this.#fail(index);
     this.#isKey = true;
+    this.#isKeyEscaped = false;
     if (this.#depth === 1) this.#keyStart = index + 1;
     this.#state = states.string;
     return index + 1;
@@ -257,17 +261,18 @@ export class JsonScanner {
   /** @param end - offset in the chunk behind the value's last byte */
   #endValue(chunk: Buffer, end: number): void {
     this.#state = states.afterValue;
-    if (this.#depth !== 1 || this.#key === undefined) return;
+    const wanted = this.#key;
+    if (this.#depth !== 1 || wanted === undefined) return;
     if (this.members.length === maxMembers) {
       this.#fail(end - 1, "repetition");
       return;
     }
     const start = this.#valueStart;
-    this.#capture(chunk, end);
+    this.#capture(wanted, chunk, end);
     const length = this.#position + end - start;
-    const isWhole = length <= this.#maxKeptBytes;
+    const isWhole = length <= wanted.maxKeptBytes;
     this.members.push({
-      key: this.#key,
+      key: wanted.key,
       start,
       end: start + length,
       raw: isWhole ? this.#captured : undefined,
@@ -278,10 +283,10 @@ export class JsonScanner {
   }
 
   /** Keeps a copy of value bytes, since chunks are windows into buffers that go on living. */
-  #capture(chunk: Buffer, to: number): void {
+  #capture({ maxKeptBytes }: WantedKey, chunk: Buffer, to: number): void {
     const from = Math.max(0, this.#valueStart - this.#position);
     const length = this.#position + to - this.#valueStart;
-    if (length > this.#maxKeptBytes) this.#captured = "";
+    if (length > maxKeptBytes) this.#captured = "";
     else this.#captured += chunk.toString("latin1", from, to);
   }
 
@@ -292,15 +297,18 @@ export class JsonScanner {
     this.#keyStart = isTooLong ? -1 : 0;
   }
 
-  #readKey(chunk: Buffer, end: number): string | undefined {
-    if (this.#keyStart >= 0) this.#keepKey(chunk, end);
+  #readKey(chunk: Buffer, end: number): WantedKey | undefined {
+    const { wanted } = this.#options;
+    const start = this.#keyStart;
+    if (start >= 0 && this.#keyText === "" && !this.#isKeyEscaped) {
+      this.#keyStart = -1;
+      return wanted.find(chunk, start, end);
+    }
+    if (start >= 0) this.#keepKey(chunk, end);
     const text = decoded(this.#keyText);
     this.#keyText = "";
     this.#keyStart = -1;
-    const key = text.includes("\\") ? (JSON.parse(`"${text}"`) as string) : text;
-    const maxKeptBytes = this.#options.wanted.get(key);
-    this.#maxKeptBytes = maxKeptBytes ?? 0;
-    return maxKeptBytes === undefined ? undefined : key;
+    return wanted.named(this.#isKeyEscaped ? (JSON.parse(`"${text}"`) as string) : text);
   }
 
   #stepEscape(byte: number, index: number): number {
@@ -345,46 +353,4 @@ export class JsonScanner {
     this.problem = { kind, offset: this.#position + index };
     return index;
   }
-}
-
-/** 1 for what ends a string or means something in it: `"`, `\\` and control characters. */
-const isSpecial = Uint8Array.from({ length: 256 }, (_, byte) =>
-  byte < 0x20 || byte === 0x22 || byte === 0x5c ? 1 : 0,
-);
-
-/** Four at a time, a third faster: nearly all bytes of a request stand in strings. */
-function endOfPlain(chunk: Buffer, from: number): number {
-  const { length } = chunk;
-  let index = from;
-  for (; index + 3 < length; index += 4) {
-    const found =
-      isSpecialAt(chunk, index) |
-      isSpecialAt(chunk, index + 1) |
-      isSpecialAt(chunk, index + 2) |
-      isSpecialAt(chunk, index + 3);
-    if (found !== 0) break;
-  }
-  while (index < length && isSpecialAt(chunk, index) === 0) index++;
-  return index;
-}
-
-function isSpecialAt(chunk: Buffer, index: number): number {
-  return isSpecial[chunk[index] as number] as number;
-}
-
-function isSimpleEscape(byte: number): boolean {
-  return (
-    byte === 0x22 || // "
-    byte === 0x5c || // \
-    byte === 0x2f || // /
-    byte === 0x62 || // b
-    byte === 0x66 || // f
-    byte === 0x6e || // n
-    byte === 0x72 || // r
-    byte === 0x74 // t
-  );
-}
-
-function isHex(byte: number): boolean {
-  return isDigit(byte) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66);
 }

@@ -10,8 +10,10 @@ import {
   type StreamSigns,
   typeOf,
 } from "./stream-signs.ts";
+import { WantedKeys, wantedKeys } from "./wanted-keys.ts";
 
-const wanted = new Map(["type", "error", "message"].map((key) => [key, 8_192]));
+const keptMembers = ["type", "error", "message"];
+const wanted = new WantedKeys(wantedKeys(keptMembers, 8_192));
 const scannerOptions = { wanted, maxDepth: 512 };
 /** A line's name, and the whole of an `event` line, stand in its first bytes. */
 const lineStartBytes = 64;
@@ -115,7 +117,7 @@ export class LongEvent {
   /** Those members of the event that tell what it is; a long one as an empty object. */
   #members(): StreamEvent {
     const members: StreamEvent = {};
-    for (const key of wanted.keys()) {
+    for (const key of keptMembers) {
       const member = this.#scanner.last(key);
       if (member !== undefined) members[key] = member.raw === undefined ? {} : valueOf(member);
     }

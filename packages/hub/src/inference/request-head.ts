@@ -2,15 +2,16 @@ import { HubError } from "../errors.ts";
 import { JsonScanner, type JsonMember, valueOf } from "./json-scan.ts";
 import { settingFields } from "./provider-body.ts";
 import type { RequestBody } from "./request-body.ts";
+import { WantedKeys, wantedKeys } from "./wanted-keys.ts";
 
 /** The longest value the hub reads is a model name. */
 const maxReadBytes = 4_096;
 /** What the hub reads: the selector, and what decides how the answer comes and who may give it. */
 const readFields = ["model", "stream", "previous_response_id", "store"];
 /** The others only count as present. */
-const wanted: ReadonlyMap<string, number> = new Map([
-  ...["stream_options", ...settingFields].map((key) => [key, 0] as const),
-  ...readFields.map((key) => [key, maxReadBytes] as const),
+const wanted = new WantedKeys([
+  ...wantedKeys(readFields, maxReadBytes),
+  ...wantedKeys(["stream_options", ...settingFields], 0),
 ]);
 const maxScalarBytes = 1_024;
 
