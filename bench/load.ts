@@ -42,29 +42,37 @@ export interface LoadResult {
 export async function runLoad(wish: LoadWish): Promise<LoadResult> {
   const run = new LoadRun(wish);
   try {
-    return await run.play();
+    if (wish.isOnce === true) return await run.once();
+    await run.begin();
+    return await run.window(wish.windowMs);
   } finally {
     run.close();
   }
 }
 
-class LoadRun {
+/** What came back within a window. */
+class Counts {
+  answers = 0;
+  tokens = 0;
+  readonly firstByteMs: number[] = [];
+  readonly gapMs: number[] = [];
+  readonly wholeMs: number[] = [];
+}
+
+/** A load that goes on from `begin()` to `close()`, and is looked at through windows. */
+export class LoadRun {
   readonly #wish: LoadWish;
   readonly #requests: Buffer[];
   readonly #idle: Connection[] = [];
   readonly #connections: Connection[] = [];
   readonly #problems: string[] = [];
-  readonly #firstByteMs: number[] = [];
-  readonly #gapMs: number[] = [];
-  readonly #wholeMs: number[] = [];
   readonly #allAnswered = Promise.withResolvers<void>();
   #expectedBytes: number | undefined;
   #problemCount = 0;
   /** of the connections that ask once */
   #ended = 0;
-  #answers = 0;
-  #tokens = 0;
-  #isCounting = false;
+  /** undefined between windows */
+  #counts: Counts | undefined;
   #isOver = false;
   #pacer: NodeJS.Timeout | undefined;
 
@@ -75,24 +83,33 @@ class LoadRun {
     this.#expectedBytes = target.isTransparent ? answerBytes(ask.plain) : undefined;
   }
 
-  async play(): Promise<LoadResult> {
-    const { rampMs, warmupMs, windowMs, isOnce } = this.#wish;
-    if (isOnce === true) this.#isCounting = true;
+  /** Each connection asks once; over when all are answered. */
+  once(): Promise<LoadResult> {
+    return this.#counted(async () => {
+      await this.#ramp(this.#wish.rampMs);
+      await this.#allAnswered.promise;
+    });
+  }
+
+  /** Over when nothing but the load goes on. */
+  async begin(): Promise<void> {
+    this.#startPacer();
+    await this.#ramp(this.#wish.rampMs);
+    await pauseMs(this.#wish.warmupMs);
+  }
+
+  window(ms: number): Promise<LoadResult> {
+    return this.#counted(() => pauseMs(ms));
+  }
+
+  async #counted(during: () => Promise<void>): Promise<LoadResult> {
+    const counts = new Counts();
     const before = this.#cpuMs();
     const startMs = performance.now();
-    this.#startPacer();
-    await this.#ramp(rampMs);
-    if (isOnce === true) {
-      await this.#allAnswered.promise;
-      return this.#result(before, startMs);
-    }
-    await pauseMs(warmupMs);
-    const beforeWindow = this.#cpuMs();
-    const windowStartMs = performance.now();
-    this.#isCounting = true;
-    await pauseMs(windowMs);
-    this.#isCounting = false;
-    return this.#result(beforeWindow, windowStartMs);
+    this.#counts = counts;
+    await during();
+    this.#counts = undefined;
+    return this.#result(counts, before, startMs);
   }
 
   close(): void {
@@ -115,14 +132,15 @@ class LoadRun {
     const request = this.#requests[index % this.#requests.length] as Buffer;
     const connection = new Connection(this.#wish.target.port, request, {
       onFirstByte: (ms) => {
-        if (this.#isCounting) this.#firstByteMs.push(ms);
+        this.#counts?.firstByteMs.push(ms);
       },
       onTokens: (count, gapMs) => {
-        if (!this.#isCounting) return;
-        this.#tokens += count;
+        const counts = this.#counts;
+        if (counts === undefined) return;
+        counts.tokens += count;
         if (gapMs === undefined) return;
-        this.#gapMs.push(gapMs);
-        for (let extra = 1; extra < count; extra++) this.#gapMs.push(0);
+        counts.gapMs.push(gapMs);
+        for (let extra = 1; extra < count; extra++) counts.gapMs.push(0);
       },
       onAnswer: (status, bytes, ms) => this.#onAnswer(connection, status, bytes, ms),
       onBroken: (why) => {
@@ -140,9 +158,9 @@ class LoadRun {
     if (status !== 200 || bytes !== this.#expectedBytes) {
       this.#problem(`status ${status}, ${bytes} bytes instead of ${this.#expectedBytes}`);
     }
-    if (this.#isCounting) {
-      this.#answers++;
-      this.#wholeMs.push(ms);
+    if (this.#counts !== undefined) {
+      this.#counts.answers++;
+      this.#counts.wholeMs.push(ms);
     }
     if (this.#isOver) return;
     if (this.#wish.isOnce === true) this.#countOnce();
@@ -181,21 +199,21 @@ class LoadRun {
     return Object.fromEntries(Object.entries(all).map(([name, pid]) => [name, fineCpuMsOf(pid)]));
   }
 
-  #result(before: Record<string, number>, startMs: number): LoadResult {
+  #result(counts: Counts, before: Record<string, number>, startMs: number): LoadResult {
     const after = this.#cpuMs();
     const seconds = (performance.now() - startMs) / 1_000;
     return {
       seconds,
-      answers: this.#answers,
-      tokens: this.#tokens,
+      answers: counts.answers,
+      tokens: counts.tokens,
       problems: this.#problems,
       problemCount: this.#problemCount,
       cpuMs: Object.fromEntries(
         Object.entries(after).map(([name, ms]) => [name, ms - (before[name] ?? 0)]),
       ),
-      firstByteMs: spreadOf(this.#firstByteMs),
-      gapMs: spreadOf(this.#gapMs),
-      wholeMs: spreadOf(this.#wholeMs),
+      firstByteMs: spreadOf(counts.firstByteMs),
+      gapMs: spreadOf(counts.gapMs),
+      wholeMs: spreadOf(counts.wholeMs),
     };
   }
 }

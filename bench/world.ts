@@ -17,6 +17,11 @@ export interface BenchProvider {
   target: Target;
 }
 
+export interface SteadyLoad extends AsyncDisposable {
+  /** What was seen within the next so many ms. */
+  window(ms: number): Promise<LoadResult>;
+}
+
 /** The processes of one run of the benchmark. What several rows need is started once, when the first of them asks. */
 export class BenchWorld implements AsyncDisposable {
   readonly isQuick: boolean;
@@ -76,6 +81,18 @@ export class BenchWorld implements AsyncDisposable {
 
   loadProgram(): Promise<Program<LoadHandlers>> {
     return this.once("load", () => this.#program<LoadHandlers>("load"));
+  }
+
+  /** A load that goes on while its circumstances change, and is looked at through windows. One at a time. */
+  async steadyLoad(wish: Omit<LoadWish, "pids" | "windowMs">): Promise<SteadyLoad> {
+    const program = await this.loadProgram();
+    const what = `the load on ${wish.target.name}`;
+    const beginning = program.call("begin", { ...wish, windowMs: 0, pids: {} });
+    await within(beginning, `${what} to begin`, 3 * (wish.rampMs + wish.warmupMs) + 20_000);
+    return {
+      window: (ms) => within(program.call("window", ms), `a window of ${what}`, 3 * ms + 20_000),
+      [Symbol.asyncDispose]: () => program.call("end"),
+    };
   }
 
   /** @throws Error when it takes far longer than it should */
