@@ -1,6 +1,6 @@
 import { RoomhubClient } from "@roomhub/client";
 import { JoinResponse } from "@roomhub/protocol";
-import { ModelServer, ProviderClient } from "@roomhub/provider";
+import { answerSecretsOf, ModelServer, ProviderClient } from "@roomhub/provider";
 import { CLOSE_CODES, type TunnelStatus } from "@roomhub/tunnel";
 import { type ConnectionEvent, type ConnectionState, nextState } from "./connection-chart.ts";
 import { callFunction } from "./function-call.ts";
@@ -112,6 +112,7 @@ class TunnelParticipant implements Participant {
       server: this.#server,
       model: settings.joinRequest.model,
       localHeaders,
+      secrets: answerSecretsOf(headers),
       watch: this.#watch,
       now: settings.now,
       isHeard: settings.onNotice !== undefined,

@@ -333,39 +333,147 @@ test("a provider that is gone becomes RESET unreachable, and the hub hears that 
   await vi.waitFor(() => expect(all.hub.statuses.at(-1)?.ready).toBe(false));
 });
 
-test("an error answer does not give away the credentials that stay here", async () => {
-  await using all = await startAll(
-    (response, incoming) => {
-      response.writeHead(401, { "content-type": "application/json" });
-      response.end(`{"error":{"message":"bad key ${incoming.headers.authorization}"}}`);
-    },
-    { headers: { authorization: "Bearer very-secret-key" } },
-  );
-  const asked = ask(all.session);
+const ownKey = "very-secret-key";
+const handedKey = "handed-over-key";
+const credentials = {
+  headers: { authorization: `Bearer ${ownKey}` },
+  authHeaders: { "x-handed-key": handedKey },
+};
+/** As a model server would say it: the credentials it was sent. */
+const repeated = `${ownKey} ${handedKey}`;
+const covered = repeated.replaceAll(/[^ ]/g, "*");
+
+const json = { "content-type": "application/json" };
+const events = { "content-type": "text/event-stream" };
+const repeating: Record<string, [status: number, headers: Record<string, string>, body: string]> = {
+  "a refusal": [400, json, `{"error":{"message":"bad key ${repeated}"}}`],
+  "a refusal longer than anybody reads": [500, json, `${repeated}${"x".repeat(300_000)}`],
+  "a page": [404, { "content-type": "text/html" }, `<html>${repeated}</html>`],
+  "an error that says 200": [200, json, `{"error":"bad key ${repeated}"}`],
+  "an answer": [200, json, `{"choices":["${repeated}"],"error":null}`],
+  "a long answer": [200, json, `{"choices":["${repeated}${"x".repeat(300_000)}${repeated}"]}`],
+  "an answer of no type": [200, {}, repeated],
+  "an error in a stream": [200, events, `data: {"error":{"message":"bad key ${repeated}"}}\n\n`],
+  "the content of a stream": [200, events, `data: {"choices":["${repeated}"]}\n\ndata: [DONE]\n\n`],
+  "the headers of an answer": [200, { ...json, "x-ratelimit-key": repeated }, "{}"],
+  "the headers of a refusal": [429, { ...json, "retry-after": repeated }, "{}"],
+};
+test.each(Object.entries(repeating))(
+  "%s leaves without the credentials it repeats, and is otherwise as it was",
+  async (_what, [status, headers, body]) => {
+    await using all = await startAll(
+      (response) => response.writeHead(status, headers).end(body),
+      credentials,
+    );
+    const asked = ask(all.session);
+    await asked.closed;
+    expect(asked).toMatchObject({ status, log: ["head", "end", "closed"] });
+    expect(asked.body).toBe(body.replaceAll(repeated, covered));
+    const values = Object.entries(headers).map(([name, value]) => [
+      name,
+      value.replaceAll(repeated, covered),
+    ]);
+    expect(asked.headers).toEqual(Object.fromEntries(values));
+    expect(all.ana.notices.at(-1)).toMatchObject({
+      kind: "request-ended",
+      outcome: status < 400 ? "complete" : "failed",
+    });
+  },
+);
+
+test("a response made from chat is without the credentials that the chat repeats", async () => {
+  await using all = await startAll((response, incoming) => {
+    if (incoming.url === "/v1/responses") return void response.writeHead(404).end();
+    const message = { role: "assistant", content: `it is ${ownKey}` };
+    const choices = [{ index: 0, message, finish_reason: "stop" }];
+    response.writeHead(200, json).end(JSON.stringify({ object: "chat.completion", choices }));
+  }, credentials);
+  const body = [Buffer.from('{"model":"m","input":"hello"}')];
+  const asked = ask(all.session, { path: "/responses", protocol: "responses" }, body);
   await asked.closed;
-  expect(asked).toMatchObject({ status: 401, body: '{"error":{"message":"bad key [redacted]"}}' });
-  expect(all.ana.notices.at(-1)).toMatchObject({ outcome: "failed", status: 401 });
+  expect(asked.body).toContain(`"text":"it is ${"*".repeat(ownKey.length)}"`);
+});
+
+test("a credential that comes in pieces is overwritten; what only begins like one leaves in the end", async () => {
+  const talk = async (response: ServerResponse) => {
+    response.writeHead(200, events);
+    response.write("data: a very-");
+    await vi.waitFor(() => expect(asked.body).toBe("data: a "));
+    response.write("secret-key\n\ndata: very-secret");
+    await vi.waitFor(() => expect(asked.body).toBe("data: a ***************\n\ndata: "));
+    response.end();
+  };
+  await using all = await startAll((response) => void talk(response), credentials);
+  const asked = ask(all.session, { stream: true });
+  await asked.closed;
+  expect(asked.body).toBe("data: a ***************\n\ndata: very-secret");
+  expect(asked.log).toEqual(["head", "end", "closed"]);
 });
 
 test.each([
-  ["an error that says 200", '{"error":"bad key KEY"}', '{"error":"bad key [redacted]"}'],
-  ["a broken answer", '{"error":"bad key KEY', '{"error":"bad key [redacted]'],
-  ["the model's own words", '{"choices":["KEY"],"error":null}', '{"choices":["KEY"],"error":null}'],
-  ["a long answer", `{"choices":["KEY${"x".repeat(300_000)}"]}`, undefined],
-])("%s is relayed as it should be", async (_what, said, relayed) => {
-  const own = said.replace("KEY", "very-secret-key");
-  await using all = await startAll(
-    (response) => {
-      response.writeHead(200, { "content-type": "application/json" });
-      response.end(own);
-    },
-    { headers: { authorization: "Bearer very-secret-key" } },
-  );
-  const asked = ask(all.session);
+  ["is too short for a credential leaves as it came", "very", "very"],
+  ["may be most of a credential leaves overwritten", "very-secret-ke", "**************"],
+])("of an answer that breaks off, an end that %s", async (_what, end, left) => {
+  const talk = async (response: ServerResponse) => {
+    response.writeHead(200, events);
+    response.write(`data: ${end}`);
+    await vi.waitFor(() => expect(asked.body).toBe("data: "));
+    response.socket?.destroy();
+  };
+  await using all = await startAll((response) => void talk(response), credentials);
+  const asked = ask(all.session, { stream: true });
   await asked.closed;
-  const expected = relayed?.replace("KEY", "very-secret-key") ?? own;
-  expect(asked).toMatchObject({ status: 200, body: expected });
+  expect(asked.body).toBe(`data: ${left}`);
+  expect(asked.log[1]).toMatch(new RegExp(`^reset ${RESET_CODES.providerDisconnected} `));
 });
+
+test("a reader that stands still gets the rest of an answer full of credentials, down to the end that waited", async () => {
+  const body = `${`${ownKey}, `.repeat(300_000)}very`;
+  await using all = await startAll((response) => response.end(body), credentials);
+  const asked = ask(all.session, { stream: true });
+  asked.isReading = false;
+  await asked.head;
+  const other = ask(all.session, { method: "GET", path: "/models" }, []);
+  await other.closed;
+  expect(asked.body.length).toBeLessThanOrEqual(64 * 1024);
+  asked.isReading = true;
+  asked.stream.resume();
+  await asked.closed;
+  expect(asked.body).toHaveLength(body.length);
+  expect(asked.body === body.replaceAll(ownKey, "*".repeat(ownKey.length))).toBe(true);
+  expect(asked.log).toEqual(["head", "end", "closed"]);
+});
+
+test("a cancel while an end waits closes the provider's socket and says no more", async () => {
+  const responses: ServerResponse[] = [];
+  await using all = await startAll((response) => {
+    responses.push(response);
+    response.write("data: very-secret");
+  }, credentials);
+  const asked = ask(all.session, { stream: true });
+  await vi.waitFor(() => expect(asked.body).toBe("data: "));
+  const gone = once(responses[0]!, "close");
+  asked.stream.reset(RESET_CODES.cancelled, "client gone");
+  await asked.closed;
+  await gone;
+  expect(asked).toMatchObject({ body: "data: ", log: ["head", "closed"] });
+});
+
+test.each([
+  [200, { "x-key": "a flag" }, "it is a flag"],
+  [400, { "x-key": "true" }, "it is true"],
+  [200, { "anthropic-version": "2023-06-01" }, "on 2023-06-01"],
+] as const)(
+  "with %i, %j is no credential, and %j is left as it is",
+  async (status, headers, said) => {
+    await using all = await startAll((response) => response.writeHead(status).end(said), {
+      headers,
+    });
+    const asked = ask(all.session);
+    await asked.closed;
+    expect(asked.body).toBe(said);
+  },
+);
 
 test("close lets running requests finish, takes no new ones, and cuts what takes too long", async () => {
   const responses: ServerResponse[] = [];

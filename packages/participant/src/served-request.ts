@@ -1,12 +1,14 @@
 import { forwardResponseHeaders, tokensPerSecond, type Usage } from "@roomhub/protocol";
 import {
+  AnswerScrubber,
+  type AnswerSecrets,
   type ModelServer,
   type ProviderCall,
   type ProviderFailure,
   type ProviderFailureCode,
   type ProviderSink,
   type ResponseHead,
-  scrubSecrets,
+  scrubHeaders,
 } from "@roomhub/provider";
 import {
   type IncomingRequest,
@@ -27,6 +29,8 @@ export interface ServeDeps {
   model: string;
   /** Credentials that must not reach the hub, lower-case names. */
   localHeaders: Readonly<Record<string, string>>;
+  /** What no answer may repeat. */
+  secrets: AnswerSecrets;
   watch: ProviderWatch;
   /** ms, monotonic */
   now: () => number;
@@ -37,8 +41,6 @@ export interface ServeDeps {
 
 /** A body up to this is collected first: it gets a length and a kept socket, and can be sent a second time. */
 const maxCollectedBytes = 256 * 1024;
-/** An answer that may be an error is held up to this, so that it can be scrubbed as a whole. */
-const maxHeldBytes = 256 * 1024;
 
 const resetCodes: Record<ProviderFailureCode, ResetCode> = {
   provider_unreachable: RESET_CODES.providerUnreachable,
@@ -86,9 +88,8 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   #call: ProviderCall | undefined;
   #collected: Buffer[] = [];
   #collectedBytes = 0;
-  /** An answer that is not passed on before it is whole. */
-  #held: Buffer[] | undefined;
-  #heldBytes = 0;
+  /** undefined when there is nothing to scrub */
+  #scrubber: AnswerScrubber | undefined;
   #meter: AnswerMeter | undefined;
   /** once the answer is whole */
   #usage: Usage = {};
@@ -144,48 +145,30 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
     this.#deps.watch.noteAnswer();
     if (this.#deps.isHeard) this.#meter = meterFor(this.#request.head, head);
     if (status >= 400) this.#outcome = "failed";
-    const hasSecrets = Object.keys(this.#deps.localHeaders).length > 0;
-    if (hasSecrets && (status >= 400 || isJson(headers["content-type"]))) this.#held = [];
-    this.#request.responder.head({ status, headers: forwardResponseHeaders(headers) });
+    const passing = forwardResponseHeaders(headers);
+    const { inErrors, inAnswers } = this.#deps.secrets;
+    const secrets = status >= 400 ? inErrors : inAnswers;
+    if (secrets === undefined) return this.#request.responder.head({ status, headers: passing });
+    this.#scrubber = new AnswerScrubber(secrets);
+    this.#request.responder.head({ status, headers: scrubHeaders(passing, secrets) });
   }
 
   onData(chunk: Buffer): boolean {
     this.#deps.watch.noteAnswer();
     this.#meter?.see(chunk, this.#deps.now);
-    if (this.#held === undefined) return this.#request.responder.write(chunk);
-    this.#held.push(chunk);
-    this.#heldBytes += chunk.length;
-    if (this.#heldBytes <= maxHeldBytes) return true;
-    if (this.#outcome === "failed") {
-      this.#fail("response_too_large", "The provider's error answer is larger than 256 KiB.");
-      this.#call?.cancel();
-      return true;
-    }
-    // Too long for an error.
-    const whole = Buffer.concat(this.#held);
-    this.#held = undefined;
-    return this.#request.responder.write(whole);
+    return this.#request.responder.write(this.#scrubber?.push(chunk) ?? chunk);
   }
 
   onEnd(): void {
     const { responder } = this.#request;
-    if (this.#held !== undefined && this.#heldBytes > 0) {
-      responder.write(this.#withoutSecrets(Buffer.concat(this.#held)));
-    }
+    if (this.#scrubber !== undefined) responder.write(this.#scrubber.end());
     responder.end();
     if (this.#meter !== undefined) this.#usage = this.#meter.usage();
   }
 
-  /** An answer is the model's own words and stays as it is; an error is what the provider says of the request. */
-  #withoutSecrets(body: Buffer): Buffer {
-    const text = body.toString("utf8");
-    const scrubbed = scrubSecrets(text, Object.values(this.#deps.localHeaders));
-    if (scrubbed === text) return body;
-    return this.#outcome === "failed" || isErrorInDisguise(text) ? Buffer.from(scrubbed) : body;
-  }
-
   onFailure(failure: ProviderFailure): void {
     if (failure.code === "provider_unreachable") this.#deps.watch.noteFailure();
+    if (this.#scrubber !== undefined) this.#request.responder.write(this.#scrubber.breakOff());
     this.#fail(failure.code, failure.message);
   }
 
@@ -253,22 +236,5 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
     this.#outcome = outcome;
     this.#code = code;
     this.#reason = reason;
-  }
-}
-
-function isJson(contentType: string | undefined): boolean {
-  return /^application\/(?:[\w.+-]+\+)?json\b/i.test(contentType ?? "");
-}
-
-/** Some servers answer 200 to a request they refuse. */
-function isErrorInDisguise(text: string): boolean {
-  try {
-    const answer = JSON.parse(text) as Record<string, unknown> | null;
-    const isResult = ["object", "choices", "output", "data"].some(
-      (key) => answer?.[key] !== undefined,
-    );
-    return !isResult && answer?.["error"] !== undefined && answer["error"] !== null;
-  } catch {
-    return true; // no answer of a model; the hub will refuse it, and may quote it
   }
 }

@@ -1,3 +1,9 @@
+export {
+  AnswerScrubber,
+  type AnswerSecrets,
+  answerSecretsOf,
+  scrubHeaders,
+} from "./answer-scrubber.ts";
 export { type AddressClass, classifyAddress } from "./address.ts";
 export type { AddressProblem } from "./agents.ts";
 export type { ProviderCall, ProviderRequest, ProviderSink, ResponseHead } from "./provider-call.ts";

@@ -46,34 +46,10 @@ test("what is in the vault does not change with the object that was put in, nor 
   expect(Object.isFrozen(vault.headersFor("p1", origin))).toBe(true);
 });
 
-test("the secrets to scrub are the values and the parts behind a scheme, longest first", () => {
+test("the secrets to scrub are the values", () => {
   const vault = new AuthHeaderVault();
-  const basic = Buffer.from("ada:swordfish").toString("base64");
-  vault.put("p1", origin, {
-    authorization: "Bearer sk-canary",
-    "x-key": "a plain key",
-    "x-basic": `Basic ${basic}`,
-  });
-  const secrets = vault.secretsOf("p1");
-  expect(secrets).toEqual(
-    expect.arrayContaining([
-      "Bearer sk-canary",
-      "sk-canary",
-      "a plain key",
-      basic,
-      "ada:swordfish",
-      "swordfish",
-    ]),
-  );
-  expect(secrets.map((secret) => secret.length)).toEqual(
-    secrets.map((secret) => secret.length).sort((one, other) => other - one),
-  );
-});
-
-test("a value too short to be a secret is not scrubbed", () => {
-  const vault = new AuthHeaderVault();
-  vault.put("p1", origin, { "x-version": "1", authorization: "Bearer true", "x-key": "123456" });
-  expect(vault.secretsOf("p1")).toEqual(["Bearer true", "123456"]);
+  vault.put("p1", origin, { authorization: "Bearer sk-canary", "x-key": "a plain key" });
+  expect(vault.secretsOf("p1")).toEqual(["Bearer sk-canary", "a plain key"]);
 });
 
 test("printing the vault shows nothing", () => {

@@ -5,9 +5,6 @@ interface Deposit {
   headers: Readonly<Record<string, string>>;
 }
 
-/** Shorter texts are no secrets, and scrubbing a `1` or `true` would ruin what a provider says. */
-const shortestSecret = 6;
-
 const nothing: Readonly<Record<string, string>> = Object.freeze({});
 
 /**
@@ -40,14 +37,9 @@ export class AuthHeaderVault {
     return this.#deposits.delete(key);
   }
 
-  /** Every text to scrub from what this participant's provider says: values, and what follows a scheme such as `Bearer`. */
+  /** The values to scrub from what this participant's provider says. */
   secretsOf(key: string): string[] {
-    const values = Object.values(this.#deposits.get(key)?.headers ?? nothing);
-    const secrets = values
-      .flatMap((value) => textsOf(value))
-      .filter((secret) => secret.length >= shortestSecret);
-    // Longest first: scrubbing a part before the whole would leave the rest of the whole standing.
-    return [...new Set(secrets)].sort((one, other) => other.length - one.length);
+    return Object.values(this.#deposits.get(key)?.headers ?? nothing);
   }
 
   toJSON(): string {
@@ -61,14 +53,4 @@ export class AuthHeaderVault {
   [inspect.custom](): string {
     return "AuthHeaderVault [redacted]";
   }
-}
-
-/** `Bearer abc` also gives `abc`; Basic credentials also the decoded pair and the password in it. */
-function textsOf(value: string): string[] {
-  const match = /^(bearer|basic|token|apikey|api-key) +(\S.*)$/i.exec(value);
-  const secret = match?.[2]?.trim();
-  if (match === null || secret === undefined) return [value];
-  if (match[1]?.toLowerCase() !== "basic") return [value, secret];
-  const pair = Buffer.from(secret, "base64").toString("utf8");
-  return [value, secret, pair, pair.slice(pair.indexOf(":") + 1)];
 }

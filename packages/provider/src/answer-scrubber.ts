@@ -1,0 +1,177 @@
+import { openaiKey } from "./scrub-secrets.ts";
+import { credentialsIn, minSecretLength, secretForms } from "./secret-forms.ts";
+
+const star = 0x2a;
+const noBytes = Buffer.alloc(0);
+const latin1 = /^[\0-\xff]*$/;
+/** The end of a text that may go on as an OpenAI key. Bounded, since what it matches is held back. */
+const openaiKeyBeginning = /s(?:k(?:-[A-Za-z0-9_-]{0,512})?)?$/;
+const maxKeyBeginning = 515;
+
+/** Secrets as bytes of an answer. */
+interface SecretBytes {
+  readonly forms: readonly Buffer[];
+  /** by byte: 1 when an answer cut behind it may have been cut within a secret */
+  readonly innerBytes: Uint8Array;
+  /** the shortest text that is a secret */
+  readonly minLength: number;
+  readonly longestBytes: number;
+  /** in what a provider says of a failure, whatever looks like an OpenAI key is overwritten too */
+  readonly hasOpenaiKeys: boolean;
+}
+
+/** What one participant's answers may not repeat; undefined where there is nothing. Made once, for all of them. */
+export interface AnswerSecrets {
+  /** in answers with a status of 400 and more: every value that is sent */
+  readonly inErrors: SecretBytes | undefined;
+  /** in all others: the credentials. A model may well say the value of another header. */
+  readonly inAnswers: SecretBytes | undefined;
+}
+
+/** @param headers - all that the participant sends to its provider by itself */
+export function answerSecretsOf(headers: Readonly<Record<string, string>>): AnswerSecrets {
+  const { inErrors, inAnswers } = minSecretLength;
+  return {
+    inErrors: secretBytesOf(Object.values(headers), inErrors, true),
+    inAnswers: secretBytesOf(credentialsIn(headers), inAnswers, false),
+  };
+}
+
+function secretBytesOf(
+  values: readonly string[],
+  minLength: number,
+  hasOpenaiKeys: boolean,
+): SecretBytes | undefined {
+  const forms = secretForms(values, minLength).flatMap(bytesOf);
+  if (forms.length === 0) return undefined;
+  const innerBytes = new Uint8Array(256);
+  for (const form of forms) for (const byte of form.subarray(0, -1)) innerBytes[byte] = 1;
+  const longestBytes = Math.max(...forms.map(({ length }) => length));
+  return { forms, innerBytes, minLength, longestBytes, hasOpenaiKeys };
+}
+
+/** A header goes out in Latin-1; who repeats it may have read it as that, or may pass its bytes on. */
+function bytesOf(form: string): Buffer[] {
+  const utf8 = Buffer.from(form, "utf8");
+  if (utf8.length === form.length || !latin1.test(form)) return [utf8];
+  return [utf8, Buffer.from(form, "latin1")];
+}
+
+/**
+ * Overwrites secrets in one answer while it passes, each byte with a `*`: no length changes, and what stands around them
+ * is as it was. Where the answer is cut makes no difference.
+ *
+ * An end of what came that may be the beginning of a secret waits for what follows; it is shorter than the longest secret.
+ */
+export class AnswerScrubber {
+  readonly #secrets: SecretBytes;
+  /** as it came: a secret may begin within another */
+  #held = noBytes;
+  /** the same, as it will go on */
+  #heldScrubbed = noBytes;
+
+  constructor(secrets: SecretBytes) {
+    this.#secrets = secrets;
+  }
+
+  /**
+   * @param chunk - stays as it is
+   * @returns what may go on: the chunk itself nearly always, perhaps nothing
+   */
+  push(chunk: Buffer): Buffer {
+    const isPlain = this.#held.length === 0;
+    const bytes = isPlain ? chunk : Buffer.concat([this.#held, chunk]);
+    const scrubbed = this.#scrub(
+      bytes,
+      isPlain ? chunk : Buffer.concat([this.#heldScrubbed, chunk]),
+    );
+    const decided = this.#decidedIn(bytes);
+    if (decided === bytes.length) {
+      this.#held = noBytes;
+      this.#heldScrubbed = noBytes;
+      return scrubbed;
+    }
+    // Copied: they are a few bytes of a socket's read.
+    this.#held = Buffer.from(bytes.subarray(decided));
+    this.#heldScrubbed = Buffer.from(scrubbed.subarray(decided));
+    return scrubbed.subarray(0, decided);
+  }
+
+  /** The answer is whole. @returns what was held back: it began like a secret and was none */
+  end(): Buffer {
+    return this.#heldScrubbed;
+  }
+
+  /**
+   * The answer broke off, perhaps within a secret. @returns what was held back, overwritten where that is as long as a
+   * secret is
+   */
+  breakOff(): Buffer {
+    const beginsAt = secretBeginningIn(this.#held, this.#secrets);
+    const isSecret = this.#held.length - beginsAt >= this.#secrets.minLength;
+    return isSecret ? this.#heldScrubbed.fill(star, beginsAt) : this.#heldScrubbed;
+  }
+
+  /** @param scrubbed - `bytes` themselves, or a copy to write into. @returns the same when there is nothing to write */
+  #scrub(bytes: Buffer, scrubbed: Buffer): Buffer {
+    let written = scrubbed;
+    for (const form of this.#secrets.forms) {
+      for (let at = bytes.indexOf(form); at >= 0; at = bytes.indexOf(form, at + 1)) {
+        if (written === bytes) written = Buffer.from(bytes);
+        written.fill(star, at, at + form.length);
+      }
+    }
+    if (!this.#secrets.hasOpenaiKeys) return written;
+    for (const { 0: key, index } of bytes.toString("latin1").matchAll(openaiKey)) {
+      if (written === bytes) written = Buffer.from(bytes);
+      written.fill(star, index, index + key.length);
+    }
+    return written;
+  }
+
+  /** @returns how many bytes are in no secret that may go on behind them */
+  #decidedIn(bytes: Buffer): number {
+    const decided = secretBeginningIn(bytes, this.#secrets);
+    return this.#secrets.hasOpenaiKeys ? Math.min(decided, keyBeginningIn(bytes)) : decided;
+  }
+}
+
+/** The headers of an answer, scrubbed as its body. */
+export function scrubHeaders(
+  headers: Readonly<Record<string, string>>,
+  secrets: SecretBytes,
+): Record<string, string> {
+  const scrubText = (text: string): string => {
+    const scrubber = new AnswerScrubber(secrets);
+    const begun = scrubber.push(Buffer.from(text, "latin1"));
+    return begun.toString("latin1") + scrubber.end().toString("latin1");
+  };
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [scrubText(name), scrubText(value)]),
+  );
+}
+
+/** @returns where the longest end begins that a secret begins with; behind the last byte when there is none */
+function secretBeginningIn(
+  bytes: Buffer,
+  { forms, innerBytes, longestBytes }: SecretBytes,
+): number {
+  const { length } = bytes;
+  if (innerBytes[bytes[length - 1] ?? 0] === 0) return length;
+  for (let at = Math.max(0, length - longestBytes + 1); at < length; at++) {
+    for (const form of forms) if (beginsLike(bytes, at, form)) return at;
+  }
+  return length;
+}
+
+function beginsLike(bytes: Buffer, at: number, form: Buffer): boolean {
+  const count = bytes.length - at;
+  if (form[0] !== bytes[at] || count >= form.length) return false;
+  return bytes.compare(form, 0, count, at) === 0;
+}
+
+function keyBeginningIn(bytes: Buffer): number {
+  const from = Math.max(0, bytes.length - maxKeyBeginning);
+  const index = bytes.toString("latin1", from).search(openaiKeyBeginning);
+  return index < 0 ? bytes.length : from + index;
+}

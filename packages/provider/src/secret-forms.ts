@@ -1,0 +1,82 @@
+/**
+ * What is shorter (a flag, a tenant's number, the `ollama` of `Bearer ollama`) cannot be told from ordinary text, and
+ * taking it out would tear that apart. An error's words bear more of that than an answer does.
+ */
+export const minSecretLength = { inErrors: 6, inAnswers: 8 };
+
+/** Whose value nobody may see. Others (`anthropic-version`, `http-referer`) say what any answer may say, too. */
+const credentialName = /auth|key|token|secret|cookie|passw|credential|session|signature/i;
+
+/** @param headers - of a request to a provider. @returns the values that are credentials by their names */
+export function credentialsIn(headers: Readonly<Record<string, string>>): string[] {
+  return Object.keys(headers)
+    .filter((name) => credentialName.test(name))
+    .map((name) => headers[name] ?? "");
+}
+
+const schemed = /^(bearer|basic|token|apikey|api-key) +(\S.*)$/i;
+const beyondAscii = /[\x80-\uffff]/g;
+
+/** One text as those write it who escape more in JSON than they must. */
+const jsonWriters: readonly ((json: string) => string)[] = [
+  (json) => json,
+  // Python
+  (json) => json.replaceAll(beyondAscii, escapedLower),
+  // PHP, with and without JSON_UNESCAPED_UNICODE
+  (json) => json.replaceAll("/", "\\/"),
+  (json) => json.replaceAll("/", "\\/").replaceAll(beyondAscii, escapedLower),
+  // Go
+  (json) => json.replaceAll(/[&<>]/g, escapedLower),
+  // Gson
+  (json) => json.replaceAll(/[&'<=>]/g, escapedLower),
+  // .NET
+  (json) => json.replaceAll(/\\"|[&'+<>`\x7f-\uffff]/g, escapedUpper),
+];
+
+/**
+ * Every text as which the secrets in auth headers may show: each as it is, and as JSON would have it. Longest first, so
+ * that who replaces them one after the other leaves no rest of a longer one behind.
+ *
+ * @param values - of headers
+ * @param minLength - what is shorter is no secret
+ */
+export function secretForms(values: readonly string[], minLength: number): string[] {
+  const forms = new Set<string>();
+  for (const secret of values.flatMap((value) => secretsIn(value.trim(), minLength))) {
+    forms.add(secret);
+    const json = JSON.stringify(secret).slice(1, -1);
+    for (const write of jsonWriters) forms.add(write(json));
+  }
+  return [...forms].sort((one, other) => other.length - one.length);
+}
+
+/** Of `Bearer abc` the key, of Basic credentials also the password: what stands around it is no secret. */
+function secretsIn(value: string, minLength: number): string[] {
+  const firstLongEnough = (part: string, whole: string) =>
+    [part, whole].find(({ length }) => length >= minLength);
+  const [, scheme = "", key = value] = schemed.exec(value) ?? [];
+  // A part that is too short gives its place to the whole.
+  const secrets = [firstLongEnough(key, value)];
+  if (scheme.toLowerCase() === "basic") {
+    // A key may be the user, without a password.
+    const pair = Buffer.from(key, "base64").toString("utf8").replace(/:$/, "");
+    secrets.push(firstLongEnough(pair.slice(pair.indexOf(":") + 1), pair));
+  }
+  return secrets.filter((secret) => secret !== undefined);
+}
+
+function escapedLower(character: string): string {
+  return `\\u${hexOf(character)}`;
+}
+
+function escapedUpper(character: string): string {
+  return `\\u${hexOf(character).toUpperCase()}`;
+}
+
+/** Of `\"`, which JSON has escaped already, the quote's. */
+function hexOf(character: string): string {
+  return character
+    .charCodeAt(character.length - 1)
+    .toString(16)
+    .padStart(4, "0");
+}
