@@ -26,7 +26,7 @@ export const bodyScan: Row = {
 };
 
 function scan(body: Buffer): { longestMs: number; wholeMs: number } {
-  const reader = new RequestBodyReader(512);
+  const reader = new RequestBodyReader(512, true);
   const startMs = performance.now();
   let longestMs = 0;
   let stepMs = startMs;

@@ -176,6 +176,20 @@ describe("a turn that goes on from the one before", () => {
     expect(room.turns().at(-1)?.["input"]).toHaveLength(5);
   });
 
+  test.each(PATHS)("is remembered whole over %s, however long it was", async (path) => {
+    await using room = await openRoom(undefined, {}, path);
+    await using client = await room.open();
+    const input = "x".repeat(150_000);
+    let previous: string | undefined;
+    for (let count = 0; count < 3; count++) {
+      const events = await client.turn({ ...turn, input, previous_response_id: previous });
+      previous = responseId(events);
+    }
+    const said = room.turns().at(-1)?.["input"] as { role: string; content: unknown }[];
+    const ofUser = said.filter(({ role }) => role === "user");
+    expect(ofUser.map(({ content }) => content)).toEqual([input, input, input]);
+  });
+
   test("is forgotten when it fails, so that a second try is told to send everything", async () => {
     let isBroken = false;
     await using room = await openRoom(({ json }) => {

@@ -220,7 +220,7 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
     const { model = "*", stream = false, surface = "chat/completions" } = options;
     const requestId = `req_${++sentCount}`;
     const client = options.client ?? new FakeClient();
-    const reader = new RequestBodyReader(64);
+    const reader = new RequestBodyReader(64, true);
     reader.push(Buffer.from(JSON.stringify({ model, stream, messages: [], ...options.fields })));
     let settledCount = 0;
     const asking = new ModelAsking({

@@ -9,7 +9,7 @@ import { RequestBodyReader } from "./request-head.ts";
 const plain = { model: "served", config: {}, asksUsage: false };
 
 function readChunks(chunks: readonly Buffer[]): RequestBody {
-  const reader = new RequestBodyReader(64);
+  const reader = new RequestBodyReader(64, true);
   for (const chunk of chunks) reader.push(chunk);
   return reader.end();
 }

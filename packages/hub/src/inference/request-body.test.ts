@@ -4,8 +4,8 @@ import { RequestBodyReader } from "./request-head.ts";
 
 const start = '{"model":"*","x":"';
 
-function bodyOf(chunks: Buffer[]) {
-  const reader = new RequestBodyReader(64);
+function bodyOf(chunks: Buffer[], hasOnlyReader = true) {
+  const reader = new RequestBodyReader(64, hasOnlyReader);
   for (const chunk of [Buffer.from(start), ...chunks, Buffer.from('"}')]) reader.push(chunk);
   return reader.end();
 }
@@ -20,6 +20,12 @@ test("a chunk that shares its memory with others is left alone", () => {
   const shared = Buffer.alloc(200_000, "x");
   giveBack(bodyOf([shared.subarray(0, 100_000)]));
   expect(shared).toHaveLength(200_000);
+});
+
+test("a body that others read too is left alone", () => {
+  const chunk = Buffer.alloc(100_000, "x");
+  giveBack(bodyOf([chunk], false));
+  expect(chunk).toHaveLength(100_000);
 });
 
 test("a short body is left to the collector", () => {

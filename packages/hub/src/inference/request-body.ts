@@ -5,6 +5,8 @@ export interface RequestBody {
   /** the client's own bytes, in the cuts they came in */
   chunks: readonly Buffer[];
   length: number;
+  /** Nobody but this request reads the chunks: their memory may be given back after it. */
+  hasOnlyReader: boolean;
   /** the `model` field: a selector. Interface §4 */
   model: string;
   isStream: boolean;
@@ -25,10 +27,10 @@ const minGivenBackBytes = 64 * 1024;
  * Gives the memory of a long body back at once. It is outside V8's heap, and V8 collects everything, with all that is held
  * up meanwhile, whenever 64 MB of such memory have come together.
  *
- * @param body - that nobody reads any more
+ * @param body - that its request reads no more
  */
-export function giveBack({ chunks, length }: RequestBody): void {
-  if (length < minGivenBackBytes) return;
+export function giveBack({ chunks, length, hasOnlyReader }: RequestBody): void {
+  if (!hasOnlyReader || length < minGivenBackBytes) return;
   for (const { buffer, byteLength } of chunks) {
     // A small chunk is a part of memory that others have parts of.
     if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);

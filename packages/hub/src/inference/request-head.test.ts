@@ -4,7 +4,7 @@ import type { RequestBody } from "./request-body.ts";
 import { RequestBodyReader } from "./request-head.ts";
 
 function readChunks(chunks: readonly Buffer[]): RequestBody {
-  const reader = new RequestBodyReader(64);
+  const reader = new RequestBodyReader(64, true);
   for (const chunk of chunks) reader.push(chunk);
   return reader.end();
 }
@@ -98,7 +98,7 @@ describe("what is refused", () => {
   });
 
   test("a body nested a hundred thousand deep, while it is still arriving", () => {
-    const reader = new RequestBodyReader(64);
+    const reader = new RequestBodyReader(64, true);
     const deep = Buffer.from(`{"model":"a","x":${"[".repeat(100_000)}`);
     expect(refusalOf(() => reader.push(deep)).code).toBe("field_too_large");
   });

@@ -22,9 +22,12 @@ const maxScalarBytes = 1_024;
 export class RequestBodyReader {
   readonly #scanner: JsonScanner;
   readonly #chunks: Buffer[] = [];
+  readonly #hasOnlyReader: boolean;
   #length = 0;
 
-  constructor(maxDepth: number) {
+  /** @param hasOnlyReader - see {@link RequestBody} */
+  constructor(maxDepth: number, hasOnlyReader: boolean) {
+    this.#hasOnlyReader = hasOnlyReader;
     this.#scanner = new JsonScanner({ wanted, maxDepth });
   }
 
@@ -45,6 +48,7 @@ export class RequestBodyReader {
     return {
       chunks: this.#chunks,
       length: this.#length,
+      hasOnlyReader: this.#hasOnlyReader,
       model: readModel(this.#scanner.last("model")),
       isStream: this.#scanner.last("stream")?.raw === "true",
       previousResponseId: readPrevious(this.#scanner.last("previous_response_id")),

@@ -94,7 +94,7 @@ class ArrivingRequest implements BodySink {
     const { dispatch, limits } = arrival.deps;
     this.#arrival = arrival;
     this.#startedMs = dispatch.nowMs();
-    this.#reader = new RequestBodyReader(limits.jsonDepth);
+    this.#reader = new RequestBodyReader(limits.jsonDepth, true);
   }
 
   onChunk(chunk: Buffer): void {

@@ -146,7 +146,8 @@ function readBody(
       `The turn and what was said before it are larger than ${maxBytes} bytes (limit ROOMHUB_INFERENCE_BODY_BYTES).`,
     );
   }
-  const reader = new RequestBodyReader(jsonDepth);
+  // The socket remembers some of it.
+  const reader = new RequestBodyReader(jsonDepth, false);
   for (const chunk of chunks) reader.push(chunk);
   return reader.end();
 }
