@@ -3,62 +3,15 @@ import { Agent, OpenAIProvider, Runner } from "@openai/agents";
 import { ResponsesWS } from "openai/resources/responses/ws";
 import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { type FakeProviderOptions, startFakeProvider } from "../support/fake-provider.ts";
-import { join, PATHS } from "../support/joining.ts";
+import { PATHS } from "../support/joining.ts";
 import { ledgerOf, ledgerProblems, settled } from "../support/ledger.ts";
 import { createManualTime, QUICK_SWEEP } from "../support/manual-time.ts";
 import { openaiAt } from "../support/openai-client.ts";
 import { sendBytes } from "../support/raw-http.ts";
-import {
-  connectResponses,
-  type ResponsesClient,
-  type SocketEvent,
-  textOf,
-} from "../support/responses-client.ts";
+import { openResponsesRoom, responseId, turn } from "../support/responses-room.ts";
+import { connectResponses, type SocketEvent, textOf } from "../support/responses-client.ts";
 import { BASE_URLS, startTestHub } from "../support/start-test-hub.ts";
 import { createGate, until, within } from "../support/waiting.ts";
-
-type Behave = FakeProviderOptions["behave"];
-
-/** A hub and a provider in one room, and a way to open sockets there. */
-async function openRoom(
-  behave?: Behave,
-  options: Parameters<typeof startTestHub>[0] = {},
-  path: (typeof PATHS)[number] = "direct",
-) {
-  await using stack = new AsyncDisposableStack();
-  const provider = stack.use(
-    // What names no model asks what the provider can do.
-    await startFakeProvider({
-      behave: (request) => (request.json["model"] === undefined ? undefined : behave?.(request)),
-    }),
-  );
-  const hub = stack.use(await startTestHub(options));
-  const code = await hub.createRoom();
-  stack.use(await join(path, hub, code, { endpoint: provider.url }));
-  const events = await hub.watch(code);
-  const owned = stack.move();
-  /** Bodies of turns as the provider got them. */
-  const turns = () =>
-    provider.requests.map(({ json }) => json).filter(({ model }) => model !== undefined);
-  return {
-    ...{ hub, provider, code, events },
-    url: `${hub.url}/rooms/${code}/v1/responses`,
-    turns,
-    /** Resolves when a turn has reached the provider. */
-    asked: () => provider.waitFor(() => turns().length > 0),
-    async open(headers: Record<string, string> = {}): Promise<ResponsesClient> {
-      return connectResponses(`${hub.url}/rooms/${code}/v1/responses`, { headers });
-    },
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  };
-}
-
-const turn = { model: "*", input: "to be or not", store: false };
-
-function responseId(events: readonly SocketEvent[]): string {
-  return events.at(-1)?.response?.id ?? "";
-}
 
 const variants = PATHS.flatMap((path) =>
   Object.entries(BASE_URLS).map(([base, baseUrlOf]) => ({ path, base, baseUrlOf })),
@@ -66,7 +19,7 @@ const variants = PATHS.flatMap((path) =>
 
 describe.each(variants)("a socket on /responses at $base over $path", ({ path, baseUrlOf }) => {
   test("answers the OpenAI SDK's turns one after the other", async () => {
-    await using room = await openRoom(undefined, {}, path);
+    await using room = await openResponsesRoom(undefined, {}, path);
     const socket = new ResponsesWS(openaiAt(baseUrlOf(room.hub, room.code)));
     const texts: string[] = [];
     socket.on("response.output_text.done", ({ text }) => texts.push(text));
@@ -89,7 +42,7 @@ describe.each(variants)("a socket on /responses at $base over $path", ({ path, b
   });
 
   test("sends each event of the provider's stream as one message, and nothing else", async () => {
-    await using room = await openRoom(undefined, {}, path);
+    await using room = await openResponsesRoom(undefined, {}, path);
     await using client = await connectResponses(`${baseUrlOf(room.hub, room.code)}/responses`);
     const events = await client.turn(turn);
     const posted = await room.hub.fetch(`/rooms/${room.code}/v1/responses`, {
@@ -108,7 +61,7 @@ describe.each(variants)("a socket on /responses at $base over $path", ({ path, b
   });
 
   test("cancels the generation of a client that closes in the middle", async () => {
-    await using room = await openRoom(
+    await using room = await openResponsesRoom(
       () => ({ kind: "hang-mid-stream", afterChunks: 4 }),
       {},
       path,
@@ -126,7 +79,7 @@ describe.each(variants)("a socket on /responses at $base over $path", ({ path, b
 });
 
 test("the agents SDK goes on from its last run over one socket", async () => {
-  await using room = await openRoom();
+  await using room = await openResponsesRoom();
   const openAIClient = openaiAt(`${room.hub.url}/rooms/${room.code}/v1`);
   const options = { openAIClient, useResponses: true, useResponsesWebSocket: true };
   const modelProvider = new OpenAIProvider(options);
@@ -141,120 +94,6 @@ test("the agents SDK goes on from its last run over one socket", async () => {
   expect(room.turns().at(-1)?.["input"]).toHaveLength(3);
   await modelProvider.close();
 });
-
-describe("a turn that goes on from the one before", () => {
-  test("reaches the provider with the whole conversation, and without the id", async () => {
-    await using room = await openRoom();
-    await using client = await room.open();
-    const first = await client.turn(turn);
-    const second = await client.turn({
-      ...turn,
-      input: [{ role: "user", content: "that is" }],
-      previous_response_id: responseId(first),
-    });
-    expect(second.at(-1)?.type).toBe("response.completed");
-    const asked = room.turns().at(-1);
-    expect(asked).not.toHaveProperty("previous_response_id");
-    expect(asked?.["input"]).toEqual([
-      { type: "message", role: "user", content: "to be or not" },
-      expect.objectContaining({
-        role: "assistant",
-        content: [expect.objectContaining({ text: "to be or not" })],
-      }),
-      { role: "user", content: "that is" },
-    ]);
-  });
-
-  test("may be gone on from in turn, all the way", async () => {
-    await using room = await openRoom();
-    await using client = await room.open();
-    let previous: string | undefined;
-    for (const input of ["one", "two", "three"]) {
-      const events = await client.turn({ ...turn, input, previous_response_id: previous });
-      previous = responseId(events);
-    }
-    expect(room.turns().at(-1)?.["input"]).toHaveLength(5);
-  });
-
-  test.each(PATHS)("is remembered whole over %s, however long it was", async (path) => {
-    await using room = await openRoom(undefined, {}, path);
-    await using client = await room.open();
-    const input = "x".repeat(150_000);
-    let previous: string | undefined;
-    for (let count = 0; count < 3; count++) {
-      const events = await client.turn({ ...turn, input, previous_response_id: previous });
-      previous = responseId(events);
-    }
-    const said = room.turns().at(-1)?.["input"] as { role: string; content: unknown }[];
-    const ofUser = said.filter(({ role }) => role === "user");
-    expect(ofUser.map(({ content }) => content)).toEqual([input, input, input]);
-  });
-
-  test("is forgotten when it fails, so that a second try is told to send everything", async () => {
-    let isBroken = false;
-    await using room = await openRoom(({ json }) => {
-      if (json["previous_response_id"] !== undefined) return notKept;
-      return isBroken ? { kind: "status", status: 422 } : undefined;
-    });
-    await using client = await room.open();
-    const previous_response_id = responseId(await client.turn(turn));
-    isBroken = true;
-    const [failed] = await client.turn({ ...turn, previous_response_id });
-    expect(failed).toMatchObject({ type: "error", status: 422, code: "fake" });
-    isBroken = false;
-    const [again] = await client.turn({ ...turn, previous_response_id });
-    expect(again).toMatchObject({ status: 400, error: { code: "previous_response_not_found" } });
-    expect((await client.turn(turn)).at(-1)?.type).toBe("response.completed");
-  });
-
-  test("is unknown on another socket, which serves on", async () => {
-    await using room = await openRoom(({ json }) =>
-      json["previous_response_id"] === undefined ? undefined : notKept,
-    );
-    await using client = await room.open();
-    const previous_response_id = responseId(await client.turn(turn));
-    await using other = await room.open();
-    const [refused] = await other.turn({ ...turn, previous_response_id });
-    expect(refused).toMatchObject({
-      type: "error",
-      status: 400,
-      code: "previous_response_not_found",
-      error: { code: "previous_response_not_found", type: "invalid_request_error" },
-    });
-    expect((await other.turn(turn)).at(-1)?.type).toBe("response.completed");
-  });
-
-  test("can begin with a warm-up, which no provider hears of", async () => {
-    await using room = await openRoom();
-    await using client = await room.open();
-    const instructions = [{ type: "message", role: "developer", content: "be brief" }];
-    const warm = await client.turn({ ...turn, input: instructions, generate: false });
-    expect(warm.map(({ type }) => type)).toEqual(["response.created", "response.completed"]);
-    expect(warm.at(-1)?.response).toMatchObject({ status: "completed", output: [], model: "*" });
-    expect(room.turns()).toEqual([]);
-    await client.turn({ ...turn, previous_response_id: responseId(warm) });
-    const asked = room.turns().at(-1);
-    expect(asked).not.toHaveProperty("generate");
-    expect(asked?.["input"]).toEqual([
-      ...instructions,
-      { type: "message", role: "user", content: "to be or not" },
-    ]);
-  });
-});
-
-/** What a provider that keeps responses says of one it does not have. */
-const notKept = {
-  kind: "status" as const,
-  status: 400,
-  body: {
-    error: {
-      message: "Previous response not found.",
-      type: "invalid_request_error",
-      param: "previous_response_id",
-      code: "previous_response_not_found",
-    },
-  },
-};
 
 describe("a socket goes on after", () => {
   const refused = [
@@ -287,7 +126,7 @@ describe("a socket goes on after", () => {
   ];
 
   test.for(refused)("$what", async ({ message, code, status = 400 }) => {
-    await using room = await openRoom();
+    await using room = await openResponsesRoom();
     await using client = await room.open();
     client.send(message);
     const error = await client.next();
@@ -303,7 +142,7 @@ describe("a socket goes on after", () => {
 
   test("a provider that breaks off, which ends in an error and a failed response", async () => {
     let count = 0;
-    await using room = await openRoom(() =>
+    await using room = await openResponsesRoom(() =>
       count++ === 0 ? { kind: "cut", afterChunks: 5 } : undefined,
     );
     await using client = await room.open();
@@ -321,7 +160,7 @@ describe("a socket goes on after", () => {
 
 test("turns that come together wait for each other, and one too many is refused", async () => {
   const gate = createGate();
-  await using room = await openRoom(() => ({ kind: "normal", gate: gate.opened }), {
+  await using room = await openResponsesRoom(() => ({ kind: "normal", gate: gate.opened }), {
     limits: { responseSocketQueue: 2 },
   });
   await using client = await room.open();
@@ -338,7 +177,7 @@ test("turns that come together wait for each other, and one too many is refused"
 });
 
 test("a provider that answers a turn with JSON has it told as the terminal event", async () => {
-  await using room = await openRoom(() => ({ kind: "big-json", bytes: 100_000 }));
+  await using room = await openResponsesRoom(() => ({ kind: "big-json", bytes: 100_000 }));
   await using client = await room.open();
   const [only, ...others] = await client.turn(turn);
   expect(others).toEqual([]);
@@ -346,7 +185,7 @@ test("a provider that answers a turn with JSON has it told as the terminal event
 });
 
 test("an event of megabytes is one message", async () => {
-  await using room = await openRoom(() => ({ kind: "big-event", bytes: 3_000_000 }));
+  await using room = await openResponsesRoom(() => ({ kind: "big-event", bytes: 3_000_000 }));
   await using client = await room.open();
   const events = await client.turn(turn);
   expect(textOf(events).length).toBeGreaterThan(2_900_000);
@@ -354,7 +193,7 @@ test("an event of megabytes is one message", async () => {
 });
 
 test("an event longer than an answer may be ends the turn with an error", async () => {
-  await using room = await openRoom(() => ({ kind: "big-event", bytes: 300_000 }), {
+  await using room = await openResponsesRoom(() => ({ kind: "big-event", bytes: 300_000 }), {
     limits: { responseBodyBytes: 200_000 },
   });
   await using client = await room.open();
@@ -364,7 +203,7 @@ test("an event longer than an answer may be ends the turn with an error", async 
 
 test("a client that does not read holds up the provider, and gets all of it once it does", async () => {
   const pieces = Array.from({ length: 300 }, () => "x".repeat(65_536));
-  await using room = await openRoom(() => ({ kind: "normal", pieces }));
+  await using room = await openResponsesRoom(() => ({ kind: "normal", pieces }));
   await using client = await room.open();
   client.socket.pause();
   client.send({ type: "response.create", ...turn });
@@ -386,7 +225,7 @@ test("a client that does not read holds up the provider, and gets all of it once
 test("a client that takes nothing for too long is cut off", async () => {
   const time = createManualTime();
   const pieces = Array.from({ length: 600 }, () => "x".repeat(65_536));
-  await using room = await openRoom(() => ({ kind: "normal", pieces }), {
+  await using room = await openResponsesRoom(() => ({ kind: "normal", pieces }), {
     time: time.source,
     limits: { ...QUICK_SWEEP, offlineAfterMs: 1e9, clientStallMs: 3_000 },
   });
@@ -428,7 +267,7 @@ describe("the handshake", () => {
   });
 
   test("of one socket too many is 503, until another closes", async () => {
-    await using room = await openRoom(undefined, { limits: { responseSockets: 1 } });
+    await using room = await openResponsesRoom(undefined, { limits: { responseSockets: 1 } });
     const client = await room.open();
     expect(await refusal(room.url)).toMatchObject({
       status: 503,
@@ -447,13 +286,13 @@ describe("the handshake", () => {
   });
 
   test("is taken from web pages", async () => {
-    await using room = await openRoom();
+    await using room = await openResponsesRoom();
     await using client = await room.open({ origin: "https://example.com" });
     expect(textOf(await client.turn(turn))).toBe("to be or not");
   });
 
   test("left out is 426", async () => {
-    await using room = await openRoom();
+    await using room = await openResponsesRoom();
     const answer = await fetch(room.url);
     expect(answer.status).toBe(426);
     expect(answer.headers.get("upgrade")).toBe("websocket");
@@ -461,7 +300,7 @@ describe("the handshake", () => {
   });
 
   test("on a POST is an ordinary request", async () => {
-    await using room = await openRoom();
+    await using room = await openResponsesRoom();
     const body = JSON.stringify({ model: "*", input: "to be" });
     const head = [
       `POST /rooms/${room.code}/v1/responses HTTP/1.1`,
@@ -481,7 +320,7 @@ describe("in time", () => {
   test("a socket tells that its time is over, once no turn runs", async () => {
     const time = createManualTime();
     const gate = createGate();
-    await using room = await openRoom(() => ({ kind: "normal", gate: gate.opened }), {
+    await using room = await openResponsesRoom(() => ({ kind: "normal", gate: gate.opened }), {
       time: time.source,
       limits: { ...QUICK_SWEEP, offlineAfterMs: 1e9, responseSocketMs: 5_000 },
     });
@@ -503,7 +342,7 @@ describe("in time", () => {
 
   test("a socket whose client answers no ping is cut off", async () => {
     const time = createManualTime();
-    await using room = await openRoom(undefined, {
+    await using room = await openResponsesRoom(undefined, {
       time: time.source,
       limits: { ...QUICK_SWEEP, offlineAfterMs: 1e9, responseSocketPingMs: 1_000 },
     });
@@ -517,7 +356,7 @@ describe("in time", () => {
 
   test("a message that stops in the middle is not waited for", async () => {
     const time = createManualTime();
-    await using room = await openRoom(undefined, {
+    await using room = await openResponsesRoom(undefined, {
       time: time.source,
       limits: { ...QUICK_SWEEP, offlineAfterMs: 1e9, bodyIdleMs: 1_000 },
     });
@@ -534,7 +373,7 @@ function hasAny(events: readonly SocketEvent[]): boolean {
 }
 
 test("a message over the limit of a body closes the socket, and only that one", async () => {
-  await using room = await openRoom(undefined, { limits: { inferenceBodyBytes: 1_000 } });
+  await using room = await openResponsesRoom(undefined, { limits: { inferenceBodyBytes: 1_000 } });
   await using client = await room.open();
   await using other = await room.open();
   client.send({ type: "response.create", ...turn, input: "x".repeat(1_000) });
@@ -543,7 +382,7 @@ test("a message over the limit of a body closes the socket, and only that one", 
 });
 
 test("messages that arrive count as held, and what does not fit is refused", async () => {
-  await using room = await openRoom(undefined, { limits: { heldBodyBytes: 100_000 } });
+  await using room = await openResponsesRoom(undefined, { limits: { heldBodyBytes: 100_000 } });
   await using client = await room.open();
   client.socket.send("x".repeat(150_000), { fin: false });
   expect(await client.next()).toMatchObject({ status: 503, code: "hub_overloaded" });
@@ -552,22 +391,10 @@ test("messages that arrive count as held, and what does not fit is refused", asy
   expect(textOf(await other.turn(turn))).toBe("to be or not");
 });
 
-test("a turn too large to be remembered is answered, and cannot be gone on from", async () => {
-  await using room = await openRoom(
-    ({ json }) => (json["previous_response_id"] === undefined ? undefined : notKept),
-    { limits: { responseSocketMemoryBytes: 2_000 } },
-  );
-  await using client = await room.open();
-  const input = "x".repeat(2_000);
-  const previous_response_id = responseId(await client.turn({ ...turn, input }));
-  const [refused] = await client.turn({ ...turn, previous_response_id });
-  expect(refused).toMatchObject({ code: "previous_response_not_found" });
-});
-
 describe("a hub that closes", () => {
   test("closes idle sockets, lets a turn finish, and takes no new one", async () => {
     const gate = createGate();
-    await using room = await openRoom(() => ({ kind: "normal", gate: gate.opened }), {
+    await using room = await openResponsesRoom(() => ({ kind: "normal", gate: gate.opened }), {
       limits: { drainMs: 10_000 },
     });
     await using idle = await room.open();
@@ -585,9 +412,12 @@ describe("a hub that closes", () => {
   });
 
   test("cuts a turn after the drain time, and says so", async () => {
-    await using room = await openRoom(() => ({ kind: "hang-mid-stream", afterChunks: 4 }), {
-      limits: { drainMs: 50 },
-    });
+    await using room = await openResponsesRoom(
+      () => ({ kind: "hang-mid-stream", afterChunks: 4 }),
+      {
+        limits: { drainMs: 50 },
+      },
+    );
     await using client = await room.open();
     client.send({ type: "response.create", ...turn });
     await room.provider.waitFor(({ requests }) =>
@@ -600,7 +430,7 @@ describe("a hub that closes", () => {
 });
 
 test("no bytes stay held once sockets are gone", async () => {
-  await using room = await openRoom(undefined, { limits: { heldBodyBytes: 20_000 } });
+  await using room = await openResponsesRoom(undefined, { limits: { heldBodyBytes: 20_000 } });
   for (let round = 0; round < 20; round++) {
     await using client = await room.open();
     const first = await client.turn({ ...turn, input: "x".repeat(2_000) });

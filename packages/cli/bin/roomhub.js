@@ -28,7 +28,11 @@ if (node === undefined) {
   ]);
 } else {
   import(pathToFileURL(join(packageDir, "dist", "bin.js")).href).catch(function (error) {
-    console.error("roomhub could not start: " + error.message);
+    console.error(
+      isBareCheckout() && error.code === "ERR_MODULE_NOT_FOUND"
+        ? "This checkout is not installed yet. Run npm ci in " + workspaceDir + " first."
+        : "roomhub could not start: " + error.message,
+    );
     process.exit(1);
   });
 }
@@ -37,14 +41,20 @@ if (node === undefined) {
 function isCheckout() {
   try {
     return (
-      join(workspaceDir, "packages", "cli") === packageDir &&
-      existsSync(join(packageDir, "src", "bin.ts")) &&
-      lstatSync(join(workspaceDir, "node_modules", "roomhub")).isSymbolicLink()
+      isBareCheckout() && lstatSync(join(workspaceDir, "node_modules", "roomhub")).isSymbolicLink()
     );
   } catch {
     // No such link: installed from npm.
     return false;
   }
+}
+
+/** Where the sources are in their place, whether anything is installed or not. */
+function isBareCheckout() {
+  return (
+    join(workspaceDir, "packages", "cli") === packageDir &&
+    existsSync(join(packageDir, "src", "bin.ts"))
+  );
 }
 
 /** The workspace brings its own Node as a development dependency. */

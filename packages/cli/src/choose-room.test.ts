@@ -114,6 +114,24 @@ test("a room's name in place of its code is answered with its code", async () =>
   });
 });
 
+test.each(["ana's", "Ana's lab", "my room"])(
+  "a room's name that could be no code, like %s, is answered with its code too",
+  async (name) => {
+    const room = aRoom({ id: "3", code: "CCC222", name, participantCount: 1 });
+    await expect(network({ [there]: [ana, room, bea] }).choose(name)).rejects.toMatchObject({
+      hint: "did you mean:",
+      lines: expect.arrayContaining([
+        `roomhub join ${there}/rooms/CCC222  # ${name}, 1 participant`,
+      ]) as string[],
+    });
+  },
+);
+
+test("what is pasted around a URL makes it no name", async () => {
+  const invite = { hubUrl: there, room: "BBB222" };
+  expect(await network({}).choose(`“${there}/rooms/BBB222”.`)).toEqual(invite);
+});
+
 test("a URL at which another program answers is not taken for one without a room", async () => {
   const { context } = network({}).world;
   const details = { status: 404, code: "invalid_response", param: "", hint: undefined };

@@ -22,7 +22,7 @@ import {
 import { nearest } from "./nearest.ts";
 import { waitingFor } from "./progress.ts";
 import { stepToHub } from "./step-to-hub.ts";
-import { safe, shellWord } from "./text.ts";
+import { countOf, safe, shellWord } from "./text.ts";
 
 /** What the command line says about the room. */
 export interface RoomWish {
@@ -42,7 +42,7 @@ export async function chooseRoom(
   { given, hubUrl }: RoomWish,
   asking: Asking,
 ): Promise<Invite> {
-  if (given !== undefined && !isCode(given)) {
+  if (given !== undefined && !isCode(given) && !isName(given)) {
     return inviteOrHub(context, given, asking);
   }
   if (hubUrl !== undefined) {
@@ -139,13 +139,7 @@ async function roomAt(context: CliContext, text: string, asking: Asking): Promis
 /** The hub of this machine is asked first: it answers at once, and searching the network takes a moment. */
 async function roomOfCode(context: CliContext, given: string, asking: Asking): Promise<Invite> {
   const code = normaliseRoomCode(given);
-  const isHere = await context
-    .createClient(usualHubUrl)
-    .getRoom(code, { signal: AbortSignal.timeout(searchMs) })
-    .then(
-      () => true,
-      (error: unknown) => !isNoAnswerAbout(error),
-    );
+  const isHere = isCode(given) && (await hasUsualHub(context, code));
   if (isHere) return { hubUrl: usualHubUrl, room: code };
   const found = await search(context, asking, code);
   const match = found.rooms.find(({ room }) => room.code === code);
@@ -153,6 +147,16 @@ async function roomOfCode(context: CliContext, given: string, asking: Asking): P
   if (found.hubUrls.length === 0) throw nothingFound(context, found);
   const message = `No hub on this machine or its network has a room ${given}`;
   throw unknownRoom(context, message, code, found.rooms);
+}
+
+function hasUsualHub(context: CliContext, code: string): Promise<boolean> {
+  return context
+    .createClient(usualHubUrl)
+    .getRoom(code, { signal: AbortSignal.timeout(searchMs) })
+    .then(
+      () => true,
+      (error: unknown) => !isNoAnswerAbout(error),
+    );
 }
 
 /** Nobody there, or a hub without that room: the room may be elsewhere. Anything else is that hub's to explain. */
@@ -173,14 +177,7 @@ async function chooseAmong(
 ): Promise<Invite> {
   const [first] = rooms;
   if (first !== undefined && rooms.length === 1) return inviteTo(first);
-  if (!asking.canAsk) {
-    throw new CommandError(
-      `There are ${rooms.length} rooms to choose from`,
-      "name one of them:",
-      EXIT.usage,
-      linesFor(context, rooms),
-    );
-  }
+  if (!asking.canAsk) throw severalRooms(context, rooms, joinIt);
   // What Enter takes is no room left over from another day.
   const emptyLast = rooms.toSorted((one, other) => Number(isEmpty(one)) - Number(isEmpty(other)));
   const choices = emptyLast.map((found) => ({
@@ -203,7 +200,27 @@ function nothingFound(context: CliContext, { hubUrls, problem }: Found): Command
   );
 }
 
+/**
+ * None was named, and there is more than one.
+ *
+ * @param asCommand - what follows the program's name in the line that takes a room, by its URL
+ */
+export function severalRooms(
+  context: CliContext,
+  rooms: readonly FoundRoom[],
+  asCommand: (url: string) => string,
+): CommandError {
+  return new CommandError(
+    `There are ${rooms.length} rooms to choose from`,
+    "name one of them:",
+    EXIT.usage,
+    linesFor(context, rooms, asCommand),
+  );
+}
+
 const listed = 8;
+
+const joinIt = (url: string) => `join ${url}`;
 
 function unknownRoom(
   context: CliContext,
@@ -221,14 +238,18 @@ function unknownRoom(
   const named = rooms.filter(({ room }) => room.name.toLowerCase() === code.toLowerCase());
   const near = named.length > 0 ? named : rooms.filter(({ room }) => room.code === meant);
   const [hint, shown] = near.length > 0 ? ["did you mean:", near] : ["these are there:", rooms];
-  return new CommandError(message, hint, EXIT.notFound, linesFor(context, shown));
+  return new CommandError(message, hint, EXIT.notFound, linesFor(context, shown, joinIt));
 }
 
 /** Lines to paste. */
-function linesFor(context: CliContext, rooms: readonly FoundRoom[]): string[] {
+function linesFor(
+  context: CliContext,
+  rooms: readonly FoundRoom[],
+  asCommand: (url: string) => string,
+): string[] {
   const lines = rooms.slice(0, listed).map(({ hubUrl, room }) => {
     const url = shellWord(`${hubUrl}/rooms/${room.code}`);
-    return `${context.commandName} join ${url}  # ${room.name}, ${sizeOf(room)}`;
+    return `${context.commandName} ${asCommand(url)}  # ${room.name}, ${sizeOf(room)}`;
   });
   const more = rooms.length - lines.length;
   return more > 0 ? [...lines, `and ${more} more`] : lines;
@@ -236,7 +257,7 @@ function linesFor(context: CliContext, rooms: readonly FoundRoom[]): string[] {
 
 /** `1 participant`, `12 participants, password` */
 export function sizeOf({ participantCount, passwordProtected }: Room): string {
-  const count = participantCount === 1 ? "1 participant" : `${participantCount} participants`;
+  const count = countOf(participantCount, "participant");
   return passwordProtected ? `${count}, password` : count;
 }
 
@@ -246,6 +267,11 @@ function isEmpty({ room }: FoundRoom): boolean {
 
 function inviteTo({ hubUrl, room }: FoundRoom): Invite {
   return { hubUrl, room: room.code };
+}
+
+/** What a room may be called, and no code, host or URL can be. */
+function isName(text: string): boolean {
+  return /[\p{L}\p{N}][\s'’]+[\p{L}\p{N}]/u.test(text) && !text.includes("/");
 }
 
 function isCode(text: string): boolean {

@@ -1,5 +1,5 @@
 import type { CompletePayload, FailurePayload, HubEvent } from "@roomhub/protocol";
-import { type Colors, clockTime, duration, safe } from "./text.ts";
+import { type Colors, clockTime, countOf, duration, safe } from "./text.ts";
 
 /** One event as one readable line without its end. Everything in it came from the network. */
 export function eventLine(event: HubEvent, colors: Colors): string {
@@ -38,7 +38,7 @@ function describe(event: HubEvent, colors: Colors): string {
 
 function speed({ metrics, queueMs }: CompletePayload): string {
   const parts = [`ttft ${duration(metrics.ttftMs)}`, `total ${duration(metrics.durationMs)}`];
-  if (metrics.outputTokens !== undefined) parts.push(`${metrics.outputTokens} tokens`);
+  if (metrics.outputTokens !== undefined) parts.push(countOf(metrics.outputTokens, "token"));
   if (metrics.tokensPerSecond !== undefined) {
     parts.push(`${metrics.tokensPerSecond.toFixed(1)} tokens/s`);
   }

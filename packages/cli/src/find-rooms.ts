@@ -19,6 +19,11 @@ export interface Found {
 export const usualPort = 5050;
 export const usualHubUrl = `http://127.0.0.1:${usualPort}`;
 
+/** What `up` and `serve` need to hear to listen there. */
+export function portFlag(port: number): string {
+  return port === usualPort ? "" : ` --port ${port}`;
+}
+
 /** Hubs answer within a tenth of that; sleeping Wi-Fi takes longer. */
 export const searchMs = 2_000;
 const askMs = 2_000;

@@ -5,7 +5,7 @@ import { CommandError, EXIT } from "./exit-code.ts";
 import { ipv4Addresses, usualPort } from "./find-rooms.ts";
 import { type HubConfig, isAsNear, overriddenLimits } from "./hub-config.ts";
 import type { HubOptions, LogFormat, RunningHub } from "./services.ts";
-import { safe } from "./text.ts";
+import { countOf, safe } from "./text.ts";
 
 /** A hub on this machine answers at once; a program that never does must not hold up the error. */
 const askMs = 1_000;
@@ -126,7 +126,7 @@ function sharedUrlsOf(
 export function refuseCuts(cut: number): void {
   if (cut === 0) return;
   throw new CommandError(
-    `${cut === 1 ? "1 request was" : `${cut} requests were`} cut at shutdown`,
+    `${countOf(cut, "request")} ${cut === 1 ? "was" : "were"} cut at shutdown`,
     "give running requests longer: --limit drainMs=5min",
   );
 }

@@ -57,6 +57,17 @@ test("installed from npm the build runs, although the sources are there too", as
   expect(Buffer.concat(await said).toString()).toBe("from dist");
 });
 
+test("a checkout that nobody has installed yet says what to do, in one line", async () => {
+  const root = await makeCheckout("process.exit(9);");
+  await writeFile(join(root, "packages", "cli", "dist", "bin.js"), 'import "commander";');
+  const child = launch(root);
+  const said = child.stderr!.toArray();
+  expect(await once(child, "exit")).toEqual([1, null]);
+  expect(Buffer.concat(await said).toString()).toBe(
+    `This checkout is not installed yet. Run npm ci in ${root} first.\n`,
+  );
+});
+
 test.each(["SIGTERM", "SIGINT"] as const)(
   "%s sent to the launcher reaches the program exactly once",
   async (signal) => {

@@ -75,6 +75,19 @@ test("an unreachable hub is one line and one next step", async () => {
   );
 });
 
+test("the hint of a hub that is not the usual one names it, so that it can be pasted", async () => {
+  const hint = "Share a model: roomhub join ABC234; or see roomhub room list";
+  const client = failing(refusal(404, "room_not_found", hint));
+  const there = makeWorld({ commandName: "npx roomhub" }, client);
+  await there.run("room", "show", "http://10.0.0.2:5050/rooms/ABC234");
+  expect(there.stderr.text).toContain(
+    "→ Share a model: npx roomhub join http://10.0.0.2:5050/rooms/ABC234; or see npx roomhub room list --hub http://10.0.0.2:5050\n",
+  );
+  const here = makeWorld({}, client);
+  await here.run("room", "show", "ABC234");
+  expect(here.stderr.text).toContain(`→ ${hint}\n`);
+});
+
 test("the hub is where the environment says, when no --hub does", async () => {
   const env = { ROOMHUB_URL: "hub.example:6060/v1" };
   const world = makeWorld({ env }, { listRooms: async () => [] });
@@ -114,9 +127,13 @@ test.each([
   [["env"], "→ roomhub room list shows the rooms"],
   [["route"], "→ roomhub room list shows the rooms"],
   [
-    ["chat", "ABC234", "Why?"],
-    '→ quote the question, and name the room apart: roomhub chat "Why?"',
+    ["chat", "Why", "not?"],
+    'Quote the question, with the room before it: roomhub chat ABC234 "Why?"',
   ],
+  [["chat", "Why", "is", "it?"], "→ quote the question, with the room before it: roomhub chat"],
+  [["chat", "ABC234", "Why?", "--room", "ABC234"], "--room names the room already."],
+  [["models", "--room", "ABC234"], "→ the room needs no option: roomhub models ABC234"],
+  [["doctor", "--room", "ABC234"], "→ the room needs no option: roomhub doctor ABC234"],
 ])("%j is answered with what is missing", async (args, hint) => {
   const world = makeWorld();
   expect(await world.run(...args)).toBe(2);
@@ -145,6 +162,12 @@ test("a mistyped command is answered with what was probably meant and one usage 
   await world.run("modles", "ABC234");
   expect(world.stderr.text).toContain("→ did you mean models?\n");
   expect(world.stderr.text).toContain("Usage: roomhub ");
+});
+
+test("a command that takes no room does not say how to name one", async () => {
+  const world = makeWorld();
+  expect(await world.run("serve", "--room", "lab")).toBe(2);
+  expect(world.stderr.text).not.toContain("→ the room");
 });
 
 test("a mistyped option is answered with the usage of its own command", async () => {

@@ -14,14 +14,23 @@ import { colorsFor } from "./text.ts";
  * @returns the exit code
  */
 export async function runRoomhub(args: readonly string[], context: CliContext): Promise<number> {
-  const program = await createProgram(context, commandIn(args));
+  let hubUrl: string | undefined;
+  const noting: CliContext = {
+    ...context,
+    createClient: (url) => {
+      hubUrl = url;
+      return context.createClient(url);
+    },
+  };
+  const program = await createProgram(noting, commandIn(args));
   try {
     await program.parseAsync([...args], { from: "user" });
     return EXIT.ok;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
     const { verbose = false } = program.opts<{ verbose?: boolean }>();
-    renderError(context, error, verbose || (context.env["ROOMHUB_DEBUG"] ?? "") !== "");
+    const isVerbose = verbose || (context.env["ROOMHUB_DEBUG"] ?? "") !== "";
+    renderError(context, error, { isVerbose, hubUrl });
     return exitCodeOf(error);
   }
 }
@@ -74,7 +83,7 @@ export async function createProgram(context: CliContext, wanted?: string): Promi
       writeErr: (text) => context.stderr.write(inOurWords(context, text)),
       getOutHelpWidth: () => context.stdout.columns ?? 80,
       getErrHelpWidth: () => context.stderr.columns ?? 80,
-      outputError: (text, write) => write(likeOurErrors(context, text)),
+      outputError: (text, write) => write(likeOurErrors(context, text, wanted, program)),
     })
     .addHelpText("after", "\nExample:\n  $ roomhub up --lan\n\nTry first: roomhub up")
     .hook("preAction", (_program, command) => {
@@ -91,17 +100,30 @@ export async function createProgram(context: CliContext, wanted?: string): Promi
 }
 
 /** commander puts what was probably meant in brackets, and says nothing of where a room's code is to be had. */
-function likeOurErrors(context: CliContext, text: string): string {
+function likeOurErrors(
+  context: CliContext,
+  text: string,
+  wanted: string | undefined,
+  program: Command,
+): string {
   const colors = colorsFor(context, context.stderr);
   const [message = "", ...lines] = text.trimEnd().split("\n");
   const hints = lines.map((line) => line.replace(/^\(Did you mean (.*)\)$/, "→ did you mean $1"));
-  if (/^error: (?:missing required argument 'room'|required option '--room )/.test(message)) {
+  if (message.startsWith("error: missing required argument 'room'")) {
     hints.push("→ roomhub room list shows the rooms and their codes");
   }
   if (message.startsWith("error: too many arguments for 'chat'")) {
-    hints.push('→ quote the question, and name the room apart: roomhub chat "Why?" --room ABC234');
+    hints.push('→ quote the question, with the room before it: roomhub chat ABC234 "Why?"');
+  }
+  const command = program.commands.find((one) => one.name() === wanted);
+  if (message.startsWith("error: unknown option '--room'") && takesRoom(command)) {
+    hints.push(`→ the room needs no option: roomhub ${wanted} ABC234`);
   }
   return [colors.red(message), ...hints, ""].join("\n");
+}
+
+function takesRoom(command: Command | undefined): boolean {
+  return ["room", "target"].includes(command?.registeredArguments[0]?.name() ?? "");
 }
 
 /** A mistake is answered with the usage of the command it was made in, in one line. */

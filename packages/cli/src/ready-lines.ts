@@ -22,7 +22,7 @@ export function readyLines(input: ReadyLinesInput): { title: string; text: strin
     { title: "Ask it", text: `curl -N ${roomUrl}/v1/chat/completions -d '${body}'` },
     {
       title: "Point any OpenAI program at it",
-      text: `export OPENAI_BASE_URL=${roomUrl}/v1 OPENAI_API_KEY=local`,
+      text: `export OPENAI_BASE_URL=${roomUrl}/v1 OPENAI_API_KEY=roomhub`,
     },
   ];
 }

@@ -2,6 +2,7 @@ import { HubUnreachableError, RoomhubError } from "@roomhub/client";
 import { inOurWords } from "./command-name.ts";
 import type { CliContext } from "./context.ts";
 import { CommandError } from "./exit-code.ts";
+import { hintHere } from "./hub-hint.ts";
 import { stepToHub } from "./step-to-hub.ts";
 import { colorsFor, safe, safeLines } from "./text.ts";
 
@@ -10,14 +11,19 @@ import { colorsFor, safe, safeLines } from "./text.ts";
  * not taken. The only place that does.
  *
  * @param isVerbose - the stack trace too, with those of its causes
+ * @param hubUrl - the hub that was asked last; undefined when none was
  */
-export function renderError(context: CliContext, error: unknown, isVerbose: boolean): void {
+export function renderError(
+  context: CliContext,
+  error: unknown,
+  { isVerbose, hubUrl }: { isVerbose: boolean; hubUrl: string | undefined },
+): void {
   const colors = colorsFor(context, context.stderr);
   const line = (text: string) => context.stderr.write(`${text}\n`);
   const message = safe(error instanceof Error ? error.message : String(error));
   line(colors.red(`error: ${inOurWords(context, message)}`));
   const hint = hintOf(context, error);
-  if (hint !== undefined) line(`→ ${inOurWords(context, safe(hint))}`);
+  if (hint !== undefined) line(`→ ${hintHere(context, safe(hint), hubUrl)}`);
   if (error instanceof CommandError) {
     for (const text of error.lines) line(`  ${safe(text)}`);
   }

@@ -50,6 +50,19 @@ test("on a terminal they are painted", () => {
   `);
 });
 
+test("a demo's thousands of tokens a second push no column apart, and one token is one", () => {
+  const terminal = capture();
+  const row = createRoomTable(terminal, colorsFor(makeWorld().context, terminal));
+  const paced = (tokensPerSecond: number) => {
+    const metrics = { ttftMs: 4, durationMs: 4, outputTokens: 1, tokensPerSecond };
+    return row({ ...aComplete, metrics } as Over)
+      .split("\n")
+      .at(-1);
+  };
+  expect(paced(999.94)).toMatch(/ 4 ms {2}999\.9 {2}ok 4 ms, 1 token$/);
+  expect(paced(14_153.3)).toMatch(/ 4 ms {2}14153 {2}ok 4 ms, 1 token$/);
+});
+
 test("whose failure it was is not said twice", () => {
   const terminal = capture();
   const row = createRoomTable(terminal, colorsFor(makeWorld().context, terminal));

@@ -2,7 +2,7 @@ import type { HubEvent, Metrics } from "@roomhub/protocol";
 import type { Terminal } from "./context.ts";
 import { type Cell, type Column, createLiveTable } from "./live-table.ts";
 import type { ParticipantNotice } from "./services.ts";
-import { clockTime, type Colors, duration, safe, shortDuration } from "./text.ts";
+import { clockTime, type Colors, countOf, duration, safe, shortDuration } from "./text.ts";
 
 const time: Column = { heading: "TIME", width: 8 };
 const participant: Column = { heading: "PARTICIPANT", width: 16, isElastic: true };
@@ -75,11 +75,16 @@ export function createServedTable(terminal: Terminal, colors: Colors, hasNames: 
   };
 }
 
+/** Beyond a thousand, which takes a cache or a demo, tenths would only push the column apart. */
+function pace(tokensPerSecond: number): string {
+  return tokensPerSecond.toFixed(tokensPerSecond < 999.95 ? 1 : 0);
+}
+
 /** The cells of TTFT and TOK/S. */
 function paceOf({ ttftMs, tokensPerSecond }: Partial<Metrics> = {}): Cell[] {
   return [
     { text: ttftMs === undefined ? "-" : shortDuration(ttftMs) },
-    { text: tokensPerSecond?.toFixed(1) ?? "-" },
+    { text: tokensPerSecond === undefined ? "-" : pace(tokensPerSecond) },
   ];
 }
 
@@ -101,7 +106,7 @@ function endOf(
 
 function success({ metrics }: HubEvent & { type: "llm.complete" }, colors: Colors): Cell {
   const { durationMs, outputTokens } = metrics;
-  const count = outputTokens === undefined ? "" : `, ${outputTokens} tokens`;
+  const count = outputTokens === undefined ? "" : `, ${countOf(outputTokens, "token")}`;
   return { text: `ok ${duration(durationMs)}${count}`, paint: colors.green };
 }
 

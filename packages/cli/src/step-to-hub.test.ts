@@ -5,6 +5,7 @@ import { makeWorld } from "./test-context.fixture.ts";
 
 test.each([
   ["http://127.0.0.1:5050", "ECONNREFUSED", /^start one: roomhub up; or name one elsewhere: --hub/],
+  ["http://localhost:6060", "ECONNREFUSED", /^start one: roomhub up --port 6060; or name one/],
   ["http://[::1]:5050", "ECONNREFUSED", /^start one: roomhub up/],
   ["http://10.0.0.2:5050", "ECONNREFUSED", /^on another machine a hub must be open to the network/],
   ["http://10.0.0.2:5060", "bad port", /give the hub another: roomhub up --port 5050$/],

@@ -1,6 +1,7 @@
 import type { HubUnreachableError } from "@roomhub/client";
 import type { CliContext } from "./context.ts";
-import { isThisMachine } from "./doctor/port-check.ts";
+import { isThisMachine, portOf } from "./doctor/port-check.ts";
+import { portFlag } from "./find-rooms.ts";
 
 /** What to do when nobody answers at a hub's URL: it depends on where that is, and on what is wrong with it. */
 export function stepToHub(
@@ -12,7 +13,8 @@ export function stepToHub(
   if (message.endsWith("(bad port)")) {
     return `browsers and Node refuse to call that port; give the hub another: ${commandName} up --port 5050`;
   }
-  return isThisMachine(URL.parse(hubUrl)?.hostname ?? "")
-    ? `start one: ${commandName} up; or name one elsewhere: --hub http://HOST:5050, or its invite URL`
+  const url = URL.parse(hubUrl);
+  return url !== null && isThisMachine(url.hostname)
+    ? `start one: ${commandName} up${portFlag(portOf(url))}; or name one elsewhere: --hub http://HOST:5050, or its invite URL`
     : `on another machine a hub must be open to the network: ${commandName} up --lan; to look for one: ${commandName} join`;
 }

@@ -53,6 +53,11 @@ export function writeJson(terminal: Terminal, value: unknown): void {
   terminal.write(`${JSON.stringify(value)}\n`);
 }
 
+/** `1 token`, `80 tokens` */
+export function countOf(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? "" : "s"}`;
+}
+
 /** `12:03:04` in local time. */
 export function clockTime(ms: number): string {
   const date = new Date(ms);

@@ -42,7 +42,7 @@ test("on this machine only, in a pipe", () => {
     Ask it
       curl -N http://127.0.0.1:5050/rooms/ABC234/v1/chat/completions -d '{"model":"*","stream":true,"messages":[{"role":"user","content":"Hello!"}]}'
     Point any OpenAI program at it
-      export OPENAI_BASE_URL=http://127.0.0.1:5050/rooms/ABC234/v1 OPENAI_API_KEY=local
+      export OPENAI_BASE_URL=http://127.0.0.1:5050/rooms/ABC234/v1 OPENAI_API_KEY=roomhub
 
     Requests appear here; Ctrl+C stops.
     "
@@ -64,7 +64,7 @@ test("with the demo model, on a terminal", () => {
     ESC[2mAsk itESC[22m
       curl -N http://127.0.0.1:5050/rooms/ABC234/v1/chat/completions -d '{"model":"*","stream":true,"messages":[{"role":"user","content":"Hello!"}]}'
     ESC[2mPoint any OpenAI program at itESC[22m
-      export OPENAI_BASE_URL=http://127.0.0.1:5050/rooms/ABC234/v1 OPENAI_API_KEY=local
+      export OPENAI_BASE_URL=http://127.0.0.1:5050/rooms/ABC234/v1 OPENAI_API_KEY=roomhub
 
     ESC[2mRequests appear here; Ctrl+C stops.ESC[22m
     "
@@ -85,7 +85,7 @@ test("open to the network and with a password, in a pipe", () => {
     Ask it
       curl -N http://192.168.1.5:5050/rooms/ABC234/v1/chat/completions -d '{"model":"*","stream":true,"messages":[{"role":"user","content":"Hello!"}]}'
     Point any OpenAI program at it
-      export OPENAI_BASE_URL=http://192.168.1.5:5050/rooms/ABC234/v1 OPENAI_API_KEY=local
+      export OPENAI_BASE_URL=http://192.168.1.5:5050/rooms/ABC234/v1 OPENAI_API_KEY=roomhub
 
     Requests appear here; Ctrl+C stops.
     "
@@ -124,7 +124,7 @@ test("open to the network, on a terminal", () => {
     Ask it
       curl -N http://192.168.1.5:5050/rooms/ABC234/v1/chat/completions -d '{"model":"*","stream":true,"messages":[{"role":"user","content":"Hello!"}]}'
     Point any OpenAI program at it
-      export OPENAI_BASE_URL=http://192.168.1.5:5050/rooms/ABC234/v1 OPENAI_API_KEY=local
+      export OPENAI_BASE_URL=http://192.168.1.5:5050/rooms/ABC234/v1 OPENAI_API_KEY=roomhub
 
     Requests appear here; Ctrl+C stops.
     "

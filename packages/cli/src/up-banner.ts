@@ -1,4 +1,6 @@
 import type { CliContext } from "./context.ts";
+import { portOf } from "./doctor/port-check.ts";
+import { portFlag } from "./find-rooms.ts";
 import { qrCode } from "./qr-code.ts";
 import { readyLines } from "./ready-lines.ts";
 import { colorsFor, safe } from "./text.ts";
@@ -69,7 +71,7 @@ function reachLines(
   if (sharedUrls.length === 0) {
     return [
       `Hub   ${localUrl} (this machine only)`,
-      `      To open it to your network: ${commandName} up --lan`,
+      `      To open it to your network: ${commandName} up --lan${portFlag(portOf(new URL(localUrl)))}`,
     ];
   }
   const found = isAnnounced ? ` On this network just: ${commandName} join` : "";

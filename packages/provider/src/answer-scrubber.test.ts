@@ -33,7 +33,10 @@ function scrubText(text: string, kind: Kind = "inAnswers", ...values: string[]):
 
 test("headers without a secret leave nothing to scrub", () => {
   for (const value of ["", "1", "true"]) {
-    expect(answerSecretsOf({ "x-key": value, accept: value })).toEqual({ inErrors: undefined, inAnswers: undefined });
+    expect(answerSecretsOf({ "x-key": value, accept: value })).toEqual({
+      inErrors: undefined,
+      inAnswers: undefined,
+    });
   }
 });
 

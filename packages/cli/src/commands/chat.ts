@@ -1,4 +1,5 @@
-import { errorFromResponse, HubUnreachableError } from "@roomhub/client";
+import { errorFromResponse, HubUnreachableError, type Invite } from "@roomhub/client";
+import { normaliseRoomCode, type Room } from "@roomhub/protocol";
 import type { Command } from "commander";
 import {
   type AnswerEnd,
@@ -7,13 +8,15 @@ import {
   readAnswer,
   readWholeAnswer,
 } from "../chat-answer.ts";
-import { noRoomAt } from "../choose-room.ts";
+import { type ChatWords, isRoomUrl, readChatWords } from "../chat-words.ts";
+import { noRoomAt, severalRooms } from "../choose-room.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT, UsageError } from "../exit-code.ts";
 import { hubHeader } from "../hub-header.ts";
+import { hintHere } from "../hub-hint.ts";
 import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
 import { untilStopped } from "../stop-signal.ts";
-import { colorsFor, safe, safeLines, writeJson } from "../text.ts";
+import { colorsFor, safe, safeLines, shellWord, writeJson } from "../text.ts";
 
 interface ChatOptionValues extends HubOptionValues {
   room?: string;
@@ -25,28 +28,29 @@ export function addChatCommand(program: Command, context: CliContext): void {
   addHubOptions(
     program
       .command("chat")
+      .argument("[room]", "room code or invite URL; not needed when the hub has one room")
       .argument("[prompt]", "what to ask; - reads it from stdin")
       .description("ask a room's model, streamed to the terminal as it answers"),
   )
-    .option("--room <room>", "room code or invite URL (not needed when the hub has one room)")
+    .option("--room <room>", "the room, as an option instead")
     .option("--model <selector>", "participant id, model name, model:<name>, or * for any", "*")
     .option("--responses", "use the responses surface instead of chat completions")
     .addHelpText(
       "after",
-      '\nExample:\n  $ roomhub chat "Why is the sky blue?" --room ABC234\n  $ git diff | roomhub chat - --room ABC234',
+      '\nExample:\n  $ roomhub chat ABC234 "Why is the sky blue?"\n  $ roomhub chat "Why is the sky blue?"    # in the hub\'s only room\n  $ git diff | roomhub chat ABC234 -',
     )
-    .action((prompt: string | undefined, options: ChatOptionValues) =>
-      chat(context, prompt, options),
+    .action((first: string | undefined, second: string | undefined, options: ChatOptionValues) =>
+      chat(context, readChatWords(context, first, second, options.room), options),
     );
 }
 
 async function chat(
   context: CliContext,
-  prompt: string | undefined,
+  words: ChatWords,
   options: ChatOptionValues,
 ): Promise<void> {
-  const text = await readPrompt(context, prompt);
-  const invite = await resolveRoom(context, options);
+  const text = await readPrompt(context, words);
+  const invite = await resolveRoom(context, words, options);
   const surface: ChatSurface = options.responses === true ? "responses" : "chat";
   const question: Question = { ...invite, surface, model: options.model, prompt: text };
   await untilStopped(context, async (signal) => {
@@ -60,27 +64,53 @@ async function chat(
   });
 }
 
-async function readPrompt(context: CliContext, prompt: string | undefined): Promise<string> {
+async function readPrompt(context: CliContext, { room, prompt }: ChatWords): Promise<string> {
   const isFromStdin = prompt === "-" || (prompt === undefined && !context.isStdinTTY);
   const text = isFromStdin ? await context.readStdin() : (prompt ?? "");
-  if (text.trim() === "") {
-    throw new UsageError(`Nothing to ask. Write: ${context.commandName} chat "Your question"`);
-  }
+  if (text.trim() === "") throw nothingToAsk(context, room);
   return text;
 }
 
-/** A hub with a single room needs no `--room`. */
+function nothingToAsk({ commandName }: CliContext, room: string | undefined): UsageError {
+  const where = room === undefined ? "" : ` ${shellWord(room)}`;
+  return new UsageError(`Nothing to ask. Write: ${commandName} chat${where} "Your question"`);
+}
+
+/** A hub with a single room needs none named. A room named alone is a question, where there is somebody to ask it. */
 async function resolveRoom(
   context: CliContext,
+  { room: named, prompt = "-" }: ChatWords,
   options: ChatOptionValues,
-): Promise<{ hubUrl: string; room: string }> {
-  if (options.room !== undefined) return inviteOf(options.room, options);
-  const rooms = await context.createClient(options.hub).listRooms();
+): Promise<Invite> {
+  if (named !== undefined) return inviteOf(named, options);
+  const hubUrl = options.hub;
+  const rooms = await listRooms(context, prompt, hubUrl);
   const [only] = rooms;
-  if (only === undefined) throw noRoomAt(context, options.hub);
-  if (rooms.length === 1) return { hubUrl: options.hub, room: only.code };
-  const codes = rooms.slice(0, 8).map(({ code, name }) => `${safe(code)} (${safe(name)})`);
-  throw new UsageError(`Which room? Add --room with one of: ${codes.join(", ")}`);
+  const isRoom = isRoomUrl(prompt) || rooms.some(({ code }) => code === normaliseRoomCode(prompt));
+  if (only !== undefined && rooms.length === 1) {
+    if (isRoom) sayThatItIsAsked(context, prompt, hubUrl);
+    return { hubUrl, room: only.code };
+  }
+  if (isRoom) throw nothingToAsk(context, prompt);
+  if (only === undefined) throw noRoomAt(context, hubUrl);
+  const question = /^.{1,60}$/.test(prompt) ? shellWord(prompt) : '"Your question"';
+  const found = rooms.map((room) => ({ hubUrl, room }));
+  throw severalRooms(context, found, (url) => `chat ${url} ${question}`);
+}
+
+async function listRooms(context: CliContext, prompt: string, hubUrl: string): Promise<Room[]> {
+  try {
+    return await context.createClient(hubUrl).listRooms();
+  } catch (error) {
+    // Whoever names another hub's room is not helped by what is wrong with this one.
+    throw isRoomUrl(prompt) ? nothingToAsk(context, prompt) : error;
+  }
+}
+
+function sayThatItIsAsked(context: CliContext, prompt: string, hubUrl: string): void {
+  const room = isRoomUrl(prompt) ? prompt : normaliseRoomCode(prompt);
+  const line = hintHere(context, `roomhub chat ${shellWord(room)} "Your question"`, hubUrl);
+  context.stderr.write(`! ${safe(room)} is asked as the question\n→ to ask that room: ${line}\n`);
 }
 
 interface Question {

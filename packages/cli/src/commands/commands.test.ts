@@ -1,5 +1,6 @@
 import { RoomhubError } from "@roomhub/client";
 import { expect, test } from "vitest";
+import type { Client } from "../context.ts";
 import {
   aComplete,
   aFailure,
@@ -24,7 +25,7 @@ test("room create prints the code alone on stdout and how to use it on stderr", 
   expect(asked).toEqual([{ name: "lab", password: "swordfish" }]);
   expect(world.stdout.text).toBe("ABC234\n");
   expect(world.stderr.text).toContain(
-    "roomhub join http://127.0.0.1:5050/rooms/ABC234 --password-env ROOM_PASSWORD",
+    "roomhub join http://127.0.0.1:5050/rooms/ABC234\n          (it asks for the password,",
   );
   expect(world.stderr.text).not.toContain("swordfish");
 });
@@ -239,7 +240,40 @@ test("chat with several rooms asks which, as a usage error", async () => {
   const listRooms = async () => [aRoom(), aRoom({ code: "XYZ789" })];
   const world = makeWorld({}, { listRooms });
   expect(await world.run("chat", "Hello")).toBe(2);
-  expect(world.stderr.text).toContain("ABC234 (lab), XYZ789 (lab)");
+  expect(world.stderr.text).toContain(
+    "  roomhub chat http://127.0.0.1:5050/rooms/XYZ789 Hello  # lab, 2 participants\n",
+  );
+});
+
+test("chat asks the room before the question, which a pipe may bring", async () => {
+  const { world, asked } = answering(200, "text/event-stream", `${chatStream}data: [DONE]\n\n`);
+  expect(await world.run("chat", "http://other:6060/rooms/xyz789", "-")).toBe(0);
+  expect(asked[0]!.url).toBe("http://other:6060/rooms/XYZ789/v1/chat/completions");
+  expect(asked[0]!.body["messages"]).toEqual([{ role: "user", content: "from a pipe" }]);
+});
+
+test.each([
+  ["abc234", "! ABC234 is asked as the question\n"],
+  ["http://other:6060/rooms/XYZ789", "! http://other:6060/rooms/XYZ789 is asked as the question\n"],
+  ["Hello", ""],
+])("of %s alone chat says %j, and asks it", async (word, said) => {
+  const { world, asked } = answering(200, "text/event-stream", `${chatStream}data: [DONE]\n\n`);
+  expect(await world.run("chat", word)).toBe(0);
+  expect(asked[0]!.body["messages"]).toEqual([{ role: "user", content: word }]);
+  expect(world.stderr.text.startsWith(said)).toBe(true);
+  expect(world.stderr.text === "").toBe(said === "");
+});
+
+test.each<[string, string, Partial<Client>]>([
+  ["one of several", "xyz789", { listRooms: async () => [aRoom(), aRoom({ code: "XYZ789" })] }],
+  ["another hub", "http://other:6060/rooms/XYZ789", { listRooms: async () => [] }],
+  ["another hub while ours is away", "http://other:6060/rooms/XYZ789", {}],
+])("of a room of %s alone chat says what is missing", async (_name, word, client) => {
+  const world = makeWorld({}, client);
+  expect(await world.run("chat", word)).toBe(2);
+  expect(world.stderr.text).toBe(
+    `error: Nothing to ask. Write: roomhub chat ${word} "Your question"\n`,
+  );
 });
 
 test("an unexpected answer of another server says that this is no hub", async () => {

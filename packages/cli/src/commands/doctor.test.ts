@@ -183,6 +183,18 @@ describe("when something is wrong, the steps after it that need it are left out"
     expect(world.stdout.text).toContain("– request                   needs somebody who serves");
   });
 
+  test("the hub's own hint can be pasted here: it names the hub, and what runs in a checkout", async () => {
+    const hint = "See who is there: roomhub participants ABC234";
+    const refused = { status: 503, code: "participant_offline", message: "no", hint };
+    const client = {
+      explainRoute: async () => ({ ...aRoute, refusal: refused }),
+      listParticipants: () => Promise.reject(refusal(503, "hub_draining", "roomhub room list")),
+    };
+    const { world } = await visit([url], { client, context: { commandName: "npx roomhub" } });
+    expect(world.stdout.text).toContain(`→ See who is there: npx roomhub participants ${url}\n`);
+    expect(world.stdout.text).toContain("→ npx roomhub room list --hub http://hub:5050\n");
+  });
+
   test("an answer that something in between holds back: how to let it through", async () => {
     const fetch = answeringWithin({ ttftMs: 100, durationMs: 2_400 });
     const { world, error } = await visit([url], { context: { fetch } });

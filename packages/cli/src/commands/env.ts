@@ -1,8 +1,8 @@
 import { HubUnreachableError, type Invite } from "@roomhub/client";
 import { type Command, Option } from "commander";
-import { inOurWords } from "../command-name.ts";
 import type { CliContext, Client } from "../context.ts";
 import { usualHubUrl } from "../find-rooms.ts";
+import { hintHere } from "../hub-hint.ts";
 import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
 import { stepToHub } from "../step-to-hub.ts";
 import { safe, shellWord, writeJson } from "../text.ts";
@@ -43,7 +43,7 @@ async function printEnv(
   const client = context.createClient(invite.hubUrl);
   try {
     await client.getRoom(invite.room);
-    if (options.model !== undefined) await warnOfModel(context, client, invite.room, options.model);
+    if (options.model !== undefined) await warnOfModel(context, client, invite, options.model);
   } catch (error) {
     if (!(error instanceof HubUnreachableError)) throw error;
     context.stderr.write(`! ${safe(error.message)}\n→ ${stepToHub(context, error)}\n`);
@@ -63,13 +63,13 @@ async function printEnv(
 async function warnOfModel(
   context: CliContext,
   client: Client,
-  room: string,
+  { hubUrl, room }: Invite,
   model: string,
 ): Promise<void> {
   const { refusal } = await client.explainRoute(room, { model });
   if (refusal === undefined) return;
   context.stderr.write(
-    `! ${safe(refusal.message)}\n→ ${inOurWords(context, safe(refusal.hint))}\n`,
+    `! ${safe(refusal.message)}\n→ ${hintHere(context, safe(refusal.hint), hubUrl)}\n`,
   );
 }
 

@@ -12,7 +12,10 @@ export function addEventsCommand(program: Command, context: CliContext): void {
       .argument("[room]", "room code or invite URL; without it, the whole hub")
       .description("watch what happens, one line per event; --json prints NDJSON"),
   )
-    .addHelpText("after", "\nExample:\n  $ roomhub events ABC234 --json | jq -c .metrics")
+    .addHelpText(
+      "after",
+      "\nExample:\n  $ roomhub events ABC234 --json | jq -c '.metrics // empty'",
+    )
     .action((room: string | undefined, options: HubOptionValues) =>
       watchEvents(context, room, options),
     );

@@ -100,10 +100,11 @@ async function showRoom(
 
 function usageOfRoom(context: CliContext, room: Room, hubUrl: string): string {
   const code = safe(room.code);
-  const password = room.passwordProtected ? " --password-env ROOM_PASSWORD" : "";
+  const asks = "          (it asks for the password, or takes it from ROOMHUB_PASSWORD)";
   return [
-    `Use it:   export OPENAI_BASE_URL=${hubUrl}/rooms/${code}/v1 OPENAI_API_KEY=local`,
-    `Join it:  ${context.commandName} join ${shellWord(`${hubUrl}/rooms/${code}`)}${password}`,
+    `Use it:   export OPENAI_BASE_URL=${hubUrl}/rooms/${code}/v1 OPENAI_API_KEY=roomhub`,
+    `Join it:  ${context.commandName} join ${shellWord(`${hubUrl}/rooms/${code}`)}`,
+    ...(room.passwordProtected ? [asks] : []),
     "",
   ].join("\n");
 }

@@ -59,7 +59,7 @@ test.each([
         },
       },
     );
-    const args = ["--room", "abc234", "--model", "llama3", "--protocol", "responses"];
+    const args = ["abc234", "--model", "llama3", "--protocol", "responses"];
     expect(await world.run("route", ...args)).toBe(0);
     expect(asked).toEqual([["ABC234", { model: "llama3", protocol: "openResponses" }]]);
     const lines = explained.map((line) => line.replace(" on chat ", " on responses "));
@@ -68,11 +68,24 @@ test.each([
   },
 );
 
+test.each([[["abc234"]], [["--room", "abc234"]]])(
+  "the room is an argument or an option: %j",
+  async (args) => {
+    const asked: string[] = [];
+    const explainRoute = async (code: string) => {
+      asked.push(code);
+      return aRoute;
+    };
+    expect(await makeWorld({}, { explainRoute }).run("route", ...args)).toBe(0);
+    expect(asked).toEqual(["ABC234"]);
+  },
+);
+
 test("a request that waits is no failure", async () => {
   const queue = { ...aRoute.queue, waiting: 1 };
   const explainRoute = async () => ({ ...aRoute, queue, outcome: "waits" as const });
   const world = makeWorld({}, { explainRoute });
-  expect(await world.run("route", "--room", "ABC234")).toBe(0);
+  expect(await world.run("route", "ABC234")).toBe(0);
   expect(world.stdout.text).toContain("so it waits: 1 request waits in this room, of 256");
 });
 
@@ -83,18 +96,18 @@ test.each([
   const refusal = { status, code, message: "Nobody serves it.", hint: "roomhub models ABC234" };
   const explainRoute = async () => ({ ...aRoute, participants: [], refusal });
   const world = makeWorld({}, { explainRoute });
-  expect(await world.run("route", "--room", "ABC234")).toBe(exitCode);
+  expect(await world.run("route", "ABC234")).toBe(exitCode);
   expect(world.stdout.text).toContain("read as anybody who can");
   expect(world.stderr.text).toBe("error: Nobody serves it.\n→ roomhub models ABC234\n");
 });
 
 test("--json prints the hub's explanation", async () => {
   const world = makeWorld({}, { explainRoute: async () => byName });
-  expect(await world.run("route", "--room", "ABC234", "--json")).toBe(0);
+  expect(await world.run("route", "ABC234", "--json")).toBe(0);
   expect(JSON.parse(world.stdout.text)).toEqual(byName);
 });
 
-test.each([[[]], [["--room", "ABC234", "--protocol", "telnet"]]])(
+test.each([[[]], [["ABC234", "--room", "ABC234"]], [["ABC234", "--protocol", "telnet"]]])(
   "%j is a wrong command line",
   async (args) => {
     expect(await makeWorld().run("route", ...args)).toBe(2);

@@ -4,14 +4,14 @@ import type {
   RouteExplanation,
   RouteVerdict,
 } from "@roomhub/protocol";
-import { type Command, Option } from "commander";
+import { Argument, type Command, Option } from "commander";
 import type { CliContext } from "../context.ts";
-import { CommandError, exitCodeOfStatus } from "../exit-code.ts";
+import { CommandError, exitCodeOfStatus, UsageError } from "../exit-code.ts";
 import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
 import { duration, formatTable, safe, writeJson } from "../text.ts";
 
 interface RouteOptionValues extends HubOptionValues {
-  room: string;
+  room?: string;
   model: string;
   protocol: SurfaceWord;
 }
@@ -28,26 +28,42 @@ const surfaces = {
 type SurfaceWord = keyof typeof surfaces;
 
 export function addRouteCommand(program: Command, context: CliContext): void {
+  const room = new Argument("<room>", "room code or invite URL");
   addHubOptions(
     program
       .command("route")
-      .usage("--room <room> [options]")
+      .addArgument(room)
       .description("where a request would go now, and why; asks no model anything"),
   )
-    .requiredOption("--room <room>", "room code or invite URL")
+    .option("--room <room>", "the room, as an option instead")
+    .on("option:room", () => room.argOptional())
     .option("--model <selector>", "participant id, model name, model:<name>, or * for any", "*")
     .addOption(
       new Option("--protocol <surface>", "the surface it would come in on")
         .choices(Object.keys(surfaces))
         .default("chat"),
     )
-    .addHelpText("after", "\nExample:\n  $ roomhub route --room ABC234 --model llama3.2")
-    .action((options: RouteOptionValues) => showRoute(context, options));
+    .addHelpText("after", "\nExample:\n  $ roomhub route ABC234 --model llama3.2")
+    .action((named: string | undefined, options: RouteOptionValues) =>
+      showRoute(context, roomOf(named, options), options),
+    );
+}
+
+/** One of the two is there: the argument is needed where the option was not given. */
+function roomOf(named: string | undefined, { room }: RouteOptionValues): string {
+  if (named !== undefined && room !== undefined) {
+    throw new UsageError("The room is named twice: leave --room out");
+  }
+  return named ?? room ?? "";
 }
 
 /** A request that would be refused is explained too, and then fails as the request would. */
-async function showRoute(context: CliContext, options: RouteOptionValues): Promise<void> {
-  const { hubUrl, room } = inviteOf(options.room, options);
+async function showRoute(
+  context: CliContext,
+  named: string,
+  options: RouteOptionValues,
+): Promise<void> {
+  const { hubUrl, room } = inviteOf(named, options);
   const protocol = surfaces[options.protocol];
   const route = await context
     .createClient(hubUrl)

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { createRoomCommand } from "../choose-room.ts";
 import type { CliContext } from "../context.ts";
+import { portFlag } from "../find-rooms.ts";
 import { resolveHubConfig } from "../hub-config.ts";
 import { type LaunchedHub, launchHub, refuseCuts } from "../hub-launch.ts";
 import { addHubFlags, type HubFlagValues } from "../hub-settings.ts";
@@ -47,11 +48,11 @@ async function serve(context: CliContext, values: ServeOptionValues): Promise<vo
 }
 
 function banner(context: CliContext, launched: LaunchedHub): string {
-  const { localUrl, sharedUrls, statePath, isAnnounced } = launched;
+  const { localUrl, port, sharedUrls, statePath, isAnnounced } = launched;
   const command = context.commandName;
   return [
     `roomhub ${context.version}: the hub is ready at ${localUrl}`,
-    ...reachLines(command, sharedUrls),
+    ...reachLines(`${command} serve --lan${portFlag(port)}`, sharedUrls),
     statePath === undefined
       ? "Rooms are forgotten when it stops."
       : `Rooms are kept in ${statePath}`,
@@ -62,9 +63,9 @@ function banner(context: CliContext, launched: LaunchedHub): string {
   ].join("\n");
 }
 
-function reachLines(command: string, sharedUrls: LaunchedHub["sharedUrls"]): string[] {
+function reachLines(openCommand: string, sharedUrls: LaunchedHub["sharedUrls"]): string[] {
   if (sharedUrls.length === 0) {
-    return [`Only this machine can reach it. To open it to your network: ${command} serve --lan`];
+    return [`Only this machine can reach it. To open it to your network: ${openCommand}`];
   }
   return [
     "Everyone who can reach these addresses can use it; a room may have a password:",

@@ -50,7 +50,7 @@ test("up opens a hub, a room and a participant, and prints three lines to paste"
   expect(world.stdout.text).toContain("llama3.2 from Ollama as ana-llama3.2");
   const base = "http://127.0.0.1:4242/rooms/ABC234";
   expect(world.stdout.text).toContain(`curl -N ${base}/v1/chat/completions -d '{"model":"*",`);
-  expect(world.stdout.text).toContain(`export OPENAI_BASE_URL=${base}/v1 OPENAI_API_KEY=local\n`);
+  expect(world.stdout.text).toContain(`export OPENAI_BASE_URL=${base}/v1 OPENAI_API_KEY=roomhub\n`);
   expect(world.stdout.text).toContain(`roomhub join ${base}\n`);
   expect(world.stdout.text).toContain("--lan");
   expect([world.closedHubs, world.closedParticipants]).toEqual([1, 1]);
@@ -105,7 +105,7 @@ test("a network that cannot be announced to is said so once, and stops nothing",
   const world = await up({ fetch: ollama, mdns }, hubWith([]), "--lan");
   expect(world.code).toBe(0);
   expect(world.stderr.text).toBe(
-    "! Not announced on the network (bind EACCES): others join with the invite URL\nStopping …\n",
+    "! Not announced on the network (bind EACCES): others join with the invite URL\nStopping: running requests may finish; Ctrl+C again stops at once\n",
   );
 });
 
@@ -137,6 +137,28 @@ test("each finished request is one line with who, what and how fast", async () =
     /ana-llama3 +llama3 +- +120 ms +33\.3 {2}ok 2\.4 s, 80 tokens\n/,
   );
   expect(world.stdout.text).toContain("model_not_found: Nobody serves gpt-9");
+});
+
+test("a request that finishes while the hub stops still has its line", async () => {
+  const hubClosing = Promise.withResolvers<void>();
+  const events: Client["events"] = async function* (_code, options) {
+    options?.onOpen?.();
+    yield aFailure;
+    setImmediate(() => currentWorld?.stop());
+    await hubClosing.promise;
+    yield aComplete;
+    options?.onDisconnect?.("the hub ended the stream", 1_000);
+  };
+  const createHub: CliContext["createHub"] = async () => ({
+    listen: async () => ({ url: "", host: "", port: 5050 }),
+    close: async () => {
+      hubClosing.resolve();
+      return { cut: 0 };
+    },
+  });
+  const world = await up({ fetch: ollama, createHub }, hubWith([], { events }));
+  expect(world.code).toBe(0);
+  expect(world.stdout.text).toMatch(/model_not_found: [^]*ok 2\.4 s, 80 tokens\n$/);
 });
 
 test("the room of that name is used again", async () => {

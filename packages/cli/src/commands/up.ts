@@ -1,4 +1,4 @@
-import type { HubEvent, Room } from "@roomhub/protocol";
+import type { Room } from "@roomhub/protocol";
 import type { Command } from "commander";
 import { type Asking, askingOf } from "../asking.ts";
 import { chooseModels, type ModelChoice } from "../choose-models.ts";
@@ -12,14 +12,13 @@ import { noticeLine } from "../notice-line.ts";
 import { addJsonOption, addQuietOption, endpointArgument } from "../options.ts";
 import { trackOutage } from "../outage.ts";
 import { suggestId } from "../participant-name.ts";
-import { waitingFor } from "../progress.ts";
-import { createRoomTable } from "../request-table.ts";
 import { addPasswordOptions, type PasswordOptionValues, readPassword } from "../secrets.ts";
 import type { ParticipantNotice, RunningParticipant } from "../services.ts";
 import { aborted, untilStopped } from "../stop-signal.ts";
-import { clockTime, colorsFor, duration, safe, writeJson } from "../text.ts";
+import { clockTime, colorsFor, duration, writeJson } from "../text.ts";
 import { inviteUrl, upBanner, type UpFacts } from "../up-banner.ts";
 import { openRoom } from "../up-room.ts";
+import { watchRequests } from "../watch-requests.ts";
 
 interface UpOptionValues extends HubFlagValues, PasswordOptionValues {
   json?: boolean;
@@ -81,8 +80,14 @@ async function up(context: CliContext, values: UpOptionValues): Promise<void> {
     try {
       const running = await startAll(context, config, values, { asking, signal, undoing });
       announce(context, values, running);
-      await showRequests(context, running, signal, values);
-      if (!asking.isQuiet) context.stderr.write("Stopping …\n");
+      const { launched, room } = running;
+      const where = { hubUrl: launched.localUrl, room: room.code };
+      const requests = watchRequests(context, where, values);
+      undoing.closers.push(requests.hubClosed);
+      await Promise.race([aborted(signal), requests.over]);
+      if (!asking.isQuiet) {
+        context.stderr.write("Stopping: running requests may finish; Ctrl+C again stops at once\n");
+      }
     } finally {
       for (const close of undoing.closers) await close();
     }
@@ -123,12 +128,7 @@ async function startAll(
 
   const launched = await launchHub(context, config, "silent");
   closers.push(async () => {
-    ({ cut: undoing.cut } = await waitingFor(
-      context,
-      "Waiting for running requests to finish; Ctrl+C stops at once",
-      launched.close(),
-      asking,
-    ));
+    ({ cut: undoing.cut } = await launched.close());
   });
   const roomName = values.room ?? `${context.userName}'s room`;
   const room = await openRoom(context.createClient(launched.localUrl), roomName, password);
@@ -189,46 +189,6 @@ function announce(context: CliContext, values: UpOptionValues, running: Running)
     });
   } else if (values.quiet === true) context.stdout.write(`${inviteUrl(facts)}\n`);
   else context.stdout.write(upBanner(context, facts));
-}
-
-/** One line per finished request until stopped. */
-async function showRequests(
-  context: CliContext,
-  { launched, room }: Running,
-  signal: AbortSignal,
-  { json = false, quiet = false }: UpOptionValues,
-): Promise<void> {
-  const colors = colorsFor(context, context.stdout);
-  const requestRow = createRoomTable(context.stdout, colors);
-  const client = context.createClient(launched.localUrl);
-  for await (const event of client.events(room.code, { signal })) {
-    if (json) writeJson(context.stdout, event);
-    else if (!quiet) {
-      const line = isOver(event) ? requestRow(event) : joinedLine(event);
-      if (line !== undefined) context.stdout.write(`${isOver(event) ? line : colors.dim(line)}\n`);
-    }
-  }
-}
-
-function isOver(event: HubEvent): event is HubEvent & { type: "llm.complete" | "llm.error" } {
-  return event.type === "llm.complete" || event.type === "llm.error";
-}
-
-/** Who comes and goes; undefined for any other event. */
-function joinedLine(event: HubEvent): string | undefined {
-  const time = clockTime(Date.parse(event.timestamp));
-  switch (event.type) {
-    case "participant.joined": {
-      const { id, model } = event.participant;
-      return `${time}  ${safe(id)} joined with ${safe(model)}`;
-    }
-    case "participant.left":
-      return `${time}  ${safe(event.participantId)} left`;
-    case "participant.offline":
-      return `${time}  ${safe(event.participantId)} is offline`;
-    default:
-      return undefined;
-  }
 }
 
 /**

@@ -2,6 +2,7 @@ import { HubUnreachableError, RoomhubError } from "@roomhub/client";
 import type { HealthResponse, ParticipantSummary, Room, RouteExplanation } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT, exitCodeOf } from "../exit-code.ts";
+import { hintHere } from "../hub-hint.ts";
 import { waitingFor } from "../progress.ts";
 import { duration, safe } from "../text.ts";
 import type { EventWatch } from "./event-watch.ts";
@@ -92,7 +93,7 @@ async function lookWithin(exam: Examination, check: Check): Promise<Finding> {
         { exitCode: EXIT.unreachable },
       );
     }
-    return findingOf(error);
+    return findingOf(error, exam);
   }
 }
 
@@ -104,9 +105,10 @@ function whenAborted(signal: AbortSignal): Promise<never> {
 }
 
 /** What the hub or a command refuses is what there is to find; anything else is a bug. */
-function findingOf(error: unknown): Finding {
+function findingOf(error: unknown, { context, hubUrl }: Examination): Finding {
   if (error instanceof HubUnreachableError) {
-    return failed(error.message, error.hint, { exitCode: EXIT.unreachable });
+    const fix = hintHere(context, error.hint, hubUrl);
+    return failed(error.message, fix, { exitCode: EXIT.unreachable });
   }
   if (error instanceof CommandError) {
     const { message, hint, exitCode, lines: details } = error;
@@ -116,5 +118,6 @@ function findingOf(error: unknown): Finding {
   const details = (error.participants ?? []).map(
     ({ id, model, reason }) => `${safe(id)} (${safe(model)}): ${safe(reason)}`,
   );
-  return failed(error.message, error.hint, { exitCode: exitCodeOf(error), details });
+  const fix = error.hint === undefined ? undefined : hintHere(context, error.hint, hubUrl);
+  return failed(error.message, fix, { exitCode: exitCodeOf(error), details });
 }

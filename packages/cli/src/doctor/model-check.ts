@@ -1,4 +1,5 @@
 import { exitCodeOfStatus } from "../exit-code.ts";
+import { hintHere } from "../hub-hint.ts";
 import { safe } from "../text.ts";
 import type { Check } from "./check.ts";
 import { failed, ok, skipped } from "./finding.ts";
@@ -16,7 +17,8 @@ export const modelCheck: Check = {
     exam.route = route;
     if (route.refusal !== undefined) {
       const { message, hint, status } = route.refusal;
-      return failed(message, hint, { exitCode: exitCodeOfStatus(status) });
+      const exitCode = exitCodeOfStatus(status);
+      return failed(message, hintHere(context, hint, hubUrl), { exitCode });
     }
     const names = route.participants
       .filter(({ verdict }) => ["asked", "random", "full"].includes(verdict))

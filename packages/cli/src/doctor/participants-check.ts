@@ -17,15 +17,17 @@ export const participantsCheck: Check = {
     const client = context.createClient(hubUrl);
     const participants = await client.listParticipants(room.code, { signal });
     exam.participants = participants;
-    const joinLine = `${context.commandName} join ${shellWord(`${hubUrl}/rooms/${room.code}`)}`;
-    if (participants.length === 0) return failed("nobody has joined the room yet", joinLine);
+    const roomUrl = shellWord(`${hubUrl}/rooms/${room.code}`);
+    if (participants.length === 0) {
+      return failed("nobody has joined the room yet", `${context.commandName} join ${roomUrl}`);
+    }
     const { participants: anybody } = await client.explainRoute(room.code, {}, { signal });
     const reachable = anybody.filter(canServe).map(({ id }) => id);
     const details = describe(participants, new Map(anybody.map((one) => [one.id, one])));
     const found = `${reachable.length} of ${participants.length} can serve a chat request now`;
     return reachable.length > 0
       ? ok(found, details)
-      : failed(found, fixFor(exam, participants, joinLine), { details });
+      : failed(found, fixFor(exam, participants, roomUrl), { details });
   },
 };
 
@@ -63,10 +65,11 @@ function surfacesOf({
 function fixFor(
   { context }: Examination,
   participants: readonly ParticipantSummary[],
-  joinLine: string,
+  roomUrl: string,
 ): string {
+  const { commandName } = context;
   const waiting = participants.find((one) => one.status === "online");
   return waiting === undefined
-    ? joinLine
-    : `start the model server of ${safe(waiting.id)} at ${safe(waiting.endpoint)}; then: ${context.commandName} doctor`;
+    ? `${commandName} join ${roomUrl}`
+    : `start the model server of ${safe(waiting.id)} at ${safe(waiting.endpoint)}; then: ${commandName} doctor ${roomUrl}`;
 }

@@ -1,5 +1,5 @@
 import { EXIT } from "../exit-code.ts";
-import { usualPort } from "../find-rooms.ts";
+import { portFlag, usualPort } from "../find-rooms.ts";
 import { safe } from "../text.ts";
 import type { Check, Examination } from "./check.ts";
 import { failed, type Finding, ok, skipped } from "./finding.ts";
@@ -43,7 +43,7 @@ function unreachable(
   error: unknown,
 ): Finding {
   const code = codeOf(error);
-  const flag = port === usualPort ? "" : ` --port ${port}`;
+  const flag = portFlag(port);
   // The usual port is looked at when nobody named a hub, and the one that was meant may be on another machine.
   const elsewhere =
     port === usualPort

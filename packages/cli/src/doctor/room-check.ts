@@ -2,7 +2,7 @@ import { RoomhubError } from "@roomhub/client";
 import type { Room } from "@roomhub/protocol";
 import { explainUnknownRoom } from "../choose-room.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
-import { safe, shellWord } from "../text.ts";
+import { countOf, safe, shellWord } from "../text.ts";
 import type { Check, Examination } from "./check.ts";
 import { failed, type Finding, ok, skipped } from "./finding.ts";
 
@@ -49,7 +49,7 @@ async function onlyRoom(exam: Examination, signal: AbortSignal): Promise<Finding
 function found(exam: Examination, room: Room): Finding {
   exam.room = room;
   const { participantCount: count, passwordProtected } = room;
-  const participants = count === 1 ? "1 participant" : `${count} participants`;
+  const participants = countOf(count, "participant");
   const password = passwordProtected ? ", a password to join" : "";
   return ok(`${safe(room.code)} (${safe(room.name)}), ${participants}${password}`);
 }

@@ -20,7 +20,8 @@ async function examined(
 ): Promise<string> {
   const context = { ...over.context, stdout: capture(columns), stderr: capture(columns) };
   const { world, error } = await visit(args, { ...over, context });
-  if (error !== undefined) renderError(world.context, error, false);
+  const hubUrl = world.clientUrls.at(-1);
+  if (error !== undefined) renderError(world.context, error, { isVerbose: false, hubUrl });
   const code = error === undefined ? 0 : exitCodeOf(error);
   const { stdout, stderr } = context;
   const words = ["doctor", ...args];

@@ -35,7 +35,7 @@ function endless(signal: AbortSignal | null | undefined): Response {
   return new Response(body, { headers: { "content-type": "text/event-stream" } });
 }
 
-const ask = ["chat", "Hello", "--room", "ABC234"];
+const ask = ["chat", "ABC234", "Hello"];
 
 describe("chat", () => {
   test("streams the answer; on a terminal with its reasoning and who gave it", async () => {
@@ -80,6 +80,13 @@ describe("chat", () => {
     expect(await inPipe(["chat", "--room", "ABC234"])).toMatchSnapshot();
   });
 
+  test("of a room and nothing else says that the room is the question", async () => {
+    const listRooms = async () => [aRoom()];
+    const scene = streaming(chunks);
+    const alone: Scene = { ...scene, client: { ...scene.client, listRooms } };
+    expect(await inPipe(["chat", "abc234"], alone)).toMatchSnapshot();
+  });
+
   test("is stopped by Ctrl+C in the middle of a line", async () => {
     const scene: Scene = {
       context: { fetch: async (_url, { signal }) => endless(signal) },
@@ -91,7 +98,7 @@ describe("chat", () => {
 
 describe("route", () => {
   const [ana] = aRoute.participants as [RouteExplanation["participants"][number]];
-  const args = ["route", "--room", "ABC234", "--model", "llama3"];
+  const args = ["route", "ABC234", "--model", "llama3"];
   const byName: RouteExplanation = {
     ...aRoute,
     model: "llama3",
@@ -125,7 +132,7 @@ describe("route", () => {
     const participants = [{ ...ana, verdict: "full", reason: "runs 4 of 4 requests" } as const];
     const queue = { waiting: 1, limit: 256, waitMs: 60_000 };
     const waiting = explained({ ...aRoute, outcome: "waits", participants, queue });
-    expect(await inPipe(["route", "--room", "ABC234"], waiting)).toMatchSnapshot();
+    expect(await inPipe(["route", "ABC234"], waiting)).toMatchSnapshot();
   });
 
   test("of a request that would be refused fails as the request would", async () => {
@@ -137,7 +144,7 @@ describe("route", () => {
         hint: "Share a model: roomhub join ABC234",
       },
     };
-    const gpt = ["route", "--room", "ABC234", "--model", "gpt-9"];
+    const gpt = ["route", "ABC234", "--model", "gpt-9"];
     expect(await everywhere(gpt, explained(refused))).toMatchSnapshot();
     expect(await inPipe([...gpt, "--json"], explained(refused))).toMatchSnapshot();
   });

@@ -78,7 +78,10 @@ async function run(
     options?.onOpen?.();
     yield* scene.events ?? [];
     world.stop();
-    if (options?.signal !== undefined) await aborted(options.signal);
+    if (options?.signal === undefined) return;
+    // Whoever watches its own hub goes on until that ends the stream.
+    if (!options.signal.aborted) options.onDisconnect?.("the hub ended the stream", 1_000);
+    await aborted(options.signal);
   }
 
   const running = world.run(...args);

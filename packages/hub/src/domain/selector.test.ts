@@ -262,6 +262,14 @@ describe("a refusal", () => {
     });
   });
 
+  test.each([
+    ["nobody answers; is Ollama running?", "nobody answers; is Ollama running?"],
+    ["its port is closed", "its port is closed."],
+  ])("that is told by %j is told in one sentence", (reason, said) => {
+    const failed = aParticipant({ id: "ana", direct: { kind: "failed", reason } });
+    expect(select([failed], "*")).toMatchObject({ message: `ana cannot be reached now: ${said}` });
+  });
+
   test("of an unknown name lists who is there and what they serve", () => {
     expect(refusalsOf(select([aParticipant({ id: "a", model: "qwen" })], "gpt-4"))).toEqual({
       a: "serves qwen",

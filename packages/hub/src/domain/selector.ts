@@ -83,7 +83,7 @@ function choose(room: Room, matched: Participant[], query: SelectionQuery): Sele
     return {
       kind: "refused",
       code: "participant_offline",
-      message: `${listIds(able)} cannot be reached now: ${unroutableReason(able[0] as Participant)}.`,
+      message: `${listIds(able)} cannot be reached now: ${asSentence(unroutableReason(able[0] as Participant) ?? "")}`,
       hint: `See who is there: roomhub participants ${room.code}`,
       refusals: matched.map((one) =>
         refusal(one, unroutableReason(one) ?? unsupported(query.protocol)),
@@ -134,6 +134,11 @@ function lacking(matched: Participant[]): string {
 
 function unsupported(protocol: string): string {
   return `does not support ${protocol}`;
+}
+
+/** A path's own words may end in a question. */
+function asSentence(text: string): string {
+  return /[.?!]$/.test(text) ? text : `${text}.`;
 }
 
 function refusal(participant: Participant, reason: string): Refusal {

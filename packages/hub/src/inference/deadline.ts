@@ -15,6 +15,6 @@ export function timeout(code: TimeoutCode, what: string, limitMs: number, knob: 
   );
 }
 
-const whoIsBusy = "See who is busy: roomhub route --room CODE --model MODEL";
+const whoIsBusy = "See who is busy: roomhub route CODE --model MODEL";
 const whereTimeGoes =
   "The model may be loading: try again; roomhub doctor tells where the time goes.";
