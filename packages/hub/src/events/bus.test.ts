@@ -186,6 +186,19 @@ describe("what happens between two flushes", () => {
     expect(everywhere.events).toHaveLength(4);
   });
 
+  test("asks for one flush, however many events there are, and for another after it", () => {
+    const turns: (() => void)[] = [];
+    const bus = new EventBus("boot1", (flush) => turns.push(flush));
+    const watcher = new Watcher();
+    bus.subscribe("ABC234", watcher);
+    for (const count of [1, 2]) {
+      for (let event = 0; event < 5; event++) published(bus);
+      expect(turns).toHaveLength(count);
+      turns.at(-1)?.();
+      expect(watcher.wires).toHaveLength(count);
+    }
+  });
+
   test("does not wait for the flush once it is long", () => {
     const bus = new EventBus("boot1", () => undefined);
     const watcher = new Watcher();

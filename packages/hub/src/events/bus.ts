@@ -95,8 +95,9 @@ export class EventBus {
 
   #put(audience: Audience, count: number, occurrence: Occurrence): void {
     audience.put((spelling) => this.#encode(spelling, count, occurrence));
+    const isFirst = this.#unsaid.size === 0;
     this.#unsaid.add(audience);
-    if (this.#unsaid.size === 1) this.#later(this.#flush);
+    if (isFirst) this.#later(this.#flush);
   }
 
   readonly #flush = (): void => {

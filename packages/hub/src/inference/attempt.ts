@@ -1,4 +1,5 @@
 import type { Participant } from "../domain/participant.ts";
+import type { Scrubber } from "./inference-call.ts";
 import type { RoomQueues } from "./queue.ts";
 import type {
   ResponseHead,
@@ -26,6 +27,8 @@ export class Attempt implements ResponseSink {
   readonly participant: Participant;
   /** The hub asked for the usage of the stream, the client did not. */
   readonly asksUsage: boolean;
+  /** Takes out of what its provider says the secrets that the participant had when it was asked. */
+  readonly scrubber: Scrubber | undefined;
   readonly #owner: AttemptOwner;
   readonly #queues: RoomQueues;
   #call: UpstreamCall | undefined;
@@ -36,11 +39,13 @@ export class Attempt implements ResponseSink {
     owner: AttemptOwner,
     queues: RoomQueues,
     asksUsage: boolean,
+    scrubber: Scrubber | undefined,
   ) {
     this.participant = participant;
     this.#owner = owner;
     this.#queues = queues;
     this.asksUsage = asksUsage;
+    this.scrubber = scrubber;
   }
 
   open(upstream: Upstream, request: UpstreamRequest): void {

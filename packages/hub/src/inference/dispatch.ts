@@ -155,9 +155,9 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   #ask(participant: Participant, upstream: Upstream, asksUsage: boolean): void {
     const { asking, hops } = this.#call;
     if (this.#attempt !== undefined) this.#leave(this.#attempt);
-    const attempt = new Attempt(participant, this, this.#deps.queues, asksUsage);
-    this.#attempt = attempt;
     const scrubber = this.#deps.scrubberOf(participant);
+    const attempt = new Attempt(participant, this, this.#deps.queues, asksUsage, scrubber);
+    this.#attempt = attempt;
     this.#delivery.begin(servedBy(this.#facts(), participant), asksUsage, scrubber);
     const passed = [...hops, this.#deps.bootId];
     attempt.open(upstream, asking.requestFor(participant, passed, asksUsage));
@@ -190,7 +190,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
     try {
       const end = this.#delivery.end(() => this.#handedOver());
       if (this.#mayRemember) this.#rememberResponse(attempt.participant);
-      if (end.kind === "told") this.#settle(this.#scrubbed(attempt.participant, end.error));
+      if (end.kind === "told") this.#settle(withoutSecrets(end.error, attempt.scrubber));
       if (end.kind === "refused") this.#tellRefusal(attempt, end.status, end.body);
     } catch (thrown) {
       this.#attemptFailed(attempt, thrown, false);
@@ -223,7 +223,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
 
   #tellRefusal(attempt: Attempt, status: number, body: Buffer): void {
     const said = body.toString("utf8");
-    const text = this.#deps.scrubberOf(attempt.participant)?.(said) ?? said;
+    const text = attempt.scrubber?.(said) ?? said;
     if (attempt.asksUsage && refusesStreamOptions(status, text)) {
       this.#askWithoutUsage(attempt);
       return;
@@ -252,7 +252,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
    * @param isPathFailure - the path broke, or the provider said 502 or 503: another participant may do better
    */
   #attemptFailed(attempt: Attempt, thrown: unknown, isPathFailure: boolean): void {
-    const error = this.#scrubbed(attempt.participant, this.#asHubError(thrown));
+    const error = withoutSecrets(this.#asHubError(thrown), attempt.scrubber);
     const isRetryable =
       this.#attempts === 1 &&
       isPathFailure &&
@@ -272,10 +272,6 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   #leave(attempt: Attempt): void {
     this.#isBodyLent ||= !attempt.isBodyTaken;
     this.#attempt = undefined;
-  }
-
-  #scrubbed(participant: Participant, error: HubError): HubError {
-    return withoutSecrets(error, this.#deps.scrubberOf(participant));
   }
 
   // — the client's side —

@@ -22,15 +22,15 @@ export const noSigns: StreamSigns = Object.freeze({
 });
 
 /** Only an event in which this is found is parsed. A quote inside a text would be escaped. */
-const chatSign = /\[DONE\]|"finish_reason"\s*:\s*"|"error"|event: ?error/g;
+const chatSign = /\[DONE\]|"finish_reason"\s*:\s*"[^"]|"error"|event: ?error/g;
 const signs: Record<StreamMarker, RegExp> = {
   chat: chatSign,
   none: chatSign,
   responses: /\[DONE\]|response\.(?:completed|incomplete|failed)|"error"|event: ?error/g,
   messages: /message_stop|"error"|event: ?error/g,
 };
-/** not null */
-export const finishReason = /"finish_reason"\s*:\s*"/;
+/** neither null nor the empty text that some servers write for it */
+export const finishReason = /"finish_reason"\s*:\s*"[^"]/;
 const terminalType = /^response\.(?:completed|incomplete|failed)$/;
 
 /**

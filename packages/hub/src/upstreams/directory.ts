@@ -64,19 +64,23 @@ export class UpstreamDirectory {
 
   /**
    * `GET <base>/models`: any HTTP answer counts. What else can be found out follows in the background, when it is due.
-   * Never rejects. One at a time per participant, whoever asks.
+   * Never rejects. One at a time per endpoint of a participant, whoever asks.
    */
   probe(participant: Participant): Promise<void> {
-    const running = this.#probes.get(participant.key);
+    const place = `${participant.key} ${participant.baseUrl}`;
+    const running = this.#probes.get(place);
     if (running !== undefined) return running;
-    const probe = this.#probe(participant).finally(() => this.#probes.delete(participant.key));
-    this.#probes.set(participant.key, probe);
+    const probe = this.#probe(participant).finally(() => this.#probes.delete(place));
+    this.#probes.set(place, probe);
     return probe;
   }
 
   async #probe(participant: Participant): Promise<void> {
     const { probeTimeoutMs, directEvents } = this.#options;
+    const { baseUrl } = participant;
     const result = await this.#servers.serverOf(participant).probe(probeTimeoutMs);
+    // Of an endpoint that was left meanwhile nobody wants to know.
+    if (participant.baseUrl !== baseUrl) return;
     if (result.answered) directEvents.answered(participant);
     else if (result.isTimeout !== true) {
       directEvents.failed(participant, result.problem ?? "its endpoint does not answer");
@@ -87,7 +91,9 @@ export class UpstreamDirectory {
   scrubberOf({ key }: Participant): ((text: string) => string) | undefined {
     const { vault } = this.#options;
     if (!vault.has(key)) return undefined;
-    return (text) => scrubSecrets(text, vault.secretsOf(key));
+    // Now: what comes back may repeat a key that was changed or dropped meanwhile.
+    const secrets = vault.secretsOf(key);
+    return (text) => scrubSecrets(text, secrets);
   }
 
   async close(): Promise<void> {

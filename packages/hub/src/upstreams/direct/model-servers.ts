@@ -29,20 +29,35 @@ export class ModelServers {
     const known = this.#servers.get(participant);
     if (known?.baseUrl === baseUrl) return known.server;
     const { clientFor, headersOf, events } = this.#options;
-    const server: ModelServer = new ModelServer({
+    // What was asked of it may still be answered when the participant has gone to another endpoint.
+    const isCurrent = () => participant.baseUrl === baseUrl;
+    const current = onlyWhile(isCurrent, events);
+    const server = new ModelServer({
       // Where it may be dialled can change while the endpoint stays: looked up for each call.
       call: (request, sink) =>
-        clientFor(participant).call(request, new WatchedSink(sink, participant, events)),
+        clientFor(participant).call(request, new WatchedSink(sink, participant, current)),
       baseUrl,
-      headers: () => ({ ...headersOf(participant) }),
+      // Those of now were given for the endpoint of now.
+      headers: () => (isCurrent() ? { ...headersOf(participant) } : {}),
       maxTranslatedBytes,
       declared: () => participant.declaredCapabilities,
-      onCapabilities: (capabilities) => {
-        const isCurrent = this.#servers.get(participant)?.server === server;
-        if (isCurrent) events.learned(participant, capabilities);
-      },
+      onCapabilities: (capabilities) => current.learned(participant, capabilities),
     });
     this.#servers.set(participant, { baseUrl, server });
     return server;
   }
+}
+
+function onlyWhile(isCurrent: () => boolean, events: DirectEvents): DirectEvents {
+  return {
+    answered(participant) {
+      if (isCurrent()) events.answered(participant);
+    },
+    failed(participant, reason) {
+      if (isCurrent()) events.failed(participant, reason);
+    },
+    learned(participant, capabilities) {
+      if (isCurrent()) events.learned(participant, capabilities);
+    },
+  };
 }
