@@ -237,6 +237,16 @@ test("HEAD of an event stream says what it would be and ends", async () => {
   expect(answer.headers.get("content-type")).toBe("text/event-stream");
 });
 
+test.each(["/rooms/ABC234/events", "/v1/rooms/ABC234/events"])(
+  "HEAD %s of a room that is not there is 404, as GET is",
+  async (path) => {
+    await using hub = await startTestHub();
+    for (const method of ["GET", "HEAD"]) {
+      expect((await hub.fetch(path, { method })).status).toBe(404);
+    }
+  },
+);
+
 test("all eight kinds of event are seen by somebody", async () => {
   const time = createManualTime();
   await using hub = await startTestHub({ time: time.source, limits: QUICK_SWEEP });

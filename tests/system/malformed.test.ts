@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { startFakeProvider } from "../support/fake-provider.ts";
@@ -5,6 +6,7 @@ import { joinDirect } from "../support/joining.ts";
 import { userSays } from "../support/openai-client.ts";
 import { type RawAnswer, sendBytes } from "../support/raw-http.ts";
 import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { within } from "../support/waiting.ts";
 
 /** Every one of these is answered, in our shape, and then the connection is closed or goes on. */
 interface Malformed {
@@ -251,4 +253,20 @@ describe("on the socket", () => {
     expect(answer.status).toBe(200);
     expect(answer.body).toContain('"status":"ok"');
   });
+});
+
+test("a refused handshake leaves nothing open, however long its client keeps its own side", async () => {
+  await using hub = await startTestHub();
+  const socket = connect({ port: hub.port, host: "127.0.0.1", allowHalfOpen: true });
+  const handshake = ["connection: Upgrade", "upgrade: websocket", "sec-websocket-version: 13"];
+  socket.write(lines("GET /rooms/ABC234/v1/responses HTTP/1.1", "host: hub", ...handshake));
+  socket.resume();
+  await once(socket, "end");
+  const broken = Promise.withResolvers<NodeJS.ErrnoException>();
+  socket.on("error", broken.resolve);
+  // Nobody is there any more: the first bytes are answered by a reset, the next ones fail.
+  const writing = setInterval(() => socket.write("x"), 5);
+  const { code } = await within(broken.promise, "the connection to be gone");
+  clearInterval(writing);
+  expect(["ECONNRESET", "EPIPE"]).toContain(code);
 });

@@ -23,7 +23,7 @@ export interface RoomhubClientOptions {
   hubUrl: string;
   /** Default: the global `fetch`. */
   fetch?: Fetch | undefined;
-  /** How long one call may take. Default 30 000 ms; event streams have no limit. */
+  /** How long one call may take. Default 30 000 ms; an event stream ends only after 50 s of silence. */
   timeoutMs?: number | undefined;
 }
 

@@ -8,7 +8,7 @@ export interface HubConnection {
   /** Normalised: no trailing slash. */
   hubUrl: string;
   fetch: Fetch;
-  /** How long a call may take, ms. Streams have no limit. */
+  /** How long a call may take, ms. Streams have no limit but that of the hub's silence. */
   timeoutMs: number;
 }
 
@@ -46,17 +46,22 @@ export async function callHub<T>(connection: HubConnection, call: HubCall): Prom
 /**
  * Opens a stream of the hub; the caller reads and cancels its body.
  *
+ * @param lastEventId - of the last event that came, when it is opened again
+ * @param signal - also ends the body
  * @throws as {@link callHub}
  */
 export async function openStream(
   connection: HubConnection,
   path: string,
+  lastEventId: string | undefined,
   signal: AbortSignal,
 ): Promise<ReadableStream<Uint8Array>> {
+  const headers: Record<string, string> = { accept: "text/event-stream" };
+  if (lastEventId !== undefined) headers["last-event-id"] = lastEventId;
   let response: Response;
   try {
     response = await connection.fetch(connection.hubUrl + path, {
-      headers: { accept: "text/event-stream" },
+      headers,
       cache: "no-store",
       signal,
     });

@@ -1,18 +1,38 @@
 import type { ServerResponse } from "node:http";
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { RoomhubClient } from "./client.ts";
 import { HubUnreachableError } from "./errors.ts";
 import { openEvents, sendJson, startFakeHub } from "./fake-hub.fixture.ts";
 
-function left(participantId: string): string {
+afterEach(() => void vi.useRealTimers());
+
+function left(participantId: string, id = "b-1"): string {
   const data = { type: "participant.left", timestamp: "t", roomCode: "ABC234", participantId };
-  return `id: b-1\nevent: participant.left\ndata: ${JSON.stringify(data)}\n\n`;
+  return `id: ${id}\nevent: participant.left\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
 async function take(events: AsyncIterable<object>, count: number): Promise<object[]> {
   const taken: object[] = [];
   for await (const event of events) if (taken.push(event) === count) break;
   return taken;
+}
+
+/** As `fetch` behaves towards a server that takes the connection and says nothing. */
+function neverAnswered(_url: string, { signal }: RequestInit): Promise<Response> {
+  return new Promise((_resolve, reject) => {
+    signal?.addEventListener("abort", () => reject(signal.reason as Error));
+  });
+}
+
+function streamOf(
+  text: string,
+  source: Omit<UnderlyingDefaultSource<Uint8Array>, "start"> = {},
+): Response {
+  const body = new ReadableStream<Uint8Array>({
+    ...source,
+    start: (controller) => controller.enqueue(Buffer.from(text)),
+  });
+  return new Response(body, { headers: { "content-type": "text/event-stream" } });
 }
 
 const ids = (events: object[]) =>
@@ -106,6 +126,89 @@ test("a room that is gone after a reconnect ends the iteration with the hub's an
   const events = new RoomhubClient({ hubUrl: hub.url }).events("ABC234");
   await expect(take(events, 2)).rejects.toMatchObject({ code: "room_not_found" });
 });
+
+test("a hub that takes the connection and says nothing is given up after 50 s", async () => {
+  vi.useFakeTimers();
+  const client = new RoomhubClient({ hubUrl: "http://hub", fetch: neverAnswered });
+  const taken = take(client.events("ABC234"), 1);
+  const refused = expect(taken).rejects.toMatchObject({
+    name: "HubUnreachableError",
+    message: "No hub answers at http://hub (no answer in 50000 ms)",
+  });
+  expect(vi.getTimerCount()).toBe(1);
+  await vi.advanceTimersByTimeAsync(50_000);
+  await refused;
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("a hub that says nothing at a reconnect is asked again", async () => {
+  vi.useFakeTimers();
+  const ended = streamOf("", { pull: (controller) => controller.close() });
+  const said = [ended, undefined, streamOf(left("ada"))];
+  const reasons: string[] = [];
+  const client = new RoomhubClient({
+    hubUrl: "http://hub",
+    fetch: (url, init) => {
+      const answer = said.shift();
+      return answer === undefined ? neverAnswered(url, init) : Promise.resolve(answer);
+    },
+  });
+  const taken = take(
+    client.events("ABC234", { onDisconnect: (reason) => void reasons.push(reason) }),
+    1,
+  );
+  await vi.advanceTimersByTimeAsync(120_000);
+  expect(reasons).toEqual([
+    "the hub ended the stream",
+    "No hub answers at http://hub (no answer in 50000 ms)",
+  ]);
+  expect(ids(await taken)).toEqual(["ada"]);
+});
+
+test.each([
+  ["the last event's id", left("zoë", "b-1") + left("ada", "b-2"), "b-2"],
+  ["the id of an event it does not know", "id: b-3\nevent: x\ndata: {}\n\n", "b-3"],
+  ["nothing when nothing came", "", undefined],
+  ["nothing when the id fits into no header", left("ada", "βeta"), undefined],
+])("a reconnect sends %s", async (_what, said, sent) => {
+  const lastIds: unknown[] = [];
+  await using hub = await startFakeHub((_request, response, incoming) => {
+    openEvents(response, 50);
+    if (lastIds.push(incoming.headers["last-event-id"]) === 1) response.end(said);
+    else response.write(left("second"));
+  });
+  const events = new RoomhubClient({ hubUrl: hub.url }).events("ABC234");
+  for await (const event of events) if (ids([event])[0] === "second") break;
+  expect(lastIds).toEqual([undefined, sent]);
+});
+
+test.each([1, 2])(
+  "what onOpen throws at opening %i comes out of the iteration, and the stream is let go",
+  async (faulty) => {
+    let opened = 0;
+    let wasCancelled = false;
+    const client = new RoomhubClient({
+      hubUrl: "http://hub",
+      fetch: async () => {
+        if (opened + 1 < faulty) {
+          return streamOf("retry: 50\n\n", { pull: (controller) => controller.close() });
+        }
+        return streamOf(left("ada"), {
+          cancel: () => {
+            wasCancelled = true;
+          },
+        });
+      },
+    });
+    const events = client.events("ABC234", {
+      onOpen: () => {
+        if (++opened === faulty) throw new Error("a bug of the caller's");
+      },
+    });
+    await expect(take(events, 1)).rejects.toThrow("a bug of the caller's");
+    expect({ opened, wasCancelled }).toEqual({ opened: faulty, wasCancelled: true });
+  },
+);
 
 test("without reconnect the iteration ends with the stream", async () => {
   await using hub = await startFakeHub((_request, response) => {

@@ -1,13 +1,16 @@
 import { createSseReader, EVENT_NAMES, type HubEvent } from "@roomhub/protocol";
 import { type HubConnection, openStream } from "./connection.ts";
-import { RoomhubError } from "./errors.ts";
+import { HubUnreachableError, RoomhubError } from "./errors.ts";
 
 export interface EventStreamOptions {
   /** Aborting ends the iteration without an error. */
   signal?: AbortSignal | undefined;
   /** Open the stream again when it breaks. Default true. */
   reconnect?: boolean | undefined;
-  /** Told once the stream stands, also after each reconnect: what was listed before this may have changed unseen. */
+  /**
+   * Told once the stream stands, also after each reconnect: what was listed before this may have changed unseen. What it
+   * throws ends the iteration.
+   */
   onOpen?: (() => void) | undefined;
   /** Told when a stream broke and when it is tried again. */
   onDisconnect?: ((reason: string, retryInMs: number) => void) | undefined;
@@ -15,6 +18,8 @@ export interface EventStreamOptions {
 
 /** The hub sends a comment every 15 s; three missed mean the path is dead though no socket says so. */
 const silenceLimitMs = 50_000;
+/** The hub's ids are `<bootId>-<n>`. What is not like them may not fit into a header. */
+const sendableId = /^[\x21-\x7e]{1,200}$/;
 /** Longer than any event of the hub: specs and config are 16 KiB each. */
 const maxEventCharacters = 1024 * 1024;
 const defaultRetryMs = 2_000;
@@ -22,7 +27,8 @@ const longestRetryMs = 15_000;
 const knownEvents = new Set<string>(EVENT_NAMES);
 
 /**
- * Events as they happen, in the dotted spelling, without replay: what falls into a gap is gone.
+ * Events as they happen, in the dotted spelling, without replay: what falls into a gap is gone. Each reconnect names the
+ * last event that came, so that a young room does not begin with its `room.created` again. Contract §5.
  *
  * Buffers the events of one network chunk and no more. A consumer that is slower than the hub for long is disconnected
  * by the hub (contract §6, 1 MiB), which looks like any other break.
@@ -41,21 +47,31 @@ export async function* readEvents(
   let retryMs = defaultRetryMs;
   let failures = 0;
   let hasOpened = false;
+  let isCallersTurn = false;
+  let lastEventId: string | undefined;
   while (!isAborted(signal)) {
     let reason = "the hub ended the stream";
     try {
-      yield* readOnce(connection, path, signal, {
+      yield* readOnce(connection, path, lastEventId, signal, {
         onRetry: (ms) => {
           retryMs = Math.min(Math.max(ms, 50), longestRetryMs);
+        },
+        onId: (id) => {
+          lastEventId = sendableId.test(id) ? id : undefined;
         },
         onOpen: () => {
           hasOpened = true;
           failures = 0;
+          // Stays set when the callback throws.
+          isCallersTurn = true;
           options.onOpen?.();
+          isCallersTurn = false;
         },
       });
       if (!reconnect) return;
     } catch (error) {
+      // A bug of the caller's is no break, and another connection does not cure it.
+      if (isCallersTurn) throw error;
       if (isAborted(signal)) return;
       if (!hasOpened || !reconnect || !isWorthRetrying(error)) throw error;
       reason = error instanceof Error ? error.message : String(error);
@@ -69,33 +85,35 @@ export async function* readEvents(
 interface AttemptListeners {
   onOpen: () => void;
   onRetry: (ms: number) => void;
+  onId: (id: string) => void;
 }
 
 async function* readOnce(
   connection: HubConnection,
   path: string,
+  lastEventId: string | undefined,
   signal: AbortSignal | undefined,
   listeners: AttemptListeners,
 ): AsyncGenerator<HubEvent, void, void> {
   const silence = new AbortController();
   const stop = signal === undefined ? silence.signal : AbortSignal.any([signal, silence.signal]);
-  const reader = (await openStream(connection, path, stop)).getReader();
+  const body = await unlessSilent(silence, openStream(connection, path, lastEventId, stop), () => {
+    const cause = new Error(`no answer in ${silenceLimitMs} ms`);
+    return new HubUnreachableError(connection.hubUrl, cause);
+  });
+  const reader = body.getReader();
   const decoder = new TextDecoder();
   const arrived: HubEvent[] = [];
   const sse = createSseReader((message) => {
+    if (message.id !== undefined) listeners.onId(message.id);
     const event = parseEvent(message.event, message.data);
     if (event !== undefined) arrived.push(event);
   }, listeners.onRetry);
   let unfinished = 0;
-  listeners.onOpen();
   try {
+    listeners.onOpen();
     for (;;) {
-      // Only waiting counts as silence, not the time the consumer takes over an event.
-      const timer = setTimeout(
-        () => silence.abort(new Error("the hub fell silent")),
-        silenceLimitMs,
-      );
-      const { done, value } = await reader.read().finally(() => clearTimeout(timer));
+      const { done, value } = await unlessSilent(silence, reader.read(), fellSilent);
       if (done) return;
       const text = decoder.decode(value, { stream: true });
       const lastEnd = text.lastIndexOf("\n\n");
@@ -108,6 +126,20 @@ async function* readOnce(
     // A stream that already failed refuses to be cancelled, and there is nothing left to free then.
     await reader.cancel().catch(() => {});
   }
+}
+
+/** Only waiting counts as silence, not the time the consumer takes over an event. */
+function unlessSilent<T>(
+  silence: AbortController,
+  wait: Promise<T>,
+  reason: () => Error,
+): Promise<T> {
+  const timer = setTimeout(() => silence.abort(reason()), silenceLimitMs);
+  return wait.finally(() => clearTimeout(timer));
+}
+
+function fellSilent(): Error {
+  return new Error("the hub fell silent");
 }
 
 /** An event, or undefined for one this version does not know. */

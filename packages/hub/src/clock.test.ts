@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createClock, systemTime } from "./clock.ts";
+import { createPasswordAttempts } from "./credentials/attempts.ts";
+import { Liveness } from "./domain/liveness.ts";
+import { aParticipant } from "./domain/room.fixture.ts";
 import { startSweep } from "./sweep.ts";
 
 function handmade() {
@@ -26,6 +29,29 @@ describe("the clock", () => {
     expect(clock.nowMs()).toBe(-4_000);
   });
 
+  test("runs on for 2 s after the sweep was due, and then is back at that moment until it comes", () => {
+    const { time, clock } = handmade();
+    clock.swept(250);
+    time.monotonicMs = 3_250;
+    expect(clock.nowMs()).toBe(3_250);
+    time.monotonicMs = 3_251;
+    expect(clock.nowMs()).toBe(1_250);
+    time.monotonicMs = 3_600_000;
+    expect([clock.nowMs(), clock.swept(250), clock.nowMs()]).toEqual([1_250, 1_250, 1_250]);
+    time.monotonicMs += 100;
+    expect(clock.nowMs()).toBe(1_350);
+  });
+
+  test("runs freely before the first sweep and after the last", () => {
+    const { time, clock } = handmade();
+    time.monotonicMs += 60_000;
+    expect(clock.nowMs()).toBe(61_000);
+    clock.swept(250);
+    clock.swept(undefined);
+    time.monotonicMs += 60_000;
+    expect(clock.nowMs()).toBe(121_000);
+  });
+
   test("of the system never goes back", () => {
     const before = systemTime.monotonicMs();
     expect(systemTime.monotonicMs()).toBeGreaterThanOrEqual(before);
@@ -50,7 +76,7 @@ describe("the sweep", () => {
       time.monotonicMs += ms;
       vi.advanceTimersByTime(250);
     };
-    return { clock, seen, stop, period };
+    return { time, clock, seen, stop, period };
   }
 
   test("looks each period, and at the rarer things each minute and hour", () => {
@@ -73,6 +99,22 @@ describe("the sweep", () => {
     expect(clock.nowMs()).toBe(1_500);
   });
 
+  test("finds nothing in the future of what was handled between waking up and it", () => {
+    const { time, clock, period } = sweeping();
+    const attempts = createPasswordAttempts({ burst: 1, intervalMs: 2_000 });
+    const liveness = new Liveness(30_000, 250);
+    period();
+    time.monotonicMs += 3_600_000;
+    attempts.recordFailure("ada", clock.nowMs());
+    const participant = aParticipant({ id: "ada", lastSeenMs: clock.nowMs() });
+    liveness.watch(participant);
+    period();
+    expect(attempts.retryAfterMs("ada", clock.nowMs())).toBe(2_000);
+    expect(participant.lastSeenMs).toBe(clock.nowMs());
+    for (let count = 0; count <= 4 * 30; count++) period();
+    expect(liveness.takeOverdue(clock.nowMs())).toEqual([participant]);
+  });
+
   test("takes a delay of up to 2 s for a busy hub, not for a frozen one", () => {
     const { seen, period } = sweeping();
     period(2_250);
@@ -80,10 +122,11 @@ describe("the sweep", () => {
     expect(seen.often).toEqual([3_250, 3_500]);
   });
 
-  test("stops", () => {
-    const { seen, stop, period } = sweeping();
+  test("stops, and the clock waits for it no longer", () => {
+    const { clock, seen, stop, period } = sweeping();
     stop();
-    period();
+    period(60_000);
     expect(seen.often).toEqual([]);
+    expect(clock.nowMs()).toBe(61_000);
   });
 });

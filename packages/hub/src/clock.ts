@@ -1,6 +1,9 @@
 /**
  * Time for deadlines: monotonic, and blind to the hub's own freezes. A laptop lid or a SIGSTOP must not make everybody
- * look silent, so the sweep reports the gap it noticed and all deadlines move by it. Contract §2.
+ * look silent, so a sweep that comes far too late moves all deadlines by the gap. Contract §2.
+ *
+ * What the hub handles after waking up and before that sweep is not to lie in the future by the gap: as soon as the
+ * sweep is that late, the time is already the one it will find.
  */
 export interface Clock {
   /** ms, monotonic */
@@ -9,6 +12,13 @@ export interface Clock {
   wallMs(): number;
   /** Time that did not pass, because nothing ran. */
   forgive(gapMs: number): void;
+  /**
+   * The sweep has come. Forgives a freeze since it was due.
+   *
+   * @param nextInMs - when it comes again; undefined for not at all: no freeze is noticed from then on
+   * @returns now
+   */
+  swept(nextInMs: number | undefined): number;
 }
 
 export interface TimeSource {
@@ -23,13 +33,29 @@ export const systemTime: TimeSource = {
   wallMs: () => Date.now(),
 };
 
+/** Later than this beside its period, and it was the hub that stood still, not the others. Contract §2. */
+const freezeMs = 2_000;
+
 export function createClock(source: TimeSource): Clock {
   let forgivenMs = 0;
+  /** when the sweep comes next; nobody is awaited before the first one */
+  let dueMs = Number.POSITIVE_INFINITY;
+
+  const passedMs = () => source.monotonicMs() - forgivenMs;
+  const withoutFreeze = (ms: number) => (ms - dueMs > freezeMs ? dueMs : ms);
+
   return {
-    nowMs: () => source.monotonicMs() - forgivenMs,
+    nowMs: () => withoutFreeze(passedMs()),
     wallMs: () => source.wallMs(),
     forgive: (gapMs) => {
       forgivenMs += gapMs;
+    },
+    swept(nextInMs) {
+      const ms = passedMs();
+      const nowMs = withoutFreeze(ms);
+      forgivenMs += ms - nowMs;
+      dueMs = nextInMs === undefined ? Number.POSITIVE_INFINITY : nowMs + nextInMs;
+      return nowMs;
     },
   };
 }

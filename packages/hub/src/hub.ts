@@ -14,6 +14,7 @@ import { createEmitter } from "./events/emit.ts";
 import { createPace } from "./events/pace.ts";
 import { EventStreams } from "./http/event-stream.ts";
 import { HeldBodies } from "./http/handlers/inference.ts";
+import { LeavingAnswers } from "./http/leaving-answers.ts";
 import { createPeerReader } from "./http/peer.ts";
 import { ResponseSockets } from "./http/responses-socket/response-sockets.ts";
 import { createHttpServer } from "./http/server.ts";
@@ -50,6 +51,9 @@ const logDelayMs = 20;
 
 /** Nobody sees it who watches, and a busy hub writes some hundred events at once. */
 const eventGapMs = 10;
+
+/** What is still written when the hub stops has so long to leave. */
+const shutdownGraceMs = 500;
 
 export const DEFAULT_PORT = 5050;
 
@@ -184,6 +188,7 @@ export function createHub(options: HubOptions = {}): Hub {
     limits,
     dispatch,
     bodies: new HeldBodies(limits.heldBodyBytes),
+    leaving: new LeavingAnswers(limits.clientStallMs, nowMs),
     asksStreamUsage: options.streamUsage ?? true,
   };
   const responseSockets = new ResponseSockets({
@@ -234,6 +239,7 @@ export function createHub(options: HubOptions = {}): Hub {
       often(now) {
         markOverdue(operations);
         inFlight.sweep(now);
+        inference.leaving.tick(now);
         streams.tick();
         tunnels.tick(now);
         responseSockets.tick(now);
@@ -251,9 +257,10 @@ export function createHub(options: HubOptions = {}): Hub {
 
   async function shutDown(): Promise<{ cut: number }> {
     isDraining = true;
-    tunnels.goAway("the hub is stopping");
     responseSockets.drain();
     await withinMs(inFlight.emptied(), limits.drainMs);
+    // Not before: requests that wait, and retries, still need a tunnel that takes them.
+    tunnels.goAway("the hub is stopping");
     const cut = inFlight.cutAll(
       new HubError("hub_shutting_down", "The hub stopped before the answer was complete."),
     );
@@ -261,23 +268,12 @@ export function createHub(options: HubOptions = {}): Hub {
     bus.endAll(() => randomInt(1_000, 5_000));
     tunnels.closeAll("the hub is stopping");
     stopSweep?.();
-    listening?.close();
-    server.closeIdleConnections();
-    // What is still written has a moment to leave; then the rest goes.
-    await withinMs(serverClosed(), 500);
-    server.closeAllConnections();
+    await listening?.close(shutdownGraceMs);
     responseSockets.terminate();
     await upstreams.close();
     await rooms.close();
     logLines.flush();
     return { cut };
-  }
-
-  function serverClosed(): Promise<void> {
-    return new Promise((resolve) => {
-      if (server.listening) server.once("close", resolve);
-      else resolve();
-    });
   }
 
   const close = (): Promise<{ cut: number }> => (closing ??= shutDown());

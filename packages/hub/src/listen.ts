@@ -1,10 +1,7 @@
 import { once } from "node:events";
-import {
-  createServer as createNetServer,
-  type Server as NetServer,
-  type AddressInfo,
-} from "node:net";
 import type { Server } from "node:http";
+import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
+import { setTimeout as passed } from "node:timers/promises";
 
 /** Both families of this machine, so that `localhost` works whatever it resolves to. */
 const loopback = ["127.0.0.1", "::1"] as const;
@@ -12,8 +9,15 @@ const loopback = ["127.0.0.1", "::1"] as const;
 export interface Listening {
   host: string;
   port: number;
-  close(): void;
+  /**
+   * Takes nothing new. Connections on which nothing is written end at once, the others when their answers have left, and
+   * whoever is not done after `graceMs` is cut, upgraded or not.
+   */
+  close(graceMs: number): Promise<void>;
 }
+
+/** How often connections that are being closed are looked at. */
+const closingStepMs = 10;
 
 /**
  * Binds an HTTP server. Without a host: 127.0.0.1, and ::1 on the same port where the machine has it.
@@ -25,6 +29,7 @@ export async function listen(
   host: string | undefined,
   port: number,
 ): Promise<Listening> {
+  const connections = new Connections(server);
   const first = host ?? loopback[0];
   await listenOn(server, first, port);
   const bound = (server.address() as AddressInfo).port;
@@ -32,11 +37,46 @@ export async function listen(
   return {
     host: first,
     port: bound,
-    close() {
-      server.close();
+    async close(graceMs) {
+      // Of Server's own close() only the ports: it would also drop whoever has not read his answer to its end.
+      NetServer.prototype.close.call(server);
       second?.close();
+      await connections.close(graceMs);
+      server.close();
     },
   };
+}
+
+/** All of a server's connections, of both families, those that became WebSockets too. */
+class Connections {
+  readonly #server: Server;
+  readonly #open = new Set<Socket>();
+
+  constructor(server: Server) {
+    this.#server = server;
+    server.on("connection", (socket) => {
+      this.#open.add(socket);
+      socket.once("close", () => this.#open.delete(socket));
+    });
+  }
+
+  async close(graceMs: number): Promise<void> {
+    const endMs = performance.now() + graceMs;
+    this.#closeQuiet();
+    while (this.#open.size > 0 && performance.now() < endMs) {
+      await passed(closingStepMs);
+      this.#closeQuiet();
+    }
+    for (const socket of this.#open) socket.destroy();
+  }
+
+  #closeQuiet(): void {
+    const open = [...this.#open];
+    // A browser opens some to have them ready.
+    for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
+    // For Node an answer is over when it was given to the socket, also when most of it still waits there.
+    if (open.every((socket) => socket.writableLength === 0)) this.#server.closeIdleConnections();
+  }
 }
 
 async function listenOn(server: NetServer, host: string, port: number): Promise<void> {
@@ -50,7 +90,7 @@ async function tryListen(
   host: string,
   port: number,
 ): Promise<NetServer | undefined> {
-  const second = createNetServer({ noDelay: true }, (socket) => server.emit("connection", socket));
+  const second = new NetServer({ noDelay: true }, (socket) => server.emit("connection", socket));
   try {
     await listenOn(second, host, port);
     return second;

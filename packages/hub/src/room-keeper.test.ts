@@ -81,10 +81,30 @@ describe("loading", () => {
   });
 });
 
+describe("a store with a digest that nobody can check", () => {
+  const digest = `scrypt$262144$8$1$${"a".repeat(22)}$${"b".repeat(43)}`;
+  const spoilt = [stored, { ...stored, code: "XYZ987", passwordDigest: digest }];
+
+  test("brings no room back, not even those before it", async () => {
+    const { keeper, registry, passwords } = keeping(new NotedStore(spoilt));
+    await expect(keeper.load()).rejects.toThrow(TypeError);
+    expect([registry.roomCount, passwords.size]).toEqual([0, 0]);
+  });
+
+  test("is closed as it is, nothing is saved over it", async () => {
+    const store = new NotedStore(spoilt);
+    const { keeper } = keeping(store);
+    await expect(keeper.load()).rejects.toThrow(TypeError);
+    await keeper.close();
+    expect([store.saves, store.isClosed]).toEqual([[], true]);
+  });
+});
+
 describe("saving", () => {
   test("writes exactly what survives a restart, never a participant", async () => {
     const store = new NotedStore();
     const { keeper, registry, passwords } = keeping(store);
+    await keeper.load();
     registry.addRoom({ ...aRoom(aParticipant({ id: "ada" })), isPasswordProtected: true });
     passwords.set("ABC234", verifier);
     keeper.save();
@@ -98,6 +118,7 @@ describe("saving", () => {
   test("many changes at once are one write, of the last state", async () => {
     const store = new NotedStore();
     const { keeper, registry } = keeping(store);
+    await keeper.load();
     for (let count = 0; count < 50; count++) {
       registry.addRoom({ ...aRoom(), code: `ROOM${count}` });
       keeper.save();
@@ -111,6 +132,7 @@ describe("saving", () => {
   test("that fails is told to the operator, and the next one is tried all the same", async () => {
     const store = new NotedStore();
     const { keeper, lines } = keeping(store);
+    await keeper.load();
     store.isFailing = true;
     keeper.save();
     await Promise.resolve();

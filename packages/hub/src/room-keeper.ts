@@ -10,6 +10,7 @@ export class RoomKeeper {
   readonly #passwords: Map<string, PasswordVerifier>;
   readonly #passwordKeeper: PasswordKeeper;
   readonly #log: Log;
+  #isLoaded = false;
   #saving: Promise<void> = Promise.resolve();
   #isSaveWanted = false;
 
@@ -27,20 +28,25 @@ export class RoomKeeper {
     this.#log = log;
   }
 
+  /** All of the store's rooms or, when it throws, none. @throws what the store throws; TypeError for a digest nobody can check */
   async load(): Promise<void> {
-    for (const stored of await this.#store.load()) {
-      const { passwordDigest, ...room } = stored;
-      const isPasswordProtected = passwordDigest !== undefined;
+    const all = await this.#store.load();
+    const loaded = all.map(({ passwordDigest, ...room }) => ({
+      room,
+      verifier:
+        passwordDigest === undefined ? undefined : this.#passwordKeeper.fromStored(passwordDigest),
+    }));
+    for (const { room, verifier } of loaded) {
+      const isPasswordProtected = verifier !== undefined;
       this.#registry.addRoom({ ...room, isPasswordProtected, participants: new Map() });
-      if (isPasswordProtected) {
-        this.#passwords.set(room.code, this.#passwordKeeper.fromStored(passwordDigest));
-      }
+      if (isPasswordProtected) this.#passwords.set(room.code, verifier);
     }
+    this.#isLoaded = true;
   }
 
-  /** Soon; several changes at once are one write. */
+  /** Soon; several changes at once are one write. Nothing before {@link load}: it would erase what was not read. */
   save(): void {
-    if (this.#isSaveWanted) return;
+    if (!this.#isLoaded || this.#isSaveWanted) return;
     this.#isSaveWanted = true;
     this.#saving = this.#saving.then(async () => {
       this.#isSaveWanted = false;

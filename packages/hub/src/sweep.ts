@@ -9,27 +9,24 @@ export interface SweepTasks {
   eachHour: () => void;
 }
 
-/** Later than this beside its period, and it was the hub that stood still, not the others. Contract §2. */
-const freezeMs = 2_000;
-
 /**
- * The hub's one timer. Looks at deadlines and tunnels often, at what expires each minute; and when it finds
- * that the hub itself was frozen, moves every deadline by the gap.
+ * The hub's one timer. Looks at deadlines and tunnels often, at what expires each minute; and tells the clock each time,
+ * which finds out by it that the hub itself was frozen.
  */
 export function startSweep(clock: Clock, periodMs: number, tasks: SweepTasks): () => void {
-  let lastMs = clock.nowMs();
-  const everyMinute = every(60_000, lastMs, tasks.eachMinute);
-  const everyHour = every(3_600_000, lastMs, tasks.eachHour);
+  const startMs = clock.swept(periodMs);
+  const everyMinute = every(60_000, startMs, tasks.eachMinute);
+  const everyHour = every(3_600_000, startMs, tasks.eachHour);
   const timer = setInterval(() => {
-    const lateMs = clock.nowMs() - lastMs - periodMs;
-    if (lateMs > freezeMs) clock.forgive(lateMs);
-    const nowMs = clock.nowMs();
-    lastMs = nowMs;
+    const nowMs = clock.swept(periodMs);
     tasks.often(nowMs);
     everyMinute(nowMs);
     everyHour(nowMs);
   }, periodMs);
-  return () => clearInterval(timer);
+  return () => {
+    clearInterval(timer);
+    clock.swept(undefined);
+  };
 }
 
 /** Runs a task at most once per period, as often as it is asked. */

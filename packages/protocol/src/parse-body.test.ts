@@ -28,6 +28,12 @@ test.each([
   ["an empty name", { name: "" }, "invalid_type", "name"],
   ["a line feed in the name", { name: "lab\nlab" }, "invalid_type", "name"],
   ["a name of 129 characters", { name: "x".repeat(129) }, "field_too_large", "name"],
+  [
+    "a name that is 130 characters when it is normalised",
+    { name: "\u0958".repeat(65) },
+    "field_too_large",
+    "name",
+  ],
   ["a number for a password", { name: "lab", password: 1234 }, "invalid_type", "password"],
   ["an empty password", { name: "lab", password: "" }, "invalid_type", "password"],
   [
@@ -60,6 +66,12 @@ test.each([
   [
     "a nickname of 65 characters",
     { ...ada, nickname: "x".repeat(65) },
+    "invalid_nickname",
+    "nickname",
+  ],
+  [
+    "a nickname of 64 characters that are 128 when it is normalised",
+    { ...ada, nickname: "\u0958".repeat(64) },
     "invalid_nickname",
     "nickname",
   ],
@@ -144,6 +156,11 @@ test("names at their limits are accepted", () => {
   expect(parseBody(JoinRequest, body)).toMatchObject({ ok: true });
 });
 
+test("a model's name stays as it was sent, and so does its length", () => {
+  const model = "\u0958".repeat(LIMITS.modelLength.default);
+  expect(parseBody(JoinRequest, { ...ada, model })).toMatchObject({ ok: true, value: { model } });
+});
+
 test("a join of the four required fields is accepted as it is", () => {
   expect(parseBody(JoinRequest, ada)).toEqual({ ok: true, value: ada });
 });
@@ -171,6 +188,17 @@ test("null for an optional field is accepted", () => {
   expect(parseBody(JoinRequest, { ...ada, ...nulls })).toMatchObject({ ok: true });
   expect(parseBody(UpdateParticipantRequest, nulls)).toEqual({ ok: true, value: nulls });
   expect(parseBody(CreateRoomRequest, { name: "lab", password: null })).toMatchObject({ ok: true });
+});
+
+test.each([
+  ["transport", { transport: null }],
+  ["specs.gpu", { specs: { gpu: null } }],
+  ["config.stop", { config: { stop: null } }],
+  ["capabilities.openResponses", { capabilities: { openResponses: null } }],
+])("null for %s is refused", (param, body) => {
+  const refusal = { ok: false, code: "invalid_type", param };
+  expect(parseBody(JoinRequest, { ...ada, ...body })).toMatchObject(refusal);
+  expect(parseBody(UpdateParticipantRequest, body)).toMatchObject(refusal);
 });
 
 test("an update may hold nothing, or any one field, but no null for a required one", () => {

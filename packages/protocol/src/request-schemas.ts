@@ -4,7 +4,7 @@ import { CapabilityValue } from "./capability.ts";
 import { checkEndpoint } from "./endpoint.ts";
 import { resolveLimits, type Limits } from "./limits.ts";
 import { ParticipantConfig, ParticipantId, Specs } from "./participant.ts";
-import { isDeeperThan, plainText, utf8Length } from "./text.ts";
+import { isDeeperThan, normalisedText, plainText, utf8Length } from "./text.ts";
 
 const DeclaredCapabilities = z.looseObject({
   openResponses: CapabilityValue.optional(),
@@ -50,7 +50,7 @@ function endpoint(limits: Limits) {
 }
 
 function nickname(limits: Limits) {
-  return plainText("nickname", limits.nicknameLength).transform((text) => text.normalize("NFC"));
+  return normalisedText("nickname", limits.nicknameLength);
 }
 
 /** Stays as sent: the provider compares bytes. */
@@ -74,7 +74,7 @@ export function createRequestSchemas(limits: Limits) {
   return {
     /** `POST /rooms`. Interface §4. */
     createRoom: z.object({
-      name: plainText("name", limits.roomNameLength),
+      name: normalisedText("name", limits.roomNameLength),
       password: roomPassword(limits).nullish(),
     }),
     /** `POST /rooms/:code/join`. Interface §2, contract §1. */

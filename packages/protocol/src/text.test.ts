@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { isDeeperThan, plainText, printable, utf8Length } from "./text.ts";
+import { isDeeperThan, normalisedText, plainText, printable, utf8Length } from "./text.ts";
 
 const nickname = plainText("nickname", 64);
 
@@ -43,6 +43,21 @@ test("the length is counted in code points: 64 bears are a name, 65 are not", ()
 
 test("a name comes out as it was sent, whichever way its letters were composed", () => {
   for (const text of ["Ba\u0308r", "B\u00e4r"]) expect(nickname.parse(text)).toBe(text);
+});
+
+test("a normalised name comes out composed, and its length counts before and after", () => {
+  const normalised = normalisedText("nickname", 64);
+  expect(normalised.parse("Ba\u0308r")).toBe("B\u00e4r");
+  // One letter that is two in NFC.
+  expect(normalised.parse("\u0958".repeat(32))).toBe("\u0915\u093c".repeat(32));
+  const tooLong = (text: string) => normalised.safeParse(text).error?.issues;
+  const issue = {
+    code: "custom",
+    message: "nickname must be at most 64 characters",
+    params: { tooLarge: true },
+  };
+  expect(tooLong("\u0958".repeat(33))).toMatchObject([issue]);
+  expect(tooLong("a\u0308".repeat(33))).toMatchObject([issue]);
 });
 
 test("printable text keeps its length and loses what a terminal would obey", () => {

@@ -10,15 +10,28 @@ export function plainText(label: string, max: number) {
   return z
     .string()
     .min(1, { error: `${label} must not be empty` })
-    .refine((text) => Array.from(text).length <= max, {
-      error: `${label} must be at most ${max} characters`,
-      params: { tooLarge: true },
-    })
+    .refine(...atMost(label, max))
     .refine((text) => !unprintable.test(text), {
       error: `${label} must not contain control or text-direction characters`,
     })
     .refine((text) => text.trim() !== "", { error: `${label} must not be blank` })
     .meta({ maxLength: max });
+}
+
+/**
+ * The same, in Unicode's form NFC. Both lengths count: some letters become two there (UAX #15, composition exclusions).
+ */
+export function normalisedText(label: string, max: number) {
+  return plainText(label, max)
+    .transform((text) => text.normalize("NFC"))
+    .refine(...atMost(label, max));
+}
+
+function atMost(label: string, max: number) {
+  return [
+    (text: string) => Array.from(text).length <= max,
+    { error: `${label} must be at most ${max} characters`, params: { tooLarge: true } },
+  ] as const;
 }
 
 /**

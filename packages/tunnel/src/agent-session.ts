@@ -70,6 +70,7 @@ export class AgentSession {
       {
         onHello: (hello) => handlers.onHello(hello),
         onFrame: (type, streamId, payload) => this.#onFrame(type, streamId, payload),
+        onMessageEnd: () => {},
         onFlush: () => this.#sendHeldHeads(),
         onLife: () => {},
         onGoAway: (reason) => handlers.onGoAway(reason),

@@ -21,8 +21,13 @@ const RESET_CONFIRMATION_MS = 5_000;
 const MAX_STREAM_ID = 0xffff_ffff;
 
 export interface HubSessionHandlers {
-  /** The agent's HELLO: from now on `open()` works. */
-  onHello(hello: Hello): void;
+  /**
+   * The agent's HELLO: from now on `open()` works. Called once its whole message is read.
+   *
+   * @param status - the STATUS in the same message, which `onStatus` gets next; ready when there is none
+   */
+  onHello(hello: Hello, status: TunnelStatus): void;
+  /** After GOAWAY never ready. */
   onStatus(status: TunnelStatus): void;
   /** A message, a ping or a pong came in. Called often; keep it cheap. */
   onLife(): void;
@@ -58,6 +63,9 @@ export class HubSession {
   /** Streams that wait for the agent to confirm a RESET, with the first tick that saw them. */
   readonly #resetting = new Map<HubStream, number | undefined>();
   #lastStreamId = 0;
+  /** The message with HELLO is being read: what else it says of the agent. */
+  #greeting: { hello: Hello; status: TunnelStatus | undefined } | undefined;
+  #goAwayReason: string | undefined;
 
   constructor(transport: Transport, options: HubSessionOptions) {
     this.#options = options;
@@ -69,11 +77,14 @@ export class HubSession {
       "reply",
       options.pingIntervalMs ?? PING_INTERVAL_MS,
       {
-        onHello: (hello) => handlers.onHello(hello),
+        onHello: (hello) => {
+          this.#greeting = { hello, status: undefined };
+        },
         onFrame: (type, streamId, payload) => this.#onFrame(type, streamId, payload),
+        onMessageEnd: () => this.#endGreeting(),
         onFlush: () => {},
         onLife: () => handlers.onLife(),
-        onGoAway: (reason) => handlers.onGoAway(reason),
+        onGoAway: (reason) => this.#onGoAway(reason),
         onClose: (code, reason) => this.#onClose(code, reason),
         onError: (error) => handlers.onError(error),
       },
@@ -165,8 +176,7 @@ export class HubSession {
 
   #onFrame(type: FrameType, streamId: number, payload: Buffer): void {
     if (type === FRAME_TYPES.status) {
-      const status = decodeStatus(payload);
-      return this.#notifyStatus(status);
+      return this.#onStatus(decodeStatus(payload));
     }
     if (type === FRAME_TYPES.request) throw outOfPlace(type, "from an agent");
     const stream = this.#streams.get(streamId);
@@ -199,9 +209,39 @@ export class HubSession {
     );
   }
 
-  #notifyStatus(status: TunnelStatus): void {
+  #onStatus(reported: TunnelStatus): void {
+    const reason = this.#goAwayReason;
+    // An agent that leaves still learns what its provider can do, and says so.
+    const status = reason === undefined ? reported : { ...reported, ready: false, reason };
+    if (this.#greeting === undefined) {
+      return this.#guard(() => this.#options.handlers.onStatus(status));
+    }
+    const capabilities = { ...this.#greeting.status?.capabilities, ...status.capabilities };
+    this.#greeting.status = { ...status, capabilities };
+  }
+
+  #onGoAway(reason: string): void {
+    this.#goAwayReason = reason;
+    if (this.#greeting === undefined) return this.#options.handlers.onGoAway(reason);
+    this.#greeting.status = { ...this.#greeting.status, ready: false, reason };
+  }
+
+  #endGreeting(): void {
+    const greeting = this.#greeting;
+    if (greeting === undefined) return;
+    this.#greeting = undefined;
+    if (!this.isOpen) return;
+    const { handlers } = this.#options;
+    const { hello, status } = greeting;
+    this.#guard(() => handlers.onHello(hello, status ?? { ready: true }));
+    if (status !== undefined) this.#guard(() => handlers.onStatus(status));
+    const reason = this.#goAwayReason;
+    if (reason !== undefined) this.#guard(() => handlers.onGoAway(reason));
+  }
+
+  #guard(callback: () => void): void {
     try {
-      this.#options.handlers.onStatus(status);
+      callback();
     } catch (error) {
       this.#options.handlers.onError(error);
     }

@@ -20,6 +20,8 @@ interface LinkOwner {
   onHello(hello: Hello): void;
   /** A frame other than HELLO, after HELLO. Throws `ProtocolError` to close the tunnel. */
   onFrame(type: FrameType, streamId: number, payload: Buffer): void;
+  /** Every frame of a message was read, the tunnel closed meanwhile or not. */
+  onMessageEnd(): void;
   /** The end of a turn: write what was held back. */
   onFlush(): void;
   onLife(): void;
@@ -136,6 +138,7 @@ export class TunnelLink implements TransportListener, FrameReceiver {
     this.#noteLife();
     try {
       decodeFrames(message, this);
+      this.#owner.onMessageEnd();
     } catch (error) {
       this.#fail(error);
     }

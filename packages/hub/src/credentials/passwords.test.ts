@@ -60,10 +60,14 @@ test("a slow check that may not run any more is wrong, and costs the next one no
   await expect(verifier.verify("swordfish")).resolves.toBe(true);
 });
 
-test("a digest of other parameters is checked by those", async () => {
+test.each([
+  [1_024, 4, 2],
+  [2, 1, 1],
+  [4, 16, 4],
+])("a digest of other parameters is checked by those: N %i, r %i, p %i", async (N, r, p) => {
   const salt = Buffer.alloc(16, 3);
-  const hash = scryptSync("swordfish", salt, 32, { N: 1024, r: 4, p: 2 });
-  const stored = `scrypt$1024$4$2$${salt.toString("base64url")}$${hash.toString("base64url")}`;
+  const hash = scryptSync("swordfish", salt, 32, { N, r, p });
+  const stored = `scrypt$${N}$${r}$${p}$${salt.toString("base64url")}$${hash.toString("base64url")}`;
   await expect(keeper.fromStored(stored).verify("swordfish")).resolves.toBe(true);
   await expect(keeper.fromStored(stored).verify("tuna")).resolves.toBe(false);
 });

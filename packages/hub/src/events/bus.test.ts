@@ -153,6 +153,15 @@ describe("who hears what", () => {
     expect([room.retryMs, other.retryMs, all.retryMs]).toEqual([60_000, undefined, undefined]);
   });
 
+  test("a room counts as created here from its room.created until it is gone, a loaded one never", () => {
+    const bus = new EventBus("boot1", (flush) => flush());
+    published(bus, "XYZ987");
+    bus.publish("ABC234", "room.created", timestamp, { room: {} as Room });
+    expect([bus.hasCreated("ABC234"), bus.hasCreated("XYZ987")]).toEqual([true, false]);
+    bus.endRoom("ABC234", 5);
+    expect(bus.hasCreated("ABC234")).toBe(false);
+  });
+
   test("when the hub stops every stream ends, each with its own pause", () => {
     const bus = new EventBus("boot1", (flush) => flush());
     const watchers = [new Watcher(), new Watcher(), new Watcher()];

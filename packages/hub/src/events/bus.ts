@@ -24,6 +24,8 @@ export class EventBus {
   readonly #rooms = new Map<string, Audience>();
   readonly #hubWide = new Audience();
   readonly #counts = new Map<string, number>();
+  /** rooms created since this hub started: those that were loaded had their `room.created` in another life */
+  readonly #created = new Set<string>();
   readonly #unsaid = new Set<Audience>();
   #hubWideCount = 0;
 
@@ -62,12 +64,18 @@ export class EventBus {
   ): void {
     const count = (this.#counts.get(roomCode) ?? 0) + 1;
     this.#counts.set(roomCode, count);
+    if (name === "room.created") this.#created.add(roomCode);
     this.#hubWideCount++;
     const audience = this.#rooms.get(roomCode);
     if (audience === undefined && this.#hubWide.size === 0) return;
     const occurrence = occurrenceOf(roomCode, name, timestamp, payload);
     if (audience !== undefined) this.#put(audience, count, occurrence);
     if (this.#hubWide.size > 0) this.#put(this.#hubWide, this.#hubWideCount, occurrence);
+  }
+
+  /** Whether the room's `room.created` was published here, with the number 1. */
+  hasCreated(roomCode: string): boolean {
+    return this.#created.has(roomCode);
   }
 
   /** One event for one subscriber: a room's `room.created` for whoever opens its stream at once. Contract §5. */
@@ -86,6 +94,7 @@ export class EventBus {
   endRoom(roomCode: string, retryMs: number): void {
     this.#rooms.get(roomCode)?.endAll(() => retryMs);
     this.#counts.delete(roomCode);
+    this.#created.delete(roomCode);
   }
 
   /** Everybody's stream ends. @param retryMs - see {@link Audience.endAll} */

@@ -7,6 +7,7 @@ import type { Log } from "../log.ts";
 import type { OperationContext, Peer } from "../operations/context.ts";
 import type { EventStreams } from "./event-stream.ts";
 import type { HeldBodies } from "./handlers/inference.ts";
+import type { LeavingAnswers } from "./leaving-answers.ts";
 import type { PeerReader } from "./peer.ts";
 import type { HealthState } from "./route.ts";
 import type { ResponseSockets } from "./responses-socket/response-sockets.ts";
@@ -19,6 +20,7 @@ export interface FrontDeps {
   schemas: RequestSchemas;
   dispatch: DispatchDeps;
   bodies: HeldBodies;
+  leaving: LeavingAnswers;
   asksStreamUsage: boolean;
   bus: EventBus;
   streams: EventStreams;

@@ -107,7 +107,9 @@ export class Front {
         return;
       case "events":
         if (request.method === "HEAD") {
-          response.writeHead(200, { "content-type": "text/event-stream" }).end();
+          if (params["code"] !== undefined) this.#deps.operations.registry.room(params["code"]);
+          const headers = { "content-type": "text/event-stream", "cache-control": "no-store" };
+          response.writeHead(200, headers).end();
           return;
         }
         serveEvents(
@@ -240,6 +242,8 @@ export class Front {
       this.#openSocket(request, socket, head);
     } catch (thrown) {
       if (!(thrown instanceof HubError)) this.#deps.log.bug("a handshake failed", thrown);
+      // Who asked for a WebSocket keeps its side open; there is nothing more to come on it.
+      socket.once("finish", () => socket.destroy());
       socket.end(rawError(asHubError(thrown), this.#deps.newRequestId()));
     }
   }

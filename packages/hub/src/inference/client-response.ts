@@ -7,15 +7,20 @@ export interface ClientResponse {
   writeHead(status: number, headers: Record<string, string>): void;
   /** @returns false when the client is behind; `onDrain` follows */
   write(bytes: Buffer | string): boolean;
-  /** Head and whole body at once. `onHandedOver`: the last byte is with the client's socket. */
+  /**
+   * Head and whole body at once.
+   *
+   * @param onHandedOver - the last byte is with the client's socket. Left out by who does not wait for that: then this side
+   *   sees to it that the client takes the rest
+   */
   answer(
     status: number,
     headers: Record<string, string>,
     body: Buffer,
-    onHandedOver: () => void,
+    onHandedOver?: () => void,
   ): void;
-  /** Clean end. */
-  end(onHandedOver: () => void): void;
+  /** Clean end. @param onHandedOver - see {@link answer} */
+  end(onHandedOver?: () => void): void;
   /** Renders an error as the whole answer. Only before the head. */
   refuse(error: HubError, headers: Record<string, string>): void;
   /** `102 Processing`, to clients known to skip it; else nothing. */

@@ -1,13 +1,61 @@
+import type { Limits } from "@roomhub/protocol";
 import { HubError } from "../errors.ts";
 
 type TimeoutCode = "request_timeout" | "provider_timeout" | "stream_idle_timeout" | "queue_timeout";
 
 /**
- * A deadline that passed, as an error that names the limit to turn.
- *
- * @param knob - the limit's environment variable, without `ROOMHUB_`
+ * @param queuedMs - since when it waits for a participant; undefined when it does not
+ * @throws HubError `request_timeout` or `queue_timeout`
  */
-export function timeout(code: TimeoutCode, what: string, limitMs: number, knob: string): HubError {
+export function checkRequest(
+  { requestMs, queueWaitMs }: Limits,
+  nowMs: number,
+  startedMs: number,
+  queuedMs: number | undefined,
+): void {
+  if (nowMs - startedMs > requestMs) {
+    throw timeout("request_timeout", "The whole request took", requestMs, "REQUEST_MS");
+  }
+  if (queuedMs !== undefined && nowMs - queuedMs > queueWaitMs) {
+    throw timeout("queue_timeout", "No participant became free for", queueWaitMs, "QUEUE_WAIT_MS");
+  }
+}
+
+/**
+ * @param blockedMs - since when the client has taken nothing; undefined when it is not behind
+ * @throws HubError `client_stalled`
+ */
+export function checkClient(
+  { clientStallMs }: Limits,
+  nowMs: number,
+  blockedMs: number | undefined,
+): void {
+  if (blockedMs === undefined || nowMs - blockedMs <= clientStallMs) return;
+  throw new HubError("client_stalled", `The client took nothing for ${clientStallMs / 1000} s.`);
+}
+
+/**
+ * @param askedMs - since when its first byte is waited for; undefined when that has come
+ * @param lastByteMs - when the last one came
+ * @throws HubError `provider_timeout` or `stream_idle_timeout`
+ */
+export function checkProvider(
+  { firstByteMs, streamIdleMs }: Limits,
+  nowMs: number,
+  askedMs: number | undefined,
+  lastByteMs: number,
+): void {
+  if (askedMs === undefined) {
+    if (nowMs - lastByteMs <= streamIdleMs) return;
+    const what = "The pause between two bytes was";
+    throw timeout("stream_idle_timeout", what, streamIdleMs, "STREAM_IDLE_MS");
+  }
+  if (nowMs - askedMs <= firstByteMs) return;
+  throw timeout("provider_timeout", "The provider's first byte took", firstByteMs, "FIRST_BYTE_MS");
+}
+
+/** @param knob - the limit's environment variable, without `ROOMHUB_` */
+function timeout(code: TimeoutCode, what: string, limitMs: number, knob: string): HubError {
   return new HubError(
     code,
     `${what} more than ${Math.round(limitMs / 100) / 10} s (limit ROOMHUB_${knob}).`,

@@ -15,7 +15,7 @@ import {
 } from "./answer.ts";
 import { type AnswerKind, judgeHead } from "./answer-gate.ts";
 import type { ClientResponse } from "./client-response.ts";
-import { timeout } from "./deadline.ts";
+import { checkClient, checkProvider } from "./deadline.ts";
 import type { ServedBy } from "./request-facts.ts";
 import { errorFrame } from "./error-frame.ts";
 import type { DispatchDeps, InferenceCall, Scrubber } from "./inference-call.ts";
@@ -40,6 +40,8 @@ type Mode =
   | { kind: "refusal"; head: ResponseHead; chunks: Buffer[]; length: number };
 
 const maxRefusalBytes = 64 * 1024;
+/** Who has said `[DONE]` closes within milliseconds; some servers leave the connection open. */
+const leftOpenMs = 2_000;
 
 /** Brings one answer to the client, whichever attempt it comes from, and keeps the client patient meanwhile. */
 export class Delivery {
@@ -58,6 +60,8 @@ export class Delivery {
   #responseId: string | undefined;
   #openedMs: number | undefined;
   #lastByteMs = 0;
+  /** of the last byte when it was last asked whether the stream is over: it reads its end for that */
+  #judgedMs = 0;
   #lastWriteMs: number;
   #lastProcessingMs: number;
   #isWritable = true;
@@ -213,7 +217,7 @@ export class Delivery {
     if (verdict.providerError !== undefined) {
       // A client reads an event only once its blank line has come.
       if (verdict.isMidEvent) this.#write("\n\n");
-      this.#client.end(() => undefined);
+      this.#client.end();
       return { kind: "told", error: new HubError("provider_error", verdict.providerError) };
     }
     if (!verdict.isComplete) {
@@ -239,11 +243,39 @@ export class Delivery {
    * @throws HubError `error` in every other case
    */
   lost(error: HubError, onHandedOver: () => void): void {
-    if (this.#mode.kind !== "stream") throw error;
+    if (!this.endIfOver(onHandedOver)) throw error;
+  }
+
+  /**
+   * Ends a stream that has said that it is whole, whatever becomes of its path. Contract §4.
+   *
+   * @returns false when it has not
+   */
+  endIfOver(onHandedOver: () => void): boolean {
+    if (this.#mode.kind !== "stream" || this.#isFinishing) return false;
     const verdict = this.#mode.observer.fail();
-    if (!verdict.isOver) throw error;
+    if (!verdict.isOver) return false;
     this.usage = verdict.usage;
     this.#endComplete(verdict.hasDone, verdict.isMidEvent, onHandedOver);
+    return true;
+  }
+
+  /** @returns whether the stream had said that it is whole, and all of it was with the client's socket */
+  wasTaken(): boolean {
+    const mode = this.#mode;
+    if (mode.kind !== "stream" || this.#isFinishing || !this.#isWritable) return false;
+    const { isOver, usage } = mode.observer.fail();
+    this.usage = usage;
+    return isOver;
+  }
+
+  /** The stream has said that it is whole, and a moment has passed in which its path said nothing. Asks each time once. */
+  isLeftOpen(nowMs: number): boolean {
+    const mode = this.#mode;
+    if (mode.kind !== "stream" || this.#isFinishing) return false;
+    if (nowMs - this.#lastByteMs < leftOpenMs || this.#judgedMs === this.#lastByteMs) return false;
+    this.#judgedMs = this.#lastByteMs;
+    return mode.observer.isOver;
   }
 
   /**
@@ -259,7 +291,7 @@ export class Delivery {
     const headers = this.#refusalHeaders(status);
     if (refusal.hasRightShape) {
       const json = { ...headers, "content-type": "application/json" };
-      this.#client.answer(status, json, Buffer.from(text), () => undefined);
+      this.#client.answer(status, json, Buffer.from(text));
     } else {
       this.#client.refuse(refusal.error, headers);
     }
@@ -291,7 +323,7 @@ export class Delivery {
         ? this.#mode.observer.fail()
         : { isMidEvent: false, nextSequenceNumber: 0, response: undefined };
     this.#client.write(errorFrame(error, this.#marker, context, this.#requestId));
-    this.#client.end(() => undefined);
+    this.#client.end();
   }
 
   drained(): void {
@@ -305,32 +337,12 @@ export class Delivery {
 
   /** @throws HubError when a deadline has passed */
   tick(nowMs: number): void {
-    const limits = this.#limits;
-    const blockedMs = this.#blockedMs;
-    if (blockedMs !== undefined && nowMs - blockedMs > limits.clientStallMs) {
-      throw new HubError(
-        "client_stalled",
-        `The client took nothing for ${limits.clientStallMs / 1000} s.`,
-      );
-    }
+    checkClient(this.#limits, nowMs, this.#blockedMs);
     if (this.#isFinishing) return;
-    if (this.#openedMs !== undefined && blockedMs === undefined) {
-      if (this.#mode.kind === "waiting" && nowMs - this.#openedMs > limits.firstByteMs) {
-        throw timeout(
-          "provider_timeout",
-          "The provider's first byte took",
-          limits.firstByteMs,
-          "FIRST_BYTE_MS",
-        );
-      }
-      if (this.#mode.kind !== "waiting" && nowMs - this.#lastByteMs > limits.streamIdleMs) {
-        throw timeout(
-          "stream_idle_timeout",
-          "The pause between two bytes was",
-          limits.streamIdleMs,
-          "STREAM_IDLE_MS",
-        );
-      }
+    // While the client is behind, the provider is held back.
+    if (this.#openedMs !== undefined && this.#blockedMs === undefined) {
+      const askedMs = this.#mode.kind === "waiting" ? this.#openedMs : undefined;
+      checkProvider(this.#limits, nowMs, askedMs, this.#lastByteMs);
     }
     this.#comfort(nowMs);
   }

@@ -224,6 +224,14 @@ describe("a stream that dies", () => {
     });
   });
 
+  test("whose finish reasons are empty texts never ends cleanly", () => {
+    const { sent, call } = one({ stream: true });
+    call.head();
+    call.data(chatStream([role, chunk({ content: "half" }, "")]));
+    call.end();
+    expect(sent.ending()).toMatchObject({ code: "provider_disconnected" });
+  });
+
   test("of Responses ends with an error, a failed response and [DONE]", () => {
     const { sent, call } = one({ stream: true, surface: "responses" });
     call.head();

@@ -52,18 +52,18 @@ export class FakeClient implements ClientResponse {
     status: number,
     headers: Record<string, string>,
     body: Buffer,
-    onHandedOver: () => void,
+    onHandedOver?: () => void,
   ): void {
     this.writeHead(status, headers);
     this.text = body.toString();
     this.end(onHandedOver);
   }
 
-  end(onHandedOver: () => void): void {
+  end(onHandedOver?: () => void): void {
     if (this.isEnded) throw new Error("a second end");
     this.isEnded = true;
     if (this.isSlowToFinish) this.handOver = onHandedOver;
-    else onHandedOver();
+    else onHandedOver?.();
   }
 
   refuse(error: HubError, headers: Record<string, string>): void {

@@ -6,7 +6,7 @@ import { asHubError, HubError } from "../errors.ts";
 import { errorHeaders } from "./answer.ts";
 import { Attempt, type AttemptOwner } from "./attempt.ts";
 import type { ClientListener } from "./client-response.ts";
-import { timeout } from "./deadline.ts";
+import { checkRequest } from "./deadline.ts";
 import { Delivery } from "./delivery.ts";
 import type { RunningRequest } from "./in-flight.ts";
 import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
@@ -284,9 +284,9 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
 
   onGone(): void {
     if (this.#isSettled) return;
-    this.#settle(
-      new HubError("client_disconnected", "The client went away before the answer was complete."),
-    );
+    const gone = "The client went away before the answer was complete.";
+    const isComplete = this.#delivery.wasTaken();
+    this.#settle(isComplete ? undefined : new HubError("client_disconnected", gone));
   }
 
   /** The last byte of a whole answer is with the client's socket. */
@@ -298,24 +298,18 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
 
   tick(nowMs: number): void {
     this.#guard(() => {
-      const { requestMs, queueWaitMs } = this.#deps.limits;
-      if (nowMs - this.#call.startedMs > requestMs) {
-        throw timeout("request_timeout", "The whole request took", requestMs, "REQUEST_MS");
-      }
-      if (this.#queue !== undefined && nowMs - this.#queuedMs > queueWaitMs) {
-        throw timeout(
-          "queue_timeout",
-          "No participant became free for",
-          queueWaitMs,
-          "QUEUE_WAIT_MS",
-        );
-      }
+      const queuedMs = this.#queue === undefined ? undefined : this.#queuedMs;
+      checkRequest(this.#deps.limits, nowMs, this.#call.startedMs, queuedMs);
+      if (this.#delivery.isLeftOpen(nowMs) && this.#endIfOver()) return;
       this.#delivery.tick(nowMs);
     });
   }
 
   cut(error: HubError): void {
-    this.#fail(error);
+    if (this.#isSettled) return;
+    // The hub is about to tell its watchers good-bye: what is whole is complete now.
+    if (this.#endIfOver()) this.#settle(undefined);
+    else this.#fail(error);
   }
 
   // — the end —
@@ -334,8 +328,17 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
     return asHubError(thrown);
   }
 
+  /** Nothing that happens to its path can make an answer less that has said it is whole. */
+  #endIfOver(): boolean {
+    if (!this.#delivery.endIfOver(() => this.#handedOver())) return false;
+    this.#attempt?.cancel("complete");
+    return true;
+  }
+
   #fail(error: HubError): void {
     if (this.#isSettled) return;
+    // A client that takes nothing would not take the end either.
+    if (error.code !== "client_stalled" && this.#endIfOver()) return;
     this.#leaveQueue();
     const { client } = this.#call;
     if (client.isHeadWritten) this.#delivery.breakOff(error);

@@ -150,6 +150,11 @@ export class StreamObserver {
     this.#forward(bytes);
   }
 
+  /** See {@link StreamVerdict}; as far as it has come. */
+  get isOver(): boolean {
+    return this.#judge().isOver;
+  }
+
   #judge(): StreamVerdict {
     const { hasDone, isFinished, providerError, usage, sequenceNumber } = this.#tail.signs();
     const isWhole = providerError === undefined;

@@ -281,6 +281,8 @@ describe("an id that is somebody's model, or the reverse", () => {
   test.each([
     ["the id", { id: "llama3", model: "x" }, "The id llama3 is also the model of ada"],
     ["the model", { id: "bob", model: "ada" }, "The model ada is also the id of ada"],
+    ["the id with a tag", { id: "llama3:latest", model: "x" }, "requests for llama3:latest will"],
+    ["the model with a tag", { id: "bob", model: "ada:latest" }, "requests for ada go there"],
   ])("is accepted with a warning: %s", async (_what, fields, message) => {
     const office = createOffice();
     await office.join();
@@ -298,6 +300,15 @@ describe("an id that is somebody's model, or the reverse", () => {
       status: 409,
     });
     expect(office.context.registry.participantCount).toBe(1);
+  });
+
+  test("is refused in strict mode also when only a :latest tag tells them apart", async () => {
+    const office = createOffice({ ownership: "strict" });
+    await office.join({ model: "llama3:latest" });
+    const joining = office.join({ id: "llama3", model: "x" });
+    await expect(joining).rejects.toMatchObject({ code: "participant_id_conflicts" });
+    const otherTag = await office.join({ id: "llama3:8b", model: "x" });
+    expect(otherTag.warnings).toEqual([]);
   });
 
   test("is no conflict with oneself", async () => {

@@ -1,5 +1,6 @@
 import { checkEndpoint, type JoinRequest, type Warning } from "@roomhub/protocol";
 import { mintToken } from "../credentials/tokens.ts";
+import { isSameModel } from "../domain/model-name.ts";
 import { capabilitiesOf, type Participant, type Registration } from "../domain/participant.ts";
 import type { Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
@@ -201,7 +202,10 @@ function makeSpace(context: OperationContext, room: Room): void {
   removeParticipant(context, evictable, { tunnel: "left", reason: "evicted" });
 }
 
-/** An id that is another's model captures its requests: said aloud, refused only in `strict`. Contract §3. */
+/**
+ * An id that is another's model captures its requests: said aloud, refused only in `strict`. Contract §3. Compared as the
+ * selector compares, or a `:latest` tag would get by.
+ */
 export function conflictWarnings(
   context: OperationContext,
   room: Room,
@@ -209,12 +213,11 @@ export function conflictWarnings(
   model: string,
 ): Warning[] {
   const others = [...room.participants.values()].filter((one) => one.id !== id);
-  const other = others.find((one) => one.model === id || one.id === model);
+  const other = others.find((one) => isSameModel(one.model, id) || isSameModel(one.id, model));
   if (other === undefined) return [];
-  const message =
-    other.model === id
-      ? `The id ${id} is also the model of ${other.id}: requests for that model will come here.`
-      : `The model ${model} is also the id of ${other.id}: requests for that name go there.`;
+  const message = isSameModel(other.model, id)
+    ? `The id ${id} is also the model of ${other.id}: requests for ${id} will come here.`
+    : `The model ${model} is also the id of ${other.id}: requests for ${other.id} go there.`;
   if (context.ownership === "strict") {
     throw new HubError("participant_id_conflicts", message, {
       param: "id",

@@ -6,10 +6,14 @@ import { announceUpdate, recordLife } from "./presence.ts";
 /** Far more than there are surfaces: a participant must not grow its entry in every listing. */
 const maxCapabilities = 64;
 
-/** The participant dialled in. Contract §2: one `participant.updated` when a path opens or closes. */
-export function tunnelOpened(context: OperationContext, participant: Participant): void {
+/** The participant dialled in, ready or not. Contract §2: one `participant.updated` when a path opens or closes. */
+export function tunnelOpened(
+  context: OperationContext,
+  participant: Participant,
+  status: ReportedStatus = { ready: true },
+): void {
   const wasOffline = participant.status === "offline";
-  participant.tunnel = { kind: "open", isReady: true, reason: "" };
+  participant.tunnel = openTunnel(status);
   recordTunnelContact(context, participant);
   if (!wasOffline) announceUpdate(context, participant);
 }
@@ -28,8 +32,8 @@ export function recordTunnelContact(context: OperationContext, participant: Part
 
 export interface ReportedStatus {
   ready: boolean;
-  reason?: string;
-  capabilities?: Record<string, string>;
+  reason?: string | undefined;
+  capabilities?: Record<string, string> | undefined;
 }
 
 /** STATUS on the tunnel: its provider went down or came back, or it learned what the provider can do. */
@@ -40,15 +44,15 @@ export function statusReported(
 ): void {
   if (participant.tunnel.kind !== "open") return;
   const before = JSON.stringify([participant.tunnel, participant.capabilities]);
-  participant.tunnel = {
-    kind: "open",
-    isReady: status.ready,
-    reason: (status.reason ?? "").slice(0, 200),
-  };
+  participant.tunnel = openTunnel(status);
   mergeCapabilities(participant, status.capabilities ?? {});
   if (JSON.stringify([participant.tunnel, participant.capabilities]) !== before) {
     announceUpdate(context, participant);
   }
+}
+
+function openTunnel({ ready, reason = "" }: ReportedStatus): Participant["tunnel"] {
+  return { kind: "open", isReady: ready, reason: reason.slice(0, 200) };
 }
 
 /** The hub itself found out what a participant's provider can do. What the participant declared stays as declared. */

@@ -91,6 +91,13 @@ describe("a change", () => {
     expect(warnings).toMatchObject([{ code: "participant_id_conflicts" }]);
   });
 
+  test("of the model to somebody's id with a :latest tag is warned of, too", async () => {
+    const { put, join } = await joined();
+    await join({ id: "bob", model: "x" });
+    const { warnings } = await put({ model: "bob:latest" });
+    expect(warnings).toMatchObject([{ code: "participant_id_conflicts" }]);
+  });
+
   test("of nobody is 404", async () => {
     const { context, room } = await joined();
     await expect(updateParticipant(context, room, "ghost", {}, peerAt(home))).rejects.toMatchObject(

@@ -145,6 +145,30 @@ test("where no directory can be made, the hub runs without a file after one warn
   expect(warnings[0]).toMatch(/^Rooms are not kept over a restart/);
 });
 
+test("a file that cannot be locked is read after one warning, and neither written nor moved", async () => {
+  const { path, store } = newStore();
+  await store.load();
+  await store.save([lab]);
+  await store.close();
+  // Nobody can write a file where a directory stands, not even root.
+  await mkdir(`${path}.lock`);
+  const unlocked = newStore(path);
+  await expect(unlocked.store.load()).resolves.toEqual([lab]);
+  await unlocked.store.save([]);
+  await unlocked.store.close();
+  expect(unlocked.warnings).toHaveLength(1);
+  expect(unlocked.warnings[0]).toContain("changes are not kept");
+  expect(JSON.parse(await readFile(path, "utf8"))).toMatchObject({ rooms: [{ name: "lab" }] });
+
+  await writeFile(path, "{ half a fi");
+  const broken = newStore(path);
+  await expect(broken.store.load()).resolves.toEqual([]);
+  await broken.store.close();
+  expect(broken.warnings).toHaveLength(1);
+  expect(broken.warnings[0]).toContain("it is not JSON");
+  expect(await filesBeside(path)).toEqual(["rooms.json", "rooms.json.lock"]);
+});
+
 test("failing writes are one warning until one succeeds again", async () => {
   const { path, store, warnings } = newStore();
   await store.load();

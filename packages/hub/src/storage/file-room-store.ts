@@ -13,8 +13,8 @@ export interface FileRoomStoreOptions {
 /**
  * Rooms in one JSON file, readable by its owner only, held by one process at a time. Contract §1.
  *
- * A file that cannot be understood is renamed aside; one that cannot be written costs a warning, never the hub. Only a
- * file in use by another hub is an error, from {@link RoomStore.load}.
+ * A file that cannot be understood is renamed aside; one that cannot be locked is read and never written; one that cannot
+ * be written costs a warning, never the hub. Only a file in use by another hub is an error, from {@link RoomStore.load}.
  */
 export function fileRoomStore(path: string, options: FileRoomStoreOptions = {}): RoomStore {
   return new FileRoomStore(path, options.onWarning ?? (() => {}), options.wallMs ?? Date.now);
@@ -42,13 +42,27 @@ class FileRoomStore implements RoomStore {
       this.#lock ??= await lockStateFile(this.#path);
     } catch (error) {
       if (error instanceof StateFileLockedError) throw error;
-      this.#warn(`${this.#notKept()}: ${reasonOf(error)}`);
-      return [];
+      return this.#loadUnlocked(reasonOf(error));
     }
     try {
       return decodeRooms(await readFile(this.#path, "utf8"));
     } catch (error) {
       if (!isMissing(error)) await this.#setAside(reasonOf(error));
+      return [];
+    }
+  }
+
+  /** On a full disk or a read-only one the rooms are known all the same. What is broken stays where it is: not ours. */
+  async #loadUnlocked(whyUnlocked: string): Promise<StoredRoom[]> {
+    try {
+      const rooms = decodeRooms(await readFile(this.#path, "utf8"));
+      this.#warn(
+        `The state file ${this.#path} is read, but changes are not kept over a restart: ${whyUnlocked}`,
+      );
+      return rooms;
+    } catch (error) {
+      const whyEmpty = isMissing(error) ? [] : [reasonOf(error)];
+      this.#warn(`${this.#notKept()}: ${[whyUnlocked, ...whyEmpty].join("; ")}`);
       return [];
     }
   }

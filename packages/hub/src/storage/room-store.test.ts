@@ -151,6 +151,11 @@ test.each([
     stateOf({ ...valid, passwordDigest: "swordfish" }),
     "rooms.0.passwordDigest is not valid",
   ],
+  [
+    "a digest that costs too much to check",
+    stateOf({ ...valid, passwordDigest: digest.replace("32768", "262144") }),
+    "rooms.0.passwordDigest is not valid",
+  ],
 ])("a state file with %s is refused with the place and never the text", (_title, text, message) => {
   expect(() => decodeRooms(text)).toThrow(new Error(message));
 });

@@ -28,6 +28,18 @@ interface Holder {
   pid: number;
   /** epoch ms */
   startedAtMs: number;
+  /** absent where the system has none, and in locks of hubs that did not know of it */
+  bootId?: string | undefined;
+}
+
+/** What tells one boot of this machine from another. */
+export interface Machine {
+  /** the kernel's name for this boot; undefined on systems without one */
+  bootId: string | undefined;
+  /** epoch ms */
+  wallMs: () => number;
+  /** ms since the boot */
+  uptimeMs: () => number;
 }
 
 /**
@@ -35,11 +47,14 @@ interface Holder {
  *
  * @throws StateFileLockedError when a live process holds it
  */
-export async function lockStateFile(path: string): Promise<StateFileLock> {
+export async function lockStateFile(
+  path: string,
+  machine: Machine = thisMachine(),
+): Promise<StateFileLock> {
   const lockPath = lockPathOf(path);
-  const own = JSON.stringify(self());
+  const own = JSON.stringify({ ...self(), bootId: machine.bootId });
   if (!(await writeIfAbsent(lockPath, own))) {
-    await removeStaleLock(path, lockPath);
+    await removeStaleLock(path, lockPath, machine);
     if (!(await writeIfAbsent(lockPath, own))) {
       throw new StateFileLockedError(path, parseHolder(await readText(lockPath))?.pid ?? 0);
     }
@@ -56,10 +71,11 @@ function lockPathOf(path: string): string {
 }
 
 /** Two starts may find the same stale lock; the slower one must not remove the quicker one's fresh lock. */
-async function removeStaleLock(path: string, lockPath: string): Promise<void> {
+async function removeStaleLock(path: string, lockPath: string, machine: Machine): Promise<void> {
   const found = await readText(lockPath);
   const holder = parseHolder(found);
-  if (holder !== undefined && isRunning(holder)) throw new StateFileLockedError(path, holder.pid);
+  if (holder !== undefined && isRunning(holder, machine))
+    throw new StateFileLockedError(path, holder.pid);
   const asidePath = `${lockPath}.${randomUUID()}`;
   try {
     await rename(lockPath, asidePath);
@@ -72,22 +88,41 @@ async function removeStaleLock(path: string, lockPath: string): Promise<void> {
   await unlink(asidePath);
 }
 
+function thisMachine(): Machine {
+  return { bootId: readBootId(), wallMs: Date.now, uptimeMs: () => uptime() * 1_000 };
+}
+
+/** Linux, random(4): a random UUID, made anew at each boot. */
+function readBootId(): string | undefined {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  } catch {
+    return undefined; // no /proc on this system: the times have to do
+  }
+}
+
 function self(): Holder {
   return { pid: process.pid, startedAtMs: Math.round(performance.timeOrigin) };
 }
 
-function isRunning(holder: Holder): boolean {
+function isRunning(holder: Holder, machine: Machine): boolean {
   // In a container every life of the hub has the same pid; the start tells them apart.
   if (holder.pid === process.pid) return holder.startedAtMs === self().startedAtMs;
-  // After a reboot the pid belongs to somebody else. The two clocks may differ by a little.
-  const bootedAtMs = Date.now() - uptime() * 1_000;
-  if (holder.startedAtMs < bootedAtMs - 10_000) return false;
+  // After a reboot the pid belongs to somebody else.
+  if (!isOfThisBoot(holder, machine)) return false;
   try {
     process.kill(holder.pid, 0);
     return !isZombie(holder.pid);
   } catch (error) {
     return hasCode(error, "EPERM");
   }
+}
+
+/** By the boot's name where both have it: times mislead once the wall clock was set. */
+function isOfThisBoot(holder: Holder, { bootId, wallMs, uptimeMs }: Machine): boolean {
+  if (holder.bootId !== undefined && bootId !== undefined) return holder.bootId === bootId;
+  // The two clocks may differ by a little.
+  return holder.startedAtMs >= wallMs() - uptimeMs() - 10_000;
 }
 
 /** Dead, but not yet collected by its parent: after a kill -9 the next hub may come sooner than that. */
@@ -103,9 +138,14 @@ function isZombie(pid: number): boolean {
 /** Undefined for a lock that was cut short: whoever wrote it is gone. */
 function parseHolder(text: string): Holder | undefined {
   try {
-    const { pid, startedAtMs } = JSON.parse(text) as Partial<Holder>;
+    const { pid, startedAtMs, bootId } = JSON.parse(text) as { [Key in keyof Holder]?: unknown };
     const isValid = Number.isSafeInteger(pid) && Number(pid) > 0 && Number.isFinite(startedAtMs);
-    return isValid ? { pid: Number(pid), startedAtMs: Number(startedAtMs) } : undefined;
+    if (!isValid) return undefined;
+    return {
+      pid: Number(pid),
+      startedAtMs: Number(startedAtMs),
+      bootId: typeof bootId === "string" ? bootId : undefined,
+    };
   } catch {
     return undefined;
   }

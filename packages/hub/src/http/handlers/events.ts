@@ -26,7 +26,9 @@ export function serveEvents(
     return;
   }
   const room = useRoom(operations, input.code);
-  const isFresh = operations.wallMs() - room.createdAt <= freshRoomMs;
+  // The wall clock may have been set back, and a hub that was restarted would give the event's id to another one.
+  const ageMs = operations.wallMs() - room.createdAt;
+  const isFresh = ageMs >= 0 && ageMs <= freshRoomMs && bus.hasCreated(room.code);
   const mayReplay = isFresh && request.headers["last-event-id"] === undefined;
   streams.open(response, room.code, input.spelling, (subscriber) => {
     if (!mayReplay) return;

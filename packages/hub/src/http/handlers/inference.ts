@@ -8,6 +8,7 @@ import type { RequestBody } from "../../inference/request-body.ts";
 import { RequestBodyReader } from "../../inference/request-head.ts";
 import type { OperationContext } from "../../operations/context.ts";
 import { type BodyLimits, type BodySink, readBody } from "../body.ts";
+import type { LeavingAnswers } from "../leaving-answers.ts";
 import { SocketClientResponse } from "../relay.ts";
 
 export interface InferenceDeps {
@@ -15,6 +16,7 @@ export interface InferenceDeps {
   limits: Limits;
   dispatch: DispatchDeps;
   bodies: HeldBodies;
+  leaving: LeavingAnswers;
   /** See {@link HubOptions.streamUsage}. */
   asksStreamUsage: boolean;
 }
@@ -126,9 +128,10 @@ class ArrivingRequest implements BodySink {
   #begin(body: RequestBody): void {
     const { request, response, room, input, deps } = this.#arrival;
     const { requestId, surface, clientKey } = input;
-    const { asksStreamUsage, bodies } = deps;
+    const { asksStreamUsage, bodies, leaving } = deps;
+    const { errorShape } = surface;
     room.lastUsedAt = deps.operations.wallMs();
-    const client = new SocketClientResponse(request, response, requestId, surface.errorShape);
+    const client = new SocketClientResponse(request, response, requestId, errorShape, leaving);
     const headers = forwardRequestHeaders(request.headers);
     // JSON whatever the client called it: curl says form data, fetch says plain text. Contract §1.
     headers["content-type"] = "application/json";

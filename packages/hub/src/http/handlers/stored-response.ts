@@ -32,7 +32,7 @@ export function serveStoredResponse(
   request: IncomingMessage,
   response: ServerResponse,
   input: StoredResponseInput,
-  { operations, dispatch, limits }: InferenceDeps,
+  { operations, dispatch, limits, leaving }: InferenceDeps,
 ): void {
   const room = operations.registry.room(input.code);
   refuseAtLimit(dispatch, limits);
@@ -44,7 +44,7 @@ export function serveStoredResponse(
   }
   request.resume();
   room.lastUsedAt = operations.wallMs();
-  const client = new SocketClientResponse(request, response, input.requestId, "openai");
+  const client = new SocketClientResponse(request, response, input.requestId, "openai", leaving);
   const running = new Dispatch(
     { ...dispatch, emit: silent },
     {

@@ -1,4 +1,4 @@
-import { forwardRequestHeaders } from "@roomhub/protocol";
+import { forwardRequestHeaders, handshakeProblem } from "@roomhub/protocol";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
@@ -34,7 +34,7 @@ export class ResponseSockets {
    * Completes a handshake.
    *
    * @param input - the room's code as the path has it, and whose turn the turns take
-   * @throws HubError `room_not_found` or `hub_overloaded`
+   * @throws HubError `room_not_found`, `bad_request` or `hub_overloaded`
    */
   open(
     input: { code: string; clientKey: string },
@@ -44,6 +44,8 @@ export class ResponseSockets {
   ): void {
     const { operations, limits } = this.#deps;
     operations.registry.room(input.code);
+    const problem = handshakeProblem(request.method, request.headers);
+    if (problem !== undefined) throw new HubError("bad_request", problem);
     if (this.#sockets.size >= limits.responseSockets) {
       throw new HubError(
         "hub_overloaded",

@@ -114,7 +114,7 @@ export class SocketTurn implements ClientResponse {
     status: number,
     headers: Record<string, string>,
     body: Buffer,
-    onHandedOver: () => void,
+    onHandedOver?: () => void,
   ): void {
     const message =
       status >= 400 ? refusalMessage(status, body, headers) : this.#terminalMessage(body);
@@ -124,7 +124,7 @@ export class SocketTurn implements ClientResponse {
   }
 
   /** @throws HubError `provider_invalid_response` */
-  end(onHandedOver: () => void): void {
+  end(onHandedOver?: () => void): void {
     if (this.#isJson) this.#send(this.#terminalMessage(this.#takePieces()));
     this.#finish(onHandedOver);
   }
@@ -161,7 +161,7 @@ export class SocketTurn implements ClientResponse {
     this.#tellHandedOver();
   };
 
-  #finish(onHandedOver: () => void): void {
+  #finish(onHandedOver: (() => void) | undefined): void {
     this.#onHandedOver = onHandedOver;
     this.#tellHandedOver();
   }

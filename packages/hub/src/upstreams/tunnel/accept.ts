@@ -1,3 +1,4 @@
+import { handshakeProblem } from "@roomhub/protocol";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import {
@@ -21,7 +22,12 @@ export interface TunnelOptions {
 
 /** What the rest of the hub hears of tunnels. */
 export interface TunnelEvents {
-  opened(participant: Participant, capabilities: Record<string, string>): void;
+  /** @param status - how it is from the first moment: nothing may reach a participant that is not ready */
+  opened(
+    participant: Participant,
+    capabilities: Record<string, string>,
+    status: TunnelStatus,
+  ): void;
   /** Any message or pong: keep it cheap. */
   alive(participant: Participant): void;
   status(participant: Participant, status: TunnelStatus): void;
@@ -32,7 +38,7 @@ export interface TunnelEvents {
 /**
  * Completes a tunnel's WebSocket handshake. Who may open it was decided before.
  *
- * @throws HubError `bad_request` for another subprotocol
+ * @throws HubError `bad_request` for another subprotocol, and for what is no handshake
  */
 export type AcceptTunnel = (
   participant: Participant,
@@ -62,9 +68,9 @@ export function createTunnelAcceptor(
       maxResponseHeadBytes: undefined,
       pingIntervalMs: options.pingIntervalMs,
       handlers: {
-        onHello: (hello) => {
+        onHello: (hello, status) => {
           registry.promote(participant, session);
-          events.opened(participant, hello.capabilities);
+          events.opened(participant, hello.capabilities, status);
         },
         onStatus: (status) => {
           if (registry.isCurrent(participant, session)) events.status(participant, status);
@@ -86,6 +92,8 @@ export function createTunnelAcceptor(
   }
 
   return (participant, request, socket, head) => {
+    const problem = handshakeProblem(request.method, request.headers);
+    if (problem !== undefined) throw new HubError("bad_request", problem);
     // `ws` would open a tunnel for somebody who speaks something else.
     if (!offersOurProtocol(request)) {
       throw new HubError("bad_request", `A tunnel speaks the subprotocol ${TUNNEL_SUBPROTOCOL}.`, {

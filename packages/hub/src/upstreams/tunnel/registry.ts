@@ -10,6 +10,7 @@ import type { Participant } from "../../domain/participant.ts";
 export class TunnelRegistry {
   /** by participant key */
   readonly #current = new Map<string, HubSession>();
+  /** with their participant's key, in the order they were dialled */
   readonly #candidates = new Map<HubSession, string>();
 
   /** Where requests to a participant go. */
@@ -25,12 +26,16 @@ export class TunnelRegistry {
     this.#candidates.set(session, participant.key);
   }
 
-  /** Its HELLO came: it takes the place of the one before. */
+  /** Its HELLO came: it takes the place of the one before, and of those dialled before it whose HELLO did not come. */
   promote(participant: Participant, session: HubSession): void {
-    if (!this.#candidates.delete(session)) return;
+    if (!this.#candidates.has(session)) return;
+    const outdated = this.#dialledBefore(participant, session);
+    this.#candidates.delete(session);
     const old = this.#current.get(participant.key);
     this.#current.set(participant.key, session);
-    old?.close(CLOSE_CODES.replaced, "a newer tunnel took its place");
+    for (const each of [...outdated, old]) {
+      each?.close(CLOSE_CODES.replaced, "a newer tunnel took its place");
+    }
   }
 
   /** @returns whether it was the current one */
@@ -63,6 +68,14 @@ export class TunnelRegistry {
 
   closeAll(reason: string): void {
     for (const session of this.#all()) session.close(CLOSE_CODES.goingAway, reason);
+  }
+
+  /** The agent has given these up: a HELLO that is late on its way must not put one in the newer one's place. */
+  #dialledBefore(participant: Participant, session: HubSession): HubSession[] {
+    const dialled = [...this.#candidates.keys()];
+    return dialled
+      .slice(0, dialled.indexOf(session))
+      .filter((older) => this.#candidates.get(older) === participant.key);
   }
 
   #all(): HubSession[] {

@@ -1,0 +1,53 @@
+import { Roster, type RosterMember } from "@roomhub/protocol";
+import type { ServerResponse } from "node:http";
+
+/**
+ * Answers that have ended, and that nobody waits for any more: their requests have failed and are settled. A client that
+ * takes nothing of what is left must not keep it here for ever. Contract §6.
+ */
+export class LeavingAnswers {
+  readonly #stallMs: number;
+  readonly #nowMs: () => number;
+  readonly #leaving = new Roster<LeavingAnswer>();
+
+  /** @param stallMs - a client that takes nothing for so long is cut off */
+  constructor(stallMs: number, nowMs: () => number) {
+    this.#stallMs = stallMs;
+    this.#nowMs = nowMs;
+  }
+
+  /** @param response - just ended */
+  note(response: ServerResponse): void {
+    if (response.closed || response.writableLength === 0) return;
+    const answer = new LeavingAnswer(response, this.#nowMs());
+    this.#leaving.add(answer);
+    response.on("close", () => this.#leaving.remove(answer));
+  }
+
+  tick(nowMs: number): void {
+    this.#leaving.forEach((answer) => answer.tick(nowMs, this.#stallMs));
+  }
+}
+
+class LeavingAnswer implements RosterMember {
+  place = -1;
+  readonly #response: ServerResponse;
+  #unsentBytes: number;
+  #sinceMs: number;
+
+  constructor(response: ServerResponse, nowMs: number) {
+    this.#response = response;
+    this.#unsentBytes = response.writableLength;
+    this.#sinceMs = nowMs;
+  }
+
+  tick(nowMs: number, stallMs: number): void {
+    const { writableLength } = this.#response;
+    if (writableLength < this.#unsentBytes) {
+      this.#unsentBytes = writableLength;
+      this.#sinceMs = nowMs;
+    } else if (nowMs - this.#sinceMs > stallMs) {
+      this.#response.destroy();
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { handshakeProblem } from "./handshake-problem.ts";
+
+const good = {
+  "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+  "sec-websocket-version": "13",
+};
+
+test.each([[undefined], ["a"], ["a,b"], ["a , \tb"], ["roomhub.tunnel.v1, Other!#$%&'*+-.^_`|~9"]])(
+  "a handshake that offers %j is one",
+  (list) => {
+    expect(handshakeProblem("GET", { ...good, "sec-websocket-protocol": list })).toBeUndefined();
+  },
+);
+
+test.each([[""], [","], ["a,"], [",a"], ["a,,b"], ["a b"], ["a,a"], ['"a"'], ["a/b"], ["a\u00a0"]])(
+  "a handshake that offers %j is none",
+  (list) => {
+    const problem = handshakeProblem("GET", { ...good, "sec-websocket-protocol": list });
+    expect(problem).toBe("Sec-WebSocket-Protocol must be a list of names, each of them once.");
+  },
+);
+
+test.each([[undefined], [""], ["12"], ["8"], ["14"], ["13, 13"], ["thirteen"]])(
+  "a handshake of version %j is none",
+  (version) => {
+    const problem = handshakeProblem("GET", { ...good, "sec-websocket-version": version });
+    expect(problem).toBe("Sec-WebSocket-Version must be 13.");
+  },
+);
+
+test.each([
+  [undefined],
+  [""],
+  ["short=="],
+  ["dGhlIHNhbXBsZSBub25jZQ"],
+  ["dGhlIHNhbXBsZSBub25j!Q=="],
+])("a handshake with the key %j is none", (key) => {
+  const problem = handshakeProblem("GET", { ...good, "sec-websocket-key": key });
+  expect(problem).toBe("Sec-WebSocket-Key must be 16 bytes in base64.");
+});
+
+test.each([["HEAD"], ["POST"], [undefined]])("a handshake by %s is none", (method) => {
+  expect(handshakeProblem(method, good)).toBe("A WebSocket is opened by GET.");
+});

@@ -1,0 +1,33 @@
+/** A room's password as it is kept over a restart. */
+export interface PasswordDigest {
+  /** scrypt's parameters, RFC 7914 §2 */
+  N: number;
+  r: number;
+  p: number;
+  /** base64url */
+  salt: string;
+  /** 32 bytes in base64url */
+  hash: string;
+}
+
+/** A digest may be older or newer than this program, but must not cost minutes or gigabytes to check. */
+const highestCost = { N: 2 ** 17, r: 16, p: 4 } as const;
+
+const storedForm = /^scrypt\$(\d{1,7})\$(\d{1,3})\$(\d{1,3})\$([\w-]{16,86})\$([\w-]{43})$/;
+
+/**
+ * Reads `scrypt$N$r$p$salt$hash`. Here, because whoever reads the state file and whoever checks passwords must not
+ * differ about which digests can be used.
+ *
+ * @returns undefined when it has not that form, or parameters that scrypt refuses or that cost too much
+ */
+export function parsePasswordDigest(text: string): PasswordDigest | undefined {
+  const parts = storedForm.exec(text);
+  if (parts === null) return undefined;
+  const [N, r, p] = [Number(parts[1]), Number(parts[2]), Number(parts[3])];
+  const isPowerOfTwo = N > 1 && (N & (N - 1)) === 0;
+  // RFC 7914 §2: N is less than 2^(128 * r / 8).
+  if (!isPowerOfTwo || r < 1 || p < 1 || N >= 2 ** (16 * r)) return undefined;
+  if (N > highestCost.N || r > highestCost.r || p > highestCost.p) return undefined;
+  return { N, r, p, salt: parts[4] ?? "", hash: parts[5] ?? "" };
+}

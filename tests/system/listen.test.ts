@@ -1,0 +1,92 @@
+import { once } from "node:events";
+import { Agent, createServer, get, type RequestListener } from "node:http";
+import { connect, type Socket } from "node:net";
+import { expect, test } from "vitest";
+import { listen } from "../../packages/hub/src/listen.ts";
+import { createGate, within } from "../support/waiting.ts";
+
+/** More than two kernels' socket buffers hold. */
+const manyBytes = 48 * 1024 * 1024;
+
+/** Longer than any test waits: a close that resolves has not sat it out. */
+const longGraceMs = 600_000;
+
+async function serving(answer: RequestListener) {
+  const server = createServer({ keepAliveTimeout: longGraceMs }, answer);
+  return listen(server, undefined, 0);
+}
+
+async function connected(port: number): Promise<Socket> {
+  const socket = connect({ host: "127.0.0.1", port });
+  await within(once(socket, "connect"), "the connection");
+  return socket;
+}
+
+const request = "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
+
+test("closing lets an answer leave that waits for a slow reader, and then does not wait on", async () => {
+  const listening = await serving((_request, response) => {
+    response.writeHead(200, { "content-length": manyBytes }).end(Buffer.alloc(manyBytes));
+  });
+  const socket = await connected(listening.port);
+  socket.write(request);
+  const [first] = (await within(once(socket, "data"), "the answer")) as [Buffer];
+  socket.pause();
+  let received = first.length - (first.indexOf("\r\n\r\n") + 4);
+  socket.on("data", (chunk) => (received += chunk.length));
+  const ended = once(socket, "close");
+  const closing = listening.close(longGraceMs);
+  socket.resume();
+  await within(closing, "the close");
+  await within(ended, "the connection's end");
+  expect(received).toBe(manyBytes);
+});
+
+test("closing lets an answer be made, and ends its connection with it", async () => {
+  const [asked, gate] = [createGate(), createGate()];
+  const listening = await serving((_request, response) => {
+    asked.open();
+    void gate.opened.then(() => response.end("made"));
+  });
+  const socket = await connected(listening.port);
+  socket.write(request);
+  let text = "";
+  socket.on("data", (chunk) => (text += chunk.toString()));
+  const ended = once(socket, "close");
+  await within(asked.opened, "the request");
+  const closing = listening.close(longGraceMs);
+  gate.open();
+  await within(closing, "the close");
+  await within(ended, "the connection's end");
+  expect(text).toMatch(/\r\n\r\nmade$/);
+});
+
+test.each(["127.0.0.1", "::1"])("closing waits for no quiet connection over %s", async (host) => {
+  const listening = await serving((_request, response) => response.end("fine"));
+  await using agent = agentOf();
+  const answer = get({ host, port: listening.port, agent: agent.agent });
+  const [response] = await within(once(answer, "response"), "the answer");
+  await within(once(response.resume(), "end"), "the answer's end");
+  const unused = await connected(listening.port);
+  const ended = once(unused.resume(), "close");
+  await within(listening.close(longGraceMs), "the close");
+  await within(ended, "the unused connection's end");
+});
+
+test("closing cuts whoever does not read in time", async () => {
+  const listening = await serving((_request, response) => response.end(Buffer.alloc(manyBytes)));
+  const socket = await connected(listening.port);
+  socket.on("error", () => undefined);
+  socket.write(request);
+  await within(once(socket, "data"), "the answer");
+  socket.pause();
+  await within(listening.close(1), "the close");
+  const ended = once(socket, "close");
+  socket.resume();
+  await within(ended, "the connection's end");
+});
+
+function agentOf() {
+  const agent = new Agent({ keepAlive: true });
+  return { agent, [Symbol.asyncDispose]: async () => agent.destroy() };
+}
