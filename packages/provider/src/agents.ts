@@ -6,6 +6,12 @@ import type { LookupFunction, Socket } from "node:net";
 /** Contract §3: servers drop idle sockets after 5 s (Node's default); ours go before that. */
 const idleSocketMs = 4_000;
 
+/**
+ * How long each address but the last is tried. With Node's 250 ms a busy server is given up too early: when its queue of
+ * connections is full the first packet is lost, and the system sends it again after 1 s.
+ */
+const addressAttemptMs = 3_000;
+
 export interface AgentPair {
   plain: HttpAgent;
   secure: HttpsAgent;
@@ -21,6 +27,7 @@ export function createPooledAgents(lookup: LookupFunction): AgentPair {
     keepAlive: true,
     noDelay: true,
     autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: addressAttemptMs,
     timeout: idleSocketMs,
   };
   const pair = { plain: new HttpAgent(options), secure: new HttpsAgent(options) };
@@ -31,7 +38,13 @@ export function createPooledAgents(lookup: LookupFunction): AgentPair {
 
 /** Sockets of one request each. */
 export function createFreshAgents(lookup: LookupFunction): AgentPair {
-  const options = { lookup, keepAlive: false, noDelay: true, autoSelectFamily: true };
+  const options = {
+    lookup,
+    keepAlive: false,
+    noDelay: true,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: addressAttemptMs,
+  };
   return { plain: new HttpAgent(options), secure: new HttpsAgent(options) };
 }
 

@@ -1,6 +1,6 @@
-import { refusesStreamOptions } from "@roomhub/protocol";
 import type { ResponseHead } from "./provider-call.ts";
 import type { ProviderFailure } from "./failure.ts";
+import type { ChatManner } from "./chat-manner.ts";
 import { HeldAnswer, isEventStream, isJson, isSuccess } from "./held-answer.ts";
 import { objectIn } from "./look.ts";
 import type { Outlet } from "./outlet.ts";
@@ -31,15 +31,15 @@ export interface ChatAnswerDeps {
 /** A chat answer on its way to somebody who asked for a response. Refusals pass as they are: their shape is the same. */
 export class ChatAnswer implements Answer {
   readonly #asked: AskedResponse;
-  readonly #asksUsage: boolean;
+  readonly #manner: ChatManner;
   readonly #deps: ChatAnswerDeps;
   #mode: Mode = { kind: "waiting" };
   #isChatNext = false;
 
-  /** @param asksUsage - the request carried `stream_options`, which not every server takes */
-  constructor(asked: AskedResponse, asksUsage: boolean, deps: ChatAnswerDeps) {
+  /** @param manner - in which the request was sent */
+  constructor(asked: AskedResponse, manner: ChatManner, deps: ChatAnswerDeps) {
     this.#asked = asked;
-    this.#asksUsage = asksUsage;
+    this.#manner = manner;
     this.#deps = deps;
   }
 
@@ -53,9 +53,7 @@ export class ChatAnswer implements Answer {
     if (this.#mode.kind === "passing") outlet.head(head);
     if (this.#mode.kind !== "stream") return;
     knowledge.note("chatCompletions", "supported");
-    if (this.#asksUsage && knowledge.native("streamUsage") === "unknown") {
-      knowledge.learn("streamUsage", "supported");
-    }
+    this.#manner.confirm(true);
     outlet.head(retold(head, "text/event-stream; charset=utf-8"));
     outlet.data(Buffer.from(this.#mode.stream.start()));
   }
@@ -118,6 +116,8 @@ export class ChatAnswer implements Answer {
 
   #retellChunk(stream: ResponsesStream, chunk: Buffer): boolean {
     const text = stream.push(chunk);
+    const { thoughtField } = stream;
+    if (thoughtField !== undefined) this.#deps.knowledge.hearThoughts(thoughtField);
     if (stream.isBroken) {
       this.#fail("provider_invalid_response", "The provider's stream is no chat stream.");
       return true;
@@ -136,8 +136,11 @@ export class ChatAnswer implements Answer {
   #retellWhole(head: ResponseHead, body: Buffer): void {
     const { outlet, knowledge, source } = this.#deps;
     try {
-      const response = translateAnswer(body, this.#asked, source);
+      const response = translateAnswer(body, this.#asked, source, (field) =>
+        knowledge.hearThoughts(field),
+      );
       knowledge.note("chatCompletions", "supported");
+      this.#manner.confirm(false);
       outlet.head(retold(head, "application/json"));
       outlet.data(response);
       outlet.end();
@@ -158,8 +161,7 @@ export class ChatAnswer implements Answer {
     const { outlet, knowledge } = this.#deps;
     const { status } = held.head;
     const text = held.text();
-    if (this.#asksUsage && refusesStreamOptions(status, text)) {
-      knowledge.learn("streamUsage", "unsupported");
+    if (this.#manner.giveWay(status, text)) {
       this.#isChatNext = true;
       return;
     }

@@ -18,6 +18,8 @@ export interface ExchangeDeps {
 
 const maxHeaderBytes = 16 * 1024;
 const maxInformational = 1_024;
+/** What else stands in `content-encoding` (`none`, `utf-8`) changes no byte. RFC 9110 §8.4.1. */
+const compression = /\b(?:(?:x-)?gzip|deflate|br|zstd|(?:x-)?compress)\b/i;
 
 /** One request and its answer. Owns the socket from `start()` until `onClosed`. */
 export class Exchange implements ProviderCall, RosterMember {
@@ -162,8 +164,7 @@ export class Exchange implements ProviderCall, RosterMember {
     const status = response.statusCode ?? 0;
     if (status < 200 || status > 599) return this.#reject(`answered with status ${status}`);
     const headers = firstValues(response.rawHeaders);
-    const encoding = headers["content-encoding"]?.trim().toLowerCase() ?? "";
-    if (encoding !== "" && encoding !== "identity") {
+    if (compression.test(headers["content-encoding"] ?? "")) {
       return this.#reject("compressed its answer although it was asked not to");
     }
     this.#phase = "answering";

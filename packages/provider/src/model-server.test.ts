@@ -320,6 +320,20 @@ test("a server known to have responses gets a body in pieces as it comes", async
   expect(provider.asked[1]?.body).toBe("a");
 });
 
+test("a server found by a look and confirmed by an answer gets a body of any length as it comes", async () => {
+  const script = { ...ollama("0.33.1"), [native]: response };
+  const { provider, server } = start(script, { maxTranslatedBytes: 8 });
+  await probe(server, provider);
+  expect(server.capabilities.openResponses).toBe("supported");
+  await ask(server);
+  const heard = listen(server, { body: "streamed" });
+  heard.call.writeBody(Buffer.from("nine byte"));
+  heard.call.endBody();
+  await heard.closed;
+  expect(heard.status).toBe(200);
+  expect(provider.asked.at(-1)?.body).toBe("nine byte");
+});
+
 test("a reader that stands still pauses the provider, and gets every byte when it reads on", async () => {
   const words = Array.from({ length: 50 }, (_, index) => chunkOf({ content: `w${index} ` }, null));
   const stream = [...chatStream.slice(0, 1), ...words, ...chatStream.slice(3)];

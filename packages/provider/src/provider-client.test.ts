@@ -98,6 +98,12 @@ const liars: Record<string, [answer: string, closes: boolean, log: string[], mes
     ["provider_invalid_response"],
     /compressed/,
   ],
+  "compresses twice": [
+    answer(gzipped, "content-encoding: identity, X-GZip\r\n"),
+    false,
+    ["provider_invalid_response"],
+    /compressed/,
+  ],
   "switches protocols": [
     "HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n",
     false,
@@ -144,6 +150,13 @@ const honest: Record<string, [answer: string, closes: boolean, status: number, b
   "no content": ["HTTP/1.1 204 No Content\r\n\r\n", false, 204, ""],
   "Latin-1 rubbish in a header": [answer("{}", "x-odd: \xff\xfe\x80\r\n"), false, 200, "{}"],
   "identity encoding": [answer("{}", "content-encoding: Identity\r\n"), false, 200, "{}"],
+  "an encoding that is none": [answer("{}", "content-encoding: none\r\n"), false, 200, "{}"],
+  "a character set for an encoding": [
+    answer("{}", "content-encoding: UTF-8\r\n"),
+    false,
+    200,
+    "{}",
+  ],
 };
 for (const [what, [bytes, closes, status, body]] of Object.entries(honest)) {
   test(`${what}: passes`, async () => {

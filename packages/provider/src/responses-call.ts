@@ -1,6 +1,7 @@
 import { isDeeperThan, LIMITS } from "@roomhub/protocol";
 import type { Answer } from "./answer.ts";
 import { ChatAnswer } from "./chat-answer.ts";
+import { ChatManner } from "./chat-manner.ts";
 import type { ProviderCall, ProviderRequest, ProviderSink, ResponseHead } from "./provider-call.ts";
 import type { ProviderFailure } from "./failure.ts";
 import type { CallProvider } from "./look.ts";
@@ -31,7 +32,7 @@ const maxAnswerBytes = LIMITS.responseBodyBytes.default;
  * ```
  * collecting ──body whole──┬─► asking natively ──there is no such path──┐
  *                          └─► asking chat ◄────────────────────────────┘
- *                                   └──no stream_options, please──► asking chat
+ *                                   └──not in this manner, please──► asking chat
  * ```
  *
  * The body is kept until an answer was passed on, so that it can be sent again. Whoever called sees one answer.
@@ -44,6 +45,7 @@ export class ResponsesCall implements ProviderCall, ProviderSink {
   #bodyBytes = 0;
   #isCollecting: boolean;
   #asked: AskedResponse | undefined;
+  #manner: ChatManner | undefined;
   #answer: Answer | undefined;
   /** what is on its way to the provider now */
   #call: ProviderCall | undefined;
@@ -131,16 +133,16 @@ export class ResponsesCall implements ProviderCall, ProviderSink {
   #askChat(): void {
     const asked = this.#translated();
     if (asked === undefined) return;
-    const chat = { ...asked.chat };
-    if (this.#deps.knowledge.native("streamUsage") === "unsupported") delete chat["stream_options"];
-    const answer = new ChatAnswer(asked, "stream_options" in chat, {
+    const { knowledge, source } = this.#deps;
+    const manner = (this.#manner ??= new ChatManner(asked, knowledge));
+    const answer = new ChatAnswer(asked, manner, {
       outlet: this.#outlet,
-      knowledge: this.#deps.knowledge,
-      source: this.#deps.source,
+      knowledge,
+      source,
       maxAnswerBytes,
       stop: () => this.#call?.cancel(),
     });
-    this.#send("/chat/completions", [Buffer.from(JSON.stringify(chat))], answer);
+    this.#send("/chat/completions", [manner.body()], answer);
   }
 
   /** @returns undefined when the request was answered here: it is too long, or has no counterpart in chat */

@@ -5,6 +5,7 @@ import {
   isDeclared,
   type KnownCapabilities,
 } from "./known-capabilities.ts";
+import type { ThoughtField, ThoughtsTaken } from "./translation/thought-field.ts";
 
 /** As others see it: what is asked for most is always there. */
 export type ReportedCapabilities = Record<"openResponses" | "chatCompletions", CapabilityValue> &
@@ -22,6 +23,8 @@ export class ServerKnowledge {
   #state: "not looked" | "looked" | "doubtful" = "not looked";
   #found: KnownCapabilities = {};
   #learned: KnownCapabilities = {};
+  #thoughtsHeard: ThoughtField | undefined;
+  #thoughtsLearned: ThoughtsTaken | undefined;
   #reported: ReportedCapabilities = { openResponses: "unknown", chatCompletions: "unknown" };
 
   /** @param declared - the user's word, which may change; @param onChange - `reported` is another */
@@ -52,6 +55,11 @@ export class ServerKnowledge {
     );
   }
 
+  /** What it refused says more than the name it uses itself; the first guess is what most servers read. */
+  get thoughtsTaken(): ThoughtsTaken {
+    return this.#thoughtsLearned ?? this.#thoughtsHeard ?? "reasoning_content";
+  }
+
   get isLookDue(): boolean {
     return this.#state !== "looked";
   }
@@ -63,7 +71,7 @@ export class ServerKnowledge {
 
   /** A look at the server begins. What is learned meanwhile counts beside what it finds; what another taught does not. */
   beginLook(): void {
-    if (this.#state === "doubtful") this.#learned = {};
+    if (this.#state === "doubtful") this.#forget();
     this.#state = "looked";
   }
 
@@ -74,7 +82,8 @@ export class ServerKnowledge {
 
   /** For certain. */
   learn(name: CapabilityName, value: CapabilityValue): void {
-    if (this.native(name) === value) return;
+    // Not compared with what was found: an answer that says the same makes it certain.
+    if (this.#learned[name] === value) return;
     this.#learned[name] = value;
     this.#publish();
   }
@@ -87,6 +96,22 @@ export class ServerKnowledge {
     const isUnlikely = verdict === "unsupported" && name === "chatCompletions";
     if (isUnlikely) this.doubt();
     this.learn(name, isContradiction || isUnlikely ? "unknown" : verdict);
+  }
+
+  /** The name the server itself has for its thoughts. */
+  hearThoughts(field: ThoughtField): void {
+    this.#thoughtsHeard = field;
+  }
+
+  /** How it takes them, having refused another way. */
+  learnThoughts(taken: ThoughtsTaken): void {
+    this.#thoughtsLearned = taken;
+  }
+
+  #forget(): void {
+    this.#learned = {};
+    this.#thoughtsHeard = undefined;
+    this.#thoughtsLearned = undefined;
   }
 
   #publish(): void {

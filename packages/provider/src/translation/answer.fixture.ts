@@ -5,7 +5,7 @@ import { ResponsesStream } from "./stream.ts";
 /** A request that said nothing of its own, as the answer half needs it. */
 export function askedResponse(changes: Partial<AskedResponse> = {}): AskedResponse {
   return {
-    chat: {},
+    chat: { messages: [] },
     model: "asked-model",
     isStream: true,
     toolNames: new Map(),

@@ -3,6 +3,7 @@ import type { AskedResponse, TranslationSource } from "./asked.ts";
 import { readChatCompletion } from "./chat-said.ts";
 import { outcomeOf } from "./finish.ts";
 import { beginResponse, responseObject } from "./response-object.ts";
+import type { ThoughtField } from "./thought-field.ts";
 import { responseUsage } from "./usage.ts";
 
 /** The provider answered 2xx with something that is no chat completion. Nothing of it can be retold. */
@@ -14,13 +15,14 @@ export class NotChatError extends Error {
  * Retells a whole chat completion as a response object: a stream of one chunk whose events nobody reads, so that both
  * kinds of answer say the same.
  *
- * @param body - the provider's, of status 2xx
+ * @param body - the provider's, of status 2xx; @param onThoughts - called with the name it has for thoughts, when it thought
  * @throws NotChatError
  */
 export function translateAnswer(
   body: Buffer,
   asked: AskedResponse,
   source: TranslationSource,
+  onThoughts?: (field: ThoughtField) => void,
 ): Buffer {
   const origin = beginResponse(asked, source);
   const answer = readChatCompletion(parse(body));
@@ -29,6 +31,7 @@ export function translateAnswer(
       "The provider's answer has no choices[0].message, so it is no chat completion. Check that its base URL leads to an OpenAI-compatible server.",
     );
   }
+  if (answer.thoughtField !== undefined) onThoughts?.(answer.thoughtField);
   const outcome = outcomeOf(answer.finishReason);
   const output = new AnswerOutput(nobodyReads, asked.toolNames, source);
   output.add(answer.said);

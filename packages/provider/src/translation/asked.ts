@@ -1,3 +1,5 @@
+import type { ChatMessage } from "./transcript.ts";
+
 /** Which tool of a Responses request a chat function name stands for. */
 export interface ToolName {
   /** `custom` tools take free text, which chat carries as `{input}` */
@@ -42,8 +44,8 @@ export interface ResponseEcho {
 
 /** A Responses request retold for chat, and what the way back needs. */
 export interface AskedResponse {
-  /** the body for `POST {base}/chat/completions` */
-  chat: Record<string, unknown>;
+  /** the body for `POST {base}/chat/completions`; in which manner it is put depends on the server */
+  chat: Record<string, unknown> & { messages: readonly ChatMessage[] };
   /** the provider's model name, for the response object before the provider says its own */
   model: string;
   isStream: boolean;

@@ -35,6 +35,7 @@ test("a chunk is read whole", () => {
       calls: [{ index: 2, id: "c", name: "f", arguments: "{" }],
       logprobs: [],
     },
+    thoughtField: "reasoning_content",
     finishReason: "stop",
     model: "m",
     usage: { prompt_tokens: 1 },
@@ -67,6 +68,30 @@ test.each([
   ["Mistral's list", { content: [{ type: "thinking", thinking: [{ type: "text", text: "a" }] }] }],
 ])("a thought is read from %s", (_where, delta) => {
   expect(saidIn(delta)).toEqual({ ...silence, reasoning: "a" });
+});
+
+test.each([
+  [{ reasoning: "a", content: "b" }, "reasoning"],
+  [{ reasoning: "a", reasoning_content: "" }, "reasoning"],
+  [{ reasoning: "a", reasoning_content: "a" }, "reasoning_content"],
+  [{ reasoning: null, content: "b" }, undefined],
+])("%j tells the name that the server has for thoughts: %s", (message, thoughtField) => {
+  expect(readChatChunk({ choices: [{ delta: message }] })).toMatchObject({ thoughtField });
+  expect(readChatCompletion({ choices: [{ message }] })).toMatchObject({ thoughtField });
+});
+
+test("a choice whose index is null is the first", () => {
+  const { said, finishReason } = readChatChunk({
+    choices: [{ index: null, delta: { content: "a" }, finish_reason: "stop" }],
+  });
+  expect([said.text, finishReason]).toEqual(["a", "stop"]);
+});
+
+test("a call that is not in a list is a list of one", () => {
+  const call = { index: 0, id: "", function: { name: "f", arguments: "{" } };
+  expect(saidIn({ tool_calls: call }).calls).toEqual([
+    { index: 0, id: "", name: "f", arguments: "{" },
+  ]);
 });
 
 test("content as a list is its texts", () => {

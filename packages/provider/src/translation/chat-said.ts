@@ -1,6 +1,7 @@
 import { type LogProb, readLogProbs } from "./log-probs.ts";
 import { fieldsOf, textOf } from "./provider-field.ts";
-import { isObject, type JsonObject } from "./read-field.ts";
+import { isAbsent, isObject, type JsonObject } from "./read-field.ts";
+import type { ThoughtField } from "./thought-field.ts";
 
 /** What one chunk of a chat stream, or one whole message, says. Empty strings and lists where it says nothing. */
 export interface Said {
@@ -25,6 +26,8 @@ export interface CallPiece {
 /** The first choice of a chat chunk or completion, the only one that counts: Responses knows no `n`. */
 export interface ChatAnswer {
   said: Said;
+  /** the name the server has for its thoughts, when there are some in it */
+  thoughtField: ThoughtField | undefined;
   finishReason: string | undefined;
   model: string | undefined;
   /** as the provider wrote it */
@@ -40,24 +43,32 @@ const noCalls: readonly CallPiece[] = [];
 export function readChatChunk(value: unknown): ChatAnswer {
   const chunk = fieldsOf(value);
   const choice = firstChoice(chunk["choices"]) ?? {};
-  return answerIn(chunk, choice, said(fieldsOf(choice["delta"]), choice));
+  const delta = fieldsOf(choice["delta"]);
+  return answerIn(chunk, choice, delta, saidIn(delta, choice));
 }
 
 /** Reads a whole `chat.completion`. @returns undefined when it is none */
 export function readChatCompletion(value: unknown): ChatAnswer | undefined {
   const completion = fieldsOf(value);
   const choice = firstChoice(completion["choices"]);
-  const message = choice?.["message"];
-  if (choice === undefined || typeof message !== "object" || message === null) return undefined;
-  const { calls, ...rest } = said(fieldsOf(message), choice);
+  const said = choice?.["message"];
+  if (choice === undefined || typeof said !== "object" || said === null) return undefined;
+  const message = fieldsOf(said);
+  const { calls, ...rest } = saidIn(message, choice);
   // Here every entry is a call of its own, even where ids or indices repeat.
   const whole = calls.map((call, index) => Object.assign({}, call, { index }));
-  return answerIn(completion, choice, { ...rest, calls: whole });
+  return answerIn(completion, choice, message, { ...rest, calls: whole });
 }
 
-function answerIn(whole: JsonObject, choice: JsonObject, said: Said): ChatAnswer {
+function answerIn(
+  whole: JsonObject,
+  choice: JsonObject,
+  message: JsonObject,
+  said: Said,
+): ChatAnswer {
   return {
     said,
+    thoughtField: thoughtFieldIn(message),
     // Some servers write an empty one in every chunk.
     finishReason: textOf(choice["finish_reason"]) || undefined,
     model: textOf(whole["model"]) || undefined,
@@ -67,24 +78,26 @@ function answerIn(whole: JsonObject, choice: JsonObject, said: Said): ChatAnswer
 
 function firstChoice(choices: unknown): JsonObject | undefined {
   if (!Array.isArray(choices)) return undefined;
-  return choices.map(fieldsOf).find(({ index }) => index === 0 || index === undefined);
+  return choices.map(fieldsOf).find(({ index }) => index === 0 || isAbsent(index));
 }
 
-function said(message: JsonObject, choice: JsonObject): Said {
+function saidIn(message: JsonObject, choice: JsonObject): Said {
   const { content } = message;
   const parts = Array.isArray(content) ? readParts(content) : undefined;
+  const thoughtField = thoughtFieldIn(message);
   return {
-    // Servers that use both names say the same twice.
     reasoning:
-      textOf(message["reasoning_content"]) ||
-      textOf(message["reasoning"]) ||
-      parts?.reasoning ||
-      "",
+      thoughtField === undefined ? (parts?.reasoning ?? "") : textOf(message[thoughtField]),
     text: parts?.text ?? textOf(content),
     refusal: textOf(message["refusal"]),
     calls: readCalls(message),
     logprobs: readLogProbs(fieldsOf(choice["logprobs"])["content"]),
   };
+}
+
+function thoughtFieldIn(message: JsonObject): ThoughtField | undefined {
+  if (textOf(message["reasoning_content"]) !== "") return "reasoning_content";
+  return textOf(message["reasoning"]) === "" ? undefined : "reasoning";
 }
 
 /** Content as a list, as Mistral sends it: `{type: "text", text}` and `{type: "thinking", thinking: [{text}]}`. */
@@ -105,6 +118,8 @@ function thoughtIn(thinking: unknown): string {
 function readCalls(message: JsonObject): readonly CallPiece[] {
   const { tool_calls: calls, function_call: call } = message;
   if (Array.isArray(calls)) return calls.map((entry) => readCall(fieldsOf(entry)));
+  // TGI 2.4 sends the one call without the list.
+  if (isObject(calls) && isObject(calls["function"])) return [readCall(calls)];
   return typeof call === "object" && call !== null ? [readCall({ function: call })] : noCalls;
 }
 

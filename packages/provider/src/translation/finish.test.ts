@@ -10,9 +10,12 @@ test.each(["stop", "tool_calls", "function_call", "eos", undefined])(
 
 test.each([
   ["length", "max_output_tokens"],
+  ["max_tokens", "max_output_tokens"],
   ["model_length", "max_output_tokens"],
   ["content_filter", "content_filter"],
   ["error", "error"],
+  ["abort", "error"],
+  ["insufficient_system_resource", "error"],
 ])("%s leaves the answer incomplete", (reason, told) => {
   expect(outcomeOf(reason)).toEqual({ status: "incomplete", reason: told });
 });

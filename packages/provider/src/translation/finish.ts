@@ -4,11 +4,16 @@ export type Outcome = { status: "completed" } | { status: "incomplete"; reason: 
 /** Why a chat answer is not whole, by finish reason. Any other reason is an ordinary end. */
 const incompleteReasons: ReadonlyMap<string, string> = new Map([
   ["length", "max_output_tokens"],
+  ["max_tokens", "max_output_tokens"],
   // Mistral, at the end of the context window
   ["model_length", "max_output_tokens"],
   ["content_filter", "content_filter"],
   // Mistral and OpenRouter: what was generated so far, though it is not all
   ["error", "error"],
+  // SGLang and vLLM, when somebody there stopped it
+  ["abort", "error"],
+  // DeepSeek, when it has no machine to go on with
+  ["insufficient_system_resource", "error"],
 ]);
 
 /** @param finishReason - undefined when the provider gave none and said that it is done */

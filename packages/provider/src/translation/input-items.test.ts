@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { messagesOf, refusalOf } from "./translate.fixture.ts";
+import { messagesOf, refusalOf, translated } from "./translate.fixture.ts";
 
 const ask = { role: "user", content: "ask" };
 
@@ -269,6 +269,11 @@ test.each([
   ["an unknown item", { type: "toString" }],
 ])("%s is refused and named", (_, item) => {
   expect(refusalOf({ input: [ask, item] })).toEqual(["unsupported_value", "input[1].type"]);
+});
+
+test("who refers to an item is told how to send the item itself", () => {
+  const items = [ask, { type: "item_reference", id: "msg_1" }];
+  expect(() => translated({ input: items })).toThrow("Send the items themselves: store: false.");
 });
 
 test("an unknown role is refused and named", () => {

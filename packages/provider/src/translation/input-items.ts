@@ -64,7 +64,9 @@ function addItem(transcript: Transcript, item: JsonObject, path: string, naming:
       throw noCounterpart(
         `An item of type ${quoted(type)}`,
         `${path}.type`,
-        "Send the conversation as messages, tool calls and their outputs.",
+        type === "item_reference"
+          ? "Send the items themselves: store: false."
+          : "Send the conversation as messages, tool calls and their outputs.",
       );
   }
 }

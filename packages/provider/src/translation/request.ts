@@ -48,8 +48,9 @@ export function translateRequest(body: Buffer): AskedResponse {
   const messages = translateInput(asked, naming);
   const chat = {
     ...passedOn(asked),
-    ...present({ model, messages, ...tools, ...translateText(asked), ...samplingOf(asked) }),
+    ...present({ model, ...tools, ...translateText(asked), ...samplingOf(asked) }),
     ...(isStream ? { stream: true, stream_options: { include_usage: true } } : {}),
+    messages,
   };
   return { chat, model, isStream, echo: echoRequest(asked), toolNames: naming.names };
 }

@@ -400,6 +400,7 @@ test.each([
   ["in OpenAI's shape", chatData({ error: { message: "out of memory", code: 500 } })],
   ["as text", chatData({ error: "out of memory" })],
   ["in an event of its own name", "event: error\ndata: out of memory\n\n"],
+  ["in a field of its own name", 'error: {"code":500,"message":"out of memory"}\n\n'],
 ])("an error %s ends the stream as a failure that every SDK reads", (_shape, error) => {
   const { events, sse, isComplete } = retold(
     chatChunk({ content: "a" }) + error + chatChunk({ content: "b" }, "stop") + chatDone,
@@ -476,6 +477,7 @@ test.each([
   ["text without the blank after the colon", hello.replaceAll("data: ", "data:")],
   ["tool calls", toolStream],
   ["a failure", failingStream],
+  ["a failure in a field of its own", failingStream.replace('data: {"error":', "error: ")],
   ["bytes that are no UTF-8", hello.replaceAll("Hel", "H\xffl")],
 ])("%s is the same cut at every byte", (_what, chat) => {
   const bytes = Buffer.from(chat, chat.includes("\xff") ? "latin1" : "utf8");

@@ -3,10 +3,12 @@ import { createSseReader, type SseMessage, type SseReader } from "@roomhub/proto
 import { AnswerOutput } from "./answer-output.ts";
 import type { AskedResponse, TranslationSource } from "./asked.ts";
 import { readChatChunk } from "./chat-said.ts";
+import { ErrorField } from "./error-field.ts";
 import { EventWriter } from "./event-writer.ts";
 import { outcomeOf } from "./finish.ts";
 import { type ProviderError, providerErrorIn } from "./provider-error.ts";
 import { beginResponse, type ResponseOrigin, responseObject } from "./response-object.ts";
+import type { ThoughtField } from "./thought-field.ts";
 import { type ResponseUsage, responseUsage } from "./usage.ts";
 
 /** What is kept for the response object at the end, or of an event whose end has not come. */
@@ -30,6 +32,7 @@ export class ResponsesStream {
   readonly #output: AnswerOutput;
   readonly #events = new EventWriter();
   readonly #decoder = new StringDecoder("utf8");
+  readonly #errorField = new ErrorField();
   readonly #reader: SseReader;
   readonly #maxHeldCharacters: number;
   #state: "open" | "complete" | "broken" = "open";
@@ -38,6 +41,7 @@ export class ResponsesStream {
   #model: string;
   #finishReason: string | undefined;
   #usage: ResponseUsage | null = null;
+  #thoughtField: ThoughtField | undefined;
 
   constructor(
     asked: AskedResponse,
@@ -62,6 +66,11 @@ export class ResponsesStream {
     return this.#state === "broken";
   }
 
+  /** The name the server has for its thoughts, once it thought. */
+  get thoughtField(): ThoughtField | undefined {
+    return this.#thoughtField;
+  }
+
   /** Written as soon as the provider's 200 arrives, and not before. @returns `response.created` and `.in_progress` */
   start(): string {
     const response = responseObject(this.#origin, this.#model, [], { kind: "in progress" });
@@ -74,7 +83,7 @@ export class ResponsesStream {
   push(chunk: Buffer): string {
     if (this.#state !== "open") return "";
     this.#unfinishedBytes += chunk.length;
-    this.#reader.feed(this.#decoder.write(chunk));
+    this.#reader.feed(this.#errorField.retell(this.#decoder.write(chunk)));
     if (this.#unfinishedBytes > this.#maxHeldCharacters) this.#break();
     return this.#events.take();
   }
@@ -88,7 +97,7 @@ export class ResponsesStream {
     if (this.#state === "open") {
       this.#isEnding = true;
       // Servers that forget the last blank line mean their last event all the same.
-      this.#reader.feed(`${this.#decoder.end()}\n\n`);
+      this.#reader.feed(this.#errorField.retell(`${this.#decoder.end()}\n\n`));
       if (this.#finishReason !== undefined) this.#finish();
     }
     return { text: this.#events.take(), isComplete: this.#state === "complete" };
@@ -108,7 +117,8 @@ export class ResponsesStream {
   }
 
   #add(value: unknown): void {
-    const { said, finishReason, model, usage } = readChatChunk(value);
+    const { said, thoughtField, finishReason, model, usage } = readChatChunk(value);
+    this.#thoughtField ??= thoughtField;
     this.#model = model ?? this.#model;
     this.#finishReason = finishReason ?? this.#finishReason;
     this.#usage = responseUsage(usage) ?? this.#usage;

@@ -49,14 +49,65 @@ test("without index and id, each name is a call", () => {
   ).toEqual([" f 1", " f 2"]);
 });
 
+const bonn = '{"city":"Bonn"}';
+const rome = '{"city":"Rome"}';
+
 test("a server that gives every call the index 0 means different calls", () => {
   expect(
     calls([
-      { index: 0, id: "a", name: "f", arguments: "1" },
-      { index: 0, id: "b", name: "f", arguments: "2" },
-      { index: 0, id: "b", name: "g", arguments: "3" },
+      { index: 0, id: "a", name: "f", arguments: bonn },
+      { index: 0, id: "b", name: "f", arguments: rome },
+      { index: 0, id: "b", name: "g", arguments: rome },
     ]),
-  ).toEqual(["a f 1", "b f 2", "b g 3"]);
+  ).toEqual([`a f ${bonn}`, `b f ${rome}`, `b g ${rome}`]);
+});
+
+test("so it does without ids, when a call is whole and another one follows", () => {
+  const head = { index: 0, name: "f" };
+  expect(
+    calls([
+      { ...head, arguments: bonn },
+      { ...head, arguments: rome },
+    ]),
+  ).toEqual([` f ${bonn}`, ` f ${rome}`]);
+});
+
+test("so it does when the arguments of the next call come after its name", () => {
+  expect(
+    calls([
+      { index: 0, id: "a", name: "f", arguments: bonn },
+      { index: 0, id: "b", name: "f" },
+      { index: 0, arguments: rome.slice(0, 4) },
+      { index: 0, arguments: rome.slice(4) },
+    ]),
+  ).toEqual([`a f ${bonn}`, `b f ${rome}`]);
+});
+
+test.each([
+  ["alone", []],
+  ["and an end that says nothing", [""]],
+  ["and an end of blanks", ["\n", ""]],
+])(
+  "a server that repeats the name with a new id for each piece means one call, %s",
+  (_how, ends) => {
+    const head = { index: 0, name: "f" };
+    const pieces = bonn
+      .split("")
+      .concat(ends)
+      .map((piece, n) => ({
+        ...head,
+        id: `${n}`,
+        arguments: piece,
+      }));
+    expect(calls(pieces).map((call) => call.trim())).toEqual([`0 f ${bonn}`]);
+  },
+);
+
+test("the same call told again, with or without an id, is one", () => {
+  for (const id of ["", "a"]) {
+    const call = { index: 0, id, name: "f", arguments: bonn };
+    expect(calls([call, call, { ...call, arguments: "" }])).toHaveLength(1);
+  }
 });
 
 test("a server that gives every chunk a new id means the same call", () => {

@@ -1,4 +1,5 @@
 import type { CallPiece } from "./chat-said.ts";
+import { FunctionArguments } from "./function-arguments.ts";
 
 /** Takes the arguments of one call as they come. */
 interface CallSink {
@@ -8,15 +9,20 @@ interface CallSink {
 interface Call {
   id: string;
   name: string;
-  /** undefined while its name has not come */
+  /** undefined while its name has not come, or it may be no call at all */
   item: CallSink | undefined;
-  /** arguments that came before the name */
+  /** arguments that came before the item */
   early: string;
+  /** all its arguments, as JSON whatever tool they are for */
+  readonly given: FunctionArguments;
+  /** Only a name and a new id behind a whole call: a call that begins, or an end as old vLLM has it. */
+  isDoubtful: boolean;
 }
 
 /**
  * Brings together the pieces of parallel tool calls, which chat streams tell apart by `index`, and whose name and id come
- * only once. Servers that leave out the index, or give every call the same one, are understood by id and name.
+ * only once. Servers that leave out the index, or give every call the same one, are understood by id and name, and by
+ * where the arguments come to their end.
  */
 export class ToolCalls {
   readonly #open: (id: string, name: string) => CallSink;
@@ -35,17 +41,21 @@ export class ToolCalls {
 
   add(piece: CallPiece): void {
     const known = this.#find(piece);
-    const call = known === undefined || isAnother(known, piece) ? this.#begin(piece) : known;
+    const isNext = known !== undefined && isAnother(known, piece);
+    const call = known === undefined || isNext ? this.#begin(piece) : known;
+    const isBlank = piece.arguments.trim() === "";
+    call.isDoubtful = isBlank && (call.isDoubtful || (isNext && piece.name === known.name));
     call.id ||= piece.id;
     call.name ||= piece.name;
     call.early += piece.arguments;
-    if (call.name !== "") this.#pass(call);
+    call.given.add(piece.arguments);
+    if (call.name !== "" && !call.isDoubtful) this.#pass(call);
   }
 
   /** No name will come any more. */
   end(): void {
     for (const call of this.#calls) {
-      if (call.item === undefined) this.#pass(call);
+      if (call.item === undefined && !call.isDoubtful) this.#pass(call);
     }
   }
 
@@ -56,7 +66,14 @@ export class ToolCalls {
   }
 
   #begin({ index, id }: CallPiece): Call {
-    const call: Call = { id: "", name: "", item: undefined, early: "" };
+    const call: Call = {
+      id: "",
+      name: "",
+      item: undefined,
+      early: "",
+      given: new FunctionArguments(),
+      isDoubtful: false,
+    };
     this.#calls.push(call);
     if (index !== undefined) this.#byIndex.set(index, call);
     if (id !== "") this.#byId.set(id, call);
@@ -70,8 +87,15 @@ export class ToolCalls {
   }
 }
 
-/** An id alone does not tell: old vLLM gives each chunk a new one. */
-function isAnother(call: Call, { id, name }: CallPiece): boolean {
+/**
+ * Ids and names do not tell: old vLLM repeats the name, with a new id, for each piece of one call, Gemini tells whole calls
+ * of one function without ids. But nothing can follow the end of a call's arguments.
+ */
+function isAnother(call: Call, { id, name, arguments: piece }: CallPiece): boolean {
   if (name === "" || call.name === "") return false;
-  return name !== call.name || (id !== "" && call.id !== "" && id !== call.id);
+  if (name !== call.name) return true;
+  if (!call.given.isWhole) return false;
+  if (id !== "" && call.id !== "") return id !== call.id && (piece === "" || piece.trim() !== "");
+  // The same call told again says the same.
+  return piece.trim() !== "" && piece !== call.given.text;
 }

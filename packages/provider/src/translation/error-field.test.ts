@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { ErrorField } from "./error-field.ts";
+
+function retold(pieces: string[]): string {
+  const field = new ErrorField();
+  return pieces.map((piece) => field.retell(piece)).join("");
+}
+
+const asEvent = "event: error\ndata: {}\n\n";
+
+test.each(["\n", "\r\n", "\r"])(
+  "the field becomes an event wherever a line begins after %j",
+  (end) => {
+    const text = `error: {}${end}${end}data: 1${end}error: {}${end}error: {}${end}`;
+    const expected = text.replaceAll("error:", "event: error\ndata:");
+    expect(retold([text])).toBe(expected);
+    for (let cut = 0; cut <= text.length; cut++) {
+      expect(retold([text.slice(0, cut), text.slice(cut)])).toBe(expected);
+    }
+    expect(retold(text.split(""))).toBe(expected);
+  },
+);
+
+test.each([
+  'data: {"content":"error: no"}\n\n',
+  "data: an error: {}\n\n",
+  'data: "\u2028error: {}"\n\n',
+  "errors: 1\nerr\nevent: error\ndata: x\n\n",
+])("%j is told as it is, cut at every character", (text) => {
+  expect(retold([text])).toBe(text);
+  expect(retold(text.split(""))).toBe(text);
+  for (let cut = 0; cut <= text.length; cut++) {
+    expect(retold([text.slice(0, cut), text.slice(cut)])).toBe(text);
+  }
+});
+
+test("nothing is kept back but what may be the beginning of the name", () => {
+  const field = new ErrorField();
+  expect(field.retell("data: 1\n\n")).toBe("data: 1\n\n");
+  expect(field.retell("data: erro")).toBe("data: erro");
+  expect(field.retell("r\n\nerro")).toBe("r\n\n");
+  expect(field.retell("r: {}\n\n")).toBe(asEvent);
+});
