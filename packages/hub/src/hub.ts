@@ -156,9 +156,9 @@ export function createHub(options: HubOptions = {}): Hub {
       pingIntervalMs: limits.tunnelPingMs,
     },
     {
-      opened(participant, capabilities) {
-        tunnelOpened(operations, participant);
-        statusReported(operations, participant, { ready: true, capabilities });
+      opened(participant, capabilities, status) {
+        tunnelOpened(operations, participant, status);
+        statusReported(operations, participant, { ...status, capabilities });
       },
       alive: (participant) => recordTunnelContact(operations, participant),
       status: (participant, status) => statusReported(operations, participant, status),

@@ -31,6 +31,8 @@ export interface FakeHub extends AsyncDisposable {
   /** Answers instead of the hub where it returns a status. */
   failWith: (call: SeenCall) => { status: number; code: string } | undefined;
   failUpgradeWith: () => number | undefined;
+  /** Does what it is asked and breaks the connection off in place of an answer. */
+  losesAnswerTo: (call: SeenCall) => boolean;
   tunnelUrl: string | undefined;
   /** The latest tunnel, once its agent has said HELLO. */
   nextSession(): Promise<HubSession>;
@@ -52,14 +54,19 @@ export async function startFakeHub(port = 0): Promise<FakeHub> {
       const token = incoming.headers["x-participant-token"]?.toString();
       const call = { method: incoming.method ?? "", url: incoming.url ?? "", token, body };
       hub.calls.push(call);
-      answer(call, response);
+      if (hub.losesAnswerTo(call)) response.destroy();
+      else answer(call, response);
     });
   });
   server.on("upgrade", (request, socket, head) => {
     hub.upgrades.push(request);
     const status = hub.failUpgradeWith();
     if (status !== undefined) {
-      socket.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
+      const body = JSON.stringify(errorBody("participant_token_invalid"));
+      const length = Buffer.byteLength(body);
+      socket.end(
+        `HTTP/1.1 ${status} No\r\ncontent-length: ${length}\r\nconnection: close\r\n\r\n${body}`,
+      );
       return;
     }
     sockets.handleUpgrade(request, socket, head, (webSocket) => {
@@ -91,9 +98,7 @@ export async function startFakeHub(port = 0): Promise<FakeHub> {
     const failure = hub.failWith(call);
     if (failure !== undefined) {
       const { status, code } = failure;
-      return send(response, status, {
-        error: { message: `no: ${code}`, type: "", param: "", code },
-      });
+      return send(response, status, errorBody(code));
     }
     if (call.url.endsWith("/join")) {
       joins += 1;
@@ -128,12 +133,17 @@ export async function startFakeHub(port = 0): Promise<FakeHub> {
     upgrades: [],
     failWith: () => undefined,
     failUpgradeWith: () => undefined,
+    losesAnswerTo: () => false,
     tunnelUrl: undefined,
     nextSession: () => new Promise((resolve) => waiting.push(resolve)),
     close,
     [Symbol.asyncDispose]: close,
   };
   return hub;
+}
+
+function errorBody(code: string) {
+  return { error: { message: `no: ${code}`, type: "", param: "", code } };
 }
 
 function send(response: ServerResponse, status: number, body: unknown): void {

@@ -1,4 +1,5 @@
-import { RoomhubError } from "@roomhub/client";
+import { isHubUnreachableError, RoomhubError } from "@roomhub/client";
+import { ErrorBody } from "@roomhub/protocol";
 import type { ConnectionEvent } from "./connection-chart.ts";
 import type { StopReason } from "./notice.ts";
 
@@ -13,20 +14,35 @@ export interface Verdict {
 const notAHub = "invalid_response";
 /** 4xx that only ask for patience. */
 const passingStatuses = new Set([408, 425, 429]);
+/** Nobody was reached, so nobody has registered us. */
+const neverSentCodes = new Set(["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "ENOTFOUND"]);
+
+/** `perhaps`: a join was sent and nobody answered it. */
+export type Registered = "no" | "perhaps" | "yes";
 
 /**
  * A failed join. The first one tells the person at the keyboard what is wrong; after a success the same answer may only
  * mean that the hub was restarted or that a proxy speaks in its place, so only a refused password or token stops us.
- * Contract §3: 401/403 → stop.
+ * Contract §3: 401/403 → stop. An id that is taken may be taken by us, until the hub misses our signs of life.
  */
-export function judgeJoin(error: unknown, hasJoinedBefore: boolean): Verdict {
+export function judgeJoin(error: unknown, registered: Registered): Verdict {
   const reason = lineOf(error);
   if (!(error instanceof RoomhubError)) return { event: { type: "failed" }, reason };
   const { status } = error;
   const isRefusal = isRefusedByHub(error);
   const isMistake = status < 500 && !passingStatuses.has(status);
-  if (isRefusal || (isMistake && !hasJoinedBefore)) return refusalBy(error);
+  const isOurGhost = registered === "perhaps" && error.code === "participant_id_taken";
+  if (isRefusal || (isMistake && registered !== "yes" && !isOurGhost)) return refusalBy(error);
   return { event: { type: "failed", retryAfterMs: error.retryAfterMs }, reason };
+}
+
+/** Whether a failed join may have registered us all the same. */
+export function mayHaveJoined(error: unknown): boolean {
+  if (!isHubUnreachableError(error)) return false;
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    if ("code" in cause && neverSentCodes.has(String(cause.code))) return false;
+  }
+  return true;
 }
 
 /** A failed heartbeat; undefined when it is a blip. */
@@ -35,6 +51,41 @@ export function judgeHeartbeat(error: unknown): Verdict | undefined {
   if (isRefusedByHub(error)) return refusalBy(error);
   if (error.status !== 404 || error.code === notAHub) return undefined;
   return { event: { type: "forgotten" }, reason: lineOf(error) };
+}
+
+/** What the hub, or somebody on the way to it, answered in place of a tunnel. */
+export interface RefusedUpgrade {
+  status: number;
+  /** the header's value */
+  retryAfter: string | undefined;
+  body: string;
+}
+
+/** Contract §3: 404 → join again; 401/403 → stop, when it is the hub that says so: a proxy may refuse for a while. */
+export function judgeUpgrade(host: string, { status, retryAfter, body }: RefusedUpgrade): Verdict {
+  if (status === 404) {
+    return { event: { type: "forgotten" }, reason: "the hub forgot this participant" };
+  }
+  if ((status === 401 || status === 403) && isHubsError(body)) {
+    return refusal({
+      code: "participant_token_invalid",
+      reason: `The hub at ${host} refused this participant's tunnel (${status}): its token is not valid any more.`,
+      hint: "Join again.",
+    });
+  }
+  const seconds = Number(retryAfter ?? 0);
+  const retryAfterMs = Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : undefined;
+  const reason = `the hub at ${host} answered ${status} to the tunnel`;
+  return { event: { type: "failed", retryAfterMs }, reason };
+}
+
+function isHubsError(body: string): boolean {
+  try {
+    return ErrorBody.safeParse(JSON.parse(body)).success;
+  } catch {
+    // No JSON: somebody else's page.
+    return false;
+  }
 }
 
 export function refusal(stop: StopReason): Verdict {

@@ -86,6 +86,27 @@ test("a hub that is not there yet is waited for, with one notice", async () => {
   expect(ana.kinds().filter((kind) => kind === "disconnected")).toHaveLength(1);
 });
 
+test("an id that its own join took, the answer to which got lost, is asked for until it is free", async () => {
+  await using hub = await startFakeHub();
+  let joins = 0;
+  hub.losesAnswerTo = () => ++joins === 1;
+  hub.failWith = () => (joins < 4 ? { status: 409, code: "participant_id_taken" } : undefined);
+  await using ana = createTestParticipant(hub, endpoint);
+  await startWith(hub, ana);
+  expect(hub.calls).toHaveLength(4);
+});
+
+test("an id that somebody took before the hub was reached stops it", async () => {
+  const before = await startFakeHub();
+  await before.close();
+  await using ana = createTestParticipant(before, endpoint);
+  const started = ana.participant.start();
+  await vi.waitFor(() => expect(ana.kinds()).toContain("disconnected"));
+  await using hub = await startFakeHub(before.port);
+  hub.failWith = () => ({ status: 409, code: "participant_id_taken" });
+  await expect(started).rejects.toMatchObject({ code: "participant_id_taken" });
+});
+
 test("a busy hub is asked again, and a hub's bug too", async () => {
   await using hub = await startFakeHub();
   let refusals = 0;

@@ -5,7 +5,7 @@ import { CLOSE_CODES, type TunnelStatus } from "@roomhub/tunnel";
 import { type ConnectionEvent, type ConnectionState, nextState } from "./connection-chart.ts";
 import { callFunction } from "./function-call.ts";
 import { Heartbeat } from "./heartbeat.ts";
-import { judgeJoin, type Verdict } from "./hub-verdict.ts";
+import { judgeJoin, mayHaveJoined, type Registered, type Verdict } from "./hub-verdict.ts";
 import type { ParticipantNotice, StopReason } from "./notice.ts";
 import {
   type FunctionParticipantOptions,
@@ -77,6 +77,7 @@ class TunnelParticipant implements Participant {
   #waitTimer: NodeJS.Timeout | undefined;
   #toldOutage: string | undefined;
   #isPaused = false;
+  #registered: Registered = "no";
 
   constructor(settings: Settings) {
     this.#settings = settings;
@@ -205,7 +206,6 @@ class TunnelParticipant implements Participant {
 
   async #join(entered: ConnectionState): Promise<void> {
     const { room, joinRequest } = this.#settings;
-    const hasJoinedBefore = this.#tunnelUrl !== undefined;
     try {
       const answer = joinAnswer.safeParse(
         await this.#client.join(room, joinRequest, { signal: this.#abort.signal }),
@@ -216,13 +216,15 @@ class TunnelParticipant implements Participant {
       }
       this.#token = token;
       this.#tunnelUrl = resolveTunnelUrl(this.#client.hubUrl, answer.data.tunnel.url);
+      this.#registered = "yes";
       if (this.#chart !== entered) return;
       const warnings = (answer.data.warnings ?? []).map((warning) => warning.message);
       this.#heartbeat.begin(token, this.#settings.now());
       this.#notify({ kind: "joined", room, id: joinRequest.id, warnings });
       this.#step({ type: "joined" });
     } catch (error) {
-      if (this.#chart === entered) this.#stepBy(judgeJoin(error, hasJoinedBefore));
+      if (this.#chart === entered) this.#stepBy(judgeJoin(error, this.#registered));
+      if (this.#registered === "no" && mayHaveJoined(error)) this.#registered = "perhaps";
     }
   }
 

@@ -66,3 +66,30 @@ test("a request that reaches nobody has the provider asked at once; an answer br
   expect(seen.log.at(-1)).toBe("up");
   watch.stop();
 });
+
+test("a question that waits in vain while requests run proves nothing, neither down nor up", async () => {
+  const { watch, seen } = startWatch();
+  await vi.advanceTimersByTimeAsync(1);
+  watch.requestStarted();
+  seen.answer = { answered: false, isTimeout: true, problem: "no answer in time" };
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(seen).toMatchObject({ probes: 3, log: [] });
+  seen.answer = { answered: false, problem: "refused" };
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(seen.log).toEqual(["refused"]);
+  seen.answer = { answered: false, isTimeout: true };
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(seen.log).toEqual(["refused"]);
+  watch.stop();
+});
+
+test("an idle provider that leaves the question unanswered is down", async () => {
+  const { watch, seen } = startWatch();
+  await vi.advanceTimersByTimeAsync(1);
+  watch.requestStarted();
+  watch.requestEnded();
+  seen.answer = { answered: false, isTimeout: true, problem: "no answer in time" };
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(seen.log).toEqual(["no answer in time"]);
+  watch.stop();
+});

@@ -73,9 +73,10 @@ export class ProviderWatch {
 
   #settle(found: ProbeResult): void {
     if (this.#isStopped) return;
-    // A busy server may leave the question unanswered while it generates.
-    const isUp = found.answered || this.#hasLife;
     const wasDown = this.#downReason !== undefined;
+    // A busy server may leave the question unanswered while it generates: no proof of anything.
+    const isUnproven = found.isTimeout === true && this.#running > 0;
+    const isUp = found.answered || this.#hasLife || (isUnproven && !wasDown);
     const { timing, onUp, onDown } = this.#options;
     this.#hasLife = false;
     this.#schedule(isUp ? timing.providerCheckMs : timing.providerRecheckMs);

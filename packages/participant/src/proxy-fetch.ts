@@ -12,7 +12,7 @@ const maxAnswerBytes = 1024 * 1024;
 export function createProxyFetch(env: ProxyEnvironment): Fetch {
   return (url, init) => {
     const target = new URL(url);
-    const agent = proxyAgentFor(target, env);
+    const agent = proxyAgentFor(target, env, init.signal ?? undefined);
     if (agent === undefined) return fetch(url, init);
     return new Promise((resolve, reject) => {
       const send = target.protocol === "https:" ? httpsRequest : httpRequest;

@@ -38,16 +38,34 @@ for (const [url, environment, proxy] of table) {
   });
 }
 
-/** A CONNECT proxy that leads everywhere to one port. */
-async function startProxy(port: number) {
+const portal = "<h1>Sign in first</h1>";
+
+/**
+ * A CONNECT proxy that leads everywhere to one port.
+ *
+ * @param whims - what it does with the first connections: `hang` never answers, `refuse` speaks for itself
+ */
+async function startProxy(port: number, whims: readonly ("hang" | "refuse" | "lead")[] = []) {
   const connects: string[] = [];
   const sockets: Duplex[] = [];
+  const hung: Duplex[] = [];
   const proxy = createServer();
   proxy.on("connect", (request, socket) => {
+    const whim = whims[connects.length];
     connects.push(request.url ?? "");
+    socket.on("error", () => {});
+    if (whim === "hang") {
+      hung.push(socket.resume());
+      socket.on("end", () => socket.destroy());
+      return;
+    }
+    if (whim === "refuse") {
+      socket.end(`HTTP/1.1 403 No\r\ncontent-length: ${portal.length}\r\n\r\n${portal}`);
+      return;
+    }
     const onward = connect(port, "127.0.0.1");
     sockets.push(socket, onward);
-    for (const end of [socket, onward]) end.on("error", () => {});
+    onward.on("error", () => {});
     socket.write("HTTP/1.1 200 OK\r\n\r\n");
     onward.pipe(socket).pipe(onward);
   });
@@ -55,9 +73,10 @@ async function startProxy(port: number) {
   await once(proxy, "listening");
   return {
     connects,
+    hung,
     env: { http_proxy: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` },
     async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
+      for (const socket of [...sockets, ...hung]) socket.destroy();
       await new Promise((resolve) => proxy.close(resolve));
     },
   };
@@ -100,3 +119,32 @@ test("a proxy that cannot be one is told, and asked again", async () => {
   await ana.participant.close();
   await expect(started).rejects.toMatchObject({ code: "closed" });
 });
+
+test("a call that is given up leaves a proxy that never answers", async () => {
+  await using proxy = await startProxy(9, ["hang"]);
+  const call = new AbortController();
+  const failure = createProxyFetch(proxy.env)("http://hub.example/", { signal: call.signal });
+  await vi.waitFor(() => expect(proxy.hung).toHaveLength(1));
+  call.abort();
+  await expect(failure).rejects.toThrow(/abort/);
+  await vi.waitFor(() => expect(proxy.hung[0]?.destroyed).toBe(true));
+});
+
+for (const [what, whims] of [
+  ["at first never answers", ["hang", "lead", "hang"]],
+  ["refuses the dial for a while", ["lead", "refuse", "refuse"]],
+] as const) {
+  test(`a participant behind a proxy that ${what} tries again until it is connected`, async () => {
+    await using hub = await startFakeHub();
+    await using proxy = await startProxy(hub.port, whims);
+    hub.tunnelUrl = "ws://hub.example:5050/v1/rooms/ABC234/participants/ana/tunnel";
+    await using ana = createTestParticipant(hub, "http://127.0.0.1:9", {
+      hubUrl: "http://hub.example:5050",
+      env: proxy.env,
+      timing: { hubCallMs: 200, dialMs: 200 },
+    });
+    await ana.participant.start();
+    expect(proxy.connects.length).toBeGreaterThan(whims.length);
+    await vi.waitFor(() => expect(proxy.hung.every(({ destroyed }) => destroyed)).toBe(true));
+  });
+}

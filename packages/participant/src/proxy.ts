@@ -29,11 +29,17 @@ export function proxyUrlFor(url: URL, env: ProxyEnvironment): string | undefined
 /**
  * Speaks through the proxy with CONNECT, for http and ws too: proxies pass WebSockets only that way.
  *
+ * @param signal - ends the connection to the proxy, which nobody else can reach before the proxy has answered CONNECT
  * @throws TypeError when the environment's value is no URL
  */
-export function proxyAgentFor(url: URL, env: ProxyEnvironment): Agent | undefined {
+export function proxyAgentFor(
+  url: URL,
+  env: ProxyEnvironment,
+  signal?: AbortSignal,
+): Agent | undefined {
   const proxy = proxyUrlFor(url, env);
-  return proxy === undefined ? undefined : new HttpsProxyAgent(proxy);
+  if (proxy === undefined) return undefined;
+  return new HttpsProxyAgent(proxy, signal === undefined ? {} : { signal });
 }
 
 function matches(rule: string, hostname: string, port: string): boolean {

@@ -11,7 +11,7 @@ import {
 } from "@roomhub/tunnel";
 import { WebSocket } from "ws";
 import type { ConnectionEvent } from "./connection-chart.ts";
-import { refusal, type Verdict } from "./hub-verdict.ts";
+import { judgeUpgrade, refusal, type Verdict } from "./hub-verdict.ts";
 import { proxyAgentFor, type ProxyEnvironment } from "./proxy.ts";
 import type { ParticipantTiming } from "./timing.ts";
 
@@ -33,9 +33,13 @@ export interface TunnelConnectionOptions {
   onFault: (error: unknown) => void;
 }
 
+/** Far more than any refusal of a hub's. */
+const maxRefusalBytes = 8 * 1024;
+
 /** One dial and the tunnel that came of it. Owns the WebSocket until it has ended. */
 export class TunnelConnection {
   readonly #options: TunnelConnectionOptions;
+  readonly #dial = new AbortController();
   #socket: WebSocket | undefined;
   #session: AgentSession | undefined;
   #dialTimer: NodeJS.Timeout | undefined;
@@ -49,7 +53,7 @@ export class TunnelConnection {
       this.#end(retry(`no tunnel to ${url.host} within ${timing.dialMs / 1_000} s`));
     }, timing.dialMs);
     try {
-      const agent = proxyAgentFor(url, env);
+      const agent = proxyAgentFor(url, env, this.#dial.signal);
       const socket = new WebSocket(url, TUNNEL_SUBPROTOCOL, {
         ...WS_LIMITS,
         headers: { authorization: `Bearer ${token}` },
@@ -104,7 +108,7 @@ export class TunnelConnection {
     this.#hasEnded = true;
     clearTimeout(this.#dialTimer);
     if (this.#session !== undefined) this.#session.close(code, reason);
-    else this.#socket?.terminate();
+    else this.#terminate();
   }
 
   #onOpen(socket: WebSocket): void {
@@ -137,38 +141,48 @@ export class TunnelConnection {
   }
 
   #onRefused(response: IncomingMessage): void {
-    response.resume();
-    this.#end(judgeUpgrade(response.statusCode ?? 0, this.#options.url.host, response));
+    // The dial's timer bounds the wait.
+    void readStart(response).then((body) => {
+      const { statusCode: status = 0, headers } = response;
+      const refused = { status, retryAfter: headers["retry-after"], body };
+      this.#end(judgeUpgrade(this.#options.url.host, refused));
+    });
   }
 
   #end(verdict: Verdict): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     clearTimeout(this.#dialTimer);
-    this.#socket?.terminate();
+    this.#terminate();
     this.#options.onEnded(verdict);
   }
-}
 
-function retry(reason: string, retryAfterMs?: number): Verdict {
-  const event: ConnectionEvent = { type: "failed", retryAfterMs };
-  return { event, reason };
-}
-
-/** Contract §3: 404 → join again; 401/403 → stop. */
-function judgeUpgrade(status: number, host: string, response: IncomingMessage): Verdict {
-  if (status === 404)
-    return { event: { type: "forgotten" }, reason: "the hub forgot this participant" };
-  if (status === 401 || status === 403) {
-    return refusal({
-      code: "participant_token_invalid",
-      reason: `The hub at ${host} refused this participant's tunnel (${status}): its token is not valid any more.`,
-      hint: "Join again.",
-    });
+  #terminate(): void {
+    this.#socket?.terminate();
+    // What the WebSocket does not know of yet: a connection to a proxy that has not answered CONNECT.
+    this.#dial.abort();
   }
-  const seconds = Number(response.headers["retry-after"] ?? 0);
-  const retryAfterMs = Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : undefined;
-  return retry(`the hub at ${host} answered ${status} to the tunnel`, retryAfterMs);
+}
+
+/** @returns the body's text, as much of it as came and at most 8 KiB */
+async function readStart(response: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const part of response as AsyncIterable<Buffer>) {
+      parts.push(part);
+      bytes += part.length;
+      if (bytes >= maxRefusalBytes) break;
+    }
+  } catch {
+    // It broke off: half an answer is judged by its status.
+  }
+  return Buffer.concat(parts).toString("utf8", 0, maxRefusalBytes);
+}
+
+function retry(reason: string): Verdict {
+  const event: ConnectionEvent = { type: "failed" };
+  return { event, reason };
 }
 
 function judgeClose(code: number, reason: string): Verdict {

@@ -216,7 +216,9 @@ export class HubSession {
     if (this.#greeting === undefined) {
       return this.#guard(() => this.#options.handlers.onStatus(status));
     }
-    const capabilities = { ...this.#greeting.status?.capabilities, ...status.capabilities };
+    const earlier = this.#greeting.status?.capabilities;
+    const capabilities =
+      earlier === undefined ? status.capabilities : { ...earlier, ...status.capabilities };
     this.#greeting.status = { ...status, capabilities };
   }
 

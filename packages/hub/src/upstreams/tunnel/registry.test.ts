@@ -1,0 +1,52 @@
+import { CLOSE_CODES, HubSession, memoryTransportPair } from "@roomhub/tunnel";
+import { expect, test } from "vitest";
+import { aParticipant } from "../../domain/room.fixture.ts";
+import { TunnelRegistry } from "./registry.ts";
+
+function createDials() {
+  const registry = new TunnelRegistry();
+  const closed: string[] = [];
+  function dial(participant: ReturnType<typeof aParticipant>, name: string): HubSession {
+    const [end] = memoryTransportPair();
+    const session: HubSession = new HubSession(end, {
+      responseWindowBytes: 1_000,
+      maxStreams: 8,
+      maxResponseHeadBytes: undefined,
+      pingIntervalMs: undefined,
+      handlers: {
+        onHello() {},
+        onStatus() {},
+        onLife() {},
+        onGoAway() {},
+        onClose(code) {
+          closed.push(`${name} ${code}`);
+          registry.remove(participant, session);
+        },
+        onError(error) {
+          throw error;
+        },
+      },
+    });
+    registry.addCandidate(participant, session);
+    return session;
+  }
+  return { registry, closed, dial };
+}
+
+test("a HELLO closes what the same participant dialled before, so that a late one displaces nothing", () => {
+  const { registry, closed, dial } = createDials();
+  const [ada, bob] = [aParticipant({ id: "ada" }), aParticipant({ id: "bob" })];
+  const givenUp = dial(ada, "given up");
+  const others = dial(bob, "bob's");
+  const newer = dial(ada, "newer");
+  const newest = dial(ada, "newest");
+  registry.promote(ada, newer);
+  expect(closed).toEqual([`given up ${CLOSE_CODES.replaced}`]);
+  registry.promote(ada, givenUp);
+  expect(registry.sessionOf(ada)).toBe(newer);
+  registry.promote(bob, others);
+  registry.promote(ada, newest);
+  expect(registry.sessionOf(ada)).toBe(newest);
+  expect(registry.sessionOf(bob)).toBe(others);
+  expect(closed.slice(1)).toEqual([`newer ${CLOSE_CODES.replaced}`]);
+});

@@ -1,0 +1,51 @@
+import { createParticipant } from "@roomhub/participant";
+import { expect, test } from "vitest";
+import { startFakeProvider } from "../support/fake-provider.ts";
+import { joinTunnel } from "../support/joining.ts";
+import { userSays } from "../support/openai-client.ts";
+import { startTestHub } from "../support/start-test-hub.ts";
+import { createGate, until, within } from "../support/waiting.ts";
+
+const json = { model: "*", messages: userSays("a b c d") };
+
+test("a participant that is paused when it connects gets no request that waits", async () => {
+  const gate = createGate();
+  await using busy = await startFakeProvider({
+    behave: () => ({ kind: "normal", gate: gate.opened }),
+  });
+  await using idle = await startFakeProvider();
+  await using hub = await startTestHub();
+  const code = await hub.createRoom();
+  const config = { maxConcurrency: 1 };
+  await using _ada = await joinTunnel(hub, code, { id: "ada", endpoint: busy.url, config });
+  const asking = [1, 2].map(() => hub.fetch(`/rooms/${code}/v1/chat/completions`, { json }));
+  await until(
+    "a request to wait",
+    () => hub.client.listParticipants(code),
+    (participants) => participants.some(({ load }) => load.queued === 1),
+  );
+  const events = await hub.watch(code);
+  await using bob = createParticipant({
+    hubUrl: hub.url,
+    room: code,
+    id: "bob",
+    nickname: "Bob",
+    model: "fake-model",
+    endpoint: idle.url,
+    timing: { drainMs: 0 },
+    env: {},
+  });
+  bob.pause();
+  await bob.start();
+  const update = await events.next("participant.updated", ({ participant }) => {
+    const { id, connection } = participant as { id: string; connection: { connected: boolean } };
+    return id === "bob" && connection.connected;
+  });
+  expect(update.data).toMatchObject({
+    participant: { connection: { problem: "not ready: paused" } },
+  });
+  gate.open();
+  for (const answer of await within(Promise.all(asking), "the answers")) {
+    expect(answer.headers.get("x-roomhub-participant")).toBe("ada");
+  }
+});
