@@ -73,6 +73,22 @@ test.each(["127.0.0.1", "::1"])("closing waits for no quiet connection over %s",
   await within(ended, "the unused connection's end");
 });
 
+test("closing lets whoever has just connected ask, and be answered", async () => {
+  const accepted = createGate();
+  const server = createServer((_request, response) => response.end("stopping"));
+  server.on("connection", accepted.open);
+  const listening = await listen(server, undefined, 0);
+  const socket = await connected(listening.port);
+  await within(accepted.opened, "the connection at the server");
+  const closing = listening.close(longGraceMs);
+  socket.write(request);
+  let text = "";
+  socket.on("data", (chunk) => (text += chunk.toString()));
+  await within(once(socket, "close"), "the connection's end");
+  await within(closing, "the close");
+  expect(text).toMatch(/stopping/);
+});
+
 test("closing cuts whoever does not read in time", async () => {
   const listening = await serving((_request, response) => response.end(Buffer.alloc(manyBytes)));
   const socket = await connected(listening.port);

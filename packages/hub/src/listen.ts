@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { Server } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
-import { setTimeout as passed } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as passed } from "node:timers/promises";
 
 /** Both families of this machine, so that `localhost` works whatever it resolves to. */
 const loopback = ["127.0.0.1", "::1"] as const;
@@ -18,6 +18,8 @@ export interface Listening {
 
 /** How often connections that are being closed are looked at. */
 const closingStepMs = 10;
+/** Who has just connected is about to ask, and has this long to be told that the hub is stopping. */
+const unusedMs = 100;
 
 /**
  * Binds an HTTP server. Without a host: 127.0.0.1, and ::1 on the same port where the machine has it.
@@ -38,6 +40,8 @@ export async function listen(
     host: first,
     port: bound,
     async close(graceMs) {
+      // Who already waits at the port is let in: the system would reset them.
+      await nextTurn();
       // Of Server's own close() only the ports: it would also drop whoever has not read his answer to its end.
       NetServer.prototype.close.call(server);
       second?.close();
@@ -61,19 +65,22 @@ class Connections {
   }
 
   async close(graceMs: number): Promise<void> {
-    const endMs = performance.now() + graceMs;
-    this.#closeQuiet();
-    while (this.#open.size > 0 && performance.now() < endMs) {
+    const startMs = performance.now();
+    const passedMs = () => performance.now() - startMs;
+    this.#closeQuiet(passedMs());
+    while (this.#open.size > 0 && passedMs() < graceMs) {
       await passed(closingStepMs);
-      this.#closeQuiet();
+      this.#closeQuiet(passedMs());
     }
     for (const socket of this.#open) socket.destroy();
   }
 
-  #closeQuiet(): void {
+  #closeQuiet(passedMs: number): void {
     const open = [...this.#open];
+    const unused = open.filter((socket) => socket.bytesRead === 0);
+    if (unused.length > 0 && passedMs < unusedMs) return;
     // A browser opens some to have them ready.
-    for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
+    for (const socket of unused) socket.destroy();
     // For Node an answer is over when it was given to the socket, also when most of it still waits there.
     if (open.every((socket) => socket.writableLength === 0)) this.#server.closeIdleConnections();
   }
