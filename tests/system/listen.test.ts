@@ -76,7 +76,7 @@ test.each(["127.0.0.1", "::1"])("closing waits for no quiet connection over %s",
 test("closing lets whoever has just connected ask, and be answered", async () => {
   const accepted = createGate();
   const server = createServer((_request, response) => response.end("stopping"));
-  server.on("connection", accepted.open);
+  server.on("connection", () => accepted.open());
   const listening = await listen(server, undefined, 0);
   const socket = await connected(listening.port);
   await within(accepted.opened, "the connection at the server");
