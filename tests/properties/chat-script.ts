@@ -96,7 +96,7 @@ const script: Arbitrary<ChatScript> = record({
 });
 
 export const anyScript = script.map((whole) =>
-  whole.finishReason === "length" ? { ...whole, calls: cutShort(whole.calls, whole.turns) } : whole,
+  whole.finishReason === "length" ? { ...whole, calls: cutShort(whole) } : whole,
 );
 
 /** Said in the order of a whole message, each kind once: what a chat completion without stream can say too. */
@@ -106,8 +106,10 @@ export const scriptInOrder = anyScript.map((any): ChatScript => {
   return { ...any, isInOrder: true, speech };
 });
 
-function cutShort(calls: ScriptedCall[], [turn = 0]: number[]): ScriptedCall[] {
+/** Where all calls have the index 0, one cut off before its arguments looks like the end of the one before it. */
+function cutShort({ calls, turns: [turn = 0], dialect }: ChatScript): ScriptedCall[] {
+  const length = Math.max(turn * 3, dialect === "zero" ? 1 : 0);
   return calls.map((call, at) =>
-    at < calls.length - 1 ? call : { ...call, arguments: call.arguments.slice(0, turn * 3) },
+    at < calls.length - 1 ? call : { ...call, arguments: call.arguments.slice(0, length) },
   );
 }
