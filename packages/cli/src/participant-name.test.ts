@@ -30,7 +30,13 @@ test("an id somebody is connected under gets the machine's name, and is counted 
 
 test("who left is not in the way", () => {
   const gone = aParticipant({
-    connection: { kind: "tunnel", connected: false, lastTunnelSeenAt: null, path: "none" },
+    connection: {
+      kind: "tunnel",
+      connected: false,
+      lastTunnelSeenAt: null,
+      path: "none",
+      readiness: "down",
+    },
   });
   expect(connectedIds([gone, aParticipant({ id: "here" })])).toEqual(new Set(["here"]));
 });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Capabilities } from "./capability.ts";
+import { Readiness } from "./readiness.ts";
 import { printable } from "./text.ts";
 
 /** A participant says it is alive this often; three missed and it is offline. Interface §8. */
@@ -49,12 +50,13 @@ export const ParticipantConfig = z.looseObject({
 });
 export type ParticipantConfig = z.infer<typeof ParticipantConfig>;
 
-/** Interface §2; `path` is an addition of contract §1, `problem` one beside it. */
+/** Interface §2; `path`, `readiness` and `problem` are additions of contract §1. */
 export const Connection = z.object({
   kind: z.literal("tunnel"),
   connected: z.boolean(),
   lastTunnelSeenAt: z.string().nullable(),
   path: z.enum(["tunnel", "direct", "none"]),
+  readiness: Readiness,
   /** why no request goes there now, such as a participant that pauses; absent when one may */
   problem: z.string().optional(),
 });

@@ -282,11 +282,10 @@ describe.each([
 
   test("STATUS reaches the hub", async () => {
     await using tunnel = await startTunnel(open);
-    tunnel.agent.sendStatus({ ready: false, reason: "provider is down" });
+    const loading = { ready: false, readiness: "loading", reason: "is loading its model" };
+    tunnel.agent.sendStatus(loading);
     await tunnel.events.until("status");
-    expect(tunnel.statuses).toEqual([
-      { ready: false, reason: "provider is down", capabilities: undefined },
-    ]);
+    expect(tunnel.statuses).toEqual([{ ...loading, capabilities: undefined }]);
   });
 
   test("a small answer written in one turn arrives as one frame with head, body and end", async () => {

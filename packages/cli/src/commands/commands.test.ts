@@ -65,7 +65,13 @@ test("tables are aligned for people and have no colours in a pipe", async () => 
 test("participants says who can be reached, and how", async () => {
   const away = aParticipant({
     id: "bob",
-    connection: { kind: "tunnel", connected: false, lastTunnelSeenAt: null, path: "none" },
+    connection: {
+      kind: "tunnel",
+      connected: false,
+      lastTunnelSeenAt: null,
+      path: "none",
+      readiness: "down",
+    },
   });
   const world = makeWorld({}, { listParticipants: async () => [aParticipant(), away] });
   await world.run("participants", "ABC234");

@@ -113,7 +113,7 @@ describe("route", () => {
       {
         ...ana,
         ...{ id: "carl", model: "qwen", verdict: "passed-over", reason: "serves qwen" },
-        connection: { ...ana.connection, path: "none" },
+        connection: { ...ana.connection, path: "none", readiness: "down" },
       },
     ],
     onFailure: { movesTo: "安娜-llama3", reason: "it goes once to 安娜-llama3" },

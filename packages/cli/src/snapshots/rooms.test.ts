@@ -75,12 +75,24 @@ describe("participants, models and leave", () => {
     aParticipant(),
     aParticipant({
       ...{ id: "bea-qwen3", nickname: "Béa 千", model: "qwen3", status: "offline" },
-      connection: { kind: "tunnel", connected: false, lastTunnelSeenAt: null, path: "none" },
+      connection: {
+        kind: "tunnel",
+        connected: false,
+        lastTunnelSeenAt: null,
+        path: "none",
+        readiness: "down",
+      },
       load: { active: 0, queued: 0, limit: 1 },
     }),
     aParticipant({
       ...{ id: "cloud", nickname: "Cloud", model: "big-1", endpoint: "https://api.example.com/v1" },
-      connection: { kind: "tunnel", connected: true, lastTunnelSeenAt: null, path: "direct" },
+      connection: {
+        kind: "tunnel",
+        connected: true,
+        lastTunnelSeenAt: null,
+        path: "direct",
+        readiness: "ready",
+      },
       load: { active: 0, queued: 2, limit: 2 },
     }),
   ];
@@ -106,7 +118,13 @@ describe("participants, models and leave", () => {
   test("models are what can stand in a request", async () => {
     const [one] = participants;
     const entry = { object: "model", created: 0, owned_by: "Ana" } as const;
-    const connection = { connected: true, kind: "tunnel", lastTunnelSeenAt: null, path: "tunnel" };
+    const connection = {
+      connected: true,
+      kind: "tunnel",
+      lastTunnelSeenAt: null,
+      path: "tunnel",
+      readiness: "ready",
+    };
     const service = { model: "llama3", connection, capabilities: one?.capabilities };
     const models = [{ ...entry, id: "ana-llama3", service }];
     const scene = { client: { listModels: async () => models } } as unknown as Scene;

@@ -1,4 +1,4 @@
-import { isSameModel } from "./model-name.ts";
+import { isSameModel } from "@roomhub/protocol";
 import { capabilityOf, isFull, type Participant, unroutableReason } from "./participant.ts";
 import type { Room } from "./room.ts";
 import type { SelectionQuery } from "./selection-query.ts";

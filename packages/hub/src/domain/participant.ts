@@ -4,6 +4,7 @@ import type {
   JoinRequest,
   ParticipantConfig,
   ParticipantStatus,
+  Readiness,
   Specs,
 } from "@roomhub/protocol";
 
@@ -46,7 +47,7 @@ export type DirectPath =
   | { kind: "failed"; reason: string };
 
 /** The participant's own tunnel, as far as routing cares. */
-type TunnelPath = { kind: "closed" } | { kind: "open"; isReady: boolean; reason: string };
+type TunnelPath = { kind: "closed" } | { kind: "open"; readiness: Readiness; problem: string };
 
 /** A participant as the hub knows it. One object per registration: a taken-over id is a new object. */
 export interface Participant extends Registration {
@@ -84,9 +85,9 @@ export interface Participant extends Registration {
 export function unroutableReason(participant: Participant): string | undefined {
   if (participant.status === "offline") return "offline: no sign of life for over 30 s";
   if (participant.tunnel.kind === "open") {
-    return participant.tunnel.isReady
+    return participant.tunnel.readiness === "ready"
       ? undefined
-      : `not ready: ${participant.tunnel.reason || "its model server does not answer"}`;
+      : `not ready: ${participant.tunnel.problem || "its model server does not answer"}`;
   }
   switch (participant.direct.kind) {
     case "refused":
@@ -97,6 +98,13 @@ export function unroutableReason(participant: Participant): string | undefined {
     case "answered":
       return undefined;
   }
+}
+
+/** The verdict on its model server, whichever path leads there. */
+export function readinessOf(participant: Participant): Readiness {
+  if (unroutableReason(participant) === undefined) return "ready";
+  const { status, tunnel } = participant;
+  return status === "online" && tunnel.kind === "open" ? tunnel.readiness : "down";
 }
 
 export function isFull(participant: Participant): boolean {

@@ -239,8 +239,11 @@ describe("a refusal", () => {
     const selection = select(
       [
         aParticipant({ id: "gone", ...offline }),
-        aParticipant({ id: "down", tunnel: { kind: "open", isReady: false, reason: "no Ollama" } }),
-        aParticipant({ id: "mute", tunnel: { kind: "open", isReady: false, reason: "" } }),
+        aParticipant({
+          id: "down",
+          tunnel: { kind: "open", readiness: "down", problem: "no Ollama" },
+        }),
+        aParticipant({ id: "mute", tunnel: { kind: "open", readiness: "down", problem: "" } }),
         aParticipant({ id: "far", direct: { kind: "refused", reason: "private address" } }),
         aParticipant({ id: "dead", direct: { kind: "failed", reason: "ECONNREFUSED" } }),
         aParticipant({
@@ -324,8 +327,8 @@ test("whatever the room and the selector, the rule holds and nobody unroutable, 
     status: constantFrom("online" as const, "offline" as const),
     tunnel: constantFrom(
       { kind: "closed" } as const,
-      { kind: "open", isReady: true, reason: "" } as const,
-      { kind: "open", isReady: false, reason: "" } as const,
+      { kind: "open", readiness: "ready", problem: "" } as const,
+      { kind: "open", readiness: "down", problem: "" } as const,
     ),
     direct: constantFrom(
       { kind: "untried" } as const,

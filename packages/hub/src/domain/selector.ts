@@ -1,7 +1,6 @@
-import type { ErrorCode, Refusal } from "@roomhub/protocol";
+import { type ErrorCode, type Refusal, withoutLatest } from "@roomhub/protocol";
 import { capabilityOf, isFull, unroutableReason, type Participant } from "./participant.ts";
 import { freeParticipant } from "./free-participant.ts";
-import { withoutLatest } from "./model-name.ts";
 import type { Room } from "./room.ts";
 import type { SelectionQuery, Selector } from "./selection-query.ts";
 import { closest } from "./suggest.ts";

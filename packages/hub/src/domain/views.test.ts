@@ -56,7 +56,7 @@ describe("a participant", () => {
 });
 
 describe("the connection block", () => {
-  const open = { kind: "open", isReady: false, reason: "" } as const;
+  const open = { kind: "open", readiness: "down", problem: "" } as const;
   test.each([
     ["an open tunnel", { tunnel: open }, true, "tunnel"],
     ["a direct endpoint that answered", { direct: { kind: "answered" } }, true, "direct"],
@@ -75,11 +75,11 @@ describe("the connection block", () => {
   });
 
   test("says why nobody is sent there, and nothing when somebody may be", () => {
-    const paused = { ...open, reason: "paused" };
+    const paused = { ...open, problem: "paused" };
     expect(connectionView(aParticipant({ id: "a", tunnel: paused })).problem).toBe(
       "not ready: paused",
     );
-    const ready = { ...open, isReady: true };
+    const ready = { ...open, readiness: "ready" } as const;
     expect(connectionView(aParticipant({ id: "a", tunnel: ready }))).not.toHaveProperty("problem");
   });
 

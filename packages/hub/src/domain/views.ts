@@ -4,7 +4,7 @@ import type {
   ParticipantSummary,
   Room as RoomView,
 } from "@roomhub/protocol";
-import { isConnected, unroutableReason, type Participant } from "./participant.ts";
+import { isConnected, readinessOf, unroutableReason, type Participant } from "./participant.ts";
 import type { Room } from "./room.ts";
 
 /** What others may see of a room. Every field is named, nothing is spread: a new secret cannot slip through. */
@@ -48,6 +48,7 @@ export function connectionView(participant: Participant): Connection {
     lastTunnelSeenAt:
       participant.lastContactAt === null ? null : new Date(participant.lastContactAt).toISOString(),
     path: pathOf(participant),
+    readiness: readinessOf(participant),
     ...(problem === undefined ? {} : { problem }),
   };
 }

@@ -1,6 +1,5 @@
-import { checkEndpoint, type JoinRequest, type Warning } from "@roomhub/protocol";
+import { checkEndpoint, isSameModel, type JoinRequest, type Warning } from "@roomhub/protocol";
 import { mintToken } from "../credentials/tokens.ts";
-import { isSameModel } from "../domain/model-name.ts";
 import { capabilitiesOf, type Participant, type Registration } from "../domain/participant.ts";
 import type { Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { participantView } from "../domain/views.ts";
 import { createOffice, elsewhere, home, peerAt, tokenOf } from "./operations.fixture.ts";
 import {
   expireParticipants,
@@ -244,6 +245,22 @@ describe("a status report", () => {
     expect(office.woken.length).toBeGreaterThan(2);
   });
 
+  test.each([
+    [{ ready: true }, "ready"],
+    [{ ready: false }, "down"],
+    [{ ready: true, readiness: "ready" }, "ready"],
+    [{ ready: false, readiness: "loading" }, "loading"],
+    [{ ready: false, readiness: "needs-credentials" }, "needs-credentials"],
+    [{ ready: false, readiness: "wrong-model" }, "wrong-model"],
+    [{ ready: false, readiness: "ready" }, "down"],
+    [{ ready: true, readiness: "loading" }, "loading"],
+    [{ ready: false, readiness: "on fire" }, "down"],
+  ])("of %j lists the participant as %s", async (status, readiness) => {
+    const { office, participant } = await tunnelled();
+    statusReported(office.context, participant, status);
+    expect(participantView(participant).connection.readiness).toBe(readiness);
+  });
+
   test("teaches capabilities, of a known form and a bounded number", async () => {
     const { office, participant } = await tunnelled();
     const many = Object.fromEntries(
@@ -291,7 +308,11 @@ describe("a status report", () => {
   test("counts only while a tunnel is open, and its reason is cut short", async () => {
     const { office, participant } = await tunnelled();
     statusReported(office.context, participant, { ready: false, reason: "x".repeat(999) });
-    expect(participant.tunnel).toEqual({ kind: "open", isReady: false, reason: "x".repeat(200) });
+    expect(participant.tunnel).toEqual({
+      kind: "open",
+      readiness: "down",
+      problem: "x".repeat(200),
+    });
     tunnelClosed(office.context, participant);
     statusReported(office.context, participant, { ready: true });
     expect(participant.tunnel).toEqual({ kind: "closed" });

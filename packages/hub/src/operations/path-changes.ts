@@ -1,4 +1,4 @@
-import type { CapabilityValue } from "@roomhub/protocol";
+import { type CapabilityValue, Readiness } from "@roomhub/protocol";
 import { capabilitiesOf, type Participant } from "../domain/participant.ts";
 import type { OperationContext } from "./context.ts";
 import { announceUpdate, recordLife } from "./presence.ts";
@@ -32,6 +32,8 @@ export function recordTunnelContact(context: OperationContext, participant: Part
 
 export interface ReportedStatus {
   ready: boolean;
+  /** a word of `Readiness`; whatever else an agent says is `down`, and without it `ready` decides */
+  readiness?: string | undefined;
   reason?: string | undefined;
   capabilities?: Record<string, string> | undefined;
 }
@@ -51,8 +53,15 @@ export function statusReported(
   }
 }
 
-function openTunnel({ ready, reason = "" }: ReportedStatus): Participant["tunnel"] {
-  return { kind: "open", isReady: ready, reason: reason.slice(0, 200) };
+function openTunnel(status: ReportedStatus): Participant["tunnel"] {
+  const { ready, readiness = ready ? "ready" : "down", reason = "" } = status;
+  const { data: verdict = "down" } = Readiness.safeParse(readiness);
+  const isContradiction = verdict === "ready" && !ready;
+  return {
+    kind: "open",
+    readiness: isContradiction ? "down" : verdict,
+    problem: reason.slice(0, 200),
+  };
 }
 
 /** The hub itself found out what a participant's provider can do. What the participant declared stays as declared. */
