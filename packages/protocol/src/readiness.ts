@@ -11,3 +11,20 @@ import { z } from "zod";
  */
 export const Readiness = z.enum(["ready", "loading", "needs-credentials", "down", "wrong-model"]);
 export type Readiness = z.infer<typeof Readiness>;
+
+/** What the status of `GET {base}/models` says of a model server. Contract §3. */
+export function readinessOfModelList(status: number): Exclude<Readiness, "wrong-model"> {
+  switch (status) {
+    case 401:
+    case 403:
+    case 407:
+      return "needs-credentials";
+    case 503:
+      return "loading";
+    case 502:
+    case 504:
+      return "down";
+    default:
+      return "ready";
+  }
+}
