@@ -54,6 +54,22 @@ describe("usage", () => {
     });
   });
 
+  test("is read from llama.cpp's timings where nothing else tells, the cached part of the prompt included", () => {
+    const timings = '"timings":{"cache_n":29,"prompt_n":1,"prompt_ms":2.6,"predicted_n":4}';
+    expect(findUsage(`{${timings}}`)).toEqual({
+      inputTokens: 30,
+      outputTokens: 4,
+      totalTokens: 34,
+    });
+    expect(findUsage('"timings": {"prompt_n":3,"predicted_n":2}')).toEqual({
+      inputTokens: 3,
+      outputTokens: 2,
+      totalTokens: 5,
+    });
+    expect(findUsage(`"usage":{"prompt_tokens":9},${timings}`)).toEqual({ inputTokens: 9 });
+    expect(findUsage('"timings":{"prompt_ms":2.6}')).toEqual({});
+  });
+
   test.each([
     "",
     '"usage"',

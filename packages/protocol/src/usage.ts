@@ -17,6 +17,14 @@ export function readUsage(value: unknown): Usage {
   return usageOf(inputTokens, outputTokens, tokenCount(counts["total_tokens"]));
 }
 
+/** Reads llama.cpp's `timings`, which count a prompt's tokens apart by whether they came from its cache. */
+function readTimings(value: unknown): Usage {
+  if (typeof value !== "object" || value === null) return {};
+  const counts = value as Record<string, unknown>;
+  const inputTokens = sum(tokenCount(counts["prompt_n"]), tokenCount(counts["cache_n"] ?? 0));
+  return usageOf(inputTokens, tokenCount(counts["predicted_n"]), undefined);
+}
+
 /** What a messages stream counts at its start, corrected by what it counts at its end. It has no totals of its own. */
 export function mergeUsage(start: Usage, end: Usage): Usage {
   const inputTokens = end.inputTokens ?? start.inputTokens;
@@ -48,21 +56,26 @@ const maxTries = 16;
 const maxObjectLength = 4_096;
 
 /**
- * The last usage object in the end of a stream. Searches text, which is safe: inside a JSON string the quotes would be
- * escaped and `"usage":` could not match.
+ * The last usage object in the end of a stream, else its last `timings`. Searches text, which is safe: inside a JSON string
+ * the quotes would be escaped and `"usage":` could not match.
  */
 export function findUsage(text: string): Usage {
+  return findLast(text, '"usage"', readUsage) ?? findLast(text, '"timings"', readTimings) ?? {};
+}
+
+/** @param key - with its quotes; @returns undefined when no such object says anything */
+function findLast(text: string, key: string, read: (value: unknown) => Usage): Usage | undefined {
   let tries = 0;
-  for (let at = text.lastIndexOf('"usage"'); at >= 0; at = text.lastIndexOf('"usage"', at - 1)) {
-    const open = /^"usage"\s*:\s*\{/.exec(text.slice(at, at + 32));
+  for (let at = text.lastIndexOf(key); at >= 0; at = text.lastIndexOf(key, at - 1)) {
+    const open = /^"\w+"\s*:\s*\{/.exec(text.slice(at, at + 32));
     if (open !== null) {
-      const usage = readUsage(parseObjectAt(text, at + open[0].length - 1));
+      const usage = read(parseObjectAt(text, at + open[0].length - 1));
       if (Object.keys(usage).length > 0) return usage;
       if (++tries === maxTries) break;
     }
     if (at === 0) break;
   }
-  return {};
+  return undefined;
 }
 
 function parseObjectAt(text: string, start: number): unknown {

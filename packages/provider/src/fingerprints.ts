@@ -77,8 +77,12 @@ const llamaCpp: Fingerprint = {
   server: "llama.cpp",
   port: "8080",
   path: "/props",
-  read: (answer) =>
-    typeof answer["default_generation_settings"] === "object" ? llamaCpp.always : undefined,
+  read(answer) {
+    if (typeof answer["default_generation_settings"] !== "object") return undefined;
+    // Builds that tell their number have `timings` on the last chunk; the question for usage would move them elsewhere.
+    const hasTimings = typeof answer["build_info"] === "string";
+    return { ...llamaCpp.always, ...(hasTimings ? { unaskedUsage: "supported" } : {}) };
+  },
   // Embeddings only when it was started for them; the other surfaces depend on the build.
   always: { ...usual, storedResponses: "unsupported" },
 };

@@ -8,6 +8,7 @@ export const CAPABILITY_NAMES = [
   "completions",
   "messages",
   "streamUsage",
+  "unaskedUsage",
   "storedResponses",
 ] as const;
 export type CapabilityName = (typeof CAPABILITY_NAMES)[number];
