@@ -11,7 +11,7 @@ export interface LlamaRecording {
   body: Buffer;
 }
 
-/** What was asked of the server. */
+/** One request to the server. */
 export interface LlamaRequest {
   method: string;
   /** with the query */
@@ -32,7 +32,7 @@ export interface RecordedLlama extends AsyncDisposable {
 /** Its one model, as it lists it. */
 export const LLAMA_MODEL = "tiny";
 
-/** @returns undefined for what is to be answered as recorded */
+/** @returns undefined where the recording stands */
 type Instead = (request: LlamaRequest) => LlamaRecording | undefined;
 
 export async function startRecordedLlama(instead?: Instead): Promise<RecordedLlama> {
@@ -65,7 +65,7 @@ export async function startRecordedLlama(instead?: Instead): Promise<RecordedLla
   };
 }
 
-/** The recording that answers a request; what was never recorded is its 404. */
+/** The recording for a request; a path without one is a 404. */
 export function llamaAnswer(request: LlamaRequest): LlamaRecording {
   const name = recordingFor(request);
   return name === undefined ? notFound : llamaRecording(name);

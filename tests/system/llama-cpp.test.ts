@@ -1,10 +1,12 @@
+import { APIError } from "openai";
 import { describe, expect, test } from "vitest";
 import { join, PATHS } from "../support/joining.ts";
+import { openaiAt } from "../support/openai-client.ts";
 import { LLAMA_MODEL, llamaRecording, startRecordedLlama } from "../support/recorded-llama.ts";
 import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
 import { until } from "../support/waiting.ts";
 
-/** What a real llama-server said, behind a hub. */
+/** A hub in front of a real llama-server, as recorded. */
 
 const messages = [{ role: "user", content: "hi" }];
 
@@ -18,7 +20,7 @@ async function untilKnown(hub: TestHub, code: string): Promise<void> {
 }
 
 describe.each(PATHS)("llama.cpp over %s", (path) => {
-  test("streams chat byte for byte, timings included, and its tokens are counted", async () => {
+  test("streams chat byte for byte, timings included, and llm.complete has its tokens", async () => {
     await using llama = await startRecordedLlama();
     await using hub = await startTestHub();
     const code = await hub.createRoom();
@@ -35,7 +37,7 @@ describe.each(PATHS)("llama.cpp over %s", (path) => {
     });
   });
 
-  test("tells a client that asks for usage what it tells by itself", async () => {
+  test("streams the usage chunk of its own to a client with stream_options", async () => {
     await using llama = await startRecordedLlama();
     await using hub = await startTestHub();
     const code = await hub.createRoom();
@@ -45,5 +47,63 @@ describe.each(PATHS)("llama.cpp over %s", (path) => {
     const json = { model: "*", stream: true, messages, stream_options };
     const answer = await hub.fetch(`/v1/rooms/${code}/chat/completions`, { json });
     expect(await answer.text()).toBe(llamaRecording("chat-stream-usage").body.toString());
+  });
+
+  test.each([
+    [
+      "an image for a model without a projector",
+      "image input is not supported",
+      {
+        messages: [
+          {
+            role: "user",
+            content: [{ type: "image_url", image_url: { url: "data:image/png;base64,AA==" } }],
+          },
+        ],
+      },
+    ],
+    ["malformed tools", "Failed to parse tools", { messages, tools: [{ type: "x" }] }],
+  ])("answers 500 to %s, which SDKs do not repeat", async (_what, reason, fields) => {
+    await using llama = await startRecordedLlama();
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    await using _ada = await join(path, hub, code, { endpoint: llama.url, model: LLAMA_MODEL });
+    const openai = openaiAt(`${hub.url}/rooms/${code}/v1`);
+    const asking = openai.chat.completions.create({ model: "*", ...(fields as object) } as never);
+    const failure: unknown = await asking.catch((error: unknown) => error);
+    if (!(failure instanceof APIError)) throw new Error("no APIError", { cause: failure });
+    expect(failure.status).toBe(502);
+    expect(failure.message).toContain(reason);
+    expect(failure.headers?.get("x-should-retry")).toBe("false");
+    const posts = llama.asked.filter(({ body }) => body["model"] === LLAMA_MODEL);
+    expect(posts).toHaveLength(1);
+  });
+
+  test("answers 501 to embeddings without --embeddings: the surface is unsupported from then on", async () => {
+    await using llama = await startRecordedLlama();
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    await using _ada = await join(path, hub, code, { endpoint: llama.url, model: LLAMA_MODEL });
+    const embed = () =>
+      hub.fetch(`/v1/rooms/${code}/embeddings`, { json: { model: "*", input: "hi" } });
+    const first = await embed();
+    expect(first.status).toBe(400);
+    expect(await first.json()).toMatchObject({
+      error: {
+        code: "unsupported_protocol",
+        stage: "provider",
+        message: expect.stringContaining("Start it with `--embeddings`"),
+      },
+    });
+    await until(
+      "embeddings to be unsupported",
+      () => hub.client.listParticipants(code),
+      ([one]) => one?.capabilities.embeddings === "unsupported",
+    );
+    expect(await (await embed()).json()).toMatchObject({
+      error: { code: "unsupported_protocol", stage: "routing" },
+    });
+    const asked = llama.lines().filter((line) => line === "POST /v1/embeddings");
+    expect(asked).toHaveLength(1);
   });
 });

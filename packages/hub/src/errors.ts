@@ -11,6 +11,8 @@ export interface HubErrorDetails {
   /** The status to answer with instead of the code's own (a provider's 503 stays 503). */
   status?: number | undefined;
   retryAfterMs?: number | undefined;
+  /** The same request would fail again, whatever the code says of trying again. */
+  isFinal?: boolean | undefined;
   cause?: unknown;
 }
 
@@ -26,6 +28,7 @@ export class HubError extends Error {
   readonly param: string;
   readonly participants: Refusal[] | undefined;
   readonly retryAfterMs: number | undefined;
+  readonly isFinal: boolean;
   readonly #status: number | undefined;
 
   constructor(code: ErrorCode, message: string, details: HubErrorDetails = {}) {
@@ -36,6 +39,7 @@ export class HubError extends Error {
     this.param = details.param ?? "";
     this.participants = details.participants;
     this.retryAfterMs = details.retryAfterMs;
+    this.isFinal = details.isFinal ?? false;
     this.#status = details.status;
   }
 

@@ -17,8 +17,8 @@ export const Capabilities = z.looseObject({
   messages: CapabilityValue.optional(),
   /** Takes `stream_options.include_usage` in a chat stream. Asked for only where this is `supported`. */
   streamUsage: CapabilityValue.optional(),
-  /** A chat stream tells its tokens without being asked, so the question is left out. */
-  unaskedUsage: CapabilityValue.optional(),
+  /** A chat stream reports its tokens without `stream_options`, so the hub adds none. */
+  implicitUsage: CapabilityValue.optional(),
   /** Keeps responses, so that `previous_response_id` and `GET /responses/:id` mean something there. */
   storedResponses: CapabilityValue.optional(),
 });

@@ -54,7 +54,7 @@ describe("usage", () => {
     });
   });
 
-  test("is read from llama.cpp's timings where nothing else tells, the cached part of the prompt included", () => {
+  test("is read from llama.cpp's timings where there is no other, the cached part of the prompt included", () => {
     const timings = '"timings":{"cache_n":29,"prompt_n":1,"prompt_ms":2.6,"predicted_n":4}';
     expect(findUsage(`{${timings}}`)).toEqual({
       inputTokens: 30,

@@ -79,18 +79,18 @@ test("llama.cpp keeps no responses; whether it has any depends on the build, so 
   expect(asked).toEqual(["GET /props", "POST /v1/responses"]);
 });
 
-test("llama.cpp counts its streams without being asked, in builds that tell their number", async () => {
+test("llama.cpp reports the usage of streams by itself, in builds that have a number", async () => {
   const props = { default_generation_settings: {}, build_info: "b1-de3ff81" };
   const { found } = await discover(
     { "GET /props": json(props) },
     { found: { server: "llama.cpp" } },
   );
-  expect(found).toMatchObject({ unaskedUsage: "supported", streamUsage: "supported" });
+  expect(found).toMatchObject({ implicitUsage: "supported", streamUsage: "supported" });
   const { found: older } = await discover(
     { "GET /props": json({ default_generation_settings: {} }) },
     { found: { server: "llama.cpp" } },
   );
-  expect(older).not.toHaveProperty("unaskedUsage");
+  expect(older).not.toHaveProperty("implicitUsage");
 });
 
 test("what vLLM lists it has, and nothing else", async () => {

@@ -6,7 +6,6 @@ import { objectIn } from "./look.ts";
 import type { Outlet } from "./outlet.ts";
 import type { Answer } from "./answer.ts";
 import type { ServerKnowledge } from "./server-knowledge.ts";
-import { judgeAnswer } from "./surface-verdict.ts";
 import { NotChatError, translateAnswer } from "./translation/answer.ts";
 import type { AskedResponse, TranslationSource } from "./translation/asked.ts";
 import { ResponsesStream } from "./translation/stream.ts";
@@ -150,7 +149,7 @@ export class ChatAnswer implements Answer {
       if (objectIn(body)?.["error"] === undefined) {
         return outlet.fail({ code: "provider_invalid_response", message: error.message });
       }
-      knowledge.note("chatCompletions", judgeAnswer(head.status, body.toString("utf8")));
+      knowledge.noteAnswer("chatCompletions", head.status, body.toString("utf8"));
       outlet.head(head);
       outlet.data(body);
       outlet.end();
@@ -165,7 +164,7 @@ export class ChatAnswer implements Answer {
       this.#isChatNext = true;
       return;
     }
-    knowledge.note("chatCompletions", judgeAnswer(status, text));
+    knowledge.noteAnswer("chatCompletions", status, text);
     held.release(outlet);
     outlet.end();
   }

@@ -79,9 +79,9 @@ const llamaCpp: Fingerprint = {
   path: "/props",
   read(answer) {
     if (typeof answer["default_generation_settings"] !== "object") return undefined;
-    // Builds that tell their number have `timings` on the last chunk; the question for usage would move them elsewhere.
+    // Builds with a number have `timings` on the last chunk; `stream_options` would move them to the usage chunk.
     const hasTimings = typeof answer["build_info"] === "string";
-    return { ...llamaCpp.always, ...(hasTimings ? { unaskedUsage: "supported" } : {}) };
+    return { ...llamaCpp.always, ...(hasTimings ? { implicitUsage: "supported" } : {}) };
   },
   // Embeddings only when it was started for them; the other surfaces depend on the build.
   always: { ...usual, storedResponses: "unsupported" },

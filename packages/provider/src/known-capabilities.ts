@@ -8,7 +8,7 @@ export const CAPABILITY_NAMES = [
   "completions",
   "messages",
   "streamUsage",
-  "unaskedUsage",
+  "implicitUsage",
   "storedResponses",
 ] as const;
 export type CapabilityName = (typeof CAPABILITY_NAMES)[number];

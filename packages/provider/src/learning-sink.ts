@@ -4,7 +4,6 @@ import type { ProviderFailure } from "./failure.ts";
 import { isEventStream, isSuccess } from "./held-answer.ts";
 import type { CapabilityName } from "./known-capabilities.ts";
 import type { ServerKnowledge } from "./server-knowledge.ts";
-import { judgeAnswer } from "./surface-verdict.ts";
 
 /** Enough of an answer to see what it is about. */
 const maxSeenBytes = 8 * 1024;
@@ -52,7 +51,7 @@ export class LearningSink implements ProviderSink {
     if (isChat && refusesStreamOptions(this.#status, text)) {
       this.#knowledge.learn("streamUsage", "unsupported");
     }
-    this.#knowledge.note(this.#surface, judgeAnswer(this.#status, text));
+    this.#knowledge.noteAnswer(this.#surface, this.#status, text);
   }
 
   onFailure(failure: ProviderFailure): void {

@@ -529,6 +529,29 @@ test("a chat that was answered with 404 is not taken for missing before the serv
   expect(server.capabilities.chatCompletions).toBe("supported");
 });
 
+test("a 501 makes a surface unsupported at once, and a server known to have it is looked at again", async () => {
+  const message = "This server does not support embeddings. Start it with `--embeddings`";
+  const notImplemented: Reply = { status: 501, body: JSON.stringify({ error: { message } }) };
+  const { provider, server } = start({
+    ...ollama("0.15.0"),
+    "POST /v1/embeddings": notImplemented,
+    "POST /v1/messages": notImplemented,
+    [chat]: notImplemented,
+  });
+  await listen(server, { path: "/embeddings", body: body() }).closed;
+  expect(server.capabilities.embeddings).toBe("unsupported");
+  await probe(server, provider);
+  expect(server.capabilities.messages).toBe("supported");
+  await listen(server, { path: "/messages", body: body() }).closed;
+  expect(server.capabilities.messages).toBe("unsupported");
+  await probe(server, provider);
+  expect(server.capabilities.messages).toBe("supported");
+  await listen(server, { path: "/chat/completions", body: body() }).closed;
+  expect(server.capabilities.chatCompletions).toBe("unsupported");
+  await probe(server, provider);
+  expect(server.capabilities.chatCompletions).toBe("supported");
+});
+
 test("what is declared is reported as it is, and a false word is helped by translation", async () => {
   const declared = {
     openResponses: "supported",

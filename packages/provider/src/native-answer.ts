@@ -42,8 +42,9 @@ export class NativeAnswer implements Answer {
   onEnd(): void {
     if (this.#held !== undefined) {
       const text = this.#held.text();
-      if (judgeAnswer(this.#held.head.status, text) === "unsupported") {
-        this.#knowledge.note("openResponses", "unsupported");
+      const { status } = this.#held.head;
+      if (judgeAnswer(status, text) === "unsupported") {
+        this.#knowledge.noteAnswer("openResponses", status, text);
         this.#isChatNext = this.#knowledge.mayTranslate;
         if (this.#isChatNext) return;
       }
@@ -58,7 +59,7 @@ export class NativeAnswer implements Answer {
 
   #release(held: HeldAnswer, text: string): boolean {
     this.#held = undefined;
-    this.#knowledge.note("openResponses", judgeAnswer(held.head.status, text));
+    this.#knowledge.noteAnswer("openResponses", held.head.status, text);
     return held.release(this.#outlet);
   }
 }

@@ -5,6 +5,7 @@ import {
   isDeclared,
   type KnownCapabilities,
 } from "./known-capabilities.ts";
+import { judgeAnswer } from "./surface-verdict.ts";
 import type { ThoughtField, ThoughtsTaken } from "./translation/thought-field.ts";
 
 /** As others see it: what is asked for most is always there. */
@@ -86,6 +87,19 @@ export class ServerKnowledge {
     if (this.#learned[name] === value) return;
     this.#learned[name] = value;
     this.#publish();
+  }
+
+  /**
+   * What one response says of its surface.
+   *
+   * @param text - the body, or its beginning when it is long
+   */
+  noteAnswer(name: CapabilityName, status: number, text: string): void {
+    if (status !== 501) return this.note(name, judgeAnswer(status, text));
+    // "Not implemented" comes from the server itself, never from a gateway in front of it. A server known to have the
+    // surface is looked at again: its 501 may be about one field.
+    if (name === "chatCompletions" || this.native(name) === "supported") this.doubt();
+    this.learn(name, "unsupported");
   }
 
   /** What one answer says. One "no" of a server that has it may have a reason of its own: the next answer decides. */

@@ -26,7 +26,7 @@ export function errorBody(error: HubError): ErrorBody {
 /** What an SDK should do about it: `x-should-retry`, `retry-after`. Contract §6, "retry". */
 export function retryHeaders(error: HubError): Record<string, string> {
   const row = ERROR_STATUS[error.code];
-  if (row.retry === "stop") return { "x-should-retry": "false" };
+  if (row.retry === "stop" || error.isFinal) return { "x-should-retry": "false" };
   if (row.retry !== "later") return {};
   const retryAfterMs = error.retryAfterMs ?? (row.retryAfterSeconds ?? 1) * 1000;
   return { "retry-after": String(Math.max(1, Math.ceil(retryAfterMs / 1000))) };

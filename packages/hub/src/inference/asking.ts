@@ -109,7 +109,7 @@ export class ModelAsking implements Asking {
       this.#surface.path === "chat/completions" &&
       this.marker !== "none" &&
       capabilityOf(participant, "streamUsage") === "supported" &&
-      capabilityOf(participant, "unaskedUsage") !== "supported" &&
+      capabilityOf(participant, "implicitUsage") !== "supported" &&
       !participant.refusesStreamUsage &&
       // A client that says anything of its own about it gets what it said.
       !this.#whole.body.members.some(({ key }) => key === "stream_options")

@@ -83,7 +83,6 @@ describe("a provider that refuses", () => {
 
   test.each([
     [500, 502],
-    [501, 502],
     [502, 502],
     [503, 503],
     [504, 504],
@@ -100,6 +99,23 @@ describe("a provider that refuses", () => {
     );
     expect(retrySignals(sent)).toEqual({ "retry-after": "9" });
     expect(sent.ending()).toMatchObject({ stage: "provider", code: "provider_error" });
+  });
+
+  test("with 501: the hub's own 400, since it does not serve such requests", () => {
+    const { sent, call } = one();
+    call.answer(501, '{"error":{"message":"This server does not support embeddings"}}');
+    expect(sent.client.error).toMatchObject({ code: "unsupported_protocol", status: 400 });
+    expect(sent.client.error?.message).toContain("This server does not support embeddings");
+    expect(retrySignals(sent)).toEqual({ "x-should-retry": "false" });
+    expect(sent.ending()).toMatchObject({ stage: "provider", code: "unsupported_protocol" });
+  });
+
+  test("with 500 over the request's own mistake: 502, which SDKs do not repeat", () => {
+    const { sent, call } = one();
+    call.answer(500, '{"error":{"message":"image input is not supported - sk-CANARY"}}');
+    expect(sent.client.error).toMatchObject({ code: "provider_error", status: 502 });
+    expect(sent.client.error?.message).toContain("image input is not supported - [redacted]");
+    expect(retrySignals(sent)).toEqual({ "x-should-retry": "false" });
   });
 
   test.each([

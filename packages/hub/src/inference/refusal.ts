@@ -1,5 +1,6 @@
 import type { ErrorShape } from "@roomhub/protocol";
 import { HubError } from "../errors.ts";
+import { isClientMistake } from "./client-mistake.ts";
 
 /** A provider's no, as the client may hear it. */
 export interface ProviderRefusal {
@@ -18,7 +19,8 @@ const maxMessageLength = 512;
  * participant is ours to tell.
  *
  * @param text - its body, scrubbed of the participant's secrets
- * @throws HubError `provider_auth_failed` for 401, 403 and 407, `provider_error` for 5xx
+ * @throws HubError `provider_auth_failed` for 401, 403 and 407, `unsupported_protocol` for 501, `provider_error` for any
+ * other 5xx
  */
 export function readRefusal(
   participantId: string,
@@ -40,13 +42,20 @@ export function readRefusal(
       },
     );
   }
+  if (status === 501) {
+    throw new HubError(
+      "unsupported_protocol",
+      `The provider of ${participantId} does not serve this request (501): ${told}`,
+      { stage: "provider", hint: "Ask another participant, or * for any that can.", isFinal: true },
+    );
+  }
   if (status >= 500) {
-    const kept = status === 503 || status === 504 ? status : 502;
     throw new HubError(
       "provider_error",
       `The provider of ${participantId} failed (${status}): ${told}`,
       {
-        status: kept,
+        status: status === 503 || status === 504 ? status : 502,
+        isFinal: isClientMistake(status, told),
       },
     );
   }

@@ -26,6 +26,6 @@ export function pathIsGone({ id, roomCode }: Participant): HubError {
 export function withoutSecrets(error: HubError, scrubber: Scrubber | undefined): HubError {
   const message = scrubber?.(error.message) ?? error.message;
   if (message === error.message) return error;
-  const { hint, stage, status, param, participants } = error;
-  return new HubError(error.code, message, { hint, stage, status, param, participants });
+  const { hint, stage, status, param, participants, isFinal } = error;
+  return new HubError(error.code, message, { hint, stage, status, param, participants, isFinal });
 }
