@@ -1,28 +1,31 @@
 import { expect, test } from "vitest";
 import type { Asking } from "./asking.ts";
-import { chooseModels, type ModelWish } from "./choose-models.ts";
+import { chooseModels } from "./choose-models.ts";
+import { findServers, type ModelWish } from "./find-servers.ts";
 import { answersOf, makeWorld } from "./test-context.fixture.ts";
 
 const silent: Asking = { canAsk: false, isQuiet: false };
 const asking: Asking = { canAsk: true, isQuiet: false };
 
-/** A machine on which the given ports list the given models. */
-function machine(servers: Record<number, string[]>, some: string[] = []) {
+/** A machine on which the given ports list the given models; a number is a status instead of a list. */
+function machine(servers: Record<number, string[] | number>, some: string[] = []) {
   const questions: string[] = [];
   const world = makeWorld({
     fetch: async (url) => {
       const models = servers[Number(new URL(url).port)];
       if (models === undefined) throw new TypeError("fetch failed");
+      if (typeof models === "number") {
+        return Response.json({ error: { message: "no" } }, { status: models });
+      }
       return Response.json({ object: "list", data: models.map((id) => ({ id })) });
     },
     prompts: answersOf(questions, { some }),
   });
-  const choose = (wish: Partial<ModelWish> = {}, how = silent) =>
-    chooseModels(
-      world.context,
-      { endpoint: undefined, models: [], isAll: false, headers: {}, ...wish },
-      how,
-    );
+  const choose = async (given: Partial<ModelWish> = {}, how = silent) => {
+    const wish = { endpoint: undefined, models: [], isAll: false, headers: {}, ...given };
+    const found = await findServers(world.context, wish, how);
+    return chooseModels(world.context, wish, found, how);
+  };
   return { world, questions, choose };
 }
 
@@ -85,10 +88,12 @@ test("the size that was left out is proposed", async () => {
   });
 });
 
-test("no server at all is nothing to throw about", async () => {
+test("a machine without a model server is refused with where it was looked for", async () => {
   const { choose } = machine({});
-  expect(await choose()).toEqual([]);
-  expect(await choose({ models: ["x"] })).toEqual([]);
+  const message =
+    "No model server answers on this machine (looked for Ollama :11434, LM Studio :1234, llama.cpp :8080, llama.cpp :9931, vLLM :8000)";
+  await expect(choose()).rejects.toMatchObject({ message });
+  await expect(choose({ models: ["x"] })).rejects.toMatchObject({ message });
 });
 
 test.each([
@@ -118,10 +123,82 @@ test("an endpoint that does not list the model is believed, and that is said", a
 });
 
 test.each([
-  ["http://gpu:8000", "does not list its models"],
+  ["http://gpu:8000", "No answer from the model server at http://gpu:8000"],
   ["http://127.0.0.1:9000", "has no model"],
   ["ftp://gpu", "must begin with http"],
 ])("the endpoint %s without a model is refused: %s", async (endpoint, message) => {
   const { choose } = machine({ 9000: [] });
   await expect(choose({ endpoint })).rejects.toThrow(message);
+});
+
+/** A machine whose server at the port lists its models after some queries. */
+function loadingMachine(port: number, models: string[], queries: number, others = {}) {
+  const servers: Record<number, string[] | number> = { [port]: 503, ...others };
+  const made = machine(servers);
+  const { fetch } = made.world.context;
+  let left = queries;
+  made.world.context.fetch = (url, init) => {
+    if (Number(new URL(url).port) === port && left-- === 0) servers[port] = models;
+    return fetch(url, init);
+  };
+  return made;
+}
+
+test("a server that loads its model is waited for, and the line says so", async () => {
+  const { choose, world } = loadingMachine(8080, ["tiny"], 3);
+  expect(await choose()).toMatchObject([{ model: "tiny", serverName: "llama.cpp" }]);
+  expect(world.stderr.text).toBe("llama.cpp at http://127.0.0.1:8080 is loading its model …\n");
+});
+
+test("a named endpoint that loads its model is waited for", async () => {
+  const { choose, world } = loadingMachine(9000, ["tiny"], 2);
+  expect(await choose({ endpoint: "http://127.0.0.1:9000" })).toMatchObject([{ model: "tiny" }]);
+  expect(world.stderr.text).toContain("is loading its model");
+});
+
+test("a model named together with its endpoint needs no waiting while the server loads", async () => {
+  const { choose } = machine({ 9000: 503 });
+  const wish = { endpoint: "http://127.0.0.1:9000", models: ["tiny"] };
+  expect(await choose(wish)).toMatchObject([{ model: "tiny" }]);
+});
+
+test("a server that loads is not waited for while another one has what is wished for", async () => {
+  const { choose, world } = machine({ 8080: 503, 11434: ["llama3"] });
+  expect(await choose()).toMatchObject([{ model: "llama3" }]);
+  expect(await choose({ models: ["llama3:latest"] })).toHaveLength(1);
+  expect(world.stderr.text).toBe("");
+});
+
+test("a server that never finishes loading is given up after 15 minutes", async () => {
+  const { choose, world } = machine({ 8080: 503 });
+  let nowMs = 0;
+  world.context.nowMs = () => (nowMs += 60_000);
+  await expect(choose()).rejects.toMatchObject({
+    message: "llama.cpp at http://127.0.0.1:8080 is loading its model, for over 15 min 00 s",
+  });
+});
+
+test("a server that requires credentials is named with what gives it some", async () => {
+  const { choose } = machine({ 8080: 401 });
+  await expect(choose()).rejects.toMatchObject({
+    message: "llama.cpp at http://127.0.0.1:8080 requires credentials (401)",
+    hint: 'name the variable that holds them: --endpoint http://127.0.0.1:8080 --header-env "Authorization=VARIABLE"',
+    exitCode: 4,
+  });
+});
+
+test("a model named together with an endpoint that requires credentials joins with a warning", async () => {
+  const { choose, world } = machine({ 9000: 401 });
+  const wish = { endpoint: "http://127.0.0.1:9000", models: ["tiny"] };
+  expect(await choose(wish)).toMatchObject([{ model: "tiny" }]);
+  expect(world.stderr.text).toContain(
+    "! the model server at http://127.0.0.1:9000 requires credentials",
+  );
+});
+
+test("an endpoint without a models list is refused unless the model is named", async () => {
+  const { choose } = machine({ 9000: 404 });
+  const endpoint = "http://127.0.0.1:9000";
+  await expect(choose({ endpoint })).rejects.toThrow("does not list its models (404)");
+  expect(await choose({ endpoint, models: ["m"] })).toMatchObject([{ model: "m" }]);
 });

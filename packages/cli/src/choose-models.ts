@@ -1,15 +1,16 @@
+import { isSameModel } from "@roomhub/protocol";
 import type { Asking } from "./asking.ts";
 import type { CliContext } from "./context.ts";
-import { CommandError } from "./exit-code.ts";
+import { CommandError, EXIT } from "./exit-code.ts";
+import type { ModelWish } from "./find-servers.ts";
 import {
-  askModelServer,
-  findModelServers,
-  isSameModel,
+  credentialsProblem,
   type ModelServer,
+  noModelServer,
   offerableModels,
+  serverText,
 } from "./model-server.ts";
 import { nearest } from "./nearest.ts";
-import { waitingFor } from "./progress.ts";
 import { safe } from "./text.ts";
 
 /** A model to share, and the server that has it. */
@@ -20,38 +21,24 @@ export interface ModelChoice {
   serverName: string | undefined;
 }
 
-export interface ModelWish {
-  /** undefined for the usual servers of this machine */
-  endpoint: string | undefined;
-  /** by name; empty for the first there is */
-  models: readonly string[];
-  isAll: boolean;
-  /** sent along when the endpoint is asked for its models */
-  headers: Record<string, string>;
-}
-
 /**
  * The models to share: those named, all of them, those picked at the terminal, or the first.
  *
- * @returns none when nothing was said about an endpoint, and no model server answers
- * @throws CommandError with the next step
+ * @param servers - from `findServers`
+ * @throws CommandError with the next step when there is nothing to share
  */
 export async function chooseModels(
   context: CliContext,
   wish: ModelWish,
+  servers: readonly ModelServer[],
   asking: Asking,
 ): Promise<ModelChoice[]> {
   const { endpoint, models } = wish;
-  const servers = await serversOf(context, wish, asking);
-  if (models.length > 0) {
-    return models.map((model) => namedModel(context, model, endpoint, servers)).filter(isThere);
-  }
+  if (endpoint === undefined && servers.length === 0) throw noModelServer(context);
+  if (models.length > 0) return models.map((model) => namedModel(context, model, wish, servers));
   const offered = servers.flatMap(choicesOf);
   const [first] = offered;
-  if (first === undefined) {
-    if (endpoint === undefined && servers.length === 0) return [];
-    throw noModel(endpoint, servers[0]);
-  }
+  if (first === undefined) throw nothingToShare(servers, wish);
   if (wish.isAll) return offered;
   if (!asking.canAsk || offered.length === 1) return [first];
   const choices = offered.map((choice) => ({
@@ -62,49 +49,37 @@ export async function chooseModels(
   return context.prompts.pickSome("Which models do you share?", choices, [first]);
 }
 
-async function serversOf(
-  context: CliContext,
-  { endpoint, headers }: ModelWish,
-  asking: Asking,
-): Promise<ModelServer[]> {
-  if (endpoint === undefined) {
-    return waitingFor(
-      context,
-      "Looking for model servers on this machine",
-      findModelServers(context),
-      asking,
-    );
-  }
-  const what = `Waiting for ${endpoint} to list its models`;
-  const asked = askModelServer(context, endpoint, headers);
-  const server = await waitingFor(context, what, asked, asking);
-  return server === undefined ? [] : [server];
-}
-
-function choicesOf({ endpoint, name, models }: ModelServer): ModelChoice[] {
+function choicesOf({ endpoint, name, models = [] }: ModelServer): ModelChoice[] {
   return offerableModels(models).map((model) => ({ endpoint, model, serverName: name }));
 }
 
-/** An endpoint that somebody names may know models that it does not list, or not be up yet: that is only said. */
+/** A named endpoint may serve models that it does not list, or not be ready yet: a warning is enough. */
 function namedModel(
   context: CliContext,
   model: string,
-  endpoint: string | undefined,
+  { endpoint, headers }: ModelWish,
   servers: readonly ModelServer[],
-): ModelChoice | undefined {
-  const server = servers.find(({ models }) => models.some((known) => isSameModel(known, model)));
+): ModelChoice {
+  const server = servers.find(({ models = [] }) =>
+    models.some((known) => isSameModel(known, model)),
+  );
   if (server !== undefined) return { endpoint: server.endpoint, model, serverName: server.name };
-  const known = servers.flatMap(({ models }) => models);
+  const known = servers.flatMap(({ models = [] }) => models);
   const meant = nearModel(model, known);
-  if (endpoint !== undefined) {
-    if (known.length > 0) {
-      const hint = meant === undefined ? "" : `; did you mean ${safe(meant)}?`;
-      context.stderr.write(`! ${endpoint} does not list ${safe(model)}${hint}\n`);
-    }
-    return { endpoint, model, serverName: undefined };
+  if (endpoint === undefined) {
+    const message = `No model server on this machine has ${model}`;
+    throw new CommandError(message, hintFor(servers, meant));
   }
-  if (servers.length === 0) return undefined;
-  throw new CommandError(`No model server on this machine has ${model}`, hintFor(servers, meant));
+  const warn = (text: string) => context.stderr.write(`! ${text}\n`);
+  const locked = servers.find(isLocked);
+  if (locked !== undefined) {
+    const { problem, fix } = credentialsProblem(locked, headers);
+    warn(`${problem}; ${fix}`);
+  } else if (known.length > 0) {
+    const hint = meant === undefined ? "" : `; did you mean ${safe(meant)}?`;
+    warn(`${endpoint} does not list ${safe(model)}${hint}`);
+  }
+  return { endpoint, model, serverName: undefined };
 }
 
 /** The same model in another size first, whichever of the two names has a size: `llama3`, `llama3:8b`, `llama3:latest`. */
@@ -115,28 +90,52 @@ function nearModel(model: string, known: readonly string[]): string | undefined 
 
 function hintFor(servers: readonly ModelServer[], meant: string | undefined): string {
   if (meant !== undefined) return `did you mean --model ${meant}?`;
-  const known = servers.flatMap(({ name, models }) => models.map((id) => `${id} (${name ?? ""})`));
+  const known = servers.flatMap(({ name, models = [] }) =>
+    models.map((id) => `${id} (${name ?? ""})`),
+  );
   return known.length === 0
     ? "load it there first"
     : `choose one of: ${known.slice(0, 8).join(", ")}`;
 }
 
-function noModel(endpoint: string | undefined, server: ModelServer | undefined): CommandError {
-  if (server === undefined) {
+/** Why none of these servers gives a model to share, the most telling first. */
+function nothingToShare(servers: readonly ModelServer[], { headers }: ModelWish): CommandError {
+  const empty = servers.find(({ models }) => models !== undefined);
+  if (empty !== undefined) return withoutModel(empty);
+  const locked = servers.find(isLocked);
+  if (locked !== undefined) {
+    const { problem, fix } = credentialsProblem(locked, headers);
+    return new CommandError(beginning(problem), fix, EXIT.refused);
+  }
+  const [first] = servers;
+  if (first === undefined || first.status === undefined) {
     return new CommandError(
-      `${endpoint} does not list its models, so the model is unknown`,
+      `No answer from ${first === undefined ? "a model server" : serverText(first)}`,
       "check that it runs and that the URL is right, or name the model with --model NAME",
+      EXIT.unreachable,
     );
   }
-  if (server.name === undefined) {
-    return new CommandError(`${server.endpoint} has no model`, "name one with --model NAME");
-  }
   return new CommandError(
-    `${server.name} answers at ${server.endpoint} but has no model`,
-    server.name === "Ollama" ? "ollama pull llama3.2" : "load a model there first",
+    `${beginning(serverText(first))} does not list its models (${first.status}), so the model is unknown`,
+    "check that the URL is right, or name the model with --model NAME",
   );
 }
 
-function isThere<T>(value: T | undefined): value is T {
-  return value !== undefined;
+function withoutModel({ endpoint, name }: ModelServer): CommandError {
+  if (name === undefined) {
+    return new CommandError(`${endpoint} has no model`, "name one with --model NAME");
+  }
+  return new CommandError(
+    `${name} answers at ${endpoint} but has no model`,
+    name === "Ollama" ? "ollama pull llama3.2" : "load a model there first",
+  );
+}
+
+/** A program's name keeps its spelling, an article begins the sentence. */
+function beginning(text: string): string {
+  return text.replace(/^the /, "The ");
+}
+
+function isLocked({ readiness }: ModelServer): boolean {
+  return readiness === "needs-credentials";
 }

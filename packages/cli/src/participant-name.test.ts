@@ -13,6 +13,9 @@ test.each([
   ["any", "", "participant-any"],
   ["model", "x", "model-x"],
   ["a".repeat(200), "b", "a".repeat(90)],
+  ["Ana", "/home/ana/models/qwen2.5-7b-q4_k_m.gguf", "ana-qwen2.5-7b-q4_k_m"],
+  ["Ana", String.raw`C:\models\Tiny.GGUF`, "ana-tiny"],
+  ["Ana", "big-00001-of-00003.gguf", "ana-big"],
 ])("%j with the model %j is called %s", (nickname, model, id) => {
   expect(suggestId(nickname, model)).toBe(id);
   expect(participantIdProblem(id)).toBeUndefined();

@@ -1,9 +1,14 @@
 import type { ParticipantSummary } from "@roomhub/protocol";
-import { participantIdProblem } from "@roomhub/protocol";
+import { participantIdProblem, withoutLatest } from "@roomhub/protocol";
 
-/** `Ana`, `meta/llama3.2:3b` → `ana-llama3.2-3b`: readable, and valid as an id. */
+/**
+ * `Ana`, `meta/llama3.2:3b` → `ana-llama3.2-3b`: readable, and valid as an id. Of a model named by its file, as llama.cpp
+ * does without `--alias`, the folders and `.gguf` are left out.
+ */
 export function suggestId(nickname: string, model: string): string {
-  const modelName = model.replace(/:latest$/, "").replace(/^.*\//, "");
+  const modelName = withoutLatest(model)
+    .replace(/^.*[/\\]/, "")
+    .replace(/(-\d{5}-of-\d{5})?\.gguf$/i, "");
   const id = [nickname, modelName]
     .map(slug)
     .filter((part) => part !== "")

@@ -55,7 +55,7 @@ test("with the demo model, on a terminal", () => {
     "
     ESC[1mRoom ABC234ESC[22m  Ana's room
     Model ESC[33ma built-in demoESC[39m as ana-demo: no model server answered on this machine
-          To share a real one, start it and then this again: ollama run llama3.2
+          A model server that starts takes its place: ollama run llama3.2
     Hub   http://127.0.0.1:5050 (this machine only)
           To open it to your network: npx roomhub up --lan
 

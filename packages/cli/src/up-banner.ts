@@ -60,7 +60,7 @@ function modelLines(
   if (!isDemo) return [`Model ${safe(model)} from ${safe(server)} as ${safe(participantId)}`];
   return [
     `Model ${warn("a built-in demo")} as ${safe(participantId)}: no model server answered on this machine`,
-    "      To share a real one, start it and then this again: ollama run llama3.2",
+    "      A model server that starts takes its place: ollama run llama3.2",
   ];
 }
 

@@ -4,8 +4,8 @@ import { chooseModels } from "../choose-models.ts";
 import { chooseRoom } from "../choose-room.ts";
 import type { CliContext } from "../context.ts";
 import { UsageError } from "../exit-code.ts";
+import { findServers, type ModelWish } from "../find-servers.ts";
 import { lookAtRoom } from "../look-at-room.ts";
-import { noModelServer } from "../model-server.ts";
 import {
   addHubOptions,
   addQuietOption,
@@ -116,17 +116,14 @@ async function findOut(
   const headers = readHeaders(context, options);
   const authHeaders = headersOf("--auth-header", options.authHeader);
   const password = (await readPassword(context, options)) ?? context.env["ROOMHUB_PASSWORD"];
-  const models = await chooseModels(
-    context,
-    {
-      endpoint: options.endpoint,
-      models: options.model ?? [],
-      isAll: options.allModels === true,
-      headers: { ...authHeaders, ...headers },
-    },
-    asking,
-  );
-  if (models.length === 0) throw noModelServer(context);
+  const wish: ModelWish = {
+    endpoint: options.endpoint,
+    models: options.model ?? [],
+    isAll: options.allModels === true,
+    headers: { ...authHeaders, ...headers },
+  };
+  const servers = await findServers(context, wish, asking);
+  const models = await chooseModels(context, wish, servers, asking);
   const invite = await chooseRoom(
     context,
     { given: where.room?.trim(), hubUrl: where.hubUrl },

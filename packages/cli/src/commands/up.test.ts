@@ -125,6 +125,81 @@ test("without a model server a demo model stands in and is called one", async ()
   );
 });
 
+/** A machine on which a model server answers from the given query on; before, with the status, if any. */
+function startingServer(fromQuery: number, before?: number): CliContext["fetch"] {
+  let queries = 0;
+  return async (url) => {
+    if (!url.startsWith("http://127.0.0.1:8080/")) throw new TypeError("fetch failed");
+    if (++queries >= fromQuery) return Response.json({ data: [{ id: "models/tiny.gguf" }] });
+    if (before === undefined) throw new TypeError("fetch failed");
+    return Response.json({ error: { message: "no" } }, { status: before });
+  };
+}
+
+/** A room without requests, until the test stops `up`. */
+const quietRoom = hubWith([], {
+  events: async function* (_code, options) {
+    await new Promise<void>((resolve) => {
+      options!.signal!.addEventListener("abort", () => resolve());
+    });
+  },
+});
+
+test("a model server that starts later takes the place of the demo", async () => {
+  const left: string[] = [];
+  const world = makeWorld({ fetch: startingServer(3) }, quietRoom);
+  world.context.createParticipant = async (options) => {
+    world.participants.push(options);
+    return {
+      start: async () => {},
+      stopped: new Promise(() => {}),
+      pause() {},
+      resume() {},
+      close: async () => {
+        left.push(options.id);
+        // The last step of the exchange.
+        if (options.id === "ana-demo" && left.length === 1) setImmediate(() => world.stop());
+      },
+    };
+  };
+  expect(await world.run("up")).toBe(0);
+  expect(world.participants.map(({ id }) => id)).toEqual(["ana-demo", "ana-tiny"]);
+  expect(left[0]).toBe("ana-demo");
+  expect(left).toContain("ana-tiny");
+  expect(world.stderr.text).toContain(
+    "sharing models/tiny.gguf from llama.cpp as ana-tiny; the demo has left\n",
+  );
+});
+
+test("up waits for a server that loads its model, and says so", async () => {
+  const world = await up({ fetch: startingServer(3, 503) }, hubWith([]));
+  expect(world.participants.map(({ id }) => id)).toEqual(["ana-tiny"]);
+  expect(world.stderr.text).toContain("llama.cpp at http://127.0.0.1:8080 is loading its model");
+});
+
+test("a server that requires credentials is named, and the demo stands in", async () => {
+  const world = await up({ fetch: startingServer(Infinity, 401) }, hubWith([]));
+  expect(world.participants[0]).toMatchObject({ id: "ana-demo" });
+  expect(world.stderr.text).toContain(
+    '! llama.cpp at http://127.0.0.1:8080 requires credentials (401); name the variable that holds them: --endpoint http://127.0.0.1:8080 --header-env "Authorization=VARIABLE"\n',
+  );
+});
+
+test("up takes credentials for the model server, and keeps them from the hub", async () => {
+  const fetch: CliContext["fetch"] = async (url, init) => {
+    const isKnown = new Headers(init.headers).get("authorization") === "Bearer k";
+    if (!url.startsWith("http://127.0.0.1:9000/") || !isKnown) throw new TypeError("fetch failed");
+    return Response.json({ data: [{ id: "big" }] });
+  };
+  const args = ["--endpoint", "http://127.0.0.1:9000", "--header-env", "Authorization=KEY"];
+  const world = await up({ fetch, env: { KEY: "Bearer k" } }, hubWith([]), ...args);
+  expect(world.participants[0]).toMatchObject({
+    model: "big",
+    headers: { Authorization: "Bearer k" },
+  });
+  expect(world.participants[0]!.authHeaders).toBeUndefined();
+});
+
 test("a named model that is nowhere is a failure, not a demo", async () => {
   const world = await up({}, hubWith([]), "--model", "llama3");
   expect(world.code).toBe(1);

@@ -4,23 +4,29 @@ import { type Asking, askingOf } from "../asking.ts";
 import { chooseModels, type ModelChoice } from "../choose-models.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
+import { findServers, type ModelWish } from "../find-servers.ts";
 import { type HubConfig, resolveHubConfig } from "../hub-config.ts";
 import { type LaunchedHub, launchHub, refuseCuts } from "../hub-launch.ts";
 import { addHubFlags, type HubFlagValues } from "../hub-settings.ts";
-import { makeParticipant, stoppedError } from "../make-participant.ts";
-import { noticeLine } from "../notice-line.ts";
+import { credentialsProblem } from "../model-server.ts";
 import { addJsonOption, addQuietOption, endpointArgument } from "../options.ts";
-import { trackOutage } from "../outage.ts";
-import { suggestId } from "../participant-name.ts";
-import { addPasswordOptions, type PasswordOptionValues, readPassword } from "../secrets.ts";
-import type { ParticipantNotice, RunningParticipant } from "../services.ts";
+import {
+  addHeaderOptions,
+  addPasswordOptions,
+  type HeaderOptionValues,
+  type PasswordOptionValues,
+  readHeaders,
+  readPassword,
+} from "../secrets.ts";
+import { replaceDemo, startDemo } from "../stand-in-demo.ts";
 import { aborted, untilStopped } from "../stop-signal.ts";
-import { clockTime, colorsFor, duration, writeJson } from "../text.ts";
+import { writeJson } from "../text.ts";
 import { inviteUrl, upBanner, type UpFacts } from "../up-banner.ts";
 import { openRoom } from "../up-room.ts";
+import { type Sharing, shareModel, tellTrouble } from "../up-sharing.ts";
 import { watchRequests } from "../watch-requests.ts";
 
-interface UpOptionValues extends HubFlagValues, PasswordOptionValues {
+interface UpOptionValues extends HubFlagValues, PasswordOptionValues, HeaderOptionValues {
   json?: boolean;
   quiet?: boolean;
   room?: string;
@@ -46,17 +52,10 @@ interface Undoing {
 }
 
 export function addUpCommand(program: Command, context: CliContext): void {
-  addPasswordOptions(
-    addQuietOption(
-      addJsonOption(
-        addHubFlags(
-          program
-            .command("up")
-            .description("a hub, a room and this machine's model in it, in one command"),
-        ),
-      ),
-    ),
-  )
+  const command = program
+    .command("up")
+    .description("a hub, a room and this machine's model in it, in one command");
+  addHeaderOptions(addPasswordOptions(addQuietOption(addJsonOption(addHubFlags(command)))))
     .option("--room <name>", "name of the room (default: yours)")
     .option(
       "--endpoint <url>",
@@ -118,13 +117,13 @@ async function startAll(
   const { closers } = undoing;
   const password = await readPassword(context, values);
   const { endpoint, model } = values;
-  const models = model === undefined ? [] : [model];
-  const [found] = await chooseModels(
-    context,
-    { endpoint, models, isAll: false, headers: {} },
-    asking,
-  );
-  if (found === undefined && model !== undefined) throw noSuchModel(model);
+  const wish: ModelWish = {
+    endpoint,
+    models: model === undefined ? [] : [model],
+    isAll: false,
+    headers: readHeaders(context, values),
+  };
+  const found = await chooseModel(context, wish, asking);
 
   const launched = await launchHub(context, config, "silent");
   closers.push(async () => {
@@ -133,41 +132,49 @@ async function startAll(
   const roomName = values.room ?? `${context.userName}'s room`;
   const room = await openRoom(context.createClient(launched.localUrl), roomName, password);
 
-  const choice = found ?? (await startDemo(context, closers));
   const nickname = values.nickname ?? context.userName;
-  const participantId = suggestId(nickname, choice.model);
-  const tellTrouble = troubleTeller(context);
-  const participant = await makeParticipant(context, {
-    hubUrl: launched.localUrl,
-    room: room.code,
-    id: participantId,
-    nickname,
-    model: choice.model,
-    endpoint: choice.endpoint,
-    password,
-    onNotice: (notice) => {
-      if (!signal.aborted) tellTrouble(notice);
-    },
-  });
-  closers.push(() => participant.close());
-  await startOrExplain(participant, signal);
-  return { launched, room, choice, participantId, isDemo: found === undefined };
-}
-
-/** A stop that comes before the participant is in the room is no failure. */
-async function startOrExplain(participant: RunningParticipant, signal: AbortSignal): Promise<void> {
-  const stopped = await Promise.race([participant.start(), aborted(signal)]).then(
-    () => undefined,
-    () => participant.stopped,
-  );
-  if (stopped !== undefined) throw stoppedError(stopped);
-}
-
-async function startDemo(context: CliContext, closers: Undoing["closers"]): Promise<ModelChoice> {
-  const { demoModel, startDemoProvider } = await import("../demo-provider.ts");
-  const demo = await startDemoProvider({ joinHint: `${context.commandName} up` });
+  const sharing: Sharing = {
+    ...{ hubUrl: launched.localUrl, room: room.code, nickname, password },
+    headers: wish.headers,
+    onNotice: tellTrouble(context, signal),
+  };
+  const share = (choice: ModelChoice) => shareModel(context, sharing, choice, { closers, signal });
+  if (found !== undefined) {
+    const { participantId } = await share(found);
+    return { launched, room, choice: found, participantId, isDemo: false };
+  }
+  const demo = await startDemo(context);
   closers.push(() => demo.close());
-  return { endpoint: demo.endpoint, model: demoModel, serverName: undefined };
+  const { participant, participantId } = await share(demo.choice);
+  const closeDemo = async () => {
+    await participant.close();
+    await demo.close();
+  };
+  const replacing = replaceDemo(context, { wish, share, closeDemo, values }, signal);
+  closers.push(() => replacing.stop());
+  return { launched, room, choice: demo.choice, participantId, isDemo: true };
+}
+
+/** @returns undefined when no model server of this machine can be shared now: a demo takes its place */
+async function chooseModel(
+  context: CliContext,
+  wish: ModelWish,
+  asking: Asking,
+): Promise<ModelChoice | undefined> {
+  const servers = await findServers(context, wish, asking);
+  if (wish.endpoint === undefined) {
+    const [model] = wish.models;
+    if (servers.length === 0 && model !== undefined) throw noSuchModel(model);
+    if (model === undefined && servers.every(({ models }) => models === undefined)) {
+      for (const locked of servers) {
+        const { problem, fix } = credentialsProblem(locked, wish.headers);
+        context.stderr.write(`! ${problem}; ${fix}\n`);
+      }
+      return undefined;
+    }
+  }
+  const [choice] = await chooseModels(context, wish, servers, asking);
+  return choice;
 }
 
 function announce(context: CliContext, values: UpOptionValues, running: Running): void {
@@ -189,37 +196,6 @@ function announce(context: CliContext, values: UpOptionValues, running: Running)
     });
   } else if (values.quiet === true) context.stdout.write(`${inviteUrl(facts)}\n`);
   else context.stdout.write(upBanner(context, facts));
-}
-
-/**
- * Here requests are shown from the hub's events, and joining is what the announcement says; what is left is trouble, and
- * its end.
- */
-function troubleTeller(context: CliContext): (notice: ParticipantNotice) => void {
-  const colors = colorsFor(context, context.stderr);
-  const say = (line: string) => context.stderr.write(`${line}\n`);
-  const outage = trackOutage();
-  return (notice) => {
-    const nowMs = context.nowMs();
-    switch (notice.kind) {
-      case "disconnected":
-        if (outage.began("own", nowMs)) say(noticeLine(notice, nowMs, colors));
-        return;
-      case "connected": {
-        const lastedMs = outage.ended("own", nowMs);
-        if (lastedMs === undefined) return;
-        const text = colors.green(`connected again after ${duration(lastedMs)}`);
-        say(`${colors.dim(clockTime(nowMs))}  ${text}`);
-        return;
-      }
-      case "provider-down":
-      case "provider-up":
-      case "fault":
-        say(noticeLine(notice, nowMs, colors));
-        return;
-      default:
-    }
-  };
 }
 
 function noSuchModel(model: string): CommandError {

@@ -44,6 +44,8 @@ export interface Check {
   readonly timeoutMs: number;
   /** @throws RoomhubError, HubUnreachableError: those are findings too */
   look(exam: Examination, signal: AbortSignal): Finding | Promise<Finding>;
+  /** What it means that the time was over first; without it, or when undefined, the network is to blame. */
+  late?(exam: Examination): Promise<Finding | undefined>;
 }
 
 export interface CheckResult extends Finding {
@@ -87,6 +89,8 @@ async function lookWithin(exam: Examination, check: Check): Promise<Finding> {
   } catch (error) {
     if (exam.signal.aborted) throw new CommandError("Stopped", undefined, EXIT.interrupted);
     if (deadline.aborted) {
+      const known = await check.late?.(exam).catch(() => undefined);
+      if (known !== undefined) return known;
       return failed(
         `waited ${duration(check.timeoutMs)} for ${check.waitsFor}, in vain`,
         `look at the network between here and ${exam.hubUrl}`,

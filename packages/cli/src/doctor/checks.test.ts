@@ -4,7 +4,9 @@ import { CHECKS } from "./checks.ts";
 import type { Finding } from "./finding.ts";
 import type { Machine } from "./machine.ts";
 import { aClient, aMachine, answering } from "./patient.fixture.ts";
-import { makeWorld } from "../test-context.fixture.ts";
+import type { RequestStart } from "./event-watch.ts";
+import { requestCheck } from "./request-check.ts";
+import { aParticipant, aRoom, makeWorld } from "../test-context.fixture.ts";
 import type { CliContext, Client } from "../context.ts";
 
 interface Case {
@@ -271,7 +273,7 @@ describe("the provider", () => {
       const { verdict, found, fix } = await asked({});
       expect([verdict, found]).toEqual([
         "failed",
-        `the model server at ${endpoint} answers 401: it wants credentials`,
+        `the model server at ${endpoint} requires credentials (401)`,
       ]);
       expect(fix).toContain("--header-env");
     });
@@ -279,7 +281,9 @@ describe("the provider", () => {
     test("names the header that is wrong, and never its value", async () => {
       const result = await asked({ Authorization: "Bearer wr0ng" });
       expect(result.verdict).toBe("failed");
-      expect(result.found).toContain("does not take the Authorization");
+      expect(result.found).toContain(
+        "does not accept the credentials it was sent (401; headers: Authorization)",
+      );
       expect(JSON.stringify(result)).not.toContain("wr0ng");
     });
   });
@@ -292,6 +296,50 @@ describe("the provider", () => {
   test("its models are listed", async () => {
     const { details } = await look("provider", { context: { fetch } });
     expect(details).toEqual(["Ollama at http://127.0.0.1:11434: llama3"]);
+  });
+});
+
+describe("a request without a token in time", () => {
+  const silent = { context: { fetch: () => new Promise<Response>(() => {}), nowMs: () => 65_000 } };
+  const start: RequestStart = {
+    ...{ type: "llm.request", roomCode: "ABC234", requestId: "req_1", participantId: "ana-llama3" },
+    ...{ model: "llama3", protocol: "chatCompletions", selector: "*", attempt: 1 },
+    timestamp: new Date(5_000).toISOString(),
+  };
+  const late = (running: RequestStart | undefined, load = { active: 1, queued: 0, limit: 2 }) =>
+    run(
+      { ...requestCheck, timeoutMs: 1 },
+      {
+        ...silent,
+        client: { listParticipants: async () => [aParticipant({ load })] },
+        exam: {
+          room: aRoom(),
+          events: { endOf: async () => undefined, runningFor: () => running, close() {} },
+        },
+      },
+    );
+
+  test("that a participant accepted is a slow model, not a network problem", async () => {
+    const { verdict, found, details, fix } = await late(start);
+    expect(verdict).toBe("skipped");
+    expect(found).toBe(
+      "ana-llama3 accepted the request 1 min 00 s ago, and its model server has sent no token yet",
+    );
+    expect(details).toEqual(["ana-llama3 runs 1 of 2 requests, 0 wait"]);
+    expect(fix).toContain("the network is fine");
+  });
+
+  test("that waits in the queue is a busy room", async () => {
+    const { verdict, found } = await late(undefined, { active: 2, queued: 1, limit: 2 });
+    expect([verdict, found]).toEqual([
+      "skipped",
+      "no participant had room for the request within 1 min 00 s",
+    ]);
+  });
+
+  test("that nothing is known of is a problem of the network", async () => {
+    const { verdict, fix } = await late(undefined);
+    expect([verdict, fix]).toEqual(["failed", expect.stringContaining("look at the network")]);
   });
 });
 

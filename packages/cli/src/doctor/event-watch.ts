@@ -6,8 +6,16 @@ import type { CliContext } from "../context.ts";
 export interface EventWatch {
   /** The end of a request, whether it was seen already or is still to come; undefined when the signal aborts first. */
   endOf(requestId: string, signal: AbortSignal): Promise<RequestEnd | undefined>;
+  /**
+   * The last time a participant was sent a request that has not ended yet; undefined when none was.
+   *
+   * @param selector - as the request said it
+   */
+  runningFor(selector: string): RequestStart | undefined;
   close(): void;
 }
+
+export type RequestStart = Extract<HubEvent, { type: "llm.request" }>;
 
 export type RequestEnd = Extract<HubEvent, { type: "llm.complete" | "llm.error" }>;
 
@@ -33,10 +41,14 @@ export async function watchRoom(
     if (!response.ok) throw errorFromResponse(response, await response.text());
     const reader = (response.body ?? new ReadableStream<Uint8Array>()).getReader();
     const first = await reader.read();
-    const ends = new RequestEnds();
+    const seen = new RequestLog();
     // Ends when it is closed, and what was seen until then stays.
-    void pump(reader, first, ends).catch(() => {});
-    return { endOf: (id, within) => ends.wait(id, within), close: () => closing.abort() };
+    void pump(reader, first, seen).catch(() => {});
+    return {
+      endOf: (id, within) => seen.wait(id, within),
+      runningFor: (selector) => seen.runningFor(selector),
+      close: () => closing.abort(),
+    };
   } catch (error) {
     signal.throwIfAborted();
     closing.abort();
@@ -49,31 +61,41 @@ export async function watchRoom(
 async function pump(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   first: Awaited<ReturnType<typeof reader.read>>,
-  ends: RequestEnds,
+  seen: RequestLog,
 ): Promise<void> {
   const decoder = new TextDecoder();
-  const sse = createSseReader(({ data }) => ends.take(data));
+  const sse = createSseReader(({ data }) => seen.take(data));
   for (let part = first; !part.done; part = await reader.read()) {
     sse.feed(decoder.decode(part.value, { stream: true }));
   }
 }
 
-/** How requests ended, kept for whoever asks. */
-class RequestEnds {
-  readonly #seen: RequestEnd[] = [];
+/** Which requests began and how they ended, kept until the checks read it. */
+class RequestLog {
+  readonly #starts: RequestStart[] = [];
+  readonly #ends: RequestEnd[] = [];
   #look: () => void = () => {};
 
   take(data: string): void {
     const event = JSON.parse(data) as HubEvent;
+    if (event.type === "llm.request") this.#starts.push(event);
     if (event.type !== "llm.complete" && event.type !== "llm.error") return;
-    this.#seen.push(event);
+    this.#ends.push(event);
     this.#look();
+  }
+
+  runningFor(selector: string): RequestStart | undefined {
+    return this.#starts.findLast(
+      (start) =>
+        start.selector === selector &&
+        !this.#ends.some(({ requestId }) => requestId === start.requestId),
+    );
   }
 
   wait(requestId: string, signal: AbortSignal): Promise<RequestEnd | undefined> {
     return new Promise((resolve) => {
       const look = () => {
-        const end = this.#seen.find((event) => event.requestId === requestId);
+        const end = this.#ends.find((event) => event.requestId === requestId);
         if (end !== undefined) resolve(end);
       };
       signal.addEventListener("abort", () => resolve(undefined), { once: true });

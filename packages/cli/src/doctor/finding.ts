@@ -27,6 +27,6 @@ export function failed(
 }
 
 /** @param fix - how it could be looked at */
-export function skipped(found: string, fix?: string): Finding {
-  return { verdict: "skipped", found, fix, details: [], exitCode: EXIT.ok };
+export function skipped(found: string, fix?: string, details: readonly string[] = []): Finding {
+  return { verdict: "skipped", found, fix, details, exitCode: EXIT.ok };
 }

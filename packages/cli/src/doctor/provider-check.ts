@@ -1,38 +1,34 @@
 import { checkEndpoint } from "@roomhub/protocol";
-import { askModelServer, findModelServers, type ModelServer } from "../model-server.ts";
+import {
+  credentialsProblem,
+  findModelServers,
+  type ModelServer,
+  queryModelServer,
+  serverText,
+} from "../model-server.ts";
 import { safe, shellWord } from "../text.ts";
 import type { Check, Examination } from "./check.ts";
 import { failed, type Finding, ok, skipped } from "./finding.ts";
 import { isThisMachine } from "./port-check.ts";
-
-/** It answered a moment ago, or nobody does. */
-const refusalMs = 1_500;
 
 /** Whether the model servers of this machine answer, and what they have: the one that is named must, the usual ones may. */
 export const providerCheck: Check = {
   name: "provider",
   waitsFor: "model servers to answer",
   timeoutMs: 5_000,
-  async look(exam, signal) {
+  async look(exam) {
     const { context, headers } = exam;
     const wanted = exam.endpoint === undefined ? endpointsHere(exam) : [exam.endpoint];
     const [named, usual] = await Promise.all([
-      Promise.all(wanted.map((endpoint) => askModelServer(context, endpoint, headers))),
+      Promise.all(wanted.map((endpoint) => queryModelServer(context, endpoint, headers))),
       exam.endpoint === undefined ? findModelServers(context) : [],
     ]);
-    const silent = wanted.filter((_, index) => named[index] === undefined);
     const others = usual.filter(({ endpoint }) => !wanted.includes(endpoint));
-    const servers = [...named.filter((one) => one !== undefined), ...others];
+    const servers = [...named, ...others].filter(({ readiness }) => readiness !== "down");
     const details = servers.map(describe);
-    if (silent.length > 0) {
-      const [first = ""] = silent;
-      const status = await refusalOf(exam, first, signal);
-      if (status !== undefined) return refused(exam, first, status);
-      return failed(
-        `no model server answers at ${silent.map(safe).join(", ")}`,
-        `start it, then look whether it lists its models: curl ${shellWord(modelsUrl(first))}`,
-        { details },
-      );
+    for (const problem of [lockedAmong, downAmong, loadingAmong]) {
+      const finding = problem(named, headers, details);
+      if (finding !== undefined) return finding;
     }
     if (servers.length === 0) {
       return skipped("no model server on this machine; none is needed to use a room");
@@ -43,34 +39,42 @@ export const providerCheck: Check = {
   },
 };
 
-/** @returns the status when it answers that it wants other credentials */
-async function refusalOf(
-  { context, headers }: Examination,
-  endpoint: string,
-  signal: AbortSignal,
-): Promise<number | undefined> {
-  try {
-    const response = await context.fetch(modelsUrl(endpoint), {
-      headers: { accept: "application/json", ...headers },
-      redirect: "error",
-      signal: AbortSignal.any([signal, AbortSignal.timeout(refusalMs)]),
-    });
-    await response.body?.cancel();
-    return [401, 403].includes(response.status) ? response.status : undefined;
-  } catch {
-    // Nobody there, as the first question found.
-    return undefined;
-  }
+type Headers = Examination["headers"];
+
+function lockedAmong(servers: readonly ModelServer[], headers: Headers): Finding | undefined {
+  const locked = servers.find(({ readiness }) => readiness === "needs-credentials");
+  if (locked === undefined) return undefined;
+  const { problem, fix } = credentialsProblem(locked, headers);
+  return failed(problem, fix);
 }
 
-function refused({ headers }: Examination, endpoint: string, status: number): Finding {
-  const names = Object.keys(headers).map(safe).join(", ");
+function downAmong(
+  servers: readonly ModelServer[],
+  _headers: Headers,
+  details: readonly string[],
+): Finding | undefined {
+  const down = servers
+    .filter(({ readiness }) => readiness === "down")
+    .map(({ endpoint }) => endpoint);
+  const [first] = down;
+  if (first === undefined) return undefined;
   return failed(
-    `the model server at ${safe(endpoint)} answers ${status}: ${names === "" ? "it wants credentials" : `it does not take the ${names} it was given`}`,
-    names === ""
-      ? 'name the variable that has them: --header-env "Authorization=VARIABLE"'
-      : "look at the value: for most servers it is the word Bearer, a space, and the key",
+    `no model server answers at ${down.map(safe).join(", ")}`,
+    `start it, then check that it lists its models: curl ${shellWord(modelsUrl(first))}`,
+    { details },
   );
+}
+
+function loadingAmong(
+  servers: readonly ModelServer[],
+  _headers: Headers,
+  details: readonly string[],
+): Finding | undefined {
+  const loading = servers.find(({ readiness }) => readiness === "loading");
+  if (loading === undefined) return undefined;
+  return failed(`${serverText(loading)} is loading its model`, "try again once it is loaded", {
+    details,
+  });
 }
 
 function modelsUrl(endpoint: string): string {
@@ -90,8 +94,24 @@ function endpointsHere({ hubUrl, participants = [] }: Examination): string[] {
 
 const listed = 5;
 
-function describe({ name, endpoint, models }: ModelServer): string {
-  const shown = models.slice(0, listed).map(safe).join(", ");
+function describe(server: ModelServer): string {
+  return `${server.name ?? "model server"} at ${safe(server.endpoint)}: ${stateOf(server)}`;
+}
+
+function stateOf({ readiness, status, models }: ModelServer): string {
+  switch (readiness) {
+    case "loading":
+      return "loading its model";
+    case "needs-credentials":
+      return `requires credentials (${status})`;
+    case "down":
+      return "down";
+    case "ready":
+    case "wrong-model":
+      break;
+  }
+  if (models === undefined) return `does not list its models (${status})`;
+  if (models.length === 0) return "no model";
   const more = models.length > listed ? ` and ${models.length - listed} more` : "";
-  return `${name ?? "model server"} at ${safe(endpoint)}: ${shown === "" ? "no model" : shown + more}`;
+  return models.slice(0, listed).map(safe).join(", ") + more;
 }

@@ -9,6 +9,7 @@ import { bufferingFix } from "./stream-check.ts";
 
 /** A model may have to be loaded first. */
 const answerMs = 60_000;
+const listMs = 3_000;
 /** The event is written just after the last byte. */
 const eventMs = 1_000;
 
@@ -36,7 +37,41 @@ export const requestCheck: Check = {
     const who = safe(hubHeader(response, "x-roomhub-participant") ?? exam.model);
     return judge(who, arrival, await endOf(exam, response, signal));
   },
+  late: stillWorking,
 };
+
+/** A participant that has the request and says nothing yet is slow, not cut off. */
+async function stillWorking(exam: Examination): Promise<Finding | undefined> {
+  const { context, hubUrl, room, model, events } = exam;
+  if (room === undefined || events === undefined) return undefined;
+  const client = context.createClient(hubUrl);
+  const signal = AbortSignal.timeout(listMs);
+  const participants = await client.listParticipants(room.code, { signal });
+  const start = events.runningFor(model);
+  if (start === undefined) {
+    const waiting = participants.reduce((most, { load }) => Math.max(most, load.queued), 0);
+    return waiting === 0
+      ? undefined
+      : skipped(
+          `no participant had room for the request within ${duration(answerMs)}`,
+          "try again later, or let another machine join",
+        );
+  }
+  const id = start.participantId;
+  const sentMs = Date.parse(start.timestamp) - (exam.clockSkewMs ?? 0);
+  const one = participants.find((participant) => participant.id === id);
+  const details =
+    one === undefined
+      ? []
+      : [
+          `${safe(id)} runs ${one.load.active} of ${one.load.limit} requests, ${one.load.queued} wait`,
+        ];
+  return skipped(
+    `${safe(id)} accepted the request ${duration(Math.max(0, context.nowMs() - sentMs))} ago, and its model server has sent no token yet`,
+    "the network is fine: read the model server's log, or try a smaller model",
+    details,
+  );
+}
 
 /**
  * As many tokens as tell a stream from one that was held back. `max_tokens` is what nearly every provider knows; the
