@@ -1,4 +1,4 @@
-import { isSameModel, LIMITS } from "@roomhub/protocol";
+import { isSameModel } from "@roomhub/protocol";
 import type { Asking } from "./asking.ts";
 import type { CliContext } from "./context.ts";
 import { CommandError } from "./exit-code.ts";
@@ -25,6 +25,8 @@ export interface ModelWish {
 
 /** A server that loads is queried this often. */
 const queryAgainMs = 1_000;
+/** As long as a hub waits for it. */
+const maxLoadingMs = 15 * 60_000;
 
 /**
  * The model servers to choose from: the one that was named, or the usual ones of this machine. Waits while what is wished
@@ -45,9 +47,8 @@ export async function findServers(
   const loaded = async () => {
     const startMs = context.nowMs();
     while (awaitedServer(servers, wish) !== undefined) {
-      const maxMs = 15 * 60_000;
-      if (context.nowMs() - startMs > maxMs) {
-        throw new CommandError(`${text}, for over ${duration(maxMs)}`, "read its log");
+      if (context.nowMs() - startMs > maxLoadingMs) {
+        throw new CommandError(`${text}, for over ${duration(maxLoadingMs)}`, "read its log");
       }
       await new Promise<void>((resolve) => context.after(queryAgainMs, resolve));
       servers = await find();

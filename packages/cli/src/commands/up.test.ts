@@ -136,9 +136,10 @@ function startingServer(fromQuery: number, before?: number): CliContext["fetch"]
   };
 }
 
-/** A room without requests, until the test stops `up`. */
+/** A room that is watched until the test stops `up`. */
 const quietRoom = hubWith([], {
   events: async function* (_code, options) {
+    yield aComplete;
     await new Promise<void>((resolve) => {
       options!.signal!.addEventListener("abort", () => resolve());
     });
