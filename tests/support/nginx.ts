@@ -1,8 +1,10 @@
 import { spawn, spawnSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import { temporaryFolder } from "./temporary-folder.ts";
+import { until } from "./waiting.ts";
 
 export const hasNginx = spawnSync("nginx", ["-v"]).status === 0;
 
@@ -24,6 +26,37 @@ export async function startNginx(http: string, stack: AsyncDisposableStack): Pro
   });
 }
 
+/**
+ * nginx in front of a hub, one `proxy_pass` and what is given. Ended with the stack.
+ *
+ * @param location - further directives of its `location` block
+ * @param upstream - directives of an `upstream` block with the hub in it; there is none otherwise
+ * @returns its URL, once it answers
+ */
+export async function startNginxProxy(
+  hubUrl: string,
+  stack: AsyncDisposableStack,
+  location: string = "",
+  upstream?: string,
+): Promise<string> {
+  const port = await freePort();
+  const { host } = new URL(hubUrl);
+  const group = upstream === undefined ? "" : `upstream hub { server ${host}; ${upstream} }`;
+  const target = upstream === undefined ? hubUrl : "http://hub";
+  await startNginx(
+    `${group}
+server { listen 127.0.0.1:${port}; location / { proxy_pass ${target}; ${location} } }`,
+    stack,
+  );
+  const url = `http://127.0.0.1:${port}`;
+  const isUp = () =>
+    fetch(`${url}/health`)
+      .then(({ ok }) => ok)
+      .catch(() => false);
+  await until("nginx to answer", isUp, (ok) => ok);
+  return url;
+}
+
 /** A port that was free a moment ago: nginx takes no port 0. */
 export async function freePort(): Promise<number> {
   const server = createServer();
@@ -35,8 +68,12 @@ export async function freePort(): Promise<number> {
 
 function configuration(path: string, http: string): string {
   const folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+  const { uid, username } = userInfo();
+  // The workers of root's nginx are another user otherwise, to whom this folder is closed.
+  const user = uid === 0 ? `user ${username};` : "";
   return `
 daemon off;
+${user}
 worker_processes 1;
 pid ${path}/nginx.pid;
 events {}

@@ -1,4 +1,5 @@
-import type { IncomingMessage } from "node:http";
+import type { Limits } from "@roomhub/protocol";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { HubError } from "../errors.ts";
 
 export interface BodyLimits {
@@ -9,6 +10,16 @@ export interface BodyLimits {
   idleMs: number;
   /** ms for the whole body */
   totalMs: number;
+}
+
+export function inferenceBodyLimits(limits: Limits): BodyLimits {
+  const { inferenceBodyBytes: maxBytes, bodyIdleMs: idleMs, bodyReadMs: totalMs } = limits;
+  return { maxBytes, knob: "INFERENCE_BODY_BYTES", idleMs, totalMs };
+}
+
+export function managementBodyLimits(limits: Limits): BodyLimits {
+  const { managementBodyBytes: maxBytes, bodyIdleMs: idleMs, bodyReadMs: totalMs } = limits;
+  return { maxBytes, knob: "MANAGEMENT_BODY_BYTES", idleMs, totalMs };
 }
 
 /** A fast sender gets so much read in one turn of the event loop; then others have theirs. */
@@ -25,9 +36,32 @@ export interface BodySink {
   onOver(error?: unknown): void;
 }
 
-/** Reads a request's body, chunk by chunk. Limits are enforced while reading, whatever content-length says. */
-export function readBody(request: IncomingMessage, limits: BodyLimits, sink: BodySink): void {
-  new BodyReading(request, limits, sink).begin();
+/**
+ * Reads a request's body, chunk by chunk. Limits are enforced while reading, whatever content-length says.
+ *
+ * @param response - gets `100 Continue` when the client waits for it and the body is not too large
+ */
+export function readBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  limits: BodyLimits,
+  sink: BodySink,
+): void {
+  new BodyReading(request, limits, sink).begin(response);
+}
+
+/** Whether a body follows the head. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+}
+
+/** Reads a body that means nothing, so that it meets the same limits as one that does. @throws as {@link readBody} */
+export function skipBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  limits: BodyLimits,
+): Promise<void> {
+  return readWhole(request, response, limits, () => undefined);
 }
 
 class BodyReading {
@@ -46,12 +80,13 @@ class BodyReading {
     this.#sink = sink;
   }
 
-  begin(): void {
+  begin(response: ServerResponse): void {
     const announced = Number(this.#request.headers["content-length"] ?? 0);
     if (announced > this.#limits.maxBytes) {
       queueMicrotask(() => this.#finish(tooLarge(this.#limits)));
       return;
     }
+    if (expectsContinue(this.#request)) response.writeContinue();
     queueMicrotask(() => {
       // Most bodies came with their head: then there is nothing to wait for.
       const isHere = this.#length + this.#request.readableLength >= announced && announced > 0;
@@ -116,15 +151,14 @@ class BodyReading {
   }
 }
 
-/** A management body, decoded. @throws HubError `invalid_json`, also for an empty one */
-export async function readJson(request: IncomingMessage, limits: BodyLimits): Promise<unknown> {
+/** A management body, decoded. @throws HubError `invalid_json`, also for an empty one; and as {@link readBody} */
+export async function readJson(
+  request: IncomingMessage,
+  response: ServerResponse,
+  limits: BodyLimits,
+): Promise<unknown> {
   const chunks: Buffer[] = [];
-  await new Promise<void>((resolve, reject) => {
-    readBody(request, limits, {
-      onChunk: (chunk) => void chunks.push(chunk),
-      onOver: (error) => (error === undefined ? resolve() : reject(error)),
-    });
-  });
+  await readWhole(request, response, limits, (chunk) => void chunks.push(chunk));
   const text = Buffer.concat(chunks).toString("utf8");
   try {
     return JSON.parse(text) as unknown;
@@ -137,6 +171,26 @@ export async function readJson(request: IncomingMessage, limits: BodyLimits): Pr
       { hint: `In a shell, put it into single quotes: curl … -d '{"name":"lab"}'` },
     );
   }
+}
+
+function readWhole(
+  request: IncomingMessage,
+  response: ServerResponse,
+  limits: BodyLimits,
+  onChunk: (chunk: Buffer) => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onOver = (error?: unknown) => (error === undefined ? resolve() : reject(error));
+    readBody(request, response, limits, { onChunk, onOver });
+  });
+}
+
+/** As `node:http` judges it. HTTP/1.0 has no interim responses, RFC 9110 §10.1.1. */
+function expectsContinue({ headers, httpVersion }: IncomingMessage): boolean {
+  const { expect } = headers;
+  return (
+    expect !== undefined && httpVersion === "1.1" && /(?:^|\W)100-continue(?:$|\W)/i.test(expect)
+  );
 }
 
 function tooLarge(limits: BodyLimits): HubError {

@@ -5,8 +5,9 @@ import {
   type ErrorBody,
   type ErrorShape,
 } from "@roomhub/protocol";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import type { HubError } from "../errors.ts";
+import { discardRest } from "./unread-rest.ts";
 
 /** The body of an error, as every family and surface gets it but those of Anthropic's shape. Contract §6. */
 export function errorBody(error: HubError): ErrorBody {
@@ -46,39 +47,18 @@ export function sendError(
       : errorBody(error);
   const body = Buffer.from(JSON.stringify(told));
   const { req: request } = response;
-  // Whoever is too slow is not waited for any longer.
-  const closes = error.status === 408;
-  if (!request.complete && !closes) discardRest(request);
+  if (!request.complete) discardRest(request);
   response.writeHead(error.status, {
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
     ...retryHeaders(error),
     ...headers,
-    ...(closes ? { connection: "close" } : {}),
+    // A client that was too slow once is not waited for a second time.
+    ...(error.status === 408 ? { connection: "close" } : {}),
     "content-type": "application/json",
     "content-length": body.length,
   });
   response.end(body);
-}
-
-/** What a client may still send of a body that nobody will read. */
-const maxDiscardedBytes = 256 * 1024 * 1024;
-const maxDiscardMs = 10_000;
-
-/**
- * Lets a client finish sending a body that was refused. Closing at once would reset the connection, and the client
- * would lose the answer that says why.
- */
-function discardRest(request: IncomingMessage): void {
-  let bytes = 0;
-  const timer = setTimeout(() => request.socket.destroy(), maxDiscardMs);
-  timer.unref();
-  request.on("data", (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > maxDiscardedBytes) request.socket.destroy();
-  });
-  request.on("close", () => clearTimeout(timer));
-  request.resume();
 }
 
 /** An error on a bare socket: the parser gave up, or an upgrade was refused. */

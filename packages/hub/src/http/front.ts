@@ -1,8 +1,9 @@
 import type { ErrorShape } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { asHubError, HubError } from "../errors.ts";
-import { readJson } from "./body.ts";
+import { hasBody, managementBodyLimits, readJson, skipBody } from "./body.ts";
 import { answerPreflight } from "./cors.ts";
 import { rawError, sendError } from "./error-response.ts";
 import type { FrontDeps } from "./front-deps.ts";
@@ -17,6 +18,7 @@ import type { JsonHandler, RouteRequest } from "./route.ts";
 import { createRouter, pathOf, queryOf, type RouteMatch } from "./router.ts";
 import { ROUTES } from "./routes.ts";
 import { SocketAnswers } from "./socket-answers.ts";
+import { BrokenConnections } from "./unread-rest.ts";
 
 /** Takes every request and every handshake to whoever answers it. */
 export class Front {
@@ -24,6 +26,7 @@ export class Front {
   readonly #router = createRouter(ROUTES);
   readonly #openApi = new OpenApiDocument();
   readonly #answers = new SocketAnswers();
+  readonly #broken = new BrokenConnections();
 
   constructor(deps: FrontDeps) {
     this.#deps = deps;
@@ -31,6 +34,8 @@ export class Front {
 
   /** Never throws: whatever goes wrong is an answer. */
   serve(request: IncomingMessage, response: ServerResponse): void {
+    // The connection has ended and takes no response, so nothing is done for the request.
+    if (!request.socket.writable) return;
     const requestId = this.#deps.newRequestId();
     // A client that resets its connection must not end the process; `close` follows and says it all.
     request.on("error", ignore);
@@ -39,27 +44,38 @@ export class Front {
     const refuse = (thrown: unknown) => this.#fail(request, response, requestId, thrown);
     try {
       checkRequest(request, this.#deps.limits);
-      this.#route(request, response, requestId, refuse);
+      const match = this.#match(request, response);
+      const go = () => this.#route(request, response, requestId, match, refuse);
+      if (readsBody(match) || !hasBody(request)) go();
+      else
+        skipBody(request, response, managementBodyLimits(this.#deps.limits)).then(go).catch(refuse);
     } catch (thrown) {
       refuse(thrown);
     }
+  }
+
+  /** @returns undefined for OPTIONS, which every path answers */
+  #match(request: IncomingMessage, response: ServerResponse): RouteMatch | undefined {
+    const method = request.method ?? "GET";
+    if (method === "OPTIONS") return undefined;
+    const path = pathOf(request.url ?? "/");
+    const match = this.#router.find(method, path);
+    if (match === undefined) throw this.#noRoute(request, response, method, path);
+    return match;
   }
 
   #route(
     request: IncomingMessage,
     response: ServerResponse,
     requestId: string,
+    match: RouteMatch | undefined,
     refuse: (error: unknown) => void,
   ): void {
-    const method = request.method ?? "GET";
-    if (method === "OPTIONS") {
+    if (match === undefined) {
       setCommonHeaders(response, requestId, "openai");
       answerPreflight(request, response);
       return;
     }
-    const path = pathOf(request.url ?? "/");
-    const match = this.#router.find(method, path);
-    if (match === undefined) throw this.#noRoute(request, response, method, path);
     const { route } = match;
     if (route.kind === "inference" || route.kind === "stored-response") {
       this.#relay(request, response, requestId, match, refuse);
@@ -145,16 +161,11 @@ export class Front {
     response: ServerResponse,
     match: RouteMatch,
     handle: JsonHandler,
-    hasBody: boolean,
+    takesBody: boolean,
   ): Promise<void> {
     const { limits, peers } = this.#deps;
-    const body = hasBody
-      ? await readJson(request, {
-          maxBytes: limits.managementBodyBytes,
-          knob: "MANAGEMENT_BODY_BYTES",
-          idleMs: limits.bodyIdleMs,
-          totalMs: limits.bodyReadMs,
-        })
+    const body = takesBody
+      ? await readJson(request, response, managementBodyLimits(limits))
       : undefined;
     const routed: RouteRequest = {
       params: match.params,
@@ -261,17 +272,23 @@ export class Front {
   }
 
   /** Bytes that are no HTTP, heads that are too large or too slow. */
-  parserGaveUp(error: Error & { code?: string }, socket: Duplex): void {
+  parserGaveUp(error: Error & { code?: string }, socket: Socket): void {
+    if (this.#broken.isEnded(socket)) return;
     // Into the middle of an answer nothing else may be written.
     if (!socket.writable || error.code === "ECONNRESET" || this.#answers.isMidAnswer(socket)) {
       socket.destroy();
       return;
     }
-    socket.end(rawError(parserError(error.code), this.#deps.newRequestId()));
+    this.#broken.end(socket, rawError(parserError(error.code), this.#deps.newRequestId()));
   }
 }
 
 function ignore(): void {}
+
+function readsBody(match: RouteMatch | undefined): boolean {
+  const { route } = match ?? {};
+  return route?.kind === "inference" || (route?.kind === "json" && route.hasBody);
+}
 
 const comeBack = "Try again in a moment; agents come back by themselves.";
 

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { Socket } from "node:net";
 import type { FrontDeps } from "./front-deps.ts";
 import { Front } from "./front.ts";
 
@@ -22,9 +23,12 @@ export function createHttpServer(deps: FrontDeps): Server {
   // No cap here: Node would drop the surplus in silence. The gate counts them and says so.
   server.maxHeadersCount = 0;
   server.on("request", (request, response) => front.serve(request, response));
+  // The reader of the body sends `100 Continue`; a refusal goes out without it.
+  server.on("checkContinue", (request, response) => front.serve(request, response));
   // An Expect other than 100-continue may be ignored (RFC 9110 §10.1.1); Node would refuse with an answer of its own.
   server.on("checkExpectation", (request, response) => front.serve(request, response));
   server.on("upgrade", (request, socket, head) => front.upgrade(request, socket, head));
-  server.on("clientError", (error, socket) => front.parserGaveUp(error, socket));
+  // Of a server that speaks no TLS, the stream is the socket.
+  server.on("clientError", (error, socket) => front.parserGaveUp(error, socket as Socket));
   return server;
 }

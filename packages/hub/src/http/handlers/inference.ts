@@ -7,7 +7,7 @@ import type { DispatchDeps, InferenceCall } from "../../inference/inference-call
 import type { RequestBody } from "../../inference/request-body.ts";
 import { RequestBodyReader } from "../../inference/request-head.ts";
 import type { OperationContext } from "../../operations/context.ts";
-import { type BodyLimits, type BodySink, readBody } from "../body.ts";
+import { type BodySink, inferenceBodyLimits, readBody } from "../body.ts";
 import type { LeavingAnswers } from "../leaving-answers.ts";
 import { SocketClientResponse } from "../relay.ts";
 
@@ -73,7 +73,7 @@ export function serveInference(
   const room = deps.operations.registry.room(input.code);
   refuseAtLimit(deps.dispatch, deps.limits);
   const arriving = new ArrivingRequest({ request, response, room, input, deps, onRefused });
-  readBody(request, bodyLimits(deps.limits), arriving);
+  readBody(request, response, inferenceBodyLimits(deps.limits), arriving);
 }
 
 interface Arrival {
@@ -159,15 +159,6 @@ function releaser(bodies: HeldBodies, bytes: number): () => void {
 export function refuseAtLimit({ inFlight }: DispatchDeps, { inFlightPerHub }: Limits): void {
   if (inFlight.size < inFlightPerHub) return;
   throw new HubError("hub_overloaded", `The hub already runs ${inFlightPerHub} requests.`);
-}
-
-function bodyLimits(limits: Limits): BodyLimits {
-  return {
-    maxBytes: limits.inferenceBodyBytes,
-    knob: "INFERENCE_BODY_BYTES",
-    idleMs: limits.bodyIdleMs,
-    totalMs: limits.bodyReadMs,
-  };
 }
 
 /** Hubs this request already passed. Contract §3, "Loops". */

@@ -42,7 +42,6 @@ export function serveStoredResponse(
   if (!safeQuery.test(query)) {
     throw new HubError("bad_request", "The query has characters that are not passed on.");
   }
-  request.resume();
   room.lastUsedAt = operations.wallMs();
   const client = new SocketClientResponse(request, response, input.requestId, "openai", leaving);
   const running = new Dispatch(
