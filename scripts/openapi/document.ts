@@ -169,7 +169,7 @@ const headers = {
   "x-request-id": header("The `requestId` of the events about this request"),
   "x-roomhub-participant": header("Who served it; percent-encoded outside visible ASCII"),
   "x-roomhub-model": header("Its model's name; percent-encoded outside visible ASCII"),
-  "x-roomhub-attempts": header("1, or 2 after a retry on another participant", "integer"),
+  "x-roomhub-attempts": header("Participants asked, 1 to 3", "integer"),
   "x-roomhub-queue-ms": header("Milliseconds spent waiting for a free participant", "integer"),
   "retry-after": header("Seconds after which to try again", "integer"),
   "x-should-retry": header("`false` where the same request would fail again"),

@@ -21,11 +21,11 @@ export function ledgerOf(recorder: EventRecorder): LedgerEntry[] {
   return [...entries.values()];
 }
 
-/** Requests that do not end in exactly one terminal event, or were sent more than twice. Contract §5, "Ledger". */
+/** Requests that do not end in exactly one terminal event, or were sent more than three times. Contract §5, "Ledger". */
 export function ledgerProblems(recorder: EventRecorder): string[] {
   return ledgerOf(recorder).flatMap(({ requestId, requests, ends }) => [
     ...(ends.length === 1 ? [] : [`${requestId} has ${ends.length} terminal events`]),
-    ...(requests.length <= 2 ? [] : [`${requestId} has ${requests.length} llm.request`]),
+    ...(requests.length <= 3 ? [] : [`${requestId} has ${requests.length} llm.request`]),
   ]);
 }
 

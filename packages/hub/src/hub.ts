@@ -110,7 +110,12 @@ export function createHub(options: HubOptions = {}): Hub {
     connectTimeoutMs: limits.connectMs,
     probeTimeoutMs: limits.probeMs,
     directEvents: {
-      answered: (participant) => directAnswered(operations, participant),
+      answered: (participant) =>
+        directAnswered(operations, participant, {
+          readiness: "ready",
+          problem: "",
+          sinceMs: nowMs(),
+        }),
       failed: (participant, reason) => directFailed(operations, participant, reason),
       learned: (participant, known) => capabilitiesLearned(operations, participant, known),
     },

@@ -9,7 +9,7 @@ export type FailureStage = (typeof FAILURE_STAGES)[number];
  *
  * - `none`: nothing is said, the status speaks for itself
  * - `stop`: `x-should-retry: false`
- * - `stop-once-retried`: the same, but only when the hub itself already tried a second participant
+ * - `stop-once-retried`: the same, but only when the hub itself already tried again
  * - `later`: `retry-after`, in seconds
  */
 export type RetrySignal = "none" | "stop" | "stop-once-retried" | "later";

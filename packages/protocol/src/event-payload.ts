@@ -41,7 +41,7 @@ export const RequestPayload = z.object({
   protocol: InferenceProtocol,
   /** what the client's `model` field said */
   selector: z.string(),
-  /** 1, or 2 after a retry on another participant */
+  /** 1 to 3 */
   attempt: z.int(),
 });
 export type RequestPayload = z.infer<typeof RequestPayload>;

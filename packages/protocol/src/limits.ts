@@ -199,7 +199,7 @@ export const LIMITS = defineLimits({
   },
   firstByteMs: { default: 600_000, unit: "ms", what: "time to the provider's first byte" },
   streamIdleMs: { default: 300_000, unit: "ms", what: "time between two bytes of an answer" },
-  requestMs: { default: 1_800_000, unit: "ms", what: "a whole request, both attempts" },
+  requestMs: { default: 1_800_000, unit: "ms", what: "a whole request, all attempts" },
   responseBodyBytes: { default: 64 * mib, unit: "bytes", what: "a non-streamed answer" },
   eventHoldBytes: {
     default: 16 * kib,

@@ -17,9 +17,18 @@ export type RouteQuestion = z.input<typeof RouteQuestion>;
  * - `next`: it takes over when the one that is asked fails before its answer begins
  * - `standby`: it could serve, but others come first
  * - `full`: it runs as many requests as it may; where nobody else can serve, the request waits for it
+ * - `loading`: its model server loads its model; where no other can serve, the request waits for it
  * - `passed-over`: it cannot serve this request now
  */
-export const RouteVerdict = z.enum(["asked", "random", "next", "standby", "full", "passed-over"]);
+export const RouteVerdict = z.enum([
+  "asked",
+  "random",
+  "next",
+  "standby",
+  "full",
+  "loading",
+  "passed-over",
+]);
 export type RouteVerdict = z.infer<typeof RouteVerdict>;
 
 export const RouteCandidate = z.object({
@@ -41,7 +50,7 @@ export const RouteExplanation = z.object({
   protocol: InferenceProtocol,
   /** anybody, a participant's id, or the name of a model */
   readAs: z.enum(["any", "id", "model"]),
-  /** somebody is asked at once, the request waits for somebody who is full, or it is refused */
+  /** a participant is asked at once, the request waits for one that is full or loading, or it is refused */
   outcome: z.enum(["asked", "waits", "refused"]),
   /** in the order they are considered; those who do not match at all come last */
   participants: z.array(RouteCandidate),

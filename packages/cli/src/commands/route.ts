@@ -98,6 +98,7 @@ const verdicts: Record<RouteVerdict, string> = {
   next: "next",
   standby: "stands by",
   full: "full",
+  loading: "loading",
   "passed-over": "passed over",
 };
 

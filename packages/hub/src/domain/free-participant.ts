@@ -1,5 +1,6 @@
 import { isSameModel } from "@roomhub/protocol";
-import { capabilityOf, isFull, type Participant, unroutableReason } from "./participant.ts";
+import { capabilityOf, isFull, type Participant } from "./participant.ts";
+import { isRoutable } from "./readiness.ts";
 import type { Room } from "./room.ts";
 import type { SelectionQuery } from "./selection-query.ts";
 
@@ -16,7 +17,7 @@ export function freeParticipant(room: Room, query: SelectionQuery): Participant 
       return firstFree(room, selector.model, query);
     case "name": {
       const named = room.participants.get(selector.name);
-      if (named === undefined || named === query.excluded) {
+      if (named === undefined || query.excluded.includes(named)) {
         return firstFree(room, selector.name, query);
       }
       return isFree(named, query) ? named : undefined;
@@ -49,11 +50,11 @@ function firstFree(room: Room, model: string, query: SelectionQuery): Participan
   return loose;
 }
 
-function isFree(one: Participant, { excluded, protocol }: SelectionQuery): boolean {
+function isFree(one: Participant, { excluded, protocol, nowMs }: SelectionQuery): boolean {
   return (
-    one !== excluded &&
     !isFull(one) &&
-    unroutableReason(one) === undefined &&
-    capabilityOf(one, protocol) !== "unsupported"
+    isRoutable(one, nowMs) &&
+    capabilityOf(one, protocol) !== "unsupported" &&
+    (excluded.length === 0 || !excluded.includes(one))
   );
 }

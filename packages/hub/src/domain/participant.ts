@@ -39,15 +39,35 @@ export interface Registration {
   tokenDigest: Uint8Array;
 }
 
+/** What is known of the model server at a path's end. */
+export interface PathVerdict {
+  readiness: Readiness;
+  /** why no request goes there now, for people; may be empty */
+  problem: string;
+  /** ms on the hub's clock: `readiness` has been the same since then */
+  sinceMs: number;
+}
+
 /** Whether the hub may and can call the endpoint itself. */
 export type DirectPath =
   | { kind: "refused"; reason: string }
   | { kind: "untried" }
-  | { kind: "answered" }
+  | ({ kind: "answered" } & PathVerdict)
   | { kind: "failed"; reason: string };
 
 /** The participant's own tunnel, as far as routing cares. */
-type TunnelPath = { kind: "closed" } | { kind: "open"; readiness: Readiness; problem: string };
+type TunnelPath = { kind: "closed" } | ({ kind: "open" } & PathVerdict);
+
+/**
+ * How a participant's credentials have done so far. Another object takes its place when the credentials or the endpoint
+ * change, so that an answer to the old ones says nothing about the new.
+ */
+export interface CredentialUse {
+  /** A call with them was answered 2xx. */
+  haveWorked: boolean;
+  /** While its model server refuses them: when one request may find out whether it still does. */
+  trial: { dueMs: number; nextDelayMs: number } | undefined;
+}
 
 /** A participant as the hub knows it. One object per registration: a taken-over id is a new object. */
 export interface Participant extends Registration {
@@ -58,6 +78,7 @@ export interface Participant extends Registration {
   learnedCapabilities: Record<string, CapabilityValue>;
   /** Asked for the usage of a stream, its provider would not, whatever was declared. */
   refusesStreamUsage: boolean;
+  credentials: CredentialUse;
   /** Declared and learned together, see {@link capabilitiesOf}. */
   capabilities: Capabilities;
   status: ParticipantStatus;
@@ -79,32 +100,6 @@ export interface Participant extends Registration {
   queued: number;
   /** requests that may run at once */
   limit: number;
-}
-
-/** Why a request cannot be routed to this participant now, in the words of a refusal; undefined when it can. */
-export function unroutableReason(participant: Participant): string | undefined {
-  if (participant.status === "offline") return "offline: no sign of life for over 30 s";
-  if (participant.tunnel.kind === "open") {
-    return participant.tunnel.readiness === "ready"
-      ? undefined
-      : `not ready: ${participant.tunnel.problem || "its model server does not answer"}`;
-  }
-  switch (participant.direct.kind) {
-    case "refused":
-      return participant.isTunnelOnly ? "its tunnel is closed" : participant.direct.reason;
-    case "failed":
-      return participant.direct.reason;
-    case "untried":
-    case "answered":
-      return undefined;
-  }
-}
-
-/** The verdict on its model server, whichever path leads there. */
-export function readinessOf(participant: Participant): Readiness {
-  if (unroutableReason(participant) === undefined) return "ready";
-  const { status, tunnel } = participant;
-  return status === "online" && tunnel.kind === "open" ? tunnel.readiness : "down";
 }
 
 export function isFull(participant: Participant): boolean {

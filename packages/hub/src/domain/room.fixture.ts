@@ -16,6 +16,7 @@ export function aParticipant(fields: Partial<Participant> & { id: string }): Par
     declaredCapabilities: {},
     learnedCapabilities: {},
     refusesStreamUsage: false,
+    credentials: { haveWorked: false, trial: undefined },
     capabilities: { openResponses: "unknown", chatCompletions: "unknown" },
     isTunnelOnly: false,
     registrant: { address: "127.0.0.1", hasOrigin: false },

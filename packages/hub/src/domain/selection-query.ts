@@ -16,10 +16,12 @@ export interface SelectionQuery {
   selector: Selector;
   /** the surface asked for, as capabilities name it */
   protocol: string;
-  /** already tried for this request */
-  excluded: Participant | undefined;
+  /** already asked for this request, and not to be asked again */
+  excluded: readonly Participant[];
   /** the one participant that can serve it at all */
   only: Participant | undefined;
   /** uniform in `[0, 1)` */
   random: () => number;
+  /** ms on the hub's clock */
+  nowMs: () => number;
 }

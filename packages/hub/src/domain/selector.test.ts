@@ -1,6 +1,8 @@
+import type { Readiness } from "@roomhub/protocol";
 import { array, assert, constantFrom, double, integer, property, record } from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isFull, unroutableReason, type Participant } from "./participant.ts";
+import { isFull, type Participant } from "./participant.ts";
+import { isLoading, isRoutable } from "./readiness.ts";
 import { aParticipant, aRoom } from "./room.fixture.ts";
 import { parseSelector, type SelectionQuery } from "./selection-query.ts";
 import { mayMoveElsewhere, selectByRule, selectParticipant, type Selection } from "./selector.ts";
@@ -16,9 +18,10 @@ function select(
   return selectParticipant(aRoom(...participants), {
     selector: parseSelector(model),
     protocol: "chatCompletions",
-    excluded: undefined,
+    excluded: [],
     only: undefined,
     random: () => 0,
+    nowMs: () => 0,
     ...query,
   });
 }
@@ -241,9 +244,12 @@ describe("a refusal", () => {
         aParticipant({ id: "gone", ...offline }),
         aParticipant({
           id: "down",
-          tunnel: { kind: "open", readiness: "down", problem: "no Ollama" },
+          tunnel: { kind: "open", readiness: "down", problem: "no Ollama", sinceMs: 0 },
         }),
-        aParticipant({ id: "mute", tunnel: { kind: "open", readiness: "down", problem: "" } }),
+        aParticipant({
+          id: "mute",
+          tunnel: { kind: "open", readiness: "down", problem: "", sinceMs: 0 },
+        }),
         aParticipant({ id: "far", direct: { kind: "refused", reason: "private address" } }),
         aParticipant({ id: "dead", direct: { kind: "failed", reason: "ECONNREFUSED" } }),
         aParticipant({
@@ -308,8 +314,8 @@ describe("a second attempt", () => {
   const second = aParticipant({ id: "b" });
 
   test.each(["*", "model:llama3", "llama3"])("of %s never goes back to the first", (model) => {
-    expect(outcome(select([first, second], model, { excluded: first }))).toBe("b");
-    expect(outcome(select([first], model, { excluded: first }))).toBe("model_not_found");
+    expect(outcome(select([first, second], model, { excluded: [first] }))).toBe("b");
+    expect(outcome(select([first], model, { excluded: [first] }))).toBe("model_not_found");
   });
 
   test("may move unless the client named the participant itself", () => {
@@ -320,6 +326,101 @@ describe("a second attempt", () => {
   });
 });
 
+describe("what a model server is known to be", () => {
+  const verdict = (readiness: Readiness, problem = "", sinceMs = 0) => ({
+    tunnel: { kind: "open", readiness, problem, sinceMs } as const,
+  });
+  const asked = { ...full };
+
+  /** the participants in join order, the selector, and what becomes of the request */
+  const table: [Record<string, Partial<Participant>>, string, string][] = [
+    [{ a: verdict("loading") }, "*", "waits for a"],
+    [{ a: verdict("loading") }, "a", "waits for a"],
+    [{ a: verdict("loading") }, "llama3", "waits for a"],
+    [{ a: verdict("loading"), b: {} }, "*", "b"],
+    [{ a: verdict("loading"), b: {} }, "llama3", "b"],
+    [{ a: verdict("loading"), b: {} }, "model:llama3", "b"],
+    [{ a: verdict("loading"), b: {} }, "a", "waits for a"],
+    [{ a: verdict("loading"), b: asked }, "*", "waits for a b"],
+    [{ a: verdict("loading"), b: verdict("loading") }, "any", "waits for a b"],
+    [{ a: verdict("loading"), b: verdict("down") }, "*", "waits for a"],
+    [{ a: verdict("loading"), b: verdict("needs-credentials") }, "*", "waits for a"],
+    [{ a: { ...verdict("loading"), ...asked } }, "*", "waits for a"],
+    [{ a: { ...verdict("loading"), ...offline } }, "*", "participant_offline"],
+    [
+      { a: { ...verdict("loading"), model: "x" }, llama3: verdict("loading") },
+      "llama3",
+      "waits for llama3",
+    ],
+    [
+      { llama3: { ...verdict("down"), model: "x" }, b: verdict("loading") },
+      "llama3",
+      "waits for b",
+    ],
+    [{ a: verdict("needs-credentials") }, "*", "provider_auth_failed"],
+    [{ a: verdict("needs-credentials") }, "a", "provider_auth_failed"],
+    [{ a: verdict("needs-credentials") }, "llama3", "provider_auth_failed"],
+    [{ a: verdict("needs-credentials"), b: {} }, "*", "b"],
+    [{ a: verdict("needs-credentials"), b: {} }, "a", "provider_auth_failed"],
+    [{ a: verdict("needs-credentials"), b: asked }, "*", "waits for b"],
+    [{ a: verdict("needs-credentials"), b: verdict("down") }, "*", "participant_offline"],
+    [{ a: verdict("needs-credentials"), b: offline }, "*", "participant_offline"],
+    [{ llama3: verdict("needs-credentials"), b: {} }, "llama3", "b"],
+    [{ a: verdict("wrong-model") }, "*", "participant_offline"],
+    [{ a: verdict("wrong-model"), b: {} }, "*", "b"],
+    [{ a: verdict("down") }, "a", "participant_offline"],
+  ];
+
+  test.each(table)("%j, asked for %s: %s", (participants, model, expected) => {
+    const all = Object.entries(participants).map(([id, fields]) => aParticipant({ id, ...fields }));
+    const selection = select(all, model);
+    const waits = selection.kind === "busy" && selection.candidates.map((one) => one.id);
+    expect(waits ? `waits for ${waits.join(" ")}` : outcome(selection)).toBe(expected);
+  });
+
+  test("is the same for an endpoint that the hub calls itself", () => {
+    const direct = { kind: "answered", problem: "", sinceMs: 0 } as const;
+    const codes = (["loading", "needs-credentials", "wrong-model", "down", "ready"] as const).map(
+      (readiness) =>
+        outcome(select([aParticipant({ id: "a", direct: { ...direct, readiness } })], "*")),
+    );
+    expect(codes).toEqual([
+      "busy",
+      "provider_auth_failed",
+      "participant_offline",
+      "participant_offline",
+      "a",
+    ]);
+  });
+
+  test("is told to a client that needs another key, with the command that gives one", () => {
+    expect(select([aParticipant({ id: "ana", ...verdict("needs-credentials") })], "*")).toEqual({
+      kind: "refused",
+      code: "provider_auth_failed",
+      message: "The model server of ana requires credentials.",
+      hint: "Join again with its key: roomhub join ABC234 --header-env Authorization=VARIABLE",
+      refusals: [{ id: "ana", model: "llama3", reason: "requires credentials" }],
+    });
+  });
+
+  test("is the reason in a refusal, with how long it has been loading", () => {
+    const participants = [
+      aParticipant({ id: "fresh", ...verdict("loading", "", 99_500) }),
+      aParticipant({ id: "slow", ...verdict("loading", "is loading its model", 60_000) }),
+      aParticipant({ id: "late", ...verdict("loading", "", -80_000) }),
+      aParticipant({ id: "other", ...verdict("wrong-model", "now serves qwen") }),
+      aParticipant({ id: "locked", ...verdict("needs-credentials") }),
+    ];
+    expect(refusalsOf(select(participants, "gpt-4", { nowMs: () => 100_000 }))).toEqual({
+      fresh: "loading its model",
+      slow: "loading its model for 40 s",
+      late: "loading its model for 3 min",
+      other: "now serves qwen",
+      locked: "requires credentials",
+    });
+  });
+});
+
 test("whatever the room and the selector, the rule holds and nobody unroutable, full, unable or excluded is selected", () => {
   const state = record({
     id: constantFrom("a", "b", "c", "llama3", "x:latest"),
@@ -327,12 +428,14 @@ test("whatever the room and the selector, the rule holds and nobody unroutable, 
     status: constantFrom("online" as const, "offline" as const),
     tunnel: constantFrom(
       { kind: "closed" } as const,
-      { kind: "open", readiness: "ready", problem: "" } as const,
-      { kind: "open", readiness: "down", problem: "" } as const,
+      { kind: "open", readiness: "ready", problem: "", sinceMs: 0 } as const,
+      { kind: "open", readiness: "down", problem: "", sinceMs: 0 } as const,
+      { kind: "open", readiness: "loading", problem: "", sinceMs: 0 } as const,
+      { kind: "open", readiness: "needs-credentials", problem: "", sinceMs: 0 } as const,
     ),
     direct: constantFrom(
       { kind: "untried" } as const,
-      { kind: "answered" } as const,
+      { kind: "answered", readiness: "ready", problem: "", sinceMs: 0 } as const,
       { kind: "failed", reason: "f" } as const,
       { kind: "refused", reason: "r" } as const,
     ),
@@ -350,13 +453,14 @@ test("whatever the room and the selector, the rule holds and nobody unroutable, 
         }),
       );
       const room = aRoom(...participants);
-      const excluded = participants[3];
+      const excluded = participants.slice(3);
       const query: SelectionQuery = {
         selector: parseSelector(model),
         protocol: "chatCompletions",
         excluded,
         only: undefined,
         random: () => random,
+        nowMs: () => 0,
       };
       const selection = selectParticipant(room, query);
       // The short way comes to the same as the whole rule.
@@ -369,10 +473,11 @@ test("whatever the room and the selector, the rule holds and nobody unroutable, 
             : [];
       for (const one of chosen) {
         expect(room.participants.get(one.id)).toBe(one);
-        expect(unroutableReason(one)).toBeUndefined();
+        const isReady = isRoutable(one, () => 0);
+        expect(isReady || isLoading(one)).toBe(true);
         expect(one.capabilities.chatCompletions).not.toBe("unsupported");
-        expect(one).not.toBe(excluded);
-        expect(isFull(one)).toBe(selection.kind === "busy");
+        expect(excluded).not.toContain(one);
+        expect(isFull(one) || !isReady).toBe(selection.kind === "busy");
       }
     }),
   );

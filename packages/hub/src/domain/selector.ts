@@ -1,13 +1,14 @@
 import { type ErrorCode, type Refusal, withoutLatest } from "@roomhub/protocol";
-import { capabilityOf, isFull, unroutableReason, type Participant } from "./participant.ts";
+import { capabilityOf, isFull, type Participant } from "./participant.ts";
 import { freeParticipant } from "./free-participant.ts";
+import { isLoading, isRoutable, readinessOf, unroutableReason } from "./readiness.ts";
 import type { Room } from "./room.ts";
 import type { SelectionQuery, Selector } from "./selection-query.ts";
 import { closest } from "./suggest.ts";
 
 export type Selection =
   | { kind: "selected"; participant: Participant }
-  /** Somebody could serve it, but all who can are full. */
+  /** Some could serve it, but all of them are full or loading. */
   | { kind: "busy"; candidates: Participant[] }
   | { kind: "refused"; code: ErrorCode; message: string; hint: string; refusals: Refusal[] };
 
@@ -27,7 +28,7 @@ export function selectByRule(room: Room, query: SelectionQuery): Selection {
   const { selector, only } = query;
   const present = only === undefined ? [...room.participants.values()] : [only];
   const matched = matching(
-    present.filter((one) => one !== query.excluded),
+    present.filter((one) => !query.excluded.includes(one)),
     selector,
   );
   const [named, ...others] = matched;
@@ -66,7 +67,7 @@ function servingModel(among: Participant[], model: string): Participant[] {
 }
 
 function choose(room: Room, matched: Participant[], query: SelectionQuery): Selection {
-  if (matched.length === 0) return nobody(room, query.selector);
+  if (matched.length === 0) return nobody(room, query);
   const able = matched.filter((one) => capabilityOf(one, query.protocol) !== "unsupported");
   if (able.length === 0) {
     return {
@@ -77,28 +78,48 @@ function choose(room: Room, matched: Participant[], query: SelectionQuery): Sele
       refusals: matched.map((one) => refusal(one, unsupported(query.protocol))),
     };
   }
-  const routable = able.filter((one) => unroutableReason(one) === undefined);
-  if (routable.length === 0) {
-    return {
-      kind: "refused",
-      code: "participant_offline",
-      message: `${listIds(able)} cannot be reached now: ${asSentence(unroutableReason(able[0] as Participant) ?? "")}`,
-      hint: `See who is there: roomhub participants ${room.code}`,
-      refusals: matched.map((one) =>
-        refusal(one, unroutableReason(one) ?? unsupported(query.protocol)),
-      ),
-    };
-  }
-  const free = routable.filter((one) => !isFull(one));
-  if (free.length === 0) return { kind: "busy", candidates: routable };
+  const candidates = able.filter((one) => isRoutable(one, query.nowMs) || isLoading(one));
+  if (candidates.length === 0) return unreachable(room, matched, able, query);
+  const free = candidates.filter((one) => !isFull(one) && !isLoading(one));
+  if (free.length === 0) return { kind: "busy", candidates };
   const index = query.selector.kind === "any" ? Math.floor(query.random() * free.length) : 0;
   return { kind: "selected", participant: free[index] as Participant };
 }
 
-function nobody(room: Room, selector: Selector): Selection {
+/** @param able - those of the matched that serve the protocol, at least one */
+function unreachable(
+  room: Room,
+  matched: Participant[],
+  able: Participant[],
+  query: SelectionQuery,
+): Selection {
+  const nowMs = query.nowMs();
+  const refusals = matched.map((one) =>
+    refusal(one, unroutableReason(one, nowMs) ?? unsupported(query.protocol)),
+  );
+  if (able.every((one) => readinessOf(one) === "needs-credentials")) {
+    return {
+      kind: "refused",
+      code: "provider_auth_failed",
+      message: `The model server of ${listIds(able)} requires credentials.`,
+      hint: `Join again with its key: roomhub join ${room.code} --header-env Authorization=VARIABLE`,
+      refusals,
+    };
+  }
+  return {
+    kind: "refused",
+    code: "participant_offline",
+    message: `${listIds(able)} cannot be reached now: ${asSentence(unroutableReason(able[0] as Participant, nowMs) ?? "")}`,
+    hint: `See who is there: roomhub participants ${room.code}`,
+    refusals,
+  };
+}
+
+function nobody(room: Room, { selector, nowMs }: SelectionQuery): Selection {
   const everybody = [...room.participants.values()];
+  const now = nowMs();
   const refusals = everybody.map((one) =>
-    refusal(one, unroutableReason(one) ?? `serves ${one.model}`),
+    refusal(one, unroutableReason(one, now) ?? `serves ${one.model}`),
   );
   if (everybody.length === 0) {
     return {

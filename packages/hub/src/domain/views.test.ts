@@ -24,7 +24,7 @@ function revealing() {
 
 describe("a participant", () => {
   test("is shown by exactly the listed fields, whatever else it carries", () => {
-    const view = participantView(revealing());
+    const view = participantView(revealing(), 0);
     expect(Object.keys(view)).toEqual([
       "id",
       "nickname",
@@ -44,22 +44,25 @@ describe("a participant", () => {
   });
 
   test("keeps its instructions to itself and says only whether it has any", () => {
-    expect(participantView(revealing()).config).toEqual({ seed: 7, hasInstructions: true });
-    expect(participantView(aParticipant({ id: "a" })).config).toEqual({ hasInstructions: false });
+    expect(participantView(revealing(), 0).config).toEqual({ seed: 7, hasInstructions: true });
+    expect(participantView(aParticipant({ id: "a" }), 0).config).toEqual({
+      hasInstructions: false,
+    });
   });
 
   test("shows its load, and its times in epoch ms", () => {
-    const view = participantView(aParticipant({ id: "a", active: 1, queued: 3, limit: 2 }));
+    const view = participantView(aParticipant({ id: "a", active: 1, queued: 3, limit: 2 }), 0);
     expect(view.load).toEqual({ active: 1, queued: 3, limit: 2 });
     expect([view.joinedAt, view.lastSeen]).toEqual([1_700_000_000_123, 1_700_000_000_456]);
   });
 });
 
 describe("the connection block", () => {
-  const open = { kind: "open", readiness: "down", problem: "" } as const;
+  const open = { kind: "open", readiness: "down", problem: "", sinceMs: 0 } as const;
+  const ready = { readiness: "ready", problem: "", sinceMs: 0 } as const;
   test.each([
     ["an open tunnel", { tunnel: open }, true, "tunnel"],
-    ["a direct endpoint that answered", { direct: { kind: "answered" } }, true, "direct"],
+    ["a direct endpoint that answered", { direct: { ...ready, kind: "answered" } }, true, "direct"],
     ["a direct endpoint nobody asked yet", { direct: { kind: "untried" } }, false, "direct"],
     ["one that failed", { direct: { kind: "failed", reason: "" } }, false, "direct"],
     ["one that may not be dialled", { direct: { kind: "refused", reason: "" } }, false, "none"],
@@ -70,28 +73,29 @@ describe("the connection block", () => {
       "tunnel",
     ],
   ] as const)("of %s", (_what, fields, connected, path) => {
-    const view = connectionView(aParticipant({ id: "a", ...fields }));
+    const view = connectionView(aParticipant({ id: "a", ...fields }), 0);
     expect(view).toMatchObject({ kind: "tunnel", connected, lastTunnelSeenAt: null, path });
   });
 
   test("says why nobody is sent there, and nothing when somebody may be", () => {
     const paused = { ...open, problem: "paused" };
-    expect(connectionView(aParticipant({ id: "a", tunnel: paused })).problem).toBe(
+    expect(connectionView(aParticipant({ id: "a", tunnel: paused }), 0).problem).toBe(
       "not ready: paused",
     );
-    const ready = { ...open, readiness: "ready" } as const;
-    expect(connectionView(aParticipant({ id: "a", tunnel: ready }))).not.toHaveProperty("problem");
+    expect(
+      connectionView(aParticipant({ id: "a", tunnel: { ...ready, kind: "open" } }), 0),
+    ).not.toHaveProperty("problem");
   });
 
   test("keeps the time of the last contact when the path is closed", () => {
     const participant = aParticipant({ id: "a", lastContactAt: 1_700_000_000_000 });
-    expect(connectionView(participant).lastTunnelSeenAt).toBe("2023-11-14T22:13:20.000Z");
+    expect(connectionView(participant, 0).lastTunnelSeenAt).toBe("2023-11-14T22:13:20.000Z");
   });
 });
 
 describe("the models list", () => {
   test("has an entry in OpenAI's form, created in seconds, without a secret", () => {
-    const view = modelView(revealing());
+    const view = modelView(revealing(), 0);
     expect(view).toMatchObject({
       id: "ana",
       object: "model",
@@ -120,7 +124,13 @@ describe("the models list", () => {
       aParticipant({ id: "refused", direct: { kind: "refused", reason: "" } }),
       aParticipant({ id: "a" }),
     );
-    expect(modelViews(room).map((one) => one.id)).toEqual(["b", "full", "a", "failed", "refused"]);
+    expect(modelViews(room, 0).map((one) => one.id)).toEqual([
+      "b",
+      "full",
+      "a",
+      "failed",
+      "refused",
+    ]);
   });
 });
 

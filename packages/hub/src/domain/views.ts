@@ -4,7 +4,8 @@ import type {
   ParticipantSummary,
   Room as RoomView,
 } from "@roomhub/protocol";
-import { isConnected, readinessOf, unroutableReason, type Participant } from "./participant.ts";
+import { isConnected, type Participant } from "./participant.ts";
+import { readinessOf, unroutableReason } from "./readiness.ts";
 import type { Room } from "./room.ts";
 
 /** What others may see of a room. Every field is named, nothing is spread: a new secret cannot slip through. */
@@ -20,8 +21,12 @@ export function roomView(room: Room): RoomView {
   };
 }
 
-/** What others may see of a participant. `config.instructions` is private: only whether there are any. Contract §1. */
-export function participantView(participant: Participant): ParticipantSummary {
+/**
+ * What others may see of a participant. `config.instructions` is private: only whether there are any. Contract §1.
+ *
+ * @param nowMs - ms on the hub's clock, as for all views with a connection
+ */
+export function participantView(participant: Participant, nowMs: number): ParticipantSummary {
   const { instructions, ...config } = participant.config;
   return {
     id: participant.id,
@@ -29,7 +34,7 @@ export function participantView(participant: Participant): ParticipantSummary {
     model: participant.model,
     endpoint: participant.endpoint,
     status: participant.status,
-    connection: connectionView(participant),
+    connection: connectionView(participant, nowMs),
     specs: participant.specs,
     config: { ...config, hasInstructions: instructions !== undefined },
     capabilities: participant.capabilities,
@@ -40,8 +45,8 @@ export function participantView(participant: Participant): ParticipantSummary {
 }
 
 /** Interface §2, connection block. */
-export function connectionView(participant: Participant): Connection {
-  const problem = unroutableReason(participant);
+export function connectionView(participant: Participant, nowMs: number): Connection {
+  const problem = unroutableReason(participant, nowMs);
   return {
     kind: "tunnel",
     connected: isConnected(participant),
@@ -54,7 +59,7 @@ export function connectionView(participant: Participant): Connection {
 }
 
 /** One entry of the models list. Contract §4: `created` in seconds. */
-export function modelView(participant: Participant): ModelEntry {
+export function modelView(participant: Participant, nowMs: number): ModelEntry {
   return {
     id: participant.id,
     object: "model",
@@ -66,18 +71,18 @@ export function modelView(participant: Participant): ModelEntry {
       model: participant.model,
       endpoint: participant.endpoint,
       capabilities: participant.capabilities,
-      connection: connectionView(participant),
+      connection: connectionView(participant, nowMs),
       load: loadView(participant),
     },
   };
 }
 
-/** Everybody online, routable ones first, otherwise in join order. Contract §4. */
-export function modelViews(room: Room): ModelEntry[] {
+/** Every participant that is online, ready ones first, otherwise in join order. Contract §4. */
+export function modelViews(room: Room, nowMs: number): ModelEntry[] {
   const online = [...room.participants.values()].filter((one) => one.status === "online");
-  const routable = online.filter((one) => unroutableReason(one) === undefined);
-  const others = online.filter((one) => unroutableReason(one) !== undefined);
-  return [...routable, ...others].map(modelView);
+  const ready = online.filter((one) => readinessOf(one) === "ready");
+  const others = online.filter((one) => readinessOf(one) !== "ready");
+  return [...ready, ...others].map((one) => modelView(one, nowMs));
 }
 
 /** How busy a participant is. */

@@ -56,6 +56,20 @@ export function answerHeaders(
   return headers;
 }
 
+/** The headers of a provider's own refusal. */
+export function refusalHeaders(served: ServedBy, head: ResponseHead): HeaderMap {
+  const headers = answerHeaders(served, head, "application/json");
+  // An SDK would repeat these two in vain.
+  if (head.status === 408 || head.status === 409) headers["x-should-retry"] ??= "false";
+  return headers;
+}
+
+/** The headers of a stream that begins before its answer. @param served - undefined before a participant was asked */
+export function earlyHeaders(requestId: string, served: ServedBy | undefined): HeaderMap {
+  const ours = served === undefined ? waitingHeaders(requestId) : servedByHeaders(served);
+  return { ...ours, "content-type": "text/event-stream" };
+}
+
 const safeContentType = /^[\w.+-]+\/[\w.+-]+(?:\s*;\s*charset="?[\w-]+"?)?$/;
 
 /** The provider's content type when it is a plain one, else what the kind of answer calls for. */

@@ -1,4 +1,4 @@
-import type { Participant } from "../domain/participant.ts";
+import type { CredentialUse, Participant } from "../domain/participant.ts";
 import type { Scrubber } from "./inference-call.ts";
 import type { RoomQueues } from "./queue.ts";
 import type {
@@ -29,6 +29,8 @@ export class Attempt implements ResponseSink {
   readonly asksUsage: boolean;
   /** Takes out of what its provider says the secrets that the participant had when it was asked. */
   readonly scrubber: Scrubber | undefined;
+  /** Of those it was made with, whatever the participant has by now. */
+  readonly credentials: CredentialUse;
   readonly #owner: AttemptOwner;
   readonly #queues: RoomQueues;
   #call: UpstreamCall | undefined;
@@ -46,6 +48,7 @@ export class Attempt implements ResponseSink {
     this.#queues = queues;
     this.asksUsage = asksUsage;
     this.scrubber = scrubber;
+    this.credentials = participant.credentials;
   }
 
   open(upstream: Upstream, request: UpstreamRequest): void {

@@ -17,7 +17,12 @@ export function checkRequest(
     throw timeout("request_timeout", "The whole request took", requestMs, "REQUEST_MS");
   }
   if (queuedMs !== undefined && nowMs - queuedMs > queueWaitMs) {
-    throw timeout("queue_timeout", "No participant became free for", queueWaitMs, "QUEUE_WAIT_MS");
+    throw timeout(
+      "queue_timeout",
+      "No participant became free or ready for",
+      queueWaitMs,
+      "QUEUE_WAIT_MS",
+    );
   }
 }
 
@@ -63,6 +68,6 @@ function timeout(code: TimeoutCode, what: string, limitMs: number, knob: string)
   );
 }
 
-const whoIsBusy = "See who is busy: roomhub route CODE --model MODEL";
+const whoIsBusy = "See what it waited for: roomhub route CODE --model MODEL";
 const whereTimeGoes =
   "The model may be loading: try again; roomhub doctor tells where the time goes.";

@@ -67,7 +67,8 @@ describe("deadlines", () => {
     expect(waiting.client.error).toMatchObject({
       code: "queue_timeout",
       status: 503,
-      message: "No participant became free for more than 60 s (limit ROOMHUB_QUEUE_WAIT_MS).",
+      message:
+        "No participant became free or ready for more than 60 s (limit ROOMHUB_QUEUE_WAIT_MS).",
     });
     expect(waiting.ending()).toMatchObject({
       stage: "queue",

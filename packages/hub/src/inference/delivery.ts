@@ -9,8 +9,8 @@ import { HubError } from "../errors.ts";
 import {
   answerHeaders,
   contentTypeOf,
-  servedByHeaders,
-  waitingHeaders,
+  earlyHeaders,
+  refusalHeaders,
   type HeaderMap,
 } from "./answer.ts";
 import { type AnswerKind, judgeHead } from "./answer-gate.ts";
@@ -111,6 +111,12 @@ export class Delivery {
     this.#openedMs = this.#nowMs();
     this.#lastByteMs = this.#openedMs;
     this.#firstContentMs = undefined;
+  }
+
+  /** The attempt failed, and the request waits for the next: nothing is expected of a provider meanwhile. */
+  leave(): void {
+    this.#mode = { kind: "waiting" };
+    this.#openedMs = undefined;
   }
 
   /** @throws HubError when such an answer may not be relayed */
@@ -288,7 +294,8 @@ export class Delivery {
     const { participantId } = this.#servedBy();
     const refusal = readRefusal(participantId, status, text, this.#errorShape);
     if (this.#client.isHeadWritten) throw refusal.error;
-    const headers = this.#refusalHeaders(status);
+    const head = this.#mode.kind === "refusal" ? this.#mode.head : { status, headers: {} };
+    const headers = refusalHeaders(this.#servedBy(), head);
     if (refusal.hasRightShape) {
       const json = { ...headers, "content-type": "application/json" };
       this.#client.answer(status, json, Buffer.from(text));
@@ -301,14 +308,6 @@ export class Delivery {
   /** What a provider that refused says besides: when to come back. Contract §4. */
   refusalHints(): HeaderMap {
     return this.#mode.kind === "refusal" ? forwardResponseHeaders(this.#mode.head.headers) : {};
-  }
-
-  #refusalHeaders(status: number): HeaderMap {
-    const head = this.#mode.kind === "refusal" ? this.#mode.head : { status, headers: {} };
-    const headers = answerHeaders(this.#servedBy(), head, "application/json");
-    // An SDK would repeat these two in vain.
-    if (status === 408 || status === 409) headers["x-should-retry"] ??= "false";
-    return headers;
   }
 
   /** The head is out and the answer cannot be completed: the client must be able to tell. */
@@ -353,7 +352,7 @@ export class Delivery {
     const isWaitingForStream = this.#marker !== "none" && this.#mode.kind === "waiting";
     if (!this.#client.isHeadWritten) {
       if (isWaitingForStream && earlyCommitMs > 0 && nowMs - this.#startedMs > earlyCommitMs) {
-        this.#client.writeHead(200, this.#earlyHeaders());
+        this.#client.writeHead(200, earlyHeaders(this.#requestId, this.#served));
         this.#write(": keepalive\n\n");
       } else if (informationalMs > 0 && nowMs - this.#lastProcessingMs > informationalMs) {
         this.#lastProcessingMs = nowMs;
@@ -365,12 +364,6 @@ export class Delivery {
     const mayComment =
       this.#mode.kind === "stream" ? this.#mode.observer.isBetweenEvents : isWaitingForStream;
     if (isQuiet && mayComment && this.#isWritable) this.#write(": keepalive\n\n");
-  }
-
-  #earlyHeaders(): HeaderMap {
-    const served = this.#served;
-    const ours = served === undefined ? waitingHeaders(this.#requestId) : servedByHeaders(served);
-    return { ...ours, "content-type": "text/event-stream" };
   }
 
   #headersFor(head: ResponseHead): HeaderMap {

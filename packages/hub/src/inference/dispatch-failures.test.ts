@@ -1,8 +1,6 @@
-import { ERROR_STATUS, type ErrorCode } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { aParticipant } from "../domain/room.fixture.ts";
-import { retryHeaders } from "../http/error-response.ts";
-import { createBench, type FakeCall, type SendOptions, type Sent } from "./dispatch.fixture.ts";
+import { createBench, retrySignals, type SendOptions } from "./dispatch.fixture.ts";
 import {
   chatStream,
   chunk,
@@ -16,15 +14,6 @@ import {
 const json = '{"object":"chat.completion","choices":[]}';
 const html = { "content-type": "text/html" };
 const two = () => [aParticipant({ id: "ana", limit: 1 }), aParticipant({ id: "bob", limit: 1 })];
-
-/** What an SDK is told to do, as it leaves the hub. */
-function retrySignals({ client }: Sent): Record<string, string> {
-  const { error, headers } = client;
-  const all: Record<string, string> = { ...(error ? retryHeaders(error) : {}), ...headers };
-  return Object.fromEntries(
-    Object.entries(all).filter(([name]) => name === "retry-after" || name === "x-should-retry"),
-  );
-}
 
 function one(options: SendOptions = {}) {
   const bench = createBench([aParticipant({ id: "ana", limit: 1 })]);
@@ -289,160 +278,5 @@ describe("a stream that dies", () => {
     call.end();
     expect(sent.client).toMatchObject({ status: 200, isDestroyed: true, isEnded: false });
     expect(sent.ending()).toMatchObject({ code: "provider_invalid_response" });
-  });
-});
-
-describe("a second try", () => {
-  type Fault = (call: FakeCall) => void;
-  const moves: Record<string, Fault> = {
-    "the tunnel was lost": (call) => call.fail("tunnel_lost"),
-    "the endpoint cannot be reached": (call) => call.fail("provider_unreachable"),
-    "the agent would not take it": (call) => call.fail("provider_error"),
-    "the provider said 502": (call) => call.answer(502, ""),
-    "the provider said 503": (call) => call.answer(503, ""),
-    "the tunnel was lost in a small JSON answer": (call) => {
-      call.json();
-      call.data("{");
-      call.fail("tunnel_lost");
-    },
-  };
-  const stays: Record<string, Fault> = {
-    "the provider was too slow": (call) => call.fail("provider_timeout"),
-    "the provider said 500": (call) => call.answer(500, ""),
-    "the provider said 504": (call) => call.answer(504, ""),
-    "the provider said 429": (call) => call.answer(429, ""),
-    "the provider refused the key": (call) => call.answer(401, ""),
-    "the provider hung up": (call) => call.fail("provider_disconnected"),
-    "the provider sent garbage": (call) => call.fail("provider_invalid_response"),
-    "a stream had begun": (call) => {
-      call.head();
-      call.fail("tunnel_lost");
-    },
-  };
-
-  describe.each(Object.entries(moves))("because %s", (_why, fault) => {
-    test.each(["*", "any", "model:llama3", "llama3"])("is made elsewhere for %s", (model) => {
-      const bench = createBench(two());
-      const sent = bench.send({ model });
-      const first = bench.call();
-      bench.pass(100);
-      fault(first);
-      expect(bench.calls.map((call) => call.participant.id)).toEqual(["ana", "bob"]);
-      bench.pass(100);
-      bench.call().answer(200, json);
-      expect(sent.client).toMatchObject({ status: 200, text: json });
-      expect(sent.client.headers["x-roomhub-attempts"]).toBe("2");
-      expect(sent.ledger()).toEqual(["llm.request", "llm.request", "llm.complete"]);
-      expect(bench.events.map((event) => ("attempt" in event ? event.attempt : 0))).toEqual([
-        1, 2, 0,
-      ]);
-      expect(sent.ending()).toMatchObject({
-        participantId: "bob",
-        attempts: 2,
-        metrics: { ttftMs: 200, durationMs: 200 },
-      });
-    });
-
-    test("is not made when the client named the participant", () => {
-      const bench = createBench(two());
-      const sent = bench.send({ model: "ana" });
-      fault(bench.call());
-      expect(bench.calls).toHaveLength(1);
-      expect(sent.ledger()).toEqual(["llm.request", "llm.error"]);
-      expect(retrySignals(sent)).toEqual({});
-    });
-
-    test("is not made after an early commit", () => {
-      const bench = createBench(two());
-      const sent = bench.send({ stream: true });
-      bench.pass(45_001);
-      fault(bench.call());
-      expect(bench.calls).toHaveLength(1);
-      expect(sent.ledger()).toEqual(["llm.request", "llm.error"]);
-    });
-
-    test("that finds nobody reports what happened first, and an SDK may try again", () => {
-      const bench = createBench([two()[0]!]);
-      const sent = bench.send();
-      fault(bench.call());
-      const code: ErrorCode | undefined = sent.client.error?.code;
-      expect(code).not.toBe("model_not_found");
-      expect(ERROR_STATUS[code ?? "internal_error"].retry).toBe("stop-once-retried");
-      expect(retrySignals(sent)).toEqual({});
-      expect(sent.ending()).toMatchObject({ participantId: "ana", attempts: 1, code });
-    });
-
-    test("is the last: when that fails too, SDKs are told to stop", () => {
-      const bench = createBench([...two(), aParticipant({ id: "cy" })]);
-      const sent = bench.send();
-      fault(bench.call());
-      fault(bench.call());
-      expect(bench.calls).toHaveLength(2);
-      expect(retrySignals(sent)).toEqual({ "x-should-retry": "false" });
-      expect(sent.ending()).toMatchObject({ participantId: "bob", attempts: 2 });
-    });
-  });
-
-  test.each(Object.entries(stays))("is not made because %s", (_why, fault) => {
-    const bench = createBench(two());
-    const sent = bench.send({ stream: true });
-    fault(bench.call());
-    expect(bench.calls).toHaveLength(1);
-    expect(sent.ledger()).toEqual(["llm.request", "llm.error"]);
-  });
-
-  test("of a model name is made even when an offline participant has that id", () => {
-    const bench = createBench([
-      aParticipant({ id: "llama3", model: "x", status: "offline" }),
-      ...two(),
-    ]);
-    bench.send({ model: "llama3" });
-    bench.call().fail("tunnel_lost");
-    expect(bench.calls.map((call) => call.participant.id)).toEqual(["ana", "bob"]);
-  });
-
-  test("to a path that has just gone reports what happened first", () => {
-    const bench = createBench(two());
-    const sent = bench.send();
-    bench.gone.add("bob");
-    bench.call().fail("tunnel_lost");
-    expect(sent.client.error?.code).toBe("tunnel_lost");
-  });
-
-  test("waits at the head of the queue when the other is busy, and keeps its deadline", () => {
-    const bench = createBench(two(), { requestMs: 50_000 });
-    const retried = bench.send();
-    const other = bench.send();
-    const early = bench.send({ clientKey: "early" });
-    expect(bench.calls).toHaveLength(2);
-    bench.pass(30_000);
-    bench.calls[0]?.sink.onFailure({ code: "tunnel_lost", message: "lost" });
-    bench.calls[1]?.answer(200, json);
-    expect(other.ledger()).toEqual(["llm.request", "llm.complete"]);
-    expect(retried.ledger()).toEqual(["llm.request", "llm.request"]);
-    expect(early.ledger()).toEqual([]);
-    bench.pass(20_001);
-    expect(retried.ending()).toMatchObject({ code: "request_timeout", attempts: 2 });
-  });
-
-  test("lets go of the first participant's slot only when that is finished", () => {
-    const participants = two();
-    const bench = createBench(participants);
-    bench.send();
-    bench.call().sink.onFailure({ code: "provider_error", message: "refused" });
-    expect(participants.map((each) => each.active)).toEqual([1, 1]);
-    bench.calls[0]?.sink.onClosed();
-    expect(participants.map((each) => each.active)).toEqual([0, 1]);
-  });
-
-  test("hears nothing any more of the first", () => {
-    const bench = createBench(two());
-    const sent = bench.send({ stream: true });
-    const first = bench.call();
-    first.fail("tunnel_lost");
-    first.head();
-    first.data(chatStream([done]));
-    first.sink.onEnd();
-    expect(sent.client.isHeadWritten).toBe(false);
   });
 });

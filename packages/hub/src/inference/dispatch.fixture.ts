@@ -9,6 +9,7 @@ import {
 import type { Participant } from "../domain/participant.ts";
 import { aRoom } from "../domain/room.fixture.ts";
 import type { HubError } from "../errors.ts";
+import { retryHeaders } from "../http/error-response.ts";
 import type { ClientResponse } from "./client-response.ts";
 import { ModelAsking } from "./asking.ts";
 import { Dispatch } from "./dispatch.ts";
@@ -130,6 +131,15 @@ export class FakeCall {
     if (body !== "") this.data(body);
     this.end();
   }
+}
+
+/** What an SDK is told to do, as it leaves the hub. */
+export function retrySignals({ client }: Sent): Record<string, string> {
+  const { error, headers } = client;
+  const all: Record<string, string> = { ...(error ? retryHeaders(error) : {}), ...headers };
+  return Object.fromEntries(
+    Object.entries(all).filter(([name]) => name === "retry-after" || name === "x-should-retry"),
+  );
 }
 
 export type BenchEvent =
@@ -258,6 +268,8 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
 
   return { room, deps, calls, events, bugs, inFlight, queues, gone, pass, send, call };
 }
+
+export type Bench = ReturnType<typeof createBench>;
 
 function failTo(what: string): never {
   throw new Error(`the bench could not ${what}`);

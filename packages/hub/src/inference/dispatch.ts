@@ -1,9 +1,8 @@
 import { type ErrorCode, refusesStreamOptions } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
-import { parseSelector, type Selector } from "../domain/selection-query.ts";
-import { mayMoveElsewhere, selectParticipant, type Selection } from "../domain/selector.ts";
+import { beginTrial } from "../domain/readiness.ts";
 import { asHubError, HubError } from "../errors.ts";
-import { errorHeaders } from "./answer.ts";
+import { errorHeaders, type HeaderMap } from "./answer.ts";
 import { Attempt, type AttemptOwner } from "./attempt.ts";
 import type { ClientListener } from "./client-response.ts";
 import { checkRequest } from "./deadline.ts";
@@ -12,6 +11,8 @@ import type { RunningRequest } from "./in-flight.ts";
 import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
 import { metricsOf } from "./metrics.ts";
 import type { QueueEntry, RoomQueue } from "./queue.ts";
+import type { FailureCause } from "./retry.ts";
+import { Routing } from "./routing.ts";
 import { completePayload, failurePayload, servedBy, type RequestFacts } from "./request-facts.ts";
 import { pathIsGone, refuseLoops, withoutSecrets } from "./routing-errors.ts";
 import type { ResponseHead, Upstream, UpstreamFailure } from "./upstream.ts";
@@ -30,11 +31,9 @@ const pathFailures: ReadonlySet<ErrorCode> = new Set([
 export class Dispatch implements ClientListener, QueueEntry, RunningRequest, AttemptOwner {
   readonly #deps: DispatchDeps;
   readonly #call: InferenceCall;
-  readonly #selector: Selector;
+  readonly #routing: Routing;
   #attempt: Attempt | undefined;
   #attempts = 0;
-  /** Who failed first and how, once the request was moved elsewhere. */
-  #firstFailure: { participant: Participant; error: HubError } | undefined;
   readonly #delivery: Delivery;
   #queue: RoomQueue | undefined;
   #queuedMs = 0;
@@ -42,8 +41,6 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   /** Somebody who failed may still be reading the request's body. */
   #isBodyLent = false;
   #isSettled = false;
-  /** the only one that can answer */
-  #pinned: Participant | undefined;
   #mayRemember: boolean;
   candidates: readonly Participant[] = [];
   place = -1;
@@ -51,7 +48,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   constructor(deps: DispatchDeps, call: InferenceCall) {
     this.#deps = deps;
     this.#call = call;
-    this.#selector = parseSelector(call.asking.selector);
+    this.#routing = new Routing(call.room, call.asking, deps);
     this.#mayRemember = call.asking.makesResponse;
     this.#delivery = new Delivery(deps, call);
   }
@@ -61,9 +58,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   }
 
   get selectionKey(): string {
-    if (this.#firstFailure !== undefined) return this.#call.requestId;
-    if (this.#pinned !== undefined) return `pinned ${this.#pinned.key}`;
-    return this.#call.asking.selectionKey;
+    return this.#routing.selectionKey(this.#call.requestId);
   }
 
   /** Never throws; every failure is answered. */
@@ -72,7 +67,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
     this.#guard(() => {
       refuseLoops(this.#call.hops, this.#deps.bootId);
       const { asking, room } = this.#call;
-      this.#pinned = asking.pinnedTo((id) => this.#deps.responseMakers.makerOf(room, id));
+      this.#routing.only = asking.pinnedTo((id) => this.#deps.responseMakers.makerOf(room, id));
       this.#route(false);
     });
   }
@@ -80,20 +75,10 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   // — routing and waiting —
 
   #route(isRetry: boolean): void {
-    const selection = this.#select();
+    const selection = this.#routing.select();
     if (selection.kind === "selected") this.#open(selection.participant);
     else if (selection.kind === "busy") this.#wait(selection.candidates, isRetry);
-    else throw this.#refusal(selection);
-  }
-
-  #select(): Selection {
-    return selectParticipant(this.#call.room, {
-      selector: this.#selector,
-      protocol: this.#call.asking.protocol,
-      excluded: this.#firstFailure?.participant,
-      only: this.#pinned,
-      random: this.#deps.random,
-    });
+    else throw this.#routing.refusal(selection);
   }
 
   #wait(candidates: Participant[], atHead: boolean): void {
@@ -105,12 +90,12 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   }
 
   tryToLeave(): boolean {
-    const selection = this.#select();
+    const selection = this.#routing.select();
     if (selection.kind === "busy") return false;
     this.#leaveQueue();
     this.#guard(() => {
       if (selection.kind === "selected") this.#open(selection.participant);
-      else throw this.#refusal(selection);
+      else throw this.#routing.refusal(selection);
     });
     return true;
   }
@@ -122,25 +107,16 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
     this.#queueMs += this.#deps.nowMs() - this.#queuedMs;
   }
 
-  /** A retry that finds nobody else reports what happened first. */
-  #refusal(selection: Extract<Selection, { kind: "refused" }>): HubError {
-    if (this.#firstFailure !== undefined) return this.#firstFailure.error;
-    const { code, message, hint, refusals } = selection;
-    const refusal = new HubError(code, message, { hint, param: "model", participants: refusals });
-    return this.#pinned === undefined
-      ? refusal
-      : this.#call.asking.refusalOf(this.#pinned, refusal);
-  }
-
   // — one attempt —
 
   #open(participant: Participant): void {
     const upstream = this.#deps.upstreamFor(participant);
     if (upstream === undefined) {
-      throw this.#firstFailure?.error ?? pathIsGone(participant);
+      throw this.#routing.firstFailure?.error ?? pathIsGone(participant);
     }
     const { requestId, room, asking } = this.#call;
     this.#attempts++;
+    beginTrial(participant, this.#deps.nowMs);
     this.#deps.emit.llmRequest(room.code, {
       requestId,
       participantId: participant.id,
@@ -168,8 +144,9 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
     try {
       // A stream that has begun is not asked for once more, and may last long.
       if (this.#delivery.head(head) === "stream") this.#forgetBody();
+      if (head.status < 300) attempt.credentials.haveWorked = true;
     } catch (thrown) {
-      this.#attemptFailed(attempt, thrown, false);
+      this.#attemptFailed(attempt, thrown, "other");
     }
   }
 
@@ -180,7 +157,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
       if (this.#mayRemember) this.#rememberResponse(attempt.participant);
       return hasRoom;
     } catch (thrown) {
-      this.#attemptFailed(attempt, thrown, false);
+      this.#attemptFailed(attempt, thrown, "other");
       return true;
     }
   }
@@ -193,7 +170,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
       if (end.kind === "told") this.#settle(withoutSecrets(end.error, attempt.scrubber));
       if (end.kind === "refused") this.#tellRefusal(attempt, end.status, end.body);
     } catch (thrown) {
-      this.#attemptFailed(attempt, thrown, false);
+      this.#attemptFailed(attempt, thrown, "other");
     }
   }
 
@@ -205,7 +182,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
         this.#handedOver(),
       );
     } catch (thrown) {
-      this.#attemptFailed(attempt, thrown, pathFailures.has(failure.code));
+      this.#attemptFailed(attempt, thrown, pathFailures.has(failure.code) ? "path" : "other");
     }
   }
 
@@ -232,7 +209,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
       const { error, providerCode } = this.#delivery.refuse(status, text);
       this.#settle(error, providerCode);
     } catch (thrown) {
-      this.#attemptFailed(attempt, thrown, status === 502 || status === 503);
+      this.#attemptFailed(attempt, thrown, status);
     }
   }
 
@@ -246,26 +223,19 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
     });
   }
 
-  /**
-   * At most one retry, elsewhere, and only while nothing was promised to the client. Contract §3.
-   *
-   * @param isPathFailure - the path broke, or the provider said 502 or 503: another participant may do better
-   */
-  #attemptFailed(attempt: Attempt, thrown: unknown, isPathFailure: boolean): void {
+  /** Tries again while nothing was promised to the client and another attempt may do better. Contract §3. */
+  #attemptFailed(attempt: Attempt, thrown: unknown, cause: FailureCause): void {
     const error = withoutSecrets(this.#asHubError(thrown), attempt.scrubber);
-    const isRetryable =
-      this.#attempts === 1 &&
-      isPathFailure &&
-      !this.#call.client.isHeadWritten &&
-      this.#pinned === undefined &&
-      mayMoveElsewhere(this.#selector, attempt.participant);
-    if (!isRetryable) {
+    const { isHeadWritten } = this.#call.client;
+    if (isHeadWritten || !this.#routing.mayTryAgain(attempt, cause, this.#attempts)) {
       this.#fail(error);
       return;
     }
+    const { participant } = attempt;
     attempt.cancel(error.message);
     this.#leave(attempt);
-    this.#firstFailure = { participant: attempt.participant, error };
+    this.#routing.noteFailure({ participant, error, hints: this.#delivery.refusalHints() });
+    this.#delivery.leave();
     this.#guard(() => this.#route(true));
   }
 
@@ -342,12 +312,17 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
     this.#leaveQueue();
     const { client } = this.#call;
     if (client.isHeadWritten) this.#delivery.breakOff(error);
-    else client.refuse(error, errorHeaders(error, this.#facts(), this.#delivery.refusalHints()));
+    else client.refuse(error, errorHeaders(error, this.#facts(), this.#hintsOf(error)));
     this.#settle(error);
   }
 
+  #hintsOf(error: HubError): HeaderMap {
+    const first = this.#routing.firstFailure;
+    return error === first?.error ? first.hints : this.#delivery.refusalHints();
+  }
+
   get #lastParticipant(): Participant | undefined {
-    return this.#attempt?.participant ?? this.#firstFailure?.participant;
+    return this.#attempt?.participant ?? this.#routing.firstFailure?.participant;
   }
 
   /** Exactly one terminal event per request. @param error - undefined when the answer was complete */

@@ -37,7 +37,7 @@ describe("a model's name", () => {
     ]);
     expect(told.onFailure).toEqual({
       movesTo: "bob",
-      reason: "it goes once to bob, while no answer has begun",
+      reason: "it goes to bob, while no answer has begun",
     });
   });
 

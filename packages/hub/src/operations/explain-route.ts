@@ -5,6 +5,7 @@ import {
   type RouteExplanation,
 } from "@roomhub/protocol";
 import { isFull, type Participant } from "../domain/participant.ts";
+import { isLoading, unroutableReason } from "../domain/readiness.ts";
 import type { Room } from "../domain/room.ts";
 import { parseSelector, type SelectionQuery, type Selector } from "../domain/selection-query.ts";
 import {
@@ -31,7 +32,7 @@ interface Question {
  * @throws HubError `room_not_found`
  */
 export function explainRoute(
-  { registry, limits }: OperationContext,
+  { registry, limits, nowMs }: OperationContext,
   code: string,
   { model, protocol, waiting }: Question,
 ): RouteExplanation {
@@ -40,9 +41,10 @@ export function explainRoute(
   const query: SelectionQuery = {
     selector,
     protocol,
-    excluded: undefined,
+    excluded: [],
     only: undefined,
     random: () => 0,
+    nowMs,
   };
   const selection = withFullQueue(selectParticipant(room, query), waiting, limits.queuePerRoom);
   const everybody = [...room.participants.values()];
@@ -58,10 +60,10 @@ export function explainRoute(
     readAs: readingOf(selector, matched),
     outcome: outcomes[selection.kind],
     participants: [
-      ...matched.map((one) => candidate(one, verdictOn(one, scene))),
+      ...matched.map((one) => candidate(one, verdictOn(one, scene), nowMs())),
       ...everybody
         .filter((one) => !matchedSet.has(one))
-        .map((one) => candidate(one, ["passed-over", `serves ${one.model}`])),
+        .map((one) => candidate(one, ["passed-over", `serves ${one.model}`], nowMs())),
     ],
     queue: { waiting, limit: limits.queuePerRoom, waitMs: limits.queueWaitMs },
     ...(first === undefined ? {} : { onFailure: failureOf(selector, first, next) }),
@@ -77,7 +79,7 @@ function withFullQueue(selection: Selection, waiting: number, limit: number): Se
   return {
     kind: "refused",
     code: "queue_full",
-    message: `All who could serve it are full, and ${waiting} requests already wait in this room.`,
+    message: `All who could serve it are full or loading, and ${waiting} requests already wait in this room.`,
     hint: "Try again shortly, or let more participants join.",
     refusals: [],
   };
@@ -88,14 +90,14 @@ function firstOf(selection: Selection): Participant | undefined {
   return selection.kind === "busy" ? selection.candidates[0] : undefined;
 }
 
-/** Who gets the one retry, as the hub would choose it after a failure. Contract §3. */
+/** Which participant gets the next attempt, as the hub would choose it after a failure. Contract §3. */
 function nextAfter(
   room: Room,
   failed: Participant,
   query: SelectionQuery,
 ): Participant | undefined {
   if (!mayMoveElsewhere(query.selector, failed)) return undefined;
-  return firstOf(selectParticipant(room, { ...query, excluded: failed }));
+  return firstOf(selectParticipant(room, { ...query, excluded: [failed] }));
 }
 
 function readingOf(selector: Selector, [first]: Participant[]): RouteExplanation["readAs"] {
@@ -121,11 +123,15 @@ function verdictOn(participant: Participant, { room, query, first, next }: Scene
     return ["passed-over", alone.refusals[0]?.reason ?? alone.message];
   }
   const { active, limit, queued } = participant;
+  if (alone.kind === "busy" && isLoading(participant)) {
+    const reason = unroutableReason(participant, query.nowMs());
+    return ["loading", `${reason}; a request waits until it is ready`];
+  }
   if (alone.kind === "busy") {
     return ["full", `${active} of ${limit} requests run here, ${queued} wait for it`];
   }
   if (query.selector.kind === "any") {
-    return next === undefined || isFull(next)
+    return next === undefined || isFull(next) || isLoading(next)
       ? ["asked", "the only one that can now"]
       : ["random", "one of these, at random"];
   }
@@ -155,10 +161,14 @@ function failureOf(
   }
   if (next === undefined) return { movesTo: null, reason: "nobody else can serve it" };
   if (selector.kind === "any") {
-    return { movesTo: null, reason: "it goes once to another of them, while no answer has begun" };
+    return {
+      movesTo: null,
+      reason: "it goes to another of them, at most twice, while no answer has begun",
+    };
   }
-  const reason = `it goes once to ${next.id}, while no answer has begun`;
-  return { movesTo: next.id, reason: isFull(next) ? `${reason}, and waits there` : reason };
+  const reason = `it goes to ${next.id}, while no answer has begun`;
+  const waits = isFull(next) || isLoading(next);
+  return { movesTo: next.id, reason: waits ? `${reason}, and waits there` : reason };
 }
 
 function refusalOf({
@@ -169,8 +179,12 @@ function refusalOf({
   return { status: ERROR_STATUS[code].status, code, message, hint };
 }
 
-function candidate(participant: Participant, [verdict, reason]: Verdict): RouteCandidate {
+function candidate(
+  participant: Participant,
+  [verdict, reason]: Verdict,
+  nowMs: number,
+): RouteCandidate {
   const { id, nickname, model } = participant;
-  const connection = connectionView(participant);
+  const connection = connectionView(participant, nowMs);
   return { id, nickname, model, verdict, reason, connection, load: loadView(participant) };
 }

@@ -1,6 +1,7 @@
 import { checkEndpoint, isSameModel, type JoinRequest, type Warning } from "@roomhub/protocol";
 import { mintToken } from "../credentials/tokens.ts";
 import { capabilitiesOf, type Participant, type Registration } from "../domain/participant.ts";
+import { renewCredentials } from "../domain/readiness.ts";
 import type { Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
 import type { OperationContext, Peer } from "./context.ts";
@@ -86,6 +87,7 @@ function join(
     key: context.newUuid(),
     learnedCapabilities: {},
     refusesStreamUsage: false,
+    credentials: { haveWorked: false, trial: undefined },
     capabilities: capabilitiesOf({ ...registration, learnedCapabilities: {} }),
     status: "online",
     tunnel: { kind: "closed" },
@@ -103,7 +105,7 @@ function join(
   context.vault.put(participant.key, participant.endpointOrigin, request.authHeaders ?? {});
   context.registry.add(room, participant);
   context.liveness.watch(participant);
-  context.emit.participantJoined(room.code, participantView(participant));
+  context.emit.participantJoined(room.code, participantView(participant, context.nowMs()));
   context.routingChanged(room.code);
   return { participant, isNew: true, token: token.reveal() };
 }
@@ -124,6 +126,7 @@ function rejoin(
   );
   participant.limit = limitOf(context, request);
   participant.direct = context.paths.directPathOf(participant);
+  renewCredentials(participant, context.nowMs());
   // Bound to token and endpoint origin: a change of either drops them unless sent again. Contract §3.
   const mayKeep =
     keepsToken && originBefore === participant.endpointOrigin && request.authHeaders === undefined;

@@ -3,7 +3,7 @@ import { createPasswordAttempts } from "../credentials/attempts.ts";
 import { createPasswordKeeper } from "../credentials/passwords.ts";
 import { AuthHeaderVault } from "../credentials/vault.ts";
 import { Liveness } from "../domain/liveness.ts";
-import type { DirectPath, Participant } from "../domain/participant.ts";
+import type { DirectPath, Participant, PathVerdict } from "../domain/participant.ts";
 import { Registry } from "../domain/registry.ts";
 import type { Emitter } from "../events/emit.ts";
 import type { OperationContext, OwnershipMode, Peer } from "./context.ts";
@@ -62,8 +62,9 @@ export function createOffice(
   const woken: string[] = [];
   const dropped: string[] = [];
   let saves = 0;
-  const behaviour: { endpoint: EndpointMood; direct: DirectPath } = {
+  const behaviour: { endpoint: EndpointMood; direct: DirectPath; verdict: PathVerdict } = {
     endpoint: "answers",
+    verdict: { readiness: "ready", problem: "", sinceMs: 0 },
     direct: { kind: "untried" },
   };
   const note = (name: string, who: string, shown: unknown) =>
@@ -111,7 +112,8 @@ export function createOffice(
           : behaviour.direct,
       async probe(participant) {
         probes.push(participant.id);
-        if (behaviour.endpoint === "answers") directAnswered(context, participant);
+        if (behaviour.endpoint === "answers")
+          directAnswered(context, participant, behaviour.verdict);
         if (behaviour.endpoint === "fails") directFailed(context, participant, "ECONNREFUSED");
       },
     },

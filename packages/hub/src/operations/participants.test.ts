@@ -186,7 +186,7 @@ describe("paths", () => {
     for (let time = 0; time < 3; time++) {
       office.pass(20_000);
       recordTunnelContact(office.context, tunnelled.participant);
-      directAnswered(office.context, participant);
+      directAnswered(office.context, participant, office.behaviour.verdict);
     }
     expect([tunnelled.participant.status, participant.status]).toEqual(["online", "offline"]);
   });
@@ -197,8 +197,8 @@ describe("paths", () => {
     office.events.splice(0);
     directFailed(office.context, participant, "one");
     directFailed(office.context, participant, "two");
-    directAnswered(office.context, participant);
-    directAnswered(office.context, participant);
+    directAnswered(office.context, participant, office.behaviour.verdict);
+    directAnswered(office.context, participant, office.behaviour.verdict);
     expect(changes(office)).toEqual([
       ["participant.updated", false],
       ["participant.updated", true],
@@ -208,7 +208,7 @@ describe("paths", () => {
   test("an endpoint that may not be dialled stays so, whatever is reported of it", async () => {
     const office = createOffice();
     const { participant } = await office.join({ transport: "tunnel" });
-    directAnswered(office.context, participant);
+    directAnswered(office.context, participant, office.behaviour.verdict);
     expect(participant.direct.kind).toBe("refused");
   });
 
@@ -258,7 +258,7 @@ describe("a status report", () => {
   ])("of %j lists the participant as %s", async (status, readiness) => {
     const { office, participant } = await tunnelled();
     statusReported(office.context, participant, status);
-    expect(participantView(participant).connection.readiness).toBe(readiness);
+    expect(participantView(participant, 0).connection.readiness).toBe(readiness);
   });
 
   test("teaches capabilities, of a known form and a bounded number", async () => {
@@ -312,6 +312,7 @@ describe("a status report", () => {
       kind: "open",
       readiness: "down",
       problem: "x".repeat(200),
+      sinceMs: office.context.nowMs(),
     });
     tunnelClosed(office.context, participant);
     statusReported(office.context, participant, { ready: true });

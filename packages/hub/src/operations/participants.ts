@@ -14,19 +14,25 @@ const reprobeAfterMs = 60_000;
 
 /** Interface §4, `GET …/participants`: in join order, offline ones too. */
 export function listParticipants(
-  { registry }: OperationContext,
+  { registry, nowMs }: OperationContext,
   code: string,
 ): ParticipantSummary[] {
-  return [...registry.room(code).participants.values()].map(participantView);
+  const now = nowMs();
+  return [...registry.room(code).participants.values()].map((one) => participantView(one, now));
+}
+
+/** What others may see of a participant now. */
+export function viewOf({ nowMs }: OperationContext, participant: Participant): ParticipantSummary {
+  return participantView(participant, nowMs());
 }
 
 /** @throws HubError `participant_not_found` */
 export function getParticipant(
-  { registry }: OperationContext,
+  { registry, nowMs }: OperationContext,
   code: string,
   id: string,
 ): ParticipantSummary {
-  return participantView(registry.participant(registry.room(code), id));
+  return participantView(registry.participant(registry.room(code), id), nowMs());
 }
 
 /** Interface §3: `POST …/health`. Needs no proof except in `strict`; a wrong token is refused. Contract §3. */
@@ -64,8 +70,8 @@ export function leaveParticipant(
 }
 
 /** Interface §2: everybody online. */
-export function listModels({ registry }: OperationContext, code: string): ModelList {
-  return { object: "list", data: modelViews(registry.room(code)) };
+export function listModels({ registry, nowMs }: OperationContext, code: string): ModelList {
+  return { object: "list", data: modelViews(registry.room(code), nowMs()) };
 }
 
 /** `GET …/models/:id`: a participant id or any selector form; shows who would be asked now. Contract §4. */
@@ -74,13 +80,14 @@ export function getModel(context: OperationContext, code: string, name: string) 
   const selection = selectParticipant(room, {
     selector: parseSelector(name),
     protocol: "",
-    excluded: undefined,
+    excluded: [],
     only: undefined,
     random: () => 0,
+    nowMs: context.nowMs,
   });
-  if (selection.kind === "selected") return modelView(selection.participant);
+  if (selection.kind === "selected") return modelView(selection.participant, context.nowMs());
   if (selection.kind === "busy" && selection.candidates[0] !== undefined)
-    return modelView(selection.candidates[0]);
+    return modelView(selection.candidates[0], context.nowMs());
   if (selection.kind === "refused") {
     throw new HubError(selection.code, selection.message, {
       hint: selection.hint,
@@ -137,5 +144,3 @@ export function expireParticipants(context: OperationContext): void {
     removeParticipant(context, participant, { tunnel: "left", reason: "expired" });
   }
 }
-
-export { participantView as viewOf } from "../domain/views.ts";

@@ -1,5 +1,6 @@
 import { type CapabilityValue, Readiness } from "@roomhub/protocol";
-import { capabilitiesOf, type Participant } from "../domain/participant.ts";
+import { capabilitiesOf, type Participant, type PathVerdict } from "../domain/participant.ts";
+import { updateTrial } from "../domain/readiness.ts";
 import type { OperationContext } from "./context.ts";
 import { announceUpdate, recordLife } from "./presence.ts";
 
@@ -13,13 +14,15 @@ export function tunnelOpened(
   status: ReportedStatus = { ready: true },
 ): void {
   const wasOffline = participant.status === "offline";
-  participant.tunnel = openTunnel(status);
+  participant.tunnel = openTunnel(participant, status, context.nowMs());
+  updateTrial(participant);
   recordTunnelContact(context, participant);
   if (!wasOffline) announceUpdate(context, participant);
 }
 
 export function tunnelClosed(context: OperationContext, participant: Participant): void {
   participant.tunnel = { kind: "closed" };
+  updateTrial(participant);
   announceUpdate(context, participant);
 }
 
@@ -32,7 +35,7 @@ export function recordTunnelContact(context: OperationContext, participant: Part
 
 export interface ReportedStatus {
   ready: boolean;
-  /** a word of `Readiness`; whatever else an agent says is `down`, and without it `ready` decides */
+  /** a word of `Readiness`; any other word is `down`, and without it `ready` decides */
   readiness?: string | undefined;
   reason?: string | undefined;
   capabilities?: Record<string, string> | undefined;
@@ -46,21 +49,27 @@ export function statusReported(
 ): void {
   if (participant.tunnel.kind !== "open") return;
   const before = JSON.stringify([participant.tunnel, participant.capabilities]);
-  participant.tunnel = openTunnel(status);
+  participant.tunnel = openTunnel(participant, status, context.nowMs());
+  updateTrial(participant);
   mergeCapabilities(participant, status.capabilities ?? {});
   if (JSON.stringify([participant.tunnel, participant.capabilities]) !== before) {
     announceUpdate(context, participant);
   }
 }
 
-function openTunnel(status: ReportedStatus): Participant["tunnel"] {
-  const { ready, readiness = ready ? "ready" : "down", reason = "" } = status;
-  const { data: verdict = "down" } = Readiness.safeParse(readiness);
-  const isContradiction = verdict === "ready" && !ready;
+function openTunnel(
+  { tunnel }: Participant,
+  { ready, readiness = ready ? "ready" : "down", reason = "" }: ReportedStatus,
+  nowMs: number,
+): Participant["tunnel"] {
+  const { data: word = "down" } = Readiness.safeParse(readiness);
+  const verdict = word === "ready" && !ready ? "down" : word;
+  const isSame = tunnel.kind === "open" && tunnel.readiness === verdict;
   return {
     kind: "open",
-    readiness: isContradiction ? "down" : verdict,
+    readiness: verdict,
     problem: reason.slice(0, 200),
+    sinceMs: isSame ? tunnel.sinceMs : nowMs,
   };
 }
 
@@ -89,11 +98,24 @@ function mergeCapabilities(
   participant.capabilities = capabilitiesOf(participant);
 }
 
-/** A direct call or probe got an HTTP answer. Not life: the provider answered, not the participant. Contract §2. */
-export function directAnswered(context: OperationContext, participant: Participant): void {
+/**
+ * A direct call or probe got an HTTP answer. Not life: the provider answered, not the participant. Contract §2.
+ *
+ * @param verdict - what its model server is known to be by now
+ */
+export function directAnswered(
+  context: OperationContext,
+  participant: Participant,
+  verdict: PathVerdict,
+): void {
   participant.lastContactAt = context.wallMs();
   participant.lastContactMs = context.nowMs();
-  changeDirect(context, participant, { kind: "answered" });
+  const { direct } = participant;
+  const { readiness, problem, sinceMs } = verdict;
+  const isSame =
+    direct.kind === "answered" && direct.readiness === readiness && direct.problem === problem;
+  if (!isSame)
+    changeDirect(context, participant, { kind: "answered", readiness, problem, sinceMs });
 }
 
 export function directFailed(
@@ -102,7 +124,9 @@ export function directFailed(
   reason: string,
 ): void {
   participant.lastContactMs = context.nowMs();
-  changeDirect(context, participant, { kind: "failed", reason });
+  const isSame = participant.direct.kind === "failed";
+  if (isSame) participant.direct = { kind: "failed", reason };
+  else changeDirect(context, participant, { kind: "failed", reason });
 }
 
 function changeDirect(
@@ -111,9 +135,9 @@ function changeDirect(
   direct: Participant["direct"],
 ): void {
   if (participant.direct.kind === "refused") return;
-  const hasChanged = participant.direct.kind !== direct.kind;
   participant.direct = direct;
-  if (hasChanged) announceUpdate(context, participant);
+  updateTrial(participant);
+  announceUpdate(context, participant);
 }
 
 function isCapability(name: string, value: string): value is CapabilityValue {

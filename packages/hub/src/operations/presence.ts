@@ -27,7 +27,10 @@ export function markOverdue(context: OperationContext): void {
 /** Something about it changed that others see: one event, and waiting requests look again. */
 export function announceUpdate(context: OperationContext, participant: Participant): void {
   if (!context.registry.isCurrent(participant)) return;
-  context.emit.participantUpdated(participant.roomCode, participantView(participant));
+  context.emit.participantUpdated(
+    participant.roomCode,
+    participantView(participant, context.nowMs()),
+  );
   context.routingChanged(participant.roomCode);
 }
 

@@ -31,18 +31,18 @@ test("whether an id is known decides between a change and a join", async () => {
 describe("a change", () => {
   test("of one field changes that field, with one update and nothing dialled", async () => {
     const { put, participant, seen, probes } = await joined();
-    const before = participantView(participant);
+    const before = participantView(participant, 0);
     await put({ nickname: "Countess" });
-    expect(participantView(participant)).toEqual({ ...before, nickname: "Countess" });
+    expect(participantView(participant, 0)).toEqual({ ...before, nickname: "Countess" });
     expect(seen()).toEqual(["participant.updated ada"]);
     expect(probes).toEqual([]);
   });
 
   test("of nothing is an update all the same", async () => {
     const { put, participant, seen } = await joined();
-    const before = participantView(participant);
+    const before = participantView(participant, 0);
     await put({});
-    expect(participantView(participant)).toEqual(before);
+    expect(participantView(participant, 0)).toEqual(before);
     expect(seen()).toEqual(["participant.updated ada"]);
   });
 
@@ -53,7 +53,7 @@ describe("a change", () => {
   ])("to null clears %s", async (field, expected) => {
     const { put, participant } = await joined();
     await put({ [field]: null });
-    expect(participantView(participant)).toMatchObject(expected);
+    expect(participantView(participant, 0)).toMatchObject(expected);
   });
 
   test("mints nothing, and leaves an open tunnel and the token alone", async () => {
@@ -157,12 +157,12 @@ describe("a change of the endpoint", () => {
     "to %s is refused and changes nothing",
     async (endpoint) => {
       const { put, participant, seen } = await joined();
-      const before = participantView(participant);
+      const before = participantView(participant, 0);
       await expect(put({ nickname: "changed", endpoint })).rejects.toMatchObject({
         code: "invalid_endpoint",
         param: "endpoint",
       });
-      expect(participantView(participant)).toEqual(before);
+      expect(participantView(participant, 0)).toEqual(before);
       expect(seen()).toEqual([]);
     },
   );

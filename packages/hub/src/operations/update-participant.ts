@@ -1,5 +1,6 @@
 import { checkEndpoint, type UpdateParticipantRequest, type Warning } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
+import { renewCredentials } from "../domain/readiness.ts";
 import type { Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
 import type { OperationContext, Peer } from "./context.ts";
@@ -82,6 +83,9 @@ function applyEndpoint(
     request.endpoint !== undefined || participant.isTunnelOnly !== isTunnelOnlyBefore;
   if (hasMoved) participant.direct = context.paths.directPathOf(participant);
   const isSameOrigin = participant.endpointOrigin === originBefore;
+  if (request.authHeaders !== undefined || request.endpoint !== undefined) {
+    renewCredentials(participant, context.nowMs());
+  }
   if (request.authHeaders !== undefined || !isSameOrigin) {
     context.vault.put(participant.key, participant.endpointOrigin, request.authHeaders ?? {});
   }

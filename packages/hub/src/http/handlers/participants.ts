@@ -103,7 +103,7 @@ function joinAnswer(
 ): JsonAnswer {
   const path = `/v1/rooms/${room.code}/participants/${encodeURIComponent(participant.id)}/tunnel`;
   const body: JoinResponse = {
-    participant: participants.viewOf(participant),
+    participant: participants.viewOf(operations, participant),
     roomId: room.id,
     heartbeatWithinMs: operations.limits.offlineAfterMs,
     tunnel: { url: request.origin.replace(/^http/, "ws") + path },

@@ -1,0 +1,61 @@
+import { describe, expect, test } from "vitest";
+import type { Participant } from "./participant.ts";
+import { beginTrial, isRoutable, renewCredentials, updateTrial } from "./readiness.ts";
+import { aParticipant } from "./room.fixture.ts";
+
+describe("a trial of refused credentials", () => {
+  /** Refused since 10 s. */
+  function locked() {
+    const participant = aParticipant({
+      id: "ana",
+      tunnel: { kind: "open", readiness: "needs-credentials", problem: "", sinceMs: 10_000 },
+    });
+    updateTrial(participant);
+    return participant;
+  }
+  const isTried = (participant: Participant, nowMs: number) => isRoutable(participant, () => nowMs);
+
+  test("lets one request through after 60 s, and the next after twice as long, to 15 min", () => {
+    const participant = locked();
+    expect(isTried(participant, 69_999)).toBe(false);
+    expect(isTried(participant, 70_000)).toBe(true);
+    const delays: number[] = [];
+    for (let nowMs = 70_000; delays.length < 6;) {
+      beginTrial(participant, () => nowMs);
+      const dueMs = participant.credentials.trial?.dueMs ?? 0;
+      expect(isTried(participant, dueMs - 1)).toBe(false);
+      expect(isTried(participant, dueMs)).toBe(true);
+      delays.push((dueMs - nowMs) / 1_000);
+      nowMs = dueMs;
+    }
+    expect(delays).toEqual([120, 240, 480, 900, 900, 900]);
+  });
+
+  test("is not begun anew by a second refusal, and ends with the refusals", () => {
+    const participant = locked();
+    beginTrial(participant, () => 70_000);
+    updateTrial(participant);
+    expect(isTried(participant, 130_000)).toBe(false);
+    participant.tunnel = { kind: "open", readiness: "ready", problem: "", sinceMs: 0 };
+    updateTrial(participant);
+    expect(participant.credentials.trial).toBeUndefined();
+  });
+
+  test("is due at once for other credentials, then after 60 s", () => {
+    const participant = locked();
+    beginTrial(participant, () => 70_000);
+    renewCredentials(participant, 80_000);
+    expect(isTried(participant, 80_000)).toBe(true);
+    beginTrial(participant, () => 80_000);
+    expect(isTried(participant, 139_999)).toBe(false);
+    expect(isTried(participant, 140_000)).toBe(true);
+  });
+
+  test("does not exist for a participant whose credentials are not refused", () => {
+    const participant = aParticipant({ id: "ana" });
+    updateTrial(participant);
+    renewCredentials(participant, 0);
+    beginTrial(participant, () => 0);
+    expect(participant.credentials).toEqual({ haveWorked: false, trial: undefined });
+  });
+});

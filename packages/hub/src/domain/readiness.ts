@@ -1,0 +1,120 @@
+import type { Readiness } from "@roomhub/protocol";
+import type { Participant, PathVerdict } from "./participant.ts";
+
+/** The verdict on its model server, whichever path leads there. Without a path, or offline, it is `down`. */
+export function readinessOf({ status, tunnel, direct }: Participant): Readiness {
+  if (status === "offline") return "down";
+  if (tunnel.kind === "open") return tunnel.readiness;
+  switch (direct.kind) {
+    case "answered":
+      return direct.readiness;
+    case "untried":
+      return "ready";
+    case "refused":
+    case "failed":
+      return "down";
+  }
+}
+
+/**
+ * Whether a request may go there now. One that needs credentials is tried again now and then, see {@link beginTrial}.
+ *
+ * @param nowMs - asked for only when it matters
+ */
+export function isRoutable(participant: Participant, nowMs: () => number): boolean {
+  const readiness = readinessOf(participant);
+  if (readiness === "ready") return true;
+  if (readiness !== "needs-credentials") return false;
+  const { trial } = participant.credentials;
+  return trial !== undefined && trial.dueMs <= nowMs();
+}
+
+/** A request waits for it, as for one that is full. */
+export function isLoading(participant: Participant): boolean {
+  return readinessOf(participant) === "loading";
+}
+
+/** Why no request goes to this participant now, in the words of a refusal; undefined when one may. */
+export function unroutableReason(participant: Participant, nowMs: number): string | undefined {
+  const { status, tunnel, direct } = participant;
+  if (status === "offline") return "offline: no sign of life for over 30 s";
+  if (tunnel.kind === "open") {
+    return tunnel.readiness === "down"
+      ? `not ready: ${tunnel.problem || "its model server does not answer"}`
+      : problemOf(tunnel, nowMs);
+  }
+  switch (direct.kind) {
+    case "refused":
+      return participant.isTunnelOnly ? "its tunnel is closed" : direct.reason;
+    case "failed":
+      return direct.reason;
+    case "untried":
+      return undefined;
+    case "answered":
+      return problemOf(direct, nowMs);
+  }
+}
+
+function problemOf({ readiness, problem, sinceMs }: PathVerdict, nowMs: number) {
+  switch (readiness) {
+    case "ready":
+      return undefined;
+    case "loading":
+      return `loading its model${duration(nowMs - sinceMs)}`;
+    case "needs-credentials":
+      return problem || "requires credentials";
+    case "wrong-model":
+      return problem || "serves another model now";
+    case "down":
+      return problem || "its model server does not answer";
+  }
+}
+
+function duration(ms: number): string {
+  const seconds = Math.floor(ms / 1_000);
+  if (seconds < 1) return "";
+  return seconds < 120 ? ` for ${seconds} s` : ` for ${Math.floor(seconds / 60)} min`;
+}
+
+const firstTrialAfterMs = 60_000;
+const longestTrialDelayMs = 15 * 60_000;
+
+/**
+ * Begins or ends the trials of a participant's credentials; called whenever its path may have changed. Contract §3: a
+ * model server that refused them gets one request after 60 s, the next after twice as long, since its key may have been
+ * unlocked meanwhile.
+ */
+export function updateTrial(participant: Participant): void {
+  const { credentials } = participant;
+  const refusedMs = refusedSinceMs(participant);
+  if (refusedMs === undefined) credentials.trial = undefined;
+  else {
+    credentials.trial ??= {
+      dueMs: refusedMs + firstTrialAfterMs,
+      nextDelayMs: 2 * firstTrialAfterMs,
+    };
+  }
+}
+
+/** A request is sent there: when it is the trial, the next one is due later. */
+export function beginTrial({ credentials }: Participant, nowMs: () => number): void {
+  const { trial } = credentials;
+  if (trial === undefined) return;
+  trial.dueMs = nowMs() + trial.nextDelayMs;
+  trial.nextDelayMs = Math.min(2 * trial.nextDelayMs, longestTrialDelayMs);
+}
+
+/** Its credentials or its endpoint are others: what is known of the old ones does not count, and a trial is due at once. */
+export function renewCredentials(participant: Participant, nowMs: number): void {
+  const isRefused = refusedSinceMs(participant) !== undefined;
+  participant.credentials = {
+    haveWorked: false,
+    trial: isRefused ? { dueMs: nowMs, nextDelayMs: firstTrialAfterMs } : undefined,
+  };
+}
+
+/** Since when its model server refuses its credentials, in ms on the hub's clock. */
+function refusedSinceMs({ tunnel, direct }: Participant): number | undefined {
+  const path = tunnel.kind === "open" ? tunnel : direct;
+  return "readiness" in path && path.readiness === "needs-credentials" ? path.sinceMs : undefined;
+}

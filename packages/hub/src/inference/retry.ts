@@ -1,0 +1,64 @@
+import type { CredentialUse, Participant } from "../domain/participant.ts";
+import type { Selector } from "../domain/selection-query.ts";
+import { mayMoveElsewhere } from "../domain/selector.ts";
+
+/** One request is sent to participants at most this often. Contract §3, "Retry". */
+const maxAttempts = 3;
+
+/**
+ * Why an attempt failed, as far as it matters for the next one: the provider's status, a path that broke before the
+ * provider can have answered, or anything else.
+ */
+export type FailureCause = number | "path" | "other";
+
+/** What is known when an attempt has failed and the client's response head is not written. */
+export interface FailedAttempt {
+  cause: FailureCause;
+  /** attempts made, this one included */
+  attempts: number;
+  participant: Participant;
+  /** those the attempt was made with */
+  credentials: Pick<CredentialUse, "haveWorked">;
+  selector: Selector;
+  /** No other participant can serve it, whatever the selector says. */
+  isPinned: boolean;
+  /** The participant reports that it is loading, which explains a 503. */
+  isLoading: boolean;
+  /** The request already waited for this participant to load. */
+  hasWaited: boolean;
+}
+
+/**
+ * - `fail`: the failure is the answer
+ * - `elsewhere`: another participant may serve the request, this one is not asked again
+ * - `again`: the request waits for this participant, or for another that is ready before it
+ */
+export type NextStep = "fail" | "elsewhere" | "again";
+
+/** What becomes of a request whose attempt failed while nothing was generated. Contract §3, "Retry". */
+export function nextStep(failed: FailedAttempt): NextStep {
+  const { cause, attempts, isPinned, isLoading, hasWaited } = failed;
+  if (attempts >= maxAttempts) return "fail";
+  if (cause === 503 && isLoading && !hasWaited) return "again";
+  if (isPinned || !mayMoveElsewhere(failed.selector, failed.participant)) return "fail";
+  return mayDoBetterElsewhere(cause, failed.credentials) ? "elsewhere" : "fail";
+}
+
+function mayDoBetterElsewhere(
+  cause: FailureCause,
+  { haveWorked }: FailedAttempt["credentials"],
+): boolean {
+  switch (cause) {
+    case "path":
+    case 401:
+    case 407:
+    case 502:
+    case 503:
+      return true;
+    case 403:
+      // Moderation gateways answer 403 to a prompt, and the next one would too.
+      return !haveWorked;
+    default:
+      return false;
+  }
+}
