@@ -513,6 +513,7 @@ const checks: Record<LimitName, Check> = {
   keepaliveCommentMs: { testedIn: "packages/hub/src/inference/delivery.test.ts" },
   earlyCommitMs: { testedIn: "packages/hub/src/inference/delivery.test.ts" },
   informationalMs: { testedIn: "packages/hub/src/inference/delivery.test.ts" },
+  loadingMs: { testedIn: "packages/provider/src/readiness/server-readiness.test.ts" },
   connectMs: { testedIn: "packages/provider/src/provider-client.test.ts" },
   sweepIntervalMs: { testedIn: "packages/hub/src/domain/liveness.test.ts" },
 };

@@ -197,6 +197,11 @@ export const LIMITS = defineLimits({
     what: "how long a join waits for the first probe of a direct endpoint",
     max: longestTimerMs,
   },
+  loadingMs: {
+    default: 900_000,
+    unit: "ms",
+    what: "a model server that loads its model for longer than this is down",
+  },
   firstByteMs: { default: 600_000, unit: "ms", what: "time to the provider's first byte" },
   streamIdleMs: { default: 300_000, unit: "ms", what: "time between two bytes of an answer" },
   requestMs: { default: 1_800_000, unit: "ms", what: "a whole request, all attempts" },

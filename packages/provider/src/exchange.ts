@@ -44,6 +44,10 @@ export class Exchange implements ProviderCall, RosterMember {
     this.#deps = deps;
   }
 
+  get isAccepted(): boolean {
+    return this.#phase !== "connecting";
+  }
+
   start(): void {
     this.#send(this.#asked.body === "streamed" ? this.#deps.fresh : this.#deps.pooled);
   }

@@ -10,6 +10,7 @@ export type { ProviderCall, ProviderRequest, ProviderSink, ResponseHead } from "
 export type { ProviderFailure, ProviderFailureCode } from "./failure.ts";
 export { type InferenceRequest, ModelServer, type ModelServerOptions } from "./model-server.ts";
 export type { ProbeResult } from "./probe.ts";
+export type { ReadinessVerdict } from "./readiness/server-readiness.ts";
 export { ProviderClient, type ProviderClientOptions } from "./provider-client.ts";
 export { scrubSecrets } from "./scrub-secrets.ts";
 export type { ReportedCapabilities } from "./server-knowledge.ts";

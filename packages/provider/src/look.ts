@@ -11,7 +11,8 @@ export interface Look {
   body: Buffer;
   /** why the answer is not whole; undefined when it is */
   problem:
-    | { kind: "timeout" | "too-large" }
+    | { kind: "timeout"; isAccepted: boolean }
+    | { kind: "too-large" }
     | { kind: "failed"; failure: ProviderFailure }
     | undefined;
 }
@@ -35,7 +36,9 @@ export function lookAt(
     const parts: Buffer[] = [];
     let bytes = 0;
     let head: ResponseHead | undefined;
-    const timer = setTimeout(() => giveUp("timeout"), timeoutMs);
+    const timer = setTimeout(() => {
+      giveUp({ kind: "timeout", isAccepted: running.isAccepted === true });
+    }, timeoutMs);
     const running = call(request, {
       onHead(answered) {
         head = answered;
@@ -43,7 +46,7 @@ export function lookAt(
       onData(chunk) {
         bytes += chunk.length;
         if (bytes <= maxBodyBytes) parts.push(chunk);
-        else giveUp("too-large");
+        else giveUp({ kind: "too-large" });
         return true;
       },
       onEnd: () => finish(undefined),
@@ -51,9 +54,9 @@ export function lookAt(
       onClosed() {},
     });
 
-    function giveUp(kind: "timeout" | "too-large"): void {
+    function giveUp(problem: Look["problem"]): void {
       running.cancel();
-      finish({ kind });
+      finish(problem);
     }
 
     function finish(problem: Look["problem"]): void {

@@ -6,6 +6,9 @@ import type { CapabilityName } from "./known-capabilities.ts";
 import { LearningSink } from "./learning-sink.ts";
 import type { CallProvider } from "./look.ts";
 import { probeModels, type ProbeResult } from "./probe.ts";
+import { findingOf } from "./readiness/probe-finding.ts";
+import { ReadinessSink } from "./readiness/readiness-sink.ts";
+import { type ReadinessVerdict, ServerReadiness } from "./readiness/server-readiness.ts";
 import { ResponsesCall } from "./responses-call.ts";
 import { type ReportedCapabilities, ServerKnowledge } from "./server-knowledge.ts";
 import type { TranslationSource } from "./translation/asked.ts";
@@ -23,6 +26,20 @@ export interface ModelServerOptions {
   declared: () => Readonly<Record<string, unknown>>;
   /** What is reported is another. Never called from within the constructor or `call()`. */
   onCapabilities: (capabilities: Readonly<ReportedCapabilities>) => void;
+  /** The verdict is another, before the answer that changed it is passed on. Never called as above either. */
+  onReadiness?: ((verdict: ReadinessVerdict) => void) | undefined;
+  /** `lookInMs` has become shorter between two probes. */
+  onLookMoved?: (() => void) | undefined;
+  /** The participant's model, which the server's list is compared with; default: nobody compares. */
+  model?: (() => string) | undefined;
+  /** It is a function of this program: always there, and asked for nothing but what clients ask. */
+  isFunction?: boolean | undefined;
+  /** ms, monotonic; default `performance.now` */
+  nowMs?: (() => number) | undefined;
+  /** loading for longer than this is `down`; default 15 min */
+  loadingMs?: number | undefined;
+  /** how often a probe is due while the server is ready, default 30 s, and while it is down, default 5 s */
+  looks?: { readyMs: number; downMs: number } | undefined;
   /**
    * The longest request that is retold, default 64 MiB: it is parsed in one go, and whoever shares the thread waits.
    */
@@ -50,6 +67,8 @@ const surfaces: Readonly<Record<string, CapabilityName>> = {
 export class ModelServer {
   readonly #options: ModelServerOptions;
   readonly #knowledge: ServerKnowledge;
+  readonly #readiness: ServerReadiness;
+  readonly #nowMs: () => number;
   readonly #source: TranslationSource;
   #isLooking = false;
 
@@ -59,6 +78,42 @@ export class ModelServer {
     this.#knowledge = new ServerKnowledge(options.declared, () =>
       options.onCapabilities(this.#knowledge.reported),
     );
+    this.#nowMs = options.nowMs ?? (() => performance.now());
+    this.#readiness = new ServerReadiness({
+      nowMs: this.#nowMs(),
+      model: () => options.model?.(),
+      loadingMs: options.loadingMs ?? LIMITS.loadingMs.default,
+      readyLookMs: options.looks?.readyMs ?? 30_000,
+      downLookMs: options.looks?.downMs ?? 5_000,
+      onVerdict: (verdict) => options.onReadiness?.(verdict),
+      onLookMoved: () => options.onLookMoved?.(),
+    });
+  }
+
+  /** Whether it can take a request now, by what its model list and its answers to calls said. */
+  get readiness(): ReadinessVerdict {
+    return this.#readiness.verdict;
+  }
+
+  /** When the next probe is due, from 0. Asking for it sets no timer. */
+  lookInMs(): number {
+    return this.#readiness.lookInMs(this.#nowMs());
+  }
+
+  /** Whether to probe now: not when bytes of a running answer are as good. Then the next is due later. */
+  startLook(): boolean {
+    return this.#readiness.startLook(this.#nowMs());
+  }
+
+  /** `headers` gives others from now on, and requests bring others. */
+  credentialsChanged(): void {
+    this.#readiness.credentialsChanged(this.#nowMs());
+  }
+
+  /** `model` gives another from now on: the server may be another too. */
+  modelChanged(): void {
+    this.#knowledge.doubt();
+    this.#readiness.modelChanged(this.#nowMs());
   }
 
   /** What it can do for a client. A surface served by translation is `supported`. */
@@ -70,27 +125,36 @@ export class ModelServer {
   call(request: InferenceRequest, sink: ProviderSink): ProviderCall {
     const asked = { ...request, baseUrl: this.#options.baseUrl };
     const surface = request.method === "POST" ? surfaces[request.path] : undefined;
-    if (surface === undefined) return this.#options.call(asked, sink);
+    if (surface === undefined) return this.#send(asked, sink);
     const knowledge = this.#knowledge;
     if (surface === "openResponses" && knowledge.mayTranslate) {
       return new ResponsesCall(asked, sink, {
-        send: this.#options.call,
+        send: this.#send,
         knowledge,
         source: this.#source,
         maxBodyBytes: this.#options.maxTranslatedBytes ?? LIMITS.inferenceBodyBytes.default,
       });
     }
-    return this.#options.call(asked, new LearningSink(sink, surface, knowledge));
+    return this.#send(asked, new LearningSink(sink, surface, knowledge));
   }
+
+  readonly #send: CallProvider = (request, sink) =>
+    this.#options.call(request, new ReadinessSink(sink, this.#readiness, this.#nowMs));
 
   /** Asks for its models. What else can be found out follows in the background, when it is due. Never rejects. */
   async probe(timeoutMs: number): Promise<ProbeResult> {
-    const { call, baseUrl, headers } = this.#options;
-    const found = await probeModels(call, baseUrl, headers(), timeoutMs);
+    const { call, baseUrl, headers, isFunction } = this.#options;
+    if (isFunction === true) return this.#conclude({ answered: true });
+    const found = this.#conclude(await probeModels(call, baseUrl, headers(), timeoutMs));
     const isReady = found.answered && (found.status ?? 0) < 400;
     // A busy server is no other one. What answers in place of a server that is away, a gateway say, has no models.
     if (!isReady && found.isTimeout !== true) this.#knowledge.doubt();
     if (isReady && this.#knowledge.isLookDue && !this.#isLooking) void this.#look(found);
+    return found;
+  }
+
+  #conclude(found: ProbeResult): ProbeResult {
+    this.#readiness.probed(findingOf(found), this.#nowMs());
     return found;
   }
 

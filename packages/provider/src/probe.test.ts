@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { answer, startRawProvider } from "./fake-provider.fixture.ts";
 import { probeModels } from "./probe.ts";
@@ -12,10 +13,46 @@ function probe(
   return probeModels((request, sink) => client.call(request, sink), baseUrl, headers, ms);
 }
 
+const recorded = (name: string) =>
+  readFileSync(
+    new URL(`../../../tests/fixtures/llama.cpp/${name}.http`, import.meta.url),
+    "latin1",
+  );
+const thousands = Array.from({ length: 2_000 }, (_, index) => ({ id: `m${index}` }));
+
 const table: Record<string, [answer: string, expected: object]> = {
   "a models list": [
     answer('{"object":"list","data":[{"id":"a"},{"id":7},null,{"id":"b"}]}'),
     { answered: true, status: 200, models: ["a", "b"] },
+  ],
+  "llama.cpp's list, with the other names of its model": [
+    recorded("models"),
+    {
+      ...{ answered: true, status: 200, models: ["tiny"], aliases: ["tiny"] },
+      ...{ ownedBy: "llamacpp", server: "llama.cpp" },
+    },
+  ],
+  "llama.cpp that wants a key": [
+    recorded("key-models-without"),
+    { answered: true, status: 401, problem: expect.stringContaining("Invalid API Key") },
+  ],
+  "llama.cpp that loads its model": [
+    answer(
+      '{"error":{"message":"Loading model","type":"unavailable_error","code":503}}',
+      "",
+      "503 No",
+    ),
+    { answered: true, status: 503, problem: expect.stringContaining("Loading model") },
+  ],
+  "a list of thousands": [
+    answer(JSON.stringify({ data: thousands })),
+    { answered: true, models: thousands.map(({ id }) => id) },
+  ],
+  "aliases that are none": [
+    answer(
+      '{"data":[{"id":"a","aliases":[1,"b"]},{"id":"c","aliases":{}},{"id":"d","aliases":"e"}]}',
+    ),
+    { models: ["a", "c", "d"], aliases: ["b", "e"] },
   ],
   "a 200 that carries an error": [
     answer('{"error":"Unexpected endpoint"}'),
@@ -32,7 +69,13 @@ const table: Record<string, [answer: string, expected: object]> = {
     { answered: true, problem: expect.stringContaining("1 MiB") },
   ],
   garbage: ["garbage\r\n", { answered: false, problem: expect.stringContaining("proper HTTP") }],
-  silence: ["", { answered: false, problem: expect.stringContaining("within 0.05 s") }],
+  silence: [
+    "",
+    {
+      ...{ answered: false, isTimeout: true, isAccepted: true },
+      problem: expect.stringContaining("within 0.05 s"),
+    },
+  ],
 };
 for (const [what, [bytes, expected]] of Object.entries(table)) {
   test(`a probe tells of ${what}`, async () => {
@@ -43,6 +86,15 @@ for (const [what, [bytes, expected]] of Object.entries(table)) {
     expect(found).toMatchObject(expected);
     expect(provider.received[0]).toMatch(/^GET \/v1\/models HTTP[^]*authorization: Bearer k\r\n/);
   });
+}
+
+test("a probe that waits in vain for a connection tells that none was taken", async () => {
+  const found = await probeModels(() => waitingCall(false), "http://192.0.2.1/v1", {}, 10);
+  expect(found).toMatchObject({ answered: false, isTimeout: true, isAccepted: false });
+});
+
+function waitingCall(isAccepted: boolean) {
+  return { resume() {}, cancel() {}, writeBody: () => true, endBody() {}, isAccepted };
 }
 
 test("a probe of nobody says why", async () => {

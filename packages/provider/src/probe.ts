@@ -7,8 +7,12 @@ export interface ProbeResult {
   status?: number;
   /** nothing answered in time, which is no proof that nothing is there: a model may be loading */
   isTimeout?: boolean;
+  /** after a timeout: the server took the connection, so it may be busy */
+  isAccepted?: boolean;
   /** ids, when the answer was a models list */
   models?: string[];
+  /** other names of the same models, which llama.cpp lists; left out when there are none */
+  aliases?: string[];
   /** `owned_by` of the first model: some servers tell by it who they are */
   ownedBy?: string;
   /** the `server` header, for the same reason */
@@ -17,8 +21,13 @@ export interface ProbeResult {
   problem?: string;
 }
 
-const maxModels = 1_000;
 const maxProblemLength = 300;
+
+interface ListedModel {
+  id?: unknown;
+  aliases?: unknown;
+  owned_by?: unknown;
+}
 
 /** Asks a provider for its models. Never throws, never loads a model. */
 export async function probeModels(
@@ -43,6 +52,7 @@ function bodyOf(look: Look, baseUrl: string, timeoutMs: number): Partial<ProbeRe
     case "timeout":
       return {
         isTimeout: true,
+        isAccepted: look.problem.isAccepted,
         problem: `no answer to GET ${baseUrl}/models within ${timeoutMs / 1_000} s`,
       };
     case "too-large":
@@ -63,10 +73,19 @@ function readModels(body: Buffer, status: number): Partial<ProbeResult> {
   if (status >= 300) return { problem: `GET /models answered ${status}` };
   const data = value?.["data"];
   if (!Array.isArray(data)) return { problem: "GET /models did not answer with a models list" };
-  const entries = data.slice(0, maxModels) as ({ id?: unknown; owned_by?: unknown } | null)[];
-  const models = entries.map((entry) => entry?.id).filter((id) => typeof id === "string");
+  // All of them: a list that was cut short would seem to have lost a model.
+  const entries = data as (ListedModel | null)[];
   const ownedBy = entries[0]?.owned_by;
-  return { models, ...(typeof ownedBy === "string" ? { ownedBy } : {}) };
+  const aliases = texts(entries.flatMap((entry) => entry?.aliases ?? []));
+  return {
+    models: texts(entries.map((entry) => entry?.id)),
+    ...(aliases.length === 0 ? {} : { aliases }),
+    ...(typeof ownedBy === "string" ? { ownedBy } : {}),
+  };
+}
+
+function texts(values: unknown[]): string[] {
+  return values.filter((value) => typeof value === "string");
 }
 
 function textOf(complaint: unknown): string {

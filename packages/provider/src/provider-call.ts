@@ -44,4 +44,6 @@ export interface ProviderCall {
   /** @returns false when the caller should wait for `onBodyDrain`. Bytes after the call's end are dropped. */
   writeBody(chunk: Buffer): boolean;
   endBody(): void;
+  /** The provider has taken the connection. Left out where there is none. */
+  readonly isAccepted?: boolean;
 }

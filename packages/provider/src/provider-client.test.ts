@@ -12,6 +12,15 @@ const post = {
   body: [Buffer.from('{"a":'), Buffer.from("1}")],
 };
 
+test("a call knows whether the provider has taken its connection", async () => {
+  await using provider = await startRawProvider((socket) => socket.write(answer("{}")));
+  await using client = new ProviderClient(options);
+  const first = record(client, { baseUrl: provider.baseUrl });
+  expect(first.call.isAccepted).toBe(false);
+  await first.closed;
+  expect(first.call.isAccepted).toBe(true);
+});
+
 test("an answer arrives as head, data, end, closed; the request is framed by the client alone", async () => {
   await using provider = await startRawProvider((socket) =>
     socket.write(answer("{}", "x-twice: one\r\nX-Twice: two\r\nset-cookie: a=b\r\n")),

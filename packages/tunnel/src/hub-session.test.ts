@@ -93,7 +93,7 @@ test("a STATUS after GOAWAY makes nobody ready again, and what it teaches still 
   await delivered();
   const capabilities = { embeddings: "supported" };
   agent.sendStatus({ ready: true, capabilities });
-  agent.sendStatus({ ready: false, reason: "down" });
+  agent.sendStatus({ ready: false, readiness: "loading", reason: "is loading its model" });
   await delivered();
   expect(heard.slice(1)).toEqual([
     ["goAway", "leaving"],

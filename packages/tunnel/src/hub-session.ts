@@ -212,7 +212,7 @@ export class HubSession {
   #onStatus(reported: TunnelStatus): void {
     const reason = this.#goAwayReason;
     // An agent that leaves still learns what its provider can do, and says so.
-    const status = reason === undefined ? reported : { ...reported, ready: false, reason };
+    const status = reason === undefined ? reported : leaving(reported, reason);
     if (this.#greeting === undefined) {
       return this.#guard(() => this.#options.handlers.onStatus(status));
     }
@@ -225,7 +225,7 @@ export class HubSession {
   #onGoAway(reason: string): void {
     this.#goAwayReason = reason;
     if (this.#greeting === undefined) return this.#options.handlers.onGoAway(reason);
-    this.#greeting.status = { ...this.#greeting.status, ready: false, reason };
+    this.#greeting.status = leaving(this.#greeting.status, reason);
   }
 
   #endGreeting(): void {
@@ -267,4 +267,9 @@ export class HubSession {
   #refuse(handler: ResponseHandler, code: ResetCode, reason: string): RequestStream {
     return refuseStream(handler, code, reason, (error) => this.#port.onError(error));
   }
+}
+
+/** Not ready in whichever word: nothing waits for an agent that leaves. */
+function leaving(status: TunnelStatus | undefined, reason: string): TunnelStatus {
+  return { ...status, ready: false, readiness: undefined, reason };
 }

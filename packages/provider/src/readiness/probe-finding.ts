@@ -1,0 +1,32 @@
+import { readinessOfModelList } from "@roomhub/protocol";
+import type { ProbeResult } from "../probe.ts";
+
+/** What one look at the model list says of the server. Contract §3. */
+export type ProbeFinding =
+  /** ids in the server's order, and the other names they have; empty when it named none */
+  | { kind: "answers"; models: readonly string[]; aliases: readonly string[] }
+  | { kind: "refuses" }
+  | { kind: "loads" }
+  | { kind: "down"; problem: string }
+  /** `isAccepted`: the server took the connection, so it may be busy */
+  | { kind: "silent"; problem: string; isAccepted: boolean };
+
+const noAnswer = "does not answer";
+
+export function findingOf(found: ProbeResult): ProbeFinding {
+  const { answered, status = 200, problem = noAnswer, models = [], aliases = [] } = found;
+  if (!answered) {
+    if (found.isTimeout !== true) return { kind: "down", problem };
+    return { kind: "silent", problem, isAccepted: found.isAccepted === true };
+  }
+  switch (readinessOfModelList(status)) {
+    case "ready":
+      return { kind: "answers", models, aliases };
+    case "needs-credentials":
+      return { kind: "refuses" };
+    case "loading":
+      return { kind: "loads" };
+    case "down":
+      return { kind: "down", problem };
+  }
+}

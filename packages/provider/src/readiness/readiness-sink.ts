@@ -1,0 +1,46 @@
+import type { ProviderFailure } from "../failure.ts";
+import type { ProviderSink, ResponseHead } from "../provider-call.ts";
+import type { ServerReadiness } from "./server-readiness.ts";
+
+/** Passes everything on as it comes, and lets the verdict on the server know first. */
+export class ReadinessSink implements ProviderSink {
+  readonly #sink: ProviderSink;
+  readonly #readiness: ServerReadiness;
+  readonly #nowMs: () => number;
+
+  constructor(sink: ProviderSink, readiness: ServerReadiness, nowMs: () => number) {
+    this.#sink = sink;
+    this.#readiness = readiness;
+    this.#nowMs = nowMs;
+    readiness.callStarted();
+  }
+
+  /** In this order: an agent's hub knows that the server loads when it sees the 503. */
+  onHead(head: ResponseHead): void {
+    this.#readiness.callAnswered(head.status, this.#nowMs());
+    this.#sink.onHead(head);
+  }
+
+  onData(chunk: Buffer): boolean {
+    this.#readiness.callFlows();
+    return this.#sink.onData(chunk);
+  }
+
+  onEnd(): void {
+    this.#sink.onEnd();
+  }
+
+  onFailure(failure: ProviderFailure): void {
+    this.#readiness.callFailed(failure.code, this.#nowMs());
+    this.#sink.onFailure(failure);
+  }
+
+  onClosed(): void {
+    this.#readiness.callEnded(this.#nowMs());
+    this.#sink.onClosed();
+  }
+
+  onBodyDrain(): void {
+    this.#sink.onBodyDrain?.();
+  }
+}

@@ -1,0 +1,286 @@
+import { isSameModel, type Readiness } from "@roomhub/protocol";
+import type { ProviderFailureCode } from "../failure.ts";
+import { LoadingSpell, MAX_LOADING_PAUSE_MS } from "./loading-spell.ts";
+import type { ProbeFinding } from "./probe-finding.ts";
+
+/** The one verdict on a model server. Contract §3. */
+export interface ReadinessVerdict {
+  readiness: Readiness;
+  /** Why no request should come, as the end of a sentence about the server; undefined when it is ready. */
+  problem: string | undefined;
+  /** ms, when this readiness began */
+  sinceMs: number;
+  /** What the server lists in place of the participant's model, in its order; empty but for `wrong-model`. */
+  serves: readonly string[];
+}
+
+export interface ServerReadinessOptions {
+  /** ms on the clock of all events */
+  nowMs: number;
+  /** the participant's model; undefined when nobody compares */
+  model: () => string | undefined;
+  /** loading for longer than this is `down` */
+  loadingMs: number;
+  /** a server that is ready is looked at so often */
+  readyLookMs: number;
+  /** a server that is down is looked at so often */
+  downLookMs: number;
+  onVerdict: (verdict: ReadinessVerdict) => void;
+  /** The next look is due earlier than it was. */
+  onLookMoved: () => void;
+}
+
+/** Without an answer, an accepted connection or a running request for so long, a silent server is down. */
+const silenceMs = 60_000;
+/** However many calls fail, looks are so far apart. */
+const minLookPauseMs = 1_000;
+
+/**
+ * What a model list and the answers to calls say together of one model server: a state machine that reads no clock and
+ * sets no timer.
+ *
+ * | Verdict | Begins with | Ends with |
+ * |---|---|---|
+ * | `down` | no connection; 502 or 504 at the list; 60 s of silence; loading for too long | any other answer |
+ * | `loading` | 503 | a list without it, or a call that succeeds |
+ * | `wrong-model` | a list that has lost the model | a list that has it again |
+ * | `needs-credentials` | 401, 403 or 407 at the list; 401 or 407 at a call | a call that succeeds, other credentials; what the list alone said, also with a list |
+ *
+ * Where several hold, the first of these is the verdict.
+ */
+export class ServerReadiness {
+  readonly #options: ServerReadinessOptions;
+  #verdict: ReadinessVerdict;
+  readonly #loading = new LoadingSpell();
+  /** why it is down; undefined when it is not */
+  #downProblem: string | undefined;
+  #refusedAt: "list" | "call" | undefined;
+  /** A call succeeded with these credentials: the model list may want others. */
+  #haveCredentialsWorked = false;
+  /** the participant's model, once a list had it */
+  #listedModel: string | undefined;
+  /** what the list has in its place */
+  #serves: readonly string[] = [];
+  #running = 0;
+  #hasBytes = false;
+  /** of the last answer, accepted connection or running request */
+  #signMs: number;
+  #nextLookMs: number;
+  #lookedMs = -Infinity;
+
+  constructor(options: ServerReadinessOptions) {
+    const { nowMs } = options;
+    this.#options = options;
+    this.#verdict = { readiness: "ready", problem: undefined, sinceMs: nowMs, serves: [] };
+    this.#signMs = nowMs;
+    this.#nextLookMs = nowMs;
+  }
+
+  /** `ready` until something else is known. */
+  get verdict(): ReadinessVerdict {
+    return this.#verdict;
+  }
+
+  /** When to look at the model list again; 0 when that is due. */
+  lookInMs(nowMs: number): number {
+    return Math.max(0, this.#nextLookMs - nowMs);
+  }
+
+  /**
+   * Begins a look when one is due. Bytes of a running answer since the last look are as good as one: then it counts as
+   * done.
+   *
+   * @returns whether to look at the model list now
+   */
+  startLook(nowMs: number): boolean {
+    if (nowMs < this.#nextLookMs) return false;
+    const isAlive = this.#hasBytes && this.#running > 0 && this.#verdict.readiness === "ready";
+    this.#hasBytes = false;
+    if (isAlive) this.#nextLookMs = nowMs + this.#options.readyLookMs;
+    return !isAlive;
+  }
+
+  /** A look at the model list is over. */
+  probed(finding: ProbeFinding, nowMs: number): void {
+    this.#hasBytes = false;
+    const isSilent = finding.kind === "silent" && !finding.isAccepted && this.#running === 0;
+    if (!isSilent) this.#signMs = nowMs;
+    switch (finding.kind) {
+      case "answers":
+        this.#downProblem = undefined;
+        this.#loading.endAtList(nowMs);
+        if (this.#refusedAt === "list") this.#refusedAt = undefined;
+        this.#compare(finding.models, finding.aliases);
+        break;
+      case "refuses":
+        this.#downProblem = undefined;
+        this.#loading.endAtList(nowMs);
+        if (!this.#haveCredentialsWorked) this.#refusedAt ??= "list";
+        break;
+      case "loads":
+        this.#downProblem = undefined;
+        this.#loading.seenAtList(nowMs);
+        break;
+      case "down":
+        this.#goDown(finding.problem);
+        break;
+      case "silent":
+        if (nowMs - this.#signMs >= silenceMs) this.#goDown(finding.problem);
+        break;
+    }
+    this.#publish(nowMs);
+    this.#lookedMs = nowMs;
+    this.#nextLookMs = nowMs + this.#pauseMs(nowMs, isSilent);
+  }
+
+  callStarted(): void {
+    this.#running += 1;
+  }
+
+  callEnded(nowMs: number): void {
+    this.#running -= 1;
+    this.#signMs = nowMs;
+  }
+
+  /** Bytes of an answer came. On the hot path. */
+  callFlows(): void {
+    this.#hasBytes = true;
+  }
+
+  /** The head of an answer came: nothing was generated yet. */
+  callAnswered(status: number, nowMs: number): void {
+    if (status >= 200 && status < 300) {
+      this.#succeed();
+      // Nearly every call comes by here.
+      if (this.#verdict.readiness === "ready") return;
+    } else {
+      this.#signMs = nowMs;
+      this.#refuse(status, nowMs);
+    }
+    this.#publish(nowMs);
+  }
+
+  callFailed(code: ProviderFailureCode, nowMs: number): void {
+    const hasLostServer = code === "provider_unreachable" || code === "provider_disconnected";
+    if (!hasLostServer || this.#downProblem !== undefined) return;
+    this.#hasBytes = false;
+    this.#lookAt(nowMs);
+  }
+
+  /** Other credentials go along from now on: what the old ones taught counts no more. */
+  credentialsChanged(nowMs: number): void {
+    this.#refusedAt = undefined;
+    this.#haveCredentialsWorked = false;
+    this.#publish(nowMs);
+    this.#lookAt(nowMs);
+  }
+
+  /** The participant serves another model: what the list had or lost before proves nothing of it. */
+  modelChanged(nowMs: number): void {
+    this.#listedModel = undefined;
+    this.#serves = [];
+    this.#publish(nowMs);
+    this.#lookAt(nowMs);
+  }
+
+  #succeed(): void {
+    this.#downProblem = undefined;
+    this.#loading.callSucceeded();
+    this.#refusedAt = undefined;
+    this.#haveCredentialsWorked = true;
+  }
+
+  #refuse(status: number, nowMs: number): void {
+    switch (status) {
+      case 401:
+      case 407:
+        this.#downProblem = undefined;
+        this.#loading.end();
+        this.#refusedAt = "call";
+        this.#haveCredentialsWorked = false;
+        return;
+      case 503:
+        this.#downProblem = undefined;
+        this.#loading.seenAtCall(nowMs);
+        return this.#lookAt(nowMs + this.#loading.lookInMs(nowMs, this.#options.loadingMs));
+      case 403:
+        // It may be about the prompt.
+        return;
+      case 502:
+      case 504:
+        // A gateway's: the model list tells.
+        return this.#lookAt(nowMs);
+      default:
+        this.#downProblem = undefined;
+        if (this.#loading.sinceMs !== undefined) this.#lookAt(nowMs);
+    }
+  }
+
+  #goDown(problem: string): void {
+    this.#loading.end();
+    this.#downProblem = problem;
+  }
+
+  /** Another model needs proof of change: an empty list, or one that never had the model, is none. */
+  #compare(models: readonly string[], aliases: readonly string[]): void {
+    const model = this.#options.model();
+    if (model === undefined || models.length === 0) return;
+    const isListed = [...models, ...aliases].some((name) => isSameModel(name, model));
+    if (isListed) this.#listedModel = model;
+    this.#serves = isListed || this.#listedModel !== model ? [] : models;
+  }
+
+  #lookAt(wantedMs: number): void {
+    const atMs = Math.max(wantedMs, this.#lookedMs + minLookPauseMs);
+    if (atMs >= this.#nextLookMs) return;
+    this.#nextLookMs = atMs;
+    this.#options.onLookMoved();
+  }
+
+  #pauseMs(nowMs: number, isSilent: boolean): number {
+    const { readyLookMs, downLookMs, loadingMs } = this.#options;
+    if (this.#downProblem !== undefined) return downLookMs;
+    if (this.#loading.sinceMs !== undefined) return this.#loading.lookInMs(nowMs, loadingMs);
+    if (this.#verdict.readiness === "ready") return isSilent ? downLookMs : readyLookMs;
+    return Math.min(readyLookMs, MAX_LOADING_PAUSE_MS);
+  }
+
+  #publish(nowMs: number): void {
+    const before = this.#verdict;
+    const { readiness, problem } = this.#judge(nowMs);
+    if (readiness === before.readiness && problem === before.problem) return;
+    const beganMs = readiness === "loading" ? (this.#loading.sinceMs ?? nowMs) : nowMs;
+    this.#verdict = {
+      readiness,
+      problem,
+      sinceMs: readiness === before.readiness ? before.sinceMs : beganMs,
+      serves: readiness === "wrong-model" ? this.#serves : [],
+    };
+    this.#options.onVerdict(this.#verdict);
+  }
+
+  #judge(nowMs: number): { readiness: Readiness; problem: string | undefined } {
+    if (this.#downProblem !== undefined) return { readiness: "down", problem: this.#downProblem };
+    const { loadingMs } = this.#options;
+    const { sinceMs } = this.#loading;
+    if (sinceMs !== undefined && nowMs - sinceMs > loadingMs) {
+      return {
+        readiness: "down",
+        problem: `has been loading its model for over ${asTime(loadingMs)}`,
+      };
+    }
+    if (sinceMs !== undefined) return { readiness: "loading", problem: "is loading its model" };
+    const [other, ...more] = this.#serves;
+    if (other !== undefined) {
+      const rest = more.length === 0 ? "" : ` and ${more.length} more`;
+      return { readiness: "wrong-model", problem: `now serves ${other.slice(0, 100)}${rest}` };
+    }
+    return this.#refusedAt === undefined
+      ? { readiness: "ready", problem: undefined }
+      : { readiness: "needs-credentials", problem: "requires credentials" };
+  }
+}
+
+function asTime(ms: number): string {
+  return ms >= 60_000 ? `${Math.round(ms / 60_000)} min` : `${ms / 1_000} s`;
+}
