@@ -23,7 +23,7 @@ export default defineConfig({
         test: {
           name: "system",
           include: ["tests/**/*.test.ts"],
-          exclude: ["tests/faults/**"],
+          exclude: ["tests/faults/**", "tests/real/**"],
           testTimeout: 30_000,
           hookTimeout: 30_000,
         },
