@@ -1,4 +1,4 @@
-import { EVENT_NAMES } from "@roomhub/protocol";
+import { EVENT_NAMES, type HubEvent } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { type EventRecorder, recordEvents } from "../support/event-recorder.ts";
 import { type Behaviour, startFakeProvider } from "../support/fake-provider.ts";
@@ -35,6 +35,28 @@ function told(recorder: EventRecorder) {
   return recorder.events.map(({ kind, data: { type: _type, ...rest } }) => ({ kind, ...rest }));
 }
 
+test("a program around the hub has heard all of a room's events when the hub has closed", async () => {
+  await using hub = await startTestHub();
+  const code = await hub.createRoom();
+  const heard: HubEvent[] = [];
+  hub.hub.watch(code, (events) => heard.push(...events));
+  const json = { model: "nobody", messages: userSays("a b") };
+  const asked = hub.fetch(`/rooms/${code}/v1/chat/completions`, { json });
+  await until(
+    "the request to fail",
+    () => hub.log,
+    (lines) => lines.join("").includes("llm.error"),
+  );
+  await hub.hub.close();
+  expect(heard.map(({ type }) => type)).toEqual(["room.created", "llm.error"]);
+  await asked.catch(() => undefined);
+});
+
+test("a room that is not there cannot be watched", async () => {
+  await using hub = await startTestHub();
+  expect(() => hub.hub.watch("ZZZ999", () => undefined)).toThrow(/ZZZ999/);
+});
+
 test("every stream tells the same run, each in its own spelling", async () => {
   const time = { monotonicMs: () => performance.now(), wallMs: () => 1_893_456_000_000 };
   await using hub = await startTestHub({ time });
@@ -44,10 +66,14 @@ test("every stream tells the same run, each in its own spelling", async () => {
   ];
   const code = await hub.createRoom();
   const [colon, dot] = [await hub.watch(code, "colon"), await hub.watch(code, "dot")];
+  const here: HubEvent[] = [];
+  hub.hub.watch(code, (events) => here.push(...events));
   await runEverything(hub, code);
   const all = [colon, dot, hubColon, hubDot];
   for (const recorder of all) await recorder.next("participant.left");
 
+  // Without a socket between: no less and nothing else.
+  expect(here).toEqual(dot.events.map(({ data }) => data));
   expect(told(dot).map(({ kind }) => kind)).toEqual([
     "room.created",
     "participant.joined",

@@ -1,7 +1,6 @@
 import { createRequestSchemas, resolveLimits } from "@roomhub/protocol";
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { networkInterfaces } from "node:os";
 import { createClock, systemTime } from "./clock.ts";
 import { createPasswordAttempts } from "./credentials/attempts.ts";
 import { createPasswordKeeper, type PasswordVerifier } from "./credentials/passwords.ts";
@@ -10,6 +9,7 @@ import { AuthHeaderVault } from "./credentials/vault.ts";
 import { Liveness } from "./domain/liveness.ts";
 import { Registry } from "./domain/registry.ts";
 import { HubError } from "./errors.ts";
+import type { EventListener } from "./events/audience.ts";
 import { EventBus } from "./events/bus.ts";
 import { createEmitter } from "./events/emit.ts";
 import { createPace } from "./events/pace.ts";
@@ -38,12 +38,12 @@ import {
 } from "./operations/path-changes.ts";
 import { markOverdue } from "./operations/presence.ts";
 import { dropUnusedRooms } from "./operations/rooms.ts";
+import { watchRoom } from "./operations/watch-room.ts";
 import type { HubOptions } from "./options.ts";
 import { createRequestIds } from "./request-id.ts";
 import { RoomKeeper } from "./room-keeper.ts";
 import { memoryRoomStore } from "./storage/memory-room-store.ts";
 import { startSweep } from "./sweep.ts";
-import { MachineAddresses } from "./upstreams/direct/machine-addresses.ts";
 import { UpstreamDirectory } from "./upstreams/directory.ts";
 import { createTunnelAcceptor } from "./upstreams/tunnel/accept.ts";
 import { TunnelRegistry } from "./upstreams/tunnel/registry.ts";
@@ -69,6 +69,14 @@ export interface HubAddress {
 export interface Hub {
   /** Loads the rooms and binds. @throws when the port or the state file is in use */
   listen(): Promise<HubAddress>;
+  /**
+   * Calls back with the events of a room, in order; those that come often together, the last ones before `close()` resolves.
+   * The listener must not throw.
+   *
+   * @returns how to stop
+   * @throws HubError `room_not_found`
+   */
+  watch(roomCode: string, listener: EventListener): () => void;
   /** Lets running requests finish within the drain limit, cuts the rest. @returns how many were cut */
   close(): Promise<{ cut: number }>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -109,7 +117,6 @@ export function createHub(options: HubOptions = {}): Hub {
     tunnels,
     vault,
     isDirectEnabled: options.direct ?? true,
-    addresses: new MachineAddresses(interfaceAddresses, nowMs),
     connectTimeoutMs: limits.connectMs,
     probeTimeoutMs: limits.probeMs,
     directEvents: {
@@ -287,17 +294,12 @@ export function createHub(options: HubOptions = {}): Hub {
   const close = (): Promise<{ cut: number }> => (closing ??= shutDown());
   return {
     listen: open,
+    watch: (roomCode, listener) => watchRoom(operations, bus, roomCode, listener),
     close,
     async [Symbol.asyncDispose]() {
       await close();
     },
   };
-}
-
-function* interfaceAddresses(): Iterable<string> {
-  for (const infos of Object.values(networkInterfaces())) {
-    for (const { address } of infos ?? []) yield address;
-  }
 }
 
 function packageVersion(): string {

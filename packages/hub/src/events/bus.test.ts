@@ -1,4 +1,10 @@
-import { createSseReader, EVENT_NAMES, type EventPayloads, type Room } from "@roomhub/protocol";
+import {
+  createSseReader,
+  EVENT_NAMES,
+  type EventPayloads,
+  type HubEvent,
+  type Room,
+} from "@roomhub/protocol";
 import { array, assert, integer, property } from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createLog } from "../log.ts";
@@ -171,6 +177,56 @@ describe("who hears what", () => {
     let pause = 1_000;
     bus.endAll(() => pause++);
     expect(new Set(watchers.map((one) => one.retryMs))).toEqual(new Set([1_000, 1_001, 1_002]));
+  });
+});
+
+describe("a listener in this process", () => {
+  test("gets a room's events as values, those of one flush together, until it stops", () => {
+    const turns: (() => void)[] = [];
+    const bus = new EventBus("boot1", (flush) => turns.push(flush));
+    const heard: (readonly HubEvent[])[] = [];
+    const stop = bus.listen("ABC234", (events) => heard.push(events));
+    published(bus);
+    published(bus, "XYZ987");
+    published(bus);
+    expect(heard).toEqual([]);
+    for (const flush of turns.splice(0)) flush();
+    const event = { type: "participant.left", timestamp, roomCode: "ABC234", ...left };
+    expect(heard).toEqual([[event, event]]);
+    stop();
+    published(bus);
+    for (const flush of turns.splice(0)) flush();
+    expect(heard).toHaveLength(1);
+  });
+
+  test("costs no encoding, and is no subscriber", () => {
+    const bus = new EventBus("boot1", (flush) => flush());
+    bus.listen("ABC234", () => undefined);
+    const payload = { ...left, toJSON: () => expect.fail("nobody reads the wire") };
+    bus.publish("ABC234", "participant.left", timestamp, payload);
+    expect(bus.subscriberCount("ABC234")).toBe(0);
+  });
+
+  test("hears the same as the watchers of the wire, and stays when they leave", () => {
+    const bus = new EventBus("boot1", (flush) => flush());
+    const watcher = new Watcher();
+    const heard: HubEvent[] = [];
+    bus.listen("ABC234", (events) => heard.push(...events));
+    const leave = bus.subscribe("ABC234", watcher);
+    published(bus);
+    leave();
+    published(bus);
+    expect(watcher.events.map(({ data }) => data)).toEqual(heard.slice(0, 1));
+    expect(heard).toHaveLength(2);
+  });
+
+  test("hears what waited when the hub stops", () => {
+    const bus = new EventBus("boot1", () => undefined);
+    const heard: HubEvent[] = [];
+    bus.listen("ABC234", (events) => heard.push(...events));
+    published(bus);
+    bus.endAll(() => 1_000);
+    expect(heard).toHaveLength(1);
   });
 });
 

@@ -4,15 +4,9 @@ import {
   type EventName,
   type EventPayloads,
   type EventSpelling,
+  type HubEvent,
 } from "@roomhub/protocol";
-import { Audience, type Subscriber } from "./audience.ts";
-
-/** One event, but for its spelling and number. */
-interface Occurrence {
-  name: EventName;
-  /** JSON, without the brace that opens it and the type */
-  fields: string;
-}
+import { Audience, type EventListener, type Published, type Subscriber } from "./audience.ts";
 
 /**
  * Who hears what. Contract §5: ids are `<bootId>-<n>`, counted per room, and once more for the hub-wide stream.
@@ -41,14 +35,21 @@ export class EventBus {
       this.#hubWide.add(subscriber);
       return () => this.#hubWide.remove(subscriber);
     }
-    const audience = this.#rooms.get(roomCode) ?? new Audience();
-    this.#rooms.set(roomCode, audience);
+    const audience = this.#audienceOf(roomCode);
     audience.add(subscriber);
     return () => {
       audience.remove(subscriber);
-      if (audience.size === 0 && this.#rooms.get(roomCode) === audience) {
-        this.#rooms.delete(roomCode);
-      }
+      this.#forgetIfEmpty(roomCode, audience);
+    };
+  }
+
+  /** Hears a room from inside this process, without number and encoding. @returns how to stop */
+  listen(roomCode: string, listener: EventListener): () => void {
+    const audience = this.#audienceOf(roomCode);
+    audience.addListener(listener);
+    return () => {
+      audience.removeListener(listener);
+      this.#forgetIfEmpty(roomCode, audience);
     };
   }
 
@@ -68,7 +69,7 @@ export class EventBus {
     this.#hubWideCount++;
     const audience = this.#rooms.get(roomCode);
     if (audience === undefined && this.#hubWide.size === 0) return;
-    const occurrence = occurrenceOf(roomCode, name, timestamp, payload);
+    const occurrence = new Occurrence(this.#bootId, roomCode, name, timestamp, payload);
     if (audience !== undefined) this.#put(audience, count, occurrence);
     if (this.#hubWide.size > 0) this.#put(this.#hubWide, this.#hubWideCount, occurrence);
   }
@@ -86,8 +87,8 @@ export class EventBus {
     timestamp: string,
     payload: EventPayloads[Name],
   ): void {
-    const occurrence = occurrenceOf(roomCode, name, timestamp, payload);
-    subscriber.deliver(Buffer.from(this.#encode(subscriber.spelling, 1, occurrence)));
+    const occurrence = new Occurrence(this.#bootId, roomCode, name, timestamp, payload);
+    subscriber.deliver(Buffer.from(occurrence.wire(subscriber.spelling, 1)));
   }
 
   /** The room is gone: its streams end, and its count with them. */
@@ -102,8 +103,18 @@ export class EventBus {
     for (const audience of [this.#hubWide, ...this.#rooms.values()]) audience.endAll(retryMs);
   }
 
+  #audienceOf(roomCode: string): Audience {
+    const audience = this.#rooms.get(roomCode) ?? new Audience();
+    this.#rooms.set(roomCode, audience);
+    return audience;
+  }
+
+  #forgetIfEmpty(roomCode: string, audience: Audience): void {
+    if (audience.isEmpty && this.#rooms.get(roomCode) === audience) this.#rooms.delete(roomCode);
+  }
+
   #put(audience: Audience, count: number, occurrence: Occurrence): void {
-    audience.put((spelling) => this.#encode(spelling, count, occurrence));
+    audience.put(occurrence, count);
     const isFirst = this.#unsaid.size === 0;
     this.#unsaid.add(audience);
     if (isFirst) this.#later(this.#flush);
@@ -114,24 +125,52 @@ export class EventBus {
     this.#unsaid.clear();
     for (const audience of audiences) audience.flush();
   };
-
-  #encode(spelling: EventSpelling, count: number, { name, fields }: Occurrence): string {
-    const spelled = spellEventName(name, spelling);
-    return encodeSseEvent(`${this.#bootId}-${count}`, spelled, `{"type":"${spelled}",${fields}`);
-  }
 }
 
-/**
- * `data` = `{type, timestamp, roomCode, …payload}`; the type is spelled later, the rest is the same for all. Nothing in a
- * timestamp or a room's code needs escaping.
- */
-function occurrenceOf<Name extends EventName>(
-  roomCode: string,
-  name: Name,
-  timestamp: string,
-  payload: EventPayloads[Name],
-): Occurrence {
-  const members = JSON.stringify(payload).slice(1);
-  const comma = members === "}" ? "" : ",";
-  return { name, fields: `"timestamp":"${timestamp}","roomCode":"${roomCode}"${comma}${members}` };
+/** One event, but for its number. What is the same for all who hear it is made once. */
+class Occurrence<Name extends EventName = EventName> implements Published {
+  readonly #bootId: string;
+  readonly #roomCode: string;
+  readonly #name: Name;
+  readonly #timestamp: string;
+  readonly #payload: EventPayloads[Name];
+  /** JSON, without the brace that opens it and the type */
+  #fields: string | undefined;
+
+  constructor(
+    bootId: string,
+    roomCode: string,
+    name: Name,
+    timestamp: string,
+    payload: EventPayloads[Name],
+  ) {
+    this.#bootId = bootId;
+    this.#roomCode = roomCode;
+    this.#name = name;
+    this.#timestamp = timestamp;
+    this.#payload = payload;
+  }
+
+  value(): HubEvent {
+    const [type, timestamp, roomCode] = [this.#name, this.#timestamp, this.#roomCode];
+    // A name and its own payload: the compiler sees two unions.
+    return { type, timestamp, roomCode, ...this.#payload } as unknown as HubEvent;
+  }
+
+  wire(spelling: EventSpelling, count: number): string {
+    const spelled = spellEventName(this.#name, spelling);
+    this.#fields ??= this.#encodeFields();
+    return encodeSseEvent(
+      `${this.#bootId}-${count}`,
+      spelled,
+      `{"type":"${spelled}",${this.#fields}`,
+    );
+  }
+
+  /** Nothing in a timestamp or a room's code needs escaping. */
+  #encodeFields(): string {
+    const members = JSON.stringify(this.#payload).slice(1);
+    const comma = members === "}" ? "" : ",";
+    return `"timestamp":"${this.#timestamp}","roomCode":"${this.#roomCode}"${comma}${members}`;
+  }
 }

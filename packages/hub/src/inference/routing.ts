@@ -42,7 +42,7 @@ export class Routing implements SelectionQuery {
     { random, nowMs }: Pick<SelectionQuery, "random" | "nowMs">,
   ) {
     this.selector = parseSelector(asking.selector);
-    this.protocol = asking.capability;
+    this.protocol = asking.protocol;
     this.random = random;
     this.nowMs = nowMs;
     this.#room = room;
