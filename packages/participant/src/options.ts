@@ -30,6 +30,8 @@ export interface ParticipantOptions {
   /** Handed to the hub, which sends them along with each request. */
   authHeaders?: Record<string, string> | undefined;
   onNotice?: ((notice: ParticipantNotice) => void) | undefined;
+  /** Whether `request-ended` has the answer's pace and tokens, which takes reading answers. Default: with `onNotice`. */
+  isMetered?: boolean | undefined;
   timing?: Partial<ParticipantTiming> | undefined;
   /** 0 ≤ x < 1; default `Math.random` */
   random?: (() => number) | undefined;
@@ -68,6 +70,7 @@ export interface Settings {
   wallNow: () => number;
   env: ProxyEnvironment;
   onNotice: ((notice: ParticipantNotice) => void) | undefined;
+  isMetered: boolean;
 }
 
 /** A participant that cannot be, or was refused. `code` as in `StopReason`. */
@@ -126,6 +129,7 @@ function readEndpointOptions(
     wallNow: options.wallNow ?? Date.now,
     env: options.env ?? process.env,
     onNotice: options.onNotice,
+    isMetered: options.isMetered ?? options.onNotice !== undefined,
   };
 }
 

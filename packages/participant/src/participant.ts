@@ -116,7 +116,7 @@ class TunnelParticipant implements Participant {
       secrets: answerSecretsOf(headers),
       watch: this.#watch,
       now: settings.now,
-      isHeard: settings.onNotice !== undefined,
+      isMetered: settings.isMetered,
       notify: (notice) => this.#notify(notice),
     };
     this.#wake = new WakeWatch(timing.wakeGapMs, settings.now, settings.wallNow);

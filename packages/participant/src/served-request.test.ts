@@ -108,6 +108,29 @@ test("a stream's notice tells when its content began, its tokens and their pace,
   });
 });
 
+test("an answer that is not metered has a notice without measures", async () => {
+  const answer = '{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":40}}';
+  const notices = await Promise.all(
+    [true, false].map(async (isMetered) => {
+      await using all = await startAll(
+        (response) => {
+          response.writeHead(200, { "content-type": "application/json" }).end(answer);
+        },
+        { isMetered },
+      );
+      await ask(all.session).closed;
+      await vi.waitFor(() => expect(all.ana.kinds()).toContain("request-ended"));
+      return all.ana.notices.at(-1);
+    }),
+  );
+  expect(notices[0]).toMatchObject({ outcome: "complete", ttftMs: expect.any(Number) });
+  expect(notices[0]).toMatchObject({ outputTokens: 40 });
+  expect(notices[1]).toMatchObject({ outcome: "complete", status: 200 });
+  for (const measure of ["ttftMs", "outputTokens", "tokensPerSecond"]) {
+    expect(notices[1]).not.toHaveProperty(measure);
+  }
+});
+
 test("an answer that broke off has no counts; one that is an error, or a list, has no measures at all", async () => {
   await using all = await startAll((response, incoming) => {
     if (incoming.method === "GET") response.end('{"usage":{"completion_tokens":4}}');

@@ -34,8 +34,7 @@ export interface ServeDeps {
   watch: ProviderWatch;
   /** ms, monotonic */
   now: () => number;
-  /** Somebody hears the notices, so answers are measured. */
-  isHeard: boolean;
+  isMetered: boolean;
   notify: (notice: ParticipantNotice) => void;
 }
 
@@ -143,7 +142,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
     const { status, headers } = head;
     this.#status = status;
     this.#deps.watch.noteAnswer();
-    if (this.#deps.isHeard) this.#meter = meterFor(this.#request.head, head);
+    if (this.#deps.isMetered) this.#meter = meterFor(this.#request.head, head);
     if (status >= 400) this.#outcome = "failed";
     const passing = forwardResponseHeaders(headers);
     const { inErrors, inAnswers } = this.#deps.secrets;
