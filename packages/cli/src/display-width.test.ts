@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { assert, constantFrom, nat, property, string } from "fast-check";
+import { expect, test, vi } from "vitest";
 import { cutTo, displayWidth, padTo } from "./display-width.ts";
 
 test.each([
@@ -32,6 +33,36 @@ test.each([
 ])("%j in %i cells is %j", (text, cells, cut) => {
   expect(cutTo(text, cells)).toBe(cut);
   expect(displayWidth(cutTo(text, cells))).toBeLessThanOrEqual(cells);
+});
+
+test("text of ASCII alone is measured and cut as any other", () => {
+  const beside = "安";
+  assert(
+    property(asciiText(), nat(12), (text, cells) => {
+      expect(displayWidth(text)).toBe(displayWidth(text + beside) - 2);
+      expect(cutTo(text, cells)).toBe(text.length <= cells ? text : cutBefore(text, cells));
+    }),
+  );
+});
+
+function asciiText() {
+  return string({
+    unit: constantFrom(...Array.from({ length: 95 }, (_, at) => String.fromCharCode(32 + at))),
+  });
+}
+
+function cutBefore(text: string, cells: number): string {
+  return cells === 0 ? "" : `${text.slice(0, cells - 1)}…`;
+}
+
+test("text of ASCII alone is never taken apart", () => {
+  const segment = vi.spyOn(Intl.Segmenter.prototype, "segment");
+  expect(padTo(cutTo("llama3.2:3b", 8), 10)).toBe("llama3.…  ");
+  segment.mockClear();
+  for (const cells of [3, 11, 20]) padTo(cutTo("llama3.2:3b", cells), cells);
+  // The ellipsis is none of it.
+  expect(segment).toHaveBeenCalledTimes(1);
+  segment.mockRestore();
 });
 
 test("wide characters are filled up by what they fill, not by how many they are", () => {

@@ -1,3 +1,6 @@
+/** A character of these fills one cell, whatever stands beside it: nothing has to be taken apart. */
+const plain = /^[\x20-\x7e]*$/;
+
 const graphemes = new Intl.Segmenter();
 
 /**
@@ -12,6 +15,7 @@ const empty = /^[\p{M}\p{Cf}]+$/u;
 
 /** Cells that a text without control characters fills on a terminal. */
 export function displayWidth(text: string): number {
+  if (plain.test(text)) return text.length;
   let cells = 0;
   for (const { segment } of graphemes.segment(text)) cells += widthOf(segment);
   return cells;
@@ -23,6 +27,7 @@ export function cutTo(text: string, cells: number): string {
   let kept = "";
   let left = cells - 1;
   if (left < 0) return "";
+  if (plain.test(text)) return `${text.slice(0, left)}…`;
   for (const { segment } of graphemes.segment(text)) {
     left -= widthOf(segment);
     if (left < 0) break;

@@ -7,6 +7,11 @@ export function eventLine(event: HubEvent, colors: Colors): string {
   return `${time} ${safe(event.roomCode)} ${safe(event.type).padEnd(19)} ${describe(event, colors)}`;
 }
 
+/** A request that its client cancelled has not failed. */
+export function isFailure(event: HubEvent): boolean {
+  return event.type === "llm.error" && event.code !== "client_disconnected";
+}
+
 function describe(event: HubEvent, colors: Colors): string {
   switch (event.type) {
     case "room.created":

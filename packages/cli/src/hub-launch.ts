@@ -13,6 +13,7 @@ const askMs = 1_000;
 /** A hub that listens, and what is to be said about it. */
 export interface LaunchedHub {
   close: RunningHub["close"];
+  watch: RunningHub["watch"];
   port: number;
   /** How this machine reaches it. */
   localUrl: string;
@@ -69,6 +70,7 @@ export async function launchHub(
         await withdraw();
         return hub.close();
       },
+      watch: (code, listener) => hub.watch(code, listener),
       port: listening.port,
       localUrl,
       sharedUrls,

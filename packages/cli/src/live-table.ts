@@ -1,5 +1,5 @@
 import type { Terminal } from "./context.ts";
-import { cutTo, displayWidth, padTo } from "./display-width.ts";
+import { cutTo, displayWidth } from "./display-width.ts";
 import type { Colors } from "./text.ts";
 
 export interface Column {
@@ -40,6 +40,17 @@ export function createLiveTable(
   const headings = columns.map(({ heading }) => ({ text: heading, paint: colors.dim }));
   let lastHeaded = "";
 
+  /** Of each column the last text that was measured: most cells say what the one above says. */
+  const measured = columns.map(() => ({ text: "", cells: 0 }));
+
+  function cellsOf(index: number, text: string): number {
+    const last = measured[index];
+    if (last?.text === text) return last.cells;
+    const cells = displayWidth(text);
+    measured[index] = { text, cells };
+    return cells;
+  }
+
   function line(cells: readonly Cell[], shown: readonly number[]): string {
     const most = mostForNames(terminal, columns, widths, shown);
     let left = terminal.columns ?? Number.POSITIVE_INFINITY;
@@ -49,11 +60,15 @@ export function createLiveTable(
         const { text, paint = (plain: string) => plain } = cells[index] ?? { text: "" };
         const isLast = index === columns.length - 1;
         const width = isElastic ? Math.min(widths[index] ?? 0, most) : (widths[index] ?? 0);
-        const isCut = isElastic && terminal.columns !== undefined;
+        const textCells = cellsOf(index, text);
+        const isCut = isElastic && terminal.columns !== undefined && textCells > width;
         const shownText = isCut ? cutTo(text, width) : text;
-        const filled = isLast ? shownText : padTo(shownText, width, isNumber ? "left" : "right");
-        const fitting = cutTo(filled, Math.max(0, left));
-        left -= displayWidth(filled) + gap.length;
+        const shownCells = isCut ? displayWidth(shownText) : textCells;
+        const spaces = isLast ? 0 : Math.max(0, width - shownCells);
+        const filled = isNumber ? " ".repeat(spaces) + shownText : shownText + " ".repeat(spaces);
+        const filledCells = shownCells + spaces;
+        const fitting = filledCells <= left ? filled : cutTo(filled, Math.max(0, left));
+        left -= filledCells + gap.length;
         return fitting === "" ? "" : paint(fitting) + (left > 0 && !isLast ? gap : "");
       })
       .join("")
@@ -63,8 +78,8 @@ export function createLiveTable(
   return (cells) => {
     for (const [index, { text }] of cells.entries()) {
       const limit = terminal.columns === undefined ? widestInPipe : Number.POSITIVE_INFINITY;
-      const width = Math.min(displayWidth(text), limit);
-      if (index < columns.length - 1) widths[index] = Math.max(widths[index] ?? 0, width);
+      if (index === columns.length - 1) continue;
+      widths[index] = Math.max(widths[index] ?? 0, Math.min(cellsOf(index, text), limit));
     }
     const shown = shownColumns(terminal, columns, widths);
     const headed = shown.join();

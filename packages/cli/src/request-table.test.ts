@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { Terminal } from "./context.ts";
 import { createRoomTable, createServedTable } from "./request-table.ts";
 import { aComplete, aFailure, capture, makeWorld } from "./test-context.fixture.ts";
@@ -35,6 +35,17 @@ test("in a pipe rows are aligned and whole", () => {
     12:03:04  ana-llama3        llama3             -  65.0 s      -  ok 2 min 05 s
     "
   `);
+});
+
+test("a name that the row above has, too, is not measured again", () => {
+  const terminal = capture();
+  const row = createRoomTable(terminal, colorsFor(makeWorld().context, terminal));
+  const segment = vi.spyOn(Intl.Segmenter.prototype, "segment");
+  row(waited);
+  segment.mockClear();
+  expect(row(waited)).toContain("安娜-llama3");
+  expect(segment).not.toHaveBeenCalled();
+  segment.mockRestore();
 });
 
 test("on a terminal they are painted", () => {

@@ -1,5 +1,6 @@
 import type { CliContext } from "./context.ts";
 import { makeParticipant, stoppedError } from "./make-participant.ts";
+import { createRowFeed, type RowFeed } from "./row-feed.ts";
 import type { ParticipantOptions, RunningParticipant, StopReason } from "./services.ts";
 import { aborted } from "./stop-signal.ts";
 import { tellNotices } from "./tell-notices.ts";
@@ -26,18 +27,20 @@ export async function runParticipants(
   { signal, isJson, isQuiet, hasKeys }: RunOptions,
 ): Promise<void> {
   const keysHint = hasKeys ? "p pauses, Ctrl+C leaves" : "Ctrl+C leaves";
-  const tell = tellNotices(context, participants, { isJson, isQuiet, keysHint });
+  const feed = createRowFeed(context, context.stderr);
+  const tell = tellNotices(context, feed, participants, { isJson, isQuiet, keysHint });
+  const isMetered = isJson || !isQuiet;
   const say = (text: string) => {
-    if (!isJson && !isQuiet) context.stderr.write(`${text}\n`);
+    if (!isJson && !isQuiet) feed.line(text);
   };
   const running: RunningParticipant[] = [];
   let releaseKeys = () => {};
   try {
     for (const options of participants) {
       const onNotice = (notice: Parameters<typeof tell>[1]) => tell(options, notice);
-      running.push(await makeParticipant(context, { ...options, onNotice }));
+      running.push(await makeParticipant(context, { ...options, onNotice, isMetered }));
     }
-    if (hasKeys) releaseKeys = context.onKey(pauseKey(context, running));
+    if (hasKeys) releaseKeys = context.onKey(pauseKey(context, feed, running));
     const ended = Promise.all(running.map(startAndStay));
     const stops = await Promise.race([aborted(signal), ended]);
     const last = stops?.at(-1);
@@ -46,6 +49,7 @@ export async function runParticipants(
   } finally {
     releaseKeys();
     await Promise.all(running.map((participant) => participant.close()));
+    feed.close();
   }
   for (const { id, room } of participants) say(`${safe(id)} left room ${safe(room)}`);
 }
@@ -53,6 +57,7 @@ export async function runParticipants(
 /** `p` pauses all of them, and the next `p` resumes them. */
 function pauseKey(
   context: CliContext,
+  feed: RowFeed,
   running: readonly RunningParticipant[],
 ): (key: string) => void {
   const colors = colorsFor(context, context.stderr);
@@ -67,7 +72,7 @@ function pauseKey(
     const text = isPaused
       ? colors.yellow("paused: no new requests, running ones finish; p resumes")
       : colors.green("resumed");
-    context.stderr.write(`${colors.dim(clockTime(context.nowMs()))}  ${text}\n`);
+    feed.line(`${colors.dim(clockTime(context.nowMs()))}  ${text}`);
   };
 }
 

@@ -6,7 +6,7 @@ export type { HubOptions, LogFormat, OwnershipMode } from "@roomhub/hub";
 export type { ParticipantNotice, ParticipantOptions, StopReason } from "@roomhub/participant";
 
 /** A hub as far as the commands use it. */
-export type RunningHub = Pick<ReturnType<typeof CreateHubFunction>, "listen" | "close">;
+export type RunningHub = Pick<ReturnType<typeof CreateHubFunction>, "listen" | "watch" | "close">;
 
 export type CreateHub = (options: HubOptions) => Promise<RunningHub>;
 

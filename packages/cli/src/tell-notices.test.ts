@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { createRowFeed } from "./row-feed.ts";
 import type { ParticipantNotice, ParticipantOptions } from "./services.ts";
 import { tellNotices, type TellOptions } from "./tell-notices.ts";
 import { makeWorld } from "./test-context.fixture.ts";
@@ -18,13 +19,13 @@ const served: ParticipantNotice = {
 function telling(participants: ParticipantOptions[], options: Partial<TellOptions> = {}) {
   let nowMs = 0;
   const world = makeWorld({ nowMs: () => nowMs });
-  const tell = tellNotices(world.context, participants, {
+  const feed = createRowFeed(world.context, world.stderr);
+  const tell = tellNotices(world.context, feed, participants, {
     ...{ isJson: false, isQuiet: false, keysHint: "Ctrl+C leaves" },
     ...options,
   });
   return {
-    world,
-    tell,
+    ...{ world, feed, tell },
     pass: (ms: number) => (nowMs += ms),
     lines: () =>
       world.stderr.text
@@ -113,6 +114,22 @@ test("who wants quiet hears of trouble and its end only", () => {
   expect(lines()).toEqual([
     "disconnected: hub gone; trying until it is back, next in 250 ms",
     "connected again after 500 ms",
+  ]);
+});
+
+test("many requests are twenty rows and their count; what goes wrong with the hub is a line all the same", () => {
+  const { tell, feed, lines } = telling([one]);
+  for (let count = 0; count < 100; count++) tell(one, served);
+  tell(one, { ...served, outcome: "failed", status: 500 });
+  tell(one, { ...served, outcome: "cancelled" });
+  tell(one, lost);
+  feed.close();
+  const [heading, ...rows] = lines();
+  expect(heading).toMatch(/^TIME/);
+  expect(rows.slice(0, 20).every((row) => row.includes("ok 200"))).toBe(true);
+  expect(rows.slice(20)).toEqual([
+    "disconnected: hub gone; trying until it is back, next in 250 ms",
+    "… 82 more, 1 failed",
   ]);
 });
 

@@ -3,6 +3,7 @@ import type { CliContext } from "./context.ts";
 import { noticeLine, type SaidNotice } from "./notice-line.ts";
 import { type Outage, trackOutage } from "./outage.ts";
 import { createServedTable } from "./request-table.ts";
+import type { RowFeed } from "./row-feed.ts";
 import type { ParticipantNotice, ParticipantOptions } from "./services.ts";
 import { clockTime, colorsFor, duration, safe, writeJson } from "./text.ts";
 
@@ -20,9 +21,12 @@ export type TellNotice = (participant: ParticipantOptions, notice: ParticipantNo
 /**
  * Tells what happens to the participants of one process as one story: they share a hub, and some a model server, so what
  * befalls all of them is one line.
+ *
+ * @param feed - of stderr
  */
 export function tellNotices(
   context: CliContext,
+  feed: RowFeed,
   participants: readonly ParticipantOptions[],
   { isJson, isQuiet, keysHint }: TellOptions,
 ): TellNotice {
@@ -33,7 +37,7 @@ export function tellNotices(
   const serverOutages = new Map<string, Outage>();
   const awaited = new Set(participants.map(({ id }) => id));
 
-  const say = (line: string) => context.stderr.write(`${line}\n`);
+  const say = (line: string) => feed.line(line);
   const now = () => colors.dim(clockTime(context.nowMs()));
   const sayNotice = (notice: SaidNotice) => say(noticeLine(notice, context.nowMs(), colors));
 
@@ -78,8 +82,11 @@ export function tellNotices(
         if (serverOutage(endpoint).ended(id, context.nowMs()) !== undefined) sayNotice(notice);
         return;
       case "request-ended":
-        if (!isQuiet) say(servedRow(id, notice, context.nowMs()));
-        return;
+        if (isQuiet) return;
+        return feed.row({
+          render: () => servedRow(id, notice, context.nowMs()),
+          isFailed: notice.outcome === "failed" || notice.outcome === "refused",
+        });
       case "fault":
         return sayNotice(notice);
       case "stopped":

@@ -3,7 +3,7 @@ import type { CliContext, Client, Terminal } from "./context.ts";
 import type { Announced } from "./mdns.ts";
 import { runRoomhub } from "./program.ts";
 import type { Choice, Prompts } from "./prompts.ts";
-import type { HubOptions, ParticipantOptions } from "./services.ts";
+import type { HubOptions, ParticipantOptions, RunningHub } from "./services.ts";
 
 /** A terminal that keeps what was written. */
 export interface Captured extends Terminal {
@@ -30,6 +30,8 @@ export interface World {
   /** Sends a stop signal to whoever listens. */
   stop: () => void;
   hubs: HubOptions[];
+  /** Tells events to whoever watches a hub of this process. */
+  tell: (...events: HubEvent[]) => void;
   closedHubs: number;
   /** how many requests a hub cuts when it closes */
   cut: number;
@@ -56,6 +58,7 @@ export function makeWorld(
   const listeners = new Set<() => void>();
   const questions: string[] = [];
   const keyListeners = new Set<(key: string) => void>();
+  const watchers = new Set<Parameters<RunningHub["watch"]>[1]>();
   const stdout = overrides.stdout === undefined ? capture() : (overrides.stdout as Captured);
   const stderr = overrides.stderr === undefined ? capture() : (overrides.stderr as Captured);
   const world: World = {
@@ -65,6 +68,9 @@ export function makeWorld(
       for (const listener of listeners) listener();
     },
     hubs: [],
+    tell: (...events) => {
+      for (const watcher of watchers) watcher(events);
+    },
     closedHubs: 0,
     cut: 0,
     participants: [],
@@ -110,6 +116,10 @@ export function makeWorld(
         world.hubs.push(options);
         return {
           listen: async () => ({ url: "", host: options.host ?? "", port: options.port || 4242 }),
+          watch: (_room, listener) => {
+            watchers.add(listener);
+            return () => watchers.delete(listener);
+          },
           close: async () => {
             world.closedHubs++;
             return { cut: world.cut };

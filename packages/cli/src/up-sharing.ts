@@ -27,6 +27,8 @@ export async function shareModel(
     id: participantId,
     model,
     endpoint,
+    // The hub in this process measures the same answers.
+    isMetered: false,
   });
   closers.push(() => participant.close());
   await startOrExplain(participant, signal);

@@ -1,74 +1,61 @@
-import type { HubEvent } from "@roomhub/protocol";
 import { expect, test } from "vitest";
-import type { CliContext, Client } from "./context.ts";
-import { aborted } from "./stop-signal.ts";
+import type { HubEvent } from "@roomhub/protocol";
+import type { RunningHub } from "./services.ts";
 import { aComplete, aFailure, makeWorld } from "./test-context.fixture.ts";
 import { watchRequests } from "./watch-requests.ts";
 
-type Watching = NonNullable<Parameters<Client["events"]>[1]>;
-
-const where = { hubUrl: "http://127.0.0.1:5050", room: "ABC234" };
-const never: CliContext["after"] = () => () => {};
-
-/** A stream that says what the test lets it say. */
-function watch(after: CliContext["after"], tell: (stream: Watching) => AsyncGenerator<HubEvent>) {
-  const events: Client["events"] = (_code, options) => tell(options ?? {});
-  const world = makeWorld({ after }, { events });
-  return { world, watching: watchRequests(world.context, where, {}) };
+/** A hub of this process that says what the test lets it say. */
+function watching(options: { json?: boolean; quiet?: boolean } = {}) {
+  const listeners = new Map<Parameters<RunningHub["watch"]>[1], string>();
+  const watch: RunningHub["watch"] = (room, listener) => {
+    listeners.set(listener, room);
+    return () => listeners.delete(listener);
+  };
+  const world = makeWorld();
+  const stop = watchRequests(world.context, watch, "ABC234", options);
+  return {
+    ...{ world, stop },
+    rooms: () => [...listeners.values()],
+    tell: (...events: HubEvent[]) => {
+      for (const listener of listeners.keys()) listener(events);
+    },
+    /** Without the line of headings. */
+    rows: () => world.stdout.text.trimEnd().split("\n").slice(1),
+  };
 }
 
-/** Without the line of headings. */
-function rows(text: string): number {
-  return text.trimEnd().split("\n").length - 1;
-}
-
-test("what a hub still tells when it has closed is shown, until it ends the stream", async () => {
-  const closed = Promise.withResolvers<void>();
-  const { world, watching } = watch(never, async function* (stream) {
-    stream.onOpen?.();
-    yield aComplete;
-    await closed.promise;
-    yield aFailure;
-    stream.onDisconnect?.("the hub ended the stream", 1_000);
-    if (stream.signal !== undefined) await aborted(stream.signal);
-  });
-  const over = watching.hubClosed();
-  closed.resolve();
-  await over;
-  expect(rows(world.stdout.text)).toBe(2);
+test("a busy room is twenty rows, and one that counts the rest and what of it failed", () => {
+  const { tell, stop, rows } = watching();
+  const cancelled = { ...aFailure, code: "client_disconnected" } as HubEvent;
+  tell(...Array.from({ length: 25 }, () => aComplete));
+  tell(...Array.from({ length: 407 }, (_, index) => (index % 2 === 0 ? aFailure : cancelled)));
+  stop();
+  expect(rows()).toHaveLength(21);
+  expect(rows().at(-1)).toBe("… 412 more, 204 failed");
 });
 
-test("a stream that broke before the hub closed is not waited for", async () => {
-  const { world, watching } = watch(never, async function* (stream) {
-    stream.onOpen?.();
-    yield aComplete;
-    stream.onDisconnect?.("ECONNRESET", 1_000);
-    if (stream.signal !== undefined) await aborted(stream.signal);
-  });
-  await watching.hubClosed();
-  expect(rows(world.stdout.text)).toBe(1);
+test("who comes and goes is shown however busy the room is", () => {
+  const { tell, stop, world } = watching();
+  tell(...Array.from({ length: 100 }, () => aComplete));
+  const who = { participantId: "bea-qwen3", nickname: "Bea" };
+  const { timestamp, roomCode } = aComplete;
+  tell({ ...who, timestamp, roomCode, type: "participant.left" });
+  stop();
+  expect(world.stdout.text).toContain("bea-qwen3 left\n");
 });
 
-test("a stream that does not end with its hub is waited for a second and no longer", async () => {
-  const waits: number[] = [];
-  const soon: CliContext["after"] = (ms, callback) => {
-    waits.push(ms);
-    setImmediate(callback);
-    return () => {};
-  };
-  const { watching } = watch(soon, async function* (stream) {
-    stream.onOpen?.();
-    yield aComplete;
-    if (stream.signal !== undefined) await aborted(stream.signal);
-  });
-  await watching.hubClosed();
-  expect(waits).toEqual([1_000]);
+test("as JSON every event is a line", () => {
+  const { tell, world } = watching({ json: true });
+  tell(...Array.from({ length: 100 }, () => aComplete));
+  const lines = world.stdout.text.trimEnd().split("\n");
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(lines.map(() => aComplete));
+  expect(lines).toHaveLength(100);
 });
 
-test("a room that cannot be watched is an error, but not once its hub is gone", async () => {
-  const refused = async function* (): AsyncGenerator<HubEvent> {
-    yield* await Promise.reject<HubEvent[]>(new Error("too many watch it"));
-  };
-  await expect(watch(never, refused).watching.over).rejects.toThrow("too many watch it");
-  await expect(watch(never, refused).watching.hubClosed()).resolves.toBeUndefined();
+test("the room is watched until that is stopped, and not at all where nothing is shown", () => {
+  const shown = watching();
+  expect(shown.rooms()).toEqual(["ABC234"]);
+  shown.stop();
+  expect(shown.rooms()).toEqual([]);
+  expect(watching({ quiet: true }).rooms()).toEqual([]);
 });

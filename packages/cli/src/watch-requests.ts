@@ -1,70 +1,46 @@
 import type { HubEvent } from "@roomhub/protocol";
 import type { CliContext } from "./context.ts";
+import { isFailure } from "./event-line.ts";
 import { createRoomTable } from "./request-table.ts";
+import { createRowFeed } from "./row-feed.ts";
+import type { RunningHub } from "./services.ts";
 import { clockTime, colorsFor, safe, writeJson } from "./text.ts";
 
-/** What a hub says as it ends is under way already, in this same process. */
-const lastEventsMs = 1_000;
-
-/** Somebody who watches a room. */
-export interface RequestWatch {
-  /** Rejects when the room cannot be watched. */
-  over: Promise<void>;
-  /** Resolves when all is shown that the hub told before it closed. */
-  hubClosed: () => Promise<void>;
-}
-
 /**
- * One line per finished request of a room, and who comes and goes. A hub that stops lets running requests finish, so
- * this goes on until the hub itself has ended the stream.
+ * One line per finished request of a room, and who comes and goes: from the events of a hub in this process, until that has
+ * closed.
+ *
+ * @returns how to end it, which shows what is not shown yet
  */
 export function watchRequests(
   context: CliContext,
-  { hubUrl, room }: { hubUrl: string; room: string },
-  options: { json?: boolean; quiet?: boolean },
-): RequestWatch {
-  const watching = new AbortController();
-  const stop = () => watching.abort();
-  let isOpen = false;
-  let isHubClosed = false;
-  const events = context.createClient(hubUrl).events(room, {
-    signal: watching.signal,
-    onOpen: () => {
-      isOpen = true;
-    },
-    onDisconnect: () => {
-      isOpen = false;
-      if (isHubClosed) stop();
-    },
-  });
-  const over = showEvents(context, events, options);
-  return {
-    over,
-    async hubClosed() {
-      isHubClosed = true;
-      if (!isOpen) stop();
-      const cancel = context.after(lastEventsMs, stop);
-      // Of a hub that is gone, how the stream to it broke is no news.
-      await over.catch(() => {});
-      cancel();
-    },
-  };
-}
-
-async function showEvents(
-  context: CliContext,
-  events: AsyncIterable<HubEvent>,
+  watch: RunningHub["watch"],
+  room: string,
   { json = false, quiet = false }: { json?: boolean; quiet?: boolean },
-): Promise<void> {
+): () => void {
+  if (json) {
+    return watch(room, (events) => {
+      for (const event of events) writeJson(context.stdout, event);
+    });
+  }
+  if (quiet) return () => {};
   const colors = colorsFor(context, context.stdout);
   const requestRow = createRoomTable(context.stdout, colors);
-  for await (const event of events) {
-    if (json) writeJson(context.stdout, event);
-    else if (!quiet) {
-      const line = isOver(event) ? requestRow(event) : joinedLine(event);
-      if (line !== undefined) context.stdout.write(`${isOver(event) ? line : colors.dim(line)}\n`);
+  const feed = createRowFeed(context, context.stdout);
+  const stop = watch(room, (events) => {
+    for (const event of events) {
+      if (isOver(event)) {
+        feed.row({ render: () => requestRow(event), isFailed: isFailure(event) });
+      } else {
+        const line = joinedLine(event);
+        if (line !== undefined) feed.line(colors.dim(line));
+      }
     }
-  }
+  });
+  return () => {
+    stop();
+    feed.close();
+  };
 }
 
 function isOver(event: HubEvent): event is HubEvent & { type: "llm.complete" | "llm.error" } {

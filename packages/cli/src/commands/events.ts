@@ -1,22 +1,30 @@
+import type { HubEvent } from "@roomhub/protocol";
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
-import { eventLine } from "../event-line.ts";
-import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
+import { eventLine, isFailure } from "../event-line.ts";
+import { addHubOptions, addQuietOption, type HubOptionValues, inviteOf } from "../options.ts";
+import { createRowFeed, type RowFeed } from "../row-feed.ts";
 import { untilStopped } from "../stop-signal.ts";
-import { colorsFor, duration, safe, writeJson } from "../text.ts";
+import { type Colors, colorsFor, duration, safe, writeJson } from "../text.ts";
+
+interface EventsOptionValues extends HubOptionValues {
+  quiet?: boolean;
+}
 
 export function addEventsCommand(program: Command, context: CliContext): void {
-  addHubOptions(
-    program
-      .command("events")
-      .argument("[room]", "room code or invite URL; without it, the whole hub")
-      .description("watch what happens, one line per event; --json prints NDJSON"),
+  addQuietOption(
+    addHubOptions(
+      program
+        .command("events")
+        .argument("[room]", "room code or invite URL; without it, the whole hub")
+        .description("watch what happens, one line per event; --json prints NDJSON"),
+    ),
   )
     .addHelpText(
       "after",
       "\nExample:\n  $ roomhub events ABC234 --json | jq -c '.metrics // empty'",
     )
-    .action((room: string | undefined, options: HubOptionValues) =>
+    .action((room: string | undefined, options: EventsOptionValues) =>
       watchEvents(context, room, options),
     );
 }
@@ -25,23 +33,51 @@ export function addEventsCommand(program: Command, context: CliContext): void {
 async function watchEvents(
   context: CliContext,
   room: string | undefined,
-  options: HubOptionValues,
+  options: EventsOptionValues,
 ): Promise<void> {
+  const { json = false, quiet = false } = options;
   const invite = room === undefined ? undefined : inviteOf(room, options);
   const hubUrl = invite?.hubUrl ?? options.hub;
   const client = context.createClient(hubUrl);
   const colors = colorsFor(context, context.stdout);
-  const say = (text: string) => context.stderr.write(`${text}\n`);
+  const feed = createRowFeed(context, context.stdout);
+  const say = (text: string) => {
+    feed.flush();
+    context.stderr.write(`${text}\n`);
+  };
+  let wasBroken = false;
   await untilStopped(context, async (signal) => {
     const events = client.events(invite?.room, {
       signal,
-      onOpen: () => say(`watching ${invite === undefined ? hubUrl : `room ${invite.room}`}`),
-      onDisconnect: (reason, retryInMs) =>
-        say(`disconnected: ${safe(reason)}; trying again in ${duration(retryInMs)}`),
+      onOpen: () => {
+        if (quiet && !wasBroken) return;
+        say(`watching ${invite === undefined ? hubUrl : `room ${invite.room}`}`);
+      },
+      onDisconnect: (reason, retryInMs) => {
+        wasBroken = true;
+        say(`disconnected: ${safe(reason)}; trying again in ${duration(retryInMs)}`);
+      },
     });
-    for await (const event of events) {
-      if (options.json === true) writeJson(context.stdout, event);
-      else context.stdout.write(`${eventLine(event, colors)}\n`);
+    try {
+      for await (const event of events) {
+        if (quiet && !isWrong(event)) continue;
+        if (json) writeJson(context.stdout, event);
+        else show(event, feed, colors);
+      }
+    } finally {
+      feed.close();
     }
   });
+}
+
+/** Requests come by the thousand; who comes and goes is never left out. */
+function show(event: HubEvent, feed: RowFeed, colors: Colors): void {
+  const isOfRequest =
+    event.type === "llm.request" || event.type === "llm.complete" || event.type === "llm.error";
+  if (!isOfRequest) return feed.line(eventLine(event, colors));
+  feed.row({ render: () => eventLine(event, colors), isFailed: isFailure(event) });
+}
+
+function isWrong(event: HubEvent): boolean {
+  return isFailure(event) || event.type === "participant.offline";
 }

@@ -81,6 +81,20 @@ test("every option reaches the participant, and secrets reach nothing else", asy
   expect(world.stderr.text + world.stdout.text).not.toMatch(/sk-1|swordfish/);
 });
 
+test.each([
+  [[], true],
+  [["--quiet"], false],
+  [["--json"], true],
+  [["--json", "--quiet"], true],
+])("join %j reads answers to measure them: %s", async (args, isMetered) => {
+  const world = makeWorld({ fetch: ollama }, { getRoom, listParticipants });
+  const running = world.run("join", "ABC234", ...args);
+  await untilJoined(world);
+  world.stop();
+  await running;
+  expect(world.participants[0]?.isMetered).toBe(isMetered);
+});
+
 test("without a model server the message says what to start", async () => {
   const world = makeWorld();
   expect(await world.run("join", "ABC234")).toBe(1);

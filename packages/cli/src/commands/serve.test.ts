@@ -120,6 +120,7 @@ function occupied(code: string): CliContext["createHub"] {
 function failing(failure: Error): CliContext["createHub"] {
   return async () => ({
     listen: () => Promise.reject(failure),
+    watch: () => () => {},
     close: async () => ({ cut: 0 }),
   });
 }

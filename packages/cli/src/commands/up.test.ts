@@ -8,33 +8,45 @@ const ollama: CliContext["fetch"] = async (url) => {
   return Response.json({ data: [{ id: "llama3.2" }] });
 };
 
-/** A hub whose stream brings the events and then stays quiet until aborted. */
-function hubWith(events: HubEvent[], client: Partial<Client> = {}): Partial<Client> {
+/** What a hub tells once it is announced, and what it answers. */
+interface TestHub {
+  events: readonly HubEvent[];
+  client: Partial<Client>;
+}
+
+function hubWith(events: readonly HubEvent[], client: Partial<Client> = {}): TestHub {
   return {
-    listRooms: async () => [],
-    createRoom: async ({ name }) => ({ room: aRoom({ name }), hostId: "h" }),
-    events: async function* (_code, options) {
-      yield* events;
-      await new Promise<void>((resolve) => {
-        options!.signal!.addEventListener("abort", () => resolve());
-        setImmediate(() => currentWorld?.stop());
-      });
+    events,
+    client: {
+      listRooms: async () => [],
+      createRoom: async ({ name }) => ({ room: aRoom({ name }), hostId: "h" }),
+      ...client,
     },
-    ...client,
   };
 }
 
-let currentWorld: World | undefined;
-
+/** Runs until it has shown the events, then stops it. */
 async function up(
   context: Partial<CliContext>,
-  client: Partial<Client>,
+  { events, client }: TestHub,
   ...args: string[]
 ): Promise<World & { code: number }> {
   const world = makeWorld(context, client);
-  currentWorld = world;
-  const code = await world.run("up", ...args);
-  return Object.assign(world, { code });
+  return Object.assign(world, { code: await watched(world, events, ...args) });
+}
+
+async function watched(
+  world: World,
+  events: readonly HubEvent[],
+  ...args: string[]
+): Promise<number> {
+  const running = world.run("up", ...args);
+  const ended = running.then(() => true);
+  const turn = () => new Promise<false>((resolve) => setImmediate(resolve, false));
+  while (world.stdout.text === "" && !(await Promise.race([ended, turn()])));
+  world.tell(...events);
+  world.stop();
+  return running;
 }
 
 test("up opens a hub, a room and a participant, and prints three lines to paste", async () => {
@@ -54,6 +66,11 @@ test("up opens a hub, a room and a participant, and prints three lines to paste"
   expect(world.stdout.text).toContain(`roomhub join ${base}\n`);
   expect(world.stdout.text).toContain("--lan");
   expect([world.closedHubs, world.closedParticipants]).toEqual([1, 1]);
+});
+
+test("up leaves measuring to its hub", async () => {
+  const world = await up({ fetch: ollama }, hubWith([]));
+  expect(world.participants[0]?.isMetered).toBe(false);
 });
 
 test("with --lan other machines are given an address they can reach", async () => {
@@ -136,19 +153,9 @@ function startingServer(fromQuery: number, before?: number): CliContext["fetch"]
   };
 }
 
-/** A room that is watched until the test stops `up`. */
-const quietRoom = hubWith([], {
-  events: async function* (_code, options) {
-    yield aComplete;
-    await new Promise<void>((resolve) => {
-      options!.signal!.addEventListener("abort", () => resolve());
-    });
-  },
-});
-
 test("a model server that starts later takes the place of the demo", async () => {
   const left: string[] = [];
-  const world = makeWorld({ fetch: startingServer(3) }, quietRoom);
+  const world = makeWorld({ fetch: startingServer(3) }, hubWith([]).client);
   world.context.createParticipant = async (options) => {
     world.participants.push(options);
     return {
@@ -216,24 +223,19 @@ test("each finished request is one line with who, what and how fast", async () =
 });
 
 test("a request that finishes while the hub stops still has its line", async () => {
-  const hubClosing = Promise.withResolvers<void>();
-  const events: Client["events"] = async function* (_code, options) {
-    options?.onOpen?.();
-    yield aFailure;
-    setImmediate(() => currentWorld?.stop());
-    await hubClosing.promise;
-    yield aComplete;
-    options?.onDisconnect?.("the hub ended the stream", 1_000);
+  const world = makeWorld({ fetch: ollama }, hubWith([]).client);
+  const { createHub } = world.context;
+  world.context.createHub = async (options) => {
+    const hub = await createHub(options);
+    return {
+      ...hub,
+      close: () => {
+        world.tell(aComplete);
+        return hub.close();
+      },
+    };
   };
-  const createHub: CliContext["createHub"] = async () => ({
-    listen: async () => ({ url: "", host: "", port: 5050 }),
-    close: async () => {
-      hubClosing.resolve();
-      return { cut: 0 };
-    },
-  });
-  const world = await up({ fetch: ollama, createHub }, hubWith([], { events }));
-  expect(world.code).toBe(0);
+  expect(await watched(world, [aFailure])).toBe(0);
   expect(world.stdout.text).toMatch(/model_not_found: [^]*ok 2\.4 s, 80 tokens\n$/);
 });
 
@@ -289,10 +291,9 @@ test("--json prints where everything is, then the events", async () => {
 });
 
 test("up fails when requests were cut as it stopped", async () => {
-  const world = makeWorld({ fetch: ollama }, hubWith([]));
-  currentWorld = world;
+  const world = makeWorld({ fetch: ollama }, hubWith([]).client);
   world.cut = 2;
-  expect(await world.run("up")).toBe(1);
+  expect(await watched(world, [])).toBe(1);
   expect(world.stderr.text).toContain("error: 2 requests were cut at shutdown\n");
   expect(world.closedParticipants).toBe(1);
 });

@@ -80,10 +80,9 @@ async function up(context: CliContext, values: UpOptionValues): Promise<void> {
       const running = await startAll(context, config, values, { asking, signal, undoing });
       announce(context, values, running);
       const { launched, room } = running;
-      const where = { hubUrl: launched.localUrl, room: room.code };
-      const requests = watchRequests(context, where, values);
-      undoing.closers.push(requests.hubClosed);
-      await Promise.race([aborted(signal), requests.over]);
+      const stopWatching = watchRequests(context, launched.watch, room.code, values);
+      undoing.closers.push(async () => stopWatching());
+      await aborted(signal);
       if (!asking.isQuiet) {
         context.stderr.write("Stopping: running requests may finish; Ctrl+C again stops at once\n");
       }

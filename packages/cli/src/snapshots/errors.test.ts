@@ -128,8 +128,9 @@ describe("a port", () => {
   /** A hub that cannot listen. */
   function failing(code: string): Partial<CliContext> {
     const error = Object.assign(new Error(`listen ${code}`), { code, syscall: "listen" });
+    const listen = () => Promise.reject(error);
     const close = async () => ({ cut: 0 });
-    return { createHub: async () => ({ listen: () => Promise.reject(error), close }) };
+    return { createHub: async () => ({ listen, watch: () => () => {}, close }) };
   }
 
   function taken(status: "ok" | "draining"): Scene {

@@ -1,7 +1,6 @@
 import type { HubEvent } from "@roomhub/protocol";
 import type { CliContext, Client } from "../context.ts";
 import { searchMs } from "../find-rooms.ts";
-import { aborted } from "../stop-signal.ts";
 import { type Captured, capture, makeWorld, type World } from "../test-context.fixture.ts";
 import { pipePage, terminalPage } from "./page.fixture.ts";
 
@@ -9,7 +8,7 @@ import { pipePage, terminalPage } from "./page.fixture.ts";
 export interface Scene {
   context?: Partial<CliContext>;
   client?: Partial<Client>;
-  /** What the hub's event stream tells; then somebody presses Ctrl+C. */
+  /** What the hub tells, in its event stream or in this process; then somebody presses Ctrl+C. */
   events?: readonly HubEvent[];
   /** What happens while the command runs; then somebody presses Ctrl+C. */
   meanwhile?: (world: World) => Promise<void>;
@@ -78,23 +77,28 @@ async function run(
     options?.onOpen?.();
     yield* scene.events ?? [];
     world.stop();
-    if (options?.signal === undefined) return;
-    // Whoever watches its own hub goes on until that ends the stream.
-    if (!options.signal.aborted) options.onDisconnect?.("the hub ended the stream", 1_000);
-    await aborted(options.signal);
   }
 
   const running = world.run(...args);
-  if (scene.meanwhile !== undefined) {
-    await Promise.race([running, scene.meanwhile(world)]);
+  const meanwhile =
+    scene.meanwhile ?? (args[0] === "up" && scene.events !== undefined ? tellOwnHub : undefined);
+  if (meanwhile !== undefined) {
+    await Promise.race([running, meanwhile(world)]);
     world.stop();
   }
   return running;
+
+  /** Once `up` has said where the room is, it watches it. */
+  async function tellOwnHub(): Promise<void> {
+    await untilSaid(world, "/rooms/");
+    world.tell(...(scene.events ?? []));
+    await nextTurn();
+  }
 }
 
-/** Nothing takes long enough to be told of, and a search of the network is over at once. */
+/** Nothing takes long enough to be told of, and a search of the network is over at once; a turn ends as ever. */
 export const onlySearchesEnd: CliContext["after"] = (ms, callback) => {
-  if (ms !== searchMs) return () => {};
+  if (ms !== searchMs && ms !== 0) return () => {};
   const handle = setImmediate(callback);
   return () => clearImmediate(handle);
 };

@@ -80,6 +80,11 @@ test("who comes and goes, and every request when it is over", async () => {
   expect(await everywhere(["up"], { ...scene, events: aDay })).toMatchSnapshot();
 });
 
+test("a busy room is twenty requests a second, and one row that counts the rest", async () => {
+  const many = Array.from({ length: 432 }, () => aComplete);
+  expect(await everywhere(["up"], { ...scene, events: many })).toMatchSnapshot();
+});
+
 test("trouble of the model that up itself shares is told, and its end", async () => {
   const createParticipant: CliContext["createParticipant"] = async ({ onNotice, id }) => ({
     start: async () => {
@@ -103,6 +108,7 @@ test("trouble of the model that up itself shares is told, and its end", async ()
 test("up that stops while requests run waits for them and tells of those it cut", async () => {
   const createHub: CliContext["createHub"] = async () => ({
     listen: async () => ({ url: "", host: "", port: 5050 }),
+    watch: () => () => {},
     close: async () => ({ cut: 2 }),
   });
   const busy: Scene = { ...scene, context: { ...scene.context, createHub } };
