@@ -21,17 +21,19 @@ export function costUs(
   return ((result.cpuMs[process] ?? Number.NaN) * 1_000) / result[per];
 }
 
+/** The median over the rounds of two figures of the same round, one divided by the other. */
+export function ratioOf(one: readonly number[], other: readonly number[]): number {
+  return median(one.map((value, round) => value / (other[round] ?? Number.NaN)));
+}
+
 /** The median over the rounds of what two of them cost in the same round, one divided by the other. */
 export function costRatio(
   one: readonly LoadResult[],
   other: readonly LoadResult[],
   per: "answers" | "tokens",
 ): number {
-  const ratios = one.map((result, round) => {
-    const against = other[round];
-    return against === undefined ? Number.NaN : costUs(result, per) / costUs(against, per);
-  });
-  return median(ratios);
+  const costs = (results: readonly LoadResult[]) => results.map((result) => costUs(result, per));
+  return ratioOf(costs(one), costs(other));
 }
 
 /** The median over the rounds of how much longer something took than elsewhere in the same round. */

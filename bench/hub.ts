@@ -1,7 +1,8 @@
 import { RoomhubClient } from "@roomhub/client";
 import { HEARTBEAT_INTERVAL_MS, type LimitName } from "@roomhub/protocol";
-import type { RoomhubChild } from "../tests/faults/child.ts";
+import { type Child, type RoomhubChild, roomhubCommand } from "../tests/faults/child.ts";
 import type { ParticipantHandlers } from "../tests/faults/programs/participants.ts";
+import { until } from "../tests/support/waiting.ts";
 import type { Target } from "./target.ts";
 import type { BenchWorld } from "./world.ts";
 
@@ -20,8 +21,8 @@ export interface BenchHub {
   readonly api: RoomhubClient;
 }
 
-/** So many requests at once as no row has: participants are not what is measured. */
-const maxConcurrency = 16_384;
+/** So many requests at once as no row has. */
+export const manyAtOnce = 16_384;
 export const sharedModel = "fake-model";
 
 export async function startHub(world: BenchWorld, opening: HubOpening = {}): Promise<BenchHub> {
@@ -48,20 +49,68 @@ export async function openRoom(hub: BenchHub): Promise<string> {
   return (await hub.api.createRoom({ name: "bench" })).room.code;
 }
 
-/** Agents as `roomhub join` runs them, all in one process. @returns its pid */
+export interface JoinWish {
+  /** each a participant of its own, all in one process */
+  count: number;
+  prefix: string;
+  /** Default: the hub's limit for a participant that declares none, 256. */
+  maxConcurrency?: number | undefined;
+  isQuiet?: boolean | undefined;
+}
+
+/**
+ * `roomhub join` with its defaults, so with its table; what it prints goes to a file. Resolves when all are connected.
+ */
 export async function joinByTunnel(
   world: BenchWorld,
   hubUrl: string,
   room: string,
+  { count, prefix, maxConcurrency, isQuiet = false }: JoinWish,
+): Promise<Child> {
+  const provider = await world.provider();
+  const ids = idsOf(prefix, count);
+  const models =
+    count === 1
+      ? ["--id", ...ids, "--model", sharedModel]
+      : ids.flatMap((_, index) => ["--model", String(index)]);
+  const child = world.children.command(
+    [
+      ...roomhubCommand,
+      ...["join", room, "--hub", hubUrl, "--endpoint", provider.url],
+      ...["--nickname", prefix, ...models],
+      ...(maxConcurrency === undefined ? [] : ["--max-concurrency", String(maxConcurrency)]),
+      ...(isQuiet ? ["--quiet"] : []),
+    ],
+    world.newPath("join.log"),
+  );
+  const api = new RoomhubClient({ hubUrl });
+  const connected = async () => {
+    if (child.hasEnded) throw new Error("roomhub join ended");
+    const there = await api.listParticipants(room);
+    return ids.every((id) => there.some((one) => one.id === id && one.connection.connected));
+  };
+  await until(`${count} participants to connect`, connected, Boolean, 30_000);
+  return child;
+}
+
+/** The ids of participants that {@link joinByTunnel} has joined. */
+export function idsOf(prefix: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+}
+
+/** Participants that only have to be there, many in a process: the agent of `roomhub join` without its command line. */
+export async function joinCrowd(
+  world: BenchWorld,
+  hubUrl: string,
+  room: string,
   wish: { count: number; prefix: string },
-): Promise<number> {
+): Promise<void> {
   const provider = await world.provider();
   const program = await world.children.program<ParticipantHandlers>("participants");
   await program.call("join", {
-    ...{ hubUrl, room, endpoint: provider.url, model: sharedModel, maxConcurrency },
+    ...{ hubUrl, room, endpoint: provider.url, model: sharedModel },
     ...wish,
   });
-  return program.pid;
 }
 
 export async function joinDirectly(
@@ -70,7 +119,7 @@ export async function joinDirectly(
   id: string,
   endpoint: string,
 ): Promise<void> {
-  const config = { maxConcurrency };
+  const config = { maxConcurrency: manyAtOnce };
   await hub.api.join(room, { id, nickname: id, model: sharedModel, endpoint, config });
 }
 
@@ -86,10 +135,19 @@ export function keepOnline(world: BenchWorld, hub: BenchHub, room: string, id: s
   });
 }
 
-/** @param models - ids, or a model's name */
-export function hubTarget(name: string, hub: BenchHub, room: string, models: string[]): Target {
+/**
+ * @param models - ids, or a model's name
+ * @param participant - who serves through the tunnel, when what it costs is measured too
+ */
+export function hubTarget(
+  name: string,
+  hub: BenchHub,
+  room: string,
+  models: string[],
+  participant?: Child,
+): Target {
   return {
-    ...{ name, models, port: hub.port, pid: hub.child.pid },
+    ...{ name, models, port: hub.port, pid: hub.child.pid, participantPid: participant?.pid },
     ...{ path: `/rooms/${room}/v1/chat/completions`, headers: {}, isTransparent: true },
   };
 }

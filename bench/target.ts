@@ -10,6 +10,8 @@ export interface Target {
   models: string[];
   /** what its answers cost is the time of this process */
   pid: number;
+  /** of the participant behind a hub; undefined where there is none, or nothing is measured of it */
+  participantPid?: number | undefined;
   /** whether it passes bodies on byte for byte */
   isTransparent: boolean;
 }

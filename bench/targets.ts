@@ -1,5 +1,6 @@
 import {
   hubTarget,
+  idsOf,
   joinByTunnel,
   joinDirectly,
   keepOnline,
@@ -32,17 +33,15 @@ const starters: Record<TargetName, (world: BenchWorld) => Promise<Target | undef
   gateway: startGateway,
   tunnel: async (world) => {
     const { hub, room } = await hubWithRoom(world);
-    await world.once("the participant", () =>
-      joinByTunnel(world, hub.url, room, { count: 1, prefix: "one-" }),
-    );
-    return hubTarget("tunnel", hub, room, [sharedModel]);
+    const participant = await joinByTunnel(world, hub.url, room, { count: 1, prefix: "one" });
+    return hubTarget("tunnel", hub, room, [sharedModel], participant);
   },
   "hundred tunnels": async (world) => {
     const hub = await startHub(world);
     const room = await openRoom(hub);
-    await joinByTunnel(world, hub.url, room, { count: 100, prefix: "many-" });
-    const ids = Array.from({ length: 100 }, (_, index) => `many-${index}`);
-    return hubTarget("hundred tunnels", hub, room, ids);
+    const wish = { count: 100, prefix: "many" };
+    const participant = await joinByTunnel(world, hub.url, room, wish);
+    return hubTarget("hundred tunnels", hub, room, idsOf("many", 100), participant);
   },
   "direct path": async (world) => {
     const [{ hub }, provider] = await Promise.all([hubWithRoom(world), world.provider()]);

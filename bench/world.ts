@@ -99,7 +99,9 @@ export class BenchWorld implements AsyncDisposable {
   async load(wish: Omit<LoadWish, "pids"> & Partial<LoadWish>): Promise<LoadResult> {
     const [program, provider] = await Promise.all([this.loadProgram(), this.provider()]);
     const longestMs = 3 * (wish.rampMs + wish.warmupMs + wish.windowMs) + 20_000;
-    const pids = { provider: provider.pid, ...wish.pids };
+    const { participantPid } = wish.target;
+    const pids: Record<string, number> = { provider: provider.pid, ...wish.pids };
+    if (participantPid !== undefined) pids["participant"] = participantPid;
     const loading = program.call("run", { ...wish, pids });
     return within(loading, `the load on ${wish.target.name} to end`, longestMs);
   }

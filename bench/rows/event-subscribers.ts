@@ -20,7 +20,7 @@ export const eventSubscribers: Row = {
   async run(world) {
     const hub = await startHub(world);
     const room = await openRoom(hub);
-    await joinByTunnel(world, hub.url, room, { count: 1, prefix: "one-" });
+    await joinByTunnel(world, hub.url, room, { count: 1, prefix: "one" });
     const target = hubTarget("tunnel", hub, room, [sharedModel]);
     await warmUp(world, target, 5);
     const watchers = await world.children.program<SubscriberHandlers>("subscribers");

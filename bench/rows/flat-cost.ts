@@ -90,7 +90,7 @@ async function startSized(
   });
   const provider = await world.provider();
   const first = await openRoom(hub);
-  await joinByTunnel(world, hub.url, first, { count: 1, prefix: "serving-" });
+  await joinByTunnel(world, hub.url, first, { count: 1, prefix: "serving" });
   const others: Member[] = membersOf(first, perRoom - 1);
   await inParallel(Array.from({ length: roomCount - 1 }), 8, async () => {
     others.push(...membersOf(await openRoom(hub), perRoom));

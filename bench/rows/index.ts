@@ -14,6 +14,7 @@ import { memoryPerStream } from "./memory-per-stream.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 import { pacedStreamCost } from "./paced-streams.ts";
 import { startAndIdle } from "./start-and-idle.ts";
+import { tables } from "./tables.ts";
 import { thousandStreams } from "./thousand-streams.ts";
 import { translation } from "./translation.ts";
 import { tunnelBytes } from "./tunnel-bytes.ts";
@@ -38,4 +39,5 @@ export const rows: readonly Row[] = [
   tunnelBytes,
   translation,
   bodyScan,
+  tables,
 ];

@@ -79,7 +79,7 @@ async function startWatchedHub(world: BenchWorld) {
     nodeOptions: `--import=${probe}`,
   });
   const room = await openRoom(hub);
-  await joinByTunnel(world, hub.url, room, { count: 1, prefix: "one-" });
+  await joinByTunnel(world, hub.url, room, { count: 1, prefix: "one" });
   return {
     target: hubTarget("tunnel", hub, room, [sharedModel]),
     /** since it was last asked */

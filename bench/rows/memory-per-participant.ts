@@ -1,5 +1,5 @@
 import { within } from "../../tests/support/waiting.ts";
-import { hubTarget, joinByTunnel, openRoom, sharedModel, startHub } from "../hub.ts";
+import { hubTarget, idsOf, joinByTunnel, joinCrowd, openRoom, startHub } from "../hub.ts";
 import { settledRssBytes } from "../memory.ts";
 import { measured, type Row } from "../row.ts";
 import { warmUp } from "../warm-up.ts";
@@ -15,8 +15,8 @@ export const memoryPerParticipant: Row = {
     const hub = await startHub(world);
     // What the first ones ever cost is code, and a heap that grows to what it works in, not participants.
     const first = await openRoom(hub);
-    await joinByTunnel(world, hub.url, first, { count: 20, prefix: "first-" });
-    await warmUp(world, hubTarget("tunnel", hub, first, [sharedModel]));
+    await joinByTunnel(world, hub.url, first, { count: 20, prefix: "first" });
+    await warmUp(world, hubTarget("tunnel", hub, first, idsOf("first", 20)));
     const before = await settledRssBytes(hub.child);
     const [left, right] = await Promise.all([fill(rooms / 2), fill(rooms / 2)]);
     const count = left + right;
@@ -32,7 +32,7 @@ export const memoryPerParticipant: Row = {
     async function fill(roomCount: number): Promise<number> {
       for (let index = 0; index < roomCount; index++) {
         const room = await openRoom(hub);
-        const joining = joinByTunnel(world, hub.url, room, { count: perRoom, prefix: "idle-" });
+        const joining = joinCrowd(world, hub.url, room, { count: perRoom, prefix: "idle-" });
         await within(joining, `${perRoom} participants to join`, 60_000);
       }
       return roomCount * perRoom;

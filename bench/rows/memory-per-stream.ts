@@ -1,5 +1,5 @@
 import { within } from "../../tests/support/waiting.ts";
-import { hubTarget, joinByTunnel, openRoom, sharedModel, startHub } from "../hub.ts";
+import { hubTarget, joinByTunnel, manyAtOnce, openRoom, sharedModel, startHub } from "../hub.ts";
 import { settledRssBytes } from "../memory.ts";
 import { measured, type Row } from "../row.ts";
 import { warmUp } from "../warm-up.ts";
@@ -15,7 +15,9 @@ export const memoryPerStream: Row = {
     const count = world.either(10_000, 2_000);
     const hub = await startHub(world);
     const room = await openRoom(hub);
-    await joinByTunnel(world, hub.url, room, { count: 1, prefix: "one-" });
+    await joinByTunnel(world, hub.url, room, {
+      ...{ count: 1, prefix: "one", maxConcurrency: manyAtOnce },
+    });
     const target = hubTarget("tunnel", hub, room, [sharedModel]);
     // What the first requests ever cost is code, and a heap that grows to what it works in, not streams.
     await warmUp(world, target);

@@ -1,5 +1,6 @@
+import { hubTarget, joinByTunnel, manyAtOnce, openRoom, sharedModel, startHub } from "../hub.ts";
 import { measured, type Row } from "../row.ts";
-import { targetOf } from "../targets.ts";
+import { warmUp } from "../warm-up.ts";
 
 const streams = 1_000;
 const delayMs = 50;
@@ -9,14 +10,20 @@ export const thousandStreams: Row = {
   title: "1,000 streams × 20/s for 60 s",
   seconds: { full: 65, quick: 8 },
   async run(world) {
-    const target = await targetOf(world, "tunnel");
-    if (target === undefined) throw new Error("there is no hub");
+    const hub = await startHub(world);
+    const room = await openRoom(hub);
+    await joinByTunnel(world, hub.url, room, {
+      ...{ count: 1, prefix: "one", maxConcurrency: manyAtOnce },
+    });
+    const target = hubTarget("tunnel", hub, room, [sharedModel]);
+    await warmUp(world, target);
     const pieces = world.either(60_000, 4_000) / delayMs;
     const result = await world.load({
       ...{ target, ask: { bodyBytes: 1_024, plain: { pieces, delayMs } } },
       ...{ connections: streams, rampMs: 2_000, warmupMs: 0, windowMs: pieces * delayMs },
       isOnce: true,
     });
+    await hub.child.kill();
     const lost = streams * pieces - result.tokens;
     const { gapMs } = result;
     return measured(

@@ -14,7 +14,7 @@ export const tunnelBytes: Row = {
     const room = await openRoom(hub);
     const proxy = await world.children.program<ProxyHandlers>("proxy");
     const port = await proxy.call("listen", { port: hub.port, seed: 1 });
-    const wish = { count: 1, prefix: "one-" };
+    const wish = { count: 1, prefix: "one" };
     await joinByTunnel(world, `http://127.0.0.1:${port}`, room, wish);
     const target = hubTarget("tunnel", hub, room, [sharedModel]);
     const pieces = world.either(200, 100);

@@ -1,5 +1,5 @@
-import { type Recognised, recognise } from "./fingerprints.ts";
-import { type CapabilityName, isDeclared } from "./known-capabilities.ts";
+import { recognise } from "./fingerprints.ts";
+import { isDeclared, type KnownCapabilities } from "./known-capabilities.ts";
 import { type CallProvider, lookAt, type LookAround } from "./look.ts";
 import type { ProbeResult } from "./probe.ts";
 import { judgeAnswer } from "./surface-verdict.ts";
@@ -16,47 +16,33 @@ export interface DiscoveryOptions {
   declared: Readonly<Record<string, unknown>>;
 }
 
-/** Paths that a server may have, in the order of the look. */
-const paths = {
+/** Where a server is asked itself when it is none that is recognised. */
+const askedSurfaces = {
   openResponses: "/responses",
   chatCompletions: "/chat/completions",
-  messages: "/messages",
-  responsesCompact: "/responses/compact",
-  responsesInputTokens: "/responses/input_tokens",
-} as const satisfies Partial<Record<CapabilityName, string>>;
+} as const;
 
 const lookMs = 3_000;
 
 /**
  * Finds out what a model server can do, without a token generated and without a model loaded: GET requests that tell
- * which program it is, then, for the paths that are still open, POST with the body `{}`. Never a model's name with nothing
- * to say to it, which would load it, and no POST at all to a server whose model is unloaded until the next one.
+ * which program it is, then, where that leaves a question, POST with the body `{}`. Never a model's name with nothing to
+ * say to it, which would load it.
  *
- * At most nine requests, and none after one without an answer within 3 s: the server is busy, and real requests will
+ * At most six requests, and none after one that was not answered within 3 s: the server is busy, and real requests will
  * tell. Never throws.
  */
-export async function discoverCapabilities(
-  options: DiscoveryOptions,
-): Promise<Pick<Recognised, "program" | "capabilities">> {
+export async function discoverCapabilities(options: DiscoveryOptions): Promise<KnownCapabilities> {
   const look = createLookAround(options);
-  const { program, capabilities, isAsleep } = await recognise(options.baseUrl, options.found, look);
-  for (const [name, path] of Object.entries(paths) as [keyof typeof paths, string][]) {
-    if (isAsleep) break;
-    if (capabilities[name] !== undefined || isDeclared(options.declared[name])) continue;
-    if (path.startsWith("/responses/") && lacksResponses(options, capabilities)) continue;
-    const answer = await look("POST", options.baseUrl, path);
+  const known = await recognise(options.baseUrl, options.found, look);
+  for (const name of ["openResponses", "chatCompletions"] as const) {
+    if (known[name] !== undefined || isDeclared(options.declared[name])) continue;
+    const answer = await look("POST", options.baseUrl, askedSurfaces[name]);
     if (answer?.head === undefined) continue;
     const verdict = judgeAnswer(answer.head.status, answer.body.toString("utf8"));
-    if (verdict !== "unknown") capabilities[name] = verdict;
+    if (verdict !== "unknown") known[name] = verdict;
   }
-  return { program, capabilities };
-}
-
-function lacksResponses(
-  { declared }: DiscoveryOptions,
-  { openResponses }: Recognised["capabilities"],
-): boolean {
-  return openResponses === "unsupported" || declared["openResponses"] === "unsupported";
+  return known;
 }
 
 function createLookAround({ call, headers }: DiscoveryOptions): LookAround {

@@ -48,15 +48,13 @@ export interface ModelServerOptions {
   source?: TranslationSource | undefined;
 }
 
-/** The operations whose answers tell what the server has. */
+/** The operations whose answers tell whether the server has a surface; those below them (`/responses/compact`) do not. */
 const surfaces: Readonly<Record<string, CapabilityName>> = {
   "/responses": "openResponses",
   "/chat/completions": "chatCompletions",
   "/embeddings": "embeddings",
   "/completions": "completions",
   "/messages": "messages",
-  "/responses/compact": "responsesCompact",
-  "/responses/input_tokens": "responsesInputTokens",
 };
 
 /**
@@ -164,7 +162,7 @@ export class ModelServer {
     const { call, baseUrl, headers, declared } = this.#options;
     this.#isLooking = true;
     this.#knowledge.beginLook();
-    const { capabilities } = await discoverCapabilities({
+    const known = await discoverCapabilities({
       call,
       baseUrl,
       headers: headers(),
@@ -172,7 +170,7 @@ export class ModelServer {
       declared: declared(),
     });
     this.#isLooking = false;
-    this.#knowledge.find(capabilities);
+    this.#knowledge.find(known);
   }
 }
 

@@ -23,8 +23,7 @@ export interface ProviderClientOptions {
 /** Where a base URL leads, and why not when it is a literal address that may not be dialled. */
 interface KnownTarget {
   target: ProviderTarget;
-  /** Its host is an address: no lookup will check it. */
-  isLiteral: boolean;
+  problem: string | undefined;
 }
 
 const maxCachedTargets = 256;
@@ -48,8 +47,7 @@ export class ProviderClient {
 
   /** Starts a request. `sink` is called from the next turn of the event loop on. */
   call(request: ProviderRequest, sink: ProviderSink): ProviderCall {
-    const { target, isLiteral } = this.#targetOf(request.baseUrl);
-    const problem = isLiteral ? this.#options.addressProblem?.(target.hostname) : undefined;
+    const { target, problem } = this.#targetOf(request.baseUrl);
     const exchange = new Exchange(request, sink, this.#depsFor(target));
     this.#running.add(exchange);
     if (this.#isClosed) {
@@ -87,7 +85,9 @@ export class ProviderClient {
     if (known !== undefined) return known;
     if (this.#targets.size >= maxCachedTargets) this.#targets.clear();
     const target = parseTarget(baseUrl);
-    const made = { target, isLiteral: isIP(target.hostname) !== 0 };
+    const isLiteral = isIP(target.hostname) !== 0;
+    const problem = isLiteral ? this.#options.addressProblem?.(target.hostname) : undefined;
+    const made = { target, problem };
     this.#targets.set(baseUrl, made);
     return made;
   }
