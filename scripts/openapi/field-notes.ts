@@ -53,6 +53,9 @@ export const fieldNotes: Readonly<Record<string, string>> = {
   Capabilities:
     "What was declared and what was found out. `unsupported` keeps requests of that surface away, `unknown` is tried",
   "Capabilities.streamUsage": "Takes `stream_options.include_usage` in a chat stream",
+  "Capabilities.implicitUsage": "Its chat streams report their tokens without `stream_options`",
+  "Capabilities.responsesCompact": "Has `POST /responses/compact`",
+  "Capabilities.responsesInputTokens": "Has `POST /responses/input_tokens`",
   "Capabilities.storedResponses": "Keeps responses, so that `previous_response_id` means something",
   "HeartbeatResponse.lastSeen": "Epoch milliseconds",
 

@@ -35,6 +35,8 @@ export interface FakeProviderOptions {
   strictModel?: boolean | undefined;
   /** 401 unless this comes as a bearer token */
   apiKey?: string | undefined;
+  /** an address of this machine; 127.0.0.1 when left out */
+  host?: string | undefined;
   port?: number | undefined;
   /** asked for every generation; `normal` when left out or when it gives nothing */
   behave?: ((request: RecordedRequest) => Behaviour | undefined) | undefined;
@@ -72,6 +74,7 @@ class RunningProvider implements FakeProvider {
   openGenerations = 0;
   aborted = 0;
   readonly #options: FakeProviderOptions;
+  readonly #host: string;
   readonly #model: string;
   readonly #server = createServer((request, response) => void this.#serve(request, response));
   readonly #watchers = new Set<() => void>();
@@ -79,6 +82,7 @@ class RunningProvider implements FakeProvider {
 
   constructor(options: FakeProviderOptions) {
     this.#options = options;
+    this.#host = options.host ?? "127.0.0.1";
     this.#model = options.model ?? "fake-model";
   }
 
@@ -87,13 +91,13 @@ class RunningProvider implements FakeProvider {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.#port}/v1`;
+    return `http://${this.#host}:${this.#port}/v1`;
   }
 
   async listen(): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", reject);
-      this.#server.listen(this.#options.port ?? 0, "127.0.0.1", resolve);
+      this.#server.listen(this.#options.port ?? 0, this.#host, resolve);
     });
     this.#port = (this.#server.address() as AddressInfo).port;
   }

@@ -25,7 +25,7 @@ export type Routes = Record<string, (request: RoutedRequest) => RoutedAnswer>;
 export interface RoutedProvider extends AsyncDisposable {
   /** `http://127.0.0.1:<port>/v1` */
   readonly url: string;
-  /** those that found a route, in order */
+  /** those that found a route, in order; without the empty ones of a look */
   readonly requests: RoutedRequest[];
 }
 
@@ -46,6 +46,11 @@ export async function startRoutedProvider(routes: Routes): Promise<RoutedProvide
       const route = all[`${method} ${path}`];
       if (route === undefined) {
         send(response, { status: 404, json: { error: { message: `no ${method} ${path}` } } });
+        return;
+      }
+      // How a look finds out which paths there are; a model server names what is missing.
+      if (asked.method === "POST" && asked.body === "{}") {
+        send(response, { status: 400, json: { error: { message: "model is required" } } });
         return;
       }
       requests.push(asked);

@@ -106,4 +106,32 @@ describe.each(PATHS)("llama.cpp over %s", (path) => {
     const asked = llama.lines().filter((line) => line === "POST /v1/embeddings");
     expect(asked).toHaveLength(1);
   });
+
+  test("is known at join to have messages and to count input, so no request is spent on finding out", async () => {
+    await using llama = await startRecordedLlama();
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    await using _ada = await join(path, hub, code, { endpoint: llama.url, model: LLAMA_MODEL });
+    await until(
+      "its capabilities",
+      () => hub.client.listParticipants(code),
+      ([one]) =>
+        one?.capabilities.messages === "supported" &&
+        one.capabilities.responsesInputTokens === "supported" &&
+        one.capabilities.responsesCompact === "unsupported",
+    );
+    const before = llama.asked.length;
+    const compact = await hub.fetch(`/v1/rooms/${code}/responses/compact`, {
+      json: { model: "*", input: "hi" },
+    });
+    expect(compact.status).toBe(400);
+    expect(await compact.json()).toMatchObject({
+      error: { code: "unsupported_protocol", stage: "routing" },
+    });
+    expect(llama.asked).toHaveLength(before);
+    const counted = await hub.fetch(`/v1/rooms/${code}/responses/input_tokens`, {
+      json: { model: "*", input: "hi" },
+    });
+    expect(await counted.json()).toEqual({ input_tokens: 30 });
+  });
 });

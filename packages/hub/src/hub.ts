@@ -1,6 +1,7 @@
 import { createRequestSchemas, resolveLimits } from "@roomhub/protocol";
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { networkInterfaces } from "node:os";
 import { createClock, systemTime } from "./clock.ts";
 import { createPasswordAttempts } from "./credentials/attempts.ts";
 import { createPasswordKeeper, type PasswordVerifier } from "./credentials/passwords.ts";
@@ -44,6 +45,7 @@ import { createRequestIds } from "./request-id.ts";
 import { RoomKeeper } from "./room-keeper.ts";
 import { memoryRoomStore } from "./storage/memory-room-store.ts";
 import { startSweep } from "./sweep.ts";
+import { MachineAddresses } from "./upstreams/direct/machine-addresses.ts";
 import { UpstreamDirectory } from "./upstreams/directory.ts";
 import { createTunnelAcceptor } from "./upstreams/tunnel/accept.ts";
 import { TunnelRegistry } from "./upstreams/tunnel/registry.ts";
@@ -117,6 +119,7 @@ export function createHub(options: HubOptions = {}): Hub {
     tunnels,
     vault,
     isDirectEnabled: options.direct ?? true,
+    addresses: new MachineAddresses(interfaceAddresses, nowMs),
     connectTimeoutMs: limits.connectMs,
     probeTimeoutMs: limits.probeMs,
     directEvents: {
@@ -300,6 +303,12 @@ export function createHub(options: HubOptions = {}): Hub {
       await close();
     },
   };
+}
+
+function* interfaceAddresses(): Iterable<string> {
+  for (const infos of Object.values(networkInterfaces())) {
+    for (const { address } of infos ?? []) yield address;
+  }
 }
 
 function packageVersion(): string {

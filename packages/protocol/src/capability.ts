@@ -21,5 +21,9 @@ export const Capabilities = z.looseObject({
   implicitUsage: CapabilityValue.optional(),
   /** Keeps responses, so that `previous_response_id` and `GET /responses/:id` mean something there. */
   storedResponses: CapabilityValue.optional(),
+  /** Has `POST /responses/compact`. */
+  responsesCompact: CapabilityValue.optional(),
+  /** Has `POST /responses/input_tokens`. */
+  responsesInputTokens: CapabilityValue.optional(),
 });
 export type Capabilities = z.infer<typeof Capabilities>;

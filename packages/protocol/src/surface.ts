@@ -25,14 +25,16 @@ export interface Surface {
   path: string;
   marker: StreamMarker;
   errorShape: ErrorShape;
+  /** The key of a participant's capabilities that tells whether it has this operation. */
+  capability: string;
 }
 
 /** Every inference operation that is relayed with a JSON body. A new one is a row here. */
 export const SURFACES: readonly Surface[] = [
   row("chatCompletions", "chat/completions", "chat"),
   row("openResponses", "responses", "responses"),
-  row("openResponses", "responses/compact", "none"),
-  row("openResponses", "responses/input_tokens", "none"),
+  { ...row("openResponses", "responses/compact", "none"), capability: "responsesCompact" },
+  { ...row("openResponses", "responses/input_tokens", "none"), capability: "responsesInputTokens" },
   row("completions", "completions", "chat"),
   row("embeddings", "embeddings", "none"),
   row("messages", "messages", "messages", "anthropic"),
@@ -45,5 +47,5 @@ function row(
   marker: StreamMarker,
   errorShape: ErrorShape = "openai",
 ): Surface {
-  return { protocol, path, marker, errorShape };
+  return { protocol, path, marker, errorShape, capability: protocol };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type AddressClass, classifyAddress } from "./address.ts";
+import { type AddressClass, classifyAddress, destinationOf } from "./address.ts";
 
 const table: Record<AddressClass, string[]> = {
   loopback: [
@@ -95,3 +95,43 @@ for (const [expected, addresses] of Object.entries(table)) {
     expect(found).toEqual(addresses.map((address) => `${address} ${expected}`));
   });
 }
+
+test("this machine's own addresses are loopback in every form, but for those that are never dialled", () => {
+  const own = new Set(["192.168.1.5", "203.0.113.9", "2001:db8:0:0:0:0:0:5", "fe80:0:0:0:0:0:0:5"]);
+  const forms = {
+    loopback: [
+      "192.168.1.5",
+      "::ffff:192.168.1.5",
+      "::ffff:c0a8:105",
+      "64:ff9b::192.168.1.5",
+      "64:ff9b:1::192.168.1.5",
+      "2002:c0a8:105::1",
+      "203.0.113.9",
+      "2001:db8::5",
+      "[2001:0DB8:0:0:0::5]",
+    ],
+    private: ["192.168.1.6", "::ffff:192.168.1.6"],
+    public: ["203.0.113.10", "2001:db8::6"],
+    refused: ["fe80::5", "fe80::5%eth0"],
+  };
+  for (const [expected, addresses] of Object.entries(forms)) {
+    for (const address of addresses) {
+      expect(`${address} ${classifyAddress(address, own)}`).toBe(`${address} ${expected}`);
+    }
+  }
+});
+
+test("all forms of an address have one destination", () => {
+  for (const form of ["10.1.2.3", "::ffff:10.1.2.3", "[::ffff:a01:203]", "64:ff9b::10.1.2.3"]) {
+    expect(destinationOf(form)).toBe("10.1.2.3");
+  }
+  for (const form of [
+    "2001:db8::5",
+    "2001:0db8:0:0:0:0:0:0005",
+    "[2001:DB8::5]",
+    "2001:db8::5%1",
+  ]) {
+    expect(destinationOf(form)).toBe("2001:db8:0:0:0:0:0:5");
+  }
+  expect(destinationOf("localhost")).toBeUndefined();
+});

@@ -9,6 +9,9 @@ type Script = Record<string, Reply>;
 const json = (value: unknown): Reply => ({ body: JSON.stringify(value) });
 const refusal: Reply = { status: 400, body: '{"error":{"message":"model is required"}}' };
 
+/** What is left open where there are responses. */
+const besideResponses = ["POST /v1/responses/compact", "POST /v1/responses/input_tokens"];
+
 async function discover(
   script: Script,
   over: Partial<Omit<Parameters<typeof discoverCapabilities>[0], "call">> = {},
@@ -22,7 +25,8 @@ async function discover(
     declared: {},
     ...over,
   });
-  return { found, asked: server.lines(), requests: server.asked };
+  const { capabilities, program } = found;
+  return { found: capabilities, program, asked: server.lines(), requests: server.asked };
 }
 
 test.each([
@@ -30,14 +34,15 @@ test.each([
   ["0.13.3", "supported", "unsupported"],
   ["0.14.0-rc1", "supported", "supported"],
   ["1.0.0", "supported", "supported"],
-])("Ollama %s: responses %s, messages %s, after one request", async (version, own, messages) => {
-  const { found, asked } = await discover(
+])("Ollama %s: responses %s, messages %s, by its version", async (version, own, messages) => {
+  const { found, program, asked } = await discover(
     { "GET /api/version": json({ version }) },
     { baseUrl: "http://127.0.0.1:11434/v1" },
   );
   expect(found).toMatchObject({ openResponses: own, messages, chatCompletions: "supported" });
   expect(found).toMatchObject({ storedResponses: "unsupported", streamUsage: "supported" });
-  expect(asked).toEqual(["GET /api/version"]);
+  expect(program).toBe("Ollama");
+  expect(asked).toEqual(["GET /api/version", ...(own === "supported" ? besideResponses : [])]);
 });
 
 test("a home-made Ollama does not tell its version, so its responses are asked for, empty", async () => {
@@ -46,12 +51,21 @@ test("a home-made Ollama does not tell its version, so its responses are asked f
     { found: { ownedBy: "library" } },
   );
   expect(found).toMatchObject({ openResponses: "supported", chatCompletions: "supported" });
-  expect(asked).toEqual(["GET /api/version", "POST /v1/responses"]);
+  expect(asked).toEqual([
+    "GET /api/version",
+    "POST /v1/responses",
+    "POST /v1/messages",
+    ...besideResponses,
+  ]);
 });
 
 test("a version among other things is not Ollama's", async () => {
   const { found } = await discover({ "GET /api/version": json({ version: "1.0.0", id: "x" }) });
-  expect(found).toEqual({ openResponses: "unsupported", chatCompletions: "unsupported" });
+  expect(found).toEqual({
+    openResponses: "unsupported",
+    chatCompletions: "unsupported",
+    messages: "unsupported",
+  });
 });
 
 test("LM Studio is known by its list of instances; an older one by how it says that there is none", async () => {
@@ -59,24 +73,53 @@ test("LM Studio is known by its list of instances; an older one by how it says t
   const models = json({ models: [{ key: "qwen", loaded_instances: [] }] });
   const now = await discover({ "GET /api/v1/models": models }, port);
   expect(now.found).toMatchObject({ openResponses: "supported", storedResponses: "supported" });
-  expect(now.asked).toEqual(["GET /api/v1/models"]);
+  expect(now.asked).toEqual(["GET /api/v1/models", "POST /v1/messages", ...besideResponses]);
   const no = json({ error: "Unexpected endpoint or method. (POST /v1/responses)" });
   const older = await discover({ "GET /api/v1/models": no, "POST /v1/responses": no }, port);
   expect(older.found).toMatchObject({ openResponses: "unsupported", chatCompletions: "supported" });
-  expect(older.asked).toEqual(["GET /api/v1/models", "POST /v1/responses"]);
+  expect(older.asked).toEqual(["GET /api/v1/models", "POST /v1/responses", "POST /v1/messages"]);
 });
 
-test("llama.cpp keeps no responses; whether it has any depends on the build, so that is asked", async () => {
-  const { found, asked } = await discover(
+const llamaProps = json({ default_generation_settings: {}, total_slots: 1 });
+
+test("llama.cpp stores no responses; the paths it has depend on the build, so each gets an empty body", async () => {
+  const missing = { status: 500, body: `{"error":{"message":"'messages' is required"}}` };
+  const { found, program, asked, requests } = await discover(
     {
-      "GET /props": json({ default_generation_settings: {}, total_slots: 1 }),
+      "GET /props": llamaProps,
       "POST /v1/responses": refusal,
+      "POST /v1/messages": missing,
+      "POST /v1/responses/input_tokens": refusal,
     },
     { found: { server: "llama.cpp" } },
   );
-  expect(found).toMatchObject({ openResponses: "supported", storedResponses: "unsupported" });
+  expect(found).toMatchObject({
+    openResponses: "supported",
+    storedResponses: "unsupported",
+    messages: "supported",
+    responsesCompact: "unsupported",
+    responsesInputTokens: "supported",
+  });
   expect(found).not.toHaveProperty("embeddings");
-  expect(asked).toEqual(["GET /props", "POST /v1/responses"]);
+  expect(program).toBe("llama.cpp");
+  expect(asked).toEqual([
+    "GET /props",
+    "POST /v1/responses",
+    "POST /v1/messages",
+    ...besideResponses,
+  ]);
+  expect(requests.map(({ body }) => body)).toEqual(["", "{}", "{}", "{}", "{}"]);
+});
+
+test("a llama.cpp that sleeps gets no POST, which would load its model", async () => {
+  const props = json({ default_generation_settings: {}, is_sleeping: true });
+  const { found, asked } = await discover(
+    { "GET /props": props },
+    { found: { server: "llama.cpp" } },
+  );
+  expect(found).toMatchObject({ chatCompletions: "supported" });
+  expect(found).not.toHaveProperty("openResponses");
+  expect(asked).toEqual(["GET /props"]);
 });
 
 test("llama.cpp reports the usage of streams by itself, in builds that have a number", async () => {
@@ -110,6 +153,8 @@ test("what vLLM lists it has, and nothing else", async () => {
     openResponses: "unsupported",
     completions: "unsupported",
     messages: "unsupported",
+    responsesCompact: "unsupported",
+    responsesInputTokens: "unsupported",
     streamUsage: "supported",
     storedResponses: "unsupported",
   });
@@ -129,9 +174,18 @@ test("OpenAI is asked nothing", async () => {
   expect(asked).toEqual([]);
 });
 
-test("an unknown server is asked six times, for nothing that would load a model, with its headers", async () => {
-  const { found, asked, requests } = await discover({ "POST /v1/chat/completions": refusal });
-  expect(found).toEqual({ openResponses: "unsupported", chatCompletions: "supported" });
+test("an unknown server gets at most nine requests, none of which loads a model, with its headers", async () => {
+  const { found, asked, requests } = await discover({
+    "POST /v1/responses": refusal,
+    "POST /v1/chat/completions": refusal,
+  });
+  expect(found).toEqual({
+    openResponses: "supported",
+    chatCompletions: "supported",
+    messages: "unsupported",
+    responsesCompact: "unsupported",
+    responsesInputTokens: "unsupported",
+  });
   expect(asked).toEqual([
     "GET /api/version",
     "GET /api/v1/models",
@@ -139,8 +193,13 @@ test("an unknown server is asked six times, for nothing that would load a model,
     "GET /openapi.json",
     "POST /v1/responses",
     "POST /v1/chat/completions",
+    "POST /v1/messages",
+    ...besideResponses,
   ]);
-  expect(requests.map(({ body }) => body)).toEqual(["", "", "", "", "{}", "{}"]);
+  expect(requests.map(({ body }) => body)).toEqual([
+    ...["", "", "", ""],
+    ...["{}", "{}", "{}", "{}", "{}"],
+  ]);
   expect(requests.every(({ headers }) => headers["authorization"] === "Bearer k")).toBe(true);
 });
 
@@ -153,35 +212,42 @@ test("a base path other than /v1 is not left", async () => {
 test("what was declared is not asked for; unknown is no declaration", async () => {
   const declared = { openResponses: "supported", chatCompletions: "unknown" };
   const { found, asked } = await discover({ "POST /v1/chat/completions": refusal }, { declared });
-  expect(found).toEqual({ chatCompletions: "supported" });
-  expect(asked.slice(4)).toEqual(["POST /v1/chat/completions"]);
+  expect(found).toMatchObject({ chatCompletions: "supported" });
+  expect(asked.slice(4)).toEqual([
+    "POST /v1/chat/completions",
+    "POST /v1/messages",
+    ...besideResponses,
+  ]);
+  const without = { openResponses: "unsupported", messages: "unsupported" };
+  const { asked: fewer } = await discover({}, { declared: without });
+  expect(fewer.slice(4)).toEqual(["POST /v1/chat/completions"]);
 });
 
 test("a program that names itself in its models list and does not answer its own path is known as far as all its versions go", async () => {
   const { found, asked } = await discover({}, { found: { ownedBy: "vllm" } });
   expect(found).toMatchObject({ storedResponses: "unsupported", openResponses: "unsupported" });
-  expect(asked).toEqual(["GET /openapi.json", "POST /v1/responses"]);
+  expect(asked).toEqual(["GET /openapi.json", "POST /v1/responses", "POST /v1/messages"]);
 });
 
 test.each<[string, (asked: Asked) => Reply, number]>([
-  ["refuses the key everywhere", () => ({ status: 401, body: "{}" }), 6],
-  ["answers with lists", () => ({ status: 500, body: "[1]" }), 6],
+  ["refuses the key everywhere", () => ({ status: 401, body: "{}" }), 9],
+  ["answers with lists", () => ({ status: 500, body: "[1]" }), 9],
   [
     "is gone",
     () => ({ failure: { code: "provider_unreachable", message: "refused the connection" } }),
     1,
   ],
-  ["answers more than 1 MiB", () => ({ body: "x".repeat(1024 * 1024 + 1) }), 6],
+  ["answers more than 1 MiB", () => ({ body: "x".repeat(1024 * 1024 + 1) }), 9],
 ])("a server that %s leaves everything open", async (_what, answer, requests) => {
   const server = scriptServer(answer);
-  const found = await discoverCapabilities({
+  const { capabilities } = await discoverCapabilities({
     call: server.call,
     baseUrl: "http://127.0.0.1:5000/v1",
     headers: {},
     found: {},
     declared: {},
   });
-  expect(found).toEqual({});
+  expect(capabilities).toEqual({});
   expect(server.lines()).toHaveLength(requests);
 });
 
@@ -196,7 +262,7 @@ test("a server that leaves one question unanswered for 3 s is asked no other", a
     declared: {},
   });
   await vi.advanceTimersByTimeAsync(3_000);
-  expect(await discovering).toEqual({});
+  expect((await discovering).capabilities).toEqual({});
   expect(server.lines()).toEqual(["GET /api/version"]);
   await vi.advanceTimersByTimeAsync(1);
   expect(server.open).toBe(0);

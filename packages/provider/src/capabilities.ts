@@ -1,5 +1,5 @@
-import { recognise } from "./fingerprints.ts";
-import { isDeclared, type KnownCapabilities } from "./known-capabilities.ts";
+import { type Recognised, recognise } from "./fingerprints.ts";
+import { type CapabilityName, isDeclared } from "./known-capabilities.ts";
 import { type CallProvider, lookAt, type LookAround } from "./look.ts";
 import type { ProbeResult } from "./probe.ts";
 import { judgeAnswer } from "./surface-verdict.ts";
@@ -16,33 +16,47 @@ export interface DiscoveryOptions {
   declared: Readonly<Record<string, unknown>>;
 }
 
-/** Where a server is asked itself when it is none that is recognised. */
-const askedSurfaces = {
+/** Paths that a server may have, in the order of the look. */
+const paths = {
   openResponses: "/responses",
   chatCompletions: "/chat/completions",
-} as const;
+  messages: "/messages",
+  responsesCompact: "/responses/compact",
+  responsesInputTokens: "/responses/input_tokens",
+} as const satisfies Partial<Record<CapabilityName, string>>;
 
 const lookMs = 3_000;
 
 /**
  * Finds out what a model server can do, without a token generated and without a model loaded: GET requests that tell
- * which program it is, then, where that leaves a question, POST with the body `{}`. Never a model's name with nothing to
- * say to it, which would load it.
+ * which program it is, then, for the paths that are still open, POST with the body `{}`. Never a model's name with nothing
+ * to say to it, which would load it, and no POST at all to a server whose model is unloaded until the next one.
  *
- * At most six requests, and none after one that was not answered within 3 s: the server is busy, and real requests will
+ * At most nine requests, and none after one without an answer within 3 s: the server is busy, and real requests will
  * tell. Never throws.
  */
-export async function discoverCapabilities(options: DiscoveryOptions): Promise<KnownCapabilities> {
+export async function discoverCapabilities(
+  options: DiscoveryOptions,
+): Promise<Pick<Recognised, "program" | "capabilities">> {
   const look = createLookAround(options);
-  const known = await recognise(options.baseUrl, options.found, look);
-  for (const name of ["openResponses", "chatCompletions"] as const) {
-    if (known[name] !== undefined || isDeclared(options.declared[name])) continue;
-    const answer = await look("POST", options.baseUrl, askedSurfaces[name]);
+  const { program, capabilities, isAsleep } = await recognise(options.baseUrl, options.found, look);
+  for (const [name, path] of Object.entries(paths) as [keyof typeof paths, string][]) {
+    if (isAsleep) break;
+    if (capabilities[name] !== undefined || isDeclared(options.declared[name])) continue;
+    if (path.startsWith("/responses/") && lacksResponses(options, capabilities)) continue;
+    const answer = await look("POST", options.baseUrl, path);
     if (answer?.head === undefined) continue;
     const verdict = judgeAnswer(answer.head.status, answer.body.toString("utf8"));
-    if (verdict !== "unknown") known[name] = verdict;
+    if (verdict !== "unknown") capabilities[name] = verdict;
   }
-  return known;
+  return { program, capabilities };
+}
+
+function lacksResponses(
+  { declared }: DiscoveryOptions,
+  { openResponses }: Recognised["capabilities"],
+): boolean {
+  return openResponses === "unsupported" || declared["openResponses"] === "unsupported";
 }
 
 function createLookAround({ call, headers }: DiscoveryOptions): LookAround {

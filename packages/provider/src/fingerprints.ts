@@ -3,8 +3,20 @@ import type { KnownCapabilities } from "./known-capabilities.ts";
 import { type LookAround, objectIn } from "./look.ts";
 import type { ProbeResult } from "./probe.ts";
 
+/** Programs that are recognised. */
+export type ServerProgram = "Ollama" | "LM Studio" | "llama.cpp" | "vLLM" | "OpenAI";
+
+/** What a server's own words say of it. */
+export interface Recognised {
+  program: ServerProgram | undefined;
+  capabilities: KnownCapabilities;
+  /** Its model is unloaded until the next request, and any `POST` counts as one. */
+  isAsleep: boolean;
+}
+
 /** One program that serves models, and how it is told from others. */
 interface Fingerprint {
+  program: ServerProgram;
   /** its `owned_by` in models lists */
   ownedBy: string;
   /** its `server` header, where that is its own */
@@ -17,6 +29,8 @@ interface Fingerprint {
   read: (answer: Record<string, unknown>, served: ServedPath) => KnownCapabilities | undefined;
   /** What holds for every version, when `ownedBy` or `server` said it all and the path did not answer. */
   always: KnownCapabilities;
+  /** The answer says that its model is unloaded for now. */
+  isAsleep?: (answer: Record<string, unknown>) => boolean;
 }
 
 /** A surface as the server's own listing of paths would have it. */
@@ -30,6 +44,7 @@ const usual: KnownCapabilities = {
 };
 
 const ollama: Fingerprint = {
+  program: "Ollama",
   ownedBy: "library",
   server: undefined,
   port: "11434",
@@ -53,6 +68,7 @@ function ollamaSince(version: string): KnownCapabilities {
 }
 
 const lmStudio: Fingerprint = {
+  program: "LM Studio",
   ownedBy: "organization_owner",
   server: undefined,
   port: "1234",
@@ -73,6 +89,7 @@ function isLmStudioModel(model: unknown): boolean {
 }
 
 const llamaCpp: Fingerprint = {
+  program: "llama.cpp",
   ownedBy: "llamacpp",
   server: "llama.cpp",
   port: "8080",
@@ -85,9 +102,11 @@ const llamaCpp: Fingerprint = {
   },
   // Embeddings only when it was started for them; the other surfaces depend on the build.
   always: { ...usual, storedResponses: "unsupported" },
+  isAsleep: (answer) => answer["is_sleeping"] === true,
 };
 
 const vllm: Fingerprint = {
+  program: "vLLM",
   ownedBy: "vllm",
   server: undefined,
   port: "8000",
@@ -103,6 +122,8 @@ const vllm: Fingerprint = {
       completions: listed("/completions"),
       embeddings: listed("/embeddings"),
       messages: listed("/messages"),
+      responsesCompact: listed("/responses/compact"),
+      responsesInputTokens: listed("/responses/input_tokens"),
     };
     // Others are built with the same framework and list their paths too.
     const isVllm = "/tokenize" in paths && "/version" in paths;
@@ -124,6 +145,8 @@ const openai: KnownCapabilities = {
   embeddings: "supported",
   messages: "unsupported",
   storedResponses: "supported",
+  responsesCompact: "supported",
+  responsesInputTokens: "supported",
 };
 
 /**
@@ -135,9 +158,11 @@ export async function recognise(
   baseUrl: string,
   found: Pick<ProbeResult, "ownedBy" | "server">,
   look: LookAround,
-): Promise<KnownCapabilities> {
+): Promise<Recognised> {
   const { hostname, port } = new URL(baseUrl);
-  if (hostname === "api.openai.com") return { ...openai };
+  if (hostname === "api.openai.com") {
+    return { program: "OpenAI", capabilities: { ...openai }, isAsleep: false };
+  }
   const root = baseUrl.replace(/\/v1$/, "");
   const served: ServedPath = (path) => baseUrl.slice(root.length) + path;
   const certain = fingerprints.find((one) => isNamed(one, found));
@@ -145,9 +170,11 @@ export async function recognise(
   for (const one of certain === undefined ? likelyFirst : [certain]) {
     const answer = objectIn((await look("GET", root, one.path))?.body ?? Buffer.alloc(0));
     const known = answer === undefined ? undefined : one.read(answer, served);
-    if (known !== undefined) return { ...known };
+    if (answer === undefined || known === undefined) continue;
+    const isAsleep = one.isAsleep?.(answer) ?? false;
+    return { program: one.program, capabilities: { ...known }, isAsleep };
   }
-  return { ...certain?.always };
+  return { program: certain?.program, capabilities: { ...certain?.always }, isAsleep: false };
 }
 
 function isNamed(one: Fingerprint, { ownedBy, server }: Pick<ProbeResult, "ownedBy" | "server">) {

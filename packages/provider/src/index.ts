@@ -4,7 +4,7 @@ export {
   answerSecretsOf,
   scrubHeaders,
 } from "./answer-scrubber.ts";
-export { type AddressClass, classifyAddress } from "./address.ts";
+export { type AddressClass, classifyAddress, destinationOf } from "./address.ts";
 export type { AddressProblem } from "./agents.ts";
 export type { ProviderCall, ProviderRequest, ProviderSink, ResponseHead } from "./provider-call.ts";
 export type { ProviderFailure, ProviderFailureCode } from "./failure.ts";

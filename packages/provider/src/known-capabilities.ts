@@ -10,6 +10,8 @@ export const CAPABILITY_NAMES = [
   "streamUsage",
   "implicitUsage",
   "storedResponses",
+  "responsesCompact",
+  "responsesInputTokens",
 ] as const;
 export type CapabilityName = (typeof CAPABILITY_NAMES)[number];
 

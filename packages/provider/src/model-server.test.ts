@@ -411,6 +411,8 @@ test.each([
   ["/embeddings", "embeddings"],
   ["/completions", "completions"],
   ["/messages", "messages"],
+  ["/responses/compact", "responsesCompact"],
+  ["/responses/input_tokens", "responsesInputTokens"],
 ] as const)("%s: a 404 passes and is remembered as what the server has not", async (path, name) => {
   const { server, told } = start({});
   const heard = listen(server, { path, body: body() });
@@ -420,7 +422,6 @@ test.each([
 });
 
 test.each([
-  ["POST", "/responses/compact"],
   ["POST", "/messages/count_tokens"],
   ["GET", "/responses/resp_1"],
   ["DELETE", "/responses/resp_1"],
@@ -493,7 +494,13 @@ test.each<[string, Reply]>([
   await probe(server, provider);
   script = { ...ollama("0.15.0"), [native]: response };
   await probe(server, provider);
-  expect(provider.lines()).toEqual([...lookedAt, "GET /v1/models", ...lookedAt]);
+  expect(provider.lines()).toEqual([
+    ...lookedAt,
+    "GET /v1/models",
+    ...lookedAt,
+    "POST /v1/responses/compact",
+    "POST /v1/responses/input_tokens",
+  ]);
   expect(server.capabilities).toMatchObject({ messages: "supported" });
   await ask(server);
   expect(provider.lines().at(-1)).toBe(native);

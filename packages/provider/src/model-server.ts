@@ -48,13 +48,15 @@ export interface ModelServerOptions {
   source?: TranslationSource | undefined;
 }
 
-/** The operations whose answers tell whether the server has a surface; those below them (`/responses/compact`) do not. */
+/** The operations whose answers tell what the server has. */
 const surfaces: Readonly<Record<string, CapabilityName>> = {
   "/responses": "openResponses",
   "/chat/completions": "chatCompletions",
   "/embeddings": "embeddings",
   "/completions": "completions",
   "/messages": "messages",
+  "/responses/compact": "responsesCompact",
+  "/responses/input_tokens": "responsesInputTokens",
 };
 
 /**
@@ -162,7 +164,7 @@ export class ModelServer {
     const { call, baseUrl, headers, declared } = this.#options;
     this.#isLooking = true;
     this.#knowledge.beginLook();
-    const known = await discoverCapabilities({
+    const { capabilities } = await discoverCapabilities({
       call,
       baseUrl,
       headers: headers(),
@@ -170,7 +172,7 @@ export class ModelServer {
       declared: declared(),
     });
     this.#isLooking = false;
-    this.#knowledge.find(known);
+    this.#knowledge.find(capabilities);
   }
 }
 

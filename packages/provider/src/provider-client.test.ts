@@ -221,6 +221,20 @@ test("an address that may not be dialled is not dialled, literal or resolved", a
   expect(asked).toEqual(expect.arrayContaining(["127.0.0.1", "::1", "::ffff:7f00:1"]));
 });
 
+test("a literal address is judged at each call", async () => {
+  await using provider = await startRawProvider((socket) => socket.write(answer("{}")));
+  let problem: string | undefined;
+  await using client = new ProviderClient({ ...options, addressProblem: () => problem });
+  const baseUrl = `http://127.0.0.1:${provider.port}/v1`;
+  const allowed = record(client, { baseUrl });
+  await allowed.closed;
+  expect(allowed.body).toBe("{}");
+  problem = "it is this machine's now";
+  const refused = record(client, { baseUrl });
+  await refused.closed;
+  expect(refused.failure?.message).toContain(problem);
+});
+
 test("of several addresses only the allowed ones are dialled", async () => {
   await using provider = await startRawProvider((socket) => socket.write(answer("{}")));
   await using client = new ProviderClient({

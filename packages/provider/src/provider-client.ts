@@ -23,7 +23,8 @@ export interface ProviderClientOptions {
 /** Where a base URL leads, and why not when it is a literal address that may not be dialled. */
 interface KnownTarget {
   target: ProviderTarget;
-  problem: string | undefined;
+  /** Its host is an address: no lookup will check it. */
+  isLiteral: boolean;
 }
 
 const maxCachedTargets = 256;
@@ -47,7 +48,8 @@ export class ProviderClient {
 
   /** Starts a request. `sink` is called from the next turn of the event loop on. */
   call(request: ProviderRequest, sink: ProviderSink): ProviderCall {
-    const { target, problem } = this.#targetOf(request.baseUrl);
+    const { target, isLiteral } = this.#targetOf(request.baseUrl);
+    const problem = isLiteral ? this.#options.addressProblem?.(target.hostname) : undefined;
     const exchange = new Exchange(request, sink, this.#depsFor(target));
     this.#running.add(exchange);
     if (this.#isClosed) {
@@ -85,9 +87,7 @@ export class ProviderClient {
     if (known !== undefined) return known;
     if (this.#targets.size >= maxCachedTargets) this.#targets.clear();
     const target = parseTarget(baseUrl);
-    const isLiteral = isIP(target.hostname) !== 0;
-    const problem = isLiteral ? this.#options.addressProblem?.(target.hostname) : undefined;
-    const made = { target, problem };
+    const made = { target, isLiteral: isIP(target.hostname) !== 0 };
     this.#targets.set(baseUrl, made);
     return made;
   }

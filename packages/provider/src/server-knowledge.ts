@@ -148,11 +148,19 @@ export class ServerKnowledge {
     return reported;
   }
 
-  /** Translated responses are as good as the chat they are made from, and kept by nobody. */
+  /** Translated responses are as good as the chat they are made from, and not stored; there is nothing beside them. */
   #served(name: CapabilityName): CapabilityValue {
     const isTranslating = this.native("openResponses") === "unsupported";
-    if (isTranslating && name === "openResponses") return this.native("chatCompletions");
-    if (isTranslating && name === "storedResponses") return "unsupported";
-    return this.native(name);
+    if (!isTranslating) return this.native(name);
+    switch (name) {
+      case "openResponses":
+        return this.native("chatCompletions");
+      case "storedResponses":
+      case "responsesCompact":
+      case "responsesInputTokens":
+        return "unsupported";
+      default:
+        return this.native(name);
+    }
   }
 }

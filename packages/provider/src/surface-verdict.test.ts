@@ -21,6 +21,7 @@ test.each([
   [404, openAiError("The thing does not exist", "model_not_found"), "supported"],
   [404, openAiError("Response with id 'resp_1' not found."), "supported"],
   [400, openAiError("model is required"), "supported"],
+  [500, openAiError("'messages' is required"), "supported"],
   [400, openAiError("The file was not found"), "supported"],
   [400, openAiError("Invalid URL in image_url"), "supported"],
   [422, '{"detail":[{"loc":["body","input"],"msg":"Field required"}]}', "supported"],
@@ -34,6 +35,7 @@ test.each([
   [403, "", "unknown"],
   [429, "not found", "unknown"],
   [500, "no route", "unknown"],
+  [500, openAiError("the model is required elsewhere"), "unknown"],
   [502, "<html>", "unknown"],
   [302, "", "unknown"],
 ] as const)("%i %s: %s", (status, text, verdict) => {

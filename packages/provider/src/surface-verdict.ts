@@ -2,6 +2,8 @@ import type { CapabilityValue } from "@roomhub/protocol";
 
 const noSuchPath = /unexpected endpoint|invalid url \(|no route/i;
 const noSuchPathIn200 = /unexpected endpoint|invalid url|no route|not found/i;
+/** llama.cpp answers 500 to a body of `messages` without them. */
+const missesField = /["'][\w.]+["'] is required/i;
 /** What a server that knows the path complains about: the model, a field, a stored response. Not as a part of a path. */
 const namesPartOfTheRequest =
   /(?<![/\w-])(?:models?|model_\w+|response|resp_\w+|input|messages|prompt|field|parameter)\b/i;
@@ -25,6 +27,8 @@ export function judgeAnswer(status: number, text: string): CapabilityValue {
     case 400:
     case 422:
       return noSuchPath.test(text) && !namesRequest(text) ? "unsupported" : "supported";
+    case 500:
+      return missesField.test(text) ? "supported" : "unknown";
     default:
       return "unknown";
   }

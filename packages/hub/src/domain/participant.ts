@@ -130,8 +130,16 @@ export function capabilitiesOf(
   };
 }
 
+/** Operations that only exist where the surface does. */
+const partOf: Readonly<Record<string, string | undefined>> = {
+  responsesCompact: "openResponses",
+  responsesInputTokens: "openResponses",
+};
+
 /** `unknown` is tried; keys beyond the two of the interface are judged the same way. */
-export function capabilityOf(participant: Participant, protocol: string): CapabilityValue {
-  const value = participant.capabilities[protocol];
+export function capabilityOf({ capabilities }: Participant, name: string): CapabilityValue {
+  const whole = partOf[name];
+  if (whole !== undefined && capabilities[whole] === "unsupported") return "unsupported";
+  const value = capabilities[name];
   return value === "supported" || value === "unsupported" ? value : "unknown";
 }

@@ -14,7 +14,7 @@ export function parseSelector(text: string): Selector {
 
 export interface SelectionQuery {
   selector: Selector;
-  /** the surface asked for, as capabilities name it */
+  /** what the participant must be able to do, as capabilities name it */
   protocol: string;
   /** already asked for this request, and not to be asked again */
   excluded: readonly Participant[];

@@ -215,6 +215,20 @@ describe("capabilities", () => {
     expect(outcome(select(participants, "llama3", { protocol: "embeddings" }))).toBe("cannot");
   });
 
+  test.each(["responsesCompact", "responsesInputTokens"])(
+    "%s is not served without openResponses",
+    (protocol) => {
+      const capabilities = { openResponses: "unsupported", chatCompletions: "supported" } as const;
+      const one = aParticipant({ id: "a", capabilities });
+      expect(outcome(select([one], "*", { protocol }))).toBe("unsupported_protocol");
+      const other = { openResponses: "supported", chatCompletions: "supported" } as const;
+      const two = aParticipant({ id: "b", capabilities: other });
+      expect(outcome(select([one, two], "*", { protocol }))).toBe("b");
+      two.capabilities = { ...other, [protocol]: "unsupported" };
+      expect(outcome(select([one, two], "*", { protocol }))).toBe("unsupported_protocol");
+    },
+  );
+
   test("when none is left the answer is unsupported_protocol and says who", () => {
     const selection = select([aParticipant({ id: "a", ...cannot } as Participant)], "a");
     expect(outcome(selection)).toBe("unsupported_protocol");

@@ -8,6 +8,8 @@ import type { UpstreamRequest } from "./upstream.ts";
 /** What a client asks for, whoever will answer it. */
 export interface Asking {
   protocol: InferenceProtocol;
+  /** What a participant must be able to do, as its capabilities name it. */
+  capability: string;
   /** `none` when the answer is no stream */
   marker: StreamMarker;
   errorShape: ErrorShape;
@@ -78,12 +80,16 @@ export class ModelAsking implements Asking {
     return this.#surface.protocol;
   }
 
+  get capability(): string {
+    return this.#surface.capability;
+  }
+
   get errorShape(): ErrorShape {
     return this.#surface.errorShape;
   }
 
   get selectionKey(): string {
-    return `${this.protocol} ${this.selector}`;
+    return `${this.capability} ${this.selector}`;
   }
 
   pinnedTo(makerOf: (responseId: string) => Participant | undefined): Participant | undefined {
@@ -99,6 +105,7 @@ export class ModelAsking implements Asking {
   }
 
   refusalOf(pinned: Participant, reason: HubError): HubError {
+    if (reason.code === "unsupported_protocol") return reason;
     const id = this.#previousResponseId ?? "";
     return noPrevious(id, `is with ${pinned.id}, which cannot be asked: ${reason.message}`);
   }
@@ -158,6 +165,7 @@ export interface StoredResponseAskingOptions {
 /** A request about a response that was made before. Contract §4, "stored responses". */
 export class StoredResponseAsking implements Asking {
   readonly protocol = "openResponses";
+  readonly capability = "openResponses";
   readonly errorShape = "openai";
   readonly makesResponse = false;
   readonly #options: StoredResponseAskingOptions;

@@ -418,4 +418,14 @@ describe("refused credentials", () => {
     bench.send();
     expect(bench.calls).toHaveLength(2);
   });
+
+  test("is made because of a 501, which another model server may implement", () => {
+    const bench = createBench(two());
+    const sent = bench.send();
+    bench.call().answer(501, "");
+    expect(bench.calls.map((call) => call.participant.id)).toEqual(["ana", "bob"]);
+    bench.call().answer(501, "");
+    expect(sent.ending()).toMatchObject({ code: "unsupported_protocol", participantId: "ana" });
+    expect(retrySignals(sent)).toEqual({ "x-should-retry": "false" });
+  });
 });

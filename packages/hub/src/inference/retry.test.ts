@@ -29,10 +29,11 @@ const table: [FailureCause, NextStep, NextStep][] = [
   [401, "elsewhere", "elsewhere"],
   [407, "elsewhere", "elsewhere"],
   [403, "elsewhere", "fail"],
+  [501, "elsewhere", "elsewhere"],
   [502, "elsewhere", "elsewhere"],
   [503, "elsewhere", "elsewhere"],
   ["other", "fail", "fail"],
-  ...[400, 404, 408, 409, 413, 422, 429, 500, 501, 504, 529].map(
+  ...[400, 404, 408, 409, 413, 422, 429, 500, 504, 529].map(
     (status): [number, NextStep, NextStep] => [status, "fail", "fail"],
   ),
 ];

@@ -52,6 +52,8 @@ function mayDoBetterElsewhere(
     case "path":
     case 401:
     case 407:
+    // not implemented there
+    case 501:
     case 502:
     case 503:
       return true;

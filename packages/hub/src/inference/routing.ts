@@ -42,7 +42,7 @@ export class Routing implements SelectionQuery {
     { random, nowMs }: Pick<SelectionQuery, "random" | "nowMs">,
   ) {
     this.selector = parseSelector(asking.selector);
-    this.protocol = asking.protocol;
+    this.protocol = asking.capability;
     this.random = random;
     this.nowMs = nowMs;
     this.#room = room;

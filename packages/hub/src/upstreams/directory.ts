@@ -1,4 +1,4 @@
-import { ProviderClient, scrubSecrets } from "@roomhub/provider";
+import { type AddressClass, ProviderClient, scrubSecrets } from "@roomhub/provider";
 import type { AuthHeaderVault } from "../credentials/vault.ts";
 import type { DirectPath, Participant, Registrant } from "../domain/participant.ts";
 import type { Upstream } from "../inference/upstream.ts";
@@ -9,6 +9,7 @@ import {
   directPathOf,
   type DialRight,
 } from "./direct/policy.ts";
+import type { MachineAddresses } from "./direct/machine-addresses.ts";
 import { ModelServers } from "./direct/model-servers.ts";
 import { DirectUpstream, type DirectEvents } from "./direct/upstream.ts";
 import type { TunnelRegistry } from "./tunnel/registry.ts";
@@ -18,6 +19,7 @@ export interface UpstreamDirectoryOptions {
   tunnels: TunnelRegistry;
   vault: AuthHeaderVault;
   isDirectEnabled: boolean;
+  addresses: MachineAddresses;
   connectTimeoutMs: number;
   probeTimeoutMs: number;
   directEvents: DirectEvents;
@@ -29,17 +31,19 @@ export class UpstreamDirectory {
   /** One pool of sockets per right: a socket opened under one must not serve another. */
   readonly #clients: Record<DialRight, ProviderClient>;
   readonly #servers: ModelServers;
+  readonly #classify: (address: string) => AddressClass;
   readonly #probes = new Map<string, Promise<void>>();
   /** looked up for each call */
   readonly #rights = new WeakMap<Registrant, DialRight>();
 
   constructor(options: UpstreamDirectoryOptions) {
     this.#options = options;
+    this.#classify = (address) => options.addresses.classify(address);
     const clients = DIAL_RIGHTS.map((right) => [
       right,
       new ProviderClient({
         connectTimeoutMs: options.connectTimeoutMs,
-        addressProblem: (address) => addressProblem(right, address),
+        addressProblem: (address) => addressProblem(right, address, this.#classify),
       }),
     ]);
     this.#clients = Object.fromEntries(clients) as Record<DialRight, ProviderClient>;
@@ -59,7 +63,7 @@ export class UpstreamDirectory {
   }
 
   directPathOf(participant: Participant): DirectPath {
-    return directPathOf(participant, this.#options.isDirectEnabled);
+    return directPathOf(participant, this.#options.isDirectEnabled, this.#classify);
   }
 
   /**

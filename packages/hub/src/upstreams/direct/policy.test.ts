@@ -1,3 +1,4 @@
+import { classifyAddress } from "@roomhub/provider";
 import { describe, expect, test } from "vitest";
 import type { Registrant } from "../../domain/participant.ts";
 import { aParticipant } from "../../domain/room.fixture.ts";
@@ -60,7 +61,7 @@ describe("what may be dialled", () => {
 
   test.each(Object.entries(table))("%s", (address, rights) => {
     for (const right of DIAL_RIGHTS) {
-      const problem = addressProblem(right, address);
+      const problem = addressProblem(right, address, classifyAddress);
       expect(problem === undefined, `${right}: ${problem}`).toBe(rights[right]);
       if (problem !== undefined) expect(problem).toContain(address);
     }
@@ -71,7 +72,7 @@ describe("what can be said before dialling", () => {
   const near: Registrant = { address: "127.0.0.1", hasOrigin: false };
   const far: Registrant = { address: "8.8.8.8", hasOrigin: false };
   const path = (baseUrl: string, registrant: Registrant) =>
-    directPathOf(aParticipant({ id: "a", baseUrl, registrant }), true).kind;
+    directPathOf(aParticipant({ id: "a", baseUrl, registrant }), true, classifyAddress).kind;
 
   test.each([
     ["http://127.0.0.1:11434/v1", "untried", "refused"],
@@ -95,8 +96,8 @@ describe("what can be said before dialling", () => {
 
   test("a participant that announced a tunnel, or a hub that calls nobody, has no direct path", () => {
     const participant = aParticipant({ id: "a", isTunnelOnly: true });
-    expect(directPathOf(participant, true).kind).toBe("refused");
-    const refused = directPathOf(aParticipant({ id: "a" }), false);
+    expect(directPathOf(participant, true, classifyAddress).kind).toBe("refused");
+    const refused = directPathOf(aParticipant({ id: "a" }), false, classifyAddress);
     expect(refused.kind === "refused" && refused.reason).toContain("--no-direct");
   });
 });

@@ -1,4 +1,4 @@
-import { classifyAddress } from "@roomhub/provider";
+import { type AddressClass, classifyAddress } from "@roomhub/provider";
 import { isIP } from "node:net";
 import type { DirectPath, Participant, Registrant } from "../../domain/participant.ts";
 
@@ -24,9 +24,15 @@ export function dialRightOf(registrant: Registrant): DialRight {
 /**
  * Why an address may not be dialled, or undefined. Asked with every literal and every resolved address; the checked
  * address is the dialled one. Contract §3.
+ *
+ * @param classify - knows this machine's own addresses: they count as loopback
  */
-export function addressProblem(right: DialRight, address: string): string | undefined {
-  switch (classifyAddress(address)) {
+export function addressProblem(
+  right: DialRight,
+  address: string,
+  classify: (address: string) => AddressClass,
+): string | undefined {
+  switch (classify(address)) {
     case "public":
       return undefined;
     case "private":
@@ -36,14 +42,18 @@ export function addressProblem(right: DialRight, address: string): string | unde
     case "loopback":
       return right === "loopback"
         ? undefined
-        : `${address} is this hub's own machine, and this registration did not come from it`;
+        : `${address} is this hub's own machine, and this registration did not come from its loopback address`;
     case "refused":
       return `${address} is an address the hub never dials`;
   }
 }
 
 /** What can be said before dialling. A host name is judged when it is resolved. */
-export function directPathOf(participant: Participant, isDirectEnabled: boolean): DirectPath {
+export function directPathOf(
+  participant: Participant,
+  isDirectEnabled: boolean,
+  classify: (address: string) => AddressClass,
+): DirectPath {
   if (participant.isTunnelOnly) return { kind: "refused", reason: "its tunnel is closed" };
   if (!isDirectEnabled) {
     return {
@@ -54,6 +64,6 @@ export function directPathOf(participant: Participant, isDirectEnabled: boolean)
   const host = new URL(participant.baseUrl).hostname.replace(/^\[|\]$/g, "");
   const address = host === "localhost" || host.endsWith(".localhost") ? "127.0.0.1" : host;
   if (isIP(address) === 0) return { kind: "untried" };
-  const problem = addressProblem(dialRightOf(participant.registrant), address);
+  const problem = addressProblem(dialRightOf(participant.registrant), address, classify);
   return problem === undefined ? { kind: "untried" } : { kind: "refused", reason: problem };
 }
