@@ -1,4 +1,4 @@
-import { printable } from "@roomhub/protocol";
+import { escapeUnprintable, printable } from "@roomhub/protocol";
 import picocolors from "picocolors";
 import type { CliContext, Terminal } from "./context.ts";
 import { cutTo, displayWidth, padTo } from "./display-width.ts";
@@ -49,8 +49,9 @@ export function formatTable(
     .join("");
 }
 
+/** A value for programs on one line, of which a terminal obeys nothing. */
 export function writeJson(terminal: Terminal, value: unknown): void {
-  terminal.write(`${JSON.stringify(value)}\n`);
+  terminal.write(`${escapeUnprintable(JSON.stringify(value))}\n`);
 }
 
 /** `1 token`, `80 tokens` */

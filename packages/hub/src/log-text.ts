@@ -1,3 +1,5 @@
+import { escapeUnprintable } from "@roomhub/protocol";
+
 type LogValue = string | number | null | undefined;
 /** The fields of a record among them are written as if they stood there themselves. */
 export type LogFields = Readonly<Record<string, LogValue | Readonly<Record<string, LogValue>>>>;
@@ -56,13 +58,5 @@ export class FieldText {
 }
 
 function quoted(value: string): string {
-  // JSON.stringify leaves C1 controls and bidi characters as they are; a terminal does not.
   return plain.test(value) ? `"${value}"` : escapeUnprintable(JSON.stringify(value));
-}
-
-export function escapeUnprintable(text: string): string {
-  return text.replace(
-    /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu,
-    (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
-  );
 }

@@ -63,6 +63,15 @@ describe("a text line", () => {
   });
 });
 
+describe("a JSON line", () => {
+  test.each(hostile)("stays one line of printable characters around %j", (value) => {
+    const [line = "", ...more] = written("json", { error: value, code: "x" });
+    expect(more).toEqual([]);
+    expect(line.slice(0, -1)).not.toMatch(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u);
+    expect((JSON.parse(line) as { error: string }).error.toWellFormed()).toBe(value.toWellFormed());
+  });
+});
+
 test.each(["text", "json"] as const)("a bug leaves at once (%s)", (format) => {
   const done: string[] = [];
   const log = createLog(

@@ -1,6 +1,7 @@
+import { escapeUnprintable } from "@roomhub/protocol";
 import { createRequire } from "node:module";
 import type { pino as Pino } from "pino";
-import { escapeUnprintable, FieldText, type LogFields, redacted } from "./log-text.ts";
+import { FieldText, type LogFields, redacted } from "./log-text.ts";
 
 /** `silent` is for hubs embedded in tests and other programs. */
 export type LogFormat = "text" | "json" | "silent";
@@ -71,7 +72,10 @@ function jsonLog(write: (line: string) => void, flush: () => void): Log {
   const text = new FieldText();
   // Only now: it is a megabyte or two of a process that most run without it.
   const { pino } = createRequire(import.meta.url)("pino") as { pino: typeof Pino };
-  const logger = pino({ base: null, redact: [...redacted] }, { write });
+  const logger = pino(
+    { base: null, redact: [...redacted] },
+    { write: (line) => write(`${escapeUnprintable(line.trimEnd())}\n`) },
+  );
   return {
     // The line is the same text as without JSON, its values once more as fields.
     event: (name, roomCode, fields) =>

@@ -1,6 +1,13 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { isDeeperThan, normalisedText, plainText, printable, utf8Length } from "./text.ts";
+import {
+  escapeUnprintable,
+  isDeeperThan,
+  normalisedText,
+  plainText,
+  printable,
+  utf8Length,
+} from "./text.ts";
 
 const nickname = plainText("nickname", 64);
 
@@ -63,6 +70,22 @@ test("a normalised name comes out composed, and its length counts before and aft
 test("printable text keeps its length and loses what a terminal would obey", () => {
   expect(printable("a\u001b[2J\r\n[service] llm.complete\u202e\u2028é🐻")).toBe(
     "a\ufffd[2J\ufffd\ufffd[service] llm.complete\ufffd\ufffdé🐻",
+  );
+});
+
+test("JSON for a terminal has no character that a terminal obeys, and the same value", () => {
+  const value = {
+    "\u009b31m": "\u001b[2J\u007f\u0085\u202ereversed\u202c\u2066\u2069\u2028\u2029é🐻\n",
+  };
+  const text = escapeUnprintable(JSON.stringify(value));
+  expect(text).toBe(
+    String.raw`{"\u009b31m":"\u001b[2J\u007f\u0085\u202ereversed\u202c\u2066\u2069\u2028\u2029é🐻\n"}`,
+  );
+  expect(JSON.parse(text)).toEqual(value);
+  fc.assert(
+    fc.property(fc.json(), (json) => {
+      expect(JSON.parse(escapeUnprintable(json))).toEqual(JSON.parse(json));
+    }),
   );
 });
 

@@ -41,6 +41,17 @@ export function printable(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, "\ufffd");
 }
 
+/**
+ * JSON on one line made safe for a terminal: `JSON.stringify` leaves DEL, C1 controls and reordering characters as they are.
+ * The value stays the same.
+ */
+export function escapeUnprintable(json: string): string {
+  return json.replace(
+    /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
 /** Bytes of `text` in UTF-8. */
 export function utf8Length(text: string): number {
   let bytes = 0;

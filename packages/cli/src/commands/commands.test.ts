@@ -109,6 +109,31 @@ test.each([
   expect(world.stderr.text).toBe("");
 });
 
+test("--json has nothing that a terminal obeys, and the same values", async () => {
+  const hostile = "\u009b31m\u007f\u0085\u202egnp.exe\u202c\u2066x\u2069\u2028";
+  const room = aRoom({ name: hostile });
+  const participant = aParticipant({ nickname: hostile, specs: { [hostile]: hostile } });
+  const failure = { ...aFailure, error: hostile };
+  const world = makeWorld(
+    {},
+    {
+      listRooms: async () => [room],
+      listParticipants: async () => [participant],
+      events: () => eventsOf(failure),
+    },
+  );
+  await world.run("room", "list", "--json");
+  await world.run("participants", "ABC234", "--json");
+  await world.run("events", "--json");
+  const lines = world.stdout.text.split("\n");
+  for (const line of lines) expect(line).not.toMatch(/[\p{Cc}\p{Bidi_C}\u2028\u2029]/u);
+  expect(lines.slice(0, -1).map((line) => JSON.parse(line))).toEqual([
+    { rooms: [room] },
+    { participants: [participant] },
+    failure,
+  ]);
+});
+
 test("a hub that is draining is a failure", async () => {
   const draining = { status: "draining", version: "1", uptimeSeconds: 3, timestamp: "t" } as const;
   const world = makeWorld({}, { health: async () => draining });
