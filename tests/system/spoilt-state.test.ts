@@ -1,7 +1,9 @@
 import { fileRoomStore } from "@roomhub/hub";
+import { existsSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { startHubProcess } from "../support/roomhub-process.ts";
 import { startTestHub } from "../support/start-test-hub.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -25,3 +27,24 @@ test("a state file with one password that nobody can check is set aside whole, a
   expect([aside, others]).toEqual([expect.stringMatching(/^rooms\.json\.broken-/), []]);
   expect(await readFile(join(folder.path, aside!), "utf8")).toBe(spoilt);
 });
+
+/** Linux, sysfs(5): the kernel's folder, in which not even root makes a file. */
+const readOnlyFolder = "/sys/kernel";
+
+test.skipIf(!existsSync(readOnlyFolder))(
+  "a read-only state folder is said once, nothing claims that rooms are kept, and they live while the hub does",
+  async () => {
+    const path = join(readOnlyFolder, "rooms.json");
+    await using hub = await startHubProcess(["--port", "0", "--state-file", path]);
+    await hub.line("that rooms are kept nowhere", (line) => line["statePath"] === null);
+    for (const password of [undefined, "swordfish"]) {
+      const body = JSON.stringify({ name: "lab", password });
+      expect((await fetch(`${hub.url}/rooms`, { method: "POST", body })).status).toBe(201);
+    }
+    await hub.kill("SIGTERM");
+    expect(hub.output.match(/Rooms are/g)).toHaveLength(1);
+    expect(hub.output).toContain(`Rooms are not kept over a restart, the state file ${path}`);
+    const lines = hub.output.split("\n").filter((line) => line.includes(readOnlyFolder));
+    expect(lines).toHaveLength(1);
+  },
+);

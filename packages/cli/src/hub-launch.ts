@@ -4,7 +4,7 @@ import type { CliContext } from "./context.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
 import { ipv4Addresses, usualPort } from "./find-rooms.ts";
 import { type HubConfig, isAsNear, overriddenLimits } from "./hub-config.ts";
-import type { HubOptions, LogFormat, RunningHub } from "./services.ts";
+import type { HubOptions, LogFormat, OpenedRoomStore, RunningHub } from "./services.ts";
 import { countOf, safe } from "./text.ts";
 
 /** A hub on this machine answers at once; a program that never does must not hold up the error. */
@@ -21,9 +21,14 @@ export interface LaunchedHub {
   sharedUrls: { url: string; label: string }[];
   /** Whether `roomhub join` finds it on the network by itself. */
   isAnnounced: boolean;
-  /** undefined when rooms are forgotten */
-  statePath: string | undefined;
+  rooms: RoomsFate;
 }
+
+/** What becomes of rooms when the hub stops. `unwritable`: a file was named or usual, and a warning said why it is not used. */
+export type RoomsFate =
+  | { kind: "kept"; path: string }
+  | { kind: "forgotten" }
+  | { kind: "unwritable" };
 
 /**
  * Starts a hub as it is configured. The caller closes it.
@@ -75,12 +80,17 @@ export async function launchHub(
       localUrl,
       sharedUrls,
       isAnnounced: announcement,
-      statePath: opened?.path,
+      rooms: roomsFate(opened),
     };
   } catch (error) {
     await hub.close();
     throw await explainListenFailure(context, error, port, host);
   }
+}
+
+function roomsFate(opened: OpenedRoomStore | undefined): RoomsFate {
+  if (opened === undefined) return { kind: "forgotten" };
+  return opened.store.isKeeping ? { kind: "kept", path: opened.path } : { kind: "unwritable" };
 }
 
 /** Being found is a comfort: where it does not work, that is said, and the invite URL still does. */

@@ -1,6 +1,6 @@
 import type { Participant, ParticipantOptions } from "@roomhub/participant";
 import { growHeapForWork } from "./heap-growth.ts";
-import type { createHub as CreateHubFunction, HubOptions, RoomStore } from "@roomhub/hub";
+import type { createHub as CreateHubFunction, FileRoomStore, HubOptions } from "@roomhub/hub";
 
 export type { HubOptions, LogFormat, OwnershipMode } from "@roomhub/hub";
 export type { ParticipantNotice, ParticipantOptions, StopReason } from "@roomhub/participant";
@@ -11,8 +11,8 @@ export type RunningHub = Pick<ReturnType<typeof CreateHubFunction>, "listen" | "
 export type CreateHub = (options: HubOptions) => Promise<RunningHub>;
 
 /** Rooms that outlive the hub, and where they are kept. */
-interface OpenedRoomStore {
-  store: RoomStore;
+export interface OpenedRoomStore {
+  store: FileRoomStore;
   path: string;
 }
 

@@ -127,7 +127,12 @@ export function makeWorld(
         };
       },
       openRoomStore: async (path, port) => ({
-        store: { load: async () => [], save: async () => {}, close: async () => {} },
+        store: {
+          isKeeping: true,
+          load: async () => [],
+          save: async () => {},
+          close: async () => {},
+        },
         path: path ?? `/state/rooms-${port}.json`,
       }),
       usualStatePath: async (port) => `/state/rooms-${port}.json`,

@@ -2,7 +2,11 @@ export { createHub, DEFAULT_PORT, type Hub, type HubAddress } from "./hub.ts";
 export type { HubOptions } from "./options.ts";
 export type { LogFormat } from "./log.ts";
 export type { OwnershipMode } from "./operations/context.ts";
-export { fileRoomStore, type FileRoomStoreOptions } from "./storage/file-room-store.ts";
+export {
+  fileRoomStore,
+  type FileRoomStore,
+  type FileRoomStoreOptions,
+} from "./storage/file-room-store.ts";
 export { memoryRoomStore } from "./storage/memory-room-store.ts";
 export type { RoomStore, StoredRoom } from "./storage/room-store.ts";
 export { StateFileLockedError } from "./storage/state-file-lock.ts";

@@ -1,6 +1,7 @@
 import type { Scenario } from "../scenario.ts";
 import { badProvider } from "./bad-provider.ts";
 import { clockJumps } from "./clock-jumps.ts";
+import { contendedLock } from "./contended-lock.ts";
 import { cutBytes, cutConnections, tunnelReset } from "./cut-bytes.ts";
 import { filesExhausted } from "./files-exhausted.ts";
 import { packetLoss, partition, slowNetwork } from "./partition.ts";
@@ -29,6 +30,7 @@ export const scenarios: readonly Scenario[] = [
   frozenReader,
   badProvider,
   hubKilled,
+  contendedLock,
   thunderingReconnect,
   idleSubscribers,
   stalledSubscribers,

@@ -113,6 +113,20 @@ test("--json prints where the hub is and nothing for people on stdout", async ()
   });
 });
 
+test("serve claims nothing of rooms whose state file cannot be written: the store has said it", async () => {
+  const store = {
+    ...{ isKeeping: false, load: async () => [], save: async () => {}, close: async () => {} },
+  };
+  const openRoomStore = async () => ({ store, path: "/read-only/rooms.json" });
+  const json = makeWorld({ openRoomStore });
+  await serve(json, "--json");
+  expect(JSON.parse(json.stdout.text)).toMatchObject({ statePath: null });
+  const text = makeWorld({ openRoomStore });
+  await serve(text);
+  expect(text.stderr.text).toContain("the hub is ready");
+  expect(text.stderr.text).not.toMatch(/Rooms are|read-only/);
+});
+
 function occupied(code: string): CliContext["createHub"] {
   return failing(Object.assign(new Error(`listen ${code}`), { code, syscall: "listen" }));
 }

@@ -3,7 +3,7 @@ import { createRoomCommand } from "../choose-room.ts";
 import type { CliContext } from "../context.ts";
 import { portFlag } from "../find-rooms.ts";
 import { resolveHubConfig } from "../hub-config.ts";
-import { type LaunchedHub, launchHub, refuseCuts } from "../hub-launch.ts";
+import { type LaunchedHub, launchHub, refuseCuts, type RoomsFate } from "../hub-launch.ts";
 import { addHubFlags, type HubFlagValues } from "../hub-settings.ts";
 import { addJsonOption } from "../options.ts";
 import { aborted, untilStopped } from "../stop-signal.ts";
@@ -28,13 +28,13 @@ async function serve(context: CliContext, values: ServeOptionValues): Promise<vo
   await untilStopped(context, async (signal) => {
     const launched = await launchHub(context, config, values.json === true ? "json" : "text");
     if (values.json === true) {
-      const { localUrl, port, sharedUrls, statePath } = launched;
+      const { localUrl, port, sharedUrls, rooms } = launched;
       const urls = sharedUrls.map(({ url }) => url);
       writeJson(context.stdout, {
         url: localUrl,
         port,
         sharedUrls: urls,
-        statePath: statePath ?? null,
+        statePath: rooms.kind === "kept" ? rooms.path : null,
       });
     } else {
       context.stderr.write(banner(context, launched));
@@ -48,19 +48,28 @@ async function serve(context: CliContext, values: ServeOptionValues): Promise<vo
 }
 
 function banner(context: CliContext, launched: LaunchedHub): string {
-  const { localUrl, port, sharedUrls, statePath, isAnnounced } = launched;
+  const { localUrl, port, sharedUrls, rooms, isAnnounced } = launched;
   const command = context.commandName;
   return [
     `roomhub ${context.version}: the hub is ready at ${localUrl}`,
     ...reachLines(`${command} serve --lan${portFlag(port)}`, sharedUrls),
-    statePath === undefined
-      ? "Rooms are forgotten when it stops."
-      : `Rooms are kept in ${statePath}`,
+    ...roomsLines(rooms),
     `Open a room:  ${createRoomCommand(context, localUrl)}`,
     `Join others:  ${command} join ${sharedUrls[0]?.url ?? localUrl}/rooms/CODE`,
     ...(isAnnounced ? [`  (on this network \`${command} join\` finds it by itself)`] : []),
     "",
   ].join("\n");
+}
+
+function roomsLines(rooms: RoomsFate): string[] {
+  switch (rooms.kind) {
+    case "kept":
+      return [`Rooms are kept in ${rooms.path}`];
+    case "forgotten":
+      return ["Rooms are forgotten when it stops."];
+    case "unwritable":
+      return [];
+  }
 }
 
 function reachLines(openCommand: string, sharedUrls: LaunchedHub["sharedUrls"]): string[] {

@@ -1,6 +1,18 @@
 import { spawnSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import {
+  link,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -167,6 +179,71 @@ test("a file that cannot be locked is read after one warning, and neither writte
   expect(broken.warnings).toHaveLength(1);
   expect(broken.warnings[0]).toContain("it is not JSON");
   expect(await filesBeside(path)).toEqual(["rooms.json", "rooms.json.lock"]);
+});
+
+test("a store says whether it keeps what is saved: while it has the lock", async () => {
+  const { path, store } = newStore();
+  expect(store.isKeeping).toBe(false);
+  await store.load();
+  expect(store.isKeeping).toBe(true);
+  await store.close();
+  expect(store.isKeeping).toBe(false);
+  await mkdir(`${path}.lock`);
+  const unlocked = newStore(path).store;
+  await unlocked.load();
+  expect(unlocked.isKeeping).toBe(false);
+});
+
+test.each([
+  ["a symbolic link", symlink],
+  ["a hard link", link],
+])(
+  "%s in the temporary file's place is removed, and what it leads to is not written to",
+  async (_kind, plant) => {
+    const { path, store } = newStore();
+    await store.load();
+    const victim = join(root, randomUUID());
+    await writeFile(victim, "precious");
+    await plant(victim, `${path}.tmp`);
+    await store.save([lab]);
+    await store.close();
+    expect(await readFile(victim, "utf8")).toBe("precious");
+    expect((await lstat(path)).isFile()).toBe(true);
+    expect(await readFile(path, "utf8")).toContain(lab.code);
+    expect(await filesBeside(path)).toEqual(["rooms.json"]);
+  },
+);
+
+test.each([
+  ["to a file", true],
+  ["to nothing", false],
+])(
+  "a lock that is a symbolic link %s is not followed: rooms are read, not kept",
+  async (_where, exists) => {
+    const { path, store } = newStore();
+    await store.load();
+    await store.save([lab]);
+    await store.close();
+    const victim = join(root, randomUUID());
+    if (exists) await writeFile(victim, holder(process.pid, 1));
+    await symlink(victim, `${path}.lock`);
+    const linked = newStore(path);
+    await expect(linked.store.load()).resolves.toEqual([lab]);
+    await linked.store.close();
+    expect(linked.warnings).toEqual([expect.stringContaining("changes are not kept")]);
+    expect(existsSync(victim)).toBe(exists);
+    expect((await lstat(`${path}.lock`)).isSymbolicLink()).toBe(true);
+  },
+);
+
+test("what a killed hub left half written is replaced", async () => {
+  const { path, store } = newStore();
+  await store.load();
+  await writeFile(`${path}.tmp`, "half a fi");
+  await store.save([lab]);
+  await store.close();
+  expect(await readFile(path, "utf8")).toContain(lab.code);
+  expect(await filesBeside(path)).toEqual(["rooms.json"]);
 });
 
 test("failing writes are one warning until one succeeds again", async () => {

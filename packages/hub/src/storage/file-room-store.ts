@@ -1,7 +1,8 @@
-import { lstat, mkdir, open, readFile, rename } from "node:fs/promises";
+import { lstat, mkdir, readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { decodeRooms, encodeRooms, type RoomStore, type StoredRoom } from "./room-store.ts";
 import { lockStateFile, type StateFileLock, StateFileLockedError } from "./state-file-lock.ts";
+import { hasCode, replaceFile, syncDirectory } from "./whole-file.ts";
 
 export interface FileRoomStoreOptions {
   /** One sentence for the operator. The hub goes on in any case. */
@@ -10,17 +11,22 @@ export interface FileRoomStoreOptions {
   wallMs?: (() => number) | undefined;
 }
 
+export interface FileRoomStore extends RoomStore {
+  /** Whether what is saved reaches the file: after {@link RoomStore.load}, which warns where it does not. */
+  readonly isKeeping: boolean;
+}
+
 /**
  * Rooms in one JSON file, readable by its owner only, held by one process at a time. Contract §1.
  *
  * A file that cannot be understood is renamed aside; one that cannot be locked is read and never written; one that cannot
  * be written costs a warning, never the hub. Only a file in use by another hub is an error, from {@link RoomStore.load}.
  */
-export function fileRoomStore(path: string, options: FileRoomStoreOptions = {}): RoomStore {
-  return new FileRoomStore(path, options.onWarning ?? (() => {}), options.wallMs ?? Date.now);
+export function fileRoomStore(path: string, options: FileRoomStoreOptions = {}): FileRoomStore {
+  return new LockedFileRoomStore(path, options.onWarning ?? (() => {}), options.wallMs ?? Date.now);
 }
 
-class FileRoomStore implements RoomStore {
+class LockedFileRoomStore implements FileRoomStore {
   readonly #path: string;
   readonly #warn: (message: string) => void;
   readonly #wallMs: () => number;
@@ -36,9 +42,13 @@ class FileRoomStore implements RoomStore {
     this.#wallMs = wallMs;
   }
 
+  get isKeeping(): boolean {
+    return this.#lock !== undefined;
+  }
+
   async load(): Promise<StoredRoom[]> {
     try {
-      await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
+      await makeFolder(dirname(this.#path));
       this.#lock ??= await lockStateFile(this.#path);
     } catch (error) {
       if (error instanceof StateFileLockedError) throw error;
@@ -47,7 +57,7 @@ class FileRoomStore implements RoomStore {
     try {
       return decodeRooms(await readFile(this.#path, "utf8"));
     } catch (error) {
-      if (!isMissing(error)) await this.#setAside(reasonOf(error));
+      if (!hasCode(error, "ENOENT")) await this.#setAside(reasonOf(error));
       return [];
     }
   }
@@ -61,7 +71,7 @@ class FileRoomStore implements RoomStore {
       );
       return rooms;
     } catch (error) {
-      const whyEmpty = isMissing(error) ? [] : [reasonOf(error)];
+      const whyEmpty = hasCode(error, "ENOENT") ? [] : [reasonOf(error)];
       this.#warn(`${this.#notKept()}: ${[whyUnlocked, ...whyEmpty].join("; ")}`);
       return [];
     }
@@ -91,7 +101,7 @@ class FileRoomStore implements RoomStore {
       const rooms = this.#next;
       this.#next = undefined;
       try {
-        await writeAtomically(this.#path, encodeRooms(rooms));
+        await replaceFile(this.#path, encodeRooms(rooms));
         this.#isFailing = false;
       } catch (error) {
         // A full disk fails every time; it is said once until a write succeeds.
@@ -123,35 +133,13 @@ class FileRoomStore implements RoomStore {
   }
 }
 
-/** A reader finds the old file or the new one, also after a power cut. */
-async function writeAtomically(path: string, text: string): Promise<void> {
-  const temporaryPath = `${path}.tmp`;
-  const file = await open(temporaryPath, "w", 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
+/** With its parents, and so that they outlive a power cut. */
+async function makeFolder(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  for (let made = path; made.length >= first.length; made = dirname(made)) {
+    await syncDirectory(dirname(made));
   }
-  await rename(temporaryPath, path);
-  await syncDirectory(dirname(path));
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  try {
-    const directory = await open(path, "r");
-    try {
-      await directory.sync();
-    } finally {
-      await directory.close();
-    }
-  } catch {
-    // Not every file system can; the rename stands all the same, it is only not yet safe from a power cut.
-  }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
 }
 
 function reasonOf(error: unknown): string {

@@ -1,7 +1,9 @@
-import { readFileSync } from "node:fs";
-import { randomUUID } from "node:crypto";
-import { readFile, rename, unlink, writeFile } from "node:fs/promises";
-import { uptime } from "node:os";
+import { createHash } from "node:crypto";
+import { constants } from "node:fs";
+import { readdir, readFile, rename } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { isRunning, type Machine, ownLockText, parseHolder, thisMachine } from "./lock-holder.ts";
+import { createFile, hasCode, removeIfThere } from "./whole-file.ts";
 
 /** Another hub has the state file. Nothing was read or changed. */
 export class StateFileLockedError extends Error {
@@ -24,153 +26,90 @@ export interface StateFileLock {
   release(): Promise<void>;
 }
 
-interface Holder {
-  pid: number;
-  /** epoch ms */
-  startedAtMs: number;
-  /** absent where the system has none, and in locks of hubs that did not know of it */
-  bootId?: string | undefined;
-}
-
-/** What tells one boot of this machine from another. */
-export interface Machine {
-  /** the kernel's name for this boot; undefined on systems without one */
-  bootId: string | undefined;
-  /** epoch ms */
-  wallMs: () => number;
-  /** ms since the boot */
-  uptimeMs: () => number;
-}
-
 /**
- * Takes the lock file beside `path`; one left behind by a dead process is taken over.
+ * Takes the lock file beside `path`; one left behind by a dead process is taken over. Of any number of processes that
+ * try at once, one succeeds. docs/decisions/0019-a-stale-lock-is-succeeded.md.
  *
- * @throws StateFileLockedError when a live process holds it
+ * @throws StateFileLockedError when a live process holds it, or is about to
  */
 export async function lockStateFile(
   path: string,
   machine: Machine = thisMachine(),
 ): Promise<StateFileLock> {
   const lockPath = lockPathOf(path);
-  const own = JSON.stringify({ ...self(), bootId: machine.bootId });
-  if (!(await writeIfAbsent(lockPath, own))) {
-    await removeStaleLock(path, lockPath, machine);
-    if (!(await writeIfAbsent(lockPath, own))) {
-      throw new StateFileLockedError(path, parseHolder(await readText(lockPath))?.pid ?? 0);
-    }
-  }
+  const own = ownLockText(machine);
+  while (!(await tryLock(path, own, machine)));
+  await sweep(lockPath);
   return {
     async release() {
-      if ((await readText(lockPath)) === own) await unlink(lockPath);
+      if ((await readText(lockPath)) === own) await removeIfThere(lockPath);
     },
   };
+}
+
+/** @returns false when another process was quicker at some step: then everything is read again */
+async function tryLock(path: string, own: string, machine: Machine): Promise<boolean> {
+  const lockPath = lockPathOf(path);
+  const found = await readText(lockPath);
+  if (found === undefined) return createFile(lockPath, own, `${lockPath}.`);
+  // A stale lock is not removed: since it was read it may have become the lock of another process.
+  const successionPath = await endOfLine(path, found, machine);
+  if (!(await createFile(successionPath, own, `${lockPath}.`))) return false;
+  try {
+    // Successions of a lock are removed after it was replaced, never before. If it is still there, so is the whole line,
+    // and every process in it but this one is dead.
+    if ((await readText(lockPath)) !== found) return false;
+    await rename(successionPath, lockPath);
+    return true;
+  } finally {
+    await removeIfThere(successionPath);
+  }
+}
+
+/**
+ * The right to replace a stale lock is a file that one process can make. If that process dies before it replaces the lock,
+ * the right passes to its successor, and so on: a line that cannot fork.
+ *
+ * @returns the path of the file that succeeds the last one in the line
+ * @throws StateFileLockedError when the lock, or a file in the line, is of a live process
+ */
+async function endOfLine(path: string, lockText: string, machine: Machine): Promise<string> {
+  let last: string | undefined = lockText;
+  let successionPath = "";
+  while (last !== undefined) {
+    const holder = parseHolder(last);
+    if (holder !== undefined && isRunning(holder, machine)) {
+      throw new StateFileLockedError(path, holder.pid);
+    }
+    // Named after the lock too: a file left over from the line of an earlier lock stands for nothing in this one.
+    const digest = createHash("sha256").update(`${lockText}\n${last}`).digest("hex");
+    successionPath = `${lockPathOf(path)}.after-${digest}`;
+    last = await readText(successionPath);
+  }
+  return successionPath;
+}
+
+/** Removes what killed processes left. A live one whose file is removed starts again, and finds the lock held. */
+async function sweep(lockPath: string): Promise<void> {
+  const folder = dirname(lockPath);
+  const prefix = `${basename(lockPath)}.`;
+  const left = (await readdir(folder)).filter((name) => name.startsWith(prefix));
+  await Promise.all(left.map((name) => removeIfThere(join(folder, name))));
 }
 
 function lockPathOf(path: string): string {
   return `${path}.lock`;
 }
 
-/** Two starts may find the same stale lock; the slower one must not remove the quicker one's fresh lock. */
-async function removeStaleLock(path: string, lockPath: string, machine: Machine): Promise<void> {
-  const found = await readText(lockPath);
-  const holder = parseHolder(found);
-  if (holder !== undefined && isRunning(holder, machine))
-    throw new StateFileLockedError(path, holder.pid);
-  const asidePath = `${lockPath}.${randomUUID()}`;
+/** Absent on Windows. */
+const noFollow = (constants as Partial<typeof constants>).O_NOFOLLOW ?? 0;
+
+/** Undefined when there is no such file. @throws for a symbolic link: it may lead anywhere */
+async function readText(path: string): Promise<string | undefined> {
   try {
-    await rename(lockPath, asidePath);
+    return await readFile(path, { encoding: "utf8", flag: constants.O_RDONLY | noFollow });
   } catch (error) {
-    if (hasCode(error, "ENOENT")) return;
+    if (hasCode(error, "ENOENT")) return undefined;
     throw error;
   }
-  const removed = await readText(asidePath);
-  if (removed !== found) await writeIfAbsent(lockPath, removed);
-  await unlink(asidePath);
-}
-
-function thisMachine(): Machine {
-  return { bootId: readBootId(), wallMs: Date.now, uptimeMs: () => uptime() * 1_000 };
-}
-
-/** Linux, random(4): a random UUID, made anew at each boot. */
-function readBootId(): string | undefined {
-  try {
-    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-  } catch {
-    return undefined; // no /proc on this system: the times have to do
-  }
-}
-
-function self(): Holder {
-  return { pid: process.pid, startedAtMs: Math.round(performance.timeOrigin) };
-}
-
-function isRunning(holder: Holder, machine: Machine): boolean {
-  // In a container every life of the hub has the same pid; the start tells them apart.
-  if (holder.pid === process.pid) return holder.startedAtMs === self().startedAtMs;
-  // After a reboot the pid belongs to somebody else.
-  if (!isOfThisBoot(holder, machine)) return false;
-  try {
-    process.kill(holder.pid, 0);
-    return !isZombie(holder.pid);
-  } catch (error) {
-    return hasCode(error, "EPERM");
-  }
-}
-
-/** By the boot's name where both have it: times mislead once the wall clock was set. */
-function isOfThisBoot(holder: Holder, { bootId, wallMs, uptimeMs }: Machine): boolean {
-  if (holder.bootId !== undefined && bootId !== undefined) return holder.bootId === bootId;
-  // The two clocks may differ by a little.
-  return holder.startedAtMs >= wallMs() - uptimeMs() - 10_000;
-}
-
-/** Dead, but not yet collected by its parent: after a kill -9 the next hub may come sooner than that. */
-function isZombie(pid: number): boolean {
-  try {
-    // The name in parentheses may contain anything; the state follows the last one.
-    return /\) Z [^)]*$/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
-  } catch {
-    return false; // no /proc on this system: whoever answers signals counts as alive
-  }
-}
-
-/** Undefined for a lock that was cut short: whoever wrote it is gone. */
-function parseHolder(text: string): Holder | undefined {
-  try {
-    const { pid, startedAtMs, bootId } = JSON.parse(text) as { [Key in keyof Holder]?: unknown };
-    const isValid = Number.isSafeInteger(pid) && Number(pid) > 0 && Number.isFinite(startedAtMs);
-    if (!isValid) return undefined;
-    return {
-      pid: Number(pid),
-      startedAtMs: Number(startedAtMs),
-      bootId: typeof bootId === "string" ? bootId : undefined,
-    };
-  } catch {
-    return undefined;
-  }
-}
-
-async function writeIfAbsent(path: string, text: string): Promise<boolean> {
-  try {
-    await writeFile(path, text, { flag: "wx", mode: 0o600 });
-    return true;
-  } catch (error) {
-    if (hasCode(error, "EEXIST")) return false;
-    throw error;
-  }
-}
-
-/** `""` when there is no such file. */
-async function readText(path: string): Promise<string> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if (hasCode(error, "ENOENT")) return "";
-    throw error;
-  }
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
 }
