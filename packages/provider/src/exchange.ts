@@ -1,17 +1,14 @@
 import type { RosterMember } from "@roomhub/protocol";
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
-import { request as httpsRequest } from "node:https";
-import type { Socket } from "node:net";
-import { type AgentPair, takeFromPool } from "./agents.ts";
 import { type CallPhase, failureOf, type ProviderFailure } from "./failure.ts";
 import { firstValues, headersToSend } from "./message-headers.ts";
 import type { ProviderCall, ProviderRequest, ProviderSink } from "./provider-call.ts";
+import { closingAgent, keepingAgent, type ProviderSocket, type SocketPool } from "./socket-pool.ts";
 import type { ProviderTarget } from "./target.ts";
 
 export interface ExchangeDeps {
   target: ProviderTarget;
-  pooled: AgentPair;
-  fresh: AgentPair;
+  sockets: SocketPool;
   connectTimeoutMs: number;
   onClosed(exchange: Exchange): void;
 }
@@ -49,7 +46,7 @@ export class Exchange implements ProviderCall, RosterMember {
   }
 
   start(): void {
-    this.#send(this.#asked.body === "streamed" ? this.#deps.fresh : this.#deps.pooled);
+    this.#send(this.#asked.body === "streamed");
   }
 
   /** Ends the call before anything was sent. */
@@ -85,23 +82,20 @@ export class Exchange implements ProviderCall, RosterMember {
     if (!this.#isSettled) this.#request?.end();
   }
 
-  #send(agents: AgentPair): void {
-    const { target } = this.#deps;
+  /** @param isAlone - on a new socket, which is closed afterwards */
+  #send(isAlone: boolean): void {
+    const { target, sockets } = this.#deps;
     const { method, path, body } = this.#asked;
-    const options = {
-      host: target.hostname,
-      port: target.port,
-      method,
-      path: target.basePath + path,
-      headers: headersToSend(this.#asked),
-      maxHeaderSize: maxHeaderBytes,
-      insecureHTTPParser: false,
-    };
     let request: ClientRequest;
     try {
-      request = target.isSecure
-        ? httpsRequest({ ...options, agent: agents.secure })
-        : httpRequest({ ...options, agent: agents.plain });
+      request = httpRequest({
+        method,
+        path: target.basePath + path,
+        headers: headersToSend(target.host, this.#asked),
+        maxHeaderSize: maxHeaderBytes,
+        insecureHTTPParser: false,
+        agent: isAlone ? closingAgent : keepingAgent,
+      });
     } catch (error) {
       // A path or header value that cannot be written: the message of Node names it without its value.
       const message = `The request to ${target.label} cannot be written: ${(error as Error).message}.`;
@@ -109,6 +103,7 @@ export class Exchange implements ProviderCall, RosterMember {
     }
     this.#request = request;
     this.#listen(request);
+    this.#giveSocket(request, isAlone ? sockets.open(target) : sockets.take(target));
     if (body === "streamed") {
       request.flushHeaders();
       return;
@@ -118,16 +113,17 @@ export class Exchange implements ProviderCall, RosterMember {
   }
 
   #listen(request: ClientRequest): void {
-    request.on("socket", (socket) => this.#onSocket(request, socket));
     request.on("information", () => this.#onInformation());
     request.on("response", (response) => this.#onResponse(response));
     request.on("upgrade", (_response, socket) => {
       socket.destroy();
       this.#reject("tried to switch protocols");
     });
-    request.on("drain", () => {
-      if (!this.#isSettled) this.#sink.onBodyDrain?.();
-    });
+    if (this.#asked.body === "streamed") {
+      request.on("drain", () => {
+        if (!this.#isSettled) this.#sink.onBodyDrain?.();
+      });
+    }
     request.on("error", (error) => this.#onError(request, error));
     request.on("close", () => {
       if (request !== this.#request) return;
@@ -136,10 +132,11 @@ export class Exchange implements ProviderCall, RosterMember {
     });
   }
 
-  #onSocket(request: ClientRequest, socket: Socket): void {
-    takeFromPool(socket);
+  #giveSocket(request: ClientRequest, { socket, isReused }: ProviderSocket): void {
     this.#bytesReadBefore = socket.bytesRead;
-    if (request.reusedSocket) {
+    request.reusedSocket = isReused;
+    request.onSocket(socket);
+    if (isReused) {
       this.#phase = "waiting";
       return;
     }
@@ -193,7 +190,7 @@ export class Exchange implements ProviderCall, RosterMember {
     // An answer that is here in whole counts, even when the rest of our body found a closed door.
     if (this.#response?.complete === true && error.code?.startsWith("HPE_") !== true) return;
     if (request !== undefined && this.#mayResend(request, error)) {
-      return this.#send(this.#deps.fresh);
+      return this.#send(true);
     }
     this.#fail(failureOf(error, this.#phase, this.#deps.target));
     request?.destroy();

@@ -5,7 +5,7 @@ export {
   scrubHeaders,
 } from "./answer-scrubber.ts";
 export { type AddressClass, classifyAddress, destinationOf } from "./address.ts";
-export type { AddressProblem } from "./agents.ts";
+export type { AddressProblem } from "./lookup.ts";
 export type { ProviderCall, ProviderRequest, ProviderSink, ResponseHead } from "./provider-call.ts";
 export type { ProviderFailure, ProviderFailureCode } from "./failure.ts";
 export { type InferenceRequest, ModelServer, type ModelServerOptions } from "./model-server.ts";

@@ -14,23 +14,31 @@ const framingNames = new Set([
   "accept-encoding",
 ]);
 
-/** The caller's headers and our own framing, which nobody else may set: it decides where one request ends. */
-export function headersToSend({
-  headers,
-  body,
-}: Pick<ProviderRequest, "headers" | "body">): Record<string, string> {
-  const sent: Record<string, string> = {};
+/**
+ * The caller's headers and our own framing, which nobody else may set: it decides where one request ends.
+ *
+ * @param host - the place that is asked
+ * @returns names and values in turn, which Node takes as they are; from a record it makes another first
+ */
+export function headersToSend(
+  host: string,
+  { headers, body }: Pick<ProviderRequest, "headers" | "body">,
+): string[] {
+  const sent = ["Host", host];
   for (const name in headers) {
     const value = headers[name];
-    if (value !== undefined && !framingNames.has(name.toLowerCase())) sent[name] = value;
+    if (value !== undefined && !framingNames.has(name.toLowerCase())) sent.push(name, value);
   }
-  sent["accept-encoding"] = "identity";
-  if (body === "streamed") {
-    sent["transfer-encoding"] = "chunked";
-  } else if (body !== undefined) {
-    sent["content-length"] = String(body.reduce((sum, part) => sum + part.length, 0));
-  }
+  sent.push("accept-encoding", "identity");
+  if (body === "streamed") sent.push("transfer-encoding", "chunked");
+  else if (body !== undefined) sent.push("content-length", String(lengthOf(body)));
   return sent;
+}
+
+function lengthOf(parts: readonly Buffer[]): number {
+  let length = 0;
+  for (const part of parts) length += part.length;
+  return length;
 }
 
 /** Of a repeated header the first. */

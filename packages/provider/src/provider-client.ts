@@ -1,14 +1,9 @@
 import { Roster } from "@roomhub/protocol";
 import { isIP } from "node:net";
-import {
-  type AddressProblem,
-  type AgentPair,
-  createFreshAgents,
-  createLookup,
-  createPooledAgents,
-} from "./agents.ts";
+import { type AddressProblem, createLookup } from "./lookup.ts";
 import type { ProviderCall, ProviderRequest, ProviderSink } from "./provider-call.ts";
 import { Exchange, type ExchangeDeps } from "./exchange.ts";
+import { SocketPool } from "./socket-pool.ts";
 import { parseTarget, type ProviderTarget } from "./target.ts";
 
 export interface ProviderClientOptions {
@@ -32,18 +27,15 @@ const maxCachedTargets = 256;
 /** Calls OpenAI-compatible endpoints over HTTP/1.1. Owns its sockets: close it. */
 export class ProviderClient {
   readonly #options: ProviderClientOptions;
-  readonly #pooled: AgentPair;
-  readonly #fresh: AgentPair;
+  readonly #sockets: SocketPool;
   readonly #targets = new Map<string, KnownTarget>();
   readonly #running = new Roster<Exchange>();
   #isClosed = false;
   #whenIdle: (() => void) | undefined;
 
   constructor(options: ProviderClientOptions) {
-    const lookup = createLookup(options.addressProblem);
     this.#options = options;
-    this.#pooled = createPooledAgents(lookup);
-    this.#fresh = createFreshAgents(lookup);
+    this.#sockets = new SocketPool(createLookup(options.addressProblem));
   }
 
   /** Starts a request. `sink` is called from the next turn of the event loop on. */
@@ -68,10 +60,7 @@ export class ProviderClient {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#running.forEach((exchange) => exchange.stop());
-    for (const { plain, secure } of [this.#pooled, this.#fresh]) {
-      plain.destroy();
-      secure.destroy();
-    }
+    this.#sockets.close();
     if (this.#running.size === 0) return;
     await new Promise<void>((resolve) => {
       this.#whenIdle = resolve;
@@ -95,8 +84,7 @@ export class ProviderClient {
   #depsFor(target: ProviderTarget): ExchangeDeps {
     return {
       target,
-      pooled: this.#pooled,
-      fresh: this.#fresh,
+      sockets: this.#sockets,
       connectTimeoutMs: this.#options.connectTimeoutMs,
       onClosed: this.#onClosed,
     };

@@ -6,6 +6,8 @@ export interface ProviderTarget {
   port: number;
   /** without a trailing slash */
   basePath: string;
+  /** as the `Host` header has it */
+  host: string;
   /** `host:port`, for messages */
   label: string;
 }
@@ -19,6 +21,7 @@ export function parseTarget(baseUrl: string): ProviderTarget {
     isSecure,
     hostname: url.hostname.replace(/^\[(.*)\]$/, "$1"),
     port,
+    host: url.host,
     basePath: url.pathname.replace(/\/+$/, ""),
     label: `${url.hostname}:${port}`,
   };
