@@ -18,6 +18,8 @@ export interface Row {
  */
 export interface RowFeed {
   row(row: Row): void;
+  /** Whether a row that comes now is shown. */
+  hasRoom(): boolean;
   /** A line that is never left out, behind the rows before it. */
   line(text: string): void;
   /** Writes what waits, before something is said elsewhere. */
@@ -53,10 +55,13 @@ export function createRowFeed(context: CliContext, terminal: Terminal): RowFeed 
     shown = more = failed = 0;
   }
 
+  const hasRoom = () => shown < mostPerSecond;
+
   return {
+    hasRoom,
     row({ render, isFailed }) {
       cancelSecond ??= context.after(secondMs, endSecond);
-      if (shown < mostPerSecond) {
+      if (hasRoom()) {
         shown++;
         put(render());
         return;

@@ -29,7 +29,8 @@ export async function runParticipants(
   const keysHint = hasKeys ? "p pauses, Ctrl+C leaves" : "Ctrl+C leaves";
   const feed = createRowFeed(context, context.stderr);
   const tell = tellNotices(context, feed, participants, { isJson, isQuiet, keysHint });
-  const isMetered = isJson || !isQuiet;
+  // What no row shows is not measured.
+  const isMetered = isJson || (!isQuiet && (() => feed.hasRoom()));
   const say = (text: string) => {
     if (!isJson && !isQuiet) feed.line(text);
   };

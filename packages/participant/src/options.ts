@@ -30,8 +30,11 @@ export interface ParticipantOptions {
   /** Handed to the hub, which sends them along with each request. */
   authHeaders?: Record<string, string> | undefined;
   onNotice?: ((notice: ParticipantNotice) => void) | undefined;
-  /** Whether `request-ended` has the answer's pace and tokens, which takes reading answers. Default: with `onNotice`. */
-  isMetered?: boolean | undefined;
+  /**
+   * Whether `request-ended` has the answer's pace and tokens, which takes reading answers. A function is called for each of
+   * them, right before. Default: with `onNotice`.
+   */
+  isMetered?: boolean | (() => boolean) | undefined;
   timing?: Partial<ParticipantTiming> | undefined;
   /** 0 ≤ x < 1; default `Math.random` */
   random?: (() => number) | undefined;
@@ -70,7 +73,7 @@ export interface Settings {
   wallNow: () => number;
   env: ProxyEnvironment;
   onNotice: ((notice: ParticipantNotice) => void) | undefined;
-  isMetered: boolean;
+  isMetered: boolean | (() => boolean);
 }
 
 /** A participant that cannot be, or was refused. `code` as in `StopReason`. */

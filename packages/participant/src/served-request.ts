@@ -1,4 +1,4 @@
-import { forwardResponseHeaders, tokensPerSecond, type Usage } from "@roomhub/protocol";
+import { forwardResponseHeaders, tokensPerSecond } from "@roomhub/protocol";
 import {
   AnswerScrubber,
   type AnswerSecrets,
@@ -34,7 +34,8 @@ export interface ServeDeps {
   watch: ProviderWatch;
   /** ms, monotonic */
   now: () => number;
-  isMetered: boolean;
+  /** Whether a notice has measures; a function is called right before each. */
+  isMetered: boolean | (() => boolean);
   notify: (notice: ParticipantNotice) => void;
 }
 
@@ -90,8 +91,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   /** undefined when there is nothing to scrub */
   #scrubber: AnswerScrubber | undefined;
   #meter: AnswerMeter | undefined;
-  /** once the answer is whole */
-  #usage: Usage = {};
+  #isWhole = false;
   #status: number | undefined;
   #outcome: RequestOutcome = "complete";
   #code: string | undefined;
@@ -142,7 +142,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
     const { status, headers } = head;
     this.#status = status;
     this.#deps.watch.noteAnswer();
-    if (this.#deps.isMetered) this.#meter = meterFor(this.#request.head, head);
+    if (this.#deps.isMetered !== false) this.#meter = meterFor(this.#request.head, head);
     if (status >= 400) this.#outcome = "failed";
     const passing = forwardResponseHeaders(headers);
     const { inErrors, inAnswers } = this.#deps.secrets;
@@ -162,7 +162,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
     const { responder } = this.#request;
     if (this.#scrubber !== undefined) responder.write(this.#scrubber.end());
     responder.end();
-    if (this.#meter !== undefined) this.#usage = this.#meter.usage();
+    this.#isWhole = true;
   }
 
   onFailure(failure: ProviderFailure): void {
@@ -192,11 +192,15 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   }
 
   #metrics(durationMs: number): AnswerMetrics {
-    const contentMs = this.#meter?.contentMs;
-    const speed = tokensPerSecond(this.#usage, durationMs);
+    const meter = this.#meter;
+    const { isMetered } = this.#deps;
+    if (meter === undefined || (typeof isMetered === "function" && !isMetered())) return {};
+    const { contentMs } = meter;
+    const usage = this.#isWhole ? meter.usage() : {};
+    const speed = tokensPerSecond(usage, durationMs);
     return {
       ...(contentMs === undefined ? {} : { ttftMs: contentMs - this.#startedMs }),
-      ...this.#usage,
+      ...usage,
       ...(speed === undefined ? {} : { tokensPerSecond: speed }),
     };
   }

@@ -82,7 +82,6 @@ test("every option reaches the participant, and secrets reach nothing else", asy
 });
 
 test.each([
-  [[], true],
   [["--quiet"], false],
   [["--json"], true],
   [["--json", "--quiet"], true],
@@ -93,6 +92,25 @@ test.each([
   world.stop();
   await running;
   expect(world.participants[0]?.isMetered).toBe(isMetered);
+});
+
+test("join measures the answers whose rows it shows, and no others", async () => {
+  const world = makeWorld({ fetch: ollama, after: () => () => {} }, { getRoom, listParticipants });
+  const running = world.run("join", "ABC234");
+  await untilJoined(world);
+  const [{ isMetered, onNotice } = {}] = world.participants;
+  const measured = Array.from({ length: 25 }, () => {
+    const is = typeof isMetered === "function" && isMetered();
+    onNotice?.({
+      ...{ kind: "request-ended", path: "/chat/completions", model: "a", status: 200 },
+      ...{ durationMs: 5, outcome: "complete", code: undefined, reason: undefined },
+    });
+    return is;
+  });
+  expect(measured).toEqual(measured.map((_, index) => index < 20));
+  world.stop();
+  await running;
+  expect(world.stderr.text).toContain("… 5 more, 0 failed\n");
 });
 
 test("without a model server the message says what to start", async () => {
