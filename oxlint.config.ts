@@ -154,7 +154,7 @@ export default defineConfig({
     "no-await-in-loop": "off",
     "no-shadow": "off",
     "no-underscore-dangle": "off",
-    "import/no-cycle": "error",
+    "import/no-cycle": ["error", { ignoreTypes: false }],
     "import/no-default-export": "error",
     "import/no-unassigned-import": "off",
     "promise/always-return": "off",

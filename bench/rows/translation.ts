@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { ResponsesStream } from "../../packages/provider/src/translation/stream.ts";
-import { translateRequest } from "../../packages/provider/src/translation/request.ts";
+import { ResponsesStream } from "../../packages/provider/src/responses/translation/output/stream.ts";
+import { translateRequest } from "../../packages/provider/src/responses/translation/request/request.ts";
 import { tokenStream } from "../../tests/support/fast-provider.ts";
 import { measured, type Row } from "../row.ts";
 import { median } from "../spread.ts";

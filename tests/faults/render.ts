@@ -1,6 +1,6 @@
 import type { RunResult } from "./run-result.ts";
 import type { Report } from "./run-scenario.ts";
-import type { Figure } from "./scenario.ts";
+import type { Figure } from "./figure.ts";
 
 const marks = { held: "✓", broken: "✗", skipped: "-" };
 
@@ -12,28 +12,6 @@ export function renderReport({ scenario, kind, notes, missed, calls, seconds }: 
     (note) => `             ${note}\n`,
   );
   return `${head} (${seconds.toFixed(1)} s, ${calls} calls)\n${lines.join("")}`;
-}
-
-export function summaryFigures(reports: readonly Report[]): Figure[] {
-  const sum = (of: (report: Report) => number) =>
-    reports.reduce((total, report) => total + of(report), 0);
-  const violations = sum((report) => report.violations);
-  const skipped = sum(({ kind }) => (kind === "skipped" ? 1 : 0));
-  const broken = sum(({ kind }) => (kind === "broken" ? 1 : 0));
-  return [
-    {
-      what: `ledger violations, ${sum(({ calls }) => calls)} client calls`,
-      ...{ goal: "0", measured: String(violations), isMet: violations === 0 },
-      needsFreeMachine: false,
-    },
-    {
-      what: `scenarios, ${skipped} skipped`,
-      goal: "all hold",
-      measured: `${reports.length - skipped - broken} of ${reports.length - skipped}`,
-      isMet: broken === 0,
-      needsFreeMachine: false,
-    },
-  ];
 }
 
 export function renderFigures(figures: readonly Figure[]): string {

@@ -1,7 +1,6 @@
 import { availableParallelism, loadavg } from "node:os";
-import { summaryFigures } from "./render.ts";
 import type { Report } from "./run-scenario.ts";
-import type { Figure } from "./scenario.ts";
+import type { Figure } from "./figure.ts";
 
 /** What one run came to, as `--write` writes and `--read` reads it. */
 export interface RunResult {
@@ -34,6 +33,28 @@ export function createRunResult(
     }),
     figures: [...summaryFigures(reports), ...reports.flatMap(({ figures }) => figures)],
   };
+}
+
+function summaryFigures(reports: readonly Report[]): Figure[] {
+  const sum = (of: (report: Report) => number) =>
+    reports.reduce((total, report) => total + of(report), 0);
+  const violations = sum((report) => report.violations);
+  const skipped = sum(({ kind }) => (kind === "skipped" ? 1 : 0));
+  const broken = sum(({ kind }) => (kind === "broken" ? 1 : 0));
+  return [
+    {
+      what: `ledger violations, ${sum(({ calls }) => calls)} client calls`,
+      ...{ goal: "0", measured: String(violations), isMet: violations === 0 },
+      needsFreeMachine: false,
+    },
+    {
+      what: `scenarios, ${skipped} skipped`,
+      goal: "all hold",
+      measured: `${reports.length - skipped - broken} of ${reports.length - skipped}`,
+      isMet: broken === 0,
+      needsFreeMachine: false,
+    },
+  ];
 }
 
 /** Of the last minute. */

@@ -2,7 +2,8 @@ import { within } from "../support/waiting.ts";
 import { Children } from "./child.ts";
 import { compileCacheFolder } from "./compile-cache.ts";
 import { isThere } from "./machine.ts";
-import type { Figure, Scenario } from "./scenario.ts";
+import type { Figure } from "./figure.ts";
+import type { Scenario } from "./scenario.ts";
 import { World } from "./world.ts";
 
 export interface Report {

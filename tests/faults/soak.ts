@@ -1,5 +1,6 @@
 import type { ProxyHandlers } from "./programs/proxy.ts";
-import { inMib, mib, must, pauseMs, type Scenario, smallHeap } from "./scenario.ts";
+import { inMib, mib, must, pauseMs, smallHeap } from "./figure.ts";
+import type { Scenario } from "./scenario.ts";
 import { createRandom } from "./seeded-random.ts";
 import type { World } from "./world.ts";
 

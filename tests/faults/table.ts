@@ -1,5 +1,5 @@
 import type { RunResult } from "./run-result.ts";
-import type { Figure } from "./scenario.ts";
+import type { Figure } from "./figure.ts";
 
 const beginMark = "<!-- begin: written by npm run test:faults -->";
 const endMark = "<!-- end -->";

@@ -9,7 +9,7 @@ import type { CallOutcome, CallWish } from "./client-call.ts";
 import { checkLedger, type HubRun, openRequests } from "./ledger-check.ts";
 import type { ClientHandlers } from "./programs/clients.ts";
 import type { ProviderHandlers } from "./programs/provider.ts";
-import { type Figure, must, pauseMs } from "./scenario.ts";
+import { type Figure, must, pauseMs } from "./figure.ts";
 
 export interface HubChild extends RoomhubChild {
   readonly url: string;

@@ -4,10 +4,10 @@ import { expect, test } from "vitest";
 import {
   askedResponse,
   countingSource,
-} from "../../packages/provider/src/translation/answer.fixture.ts";
-import { translateAnswer } from "../../packages/provider/src/translation/answer.ts";
-import type { ToolName } from "../../packages/provider/src/translation/asked.ts";
-import { ResponsesStream } from "../../packages/provider/src/translation/stream.ts";
+} from "../../packages/provider/src/responses/translation/answer.fixture.ts";
+import { translateAnswer } from "../../packages/provider/src/responses/translation/output/answer.ts";
+import type { ToolName } from "../../packages/provider/src/responses/translation/asked.ts";
+import { ResponsesStream } from "../../packages/provider/src/responses/translation/output/stream.ts";
 import { checkEvents, checkResponse } from "../support/open-responses-rules.ts";
 import { propertyRuns, propertyTimeoutMs, SEEDS } from "../support/property-runs.ts";
 import { anyScript, type ChatScript, type Speech, scriptInOrder } from "./chat-script.ts";

@@ -13,6 +13,7 @@ import {
   type RouteQuestion,
   type UpdateParticipantRequest,
 } from "@roomhub/protocol";
+import type { CallOptions, OwnerCallOptions } from "./call-options.ts";
 import { callHub, type Fetch, type HubConnection } from "./connection.ts";
 import { type EventStreamOptions, readEvents } from "./event-stream.ts";
 import { normaliseHubUrl } from "./hub-url.ts";
@@ -25,15 +26,6 @@ export interface RoomhubClientOptions {
   fetch?: Fetch | undefined;
   /** How long one call may take. Default 30 000 ms; an event stream ends only after 50 s of silence. */
   timeoutMs?: number | undefined;
-}
-
-export interface CallOptions {
-  signal?: AbortSignal | undefined;
-}
-
-export interface OwnerCallOptions extends CallOptions {
-  /** The `participantToken` of the join; travels as `x-participant-token`, never in a URL. Contract §3. */
-  token?: string | undefined;
 }
 
 /**

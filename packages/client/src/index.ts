@@ -1,3 +1,4 @@
+export type { CallOptions, OwnerCallOptions } from "./call-options.ts";
 export * from "./client.ts";
 export type { Fetch } from "./connection.ts";
 export {

@@ -1,4 +1,5 @@
-import { RoomhubClient, type CallOptions, type RoomhubClientOptions } from "./client.ts";
+import type { CallOptions } from "./call-options.ts";
+import { RoomhubClient, type RoomhubClientOptions } from "./client.ts";
 import { parseInvite } from "./hub-url.ts";
 import type { RoomClient } from "./room-client.ts";
 

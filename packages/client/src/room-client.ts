@@ -9,8 +9,31 @@ import type {
   RouteQuestion,
   UpdateParticipantRequest,
 } from "@roomhub/protocol";
-import type { CallOptions, OwnerCallOptions, RoomhubClient } from "./client.ts";
+import type { CallOptions, OwnerCallOptions } from "./call-options.ts";
 import type { EventStreamOptions } from "./event-stream.ts";
+
+/** What a room needs of its hub: `RoomhubClient` has it. Each takes the room's code first. */
+interface RoomCalls {
+  readonly hubUrl: string;
+  baseUrl(code: string): string;
+  listParticipants(code: string, options?: CallOptions): Promise<ParticipantSummary[]>;
+  getParticipant(code: string, id: string, options?: CallOptions): Promise<ParticipantSummary>;
+  listModels(code: string, options?: CallOptions): Promise<ModelEntry[]>;
+  explainRoute(
+    code: string,
+    question: RouteQuestion,
+    options?: CallOptions,
+  ): Promise<RouteExplanation>;
+  events(code: string, options?: EventStreamOptions): AsyncIterable<HubEvent>;
+  join(code: string, body: JoinRequest, options?: OwnerCallOptions): Promise<JoinResponse>;
+  updateParticipant(
+    code: string,
+    id: string,
+    patch: UpdateParticipantRequest,
+    options?: OwnerCallOptions,
+  ): Promise<JoinResponse>;
+  leave(code: string, id: string, options?: OwnerCallOptions): Promise<void>;
+}
 
 /**
  * One room of a hub: its base URL, who is in it, and what happens there. Made by `RoomhubClient.room()` and `openRoom()`.
@@ -28,9 +51,9 @@ export class RoomClient {
   readonly baseURL: string;
   /** The room as it was when it was looked up. */
   readonly info: Readonly<Room>;
-  readonly #hub: RoomhubClient;
+  readonly #hub: RoomCalls;
 
-  constructor(hub: RoomhubClient, info: Room) {
+  constructor(hub: RoomCalls, info: Room) {
     this.#hub = hub;
     this.hubUrl = hub.hubUrl;
     this.code = info.code;

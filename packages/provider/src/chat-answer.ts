@@ -6,9 +6,9 @@ import { objectIn } from "./look.ts";
 import type { Outlet } from "./outlet.ts";
 import type { Answer } from "./answer.ts";
 import type { ServerKnowledge } from "./server-knowledge.ts";
-import { NotChatError, translateAnswer } from "./translation/answer.ts";
-import type { AskedResponse, TranslationSource } from "./translation/asked.ts";
-import { ResponsesStream } from "./translation/stream.ts";
+import { NotChatError, translateAnswer } from "./responses/translation/output/answer.ts";
+import type { AskedResponse, TranslationSource } from "./responses/translation/asked.ts";
+import { ResponsesStream } from "./responses/translation/output/stream.ts";
 
 type Mode =
   | { kind: "waiting" }

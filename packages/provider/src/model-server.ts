@@ -11,7 +11,7 @@ import { ReadinessSink } from "./readiness/readiness-sink.ts";
 import { type ReadinessVerdict, ServerReadiness } from "./readiness/server-readiness.ts";
 import { ResponsesCall } from "./responses-call.ts";
 import { type ReportedCapabilities, ServerKnowledge } from "./server-knowledge.ts";
-import type { TranslationSource } from "./translation/asked.ts";
+import type { TranslationSource } from "./responses/translation/asked.ts";
 
 /** What is asked of a model server, below its base URL. */
 export type InferenceRequest = Omit<ProviderRequest, "baseUrl">;

@@ -8,12 +8,9 @@ import type { CallProvider } from "./look.ts";
 import { NativeAnswer } from "./native-answer.ts";
 import { Outlet } from "./outlet.ts";
 import type { ServerKnowledge } from "./server-knowledge.ts";
-import {
-  type AskedResponse,
-  type TranslationSource,
-  UntranslatableError,
-} from "./translation/asked.ts";
-import { translateRequest } from "./translation/request.ts";
+import { type AskedResponse, type TranslationSource } from "./responses/translation/asked.ts";
+import { UntranslatableError } from "./responses/translation/untranslatable-error.ts";
+import { translateRequest } from "./responses/translation/request/request.ts";
 
 export interface ResponsesCallDeps {
   send: CallProvider;

@@ -1,19 +1,23 @@
-import { AgentStream } from "./agent-stream.ts";
-import type { AgentStreamPort, IncomingRequest, RequestBodyHandler } from "./agent-stream.ts";
-import { CLOSE_CODES } from "./close-code.ts";
-import { FRAME_RULES, FRAME_TYPES, WIRE_LIMITS } from "./frame.ts";
-import type { FrameType } from "./frame.ts";
-import { asProtocolError } from "./hello.ts";
-import type { Hello } from "./hello.ts";
-import { decodeRequest, encodeResponseHead } from "./message-head.ts";
-import type { HeadedPayload, RequestHead } from "./message-head.ts";
-import { ProtocolError } from "./protocol-error.ts";
-import { HeadReader, HeadWriter } from "./repeated-head.ts";
-import { RESET_CODES, resetCodeFromWire } from "./reset-code.ts";
-import { encodeStatus } from "./status.ts";
-import type { TunnelStatus } from "./status.ts";
-import { StreamTable } from "./stream-table.ts";
-import type { Transport } from "./transport.ts";
+import { AgentStream } from "./streams/agent-stream.ts";
+import type {
+  AgentStreamPort,
+  IncomingRequest,
+  RequestBodyHandler,
+} from "./streams/agent-stream.ts";
+import { CLOSE_CODES } from "./wire/close-code.ts";
+import { FRAME_RULES, FRAME_TYPES, WIRE_LIMITS } from "./wire/frame.ts";
+import type { FrameType } from "./wire/frame.ts";
+import { asProtocolError } from "./wire/hello.ts";
+import type { Hello } from "./wire/hello.ts";
+import { decodeRequest, encodeResponseHead } from "./wire/message-head.ts";
+import type { HeadedPayload, RequestHead } from "./wire/message-head.ts";
+import { ProtocolError } from "./wire/protocol-error.ts";
+import { HeadReader, HeadWriter } from "./wire/repeated-head.ts";
+import { RESET_CODES, resetCodeFromWire } from "./wire/reset-code.ts";
+import { encodeStatus } from "./wire/status.ts";
+import type { TunnelStatus } from "./wire/status.ts";
+import { StreamTable } from "./streams/stream-table.ts";
+import type { Transport } from "./transport/transport.ts";
 import { outOfPlace, PING_INTERVAL_MS, TunnelLink } from "./tunnel-link.ts";
 
 const REQUEST_WINDOW_BYTES = 1024 * 1024;

@@ -11,16 +11,16 @@ import {
 } from "fast-check";
 import { expect, test } from "vitest";
 import { AgentSession } from "./agent-session.ts";
-import type { Responder } from "./agent-stream.ts";
-import { CLOSE_CODES } from "./close-code.ts";
-import { FRAME_TYPES, writeFrameHeader } from "./frame.ts";
-import type { FrameType } from "./frame.ts";
-import { decodeFrames } from "./frame-decoder.ts";
-import { encodeHello } from "./hello.ts";
+import type { Responder } from "./streams/agent-stream.ts";
+import { CLOSE_CODES } from "./wire/close-code.ts";
+import { FRAME_TYPES, writeFrameHeader } from "./wire/frame.ts";
+import type { FrameType } from "./wire/frame.ts";
+import { decodeFrames } from "./wire/frame-decoder.ts";
+import { encodeHello } from "./wire/hello.ts";
 import { HubSession } from "./hub-session.ts";
-import type { RequestHead } from "./message-head.ts";
-import { RESET_CODES } from "./reset-code.ts";
-import type { Transport, TransportListener } from "./transport.ts";
+import type { RequestHead } from "./wire/message-head.ts";
+import { RESET_CODES } from "./wire/reset-code.ts";
+import type { Transport, TransportListener } from "./transport/transport.ts";
 
 /** The session's end of a tunnel whose other end is the test: it feeds bytes in and sees what comes out. */
 class RawPeer implements Transport {

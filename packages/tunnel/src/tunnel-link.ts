@@ -1,14 +1,14 @@
-import { CLOSE_CODES } from "./close-code.ts";
-import { boundedText, FRAME_RULES, FRAME_TYPES, WIRE_LIMITS } from "./frame.ts";
-import type { FrameType } from "./frame.ts";
-import { decodeFrames } from "./frame-decoder.ts";
-import type { FrameReceiver } from "./frame-decoder.ts";
-import { FrameWriter } from "./frame-writer.ts";
-import { decodeHello, encodeHello } from "./hello.ts";
-import type { Hello } from "./hello.ts";
+import { CLOSE_CODES } from "./wire/close-code.ts";
+import { boundedText, FRAME_RULES, FRAME_TYPES, WIRE_LIMITS } from "./wire/frame.ts";
+import type { FrameType } from "./wire/frame.ts";
+import { decodeFrames } from "./wire/frame-decoder.ts";
+import type { FrameReceiver } from "./wire/frame-decoder.ts";
+import { FrameWriter } from "./wire/frame-writer.ts";
+import { decodeHello, encodeHello } from "./wire/hello.ts";
+import type { Hello } from "./wire/hello.ts";
 import { KeepAlive } from "./keep-alive.ts";
-import { ProtocolError } from "./protocol-error.ts";
-import type { Transport, TransportListener } from "./transport.ts";
+import { ProtocolError } from "./wire/protocol-error.ts";
+import type { Transport, TransportListener } from "./transport/transport.ts";
 
 export const PING_INTERVAL_MS = 10_000;
 const HELLO_TIMEOUT_MS = 10_000;

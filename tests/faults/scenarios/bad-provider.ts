@@ -1,6 +1,7 @@
 import type { Behaviour } from "../../support/fake-provider.ts";
 import type { CallOutcome } from "../client-call.ts";
-import { must, type Scenario } from "../scenario.ts";
+import { must } from "../figure.ts";
+import type { Scenario } from "../scenario.ts";
 import { createRandom } from "../seeded-random.ts";
 import type { World } from "../world.ts";
 

@@ -1,7 +1,8 @@
 import { until } from "../../support/waiting.ts";
 import type { CallOutcome, Surface } from "../client-call.ts";
 import type { ClosedReport } from "../programs/provider.ts";
-import { inMs, must, percentile, type Scenario } from "../scenario.ts";
+import { inMs, must, percentile } from "../figure.ts";
+import type { Scenario } from "../scenario.ts";
 import type { Wish, World } from "../world.ts";
 
 const cases = (["chat/completions", "responses"] as const satisfies readonly Surface[]).flatMap(

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { faketimeLibrary } from "../machine.ts";
-import { must, pauseMs, type Scenario } from "../scenario.ts";
+import { must, pauseMs } from "../figure.ts";
+import type { Scenario } from "../scenario.ts";
 
 export const clockJumps: Scenario = {
   id: "F15",

@@ -1,5 +1,6 @@
 import { connect } from "node:net";
-import { must, pauseMs, type Scenario } from "../scenario.ts";
+import { must, pauseMs } from "../figure.ts";
+import type { Scenario } from "../scenario.ts";
 
 export const filesExhausted: Scenario = {
   id: "F22",

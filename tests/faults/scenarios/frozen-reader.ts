@@ -1,4 +1,5 @@
-import { inMs, kib, mib, must, pauseMs, percentile, type Scenario } from "../scenario.ts";
+import { inMs, kib, mib, must, pauseMs, percentile } from "../figure.ts";
+import type { Scenario } from "../scenario.ts";
 import type { World } from "../world.ts";
 
 export const frozenReader: Scenario = {

@@ -1,4 +1,5 @@
-import { must, pauseMs, type Scenario } from "../scenario.ts";
+import { must, pauseMs } from "../figure.ts";
+import type { Scenario } from "../scenario.ts";
 
 export const hubFrozen: Scenario = {
   id: "F16",

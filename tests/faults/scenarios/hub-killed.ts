@@ -1,6 +1,7 @@
 import { until } from "../../support/waiting.ts";
 import type { ParticipantHandlers } from "../programs/participants.ts";
-import { must, pauseMs, type Scenario } from "../scenario.ts";
+import { must, pauseMs } from "../figure.ts";
+import type { Scenario } from "../scenario.ts";
 import { sharedNowMs } from "../shared-clock.ts";
 
 export const hubKilled: Scenario = {

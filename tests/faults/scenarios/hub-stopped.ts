@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { until } from "../../support/waiting.ts";
-import { inMs, must, type Scenario } from "../scenario.ts";
+import { inMs, must } from "../figure.ts";
+import type { Scenario } from "../scenario.ts";
 import { sharedNowMs } from "../shared-clock.ts";
 import type { World } from "../world.ts";
 

@@ -1,6 +1,7 @@
 import { until } from "../../support/waiting.ts";
 import type { SubscriberHandlers } from "../programs/subscribers.ts";
-import { inMib, inMs, must, pauseMs, type Scenario } from "../scenario.ts";
+import { inMib, inMs, must, pauseMs } from "../figure.ts";
+import type { Scenario } from "../scenario.ts";
 import { sharedNowMs } from "../shared-clock.ts";
 
 export const idleSubscribers: Scenario = {

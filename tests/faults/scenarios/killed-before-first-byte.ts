@@ -1,5 +1,6 @@
 import { until } from "../../support/waiting.ts";
-import { inMs, must, percentile, type Scenario } from "../scenario.ts";
+import { inMs, must, percentile } from "../figure.ts";
+import type { Scenario } from "../scenario.ts";
 import { sharedNowMs } from "../shared-clock.ts";
 
 export const killedBeforeFirstByte: Scenario = {

@@ -1,5 +1,6 @@
 import { until } from "../../support/waiting.ts";
-import { inMib, mib, must, pauseMs, type Scenario, smallHeap } from "../scenario.ts";
+import { inMib, mib, must, pauseMs, smallHeap } from "../figure.ts";
+import type { Scenario } from "../scenario.ts";
 import { sharedNowMs } from "../shared-clock.ts";
 
 const streams = 20;

@@ -1,5 +1,6 @@
 import { until } from "../../support/waiting.ts";
-import { inMs, must, percentile, pauseMs, type Scenario } from "../scenario.ts";
+import { inMs, must, percentile, pauseMs } from "../figure.ts";
+import type { Scenario } from "../scenario.ts";
 import { sharedNowMs } from "../shared-clock.ts";
 
 /** Never over by itself before the kill. */

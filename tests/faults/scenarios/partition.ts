@@ -1,6 +1,7 @@
 import { until } from "../../support/waiting.ts";
 import { createNamespace, type Namespace } from "../network.ts";
-import { must, pauseMs, type Scenario } from "../scenario.ts";
+import { must, pauseMs } from "../figure.ts";
+import type { Scenario } from "../scenario.ts";
 import { sharedNowMs } from "../shared-clock.ts";
 import type { World } from "../world.ts";
 

@@ -1,5 +1,6 @@
 import { until } from "../../support/waiting.ts";
-import { inMib, kib, mib, must, pauseMs, type Scenario } from "../scenario.ts";
+import { inMib, kib, mib, must, pauseMs } from "../figure.ts";
+import type { Scenario } from "../scenario.ts";
 import type { World } from "../world.ts";
 
 const floodBytes = 1_024 * mib;

@@ -1,4 +1,5 @@
-import { must, type Scenario } from "../scenario.ts";
+import { must } from "../figure.ts";
+import type { Scenario } from "../scenario.ts";
 
 export const providerFrozen: Scenario = {
   id: "F4",

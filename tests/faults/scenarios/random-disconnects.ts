@@ -1,7 +1,8 @@
 import type { Behaviour } from "../../support/fake-provider.ts";
 import { until } from "../../support/waiting.ts";
 import type { CallWish } from "../client-call.ts";
-import { inMib, mib, must, pauseMs, type Scenario, smallHeap } from "../scenario.ts";
+import { inMib, mib, must, pauseMs, smallHeap } from "../figure.ts";
+import type { Scenario } from "../scenario.ts";
 import { createRandom } from "../seeded-random.ts";
 import type { World } from "../world.ts";
 

@@ -1,6 +1,7 @@
 import { until } from "../../support/waiting.ts";
 import type { SubscriberHandlers } from "../programs/subscribers.ts";
-import { inMib, mib, must, pauseMs, type Scenario } from "../scenario.ts";
+import { inMib, mib, must, pauseMs } from "../figure.ts";
+import type { Scenario } from "../scenario.ts";
 
 export const stalledSubscribers: Scenario = {
   id: "F12",

@@ -1,7 +1,8 @@
 import { until } from "../../support/waiting.ts";
 import type { ParticipantHandlers } from "../programs/participants.ts";
 import type { ProxyHandlers } from "../programs/proxy.ts";
-import { inMs, must, pauseMs, percentile, type Scenario } from "../scenario.ts";
+import { inMs, must, pauseMs, percentile } from "../figure.ts";
+import type { Scenario } from "../scenario.ts";
 import { sharedNowMs } from "../shared-clock.ts";
 
 export const thunderingReconnect: Scenario = {

@@ -1,0 +1,8 @@
+export interface CallOptions {
+  signal?: AbortSignal | undefined;
+}
+
+export interface OwnerCallOptions extends CallOptions {
+  /** The `participantToken` of the join; travels as `x-participant-token`, never in a URL. Contract §3. */
+  token?: string | undefined;
+}

@@ -1,0 +1,61 @@
+import type { ChatMessage } from "./chat/transcript.ts";
+
+/** Which tool of a Responses request a chat function name stands for. */
+export interface ToolName {
+  /** `custom` tools take free text, which chat carries as `{input}` */
+  kind: "function" | "custom";
+  name: string;
+  /** Codex groups its tools in namespaces, which chat does not have */
+  namespace: string | undefined;
+}
+
+/** By the name the chat request carries. */
+export type ToolNames = ReadonlyMap<string, ToolName>;
+
+/**
+ * What a response object repeats of its request, every key present. Open Responses 2026-04-24, `ResponseResource`: the
+ * keys are required and null where nothing was said; what cannot be promised by translation is told as it is (`truncation`
+ * is `disabled`, `background` false, `previous_response_id` null).
+ */
+export interface ResponseEcho {
+  instructions: string | null;
+  /** only function tools, each with name, description, parameters and strict */
+  tools: readonly object[];
+  tool_choice: unknown;
+  truncation: "disabled";
+  parallel_tool_calls: boolean;
+  text: object;
+  top_p: number;
+  presence_penalty: number;
+  frequency_penalty: number;
+  top_logprobs: number;
+  temperature: number;
+  reasoning: { effort: string | null; summary: string | null } | null;
+  max_output_tokens: number | null;
+  max_tool_calls: number | null;
+  store: boolean;
+  background: false;
+  service_tier: string;
+  metadata: object;
+  safety_identifier: string | null;
+  prompt_cache_key: string | null;
+  previous_response_id: null;
+}
+
+/** A Responses request retold for chat, and what the way back needs. */
+export interface AskedResponse {
+  /** the body for `POST {base}/chat/completions`; in which manner it is put depends on the server */
+  chat: Record<string, unknown> & { messages: readonly ChatMessage[] };
+  /** the provider's model name, for the response object before the provider says its own */
+  model: string;
+  isStream: boolean;
+  echo: ResponseEcho;
+  toolNames: ToolNames;
+}
+
+/** Where new ids and the time come from. */
+export interface TranslationSource {
+  /** @param prefix - `resp`, `msg`, `rs`, `fc`, `ctc`; @returns prefix, underscore, random hex */
+  newId(prefix: string): string;
+  nowSeconds(): number;
+}

@@ -1,0 +1,15 @@
+import { isObject, type JsonObject } from "../read-field.ts";
+
+const noFields: JsonObject = {};
+
+/**
+ * Fields of what a provider answered. Servers leave out and add what they like, so what is missing or of another type
+ * reads as empty and is no error.
+ */
+export function fieldsOf(value: unknown): JsonObject {
+  return isObject(value) ? value : noFields;
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

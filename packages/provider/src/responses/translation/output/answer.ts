@@ -1,0 +1,57 @@
+import { AnswerOutput } from "./answer-output.ts";
+import type { AskedResponse, TranslationSource } from "../asked.ts";
+import { readChatCompletion } from "../chat/chat-said.ts";
+import { outcomeOf } from "../chat/finish.ts";
+import { beginResponse, responseObject } from "./response-object.ts";
+import type { ThoughtField } from "../thought-field.ts";
+import { responseUsage } from "../chat/usage.ts";
+
+/** The provider answered 2xx with something that is no chat completion. Nothing of it can be retold. */
+export class NotChatError extends Error {
+  override readonly name = "NotChatError";
+}
+
+/**
+ * Retells a whole chat completion as a response object: a stream of one chunk whose events nobody reads, so that both
+ * kinds of answer say the same.
+ *
+ * @param body - the provider's, of status 2xx; @param onThoughts - called with the name it has for thoughts, when it thought
+ * @throws NotChatError
+ */
+export function translateAnswer(
+  body: Buffer,
+  asked: AskedResponse,
+  source: TranslationSource,
+  onThoughts?: (field: ThoughtField) => void,
+): Buffer {
+  const origin = beginResponse(asked, source);
+  const answer = readChatCompletion(parse(body));
+  if (answer === undefined) {
+    throw new NotChatError(
+      "The provider's answer has no choices[0].message, so it is no chat completion. Check that its base URL leads to an OpenAI-compatible server.",
+    );
+  }
+  if (answer.thoughtField !== undefined) onThoughts?.(answer.thoughtField);
+  const outcome = outcomeOf(answer.finishReason);
+  const output = new AnswerOutput(nobodyReads, asked.toolNames, source);
+  output.add(answer.said);
+  output.close(outcome.status === "incomplete");
+  const usage = responseUsage(answer.usage);
+  const response = responseObject(origin, answer.model ?? asked.model, output.items(), {
+    kind: "ended",
+    outcome,
+    usage,
+    atSeconds: source.nowSeconds(),
+  });
+  return Buffer.from(JSON.stringify(response));
+}
+
+function nobodyReads(): void {}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8")) as unknown;
+  } catch {
+    return undefined; // no JSON is no chat completion either
+  }
+}

@@ -1,0 +1,95 @@
+import { printable } from "@roomhub/protocol";
+import { UntranslatableError } from "./untranslatable-error.ts";
+
+/** An object as `JSON.parse` gives it: a stranger's, so every field is read through the functions below. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+const maxQuotedLength = 60;
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** @returns `input[2].type`; a field of the body itself is named alone */
+function pathTo(path: string, key: string): string {
+  return path === "" ? key : `${path}.${key}`;
+}
+
+/** @throws UntranslatableError `invalid_type` when the entry is no object, as for all readers here */
+export function objectAt(value: unknown, path: string): JsonObject {
+  if (!isObject(value)) throw wrongType(path, "an object");
+  return value;
+}
+
+export function requiredString(from: JsonObject, key: string, path: string): string {
+  const value = from[key];
+  if (typeof value !== "string") throw wrongType(pathTo(path, key), "a string");
+  return value;
+}
+
+/** @returns undefined when the field is absent or null, as for all optional ones */
+export function optionalString(from: JsonObject, key: string, path: string): string | undefined {
+  return isAbsent(from[key]) ? undefined : requiredString(from, key, path);
+}
+
+export function optionalNumber(from: JsonObject, key: string, path: string): number | undefined {
+  const value = from[key];
+  if (isAbsent(value)) return undefined;
+  // `1e999` is a JSON number too, but what it is parsed to cannot be written again.
+  if (!Number.isFinite(value)) throw wrongType(pathTo(path, key), "a number");
+  return value as number;
+}
+
+export function optionalBoolean(from: JsonObject, key: string, path: string): boolean | undefined {
+  const value = from[key];
+  if (isAbsent(value)) return undefined;
+  if (typeof value !== "boolean") throw wrongType(pathTo(path, key), "a boolean");
+  return value;
+}
+
+export function optionalObject(
+  from: JsonObject,
+  key: string,
+  path: string,
+): JsonObject | undefined {
+  const value = from[key];
+  return isAbsent(value) ? undefined : objectAt(value, pathTo(path, key));
+}
+
+export function optionalArray(
+  from: JsonObject,
+  key: string,
+  path: string,
+): readonly unknown[] | undefined {
+  const value = from[key];
+  if (isAbsent(value)) return undefined;
+  if (!Array.isArray(value)) throw wrongType(pathTo(path, key), "an array");
+  return value;
+}
+
+export function isAbsent(value: unknown): value is undefined | null {
+  return value === undefined || value === null;
+}
+
+export function wrongType(path: string, expected: string): UntranslatableError {
+  return new UntranslatableError(`${path} must be ${expected}.`, path, "invalid_type");
+}
+
+/**
+ * The field is well formed, but a chat request cannot say it.
+ *
+ * @param what - subject of "has no counterpart …"
+ */
+export function noCounterpart(what: string, path: string, nextStep: string): UntranslatableError {
+  return new UntranslatableError(
+    `${what} has no counterpart in chat completions, which is all this participant's provider speaks. ${nextStep}`,
+    path,
+    "unsupported_value",
+  );
+}
+
+/** A stranger's word, fit to stand in a message. */
+export function quoted(word: string): string {
+  const isLong = word.length > maxQuotedLength;
+  return `"${printable(word.slice(0, maxQuotedLength))}${isLong ? "…" : ""}"`;
+}

@@ -1,0 +1,13 @@
+/** The request has no counterpart in chat. Answered 400 in OpenAI's shape; nothing was asked of the provider. */
+export class UntranslatableError extends Error {
+  override readonly name = "UntranslatableError";
+  /** the field that cannot be retold, as a path: `input[2].type` */
+  readonly param: string;
+  readonly code: "unsupported_value" | "invalid_type" | "previous_response_not_found";
+
+  constructor(message: string, param: string, code: UntranslatableError["code"]) {
+    super(message);
+    this.param = param;
+    this.code = code;
+  }
+}

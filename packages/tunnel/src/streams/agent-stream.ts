@@ -1,0 +1,297 @@
+import { ReceiveWindow, SendCredit } from "./credit.ts";
+import { FRAME_TYPES, WIRE_LIMITS } from "../wire/frame.ts";
+import type { FrameWriter } from "../wire/frame-writer.ts";
+import type { RequestHead, ResponseHead } from "../wire/message-head.ts";
+import { OutgoingBody } from "./outgoing-body.ts";
+import type { HeadWriter } from "../wire/repeated-head.ts";
+import { RESET_CODES } from "../wire/reset-code.ts";
+import type { ResetCode } from "../wire/reset-code.ts";
+import { outOfPlace } from "../tunnel-link.ts";
+
+/** One request from the hub. */
+export interface IncomingRequest {
+  readonly head: RequestHead;
+  /** The first bytes of the body, often all. A view into the tunnel's message: copy what is kept for long. */
+  readonly body: Buffer;
+  /** `body` is all of it: neither `onBody` nor `onBodyEnd` follows. */
+  readonly end: boolean;
+  readonly responder: Responder;
+}
+
+/** Gets the rest of a request's body, and what happens to the stream. Nothing comes after `responder.end()` or `reset()`. */
+export interface RequestBodyHandler {
+  /** @returns false when the reader is behind: these and later bytes count as unread until `resumeBody()` */
+  onBody(chunk: Buffer): boolean;
+  onBodyEnd(): void;
+  /**
+   * The hub cancelled, the tunnel closed (`tunnelLost`), or a callback of this handler threw (`internal`). At most
+   * once. Close the provider's socket, and call
+   * `responder.end()` once it is closed: the hub holds the stream's slot until then, for at most 5 s.
+   */
+  onReset(code: ResetCode, reason: string): void;
+  /** There is credit again after `write()` returned false. */
+  onDrain(): void;
+}
+
+/** Sends one answer. After the stream is over every method does nothing. */
+export interface Responder {
+  /** Held until the end of the turn, so that a small answer leaves as one frame. Throws when called twice. */
+  head(head: ResponseHead): void;
+  /**
+   * The chunk is not copied at once: it must stay as it is. Throws before `head()` and after `end()`.
+   *
+   * @returns false when the credit is used up. The bytes are kept; pause the provider until `onDrain`.
+   */
+  write(chunk: Buffer): boolean;
+  /** The body is complete; after a cancel, the confirmation. What waits for credit is still sent. */
+  end(): void;
+  /** Gives up and drops what waits; after a cancel, the confirmation. Without `head()` the hub may try elsewhere. */
+  reset(code: ResetCode, reason: string): void;
+  /** The reader has caught up after `onBody` returned false. */
+  resumeBody(): void;
+}
+
+/** What a stream needs from its session. */
+export interface AgentStreamPort {
+  readonly writer: FrameWriter;
+  readonly responseHeads: HeadWriter<ResponseHead>;
+  /** `sendHead()` is called at the end of this turn. */
+  holdHead(stream: AgentStream): void;
+  forget(stream: AgentStream): void;
+  onError(error: unknown): void;
+}
+
+/**
+ * ```
+ * open ── end() ──► ending ── last byte sent ──────────► closed
+ * open, ending ── reset(), tunnel lost ────────────────► closed
+ * open ── RESET from the hub ──► cancelled ── end(), reset() ──► closed
+ * ending ── RESET from the hub (answered with END at once) ───► closed
+ * ```
+ */
+export class AgentStream implements Responder {
+  readonly id: number;
+  readonly #port: AgentStreamPort;
+  readonly #body = new OutgoingBody();
+  readonly #credit: SendCredit;
+  readonly #window: ReceiveWindow;
+  #handler: RequestBodyHandler | undefined;
+  #phase: "open" | "ending" | "cancelled" | "closed" = "open";
+  #heldHead: ResponseHead | undefined;
+  #hasHead = false;
+  #isBodyComplete = false;
+  #wantsDrain = false;
+
+  constructor(
+    id: number,
+    port: AgentStreamPort,
+    requestWindowBytes: number,
+    responseWindowBytes: number,
+  ) {
+    this.id = id;
+    this.#port = port;
+    this.#credit = new SendCredit(responseWindowBytes);
+    this.#window = new ReceiveWindow(requestWindowBytes);
+  }
+
+  /** Hands the request over. Called once. */
+  start(
+    head: RequestHead,
+    body: Buffer,
+    end: boolean,
+    onRequest: (request: IncomingRequest) => RequestBodyHandler,
+  ): void {
+    this.#isBodyComplete = end;
+    this.#window.receive(body.length);
+    try {
+      this.#handler = onRequest({ head, body, end, responder: this });
+    } catch (error) {
+      return this.#fail(error);
+    }
+    // Bytes that rode along are few; they count as read.
+    this.#sendWindow(this.#window.settle(body.length, true));
+  }
+
+  head(head: ResponseHead): void {
+    if (this.#phase !== "open") return;
+    if (this.#hasHead) throw new Error("head() called twice");
+    this.#hasHead = true;
+    this.#heldHead = head;
+    this.#port.holdHead(this);
+  }
+
+  write(chunk: Buffer): boolean {
+    if (this.#phase === "ending") throw new Error("write() after end()");
+    if (this.#phase !== "open") return false;
+    if (!this.#hasHead) throw new Error("write() before head()");
+    if (this.#isPlainSend(chunk)) {
+      this.#port.writer.data(this.id, chunk);
+      this.#credit.spend(chunk.length);
+    } else {
+      this.#body.push(chunk);
+      if (this.#heldHead === undefined) this.#pump();
+      else if (this.#body.bytes >= WIRE_LIMITS.responseRideBytes) this.sendHead();
+    }
+    this.#wantsDrain = this.#body.bytes >= this.#credit.availableBytes;
+    return !this.#wantsDrain;
+  }
+
+  end(): void {
+    if (this.#phase === "cancelled") return this.#confirm();
+    if (this.#phase !== "open") return;
+    if (!this.#hasHead) throw new Error("end() before head()");
+    this.#phase = "ending";
+    if (this.#heldHead === undefined) this.#pump();
+    else this.sendHead();
+  }
+
+  reset(code: ResetCode, reason: string): void {
+    if (this.#phase === "closed") return;
+    this.#port.writer.reset(this.id, code, reason);
+    this.#close();
+  }
+
+  resumeBody(): void {
+    this.#sendWindow(this.#window.release());
+  }
+
+  /** Sends the held head with what there is of the body. */
+  sendHead(): void {
+    const head = this.#heldHead;
+    if (head === undefined) return;
+    this.#heldHead = undefined;
+    const rideBytes = Math.min(
+      this.#body.bytes,
+      WIRE_LIMITS.responseRideBytes,
+      this.#credit.availableBytes,
+    );
+    const end = this.#phase === "ending" && rideBytes === this.#body.bytes;
+    const { writer, responseHeads } = this.#port;
+    const bytes = responseHeads.write(head, end);
+    if (bytes.length > WIRE_LIMITS.headBytes) {
+      return this.#giveUp(RESET_CODES.providerInvalidResponse, "the response head is over 16 KiB");
+    }
+    this.#credit.spend(rideBytes);
+    writer.head(FRAME_TYPES.response, this.id, bytes, this.#body, rideBytes);
+    if (end) this.#close();
+    else this.#pump();
+  }
+
+  receiveData(chunk: Buffer): void {
+    if (this.#isBodyComplete) throw outOfPlace(FRAME_TYPES.data, "after END");
+    if (this.#phase === "cancelled") return;
+    this.#window.receive(chunk.length);
+    // The answer is complete without the rest of the question: no credit, so it stops by itself.
+    if (this.#phase === "ending") return;
+    let isAccepted = true;
+    try {
+      isAccepted = this.#handler?.onBody(chunk) ?? true;
+    } catch (error) {
+      return this.#fail(error);
+    }
+    this.#sendWindow(this.#window.settle(chunk.length, isAccepted));
+  }
+
+  receiveEnd(): void {
+    if (this.#isBodyComplete) throw outOfPlace(FRAME_TYPES.end, "twice");
+    this.#isBodyComplete = true;
+    if (this.#phase !== "open") return;
+    try {
+      this.#handler?.onBodyEnd();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  receiveWindow(bytes: number): void {
+    if (this.#phase === "cancelled") return;
+    this.#credit.grant(bytes);
+    if (this.#heldHead === undefined) this.#pump();
+    if (this.#phase !== "open" || !this.#wantsDrain || this.#body.bytes > 0) return;
+    this.#wantsDrain = false;
+    try {
+      this.#handler?.onDrain();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  receiveReset(code: ResetCode, reason: string): void {
+    if (this.#phase === "cancelled") return;
+    const isProviderDone = this.#phase === "ending";
+    this.#phase = "cancelled";
+    this.#dropBody();
+    if (isProviderDone) return this.#confirm();
+    this.#tellReset(code, reason);
+  }
+
+  /** The tunnel closed. */
+  lose(reason: string): void {
+    const isProviderBusy = this.#phase === "open";
+    this.#close();
+    if (isProviderBusy) this.#tellReset(RESET_CODES.tunnelLost, reason);
+  }
+
+  /** Nothing waits before this chunk, it fits into one frame, and there is credit for it. */
+  #isPlainSend(chunk: Buffer): boolean {
+    return (
+      this.#heldHead === undefined &&
+      this.#body.bytes === 0 &&
+      chunk.length > 0 &&
+      chunk.length <= WIRE_LIMITS.dataBytes &&
+      chunk.length <= this.#credit.availableBytes
+    );
+  }
+
+  #pump(): void {
+    const { writer } = this.#port;
+    if (!this.#body.pump(writer, this.id, this.#credit) || this.#phase !== "ending") return;
+    writer.end(this.id);
+    this.#close();
+  }
+
+  #sendWindow(credit: number): void {
+    if (credit === 0 || this.#isBodyComplete) return;
+    if (this.#phase === "open" || this.#phase === "ending") {
+      this.#port.writer.window(this.id, credit);
+    }
+  }
+
+  #confirm(): void {
+    this.#port.writer.end(this.id);
+    this.#close();
+  }
+
+  #fail(error: unknown): void {
+    this.#port.onError(error);
+    this.#giveUp(RESET_CODES.internal, "the request handler threw");
+  }
+
+  #giveUp(code: ResetCode, reason: string): void {
+    const isProviderBusy = this.#phase === "open";
+    this.reset(code, reason);
+    if (isProviderBusy) this.#tellReset(code, reason);
+  }
+
+  #tellReset(code: ResetCode, reason: string): void {
+    try {
+      this.#handler?.onReset(code, reason);
+    } catch (error) {
+      this.#port.onError(error);
+      // Nobody is left who would confirm. After a tunnel's end this does nothing.
+      this.reset(RESET_CODES.internal, "the request handler threw");
+    }
+  }
+
+  #dropBody(): void {
+    this.#body.clear();
+    this.#heldHead = undefined;
+  }
+
+  #close(): void {
+    if (this.#phase === "closed") return;
+    this.#phase = "closed";
+    this.#dropBody();
+    this.#port.forget(this);
+  }
+}

@@ -1,0 +1,92 @@
+import { CLOSE_CODES } from "../wire/close-code.ts";
+import { ProtocolError } from "../wire/protocol-error.ts";
+
+/** How many body bytes this side may still send on one stream. */
+export class SendCredit {
+  readonly #windowBytes: number;
+  #availableBytes: number;
+
+  constructor(windowBytes: number) {
+    this.#windowBytes = windowBytes;
+    this.#availableBytes = windowBytes;
+  }
+
+  get availableBytes(): number {
+    return this.#availableBytes;
+  }
+
+  /** The caller sends no more than `availableBytes`. */
+  spend(bytes: number): void {
+    this.#availableBytes -= bytes;
+  }
+
+  /** @throws {ProtocolError} when the peer returns more than it was sent */
+  grant(bytes: number): void {
+    const available = this.#availableBytes + bytes;
+    if (bytes === 0 || available > this.#windowBytes) {
+      throw new ProtocolError(CLOSE_CODES.flowControl, `credit of ${bytes} exceeds the window`);
+    }
+    this.#availableBytes = available;
+  }
+}
+
+/**
+ * How many body bytes the peer may still send on one stream, and which of those it sent are read.
+ * Credit goes back in halves of the window, so that it costs two small frames per window.
+ */
+export class ReceiveWindow {
+  readonly #halfBytes: number;
+  #availableBytes: number;
+  #readBytes = 0;
+  #heldBytes = 0;
+  #isHeld = false;
+
+  constructor(windowBytes: number) {
+    this.#halfBytes = windowBytes / 2;
+    this.#availableBytes = windowBytes;
+  }
+
+  /** @throws {ProtocolError} when the peer had no credit for these bytes */
+  receive(bytes: number): void {
+    if (bytes > this.#availableBytes) {
+      throw new ProtocolError(
+        CLOSE_CODES.flowControl,
+        `${bytes - this.#availableBytes} bytes over`,
+      );
+    }
+    this.#availableBytes -= bytes;
+  }
+
+  /**
+   * Notes what the reader said to received bytes. Once it is behind, all bytes are held until `release()`.
+   *
+   * @returns the credit to send back now; 0 for none
+   */
+  settle(bytes: number, isAccepted: boolean): number {
+    if (!isAccepted) this.#isHeld = true;
+    if (this.#isHeld) {
+      this.#heldBytes += bytes;
+      return 0;
+    }
+    return this.#read(bytes);
+  }
+
+  /** The reader has caught up. @returns the credit to send back now; 0 for none */
+  release(): number {
+    const bytes = this.#heldBytes;
+    this.#heldBytes = 0;
+    this.#isHeld = false;
+    return this.#read(bytes);
+  }
+
+  #read(bytes: number): number {
+    const read = this.#readBytes + bytes;
+    if (read === 0 || read < this.#halfBytes) {
+      this.#readBytes = read;
+      return 0;
+    }
+    this.#readBytes = 0;
+    this.#availableBytes += read;
+    return read;
+  }
+}

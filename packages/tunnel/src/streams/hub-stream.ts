@@ -1,0 +1,254 @@
+import { ReceiveWindow, SendCredit } from "./credit.ts";
+import { FRAME_TYPES, WIRE_LIMITS } from "../wire/frame.ts";
+import type { FrameWriter } from "../wire/frame-writer.ts";
+import { MalformedPayload } from "../wire/json-payload.ts";
+import type { HeadedPayload, RequestHead, ResponseHead } from "../wire/message-head.ts";
+import { OutgoingBody } from "./outgoing-body.ts";
+import type { HeadReader, HeadWriter } from "../wire/repeated-head.ts";
+import { RESET_CODES } from "../wire/reset-code.ts";
+import type { ResetCode } from "../wire/reset-code.ts";
+import { outOfPlace } from "../tunnel-link.ts";
+
+/** Gets one answer. The callbacks run inside the tunnel's message event; they may call `RequestStream` at once. */
+export interface ResponseHandler {
+  /** Once, before any data. */
+  onHead(head: ResponseHead): void;
+  /**
+   * @param chunk - a view into the tunnel's message; keeping it keeps up to 1 MiB alive, so copy a small one
+   * @returns false when the reader is behind: these and later bytes count as unread until `resume()`. At most
+   *   one window arrives after that.
+   */
+  onData(chunk: Buffer): boolean;
+  /** The body is complete. */
+  onEnd(): void;
+  /** The agent gave up, its answer was malformed, a callback of this handler threw, or the tunnel died (`tunnelLost`). */
+  onReset(code: ResetCode, reason: string): void;
+  /** Exactly once, last: the agent is done with the stream, or 5 s passed without its word, or the tunnel closed. */
+  onClosed(): void;
+}
+
+/** One request on its way. Every method may be called at any time, also after the end. */
+export interface RequestStream {
+  /** No buffer of the request's body is read any more: all of it went into frames, or the stream was given up. */
+  readonly isBodyTaken: boolean;
+  /** The reader has caught up after `onData` returned false. */
+  resume(): void;
+  /** Gives up. No callback but `onClosed` follows. */
+  reset(code: ResetCode, reason: string): void;
+}
+
+/** What a stream needs from its session. */
+export interface HubStreamPort {
+  readonly writer: FrameWriter;
+  readonly requestHeads: HeadWriter<RequestHead>;
+  readonly responseHeads: HeadReader<ResponseHead>;
+  readonly maxResponseHeadBytes: number;
+  /** RESET was sent; `expire()` is called unless the agent confirms in time. */
+  awaitConfirmation(stream: HubStream): void;
+  forget(stream: HubStream): void;
+  onError(error: unknown): void;
+}
+
+/**
+ * ```
+ * open ── END, RESPONSE{end}, RESET, tunnel lost ──────────────► closed
+ * open ── reset(), bad head, handler threw ──► resetting ──────► closed   (END or RESET from the agent, 5 s, tunnel lost)
+ * ```
+ */
+export class HubStream implements RequestStream {
+  readonly id: number;
+  readonly #port: HubStreamPort;
+  readonly #handler: ResponseHandler;
+  readonly #body = new OutgoingBody();
+  readonly #credit: SendCredit;
+  readonly #window: ReceiveWindow;
+  #phase: "open" | "resetting" | "closed" = "open";
+  #hasHead = false;
+  #isBodySent = false;
+  #isForgotten = false;
+
+  constructor(
+    id: number,
+    port: HubStreamPort,
+    handler: ResponseHandler,
+    requestWindowBytes: number,
+    responseWindowBytes: number,
+  ) {
+    this.id = id;
+    this.#port = port;
+    this.#handler = handler;
+    this.#credit = new SendCredit(requestWindowBytes);
+    this.#window = new ReceiveWindow(responseWindowBytes);
+  }
+
+  /**
+   * Sends REQUEST and as much of the body as there is credit for. Called once.
+   *
+   * @returns false, and nothing is sent, when the head is over 16 KiB
+   */
+  start(head: RequestHead, body: readonly Buffer[]): boolean {
+    for (const chunk of body) this.#body.push(chunk);
+    const credit = this.#credit.availableBytes;
+    const rideBytes = Math.min(this.#body.bytes, WIRE_LIMITS.requestRideBytes, credit);
+    const end = rideBytes === this.#body.bytes;
+    const { writer, requestHeads } = this.#port;
+    const bytes = requestHeads.write(head, end);
+    if (bytes.length > WIRE_LIMITS.headBytes) return false;
+    this.#isBodySent = end;
+    this.#credit.spend(rideBytes);
+    writer.head(FRAME_TYPES.request, this.id, bytes, this.#body, rideBytes);
+    this.#pump();
+    return true;
+  }
+
+  get isBodyTaken(): boolean {
+    return this.#body.bytes === 0;
+  }
+
+  resume(): void {
+    if (this.#phase !== "open") return;
+    const credit = this.#window.release();
+    if (credit > 0) this.#port.writer.window(this.id, credit);
+  }
+
+  reset(code: ResetCode, reason: string): void {
+    if (this.#phase !== "open") return;
+    this.#phase = "resetting";
+    this.#body.clear();
+    this.#port.writer.reset(this.id, code, reason);
+    this.#port.awaitConfirmation(this);
+  }
+
+  receiveResponse(payload: Buffer): void {
+    if (this.#phase === "open" && this.#hasHead) throw outOfPlace(FRAME_TYPES.response, "twice");
+    const response = this.#decodeResponse(payload);
+    if (response === undefined) return;
+    if (this.#phase === "resetting") {
+      // The whole answer crossed our RESET; the agent is done and will not answer the RESET.
+      if (response.end) this.#close();
+      return;
+    }
+    this.#hasHead = true;
+    this.#window.receive(response.body.length);
+    try {
+      this.#handler.onHead(response.head);
+    } catch (error) {
+      this.#fail(error);
+    }
+    // Also after a failure: an `end` tells that the agent is done and will confirm nothing.
+    if (response.body.length > 0) this.#deliver(response.body);
+    if (response.end) this.receiveEnd();
+  }
+
+  receiveData(chunk: Buffer): void {
+    if (this.#phase !== "open") return;
+    if (!this.#hasHead) throw outOfPlace(FRAME_TYPES.data, "before RESPONSE");
+    this.#window.receive(chunk.length);
+    this.#deliver(chunk);
+  }
+
+  receiveEnd(): void {
+    if (this.#phase === "open") {
+      if (!this.#hasHead) throw outOfPlace(FRAME_TYPES.end, "before RESPONSE");
+      // Closed first: a callback that calls reset() now must not send anything.
+      this.#phase = "closed";
+      try {
+        this.#handler.onEnd();
+      } catch (error) {
+        this.#port.onError(error);
+      }
+    }
+    this.#close();
+  }
+
+  receiveWindow(bytes: number): void {
+    if (this.#phase !== "open") return;
+    this.#credit.grant(bytes);
+    this.#pump();
+  }
+
+  receiveReset(code: ResetCode, reason: string): void {
+    if (this.#phase === "open") this.#tellReset(code, reason, "closed");
+    this.#close();
+  }
+
+  /** The agent did not confirm a RESET in time. */
+  expire(): void {
+    if (this.#phase === "resetting") this.#close();
+  }
+
+  /** The tunnel closed. */
+  lose(reason: string): void {
+    if (this.#phase === "open") this.#tellReset(RESET_CODES.tunnelLost, reason, "closed");
+    this.#close();
+  }
+
+  #decodeResponse(payload: Buffer): HeadedPayload<ResponseHead> | undefined {
+    try {
+      return this.#port.responseHeads.read(payload, this.#port.maxResponseHeadBytes);
+    } catch (error) {
+      if (!(error instanceof MalformedPayload)) throw error;
+      this.#giveUp(RESET_CODES.providerInvalidResponse, `malformed response: ${error.message}`);
+      return undefined;
+    }
+  }
+
+  #deliver(chunk: Buffer): void {
+    if (this.#phase !== "open") return;
+    let isAccepted: boolean;
+    try {
+      isAccepted = this.#handler.onData(chunk);
+    } catch (error) {
+      return this.#fail(error);
+    }
+    const credit = this.#window.settle(chunk.length, isAccepted);
+    // The callback may have given the stream up.
+    if (credit > 0 && this.#isStillOpen()) this.#port.writer.window(this.id, credit);
+  }
+
+  #isStillOpen(): boolean {
+    return this.#phase === "open";
+  }
+
+  #pump(): void {
+    if (this.#isBodySent) return;
+    const { writer } = this.#port;
+    if (!this.#body.pump(writer, this.id, this.#credit)) return;
+    this.#isBodySent = true;
+    writer.end(this.id);
+  }
+
+  /** A callback threw: this stream is over, the session is not. */
+  #fail(error: unknown): void {
+    this.#port.onError(error);
+    this.#giveUp(RESET_CODES.internal, "the response handler threw");
+  }
+
+  #giveUp(code: ResetCode, reason: string): void {
+    if (this.#phase !== "open") return;
+    this.reset(code, reason);
+    this.#tellReset(code, reason, "resetting");
+  }
+
+  #tellReset(code: ResetCode, reason: string, phase: "resetting" | "closed"): void {
+    this.#phase = phase;
+    try {
+      this.#handler.onReset(code, reason);
+    } catch (error) {
+      this.#port.onError(error);
+    }
+  }
+
+  #close(): void {
+    if (this.#isForgotten) return;
+    this.#isForgotten = true;
+    this.#phase = "closed";
+    this.#body.clear();
+    this.#port.forget(this);
+    try {
+      this.#handler.onClosed();
+    } catch (error) {
+      this.#port.onError(error);
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import type { RequestStream, ResponseHandler } from "./hub-stream.ts";
+import type { ResetCode } from "../wire/reset-code.ts";
+
+/** A request that never left: its handler hears so after the caller has the stream in hand. */
+export function refuseStream(
+  handler: ResponseHandler,
+  code: ResetCode,
+  reason: string,
+  onError: (error: unknown) => void,
+): RequestStream {
+  let isWanted = true;
+  setImmediate(() => {
+    try {
+      if (isWanted) handler.onReset(code, reason);
+    } catch (error) {
+      onError(error);
+    }
+    try {
+      handler.onClosed();
+    } catch (error) {
+      onError(error);
+    }
+  });
+  return {
+    isBodyTaken: true,
+    resume() {},
+    reset() {
+      isWanted = false;
+    },
+  };
+}

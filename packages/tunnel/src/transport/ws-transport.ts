@@ -1,0 +1,49 @@
+import { WebSocket } from "ws";
+import type { RawData } from "ws";
+import { CLOSE_CODES } from "../wire/close-code.ts";
+import { boundedText } from "../wire/frame.ts";
+import type { Transport, TransportListener } from "./transport.ts";
+
+/** Made once: an options object per message is a measurable part of a small send. */
+const SEND_OPTIONS = { binary: true, compress: false, fin: true };
+/** RFC 6455 §5.5: a control frame holds 125 bytes, two of them are the code. */
+const MAX_CLOSE_REASON_BYTES = 123;
+
+/**
+ * A transport over an open WebSocket. Call it, and build the session on it, in the same turn as the socket's
+ * `open` or `connection` event, or messages are lost. `ws` has switched Nagle's algorithm off by itself.
+ */
+export function wsTransport(socket: WebSocket): Transport {
+  socket.binaryType = "nodebuffer";
+
+  function listen(listener: TransportListener): void {
+    socket.on("message", (data: RawData, isBinary: boolean) => {
+      if (isBinary && Buffer.isBuffer(data)) listener.onMessage(data);
+      else close(CLOSE_CODES.protocolError, "text message");
+    });
+    socket.on("ping", () => listener.onLife());
+    socket.on("pong", () => listener.onLife());
+    socket.once("close", (code, reason) => listener.onClose(code, reason.toString()));
+    // `close` always follows and carries the code; without a listener the error would end the process.
+    socket.on("error", () => {});
+  }
+
+  function close(code: number, reason: string): void {
+    socket.close(code, boundedText(reason, MAX_CLOSE_REASON_BYTES));
+  }
+
+  return {
+    listen,
+    close,
+    send(message) {
+      if (socket.readyState === WebSocket.OPEN) socket.send(message, SEND_OPTIONS);
+    },
+    ping() {
+      if (socket.readyState === WebSocket.OPEN) socket.ping();
+    },
+    terminate: () => socket.terminate(),
+    get bufferedBytes() {
+      return socket.bufferedAmount;
+    },
+  };
+}

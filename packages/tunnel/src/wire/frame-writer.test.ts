@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { FrameWriter } from "./frame-writer.ts";
+import type { Transport } from "../transport/transport.ts";
+
+/** Keeps all that it was given, to be looked at later. */
+class KeepingTransport implements Transport {
+  readonly sent: Buffer[] = [];
+  readonly #isStuck: boolean;
+  bufferedBytes = 0;
+
+  /** @param isStuck - nothing leaves, as from a socket whose peer does not read; otherwise everything at once */
+  constructor(isStuck: boolean) {
+    this.#isStuck = isStuck;
+  }
+
+  listen(): void {}
+  ping(): void {}
+  close(): void {}
+  terminate(): void {}
+
+  send(message: Buffer): void {
+    this.sent.push(message);
+    if (this.#isStuck) this.bufferedBytes += message.length;
+  }
+}
+
+/** More than the largest slab holds. */
+function fill(writer: FrameWriter, letter: string): void {
+  for (let at = 0; at < 5; at++) writer.data(1, Buffer.alloc(16_000, letter));
+  writer.flush();
+}
+
+const letters = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
+
+test("memory whose messages have left is written again", () => {
+  const transport = new KeepingTransport(false);
+  const writer = new FrameWriter(transport, () => {});
+  for (const letter of letters) fill(writer, letter);
+  const memory = new Set(transport.sent.slice(-8).map(({ buffer }) => buffer));
+  expect(memory.size).toBe(1);
+});
+
+test("a message that has not left stays as it is, however much follows", () => {
+  const transport = new KeepingTransport(true);
+  const writer = new FrameWriter(transport, () => {});
+  for (const letter of letters) fill(writer, letter);
+  const text = Buffer.concat(transport.sent)
+    .toString("latin1")
+    .replaceAll(/[^a-l]/g, "");
+  expect(text).toBe(letters.map((letter) => letter.repeat(80_000)).join(""));
+});
