@@ -10,6 +10,9 @@ import {
 } from "../support/roomhub-process.ts";
 import { until } from "../support/waiting.ts";
 
+/** Often enough to find out soon what became of a server. */
+const heartbeatMs = 2_000;
+
 /** A hub as its command, with one room. */
 export interface Lab extends AsyncDisposable {
   readonly url: string;
@@ -24,7 +27,7 @@ export interface Lab extends AsyncDisposable {
     args?: readonly string[],
     env?: Record<string, string>,
   ): Promise<RoomhubProcess>;
-  /** One POST, as `curl` sends it: the hub calls the endpoint. There is nothing to end. */
+  /** One POST, as `curl` sends it, and then heartbeats: the hub calls the endpoint. */
   register(endpoint: string, more?: Record<string, unknown>): Promise<AsyncDisposable>;
   /** By whichever path, as Ada, who serves `tiny`. */
   bring(path: Path, endpoint: string): Promise<AsyncDisposable>;
@@ -61,8 +64,17 @@ export async function startLab(env: Record<string, string> = {}): Promise<Lab> {
     );
 
   const register: Lab["register"] = async (endpoint, more = {}) => {
-    await client.join(code, { id: "ada", nickname: "Ada", model: "tiny", endpoint, ...more });
-    return { [Symbol.asyncDispose]: () => Promise.resolve() };
+    const body = { id: "ada", nickname: "Ada", model: "tiny", endpoint, ...more };
+    await client.join(code, body);
+    // Lost ones do no harm: the next one comes soon.
+    const beat = () => void client.heartbeat(code, body.id).catch(() => undefined);
+    const heart = setInterval(beat, heartbeatMs);
+    return {
+      async [Symbol.asyncDispose]() {
+        clearInterval(heart);
+        await Promise.resolve();
+      },
+    };
   };
 
   async function readiness(id: string): Promise<string | undefined> {

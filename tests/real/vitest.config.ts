@@ -5,9 +5,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     name: "real",
-    root: import.meta.dirname,
-    include: ["*.test.ts"],
-    globalSetup: "announce.ts",
+    include: ["tests/real/*.test.ts"],
+    globalSetup: "tests/real/announce.ts",
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // Each file starts processes of its own; two at a time already fill two cores.

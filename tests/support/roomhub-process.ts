@@ -5,7 +5,7 @@ import { longestWaitMs, within } from "./waiting.ts";
 
 const launcher = fileURLToPath(new URL("../../packages/cli/bin/roomhub.js", import.meta.url));
 
-/** The command as somebody runs it, with `--json` so that its output can be read. */
+/** The command as people run it, with `--json` where its output is to be read line by line. */
 export interface RoomhubProcess extends AsyncDisposable {
   /** everything it wrote so far, both streams */
   readonly output: string;
@@ -18,17 +18,26 @@ export interface RoomhubProcess extends AsyncDisposable {
   kill(signal: "SIGTERM" | "SIGKILL"): Promise<void>;
 }
 
-/** Any command that goes on until it is stopped. */
+/**
+ * Any command that goes on until it is stopped.
+ *
+ * @param format - `text` is what people read: there are no lines of JSON to wait for then
+ */
 export function startRoomhub(
   args: readonly string[],
   env: Record<string, string> = {},
+  format: "json" | "text" = "json",
 ): RoomhubProcess {
   // A process group of its own, so that all of it can be ended at once.
-  const child = spawn(process.execPath, [launcher, ...args, "--json"], {
-    stdio: ["ignore", "pipe", "pipe"],
-    detached: true,
-    env: { ...process.env, ...env },
-  });
+  const child = spawn(
+    process.execPath,
+    [launcher, ...args, ...(format === "json" ? ["--json"] : [])],
+    {
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: true,
+      env: { ...process.env, ...env },
+    },
+  );
   let hasEnded = false;
   const exited = new Promise<void>((resolve) => {
     child.on("close", () => {
