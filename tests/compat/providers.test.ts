@@ -28,7 +28,8 @@ describe.each(SHAPES)("behind the hub, $name", (shape) => {
     const hub = stack.use(await startTestHub());
     const native = stack.use(await startReplayServer(shape));
     const translated = stack.use(await startReplayServer(withoutResponses(shape)));
-    rooms.native = await openRoom(hub, hub.url, "direct", native, stack);
+    const own = { responses: "native" } as const;
+    rooms.native = await openRoom(hub, hub.url, "direct", native, stack, own);
     rooms.translated = await openRoom(hub, hub.url, "tunnel", translated, stack);
   });
   afterAll(() => stack.disposeAsync());

@@ -1,3 +1,4 @@
+import type { ParticipantConfig } from "@roomhub/protocol";
 import { join, type Path } from "../support/joining.ts";
 import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
 import type { Target } from "./client.ts";
@@ -65,9 +66,10 @@ export async function openRoom(
   path: Path,
   provider: ReplayServer,
   stack: AsyncDisposableStack,
+  config: ParticipantConfig = {},
 ): Promise<SetupRoom> {
   const code = await hub.createRoom();
-  const wishes = { endpoint: provider.url, model: provider.shape.model };
+  const wishes = { endpoint: provider.url, model: provider.shape.model, config };
   const { id } = stack.use(await join(path, hub, code, wishes));
   const watch = watchResponses();
   const roomUrl = `${url}/rooms/${code}`;

@@ -1,6 +1,6 @@
 import { APIError } from "openai";
 import { describe, expect, test } from "vitest";
-import { join, PATHS } from "../support/joining.ts";
+import { join, joinDirect, PATHS } from "../support/joining.ts";
 import { openaiAt } from "../support/openai-client.ts";
 import { LLAMA_MODEL, llamaRecording, startRecordedLlama } from "../support/recorded-llama.ts";
 import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
@@ -133,5 +133,65 @@ describe.each(PATHS)("llama.cpp over %s", (path) => {
       json: { model: "*", input: "hi" },
     });
     expect(await counted.json()).toEqual({ input_tokens: 30 });
+  });
+
+  test("streams responses that SDKs can read: translated, or its own on demand", async () => {
+    await using llama = await startRecordedLlama();
+    await using hub = await startTestHub();
+    for (const responses of [undefined, "native", "translated"] as const) {
+      const code = await hub.createRoom();
+      const config = responses === undefined ? {} : { responses };
+      const wishes = { endpoint: llama.url, model: LLAMA_MODEL, config };
+      await using _ada = await join(path, hub, code, wishes);
+      await untilKnown(hub, code);
+      const [listed] = await hub.client.listParticipants(code);
+      expect(listed?.config["responses"]).toBe(responses);
+      expect(listed?.capabilities.openResponses).toBe("supported");
+      const openai = openaiAt(`${hub.url}/rooms/${code}/v1`);
+      const asking = openai.responses.stream({ model: "*", input: "hi" }).finalResponse();
+      if (responses === "native") {
+        // Its deltas name no output_index.
+        await expect(asking).rejects.toThrow();
+        expect(llama.lines().at(-1)).toBe("POST /v1/responses");
+      } else {
+        const { output_text: text, usage } = await asking;
+        expect(text).toBe("原本 brilliantly资助 тест");
+        expect(usage).toMatchObject({ input_tokens: 30, output_tokens: 4 });
+        expect(llama.lines().at(-1)).toBe("POST /v1/chat/completions");
+      }
+      // config.responses itself goes nowhere.
+      expect(llama.asked.at(-1)?.body).not.toHaveProperty("responses");
+    }
+  });
+});
+
+test("PUT changes how the responses of a direct llama.cpp are served", async () => {
+  await using llama = await startRecordedLlama();
+  await using hub = await startTestHub();
+  const code = await hub.createRoom();
+  const wishes = { endpoint: llama.url, model: LLAMA_MODEL };
+  const { answer } = await joinDirect(hub, code, wishes);
+  await untilKnown(hub, code);
+  const respond = async () => {
+    await (
+      await hub.fetch(`/v1/rooms/${code}/responses`, { json: { model: "*", input: "hi" } })
+    ).text();
+    return llama.lines().at(-1);
+  };
+  const put = (config: object | null) =>
+    hub.fetch(`/v1/rooms/${code}/participants/ada`, {
+      method: "PUT",
+      headers: { authorization: `Bearer ${answer.participantToken}` },
+      body: JSON.stringify({ config }),
+    });
+  expect(await respond()).toBe("POST /v1/chat/completions");
+  await put({ responses: "native" });
+  expect(await respond()).toBe("POST /v1/responses");
+  await put(null);
+  expect(await respond()).toBe("POST /v1/chat/completions");
+  const refused = await put({ responses: "both" });
+  expect(refused.status).toBe(400);
+  expect(await refused.json()).toMatchObject({
+    error: { code: "invalid_type", param: "config.responses" },
   });
 });

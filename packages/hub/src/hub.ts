@@ -154,6 +154,7 @@ export function createHub(options: HubOptions = {}): Hub {
     paths: {
       closeTunnel: (participant, why) => tunnels.close(participant, why),
       directPathOf: (participant) => upstreams.directPathOf(participant),
+      settingsChanged: (participant) => upstreams.settingsChanged(participant),
       probe: (participant) => upstreams.probe(participant),
     },
     nowMs,

@@ -97,6 +97,7 @@ class TunnelParticipant implements Participant {
       baseUrl,
       headers: () => headers,
       declared: () => settings.capabilities,
+      responses: () => settings.joinRequest.config?.responses,
       onCapabilities: () => this.#tellCapabilities(),
     });
     this.#watch = new ProviderWatch({

@@ -36,6 +36,10 @@ export const Specs = z.looseObject({
 });
 export type Specs = z.infer<typeof Specs>;
 
+/** How requests for `/responses` are served: by the model server's own, or translated for its chat completions. */
+export const ResponsesMode = z.enum(["native", "translated"]);
+export type ResponsesMode = z.infer<typeof ResponsesMode>;
+
 /** A participant's defaults, below the request's own values. Contract §1. `instructions` is never listed. */
 export const ParticipantConfig = z.looseObject({
   temperature: z.number().optional(),
@@ -47,6 +51,8 @@ export const ParticipantConfig = z.looseObject({
   seed: z.int().optional(),
   instructions: z.string().optional(),
   maxConcurrency: z.int().min(1).optional(),
+  /** left out: by what is known of the model server */
+  responses: ResponsesMode.optional(),
 });
 export type ParticipantConfig = z.infer<typeof ParticipantConfig>;
 

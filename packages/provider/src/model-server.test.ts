@@ -1,25 +1,17 @@
 import { createSseReader } from "@roomhub/protocol";
 import { expect, test, vi } from "vitest";
-import { ModelServer, type ModelServerOptions } from "./model-server.ts";
 import {
-  type Asked,
-  type Heard,
-  listen,
-  type Reply,
-  type ScriptedServer,
-  scriptServer,
-} from "./scripted-server.fixture.ts";
+  ask,
+  body,
+  chat,
+  completion,
+  native,
+  probe,
+  response,
+  start,
+} from "./model-server.fixture.ts";
+import { type Heard, listen, type Reply } from "./scripted-server.fixture.ts";
 
-const native = "POST /v1/responses";
-const chat = "POST /v1/chat/completions";
-const body = (more: object = {}) => [
-  Buffer.from(JSON.stringify({ model: "m", input: "hi", ...more })),
-];
-const completion = JSON.stringify({
-  object: "chat.completion",
-  model: "m",
-  choices: [{ index: 0, message: { role: "assistant", content: "hello" }, finish_reason: "stop" }],
-});
 const chunkOf = (delta: object, finish_reason: string | null) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
 const chatStream = [
@@ -29,35 +21,9 @@ const chatStream = [
   chunkOf({}, "stop"),
   "data: [DONE]\n\n",
 ];
-const response: Reply = { body: '{"object":"response","error":null}' };
 const unexpected: Reply = {
   body: '{"error":"Unexpected endpoint or method. (POST /v1/responses)"}',
 };
-
-type Script = (asked: Asked) => Reply | undefined;
-
-function start(script: Script | Record<string, Reply>, over: Partial<ModelServerOptions> = {}) {
-  const answer: Script = typeof script === "function" ? script : ({ line }) => script[line];
-  const provider = scriptServer(answer);
-  const told: object[] = [];
-  let ids = 0;
-  const server = new ModelServer({
-    call: provider.call,
-    baseUrl: "http://127.0.0.1:5000/v1",
-    headers: () => ({}),
-    declared: () => ({}),
-    onCapabilities: (capabilities) => told.push({ ...capabilities }),
-    source: { newId: (prefix) => `${prefix}_${++ids}`, nowSeconds: () => 1_700_000_000 },
-    ...over,
-  });
-  return { provider, server, told };
-}
-
-async function ask(server: ModelServer, more: object = {}): Promise<Heard> {
-  const heard = listen(server, { body: body(more) });
-  await heard.closed;
-  return heard;
-}
 
 const whole = ["head", "data", "end", "closed"];
 
@@ -456,13 +422,6 @@ const ollama = (version: string): Record<string, Reply> => ({
   "GET /api/version": { body: JSON.stringify({ version }) },
 });
 const lookedAt = ["GET /v1/models", "GET /api/version"];
-
-/** Probes, and lets what follows in the background come to its end. */
-async function probe(server: ModelServer, provider: ScriptedServer): Promise<void> {
-  await server.probe(1_000);
-  await vi.waitFor(() => expect(provider.open).toBe(0));
-  await new Promise((resolve) => setImmediate(resolve));
-}
 
 test("what a look found is put to the test by the first request: a gateway may pass only chat", async () => {
   const { provider, server } = start({ ...ollama("0.33.1"), [chat]: { body: completion } });

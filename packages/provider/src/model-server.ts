@@ -1,4 +1,4 @@
-import { LIMITS } from "@roomhub/protocol";
+import { LIMITS, type ResponsesMode } from "@roomhub/protocol";
 import { randomBytes } from "node:crypto";
 import { discoverCapabilities } from "./capabilities.ts";
 import type { ProviderCall, ProviderRequest, ProviderSink } from "./provider-call.ts";
@@ -24,6 +24,8 @@ export interface ModelServerOptions {
   headers: () => Record<string, string>;
   /** What the user said at join: reported as it is. */
   declared: () => Readonly<Record<string, unknown>>;
+  /** What the user chose at join for `/responses`; default: by what is known of the server. */
+  responses?: (() => ResponsesMode | undefined) | undefined;
   /** What is reported is another. Never called from within the constructor or `call()`. */
   onCapabilities: (capabilities: Readonly<ReportedCapabilities>) => void;
   /** The verdict is another, before the answer that changed it is passed on. Never called as above either. */
@@ -77,8 +79,10 @@ export class ModelServer {
   constructor(options: ModelServerOptions) {
     this.#options = options;
     this.#source = options.source ?? systemSource;
-    this.#knowledge = new ServerKnowledge(options.declared, () =>
-      options.onCapabilities(this.#knowledge.reported),
+    this.#knowledge = new ServerKnowledge(
+      options.declared,
+      () => options.responses?.(),
+      () => options.onCapabilities(this.#knowledge.reported),
     );
     this.#nowMs = options.nowMs ?? (() => performance.now());
     this.#readiness = new ServerReadiness({
@@ -118,6 +122,11 @@ export class ModelServer {
     this.#readiness.modelChanged(this.#nowMs());
   }
 
+  /** `declared` or `responses` gives another from now on. */
+  settingsChanged(): void {
+    this.#knowledge.reconsider();
+  }
+
   /** What it can do for a client. A surface served by translation is `supported`. */
   get capabilities(): Readonly<ReportedCapabilities> {
     return this.#knowledge.reported;
@@ -129,7 +138,7 @@ export class ModelServer {
     const surface = request.method === "POST" ? surfaces[request.path] : undefined;
     if (surface === undefined) return this.#send(asked, sink);
     const knowledge = this.#knowledge;
-    if (surface === "openResponses" && knowledge.mayTranslate) {
+    if (surface === "openResponses" && knowledge.responsesWay !== "native") {
       return new ResponsesCall(asked, sink, {
         send: this.#send,
         knowledge,
@@ -164,7 +173,7 @@ export class ModelServer {
     const { call, baseUrl, headers, declared } = this.#options;
     this.#isLooking = true;
     this.#knowledge.beginLook();
-    const { capabilities } = await discoverCapabilities({
+    const { capabilities, program } = await discoverCapabilities({
       call,
       baseUrl,
       headers: headers(),
@@ -172,7 +181,7 @@ export class ModelServer {
       declared: declared(),
     });
     this.#isLooking = false;
-    this.#knowledge.find(capabilities);
+    this.#knowledge.find(capabilities, program);
   }
 }
 

@@ -45,7 +45,7 @@ export class NativeAnswer implements Answer {
       const { status } = this.#held.head;
       if (judgeAnswer(status, text) === "unsupported") {
         this.#knowledge.noteAnswer("openResponses", status, text);
-        this.#isChatNext = this.#knowledge.mayTranslate;
+        this.#isChatNext = this.#knowledge.responsesWay !== "native";
         if (this.#isChatNext) return;
       }
       this.#release(this.#held, text);

@@ -123,7 +123,10 @@ export class ResponsesCall implements ProviderCall, ProviderSink {
 
   #ask(): void {
     const { knowledge } = this.#deps;
-    if (knowledge.native("openResponses") === "unsupported") return this.#askChat();
+    const isTranslated = knowledge.responsesWay === "translated";
+    // Too long to be translated, it may still pass as it is.
+    const mustPass = this.#isTooLong && knowledge.native("openResponses") === "supported";
+    if (isTranslated && !mustPass) return this.#askChat();
     this.#send(this.#request.path, this.#body, new NativeAnswer(this.#outlet, knowledge));
   }
 

@@ -1,4 +1,5 @@
-import type { CapabilityValue } from "@roomhub/protocol";
+import type { CapabilityValue, ResponsesMode } from "@roomhub/protocol";
+import type { ServerProgram } from "./fingerprints.ts";
 import {
   CAPABILITY_NAMES,
   type CapabilityName,
@@ -12,6 +13,12 @@ import type { ThoughtField, ThoughtsTaken } from "./responses/translation/though
 export type ReportedCapabilities = Record<"openResponses" | "chatCompletions", CapabilityValue> &
   KnownCapabilities;
 
+/** Their events lack `sequence_number`, `output_index` and `content_index`, without which SDKs fail. */
+const nonConformant: ReadonlySet<ServerProgram | undefined> = new Set(["llama.cpp"]);
+
+/** `native-first`: translated once the server answers that it has no such path. */
+export type ResponsesWay = ResponsesMode | "native-first";
+
 /**
  * What is known of one model server: found by looking, and learned from its answers since.
  *
@@ -20,7 +27,9 @@ export type ReportedCapabilities = Record<"openResponses" | "chatCompletions", C
  */
 export class ServerKnowledge {
   readonly #declared: () => Readonly<Record<string, unknown>>;
+  readonly #responses: () => ResponsesMode | undefined;
   readonly #onChange: () => void;
+  #program: ServerProgram | undefined;
   #state: "not looked" | "looked" | "doubtful" = "not looked";
   #found: KnownCapabilities = {};
   #learned: KnownCapabilities = {};
@@ -28,9 +37,18 @@ export class ServerKnowledge {
   #thoughtsLearned: ThoughtsTaken | undefined;
   #reported: ReportedCapabilities = { openResponses: "unknown", chatCompletions: "unknown" };
 
-  /** @param declared - the user's word, which may change; @param onChange - `reported` is another */
-  constructor(declared: () => Readonly<Record<string, unknown>>, onChange: () => void) {
+  /**
+   * @param declared - the user's word, which may change
+   * @param responses - the user's choice, which may change too; undefined for none
+   * @param onChange - `reported` is another
+   */
+  constructor(
+    declared: () => Readonly<Record<string, unknown>>,
+    responses: () => ResponsesMode | undefined,
+    onChange: () => void,
+  ) {
     this.#declared = declared;
+    this.#responses = responses;
     this.#onChange = onChange;
     this.#reported = this.#compose();
   }
@@ -46,14 +64,17 @@ export class ServerKnowledge {
   }
 
   /**
-   * Responses are made from chat: the server has none, or may have none, and chat is not known to be missing. What a look
-   * found is put to the test by the first request: a gateway in front may pass only chat.
+   * How a request for `/responses` is served. What a look found is put to the test by the first request: a gateway may pass
+   * only chat.
    */
-  get mayTranslate(): boolean {
-    return (
-      this.#learned.openResponses !== "supported" &&
-      this.native("chatCompletions") !== "unsupported"
-    );
+  get responsesWay(): ResponsesWay {
+    const choice = this.#responses();
+    if (choice === "native" || this.native("chatCompletions") === "unsupported") return "native";
+    if (choice === "translated" || this.native("openResponses") === "unsupported") {
+      return "translated";
+    }
+    if (nonConformant.has(this.#program)) return "translated";
+    return this.#learned.openResponses === "supported" ? "native" : "native-first";
   }
 
   /** What it refused says more than the name it uses itself; the first guess is what most servers read. */
@@ -76,8 +97,14 @@ export class ServerKnowledge {
     this.#state = "looked";
   }
 
-  find(found: KnownCapabilities): void {
+  find(found: KnownCapabilities, program: ServerProgram | undefined): void {
     this.#found = found;
+    this.#program = program;
+    this.#publish();
+  }
+
+  /** What the user declared or chose is another. */
+  reconsider(): void {
     this.#publish();
   }
 
@@ -148,17 +175,18 @@ export class ServerKnowledge {
     return reported;
   }
 
-  /** Translated responses are as good as the chat they are made from, and not stored; there is nothing beside them. */
+  /** Translated responses are as good as the chat they are made from, and not stored. */
   #served(name: CapabilityName): CapabilityValue {
-    const isTranslating = this.native("openResponses") === "unsupported";
-    if (!isTranslating) return this.native(name);
+    const isTranslating = this.responsesWay === "translated";
     switch (name) {
       case "openResponses":
-        return this.native("chatCompletions");
+        return this.native(isTranslating ? "chatCompletions" : name);
       case "storedResponses":
+        return isTranslating ? "unsupported" : this.native(name);
       case "responsesCompact":
       case "responsesInputTokens":
-        return "unsupported";
+        // Paths below one that is not there.
+        return this.native("openResponses") === "unsupported" ? "unsupported" : this.native(name);
       default:
         return this.native(name);
     }

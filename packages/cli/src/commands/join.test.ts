@@ -62,7 +62,10 @@ test("every option reaches the participant, and secrets reach nothing else", asy
   const what = ["--endpoint", "https://api.example.com/v1", "--model", "big-1"];
   const local = ["--header", "X-One: 1", "--header", "X-Two: a:b"];
   const secret = ["--header-env", "Authorization=API_KEY", "--auth-header", "X-Key: k"];
-  const more = ["--specs", '{"gpu":"H100"}', "--config", '{"top_p":0.5}', "--max-concurrency", "4"];
+  const more = [
+    ...["--specs", '{"gpu":"H100"}', "--config", '{"top_p":0.5}'],
+    ...["--max-concurrency", "4", "--responses", "translated"],
+  ];
   const running = world.run("join", "ABC234", ...who, ...what, ...local, ...secret, ...more);
   await untilJoined(world);
   world.stop();
@@ -76,7 +79,7 @@ test("every option reaches the participant, and secrets reach nothing else", asy
     headers: { "X-One": "1", "X-Two": "a:b", Authorization: "Bearer sk-1" },
     authHeaders: { "X-Key": "k" },
     specs: { gpu: "H100" },
-    config: { top_p: 0.5, maxConcurrency: 4 },
+    config: { top_p: 0.5, maxConcurrency: 4, responses: "translated" },
   });
   expect(world.stderr.text + world.stdout.text).not.toMatch(/sk-1|swordfish/);
 });

@@ -1,4 +1,5 @@
-import type { Command } from "commander";
+import { ResponsesMode } from "@roomhub/protocol";
+import { type Command, Option } from "commander";
 import { type Asking, askingOf } from "../asking.ts";
 import { chooseModels } from "../choose-models.ts";
 import { chooseRoom } from "../choose-room.ts";
@@ -39,6 +40,7 @@ interface JoinOptionValues extends HubOptionValues, PasswordOptionValues, Header
   nickname?: string;
   authHeader?: string[];
   maxConcurrency?: number;
+  responses?: ResponsesMode;
   specs?: Record<string, unknown>;
   config?: Record<string, unknown>;
   yes?: boolean;
@@ -76,6 +78,12 @@ export function addJoinCommand(program: Command, context: CliContext): void {
       collect,
     )
     .option("--max-concurrency <number>", "requests served at once", positiveArgument)
+    .addOption(
+      new Option(
+        "--responses <mode>",
+        "serve /responses natively or translated to chat (default: by server)",
+      ).choices(ResponsesMode.options),
+    )
     .option("--specs <json>", "what the machine is, for others to see", jsonObjectArgument)
     .option("--config <json>", "defaults below the requests' own values", jsonObjectArgument)
     .addHelpText(
@@ -138,9 +146,12 @@ async function findOut(
   say(`Joining room ${safe(invite.room)}${roomName} at ${invite.hubUrl}`);
 
   const nickname = options.nickname ?? context.userName;
-  const concurrency =
-    options.maxConcurrency === undefined ? {} : { maxConcurrency: options.maxConcurrency };
-  const config = { ...options.config, ...concurrency };
+  const { maxConcurrency, responses } = options;
+  const config = {
+    ...options.config,
+    ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
+    ...(responses === undefined ? {} : { responses }),
+  };
   const taken = new Set(room.connected);
   return models.map(({ endpoint, model, serverName }) => {
     const id = options.id ?? freeId(suggestId(nickname, model), context.hostName, taken);

@@ -27,6 +27,8 @@ interface ParticipantPaths {
   closeTunnel(participant: Participant, why: "replaced" | "left"): void;
   /** Whether the hub may call its endpoint itself, judged by what can be judged before dialling. */
   directPathOf(participant: Participant): DirectPath;
+  /** `config` or the declared capabilities are others: what its endpoint serves may follow from them. */
+  settingsChanged(participant: Participant): void;
   /** Asks the endpoint for its models once and records what became of it. Never rejects. */
   probe(participant: Participant): Promise<void>;
 }

@@ -137,6 +137,7 @@ function rejoin(
   const wasOffline = participant.status === "offline";
   recordLife(context, participant);
   if (!wasOffline) announceUpdate(context, participant);
+  context.paths.settingsChanged(participant);
   return { participant, isNew: false, token: minted?.token.reveal() };
 }
 

@@ -59,6 +59,7 @@ export function createOffice(
   const events: SeenEvent[] = [];
   const closedTunnels: [string, string][] = [];
   const probes: string[] = [];
+  const changedSettings: string[] = [];
   const woken: string[] = [];
   const dropped: string[] = [];
   let saves = 0;
@@ -110,6 +111,7 @@ export function createOffice(
         participant.isTunnelOnly
           ? { kind: "refused", reason: "its tunnel is closed" }
           : behaviour.direct,
+      settingsChanged: (participant) => void changedSettings.push(participant.id),
       async probe(participant) {
         probes.push(participant.id);
         if (behaviour.endpoint === "answers")
@@ -138,6 +140,7 @@ export function createOffice(
     behaviour,
     closedTunnels,
     probes,
+    changedSettings,
     woken,
     dropped,
     saveCount: () => saves,

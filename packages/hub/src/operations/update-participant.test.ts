@@ -56,6 +56,32 @@ describe("a change", () => {
     expect(participantView(participant, 0)).toMatchObject(expected);
   });
 
+  test("of config.responses reaches a direct endpoint", async () => {
+    const { put, participant, changedSettings } = await joined();
+    const { warnings } = await put({ config: { responses: "native" } });
+    expect(participantView(participant, 0).config).toMatchObject({ responses: "native" });
+    expect(warnings).toEqual([]);
+    expect(changedSettings).toEqual(["ada"]);
+    await put({ config: null });
+    expect(participantView(participant, 0).config).not.toHaveProperty("responses");
+  });
+
+  test("of config.responses is not an agent's, which says with which line it would be", async () => {
+    const { put, participant, openTunnel } = await joined();
+    participant.config = { responses: "translated", seed: 7 };
+    openTunnel(participant);
+    const { warnings } = await put({ config: { responses: "native", seed: 8 } });
+    expect(participant.config).toEqual({ responses: "translated", seed: 8 });
+    expect(warnings).toEqual([
+      {
+        code: "responses_not_changed",
+        message: expect.stringMatching(/roomhub join \w{6} --responses native$/),
+      },
+    ]);
+    expect((await put({ config: null })).warnings).toEqual([]);
+    expect(participant.config).toEqual({ responses: "translated" });
+  });
+
   test("mints nothing, and leaves an open tunnel and the token alone", async () => {
     const { put, participant, outcome, openTunnel, closedTunnels } = await joined();
     openTunnel(participant);

@@ -1,4 +1,9 @@
-import { checkEndpoint, type UpdateParticipantRequest, type Warning } from "@roomhub/protocol";
+import {
+  checkEndpoint,
+  type ParticipantConfig,
+  type UpdateParticipantRequest,
+  type Warning,
+} from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
 import { renewCredentials } from "../domain/readiness.ts";
 import type { Room } from "../domain/room.ts";
@@ -38,26 +43,41 @@ export async function updateParticipant(
   const baseUrlBefore = participant.baseUrl;
   // First, since it may refuse: a refused change changes nothing.
   applyEndpoint(context, participant, request, peer);
-  applyNames(participant, request);
+  const kept = applyNames(participant, request);
   refreshCapabilities(participant, baseUrlBefore);
   if (request.config !== undefined) {
     participant.limit = participant.config.maxConcurrency ?? context.limits.inFlightPerParticipant;
   }
   room.lastUsedAt = context.wallMs();
   announceUpdate(context, participant);
+  context.paths.settingsChanged(participant);
   if (participant.direct.kind === "untried" && participant.tunnel.kind === "closed") {
     await context.paths.probe(participant);
   }
-  return { participant, room, warnings: [...conflicts, ...pathWarnings(participant)] };
+  return { participant, room, warnings: [...conflicts, ...kept, ...pathWarnings(participant)] };
 }
 
-function applyNames(participant: Participant, request: UpdateParticipantRequest): void {
+/** @returns warnings of what stays as it was */
+function applyNames(participant: Participant, request: UpdateParticipantRequest): Warning[] {
   if (request.nickname !== undefined) participant.nickname = request.nickname;
   if (request.model !== undefined) participant.model = request.model;
   if (request.specs !== undefined) participant.specs = request.specs ?? {};
-  if (request.config !== undefined) participant.config = request.config ?? {};
   if (request.capabilities !== undefined)
     participant.declaredCapabilities = request.capabilities ?? {};
+  return request.config === undefined ? [] : applyConfig(participant, request.config ?? {});
+}
+
+/** An agent serves `/responses` as it was started, whatever is changed here. */
+function applyConfig(participant: Participant, config: ParticipantConfig): Warning[] {
+  const { id, roomCode, isTunnelOnly, tunnel } = participant;
+  const before = participant.config.responses;
+  participant.config = config;
+  if (!isTunnelOnly && tunnel.kind === "closed") return [];
+  const { responses: wanted, ...others } = config;
+  participant.config = before === undefined ? others : { ...others, responses: before };
+  if (wanted === undefined || wanted === before) return [];
+  const message = `config.responses of ${id} stays as its agent was started. Start it again: roomhub join ${roomCode} --responses ${wanted}`;
+  return [{ code: "responses_not_changed", message }];
 }
 
 function applyEndpoint(

@@ -62,6 +62,10 @@ export class UpstreamDirectory {
     return new DirectUpstream(this.#servers.serverOf(participant), this.#headersOf(participant));
   }
 
+  settingsChanged(participant: Participant): void {
+    this.#servers.settingsChanged(participant);
+  }
+
   directPathOf(participant: Participant): DirectPath {
     return directPathOf(participant, this.#options.isDirectEnabled, this.#classify);
   }

@@ -24,6 +24,11 @@ export class ModelServers {
     this.#options = options;
   }
 
+  /** What the participant declares or chooses is another. */
+  settingsChanged(participant: Participant): void {
+    this.#servers.get(participant)?.server.settingsChanged();
+  }
+
   serverOf(participant: Participant): ModelServer {
     const { baseUrl } = participant;
     const known = this.#servers.get(participant);
@@ -41,6 +46,7 @@ export class ModelServers {
       headers: () => (isCurrent() ? { ...headersOf(participant) } : {}),
       maxTranslatedBytes,
       declared: () => participant.declaredCapabilities,
+      responses: () => participant.config.responses,
       onCapabilities: (capabilities) => current.learned(participant, capabilities),
     });
     this.#servers.set(participant, { baseUrl, server });
