@@ -16,6 +16,7 @@ import {
 } from "./options.ts";
 import { ProviderWatch } from "./provider-watch.ts";
 import { createProxyFetch } from "./proxy-fetch.ts";
+import { createRequestHeads } from "./request-heads.ts";
 import { type ServeDeps, serveRequest } from "./served-request.ts";
 import { TunnelConnection } from "./tunnel-connection.ts";
 import { resolveTunnelUrl } from "./tunnel-url.ts";
@@ -113,7 +114,7 @@ class TunnelParticipant implements Participant {
     this.#serveDeps = {
       server: this.#server,
       model: settings.joinRequest.model,
-      localHeaders,
+      heads: createRequestHeads(localHeaders),
       secrets: answerSecretsOf(headers),
       watch: this.#watch,
       now: settings.now,

@@ -1,4 +1,4 @@
-import { forwardResponseHeaders, tokensPerSecond } from "@roomhub/protocol";
+import { tokensPerSecond } from "@roomhub/protocol";
 import {
   AnswerScrubber,
   type AnswerSecrets,
@@ -17,18 +17,16 @@ import {
   type ResetCode,
   resetCodeName,
 } from "@roomhub/tunnel";
-import { isAllowedRequest } from "./allowed-path.ts";
 import { type AnswerMeter, meterFor } from "./answer-meter.ts";
 import type { AnswerMetrics, ParticipantNotice, RequestOutcome } from "./notice.ts";
-import { providerHeaders } from "./provider-headers.ts";
 import type { ProviderWatch } from "./provider-watch.ts";
+import type { RequestHeads } from "./request-heads.ts";
 
 /** What every request of one participant shares. */
 export interface ServeDeps {
   server: ModelServer;
   model: string;
-  /** Credentials that must not reach the hub, lower-case names. */
-  localHeaders: Readonly<Record<string, string>>;
+  heads: RequestHeads;
   /** What no answer may repeat. */
   secrets: AnswerSecrets;
   watch: ProviderWatch;
@@ -61,7 +59,7 @@ const refusedRequest: RequestBodyHandler = {
 /** Answers one request of the hub from the provider, or refuses it without opening a socket. */
 export function serveRequest(request: IncomingRequest, deps: ServeDeps): RequestBodyHandler {
   const { method, path } = request.head;
-  if (isAllowedRequest(method, path)) return new ServedRequest(request, deps);
+  if (deps.heads.isAllowed(request.head)) return new ServedRequest(request, deps);
   const reason = `this participant does not serve ${method} ${path.slice(0, 100)}`;
   request.responder.reset(RESET_CODES.refused, reason);
   deps.notify({
@@ -144,7 +142,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
     this.#deps.watch.noteAnswer();
     if (this.#deps.isMetered !== false) this.#meter = meterFor(this.#request.head, head);
     if (status >= 400) this.#outcome = "failed";
-    const passing = forwardResponseHeaders(headers);
+    const passing = this.#deps.heads.toHub(headers);
     const { inErrors, inAnswers } = this.#deps.secrets;
     const secrets = status >= 400 ? inErrors : inAnswers;
     if (secrets === undefined) return this.#request.responder.head({ status, headers: passing });
@@ -220,11 +218,8 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
 
   #callProvider(body: readonly Buffer[] | "streamed" | undefined): ProviderCall {
     const { method, path, headers } = this.#request.head;
-    const { server, localHeaders } = this.#deps;
-    const call = server.call(
-      { method, path, headers: providerHeaders(headers, localHeaders), body },
-      this,
-    );
+    const { server, heads } = this.#deps;
+    const call = server.call({ method, path, headers: heads.toProvider(headers), body }, this);
     this.#call = call;
     return call;
   }

@@ -15,6 +15,7 @@ export * from "./parse-body.ts";
 export * from "./participant.ts";
 export * from "./password-digest.ts";
 export * from "./readiness.ts";
+export * from "./remember-last.ts";
 export * from "./request-schemas.ts";
 export * from "./room-code.ts";
 export * from "./room.ts";

@@ -81,6 +81,20 @@ describe("usage", () => {
   });
 });
 
+test("an endless or broken usage object is no usage, and costs little", () => {
+  const braces = '"usage":{"a":{';
+  for (const text of [
+    braces.repeat(10_000),
+    `"usage":${"{".repeat(100_000)}${"}".repeat(100_000)}`,
+    '"usage":{}}'.repeat(10_000),
+    `"usage":{"prompt_tokens":1,"details":{"x":"${"y".repeat(5_000)}"}}`,
+  ]) {
+    const startMs = performance.now();
+    expect(findUsage(text)).toEqual({});
+    expect(performance.now() - startMs).toBeLessThan(500);
+  }
+});
+
 test("a messages stream's usage is what it counts at its end, and else at its start", () => {
   const start = { inputTokens: 25, outputTokens: 1, totalTokens: 26 };
   expect(mergeUsage(start, { outputTokens: 15 })).toEqual({

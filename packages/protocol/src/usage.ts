@@ -44,11 +44,11 @@ function usageOf(
   reportedTotal: number | undefined,
 ): Usage {
   const totalTokens = reportedTotal ?? sum(inputTokens, outputTokens);
-  return {
-    ...(inputTokens === undefined ? {} : { inputTokens }),
-    ...(outputTokens === undefined ? {} : { outputTokens }),
-    ...(totalTokens === undefined ? {} : { totalTokens }),
-  };
+  const usage: Usage = {};
+  if (inputTokens !== undefined) usage.inputTokens = inputTokens;
+  if (outputTokens !== undefined) usage.outputTokens = outputTokens;
+  if (totalTokens !== undefined) usage.totalTokens = totalTokens;
+  return usage;
 }
 
 /** A provider that writes a thousand broken usage objects, or an endless one, must not hold up the event loop. */
@@ -79,17 +79,22 @@ function findLast(text: string, key: string, read: (value: unknown) => Usage): U
 }
 
 function parseObjectAt(text: string, start: number): unknown {
+  const object = objectAt(text.slice(start, start + maxObjectLength));
+  if (object === undefined) return undefined;
+  try {
+    return JSON.parse(object) as unknown;
+  } catch {
+    return undefined; // not usage after all: a provider's free text
+  }
+}
+
+/** From brace to brace, not character by character. Counts have no braces in texts. */
+function objectAt(text: string): string | undefined {
   let depth = 0;
-  const end = Math.min(text.length, start + maxObjectLength);
-  for (let index = start; index < end; index++) {
-    if (text[index] === "{") depth++;
-    if (text[index] === "}" && --depth === 0) {
-      try {
-        return JSON.parse(text.slice(start, index + 1)) as unknown;
-      } catch {
-        return undefined; // not usage after all: a provider's free text
-      }
-    }
+  let open = 0;
+  for (let close = text.indexOf("}"); close >= 0; close = text.indexOf("}", close + 1)) {
+    for (; open >= 0 && open < close; open = text.indexOf("{", open + 1)) depth++;
+    if (--depth === 0) return text.slice(0, close + 1);
   }
   return undefined;
 }

@@ -1,13 +1,16 @@
 import type { RosterMember } from "@roomhub/protocol";
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { type CallPhase, failureOf, type ProviderFailure } from "./failure.ts";
-import { firstValues, headersToSend } from "./message-headers.ts";
+import type { AnswerHeaders, RequestHeaders } from "./message-headers.ts";
 import type { ProviderCall, ProviderRequest, ProviderSink } from "./provider-call.ts";
 import { closingAgent, keepingAgent, type ProviderSocket, type SocketPool } from "./socket-pool.ts";
 import type { ProviderTarget } from "./target.ts";
 
+/** What all exchanges with one target share. */
 export interface ExchangeDeps {
   target: ProviderTarget;
+  requestHeaders: RequestHeaders;
+  answerHeaders: AnswerHeaders;
   sockets: SocketPool;
   connectTimeoutMs: number;
   onClosed(exchange: Exchange): void;
@@ -84,14 +87,14 @@ export class Exchange implements ProviderCall, RosterMember {
 
   /** @param isAlone - on a new socket, which is closed afterwards */
   #send(isAlone: boolean): void {
-    const { target, sockets } = this.#deps;
+    const { target, sockets, requestHeaders } = this.#deps;
     const { method, path, body } = this.#asked;
     let request: ClientRequest;
     try {
       request = httpRequest({
         method,
         path: target.basePath + path,
-        headers: headersToSend(target.host, this.#asked),
+        headers: requestHeaders.of(this.#asked),
         maxHeaderSize: maxHeaderBytes,
         insecureHTTPParser: false,
         agent: isAlone ? closingAgent : keepingAgent,
@@ -164,7 +167,7 @@ export class Exchange implements ProviderCall, RosterMember {
     if (this.#isSettled) return;
     const status = response.statusCode ?? 0;
     if (status < 200 || status > 599) return this.#reject(`answered with status ${status}`);
-    const headers = firstValues(response.rawHeaders);
+    const headers = this.#deps.answerHeaders.of(response.rawHeaders);
     if (compression.test(headers["content-encoding"] ?? "")) {
       return this.#reject("compressed its answer although it was asked not to");
     }

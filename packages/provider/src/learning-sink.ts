@@ -4,6 +4,7 @@ import type { ProviderFailure } from "./failure.ts";
 import { isEventStream, isSuccess } from "./held-answer.ts";
 import type { CapabilityName } from "./known-capabilities.ts";
 import type { ServerKnowledge } from "./server-knowledge.ts";
+import { mayBeErrorInDisguise } from "./surface-verdict.ts";
 
 /** Enough of an answer to see what it is about. */
 const maxSeenBytes = 8 * 1024;
@@ -14,8 +15,10 @@ export class LearningSink implements ProviderSink {
   readonly #surface: CapabilityName;
   readonly #knowledge: ServerKnowledge;
   #status = 0;
-  /** undefined when the body tells nothing more */
+  /** undefined when the body tells nothing more, or nothing yet */
   #seen: Buffer[] | undefined;
+  /** A success of a surface that has answered before: only an error in its place would be news. */
+  #isExpected = false;
   #seenBytes = 0;
 
   constructor(sink: ProviderSink, surface: CapabilityName, knowledge: ServerKnowledge) {
@@ -28,11 +31,18 @@ export class LearningSink implements ProviderSink {
     this.#status = head.status;
     if (isSuccess(head.status) && isEventStream(head)) {
       this.#knowledge.note(this.#surface, "supported");
+    } else if (isSuccess(head.status) && this.#knowledge.hasAnswered(this.#surface)) {
+      this.#isExpected = true;
     } else this.#seen = [];
     this.#sink.onHead(head);
   }
 
   onData(chunk: Buffer): boolean {
+    if (this.#isExpected) {
+      this.#isExpected = false;
+      // Errors are short: what begins without the word is none.
+      if (mayBeErrorInDisguise(chunk)) this.#seen = [];
+    }
     if (this.#seen !== undefined && this.#seenBytes < maxSeenBytes) {
       const part = Buffer.from(chunk.subarray(0, maxSeenBytes - this.#seenBytes));
       this.#seen.push(part);

@@ -1,3 +1,4 @@
+import { rememberLast } from "@roomhub/protocol";
 import type { ProviderRequest } from "./provider-call.ts";
 
 const framingNames = new Set([
@@ -14,24 +15,30 @@ const framingNames = new Set([
   "accept-encoding",
 ]);
 
-/**
- * The caller's headers and our own framing, which nobody else may set: it decides where one request ends.
- *
- * @param host - the place that is asked
- * @returns names and values in turn, which Node takes as they are; from a record it makes another first
- */
-export function headersToSend(
-  host: string,
-  { headers, body }: Pick<ProviderRequest, "headers" | "body">,
-): string[] {
-  const sent = ["Host", host];
+/** The headers of requests to one place, as Node takes them without a copy: names and values in turn. */
+export class RequestHeaders {
+  readonly #common: (headers: Record<string, string>) => readonly string[];
+
+  /** @param host - the place that is asked */
+  constructor(host: string) {
+    this.#common = rememberLast((headers) => commonHeaders(host, headers));
+  }
+
+  /** The caller's headers and our own framing, which nobody else may set: it decides where one request ends. */
+  of({ headers, body }: Pick<ProviderRequest, "headers" | "body">): string[] {
+    const sent = [...this.#common(headers)];
+    if (body === "streamed") sent.push("transfer-encoding", "chunked");
+    else if (body !== undefined) sent.push("content-length", String(lengthOf(body)));
+    return sent;
+  }
+}
+
+function commonHeaders(host: string, headers: Readonly<Record<string, string>>): string[] {
+  const sent = ["Host", host, "accept-encoding", "identity"];
   for (const name in headers) {
     const value = headers[name];
     if (value !== undefined && !framingNames.has(name.toLowerCase())) sent.push(name, value);
   }
-  sent.push("accept-encoding", "identity");
-  if (body === "streamed") sent.push("transfer-encoding", "chunked");
-  else if (body !== undefined) sent.push("content-length", String(lengthOf(body)));
   return sent;
 }
 
@@ -41,12 +48,34 @@ function lengthOf(parts: readonly Buffer[]): number {
   return length;
 }
 
-/** Of a repeated header the first. */
-export function firstValues(rawHeaders: readonly string[]): Record<string, string> {
+/** The headers of a server's answers. They are often those of the one before, and then the same record. */
+export class AnswerHeaders {
+  #raw: readonly string[] = [];
+  #made: Readonly<Record<string, string>> = {};
+
+  /** @param raw - names and values in turn. @returns lower-case names; of a repeated header the first */
+  of(raw: readonly string[]): Readonly<Record<string, string>> {
+    if (!isSameList(raw, this.#raw)) {
+      this.#raw = raw;
+      this.#made = Object.freeze(firstValues(raw));
+    }
+    return this.#made;
+  }
+}
+
+function isSameList(one: readonly string[], other: readonly string[]): boolean {
+  if (one.length !== other.length) return false;
+  for (let index = 0; index < one.length; index++) {
+    if (one[index] !== other[index]) return false;
+  }
+  return true;
+}
+
+function firstValues(raw: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index]?.toLowerCase() ?? "";
-    if (!Object.hasOwn(headers, name)) headers[name] = rawHeaders[index + 1] ?? "";
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    const name = raw[index]?.toLowerCase() ?? "";
+    if (!Object.hasOwn(headers, name)) headers[name] = raw[index + 1] ?? "";
   }
   return headers;
 }

@@ -416,6 +416,23 @@ test("one no of a server that has it makes it uncertain, not lost", async () => 
   expect(provider.lines()).toEqual([native, native, native, chat]);
 });
 
+test("an error in place of a result is noticed also once the surface has answered, whole or in pieces", async () => {
+  const path = "/embeddings";
+  for (const pieces of [[unexpected.body as string], ['{"error":"Unexp', 'ected endpoint"}']]) {
+    let reply: Reply = { body: '{"data":[]}' };
+    const { server } = start(() => reply);
+    const askEmbeddings = () => listen(server, { path, body: [Buffer.from("{}")] }).closed;
+    await askEmbeddings();
+    expect(server.capabilities.embeddings).toBe("supported");
+    reply = { body: '{"data":["an \\"error\\""]}' };
+    await askEmbeddings();
+    expect(server.capabilities.embeddings).toBe("supported");
+    reply = { body: pieces };
+    await askEmbeddings();
+    expect(server.capabilities.embeddings).toBe("unknown");
+  }
+});
+
 const models: Reply = { body: '{"object":"list","data":[{"id":"m","owned_by":"library"}]}' };
 const ollama = (version: string): Record<string, Reply> => ({
   "GET /v1/models": models,

@@ -6,7 +6,10 @@ export interface ProviderRequest {
   method: string;
   /** `/chat/completions`, appended to the base */
   path: string;
-  /** Lower-case names, already decided by the caller. What frames the message is ours and ignored here. */
+  /**
+   * Lower-case names, already decided by the caller. What frames the message is ours and ignored here. Not changed by
+   * anybody once they were given: the same record again means the same headers.
+   */
   headers: Record<string, string>;
   /** `"streamed"`: follows through {@link ProviderCall.writeBody} and `endBody`; sent in chunks, on a socket of its own. */
   body: readonly Buffer[] | "streamed" | undefined;
@@ -15,8 +18,8 @@ export interface ProviderRequest {
 export interface ResponseHead {
   /** 200 to 599; redirects are not followed */
   status: number;
-  /** lower-case names; of a repeated header the first */
-  headers: Record<string, string>;
+  /** lower-case names; of a repeated header the first. The same record again when the headers are the same. */
+  headers: Readonly<Record<string, string>>;
 }
 
 /** What a call tells its caller. Nothing is called synchronously from within `call()`. */

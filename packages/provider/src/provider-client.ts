@@ -1,6 +1,7 @@
 import { Roster } from "@roomhub/protocol";
 import { isIP } from "node:net";
 import { type AddressProblem, createLookup } from "./lookup.ts";
+import { AnswerHeaders, RequestHeaders } from "./message-headers.ts";
 import type { ProviderCall, ProviderRequest, ProviderSink } from "./provider-call.ts";
 import { Exchange, type ExchangeDeps } from "./exchange.ts";
 import { SocketPool } from "./socket-pool.ts";
@@ -17,7 +18,7 @@ export interface ProviderClientOptions {
 
 /** Where a base URL leads, and why not when it is a literal address that may not be dialled. */
 interface KnownTarget {
-  target: ProviderTarget;
+  deps: ExchangeDeps;
   /** Its host is an address: no lookup will check it. */
   isLiteral: boolean;
 }
@@ -40,9 +41,10 @@ export class ProviderClient {
 
   /** Starts a request. `sink` is called from the next turn of the event loop on. */
   call(request: ProviderRequest, sink: ProviderSink): ProviderCall {
-    const { target, isLiteral } = this.#targetOf(request.baseUrl);
+    const { deps, isLiteral } = this.#targetOf(request.baseUrl);
+    const { target } = deps;
     const problem = isLiteral ? this.#options.addressProblem?.(target.hostname) : undefined;
-    const exchange = new Exchange(request, sink, this.#depsFor(target));
+    const exchange = new Exchange(request, sink, deps);
     this.#running.add(exchange);
     if (this.#isClosed) {
       const message = `${target.label} was not dialled: calls are stopped here.`;
@@ -76,7 +78,7 @@ export class ProviderClient {
     if (known !== undefined) return known;
     if (this.#targets.size >= maxCachedTargets) this.#targets.clear();
     const target = parseTarget(baseUrl);
-    const made = { target, isLiteral: isIP(target.hostname) !== 0 };
+    const made = { deps: this.#depsFor(target), isLiteral: isIP(target.hostname) !== 0 };
     this.#targets.set(baseUrl, made);
     return made;
   }
@@ -84,6 +86,8 @@ export class ProviderClient {
   #depsFor(target: ProviderTarget): ExchangeDeps {
     return {
       target,
+      requestHeaders: new RequestHeaders(target.host),
+      answerHeaders: new AnswerHeaders(),
       sockets: this.#sockets,
       connectTimeoutMs: this.#options.connectTimeoutMs,
       onClosed: this.#onClosed,

@@ -86,6 +86,11 @@ export class ServerKnowledge {
     return this.#state !== "looked";
   }
 
+  /** A response has shown that the server has it. */
+  hasAnswered(name: CapabilityName): boolean {
+    return this.#learned[name] === "supported";
+  }
+
   /** The server was away: it may come back as another. */
   doubt(): void {
     this.#state = "doubtful";

@@ -39,6 +39,13 @@ function judgeSuccess(text: string): CapabilityValue {
   return noSuchPathIn200.test(text) && !namesRequest(text) ? "unsupported" : "unknown";
 }
 
+const errorKey = Buffer.from('"error"');
+
+/** @param start - the beginning of a body */
+export function mayBeErrorInDisguise(start: Buffer): boolean {
+  return start.includes(errorKey);
+}
+
 /** Some servers answer 200 to what they refuse. Only what has the word is parsed: every plain answer comes by here. */
 function isErrorInDisguise(text: string): boolean {
   if (!text.includes('"error"')) return false;

@@ -1,0 +1,23 @@
+import { forwardResponseHeaders, rememberLast } from "@roomhub/protocol";
+import type { ResponseHead } from "@roomhub/provider";
+import type { IncomingRequest } from "@roomhub/tunnel";
+import { isAllowedRequest } from "./allowed-path.ts";
+import { providerHeaders } from "./provider-headers.ts";
+
+type Head = IncomingRequest["head"];
+
+/** What follows from the heads of requests and answers. Most are those of the request before, handed out once more. */
+export interface RequestHeads {
+  isAllowed(head: Head): boolean;
+  toProvider(fromHub: Head["headers"]): Record<string, string>;
+  toHub(fromProvider: ResponseHead["headers"]): Record<string, string>;
+}
+
+/** @param localHeaders - credentials that must not reach the hub, lower-case names */
+export function createRequestHeads(localHeaders: Readonly<Record<string, string>>): RequestHeads {
+  return {
+    isAllowed: rememberLast(({ method, path }) => isAllowedRequest(method, path)),
+    toProvider: rememberLast((fromHub) => providerHeaders(fromHub, localHeaders)),
+    toHub: rememberLast(forwardResponseHeaders),
+  };
+}

@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { rememberLast } from "./remember-last.ts";
+
+test("what was made last is handed out again for the same object, and made anew for another", () => {
+  const asked: string[] = [];
+  const lengthOf = rememberLast(({ text }: { text: string }) => (asked.push(text), [text.length]));
+  const [one, other] = [{ text: "one" }, { text: "other" }];
+  const first = lengthOf(one);
+  expect(lengthOf(one)).toBe(first);
+  expect(lengthOf(other)).toEqual([5]);
+  expect(lengthOf(one)).toEqual([3]);
+  expect(lengthOf({ text: "one" })).toEqual([3]);
+  expect(asked).toEqual(["one", "other", "one", "one"]);
+});
