@@ -1,5 +1,5 @@
 import { connect, type Socket } from "node:net";
-import { tokenBytes } from "../tests/support/fast-provider.ts";
+import { tokenBytes } from "../tests/support/providers/fast-provider.ts";
 import { AnswerReader, type AnswerListener } from "./answer-reader.ts";
 
 export interface ConnectionListener {

@@ -1,4 +1,4 @@
-import { answerBytes } from "../tests/support/fast-provider.ts";
+import { answerBytes } from "../tests/support/providers/fast-provider.ts";
 import { Connection } from "./connection.ts";
 import { fineCpuMsOf } from "./process-cpu.ts";
 import { type Spread, spreadOf } from "./spread.ts";

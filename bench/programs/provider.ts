@@ -1,6 +1,6 @@
 /** The model server behind everything that is measured, in a process of its own. */
 import { serveHarness } from "../../tests/faults/programs/rpc.ts";
-import { startFastProvider } from "../../tests/support/fast-provider.ts";
+import { startFastProvider } from "../../tests/support/providers/fast-provider.ts";
 
 const provider = await startFastProvider();
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { ResponsesStream } from "../../packages/provider/src/responses/translation/output/stream.ts";
 import { translateRequest } from "../../packages/provider/src/responses/translation/request/request.ts";
-import { tokenStream } from "../../tests/support/fast-provider.ts";
+import { tokenStream } from "../../tests/support/providers/fast-provider.ts";
 import { measured, type Row } from "../row.ts";
 import { median } from "../spread.ts";
 

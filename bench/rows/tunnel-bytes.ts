@@ -1,5 +1,5 @@
 import type { ProxyHandlers } from "../../tests/faults/programs/proxy.ts";
-import { tokenBytes } from "../../tests/support/fast-provider.ts";
+import { tokenBytes } from "../../tests/support/providers/fast-provider.ts";
 import { hubTarget, joinByTunnel, openRoom, sharedModel, startHub } from "../hub.ts";
 import { clean } from "../cost.ts";
 import { measured, type Row } from "../row.ts";

@@ -1,6 +1,6 @@
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestHub } from "../support/start-test-hub.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
 import { until } from "../support/waiting.ts";
 import { ANY_KEY } from "./client.ts";
 import { failureOf } from "./clients/openai-operations.ts";

@@ -1,6 +1,6 @@
 import { createSseReader } from "@roomhub/protocol";
 import { expect } from "vitest";
-import { checkEvents, checkResponse } from "../support/open-responses-rules.ts";
+import { checkEvents, checkResponse } from "../support/documents/open-responses-rules.ts";
 
 /** Reads along what a client gets of `/responses`. */
 export interface ResponsesWatch {

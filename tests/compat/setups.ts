@@ -1,6 +1,6 @@
 import type { ParticipantConfig } from "@roomhub/protocol";
-import { join, type Path } from "../support/joining.ts";
-import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { join, type Path } from "../support/hub/joining.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import type { Target } from "./client.ts";
 import { type ReplayServer, startReplayServer } from "./providers/replay-server.ts";
 import { ollama, vllm, withoutResponses } from "./providers/shapes.ts";

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { tableRows } from "../support/markdown-table.ts";
+import { tableRows } from "../support/documents/markdown-table.ts";
 
 /** What became of one case with one client over one setup. */
 export interface Cell {

@@ -1,7 +1,7 @@
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { createSseReader } from "@roomhub/protocol";
-import type { Behaviour } from "../support/fake-provider.ts";
-import type { PlainWish } from "../support/fast-provider.ts";
+import type { Behaviour } from "../support/providers/fake-provider.ts";
+import type { PlainWish } from "../support/providers/fast-provider.ts";
 import { sharedNowMs } from "./shared-clock.ts";
 
 export type Surface = "chat/completions" | "responses";

@@ -1,5 +1,5 @@
-import type { EventRecorder } from "../support/event-recorder.ts";
-import { type LedgerEntry, ledgerOf, ledgerProblems } from "../support/ledger.ts";
+import type { EventRecorder } from "../support/hub/event-recorder.ts";
+import { type LedgerEntry, ledgerOf, ledgerProblems } from "../support/hub/ledger.ts";
 import type { CallOutcome } from "./client-call.ts";
 
 /** The events of one hub process, in both spellings. */

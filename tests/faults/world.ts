@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join as joinPath } from "node:path";
 import { RoomhubClient } from "@roomhub/client";
-import { recordEvents } from "../support/event-recorder.ts";
+import { recordEvents } from "../support/hub/event-recorder.ts";
 import { until } from "../support/waiting.ts";
 import type { Children, Program, RoomhubChild } from "./child.ts";
 import type { CallOutcome, CallWish } from "./client-call.ts";

@@ -1,5 +1,5 @@
 import { RESET_CODES } from "@roomhub/tunnel";
-import type { HeldRequest } from "../support/hand-agent.ts";
+import type { HeldRequest } from "../support/hub/hand-agent.ts";
 import type { How } from "./hub-actions.ts";
 
 const chunk = (delta: object, finish: string | null) =>

@@ -1,5 +1,5 @@
 import { createSseReader } from "@roomhub/protocol";
-import type { TestHub } from "../support/start-test-hub.ts";
+import type { TestHub } from "../support/hub/start-test-hub.ts";
 import type { Person } from "./room-model.ts";
 
 /** One client's request, and what came of it. */

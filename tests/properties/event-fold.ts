@@ -1,4 +1,4 @@
-import type { RecordedEvent } from "../support/event-recorder.ts";
+import type { RecordedEvent } from "../support/hub/event-recorder.ts";
 
 /** What somebody who only watches a room's events believes of one participant. */
 export interface Believed {

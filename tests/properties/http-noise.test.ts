@@ -11,8 +11,8 @@ import {
 } from "fast-check";
 import { expect, test } from "vitest";
 import { mustHaveMet, propertyRuns, propertyTimeoutMs, SEEDS } from "../support/property-runs.ts";
-import { openConversation } from "../support/raw-conversation.ts";
-import { startTestHub } from "../support/start-test-hub.ts";
+import { openConversation } from "../support/clients/raw-conversation.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
 
 const room = "ROOMXX";
 

@@ -1,7 +1,7 @@
 import { assert, asyncProperty, constantFrom } from "fast-check";
 import { expect, test } from "vitest";
-import type { EventRecorder } from "../support/event-recorder.ts";
-import { ledgerOf, ledgerProblems } from "../support/ledger.ts";
+import type { EventRecorder } from "../support/hub/event-recorder.ts";
+import { ledgerOf, ledgerProblems } from "../support/hub/ledger.ts";
 import { propertyRuns, propertyTimeoutMs, SEEDS } from "../support/property-runs.ts";
 import { until } from "../support/waiting.ts";
 import type { Asked } from "./asked.ts";

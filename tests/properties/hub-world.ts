@@ -1,9 +1,9 @@
 import { type ParticipantSummary, type JoinResponse } from "@roomhub/protocol";
 import { expect } from "vitest";
-import type { EventRecorder } from "../support/event-recorder.ts";
-import { type HandAgent, type HeldRequest, openHandAgent } from "../support/hand-agent.ts";
-import { createManualTime, type ManualTime, QUICK_SWEEP } from "../support/manual-time.ts";
-import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import type { EventRecorder } from "../support/hub/event-recorder.ts";
+import { type HandAgent, type HeldRequest, openHandAgent } from "../support/hub/hand-agent.ts";
+import { createManualTime, type ManualTime, QUICK_SWEEP } from "../support/hub/manual-time.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { ask, type Asked } from "./asked.ts";
 import { answerByHand } from "./answer-by-hand.ts";
 import type { Action, Claim, How } from "./hub-actions.ts";

@@ -14,12 +14,12 @@ import {
   uint8Array,
 } from "fast-check";
 import { expect, test } from "vitest";
-import type { EventRecorder } from "../support/event-recorder.ts";
-import { joinDirect, joinTunnel } from "../support/joining.ts";
-import { ledgerProblems } from "../support/ledger.ts";
+import type { EventRecorder } from "../support/hub/event-recorder.ts";
+import { joinDirect, joinTunnel } from "../support/hub/joining.ts";
+import { ledgerProblems } from "../support/hub/ledger.ts";
 import { mustHaveMet, propertyRuns, propertyTimeoutMs, SEEDS } from "../support/property-runs.ts";
-import { startScriptedProvider, type WireScript } from "../support/scripted-provider.ts";
-import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { startScriptedProvider, type WireScript } from "../support/providers/scripted-provider.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { until } from "../support/waiting.ts";
 
 /** What a provider says, before it is put on the wire. */

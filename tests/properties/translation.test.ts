@@ -8,7 +8,7 @@ import {
 import { translateAnswer } from "../../packages/provider/src/responses/translation/output/answer.ts";
 import type { ToolName } from "../../packages/provider/src/responses/translation/asked.ts";
 import { ResponsesStream } from "../../packages/provider/src/responses/translation/output/stream.ts";
-import { checkEvents, checkResponse } from "../support/open-responses-rules.ts";
+import { checkEvents, checkResponse } from "../support/documents/open-responses-rules.ts";
 import { propertyRuns, propertyTimeoutMs, SEEDS } from "../support/property-runs.ts";
 import { anyScript, type ChatScript, type Speech, scriptInOrder } from "./chat-script.ts";
 import { asCompletion, asStream, eventsOf } from "./chat-told.ts";

@@ -12,10 +12,10 @@ import {
 } from "fast-check";
 import { expect, test } from "vitest";
 import type { WebSocket } from "ws";
-import { dialTunnel, openHandAgent } from "../support/hand-agent.ts";
-import { ledgerProblems, settled } from "../support/ledger.ts";
+import { dialTunnel, openHandAgent } from "../support/hub/hand-agent.ts";
+import { ledgerProblems, settled } from "../support/hub/ledger.ts";
 import { mustHaveMet, propertyRuns, propertyTimeoutMs, SEEDS } from "../support/property-runs.ts";
-import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { until, within } from "../support/waiting.ts";
 
 const REQUEST = 3;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { settled } from "../support/ledger.ts";
-import { type Path, PATHS } from "../support/joining.ts";
-import { userSays } from "../support/openai-client.ts";
+import { settled } from "../support/hub/ledger.ts";
+import { type Path, PATHS } from "../support/hub/joining.ts";
+import { userSays } from "../support/clients/openai-client.ts";
 import { until } from "../support/waiting.ts";
 import { describeReal } from "./binary.ts";
 import { type Lab, startLab } from "./lab.ts";

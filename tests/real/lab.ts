@@ -1,13 +1,13 @@
 import { RoomhubClient } from "@roomhub/client";
 import Anthropic from "@anthropic-ai/sdk";
-import { type EventRecorder, recordEvents } from "../support/event-recorder.ts";
-import type { Path } from "../support/joining.ts";
-import { openaiAt } from "../support/openai-client.ts";
+import { type EventRecorder, recordEvents } from "../support/hub/event-recorder.ts";
+import type { Path } from "../support/hub/joining.ts";
+import { openaiAt } from "../support/clients/openai-client.ts";
 import {
   type RoomhubProcess,
   startHubProcess,
   startParticipantProcess,
-} from "../support/roomhub-process.ts";
+} from "../support/programs/roomhub-process.ts";
 import { until } from "../support/waiting.ts";
 
 /** Often enough to find out soon what became of a server. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { userSays } from "../support/openai-client.ts";
-import { type RoomhubProcess, startRoomhub } from "../support/roomhub-process.ts";
+import { userSays } from "../support/clients/openai-client.ts";
+import { type RoomhubProcess, startRoomhub } from "../support/programs/roomhub-process.ts";
 import { until } from "../support/waiting.ts";
 import { describeReal } from "./binary.ts";
 import { startLab } from "./lab.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { settled } from "../support/ledger.ts";
-import { PATHS } from "../support/joining.ts";
-import { userSays } from "../support/openai-client.ts";
+import { settled } from "../support/hub/ledger.ts";
+import { PATHS } from "../support/hub/joining.ts";
+import { userSays } from "../support/clients/openai-client.ts";
 import { lastBody } from "./answer-body.ts";
 import { describeReal } from "./binary.ts";
 import { startLab } from "./lab.ts";

@@ -1,7 +1,7 @@
 import type { ChatCompletionTool } from "openai/resources/chat/completions";
 import { expect, test } from "vitest";
-import { PATHS } from "../support/joining.ts";
-import { userSays } from "../support/openai-client.ts";
+import { PATHS } from "../support/hub/joining.ts";
+import { userSays } from "../support/clients/openai-client.ts";
 import { describeReal } from "./binary.ts";
 import { startLab } from "./lab.ts";
 import { startLlamaServer } from "./llama-server.ts";

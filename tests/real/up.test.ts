@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { expect, test } from "vitest";
-import { userSays } from "../support/openai-client.ts";
-import { startRoomhub } from "../support/roomhub-process.ts";
+import { userSays } from "../support/clients/openai-client.ts";
+import { startRoomhub } from "../support/programs/roomhub-process.ts";
 import { until } from "../support/waiting.ts";
 import { describeReal } from "./binary.ts";
 import { startLlamaServer } from "./llama-server.ts";

@@ -2,12 +2,12 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileRoomStore } from "@roomhub/hub";
 import { expect, test } from "vitest";
-import { type Behaviour, startFakeProvider } from "../support/fake-provider.ts";
-import { joinDirect, joinTunnel, PATHS } from "../support/joining.ts";
-import { settled } from "../support/ledger.ts";
-import { userSays } from "../support/openai-client.ts";
-import { startTestHub } from "../support/start-test-hub.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { type Behaviour, startFakeProvider } from "../support/providers/fake-provider.ts";
+import { joinDirect, joinTunnel, PATHS } from "../support/hub/joining.ts";
+import { settled } from "../support/hub/ledger.ts";
+import { userSays } from "../support/clients/openai-client.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
+import { temporaryFolder } from "../support/programs/temporary-folder.ts";
 import { until } from "../support/waiting.ts";
 
 const password = "CANARY-password-7f3a";

@@ -1,12 +1,12 @@
 import { afterEach, expect, test } from "vitest";
-import { join, joinDirect, joinTunnel, PATHS } from "../support/joining.ts";
-import { openaiAt } from "../support/openai-client.ts";
-import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { join, joinDirect, joinTunnel, PATHS } from "../support/hub/joining.ts";
+import { openaiAt } from "../support/clients/openai-client.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import {
   type Program,
   startVersionedProvider,
   type VersionedProvider,
-} from "../support/versioned-provider.ts";
+} from "../support/providers/versioned-provider.ts";
 import { until } from "../support/waiting.ts";
 
 const old: Program = { kind: "ollama", version: "0.12.11" };

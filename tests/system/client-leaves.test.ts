@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { type Behaviour, startFakeProvider } from "../support/fake-provider.ts";
-import { join, joinDirect, PATHS } from "../support/joining.ts";
-import { ledgerProblems, settled } from "../support/ledger.ts";
-import { userSays } from "../support/openai-client.ts";
-import { startTestHub } from "../support/start-test-hub.ts";
+import { type Behaviour, startFakeProvider } from "../support/providers/fake-provider.ts";
+import { join, joinDirect, PATHS } from "../support/hub/joining.ts";
+import { ledgerProblems, settled } from "../support/hub/ledger.ts";
+import { userSays } from "../support/clients/openai-client.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
 import { createGate, until } from "../support/waiting.ts";
 
 const surfaces = {

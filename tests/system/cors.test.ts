@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { startFakeProvider } from "../support/fake-provider.ts";
-import { joinDirect } from "../support/joining.ts";
-import { userSays } from "../support/openai-client.ts";
-import { startTestHub } from "../support/start-test-hub.ts";
+import { startFakeProvider } from "../support/providers/fake-provider.ts";
+import { joinDirect } from "../support/hub/joining.ts";
+import { userSays } from "../support/clients/openai-client.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
 
 const stainless = "authorization,content-type,x-stainless-arch,x-stainless-lang,x-stainless-os";
 

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { startFakeProvider } from "../support/fake-provider.ts";
-import { joinDirect } from "../support/joining.ts";
-import { sendBytes } from "../support/raw-http.ts";
-import { runCommand } from "../support/run-command.ts";
-import { startTestHub } from "../support/start-test-hub.ts";
+import { startFakeProvider } from "../support/providers/fake-provider.ts";
+import { joinDirect } from "../support/hub/joining.ts";
+import { sendBytes } from "../support/clients/raw-http.ts";
+import { runCommand } from "../support/programs/run-command.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
 
 const chat = '{"model":"*","messages":[{"role":"user","content":"to be or not"}]}';
 

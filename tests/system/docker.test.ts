@@ -3,7 +3,7 @@ import { DEFAULT_PORT } from "@roomhub/hub";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { refuseUnknownVariables, settingsFromEnv } from "../../packages/cli/src/environment.ts";
-import { runCommand } from "../support/run-command.ts";
+import { runCommand } from "../support/programs/run-command.ts";
 
 /** Nothing here starts a container: these files must agree with the program they are about. */
 const root = new URL("../../", import.meta.url);

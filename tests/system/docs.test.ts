@@ -9,7 +9,7 @@ import {
 } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import { ROUTES } from "../../packages/hub/src/http/routes.ts";
-import { tableRows } from "../support/markdown-table.ts";
+import { tableRows } from "../support/documents/markdown-table.ts";
 
 function reference(name: string): string {
   return readFileSync(new URL(`../../docs/reference/${name}.md`, import.meta.url), "utf8");

@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { startBufferingProxy } from "../support/buffering-proxy.ts";
-import { startFakeProvider } from "../support/fake-provider.ts";
-import { joinDirect, joinTunnel } from "../support/joining.ts";
-import { runCommand } from "../support/run-command.ts";
-import { startTestHub } from "../support/start-test-hub.ts";
+import { startBufferingProxy } from "../support/programs/buffering-proxy.ts";
+import { startFakeProvider } from "../support/providers/fake-provider.ts";
+import { joinDirect, joinTunnel } from "../support/hub/joining.ts";
+import { runCommand } from "../support/programs/run-command.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
 import { within } from "../support/waiting.ts";
 
 const launcher = fileURLToPath(new URL("../../packages/cli/bin/roomhub.js", import.meta.url));

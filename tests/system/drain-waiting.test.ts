@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { type Behaviour, startFakeProvider } from "../support/fake-provider.ts";
-import { joinTunnel } from "../support/joining.ts";
-import { ledgerProblems } from "../support/ledger.ts";
-import { userSays } from "../support/openai-client.ts";
-import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { type Behaviour, startFakeProvider } from "../support/providers/fake-provider.ts";
+import { joinTunnel } from "../support/hub/joining.ts";
+import { ledgerProblems } from "../support/hub/ledger.ts";
+import { userSays } from "../support/clients/openai-client.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { createGate, until, within } from "../support/waiting.ts";
 
 const config = { maxConcurrency: 1 };

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { startFakeProvider } from "../support/fake-provider.ts";
-import { join, joinDirect, PATHS } from "../support/joining.ts";
-import { ledgerProblems } from "../support/ledger.ts";
-import { userSays } from "../support/openai-client.ts";
-import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { startFakeProvider } from "../support/providers/fake-provider.ts";
+import { join, joinDirect, PATHS } from "../support/hub/joining.ts";
+import { ledgerProblems } from "../support/hub/ledger.ts";
+import { userSays } from "../support/clients/openai-client.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { createGate, until, within } from "../support/waiting.ts";
 
 const json = { model: "*", stream: true, messages: userSays("a b c d") };

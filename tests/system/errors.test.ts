@@ -1,10 +1,10 @@
 import { ERROR_STATUS, type ErrorCode, errorTypeOf } from "@roomhub/protocol";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { startFakeProvider } from "../support/fake-provider.ts";
-import { joinDirect } from "../support/joining.ts";
-import { userSays } from "../support/openai-client.ts";
-import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { startFakeProvider } from "../support/providers/fake-provider.ts";
+import { joinDirect } from "../support/hub/joining.ts";
+import { userSays } from "../support/clients/openai-client.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 
 /** One way to fail; `CODE` in the path is a room with one participant, ada. */
 interface Failing {

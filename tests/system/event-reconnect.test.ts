@@ -1,7 +1,7 @@
 import { RoomhubClient } from "@roomhub/client";
 import { expect, test } from "vitest";
-import { joinDirect } from "../support/joining.ts";
-import { startTestHub } from "../support/start-test-hub.ts";
+import { joinDirect } from "../support/hub/joining.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
 
 /** What comes until a stream says `room.created`, with an earlier reconnect than the hub asks for. */
 async function cutAfterCreation(response: Response): Promise<Response> {

@@ -1,12 +1,12 @@
 import { EVENT_NAMES, type HubEvent } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
-import { type EventRecorder, recordEvents } from "../support/event-recorder.ts";
-import { type Behaviour, startFakeProvider } from "../support/fake-provider.ts";
-import { joinDirect, joinTunnel } from "../support/joining.ts";
-import { ledgerOf, ledgerProblems, settled } from "../support/ledger.ts";
-import { createManualTime, QUICK_SWEEP } from "../support/manual-time.ts";
-import { userSays } from "../support/openai-client.ts";
-import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { type EventRecorder, recordEvents } from "../support/hub/event-recorder.ts";
+import { type Behaviour, startFakeProvider } from "../support/providers/fake-provider.ts";
+import { joinDirect, joinTunnel } from "../support/hub/joining.ts";
+import { ledgerOf, ledgerProblems, settled } from "../support/hub/ledger.ts";
+import { createManualTime, QUICK_SWEEP } from "../support/hub/manual-time.ts";
+import { userSays } from "../support/clients/openai-client.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { until } from "../support/waiting.ts";
 
 /** Join, change, ask well and badly, leave: every kind of event but the offline one. */

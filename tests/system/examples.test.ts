@@ -1,12 +1,12 @@
 import { fileURLToPath } from "node:url";
 import { createParticipant } from "@roomhub/participant";
 import { expect, test } from "vitest";
-import { type FakeProviderOptions, startFakeProvider } from "../support/fake-provider.ts";
-import { joinTunnel } from "../support/joining.ts";
-import { openaiAt, userSays } from "../support/openai-client.ts";
-import { startProgram } from "../support/program.ts";
-import { runCommand } from "../support/run-command.ts";
-import { startTestHub } from "../support/start-test-hub.ts";
+import { type FakeProviderOptions, startFakeProvider } from "../support/providers/fake-provider.ts";
+import { joinTunnel } from "../support/hub/joining.ts";
+import { openaiAt, userSays } from "../support/clients/openai-client.ts";
+import { startProgram } from "../support/programs/program.ts";
+import { runCommand } from "../support/programs/run-command.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
 
 const argumentsFor = (example: string, args: readonly string[]) => [
   "--conditions=@roomhub/source",

@@ -1,9 +1,9 @@
 import { RoomhubClient } from "@roomhub/client";
 import { expect, test } from "vitest";
-import { startFakeProvider } from "../support/fake-provider.ts";
-import { hearsMulticast } from "../support/multicast.ts";
-import { openaiAt, userSays } from "../support/openai-client.ts";
-import { type RoomhubProcess, startRoomhub } from "../support/roomhub-process.ts";
+import { startFakeProvider } from "../support/providers/fake-provider.ts";
+import { hearsMulticast } from "../support/programs/multicast.ts";
+import { openaiAt, userSays } from "../support/clients/openai-client.ts";
+import { type RoomhubProcess, startRoomhub } from "../support/programs/roomhub-process.ts";
 
 const isHeard = await hearsMulticast();
 

@@ -1,7 +1,7 @@
 import { memoryRoomStore } from "@roomhub/hub";
 import { expect, test } from "vitest";
-import { joinDirect } from "../support/joining.ts";
-import { startTestHub } from "../support/start-test-hub.ts";
+import { joinDirect } from "../support/hub/joining.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
 
 const endpoint = "http://127.0.0.1:9/v1";
 

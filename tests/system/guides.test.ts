@@ -1,8 +1,14 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { brokenLinks, readGuides, root, shellLines, shellWords } from "../support/guide.ts";
-import { openGuideLab } from "../support/guide-lab.ts";
+import {
+  brokenLinks,
+  readGuides,
+  root,
+  shellLines,
+  shellWords,
+} from "../support/documents/guide.ts";
+import { openGuideLab } from "../support/documents/guide-lab.ts";
 import { behindAProxy } from "./guides/behind-a-proxy.ts";
 import type { BlockPlan } from "./guides/block-plan.ts";
 import { clients } from "./guides/clients.ts";

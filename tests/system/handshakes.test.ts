@@ -1,8 +1,8 @@
 import { TUNNEL_SUBPROTOCOL } from "@roomhub/tunnel";
 import { describe, expect, test } from "vitest";
-import { joinDirect } from "../support/joining.ts";
-import { sendBytes } from "../support/raw-http.ts";
-import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { joinDirect } from "../support/hub/joining.ts";
+import { sendBytes } from "../support/clients/raw-http.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 
 const sockets = {
   tunnel: async (hub: TestHub, code: string) => {

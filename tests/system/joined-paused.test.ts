@@ -1,9 +1,9 @@
 import { createParticipant } from "@roomhub/participant";
 import { expect, test } from "vitest";
-import { startFakeProvider } from "../support/fake-provider.ts";
-import { joinTunnel } from "../support/joining.ts";
-import { userSays } from "../support/openai-client.ts";
-import { startTestHub } from "../support/start-test-hub.ts";
+import { startFakeProvider } from "../support/providers/fake-provider.ts";
+import { joinTunnel } from "../support/hub/joining.ts";
+import { userSays } from "../support/clients/openai-client.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
 import { createGate, until, within } from "../support/waiting.ts";
 
 const json = { model: "*", messages: userSays("a b c d") };

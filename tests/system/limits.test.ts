@@ -3,8 +3,8 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { LIMIT_NAMES, type LimitName, type Limits } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { startFakeProvider } from "../support/fake-provider.ts";
-import { joinDirect, joinTunnel } from "../support/joining.ts";
+import { startFakeProvider } from "../support/providers/fake-provider.ts";
+import { joinDirect, joinTunnel } from "../support/hub/joining.ts";
 import {
   type Behave,
   chat,
@@ -20,10 +20,10 @@ import {
   postHead,
   withPad,
   type Lab,
-} from "../support/limits-lab.ts";
-import { tableRows } from "../support/markdown-table.ts";
-import { postUnread } from "../support/raw-http.ts";
-import { startTestHub } from "../support/start-test-hub.ts";
+} from "../support/hub/limits-lab.ts";
+import { tableRows } from "../support/documents/markdown-table.ts";
+import { postUnread } from "../support/clients/raw-http.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
 import { createGate, until, within } from "../support/waiting.ts";
 
 /** At n it passes; one more is refused, the hub lives on, and nothing changed. Or where else that is tested. */

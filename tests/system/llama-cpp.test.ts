@@ -1,9 +1,13 @@
 import { APIError } from "openai";
 import { describe, expect, test } from "vitest";
-import { join, joinDirect, PATHS } from "../support/joining.ts";
-import { openaiAt } from "../support/openai-client.ts";
-import { LLAMA_MODEL, llamaRecording, startRecordedLlama } from "../support/recorded-llama.ts";
-import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { join, joinDirect, PATHS } from "../support/hub/joining.ts";
+import { openaiAt } from "../support/clients/openai-client.ts";
+import {
+  LLAMA_MODEL,
+  llamaRecording,
+  startRecordedLlama,
+} from "../support/providers/recorded-llama.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { until } from "../support/waiting.ts";
 
 /** A hub in front of a real llama-server, as recorded. */

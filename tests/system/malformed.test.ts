@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
-import { startFakeProvider } from "../support/fake-provider.ts";
-import { joinDirect } from "../support/joining.ts";
-import { userSays } from "../support/openai-client.ts";
-import { type RawAnswer, sendBytes } from "../support/raw-http.ts";
-import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { startFakeProvider } from "../support/providers/fake-provider.ts";
+import { joinDirect } from "../support/hub/joining.ts";
+import { userSays } from "../support/clients/openai-client.ts";
+import { type RawAnswer, sendBytes } from "../support/clients/raw-http.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { within } from "../support/waiting.ts";
 
 /** Every one of these is answered, in our shape, and then the connection is closed or goes on. */

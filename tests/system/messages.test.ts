@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { join, joinDirect, PATHS } from "../support/joining.ts";
-import { startRoutedProvider, type RoutedAnswer } from "../support/routed-provider.ts";
-import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { join, joinDirect, PATHS } from "../support/hub/joining.ts";
+import { startRoutedProvider, type RoutedAnswer } from "../support/providers/routed-provider.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 
 const usage = { input_tokens: 7, output_tokens: 2 };
 const message = { id: "msg_1", type: "message", role: "assistant", content: [], usage };

@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
-import { startFakeProvider } from "../support/fake-provider.ts";
-import { joinDirect } from "../support/joining.ts";
-import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { startFakeProvider } from "../support/providers/fake-provider.ts";
+import { joinDirect } from "../support/hub/joining.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { createGate, type Gate, until } from "../support/waiting.ts";
 
 const oldKey = "CANARY-old-key-7f3a";

@@ -1,9 +1,9 @@
 import { NotFoundError } from "openai";
 import { describe, expect, test } from "vitest";
-import { startFakeProvider } from "../support/fake-provider.ts";
-import { join, joinDirect, PATHS } from "../support/joining.ts";
-import { openaiAt, userSays } from "../support/openai-client.ts";
-import { BASE_URLS, startTestHub } from "../support/start-test-hub.ts";
+import { startFakeProvider } from "../support/providers/fake-provider.ts";
+import { join, joinDirect, PATHS } from "../support/hub/joining.ts";
+import { openaiAt, userSays } from "../support/clients/openai-client.ts";
+import { BASE_URLS, startTestHub } from "../support/hub/start-test-hub.ts";
 import { createGate } from "../support/waiting.ts";
 
 const weatherParameters = {

@@ -4,11 +4,11 @@ import { describe, expect, test } from "vitest";
 import { ROUTES } from "../../packages/hub/src/http/routes.ts";
 import { buildDocument, type OpenApiDocument } from "../../scripts/openapi/document.ts";
 import { errorsWithoutAnswer, errorsWithoutOperation } from "../../scripts/openapi/errors.ts";
-import { startFakeProvider } from "../support/fake-provider.ts";
-import { joinDirect } from "../support/joining.ts";
-import { judgeAnswers } from "../support/openapi-answers.ts";
-import { userSays } from "../support/openai-client.ts";
-import { startTestHub } from "../support/start-test-hub.ts";
+import { startFakeProvider } from "../support/providers/fake-provider.ts";
+import { joinDirect } from "../support/hub/joining.ts";
+import { judgeAnswers } from "../support/documents/openapi-answers.ts";
+import { userSays } from "../support/clients/openai-client.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
 
 const file = new URL("../../packages/hub/openapi.json", import.meta.url);
 const document = JSON.parse(readFileSync(file, "utf8")) as OpenApiDocument;

@@ -1,8 +1,8 @@
 import { networkInterfaces } from "node:os";
 import { RoomhubClient } from "@roomhub/client";
 import { expect, test } from "vitest";
-import { startFakeProvider } from "../support/fake-provider.ts";
-import { startTestHub } from "../support/start-test-hub.ts";
+import { startFakeProvider } from "../support/providers/fake-provider.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
 
 /** One that connections to this machine can be made to, from it too. */
 const ownAddress = Object.values(networkInterfaces())

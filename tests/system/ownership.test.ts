@@ -1,10 +1,10 @@
 import { TUNNEL_SUBPROTOCOL } from "@roomhub/tunnel";
 import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { startFakeProvider } from "../support/fake-provider.ts";
-import { joinDirect, joinTunnel } from "../support/joining.ts";
-import { sendBytes } from "../support/raw-http.ts";
-import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { startFakeProvider } from "../support/providers/fake-provider.ts";
+import { joinDirect, joinTunnel } from "../support/hub/joining.ts";
+import { sendBytes } from "../support/clients/raw-http.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { within } from "../support/waiting.ts";
 
 const tokenPattern = /^rhp_[\w-]{43}$/;

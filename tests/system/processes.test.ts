@@ -3,14 +3,14 @@ import { join as joinPath } from "node:path";
 import { RoomhubClient } from "@roomhub/client";
 import { APIError } from "openai";
 import { expect, test } from "vitest";
-import { recordEvents } from "../support/event-recorder.ts";
-import { startFakeProvider } from "../support/fake-provider.ts";
-import { joinTunnel } from "../support/joining.ts";
-import { ledgerProblems, settled } from "../support/ledger.ts";
-import { openaiAt, userSays } from "../support/openai-client.ts";
-import { startHubProcess, startParticipantProcess } from "../support/roomhub-process.ts";
-import { startTestHub } from "../support/start-test-hub.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { recordEvents } from "../support/hub/event-recorder.ts";
+import { startFakeProvider } from "../support/providers/fake-provider.ts";
+import { joinTunnel } from "../support/hub/joining.ts";
+import { ledgerProblems, settled } from "../support/hub/ledger.ts";
+import { openaiAt, userSays } from "../support/clients/openai-client.ts";
+import { startHubProcess, startParticipantProcess } from "../support/programs/roomhub-process.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
+import { temporaryFolder } from "../support/programs/temporary-folder.ts";
 import { createGate, until, within } from "../support/waiting.ts";
 
 const adaArgs = (endpoint: string) => [

@@ -1,10 +1,10 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { type Behaviour, startFakeProvider } from "../support/fake-provider.ts";
-import { join, joinDirect, PATHS } from "../support/joining.ts";
-import { ledgerProblems, settled } from "../support/ledger.ts";
-import { openaiAt, userSays } from "../support/openai-client.ts";
-import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { type Behaviour, startFakeProvider } from "../support/providers/fake-provider.ts";
+import { join, joinDirect, PATHS } from "../support/hub/joining.ts";
+import { ledgerProblems, settled } from "../support/hub/ledger.ts";
+import { openaiAt, userSays } from "../support/clients/openai-client.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 
 const head = "HTTP/1.1 200 OK\r\nconnection: close\r\n";
 const openaiError = { error: { message: "no", type: "t", param: null, code: "c" } };

@@ -9,10 +9,10 @@ import { memoryRoomStore } from "@roomhub/hub";
 import { APIError } from "openai";
 import { describe, expect, test } from "vitest";
 import { WebSocketServer } from "ws";
-import { openaiAt, userSays } from "../support/openai-client.ts";
-import { type Program, startProgram } from "../support/program.ts";
-import { runCommand } from "../support/run-command.ts";
-import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { openaiAt, userSays } from "../support/clients/openai-client.ts";
+import { type Program, startProgram } from "../support/programs/program.ts";
+import { runCommand } from "../support/programs/run-command.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { until, within } from "../support/waiting.ts";
 
 const folder = fileURLToPath(new URL("../../examples/python/", import.meta.url));

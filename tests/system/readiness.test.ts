@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { startFakeProvider } from "../support/fake-provider.ts";
-import { join, PATHS } from "../support/joining.ts";
-import { ledgerOf, ledgerProblems, settled } from "../support/ledger.ts";
-import { userSays } from "../support/openai-client.ts";
-import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { startFakeProvider } from "../support/providers/fake-provider.ts";
+import { join, PATHS } from "../support/hub/joining.ts";
+import { ledgerOf, ledgerProblems, settled } from "../support/hub/ledger.ts";
+import { userSays } from "../support/clients/openai-client.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 
 async function ask(hub: TestHub, code: string, fields: Record<string, unknown> = {}) {
   const answer = await hub.fetch(`/rooms/${code}/v1/chat/completions`, {

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
-import { hasNginx, startNginxProxy } from "../support/nginx.ts";
-import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { hasNginx, startNginxProxy } from "../support/programs/nginx.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { until, within } from "../support/waiting.ts";
 
 const lines = (...all: string[]) => [...all, "", ""].join("\r\n");

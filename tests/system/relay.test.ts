@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import { startFakeProvider } from "../support/fake-provider.ts";
-import { join, PATHS } from "../support/joining.ts";
-import { settled } from "../support/ledger.ts";
-import { userSays } from "../support/openai-client.ts";
-import { postUnread, readSlowly } from "../support/raw-http.ts";
-import { startTestHub } from "../support/start-test-hub.ts";
+import { startFakeProvider } from "../support/providers/fake-provider.ts";
+import { join, PATHS } from "../support/hub/joining.ts";
+import { settled } from "../support/hub/ledger.ts";
+import { userSays } from "../support/clients/openai-client.ts";
+import { postUnread, readSlowly } from "../support/clients/raw-http.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
 import { until, within } from "../support/waiting.ts";
 
 const mib = 1024 * 1024;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { PATHS } from "../support/joining.ts";
-import { openResponsesRoom, responseId, turn } from "../support/responses-room.ts";
+import { PATHS } from "../support/hub/joining.ts";
+import { openResponsesRoom, responseId, turn } from "../support/hub/responses-room.ts";
 
 /** What a provider that keeps responses says of one it does not have. */
 const notKept = {

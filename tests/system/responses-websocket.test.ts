@@ -3,14 +3,14 @@ import { Agent, OpenAIProvider, Runner } from "@openai/agents";
 import { ResponsesWS } from "openai/resources/responses/ws";
 import { describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { PATHS } from "../support/joining.ts";
-import { ledgerOf, ledgerProblems, settled } from "../support/ledger.ts";
-import { createManualTime, QUICK_SWEEP } from "../support/manual-time.ts";
-import { openaiAt } from "../support/openai-client.ts";
-import { sendBytes } from "../support/raw-http.ts";
-import { openResponsesRoom, responseId, turn } from "../support/responses-room.ts";
-import { connectResponses, type SocketEvent, textOf } from "../support/responses-client.ts";
-import { BASE_URLS, startTestHub } from "../support/start-test-hub.ts";
+import { PATHS } from "../support/hub/joining.ts";
+import { ledgerOf, ledgerProblems, settled } from "../support/hub/ledger.ts";
+import { createManualTime, QUICK_SWEEP } from "../support/hub/manual-time.ts";
+import { openaiAt } from "../support/clients/openai-client.ts";
+import { sendBytes } from "../support/clients/raw-http.ts";
+import { openResponsesRoom, responseId, turn } from "../support/hub/responses-room.ts";
+import { connectResponses, type SocketEvent, textOf } from "../support/clients/responses-client.ts";
+import { BASE_URLS, startTestHub } from "../support/hub/start-test-hub.ts";
 import { createGate, until, within } from "../support/waiting.ts";
 
 const variants = PATHS.flatMap((path) =>

@@ -2,11 +2,11 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileRoomStore } from "@roomhub/hub";
 import { expect, test } from "vitest";
-import { startFakeProvider } from "../support/fake-provider.ts";
-import { joinDirect, joinTunnel } from "../support/joining.ts";
-import { createManualTime } from "../support/manual-time.ts";
-import { startTestHub } from "../support/start-test-hub.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { startFakeProvider } from "../support/providers/fake-provider.ts";
+import { joinDirect, joinTunnel } from "../support/hub/joining.ts";
+import { createManualTime } from "../support/hub/manual-time.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
+import { temporaryFolder } from "../support/programs/temporary-folder.ts";
 
 const endpoint = "http://127.0.0.1:9/v1";
 const registration = { id: "ada", nickname: "Ada", model: "m", endpoint };

@@ -1,8 +1,8 @@
 import type { RouteExplanation } from "@roomhub/protocol";
 import { expect, test } from "vitest";
-import { startFakeProvider } from "../support/fake-provider.ts";
-import { joinTunnel } from "../support/joining.ts";
-import { startTestHub } from "../support/start-test-hub.ts";
+import { startFakeProvider } from "../support/providers/fake-provider.ts";
+import { joinTunnel } from "../support/hub/joining.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
 import { createGate } from "../support/waiting.ts";
 
 test.each(["/rooms/", "/v1/rooms/"])(

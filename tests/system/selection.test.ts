@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { startFakeProvider } from "../support/fake-provider.ts";
-import { join, joinDirect, joinTunnel, PATHS } from "../support/joining.ts";
-import { ledgerOf, ledgerProblems, settled } from "../support/ledger.ts";
-import { createManualTime, QUICK_SWEEP } from "../support/manual-time.ts";
-import { userSays } from "../support/openai-client.ts";
-import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { startFakeProvider } from "../support/providers/fake-provider.ts";
+import { join, joinDirect, joinTunnel, PATHS } from "../support/hub/joining.ts";
+import { ledgerOf, ledgerProblems, settled } from "../support/hub/ledger.ts";
+import { createManualTime, QUICK_SWEEP } from "../support/hub/manual-time.ts";
+import { userSays } from "../support/clients/openai-client.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 
 /** Asks once and says who answered, or the error's code. */
 async function whoServes(hub: TestHub, code: string, model: string): Promise<string> {

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
-import { joinDirect } from "../support/joining.ts";
-import { startTestHub } from "../support/start-test-hub.ts";
+import { joinDirect } from "../support/hub/joining.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
 import { createGate, until, within } from "../support/waiting.ts";
 
 /** A model server whose every answer waits for `opened`. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { converse } from "../support/raw-conversation.ts";
-import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { converse } from "../support/clients/raw-conversation.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 
 const crlf = "\r\n";
 const head = (...lines: string[]) => [...lines, "", ""].join(crlf);

@@ -3,9 +3,9 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { startHubProcess } from "../support/roomhub-process.ts";
-import { startTestHub } from "../support/start-test-hub.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { startHubProcess } from "../support/programs/roomhub-process.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
+import { temporaryFolder } from "../support/programs/temporary-folder.ts";
 
 test("a state file with one password that nobody can check is set aside whole, and the hub starts", async () => {
   await using folder = await temporaryFolder();

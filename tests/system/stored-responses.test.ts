@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { join, joinDirect, PATHS } from "../support/joining.ts";
-import { ledgerOf } from "../support/ledger.ts";
-import { startRoutedProvider, type Routes } from "../support/routed-provider.ts";
-import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { join, joinDirect, PATHS } from "../support/hub/joining.ts";
+import { ledgerOf } from "../support/hub/ledger.ts";
+import { startRoutedProvider, type Routes } from "../support/providers/routed-provider.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 
 const stateful = { storedResponses: "supported", openResponses: "supported" } as const;
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { join, PATHS } from "../support/joining.ts";
-import { startRoutedProvider, type Routes } from "../support/routed-provider.ts";
-import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { join, PATHS } from "../support/hub/joining.ts";
+import { startRoutedProvider, type Routes } from "../support/providers/routed-provider.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 
 const chunk = (fields: object) =>
   `data: ${JSON.stringify({ object: "chat.completion.chunk", ...fields })}\n\n`;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { openConversation } from "../support/raw-conversation.ts";
-import { sendBytes } from "../support/raw-http.ts";
-import { startTestHub, type TestHub } from "../support/start-test-hub.ts";
+import { openConversation } from "../support/clients/raw-conversation.ts";
+import { sendBytes } from "../support/clients/raw-http.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 
 const lines = (...all: string[]) => [...all, "", ""].join("\r\n");
 

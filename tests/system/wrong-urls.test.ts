@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { startTestHub } from "../support/start-test-hub.ts";
+import { startTestHub } from "../support/hub/start-test-hub.ts";
 
 /** What people write for `{hub}/rooms/CODE/v1`; an SDK puts `/chat/completions` behind it. */
 const mistakes: [what: string, base: (code: string) => string][] = [

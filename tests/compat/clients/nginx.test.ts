@@ -1,5 +1,5 @@
 import OpenAI from "openai";
-import { hasNginx, startNginxProxy } from "../../support/nginx.ts";
+import { hasNginx, startNginxProxy } from "../../support/programs/nginx.ts";
 import { ANY_KEY, type Target } from "../client.ts";
 import { describeClient } from "../describe-client.ts";
 import { startCompatWorld } from "../setups.ts";

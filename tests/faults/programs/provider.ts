@@ -3,8 +3,8 @@ import {
   type Behaviour,
   type RecordedRequest,
   startFakeProvider,
-} from "../../support/fake-provider.ts";
-import { startFastProvider } from "../../support/fast-provider.ts";
+} from "../../support/providers/fake-provider.ts";
+import { startFastProvider } from "../../support/providers/fast-provider.ts";
 import { sharedNowMs } from "../shared-clock.ts";
 import { serveHarness, tellHarness } from "./rpc.ts";
 

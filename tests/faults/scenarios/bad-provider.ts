@@ -1,4 +1,4 @@
-import type { Behaviour } from "../../support/fake-provider.ts";
+import type { Behaviour } from "../../support/providers/fake-provider.ts";
 import type { CallOutcome } from "../client-call.ts";
 import { must } from "../figure.ts";
 import type { Scenario } from "../scenario.ts";

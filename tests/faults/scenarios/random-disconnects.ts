@@ -1,4 +1,4 @@
-import type { Behaviour } from "../../support/fake-provider.ts";
+import type { Behaviour } from "../../support/providers/fake-provider.ts";
 import { until } from "../../support/waiting.ts";
 import type { CallWish } from "../client-call.ts";
 import { inMib, mib, must, pauseMs, smallHeap } from "../figure.ts";

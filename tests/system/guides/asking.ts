@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { GuideLab } from "../../support/guide-lab.ts";
+import type { GuideLab } from "../../support/documents/guide-lab.ts";
 
 /** A program that asks for `Hello!`, and prints what it gets. */
 export async function runToItsEnd(block: string, lab: GuideLab): Promise<void> {

@@ -1,4 +1,4 @@
-import type { GuideLab } from "../../support/guide-lab.ts";
+import type { GuideLab } from "../../support/documents/guide-lab.ts";
 
 /** What becomes of one code block of a guide. At least one of `follow` and `cannot` is given. */
 export interface BlockPlan {

@@ -2,8 +2,8 @@ import { parse as parseToml } from "smol-toml";
 import { expect } from "vitest";
 import { parse as parseYaml } from "yaml";
 import { createParticipant } from "@roomhub/participant";
-import type { GuideLab } from "../../support/guide-lab.ts";
-import { missingInPython } from "../../support/python.ts";
+import type { GuideLab } from "../../support/documents/guide-lab.ts";
+import { missingInPython } from "../../support/programs/python.ts";
 import type { BlockPlan } from "./block-plan.ts";
 
 const messages = [{ role: "user", content: "Hello!" }];

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { shellLines, shellWords } from "../../support/guide.ts";
+import { shellLines, shellWords } from "../../support/documents/guide.ts";
 import { misunderstood } from "./command-line.ts";
 import type { BlockPlan } from "./block-plan.ts";
 

@@ -2,12 +2,12 @@ import { type RequestOptions, request } from "node:https";
 import { text } from "node:stream/consumers";
 import type { RoomhubClient } from "@roomhub/client";
 import { expect } from "vitest";
-import type { Behaviour } from "../../support/fake-provider.ts";
-import { startFakeProvider } from "../../support/fake-provider.ts";
-import type { GuideLab } from "../../support/guide-lab.ts";
-import { joinTunnel } from "../../support/joining.ts";
-import { openaiAt, userSays } from "../../support/openai-client.ts";
-import type { Program } from "../../support/program.ts";
+import type { Behaviour } from "../../support/providers/fake-provider.ts";
+import { startFakeProvider } from "../../support/providers/fake-provider.ts";
+import type { GuideLab } from "../../support/documents/guide-lab.ts";
+import { joinTunnel } from "../../support/hub/joining.ts";
+import { openaiAt, userSays } from "../../support/clients/openai-client.ts";
+import type { Program } from "../../support/programs/program.ts";
 import { createGate } from "../../support/waiting.ts";
 
 /** A hub behind a proxy with TLS, whose certificate this process trusts. */

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { GuideLab } from "../../support/guide-lab.ts";
+import type { GuideLab } from "../../support/documents/guide-lab.ts";
 import type { BlockPlan } from "./block-plan.ts";
 
 const install: Pick<BlockPlan, "begins" | "cannot"> = {

@@ -3,9 +3,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { root } from "../../support/guide.ts";
-import type { GuideLab } from "../../support/guide-lab.ts";
-import { missingInPython } from "../../support/python.ts";
+import { root } from "../../support/documents/guide.ts";
+import type { GuideLab } from "../../support/documents/guide-lab.ts";
+import { missingInPython } from "../../support/programs/python.ts";
 import { ask, runToItsEnd, watchByScript } from "./asking.ts";
 import type { BlockPlan } from "./block-plan.ts";
 

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import { cloudKey, type GuideLab } from "../../support/guide-lab.ts";
-import { runCommand } from "../../support/run-command.ts";
-import { missingInPython } from "../../support/python.ts";
+import { cloudKey, type GuideLab } from "../../support/documents/guide-lab.ts";
+import { runCommand } from "../../support/programs/run-command.ts";
+import { missingInPython } from "../../support/programs/python.ts";
 import { ask, runToItsEnd, sees, watchByScript } from "./asking.ts";
 import type { BlockPlan } from "./block-plan.ts";
 

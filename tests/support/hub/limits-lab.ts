@@ -1,11 +1,11 @@
 import type { Limits } from "@roomhub/protocol";
 import type { Socket } from "node:net";
 import { expect } from "vitest";
-import { type FakeProviderOptions, startFakeProvider } from "./fake-provider.ts";
+import { type FakeProviderOptions, startFakeProvider } from "../providers/fake-provider.ts";
 import { joinDirect } from "./joining.ts";
 import { createManualTime, QUICK_SWEEP } from "./manual-time.ts";
-import { userSays } from "./openai-client.ts";
-import { sendBytes } from "./raw-http.ts";
+import { userSays } from "../clients/openai-client.ts";
+import { sendBytes } from "../clients/raw-http.ts";
 import { startTestHub } from "./start-test-hub.ts";
 
 export type Behave = FakeProviderOptions["behave"];

@@ -73,7 +73,7 @@ export function llamaAnswer(request: LlamaRequest): LlamaRecording {
 
 /** @param name - of a file, without its ending */
 export function llamaRecording(name: string): LlamaRecording {
-  const file = readFileSync(new URL(`../fixtures/llama.cpp/${name}.http`, import.meta.url));
+  const file = readFileSync(new URL(`../../fixtures/llama.cpp/${name}.http`, import.meta.url));
   const headEnd = file.indexOf("\r\n\r\n");
   const [statusLine = "", ...lines] = file.toString("latin1", 0, headEnd).split("\r\n");
   const headers = lines.map((line): [string, string] => {

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { longestWaitMs, within } from "./waiting.ts";
+import { longestWaitMs, within } from "../waiting.ts";
 
-const launcher = fileURLToPath(new URL("../../packages/cli/bin/roomhub.js", import.meta.url));
+const launcher = fileURLToPath(new URL("../../../packages/cli/bin/roomhub.js", import.meta.url));
 
 /** The command as people run it, with `--json` where its output is to be read line by line. */
 export interface RoomhubProcess extends AsyncDisposable {

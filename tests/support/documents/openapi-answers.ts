@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { OpenApiDocument } from "../../scripts/openapi/document.ts";
+import type { OpenApiDocument } from "../../../scripts/openapi/document.ts";
 
 interface Described {
   responses: Record<string, { $ref?: string; content?: Record<string, { schema: object }> }>;

@@ -1,4 +1,4 @@
-import { within } from "./waiting.ts";
+import { within } from "../waiting.ts";
 
 /** A hub's clock, moved by hand. */
 export interface ManualTime {

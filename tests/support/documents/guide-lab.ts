@@ -2,13 +2,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { HubOptions } from "@roomhub/hub";
 import { expect } from "vitest";
-import { type FakeProvider, startFakeProvider } from "./fake-provider.ts";
+import { type FakeProvider, startFakeProvider } from "../providers/fake-provider.ts";
 import { root } from "./guide.ts";
-import { joinTunnel } from "./joining.ts";
-import { type Program, startProgram } from "./program.ts";
-import { runCommand } from "./run-command.ts";
-import { startTestHub, type TestHub } from "./start-test-hub.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
+import { joinTunnel } from "../hub/joining.ts";
+import { type Program, startProgram } from "../programs/program.ts";
+import { runCommand } from "../programs/run-command.ts";
+import { startTestHub, type TestHub } from "../hub/start-test-hub.ts";
+import { temporaryFolder } from "../programs/temporary-folder.ts";
 
 /** What the guides' `$YOUR_API_KEY` is here. */
 export const cloudKey = "very-secret";

@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { request as httpRequest, type IncomingMessage } from "node:http";
-import { within } from "./waiting.ts";
+import { within } from "../waiting.ts";
 
 /** An answer as it came over a bare socket. */
 export interface RawAnswer {

@@ -1,6 +1,6 @@
 import { get, type IncomingMessage } from "node:http";
 import { createSseReader, type EventName } from "@roomhub/protocol";
-import { longestWaitMs } from "./waiting.ts";
+import { longestWaitMs } from "../waiting.ts";
 
 /** One event as it came over the wire. */
 export interface RecordedEvent {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Reply } from "./fake-provider-answers.ts";
-import { answerResponses } from "./fake-provider-responses.ts";
+import type { Reply } from "../providers/fake-provider-answers.ts";
+import { answerResponses } from "../providers/fake-provider-responses.ts";
 import { checkEvents, checkResponse } from "./open-responses-rules.ts";
 
 type Json = Record<string, unknown>;

@@ -1,6 +1,10 @@
-import { type FakeProviderOptions, startFakeProvider } from "./fake-provider.ts";
+import { type FakeProviderOptions, startFakeProvider } from "../providers/fake-provider.ts";
 import { join, type PATHS } from "./joining.ts";
-import { connectResponses, type ResponsesClient, type SocketEvent } from "./responses-client.ts";
+import {
+  connectResponses,
+  type ResponsesClient,
+  type SocketEvent,
+} from "../clients/responses-client.ts";
 import { startTestHub } from "./start-test-hub.ts";
 
 type Behave = FakeProviderOptions["behave"];

@@ -1,5 +1,5 @@
 import { connect, type Socket } from "node:net";
-import { within } from "./waiting.ts";
+import { within } from "../waiting.ts";
 
 /** One answer out of several on a connection. */
 interface SpokenAnswer {

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { within } from "./waiting.ts";
+import { within } from "../waiting.ts";
 
 /** A program that runs until it is told to stop. */
 export interface Program extends AsyncDisposable {

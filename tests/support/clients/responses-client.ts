@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { WebSocket, type ClientOptions } from "ws";
-import { within } from "./waiting.ts";
+import { within } from "../waiting.ts";
 
 /** One message of the hub, loosely: tests look at a few fields. */
 export interface SocketEvent {

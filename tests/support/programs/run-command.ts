@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
-import { within } from "./waiting.ts";
+import { within } from "../waiting.ts";
 
 export interface CommandResult {
   exitCode: number | null;

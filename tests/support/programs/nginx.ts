@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { temporaryFolder } from "./temporary-folder.ts";
-import { until } from "./waiting.ts";
+import { until } from "../waiting.ts";
 
 export const hasNginx = spawnSync("nginx", ["-v"]).status === 0;
 

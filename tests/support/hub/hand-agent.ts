@@ -9,7 +9,7 @@ import {
   wsTransport,
 } from "@roomhub/tunnel";
 import { WebSocket } from "ws";
-import { within } from "./waiting.ts";
+import { within } from "../waiting.ts";
 
 /** A request that waits for somebody to answer it by hand. */
 export interface HeldRequest {
