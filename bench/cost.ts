@@ -59,6 +59,8 @@ export function costsSeen(
     const cost = median(results.map((result) => costUs(result, per)));
     const rate = median(results.map((result) => result[per] / result.seconds));
     const busy = median(results.map(({ cpuMs, seconds }) => (cpuMs["load"] ?? 0) / seconds / 10));
-    return `${name}: ${cost.toFixed(1)} µs of CPU each, ${Math.round(rate)}/s; the generator used ${busy.toFixed(0)} % of a core`;
+    const beside = median(results.map((result) => costUs(result, per, "participant")));
+    const participant = Number.isNaN(beside) ? "" : ` (${beside.toFixed(1)} µs of the participant)`;
+    return `${name}: ${cost.toFixed(1)} µs of CPU each${participant}, ${Math.round(rate)}/s; the generator used ${busy.toFixed(0)} % of a core`;
   });
 }

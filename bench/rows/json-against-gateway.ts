@@ -11,6 +11,6 @@ export const jsonAgainstGateway: Row = {
     const { tunnel = [], gateway } = await jsonLoad.of(world);
     if (gateway === undefined) return { kind: "skipped", why: "npm run bench:peers installs it" };
     const value = costRatio(tunnel, gateway, "answers");
-    return measured([{ what: "tunnel path / npm gateway", value, goal: 1 / 30, unit: "×" }]);
+    return measured([{ what: "tunnel path / npm gateway", value, goal: 1 / 8, unit: "×" }]);
   },
 };

@@ -13,6 +13,6 @@ export const jsonAgainstNginx: Row = {
     if (nginx === undefined) return skipped("nginx");
     const value = costRatio(tunnel, nginx, "answers");
     const seen = costsSeen(rounds, "answers");
-    return measured([{ what: "tunnel path / nginx", value, goal: 2.5, unit: "×" }], seen);
+    return measured([{ what: "tunnel path / nginx", value, goal: 2.2, unit: "×" }], seen);
   },
 };

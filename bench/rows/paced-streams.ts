@@ -15,8 +15,8 @@ export const pacedStreamCost: Row = {
     const many = costRatio(hundred, nginx, "tokens");
     return measured(
       [
-        { what: "1 tunnel / nginx", value: one, goal: 1.4, unit: "×" },
-        { what: "100 tunnels / nginx", value: many, goal: 1.9, unit: "×" },
+        { what: "1 tunnel / nginx", value: one, goal: 1.3, unit: "×" },
+        { what: "100 tunnels / nginx", value: many, goal: 1.6, unit: "×" },
       ],
       costsSeen(rounds, "tokens"),
     );

@@ -2,8 +2,7 @@ import { readFileSync } from "node:fs";
 import { type Child, roomhubCommand } from "../../tests/faults/child.ts";
 import { until } from "../../tests/support/waiting.ts";
 import { clean, costUs, ratioOf } from "../cost.ts";
-import { joinByTunnel, openRoom, sharedModel, startHub } from "../hub.ts";
-import { hubTarget } from "../hub.ts";
+import { hubTarget, joinByTunnel, openRoom, sharedModel, startHub } from "../hub.ts";
 import { rotated } from "../interleave.ts";
 import type { LoadResult, LoadWish } from "../load.ts";
 import { type BenchFigure, measured, type Row } from "../row.ts";
@@ -15,19 +14,22 @@ import type { BenchWorld } from "../world.ts";
 type Manner = "table" | "quiet";
 const manners: readonly Manner[] = ["table", "quiet"];
 
-/** One command in both manners, side by side, and what puts load on it. */
-interface Command {
-  name: "join" | "up" | "events";
-  /** the load on this one is what the command of that manner prints */
-  targets: Record<Manner, Target>;
-  /** the commands themselves, whose time is measured */
-  pids: Record<Manner, number>;
+/** A command that runs, and what gives it work. */
+interface Running {
+  target: Target;
+  pid: number;
 }
+
+/** One command in both manners, side by side. */
+interface Pair extends Record<Manner, Running> {}
+
+/** Of two processes that do the same, one costs some per cent more for as long as it runs: no pair stands alone. */
+const pairCount = 2;
 
 interface Load {
   what: string;
   per: "answers" | "tokens";
-  wish: Omit<LoadWish, "target" | "pids" | "rampMs" | "warmupMs" | "windowMs">;
+  wish: Pick<LoadWish, "ask" | "connections">;
 }
 
 const json: Load = {
@@ -46,106 +48,115 @@ const paced: Load = {
   wish: { ask: { bodyBytes: 1_024, plain: { pieces: 100, delayMs: 20 } }, connections: 200 },
 };
 
-const goal = 1.1;
-
 /** What a command prints while it works must cost next to nothing beside the work. */
 export const tables: Row = {
   id: "19",
   title: "CPU of `join`, `up` and `events` with what they print, against `--quiet`",
-  seconds: { full: 70, quick: 18 },
+  seconds: { full: 95, quick: 30 },
   async run(world) {
     const figures: BenchFigure[] = [];
     const seen: string[] = [];
-    const measure = async (command: Command, loads: readonly Load[]) => {
+    const measure = async (
+      name: string,
+      start: (world: BenchWorld) => Promise<Pair>,
+      loads: readonly Load[],
+    ) => {
+      const pairs: Pair[] = [];
+      while (pairs.length < pairCount) pairs.push(await start(world));
       for (const load of loads) {
-        const rounds = await inBothManners(world, command, load);
-        const what = `${command.name}, ${load.what}`;
-        figures.push({ what, value: ratioOf(rounds.table, rounds.quiet), goal, unit: "×" });
-        const costs = manners.map((manner) => `${median(rounds[manner]).toFixed(1)} µs ${manner}`);
-        seen.push(`${what}: ${costs.join(", ")}`);
+        const what = `${name}, ${load.what}`;
+        const costs = await costsOf(world, pairs, load, what);
+        figures.push({ what, value: ratioOf(costs.table, costs.quiet), goal: 1.1, unit: "×" });
+        const texts = manners.map((manner) => `${median(costs[manner]).toFixed(1)} µs ${manner}`);
+        seen.push(`${what}: ${texts.join(", ")}`);
       }
     };
-    await measure(await startJoins(world), [json, lone, paced]);
-    await measure(await startUps(world), [json, paced]);
-    await measure(await startWatchers(world), [json]);
+    await measure("join", startJoins, [json, lone, paced]);
+    await measure("up", startUps, [json]);
+    await measure("events", startWatchers, [json]);
     return measured(figures, seen);
   },
 };
 
-/** What an answer or token cost each of them, round by round. */
-async function inBothManners(
+/** What an answer or token cost in each manner, round by round. Many short rounds: the difference is less than the noise. */
+async function costsOf(
   world: BenchWorld,
-  { name, targets, pids }: Command,
-  { what, per, wish }: Load,
+  pairs: readonly Pair[],
+  { per, wish }: Load,
+  what: string,
 ): Promise<Record<Manner, number[]>> {
   const costs: Record<Manner, number[]> = { table: [], quiet: [] };
-  for (let round = 0; round < world.either(5, 1); round++) {
-    for (const manner of rotated(manners, round)) {
+  for (let round = 0; round < world.either(10, 2); round++) {
+    const pair = pairs[round % pairs.length];
+    if (pair === undefined) continue;
+    const { table, quiet } = pair;
+    const isShared = table.target === quiet.target;
+    const order = rotated(manners, Math.floor(round / pairs.length));
+    for (const loaded of isShared ? order.slice(0, 1) : order) {
       const result: LoadResult = await world.load({
-        ...{ ...wish, target: targets[manner], pids: { command: pids[manner] } },
-        ...{ rampMs: 200, warmupMs: world.either(400, 200), windowMs: world.either(1_000, 500) },
+        ...{ ...wish, target: { table, quiet }[loaded].target },
+        ...{ rampMs: 100, warmupMs: 200, windowMs: world.either(600, 400) },
+        pids: { table: table.pid, quiet: quiet.pid },
       });
-      costs[manner].push(costUs(clean(`${name}, ${what}`, result), per, "command"));
+      clean(what, result);
+      for (const manner of isShared ? manners : [loaded]) {
+        costs[manner].push(costUs(result, per, manner));
+      }
     }
   }
   return costs;
 }
 
-async function startJoins(world: BenchWorld): Promise<Command> {
+async function startJoins(world: BenchWorld): Promise<Pair> {
   const hub = await startHub(world);
-  const start = async (manner: Manner) => {
+  const start = async (manner: Manner): Promise<Running> => {
     const room = await openRoom(hub);
     const wish = { count: 1, prefix: manner, isQuiet: manner === "quiet" };
     const participant = await joinByTunnel(world, hub.url, room, wish);
     const target = hubTarget(manner, hub, room, [sharedModel]);
-    await warmUp(world, target, 5);
+    await warmUp(world, target, 3);
     return { target, pid: participant.pid };
   };
-  return inBoth("join", await start("table"), await start("quiet"));
+  return { table: await start("table"), quiet: await start("quiet") };
 }
 
-async function startUps(world: BenchWorld): Promise<Command> {
+async function startUps(world: BenchWorld): Promise<Pair> {
   const provider = await world.provider();
-  const start = async (manner: Manner) => {
+  const start = async (manner: Manner): Promise<Running> => {
     const outputPath = world.newPath("up.log");
-    const flags = [
-      "--port",
-      "0",
-      "--ephemeral",
-      "--endpoint",
-      provider.url,
-      "--model",
-      sharedModel,
-    ];
-    const quiet = manner === "quiet" ? ["--quiet"] : [];
-    const child = world.children.command([...roomhubCommand, "up", ...flags, ...quiet], outputPath);
+    const model = ["--endpoint", provider.url, "--model", sharedModel];
+    const args = ["up", "--port", "0", "--ephemeral", ...model, ...flagsOf(manner)];
+    const child = world.children.command([...roomhubCommand, ...args], outputPath);
     const { port, path } = await invitation(child, outputPath);
     const target: Target = {
       ...{ name: `up, ${manner}`, models: [sharedModel], port, pid: child.pid },
       ...{ path: `${path}/v1/chat/completions`, headers: {}, isTransparent: true },
     };
-    await warmUp(world, target, 5);
+    await warmUp(world, target, 3);
     return { target, pid: child.pid };
   };
-  return inBoth("up", await start("table"), await start("quiet"));
+  return { table: await start("table"), quiet: await start("quiet") };
 }
 
-/** Both watch the same room, so each load is on both, and only one of them is looked at. */
-async function startWatchers(world: BenchWorld): Promise<Command> {
+/** Both watch the same room. */
+async function startWatchers(world: BenchWorld): Promise<Pair> {
   const hub = await startHub(world);
   const room = await openRoom(hub);
   await joinByTunnel(world, hub.url, room, { count: 1, prefix: "one" });
   const target = hubTarget("events", hub, room, [sharedModel]);
-  const start = (manner: Manner) => {
-    const quiet = manner === "quiet" ? ["--quiet"] : [];
-    return world.children.command(
-      [...roomhubCommand, "events", room, "--hub", hub.url, ...quiet],
-      world.newPath("events.log"),
-    );
+  const start = (manner: Manner): Running => {
+    const args = ["events", room, "--hub", hub.url, ...flagsOf(manner)];
+    const command = [...roomhubCommand, ...args] as const;
+    const { pid } = world.children.command(command, world.newPath("events.log"));
+    return { target, pid };
   };
-  const [table, quiet] = [start("table"), start("quiet")];
-  await warmUp(world, target, 5);
-  return inBoth("events", { target, pid: table.pid }, { target, pid: quiet.pid });
+  const pair = { table: start("table"), quiet: start("quiet") };
+  await warmUp(world, target, 3);
+  return pair;
+}
+
+function flagsOf(manner: Manner): string[] {
+  return manner === "quiet" ? ["--quiet"] : [];
 }
 
 /** Where a room is, from the first URL of it that `up` prints. */
@@ -159,16 +170,4 @@ async function invitation(
   };
   const found = await until("roomhub up to print its room", find, (match) => match !== null);
   return { port: Number(found?.[1]), path: found?.[2] ?? "" };
-}
-
-function inBoth(
-  name: Command["name"],
-  table: { target: Target; pid: number },
-  quiet: { target: Target; pid: number },
-): Command {
-  return {
-    name,
-    targets: { table: table.target, quiet: quiet.target },
-    pids: { table: table.pid, quiet: quiet.pid },
-  };
 }

@@ -32,8 +32,9 @@ export function watchRequests(
       if (isOver(event)) {
         feed.row({ render: () => requestRow(event), isFailed: isFailure(event) });
       } else {
-        const line = joinedLine(event);
-        if (line !== undefined) feed.line(colors.dim(line));
+        const what = joinedText(event);
+        if (what === undefined) continue;
+        feed.line(colors.dim(`${clockTime(Date.parse(event.timestamp))}  ${what}`));
       }
     }
   });
@@ -48,17 +49,16 @@ function isOver(event: HubEvent): event is HubEvent & { type: "llm.complete" | "
 }
 
 /** Who comes and goes; undefined for any other event. */
-function joinedLine(event: HubEvent): string | undefined {
-  const time = clockTime(Date.parse(event.timestamp));
+function joinedText(event: HubEvent): string | undefined {
   switch (event.type) {
     case "participant.joined": {
       const { id, model } = event.participant;
-      return `${time}  ${safe(id)} joined with ${safe(model)}`;
+      return `${safe(id)} joined with ${safe(model)}`;
     }
     case "participant.left":
-      return `${time}  ${safe(event.participantId)} left`;
+      return `${safe(event.participantId)} left`;
     case "participant.offline":
-      return `${time}  ${safe(event.participantId)} is offline`;
+      return `${safe(event.participantId)} is offline`;
     default:
       return undefined;
   }
