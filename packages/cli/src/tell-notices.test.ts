@@ -9,7 +9,10 @@ const two = { ...one, id: "ana-b", model: "b" };
 const elsewhere = { ...one, id: "ana-c", endpoint: "http://127.0.0.1:2" };
 
 const lost: ParticipantNotice = { kind: "disconnected", reason: "hub gone", retryInMs: 250 };
-const down: ParticipantNotice = { kind: "provider-down", reason: "refused" };
+const now = { kind: "provider-readiness", problem: undefined, since: 0 } as const;
+const ready: ParticipantNotice = { ...now, readiness: "ready" };
+const loading: ParticipantNotice = { ...now, readiness: "loading" };
+const down: ParticipantNotice = { ...now, readiness: "down", problem: "refused" };
 const served: ParticipantNotice = {
   ...{ kind: "request-ended", path: "/chat/completions", model: "a" },
   ...{ status: 200, durationMs: 5, outcome: "complete", code: undefined, reason: undefined },
@@ -73,10 +76,25 @@ test("a hub that is away at first is said to be, and the first connection is no 
 test("a model server that is down is one line for all who use it, and one when it is back", () => {
   const { tell, lines } = telling([one, two, elsewhere]);
   for (const participant of [one, two, elsewhere]) tell(participant, down);
-  for (const participant of [one, two]) tell(participant, { kind: "provider-up" });
+  for (const participant of [one, two]) tell(participant, ready);
   expect(lines()).toEqual([
     "the model server is down, still asking it: refused",
     "the model server is down, still asking it: refused",
+    "the model server is back",
+  ]);
+});
+
+test("each state of a model server is one line for all who use it, whatever came between", () => {
+  const { tell, lines } = telling([one, two]);
+  for (const notice of [down, loading, down, ready, loading, ready]) {
+    for (const participant of [one, two]) tell(participant, notice);
+  }
+  expect(lines()).toEqual([
+    "the model server is down, still asking it: refused",
+    "the model server is loading its model; requests wait for it",
+    "the model server is down, still asking it: refused",
+    "the model server is back",
+    "the model server is loading its model; requests wait for it",
     "the model server is back",
   ]);
 });

@@ -1,3 +1,4 @@
+import type { Readiness } from "@roomhub/protocol";
 import { inOurWords } from "./command-name.ts";
 import type { CliContext } from "./context.ts";
 import { noticeLine, type SaidNotice } from "./notice-line.ts";
@@ -14,6 +15,12 @@ export interface TellOptions {
   isQuiet: boolean;
   /** ends the sentence that says that all are connected */
   keysHint: string;
+}
+
+interface ServerOutage {
+  outage: Outage;
+  /** what was said of the server last */
+  said: Readiness;
 }
 
 export type TellNotice = (participant: ParticipantOptions, notice: ParticipantNotice) => void;
@@ -34,17 +41,22 @@ export function tellNotices(
   const hasNames = participants.length > 1;
   const servedRow = createServedTable(context.stderr, colors, hasNames);
   const hubOutage = trackOutage();
-  const serverOutages = new Map<string, Outage>();
+  const serverOutages = new Map<string, ServerOutage>();
   const awaited = new Set(participants.map(({ id }) => id));
 
   const say = (line: string) => feed.line(line);
   const now = () => colors.dim(clockTime(context.nowMs()));
   const sayNotice = (notice: SaidNotice) => say(noticeLine(notice, context.nowMs(), colors));
 
-  function serverOutage(endpoint: string): Outage {
-    const outage = serverOutages.get(endpoint) ?? trackOutage();
-    serverOutages.set(endpoint, outage);
-    return outage;
+  /** @returns whether that is news: the first says it of all who use the server, the last says that it is over */
+  function isServerNews(id: string, endpoint: string, readiness: Readiness): boolean {
+    const server = serverOutages.get(endpoint) ?? { outage: trackOutage(), said: "ready" };
+    serverOutages.set(endpoint, server);
+    const isOver = server.outage.ended(id, context.nowMs()) !== undefined;
+    if (readiness !== "ready") server.outage.began(id, context.nowMs());
+    if (readiness === "ready" ? !isOver : readiness === server.said) return false;
+    server.said = readiness;
+    return true;
   }
 
   /** @returns whether that was the last one waited for, the first time round */
@@ -75,12 +87,11 @@ export function tellNotices(
       case "disconnected":
         if (hubOutage.began(id, context.nowMs())) sayNotice(notice);
         return;
-      case "provider-down":
-        if (serverOutage(endpoint).began(id, context.nowMs())) sayNotice(notice);
+      case "provider-readiness":
+        if (isServerNews(id, endpoint, notice.readiness)) sayNotice(notice);
         return;
-      case "provider-up":
-        if (serverOutage(endpoint).ended(id, context.nowMs()) !== undefined) sayNotice(notice);
-        return;
+      case "model-changed":
+        return sayNotice(notice);
       case "request-ended":
         if (isQuiet) return;
         return feed.row({

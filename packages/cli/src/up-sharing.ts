@@ -69,8 +69,8 @@ export function tellTrouble(
         say(`${colors.dim(clockTime(nowMs))}  ${text}`);
         return;
       }
-      case "provider-down":
-      case "provider-up":
+      case "provider-readiness":
+      case "model-changed":
       case "fault":
         say(noticeLine(notice, nowMs, colors));
         return;

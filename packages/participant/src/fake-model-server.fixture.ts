@@ -5,11 +5,15 @@ import type { AddressInfo } from "node:net";
 /** Its surfaces, listed so that nobody needs to ask each of them. */
 const openApi = '{"paths":{"/v1/chat/completions":{},"/v1/responses":{}}}';
 
-/** A provider that lists one model and what it serves, and answers the rest as the test says. */
+/** A provider that lists its models and what it serves, and answers the rest as the test says. */
 export interface FakeModelServer extends AsyncDisposable {
   endpoint: string;
   port: number;
   requests: { method: string; url: string; headers: IncomingMessage["headers"]; body: string }[];
+  /** one at first, `m` */
+  models: string[];
+  /** how often they were listed */
+  listings: number;
   close(): Promise<void>;
 }
 
@@ -18,9 +22,12 @@ export async function startFakeModelServer(
   port = 0,
 ): Promise<FakeModelServer> {
   const requests: FakeModelServer["requests"] = [];
+  const models = ["m"];
   const server = createServer((incoming, response) => {
     if (incoming.method === "GET" && incoming.url === "/v1/models") {
-      response.end('{"object":"list","data":[{"id":"m","owned_by":"vllm"}]}');
+      fake.listings += 1;
+      const data = models.map((id) => ({ id, owned_by: "vllm" }));
+      response.end(JSON.stringify({ object: "list", data }));
       return;
     }
     if (incoming.url === "/openapi.json") {
@@ -43,11 +50,14 @@ export async function startFakeModelServer(
     server.closeAllConnections();
     if (server.listening) await new Promise((resolve) => server.close(resolve));
   };
-  return {
+  const fake: FakeModelServer = {
     endpoint: `http://127.0.0.1:${actualPort}`,
     port: actualPort,
     requests,
+    models,
+    listings: 0,
     close,
     [Symbol.asyncDispose]: close,
   };
+  return fake;
 }

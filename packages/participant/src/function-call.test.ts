@@ -88,7 +88,7 @@ test("it is listed under an endpoint that nobody can dial, and is asked nothing 
     endpoint: "http://function.invalid/v1",
     transport: "tunnel",
   });
-  expect(ana.hub.statuses.at(-1)).toEqual({ ready: true });
+  expect(ana.hub.statuses.at(-1)).toEqual({ ready: true, readiness: "ready" });
   const asked = ask(ana.session, { method: "GET", path: "/models" }, []);
   await asked.closed;
   expect(calls).toBe(1);

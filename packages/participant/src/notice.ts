@@ -1,4 +1,4 @@
-import type { Metrics } from "@roomhub/protocol";
+import type { Metrics, Readiness } from "@roomhub/protocol";
 
 /** How a request ended, seen from here: `cancelled` by the hub or a lost tunnel, `failed` at the provider. */
 export type RequestOutcome = "complete" | "failed" | "cancelled" | "refused";
@@ -25,8 +25,17 @@ export type ParticipantNotice =
   | { kind: "connected" }
   /** Once per outage and reason, however many attempts follow. */
   | { kind: "disconnected"; reason: string; retryInMs: number }
-  | { kind: "provider-down"; reason: string }
-  | { kind: "provider-up" }
+  /** The verdict on the model server is another; at first it is `ready`. */
+  | {
+      kind: "provider-readiness";
+      readiness: Readiness;
+      /** why no request should come, as the end of a sentence about the server; undefined when it is ready */
+      problem: string | undefined;
+      /** epoch ms: it has been so since then */
+      since: number;
+    }
+  /** `followModel`: the server was restarted with another model, which is shared from now on. */
+  | { kind: "model-changed"; from: string; to: string }
   | { kind: "request-started"; path: string; model: string }
   | ({
       kind: "request-ended";

@@ -29,6 +29,11 @@ export interface ParticipantOptions {
   headers?: Record<string, string> | undefined;
   /** Handed to the hub, which sends them along with each request. */
   authHeaders?: Record<string, string> | undefined;
+  /**
+   * When the server, restarted, serves another model in place of `model`: share that one, under its name. Default false:
+   * the participant gets no requests then until the server has `model` again.
+   */
+  followModel?: boolean | undefined;
   onNotice?: ((notice: ParticipantNotice) => void) | undefined;
   /**
    * Whether `request-ended` has the answer's pace and tokens, which takes reading answers. A function is called for each of
@@ -49,7 +54,7 @@ export interface ParticipantOptions {
 /** A participant that is a function of this program. It is listed under `http://function.invalid/v1`. */
 export interface FunctionParticipantOptions extends Omit<
   ParticipantOptions,
-  "endpoint" | "headers" | "authHeaders"
+  "endpoint" | "headers" | "authHeaders" | "followModel"
 > {
   serve: ServeFunction;
 }
@@ -62,6 +67,7 @@ export interface Settings {
   baseUrl: string;
   /** undefined when the endpoint is called */
   serve: ServeFunction | undefined;
+  mayFollowModel: boolean;
   localHeaders: Record<string, string>;
   authHeaders: Record<string, string>;
   /** What the user said; told in HELLO, with what was found out */
@@ -122,6 +128,7 @@ function readEndpointOptions(
     },
     baseUrl: checked.baseUrl,
     serve,
+    mayFollowModel: options.followModel ?? false,
     localHeaders: readHeaders(options.headers),
     authHeaders,
     capabilities: textsOf(capabilities ?? {}),

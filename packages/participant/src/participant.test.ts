@@ -1,9 +1,19 @@
 import { expect, test, vi } from "vitest";
-import { startFakeHub } from "./fake-hub.fixture.ts";
+import { ask, startFakeHub } from "./fake-hub.fixture.ts";
 import { startFakeModelServer } from "./fake-model-server.fixture.ts";
-import { createTestParticipant, startWith } from "./test-participant.fixture.ts";
+import {
+  createTestParticipant,
+  startWith,
+  type TestParticipant,
+} from "./test-participant.fixture.ts";
 
 const endpoint = "http://127.0.0.1:9";
+
+function verdictsOf({ notices }: TestParticipant): string[] {
+  return notices.flatMap((notice) =>
+    notice.kind === "provider-readiness" ? [notice.readiness] : [],
+  );
+}
 
 test("joins for a tunnel, keeps its own headers to itself, dials with the token, and leaves on close", async () => {
   await using hub = await startFakeHub();
@@ -233,20 +243,71 @@ test("a provider that is down is told to the hub from the first moment, and its 
     timing: { providerRecheckMs: 20, providerCheckMs: 20 },
   });
   await startWith(hub, ana);
-  await vi.waitFor(() => expect(hub.statuses.at(-1)?.ready).toBe(false));
-  expect(hub.statuses.at(-1)?.reason).toMatch(/^127\.0\.0\.1:\d+ refused/);
+  await vi.waitFor(() => expect(hub.statuses.at(-1)?.readiness).toBe("down"));
+  expect(hub.statuses.at(-1)).toMatchObject({
+    ready: false,
+    reason: expect.stringMatching(/^127\.0\.0\.1:\d+ refused/),
+  });
   const model = await startFakeModelServer(() => {}, before.port);
-  await vi.waitFor(() => expect(hub.statuses).toContainEqual({ ready: true }));
+  await vi.waitFor(() => expect(hub.statuses).toContainEqual({ ready: true, readiness: "ready" }));
   const found = { openResponses: "supported", chatCompletions: "supported" };
   await vi.waitFor(() =>
     expect(hub.statuses.at(-1)).toMatchObject({ ready: true, capabilities: found }),
   );
   await model.close();
   await vi.waitFor(() => expect(hub.statuses.at(-1)?.ready).toBe(false));
-  expect(ana.kinds().filter((kind) => kind.startsWith("provider"))).toEqual([
-    "provider-down",
-    "provider-up",
-    "provider-down",
+  expect(verdictsOf(ana)).toEqual(["down", "ready", "down"]);
+});
+
+test("the hub knows that the model server loads before it sees the answer that says so", async () => {
+  await using hub = await startFakeHub();
+  await using model = await startFakeModelServer((response) => {
+    response.writeHead(503).end('{"error":{"message":"Loading model"}}');
+  });
+  await using ana = createTestParticipant(hub, model.endpoint);
+  const session = await startWith(hub, ana);
+  const asked = ask(session);
+  const known = asked.head.then(() => [asked.status, hub.statuses.at(-1)]);
+  expect(await known).toMatchObject([
+    503,
+    { ready: false, readiness: "loading", reason: "is loading its model" },
+  ]);
+  await asked.closed;
+});
+
+test("the model that the server has in place of its own is taken: the hub hears of the name alone, and the tunnel stays", async () => {
+  await using hub = await startFakeHub();
+  await using model = await startFakeModelServer((response) => response.end("{}"));
+  await using ana = createTestParticipant(hub, model.endpoint, {
+    ...{ model: "m", followModel: true },
+    timing: { providerCheckMs: 20 },
+  });
+  const session = await startWith(hub, ana);
+  await vi.waitFor(() => expect(model.listings).toBeGreaterThan(1));
+  model.models.splice(0, 1, "n", "o");
+  await vi.waitFor(() => expect(ana.kinds()).toContain("model-changed"));
+  const changes = hub.calls.filter(({ method }) => method === "PUT");
+  expect(changes).toEqual([
+    {
+      ...{ method: "PUT", url: "/v1/rooms/ABC234/participants/ana" },
+      ...{ token: "rhp_1", body: '{"model":"n"}' },
+    },
+  ]);
+  expect(hub.statuses.filter(({ ready }) => !ready)).toEqual([]);
+  await ask(session).closed;
+  expect(ana.notices.at(-1)).toMatchObject({ kind: "request-ended", model: "n" });
+
+  const again = hub.nextSession();
+  session.close(1001, "forgets everything");
+  hub.failUpgradeWith = () => {
+    hub.failUpgradeWith = () => undefined;
+    return 404;
+  };
+  await again;
+  const joins = hub.calls.filter(({ url }) => url.endsWith("/join"));
+  expect(joins.map(({ body }) => (JSON.parse(body) as { model: string }).model)).toEqual([
+    "m",
+    "n",
   ]);
 });
 
@@ -295,7 +356,7 @@ test("paused, it tells the hub so, also after a redial, and resumed it is what i
     vi.waitFor(() => expect(hub.statuses.at(-1)).toMatchObject(status));
   ana.participant.pause();
   ana.participant.pause();
-  await latest({ ready: false, reason: "paused" });
+  await latest({ ready: false, readiness: undefined, reason: "paused" });
   expect(hub.statuses.filter(({ reason }) => reason === "paused")).toHaveLength(1);
   const again = hub.nextSession();
   session.close(1001, "away for a moment");
@@ -304,5 +365,5 @@ test("paused, it tells the hub so, also after a redial, and resumed it is what i
     expect(hub.statuses.filter(({ reason }) => reason === "paused")).toHaveLength(2),
   );
   ana.participant.resume();
-  await latest({ ready: true, reason: undefined });
+  await latest({ ready: true, readiness: "ready", reason: undefined });
 });

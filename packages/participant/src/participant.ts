@@ -1,6 +1,6 @@
 import { RoomhubClient } from "@roomhub/client";
 import { JoinResponse } from "@roomhub/protocol";
-import { answerSecretsOf, ModelServer, ProviderClient } from "@roomhub/provider";
+import { answerSecretsOf, ProviderClient } from "@roomhub/provider";
 import { CLOSE_CODES, type TunnelStatus } from "@roomhub/tunnel";
 import { type ConnectionEvent, type ConnectionState, nextState } from "./connection-chart.ts";
 import { callFunction } from "./function-call.ts";
@@ -14,9 +14,9 @@ import {
   readOptions,
   type Settings,
 } from "./options.ts";
-import { ProviderWatch } from "./provider-watch.ts";
 import { createProxyFetch } from "./proxy-fetch.ts";
 import { createRequestHeads } from "./request-heads.ts";
+import { ServedModel } from "./served-model.ts";
 import { type ServeDeps, serveRequest } from "./served-request.ts";
 import { TunnelConnection } from "./tunnel-connection.ts";
 import { resolveTunnelUrl } from "./tunnel-url.ts";
@@ -60,8 +60,7 @@ class TunnelParticipant implements Participant {
   readonly #settings: Settings;
   readonly #client: RoomhubClient;
   readonly #provider: ProviderClient;
-  readonly #server: ModelServer;
-  readonly #watch: ProviderWatch;
+  readonly #served: ServedModel;
   readonly #serveDeps: ServeDeps;
   readonly #wake: WakeWatch;
   readonly #heartbeat: Heartbeat;
@@ -90,33 +89,36 @@ class TunnelParticipant implements Participant {
     });
     this.#provider = new ProviderClient({ connectTimeoutMs: timing.providerConnectMs });
     const headers = { ...authHeaders, ...localHeaders };
-    this.#server = new ModelServer({
-      call:
-        serve === undefined
-          ? (request, sink) => this.#provider.call(request, sink)
-          : callFunction(serve, (error) => this.#notify({ kind: "fault", error })),
-      baseUrl,
-      headers: () => headers,
-      declared: () => settings.capabilities,
-      responses: () => settings.joinRequest.config?.responses,
-      onCapabilities: () => this.#tellCapabilities(),
-    });
-    this.#watch = new ProviderWatch({
-      // A function is there as long as this program is; being asked for models it may not have would only confuse it.
-      probe: () =>
-        serve === undefined
-          ? this.#server.probe(timing.providerAnswerMs)
-          : Promise.resolve({ answered: true }),
+    const served = new ServedModel({
+      name: settings.joinRequest.model,
+      mayFollow: settings.mayFollowModel,
+      server: {
+        call:
+          serve === undefined
+            ? (request, sink) => this.#provider.call(request, sink)
+            : callFunction(serve, (error) => this.#notify({ kind: "fault", error })),
+        isFunction: serve !== undefined,
+        baseUrl,
+        headers: () => headers,
+        declared: () => settings.capabilities,
+        responses: () => settings.joinRequest.config?.responses,
+        onCapabilities: () => this.#tellCapabilities(),
+      },
       timing,
-      onUp: () => this.#onProviderChange({ kind: "provider-up" }),
-      onDown: (reason) => this.#onProviderChange({ kind: "provider-down", reason }),
+      now: settings.now,
+      wallNow: settings.wallNow,
+      rename: (model) => this.#rename(model),
+      onStatus: () => this.#tunnel?.sendStatus(this.#status()),
+      notify: (notice) => this.#notify(notice),
     });
+    this.#served = served;
     this.#serveDeps = {
-      server: this.#server,
-      model: settings.joinRequest.model,
+      server: served.server,
+      get model() {
+        return served.name;
+      },
       heads: createRequestHeads(localHeaders),
       secrets: answerSecretsOf(headers),
-      watch: this.#watch,
       now: settings.now,
       isMetered: settings.isMetered,
       notify: (notice) => this.#notify(notice),
@@ -143,7 +145,7 @@ class TunnelParticipant implements Participant {
 
   start(): Promise<void> {
     if (this.#chart.kind === "idle") {
-      this.#watch.start();
+      this.#served.start();
       this.#wake.check();
       this.#ticker = setInterval(() => this.#tick(), this.#settings.timing.tickMs);
       this.#step({ type: "start" });
@@ -207,7 +209,8 @@ class TunnelParticipant implements Participant {
   }
 
   async #join(entered: ConnectionState): Promise<void> {
-    const { room, joinRequest } = this.#settings;
+    const { room } = this.#settings;
+    const joinRequest = { ...this.#settings.joinRequest, model: this.#served.name };
     try {
       const answer = joinAnswer.safeParse(
         await this.#client.join(room, joinRequest, { signal: this.#abort.signal }),
@@ -272,6 +275,7 @@ class TunnelParticipant implements Participant {
     if (hasSlept && this.#chart.kind === "waiting") this.#step({ type: "woke" });
     else if (hasSlept) this.#tunnel?.wake(nowMs);
     this.#tunnel?.tick(nowMs);
+    this.#served.tick(nowMs);
     this.#heartbeat.tick(nowMs, hasSlept);
   }
 
@@ -281,9 +285,14 @@ class TunnelParticipant implements Participant {
     return this.#client.heartbeat(room, joinRequest.id, { token, signal });
   }
 
-  #onProviderChange(notice: ParticipantNotice): void {
-    this.#notify(notice);
-    this.#tunnel?.sendStatus(this.#status());
+  async #rename(model: string): Promise<void> {
+    const { room, joinRequest } = this.#settings;
+    // A join on its way carries the old name; one that follows carries the new one.
+    await this.#joining;
+    const token = this.#token;
+    if (token === undefined) return;
+    const { signal } = this.#abort;
+    await this.#client.updateParticipant(room, joinRequest.id, { model }, { token, signal });
   }
 
   #tellCapabilities(): void {
@@ -291,7 +300,7 @@ class TunnelParticipant implements Participant {
   }
 
   #capabilities(): Record<string, string> {
-    return { ...this.#settings.capabilities, ...this.#server.capabilities };
+    return { ...this.#settings.capabilities, ...this.#served.server.capabilities };
   }
 
   #setPaused(isPaused: boolean): void {
@@ -301,8 +310,7 @@ class TunnelParticipant implements Participant {
   }
 
   #status(): TunnelStatus {
-    const reason = this.#isPaused ? "paused" : this.#watch.downReason;
-    return { ready: reason === undefined, reason };
+    return this.#isPaused ? { ready: false, reason: "paused" } : this.#served.status;
   }
 
   #dropTunnel(reason: string): void {
@@ -320,7 +328,7 @@ class TunnelParticipant implements Participant {
   #onStopped(stop: StopReason): void {
     clearInterval(this.#ticker);
     this.#heartbeat.pause();
-    this.#watch.stop();
+    this.#served.stop();
     this.#abort.abort();
     this.#dropTunnel(stop.code);
     this.#notify({ kind: "stopped", ...stop });

@@ -1,95 +1,75 @@
 import type { ProbeResult } from "@roomhub/provider";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ProviderWatch } from "./provider-watch.ts";
-import { defaultTiming } from "./timing.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
+/** A server whose next look is due when the test says so. */
 function startWatch() {
-  const seen = { log: [] as string[], probes: 0, answer: { answered: true } as ProbeResult };
-  const watch = new ProviderWatch({
-    probe: () => {
-      seen.probes += 1;
-      return Promise.resolve(seen.answer);
+  const seen = { dueMs: 0, isSpared: false, probes: [] as number[], answerMs: 0 };
+  const watch = new ProviderWatch(
+    {
+      lookInMs: () => Math.max(0, seen.dueMs - performance.now()),
+      startLook() {
+        if (performance.now() < seen.dueMs) return false;
+        if (seen.isSpared) seen.dueMs = performance.now() + 30_000;
+        return !seen.isSpared;
+      },
+      async probe(timeoutMs): Promise<ProbeResult> {
+        seen.probes.push(performance.now());
+        await new Promise((resolve) => setTimeout(resolve, seen.answerMs));
+        seen.dueMs = performance.now() + 30_000;
+        return { answered: timeoutMs === 10_000 };
+      },
     },
-    timing: defaultTiming,
-    onUp: () => seen.log.push("up"),
-    onDown: (reason) => seen.log.push(reason),
-  });
+    10_000,
+  );
+  const startedMs = performance.now();
   watch.start();
-  return { watch, seen };
+  return { watch, seen, probes: () => seen.probes.map((atMs) => Math.round(atMs - startedMs)) };
 }
 
-test("an idle provider is asked every 30 s, every 5 s while it is down, and each change is told once", async () => {
-  const { watch, seen } = startWatch();
-  await vi.advanceTimersByTimeAsync(29_999);
-  expect(seen.probes).toBe(1);
-  seen.answer = { answered: false, problem: "refused" };
+test("a look follows when the one before says that it is due, counted from its answer", async () => {
+  const { watch, seen, probes } = startWatch();
   await vi.advanceTimersByTimeAsync(1);
-  expect(seen).toMatchObject({ probes: 2, log: ["refused"] });
-  expect(watch.downReason).toBe("refused");
-  await vi.advanceTimersByTimeAsync(10_000);
-  expect(seen).toMatchObject({ probes: 4, log: ["refused"] });
-  seen.answer = { answered: true, status: 401 };
-  await vi.advanceTimersByTimeAsync(5_000);
-  expect(seen.log).toEqual(["refused", "up"]);
+  seen.answerMs = 500;
+  await vi.advanceTimersByTimeAsync(70_000);
+  expect(probes()).toEqual([0, 30_000, 60_500]);
   watch.stop();
   await vi.advanceTimersByTimeAsync(100_000);
-  expect(seen.probes).toBe(5);
+  expect(probes()).toHaveLength(3);
 });
 
-test("a request in progress with bytes coming is sign enough", async () => {
-  const { watch, seen } = startWatch();
-  await vi.advanceTimersByTimeAsync(1);
-  watch.requestStarted();
-  watch.noteAnswer();
-  await vi.advanceTimersByTimeAsync(30_000);
-  expect(seen.probes).toBe(1);
-  await vi.advanceTimersByTimeAsync(30_000);
-  expect(seen.probes).toBe(2);
-  watch.requestEnded();
+test("a look that became due earlier is made earlier, and not while another is on its way", async () => {
+  const { watch, seen, probes } = startWatch();
+  await vi.advanceTimersByTimeAsync(1_000);
+  seen.dueMs = performance.now();
+  seen.answerMs = 5_000;
+  watch.reschedule();
+  await vi.advanceTimersByTimeAsync(1_000);
+  watch.reschedule();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(probes()).toEqual([0, 1_000]);
   watch.stop();
 });
 
-test("a request that reaches nobody has the provider asked at once; an answer brings it back at once", async () => {
-  const { watch, seen } = startWatch();
+test("a look that is spared is made when the next is due", async () => {
+  const { watch, seen, probes } = startWatch();
   await vi.advanceTimersByTimeAsync(1);
-  seen.answer = { answered: false };
-  watch.noteFailure();
-  await vi.advanceTimersByTimeAsync(1);
-  expect(seen.log).toEqual(["its model server does not answer"]);
-  watch.noteFailure();
-  await vi.advanceTimersByTimeAsync(1);
-  expect(seen.probes).toBe(2);
-  watch.noteAnswer();
-  expect(seen.log.at(-1)).toBe("up");
+  seen.isSpared = true;
+  await vi.advanceTimersByTimeAsync(30_000);
+  seen.isSpared = false;
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(probes()).toEqual([0, 60_000]);
   watch.stop();
 });
 
-test("a question that waits in vain while requests run proves nothing, neither down nor up", async () => {
-  const { watch, seen } = startWatch();
-  await vi.advanceTimersByTimeAsync(1);
-  watch.requestStarted();
-  seen.answer = { answered: false, isTimeout: true, problem: "no answer in time" };
-  await vi.advanceTimersByTimeAsync(60_000);
-  expect(seen).toMatchObject({ probes: 3, log: [] });
-  seen.answer = { answered: false, problem: "refused" };
-  await vi.advanceTimersByTimeAsync(30_000);
-  expect(seen.log).toEqual(["refused"]);
-  seen.answer = { answered: false, isTimeout: true };
-  await vi.advanceTimersByTimeAsync(30_000);
-  expect(seen.log).toEqual(["refused"]);
+test("nothing is looked at once it has stopped, whatever changes", async () => {
+  const { watch, seen, probes } = startWatch();
   watch.stop();
-});
-
-test("an idle provider that leaves the question unanswered is down", async () => {
-  const { watch, seen } = startWatch();
-  await vi.advanceTimersByTimeAsync(1);
-  watch.requestStarted();
-  watch.requestEnded();
-  seen.answer = { answered: false, isTimeout: true, problem: "no answer in time" };
-  await vi.advanceTimersByTimeAsync(30_000);
-  expect(seen.log).toEqual(["no answer in time"]);
-  watch.stop();
+  seen.dueMs = 0;
+  watch.reschedule();
+  await vi.advanceTimersByTimeAsync(100_000);
+  expect(probes()).toEqual([0]);
 });

@@ -1,34 +1,21 @@
-import type { ProbeResult } from "@roomhub/provider";
-import type { ParticipantTiming } from "./timing.ts";
+import type { ModelServer } from "@roomhub/provider";
 
-export interface ProviderWatchOptions {
-  probe: () => Promise<ProbeResult>;
-  timing: ParticipantTiming;
-  onUp: () => void;
-  onDown: (reason: string) => void;
-}
-
-/** Knows whether the provider answers. Asks every 30 s, every 5 s while it is down; running requests spare the asking. */
+/** Looks at the model server whenever its verdict says that a look is due. */
 export class ProviderWatch {
-  readonly #options: ProviderWatchOptions;
+  readonly #server: Pick<ModelServer, "lookInMs" | "probe" | "startLook">;
+  readonly #answerMs: number;
   #timer: NodeJS.Timeout | undefined;
-  #downReason: string | undefined;
-  #isChecking = false;
+  #isLooking = false;
   #isStopped = false;
-  #hasLife = false;
-  #running = 0;
 
-  constructor(options: ProviderWatchOptions) {
-    this.#options = options;
-  }
-
-  /** undefined while it is up, or not asked yet */
-  get downReason(): string | undefined {
-    return this.#downReason;
+  /** @param answerMs - how long a look waits for an answer */
+  constructor(server: Pick<ModelServer, "lookInMs" | "probe" | "startLook">, answerMs: number) {
+    this.#server = server;
+    this.#answerMs = answerMs;
   }
 
   start(): void {
-    this.#check();
+    this.#look();
   }
 
   stop(): void {
@@ -36,70 +23,20 @@ export class ProviderWatch {
     clearTimeout(this.#timer);
   }
 
-  requestStarted(): void {
-    this.#running += 1;
-  }
-
-  requestEnded(): void {
-    this.#running -= 1;
-  }
-
-  /** An answer came: it is alive. */
-  noteAnswer(): void {
-    this.#hasLife = true;
-    if (this.#downReason !== undefined) this.#settle({ answered: true });
-  }
-
-  /** A request did not reach it: look now instead of in half a minute. */
-  noteFailure(): void {
-    this.#hasLife = false;
-    if (!this.#isChecking && this.#downReason === undefined) this.#schedule(0);
-  }
-
-  #check(): void {
-    this.#isChecking = true;
-    this.#options.probe().then(
-      (found) => {
-        this.#isChecking = false;
-        this.#settle(found);
-      },
-      // probe() does not reject; were it to, the next round asks again.
-      () => {
-        this.#isChecking = false;
-        this.#schedule(this.#options.timing.providerCheckMs);
-      },
-    );
-  }
-
-  #settle(found: ProbeResult): void {
-    if (this.#isStopped) return;
-    const wasDown = this.#downReason !== undefined;
-    // A busy server may leave the question unanswered while it generates: no proof of anything.
-    const isUnproven = found.isTimeout === true && this.#running > 0;
-    const isUp = found.answered || this.#hasLife || (isUnproven && !wasDown);
-    const { timing, onUp, onDown } = this.#options;
-    this.#hasLife = false;
-    this.#schedule(isUp ? timing.providerCheckMs : timing.providerRecheckMs);
-    if (isUp) {
-      this.#downReason = undefined;
-      if (wasDown) onUp();
-      return;
-    }
-    this.#downReason = found.problem ?? "its model server does not answer";
-    if (!wasDown) onDown(this.#downReason);
-  }
-
-  #schedule(delayMs: number): void {
+  /** The next look is due earlier than it was. */
+  reschedule(): void {
     clearTimeout(this.#timer);
-    if (this.#isStopped) return;
-    this.#timer = setTimeout(() => this.#onTimer(), delayMs);
+    if (this.#isLooking || this.#isStopped) return;
+    // A timer may fire a fraction of a millisecond early.
+    this.#timer = setTimeout(() => this.#look(), Math.ceil(this.#server.lookInMs()));
   }
 
-  #onTimer(): void {
-    if (this.#downReason === undefined && this.#hasLife && this.#running > 0) {
-      this.#hasLife = false;
-      return this.#schedule(this.#options.timing.providerCheckMs);
-    }
-    this.#check();
+  #look(): void {
+    if (!this.#server.startLook()) return this.reschedule();
+    this.#isLooking = true;
+    void this.#server.probe(this.#answerMs).finally(() => {
+      this.#isLooking = false;
+      this.reschedule();
+    });
   }
 }

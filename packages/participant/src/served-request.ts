@@ -19,17 +19,16 @@ import {
 } from "@roomhub/tunnel";
 import { type AnswerMeter, meterFor } from "./answer-meter.ts";
 import type { AnswerMetrics, ParticipantNotice, RequestOutcome } from "./notice.ts";
-import type { ProviderWatch } from "./provider-watch.ts";
 import type { RequestHeads } from "./request-heads.ts";
 
 /** What every request of one participant shares. */
 export interface ServeDeps {
   server: ModelServer;
-  model: string;
+  /** may change while requests run */
+  readonly model: string;
   heads: RequestHeads;
   /** What no answer may repeat. */
   secrets: AnswerSecrets;
-  watch: ProviderWatch;
   /** ms, monotonic */
   now: () => number;
   /** Whether a notice has measures; a function is called right before each. */
@@ -99,7 +98,6 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
     this.#request = request;
     this.#deps = deps;
     this.#startedMs = deps.now();
-    deps.watch.requestStarted();
     deps.notify({ kind: "request-started", path: request.head.path, model: deps.model });
     this.#collect(request.body);
     if (request.end) this.#callWithCollected();
@@ -139,7 +137,6 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   onHead(head: ResponseHead): void {
     const { status, headers } = head;
     this.#status = status;
-    this.#deps.watch.noteAnswer();
     if (this.#deps.isMetered !== false) this.#meter = meterFor(this.#request.head, head);
     if (status >= 400) this.#outcome = "failed";
     const passing = this.#deps.heads.toHub(headers);
@@ -151,7 +148,6 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   }
 
   onData(chunk: Buffer): boolean {
-    this.#deps.watch.noteAnswer();
     this.#meter?.see(chunk, this.#deps.now);
     return this.#request.responder.write(this.#scrubber?.push(chunk) ?? chunk);
   }
@@ -164,7 +160,6 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   }
 
   onFailure(failure: ProviderFailure): void {
-    if (failure.code === "provider_unreachable") this.#deps.watch.noteFailure();
     if (this.#scrubber !== undefined) this.#request.responder.write(this.#scrubber.breakOff());
     this.#fail(failure.code, failure.message);
   }
@@ -174,7 +169,6 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
     const { model, now } = this.#deps;
     // After a cancel the confirmation that the provider's socket is closed; otherwise it was said already.
     if (this.#outcome === "cancelled") responder.end();
-    this.#deps.watch.requestEnded();
     const durationMs = now() - this.#startedMs;
     this.#deps.notify({
       kind: "request-ended",

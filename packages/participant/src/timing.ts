@@ -17,9 +17,14 @@ export interface ParticipantTiming {
   dialMs: number;
   hubCallMs: number;
   providerConnectMs: number;
+  /** a model server that is ready is looked at so often */
   providerCheckMs: number;
+  /** a model server that is down is looked at so often */
   providerRecheckMs: number;
+  /** how long a look waits for an answer */
   providerAnswerMs: number;
+  /** a model server that loads its model for longer than this is down */
+  loadingMs: number;
   drainMs: number;
   leaveMs: number;
 }
@@ -38,6 +43,7 @@ export const defaultTiming: ParticipantTiming = {
   providerCheckMs: 30_000,
   providerRecheckMs: 5_000,
   providerAnswerMs: 10_000,
+  loadingMs: LIMITS.loadingMs.default,
   drainMs: LIMITS.drainMs.default,
   leaveMs: 2_000,
 };

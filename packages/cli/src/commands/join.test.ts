@@ -55,6 +55,18 @@ test("a second join from the same person takes an id of its own instead of the f
   expect(world.participants[0]!.id).toBe("ana-llama3.2-3b-box");
 });
 
+test.each([
+  ["follows its model server to another model when none was named", [], true],
+  ["keeps the model that was named", ["--model", "llama3.2:3b"], false],
+])("a participant %s", async (_what, args, followModel) => {
+  const world = makeWorld({ fetch: ollama }, { getRoom, listParticipants });
+  const running = world.run("join", "ABC234", ...args);
+  await untilJoined(world);
+  world.stop();
+  await running;
+  expect(world.participants[0]).toMatchObject({ followModel });
+});
+
 test("every option reaches the participant, and secrets reach nothing else", async () => {
   const env = { API_KEY: "Bearer sk-1", ROOM_PASSWORD: "swordfish" };
   const world = makeWorld({ env }, { getRoom, listParticipants });
@@ -131,7 +143,8 @@ function participantThat(
     fetch: ollama,
     createParticipant: async ({ onNotice }) => {
       onNotice?.({ kind: "disconnected", reason: "gone\u001b[2J", retryInMs: 500 });
-      onNotice?.({ kind: "provider-down", reason: "refused" });
+      const verdict = { kind: "provider-readiness", since: 0 } as const;
+      onNotice?.({ ...verdict, readiness: "down", problem: "refused" });
       return {
         start: async () => {},
         stopped: new Promise(() => {}),
@@ -171,7 +184,7 @@ test("--json tells the same as NDJSON on stdout", async () => {
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line) as object);
-  expect(notices).toMatchObject([{ kind: "disconnected" }, { kind: "provider-down" }]);
+  expect(notices).toMatchObject([{ kind: "disconnected" }, { kind: "provider-readiness" }]);
 });
 
 const unreachable = () => Promise.reject(new HubUnreachableError("http://x", new Error("no")));

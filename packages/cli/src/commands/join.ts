@@ -169,6 +169,8 @@ async function findOut(
       config: Object.keys(config).length === 0 ? undefined : config,
       headers,
       authHeaders,
+      // The server's own choice may change with the server; several from one list could end up as the same.
+      followModel: wish.models.length === 0 && models.length === 1,
     };
   });
 }

@@ -25,6 +25,8 @@ function ended(over: Partial<ParticipantNotice & { kind: "request-ended" }>): Pa
   };
 }
 
+const verdict = { kind: "provider-readiness", since: 1_700_000_000_000 } as const;
+
 /** What can happen to a participant, one of each, two seconds apart. */
 const aDay: ParticipantNotice[] = [
   { kind: "joined", room: "ABC234", id: "ana-llama3.2-3b", warnings: ["its id is a model too"] },
@@ -35,8 +37,12 @@ const aDay: ParticipantNotice[] = [
   ended({ outcome: "failed", code: "provider_disconnected", reason: "the model server hung up" }),
   ended({ outcome: "cancelled", code: "cancelled", reason: "the client is gone" }),
   ended({ path: "/admin", outcome: "refused", status: undefined, code: "refused" }),
-  { kind: "provider-down", reason: "ECONNREFUSED 127.0.0.1:11434" },
-  { kind: "provider-up" },
+  { ...verdict, readiness: "down", problem: "ECONNREFUSED 127.0.0.1:11434" },
+  { ...verdict, readiness: "loading", problem: "is loading its model" },
+  { ...verdict, readiness: "needs-credentials", problem: "requires credentials" },
+  { ...verdict, readiness: "wrong-model", problem: "now serves qwen3" },
+  { ...verdict, readiness: "ready", problem: undefined },
+  { kind: "model-changed", from: "llama3.2:3b", to: "qwen3" },
   { kind: "disconnected", reason: "the hub is stopping", retryInMs: 250 },
   { kind: "disconnected", reason: "ECONNREFUSED", retryInMs: 500 },
   { kind: "connected" },

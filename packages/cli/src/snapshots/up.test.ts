@@ -90,8 +90,11 @@ test("trouble of the model that up itself shares is told, and its end", async ()
     start: async () => {
       onNotice?.({ kind: "joined", room: "ABC234", id, warnings: [] });
       onNotice?.({ kind: "connected" });
-      onNotice?.({ kind: "provider-down", reason: "ECONNREFUSED 127.0.0.1:11434" });
-      onNotice?.({ kind: "provider-up" });
+      const verdict = { kind: "provider-readiness", since: 0 } as const;
+      const problem = "ECONNREFUSED 127.0.0.1:11434";
+      onNotice?.({ ...verdict, readiness: "down", problem });
+      onNotice?.({ ...verdict, readiness: "loading", problem: "is loading its model" });
+      onNotice?.({ ...verdict, readiness: "ready", problem: undefined });
       onNotice?.({ kind: "disconnected", reason: "the tunnel broke", retryInMs: 250 });
       onNotice?.({ kind: "disconnected", reason: "ECONNREFUSED", retryInMs: 500 });
       onNotice?.({ kind: "connected" });

@@ -426,6 +426,10 @@ describe("another model", () => {
     server.probe(list("qwen"));
     server.probe(list("phi"));
     expect(server.verdict.readiness).toBe("wrong-model");
+    server.serve("phi");
+    expect(server.verdict.readiness).toBe("ready");
+    server.probe(list("gemma"));
+    expect(server.verdict.readiness).toBe("wrong-model");
   });
 });
 
@@ -447,12 +451,12 @@ describe("a look", () => {
     });
   });
 
-  test("is due at once after a call that found no server, or the answer of a gateway; never within 1 s of the last", () => {
+  test("is due at once after a call that found no server, or the answer of a gateway; once a second however many there are", () => {
     for (const event of ["call reaches nobody", "call breaks off", "call answers 502"] as const) {
-      const server = startMachine().do("list has the model").pass(1_000).do(event);
+      const server = startMachine().do("list has the model").pass(3).do(event, event);
       expect([event, server.lookInMs, server.moves]).toEqual([event, 0, 1]);
-      const again = startMachine().do("list has the model").pass(3).do(event, event);
-      expect([event, again.lookInMs, again.moves]).toEqual([event, 997, 1]);
+      server.do("list has the model").pass(3).do(event, event);
+      expect([event, server.lookInMs, server.moves]).toEqual([event, 997, 2]);
     }
     const down = startMachine().do("no connection").pass(3).do("call reaches nobody");
     expect(down.lookInMs).toBe(downLookMs - 3);

@@ -32,8 +32,8 @@ export interface ServerReadinessOptions {
 
 /** Without an answer, an accepted connection or a running request for so long, a silent server is down. */
 const silenceMs = 60_000;
-/** However many calls fail, looks are so far apart. */
-const minLookPauseMs = 1_000;
+/** However many calls fail, the looks they cause are so far apart. */
+const hurriedPauseMs = 1_000;
 
 /**
  * What a model list and the answers to calls say together of one model server: a state machine that reads no clock and
@@ -66,7 +66,8 @@ export class ServerReadiness {
   /** of the last answer, accepted connection or running request */
   #signMs: number;
   #nextLookMs: number;
-  #lookedMs = -Infinity;
+  /** of the latest look that a call or a change caused */
+  #hurriedMs = -Infinity;
 
   constructor(options: ServerReadinessOptions) {
     const { nowMs } = options;
@@ -129,7 +130,6 @@ export class ServerReadiness {
         break;
     }
     this.#publish(nowMs);
-    this.#lookedMs = nowMs;
     this.#nextLookMs = nowMs + this.#pauseMs(nowMs, isSilent);
   }
 
@@ -177,7 +177,9 @@ export class ServerReadiness {
 
   /** The participant serves another model: what the list had or lost before proves nothing of it. */
   modelChanged(nowMs: number): void {
-    this.#listedModel = undefined;
+    const model = this.#options.model();
+    // One that the list has in place of the old one was on the list.
+    this.#listedModel = this.#serves.some((name) => name === model) ? model : undefined;
     this.#serves = [];
     this.#publish(nowMs);
     this.#lookAt(nowMs);
@@ -231,8 +233,9 @@ export class ServerReadiness {
   }
 
   #lookAt(wantedMs: number): void {
-    const atMs = Math.max(wantedMs, this.#lookedMs + minLookPauseMs);
+    const atMs = Math.max(wantedMs, this.#hurriedMs + hurriedPauseMs);
     if (atMs >= this.#nextLookMs) return;
+    this.#hurriedMs = atMs;
     this.#nextLookMs = atMs;
     this.#options.onLookMoved();
   }
