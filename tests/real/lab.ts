@@ -29,7 +29,7 @@ export interface Lab extends AsyncDisposable {
   ): Promise<RoomhubProcess>;
   /** One POST, as `curl` sends it, and then heartbeats: the hub calls the endpoint. */
   register(endpoint: string, more?: Record<string, unknown>): Promise<AsyncDisposable>;
-  /** By whichever path, as Ada, who serves `tiny`. */
+  /** By whichever path, as Ada, who serves `tiny`; resolves when it is known what her server can do. */
   bring(path: Path, endpoint: string): Promise<AsyncDisposable>;
   /** A plain request of one of the room's surfaces. */
   post(path: string, body: Record<string, unknown>, init?: RequestInit): Promise<Response>;
@@ -77,6 +77,16 @@ export async function startLab(env: Record<string, string> = {}): Promise<Lab> {
     };
   };
 
+  /** Requests are served before that; but this is about what holds from then on. */
+  async function untilKnown(): Promise<void> {
+    await until(
+      "what Ada's server can do",
+      () => client.getParticipant(code, "ada"),
+      ({ connection, capabilities }) =>
+        connection.readiness !== "ready" || capabilities["messages"] !== undefined,
+    );
+  }
+
   async function readiness(id: string): Promise<string | undefined> {
     const participants = await client.listParticipants(code);
     return participants.find((one) => one.id === id)?.connection.readiness;
@@ -91,8 +101,14 @@ export async function startLab(env: Record<string, string> = {}): Promise<Lab> {
       maxRetries: 0,
       timeout: 30_000,
     }),
-    bring: (path, endpoint) =>
-      path === "tunnel" ? join(endpoint, ["--model", "tiny"]) : register(endpoint),
+    async bring(path, endpoint) {
+      await using stack = new AsyncDisposableStack();
+      const isTunnel = path === "tunnel";
+      stack.use(await (isTunnel ? join(endpoint, ["--model", "tiny"]) : register(endpoint)));
+      await untilKnown();
+      const ada = stack.move();
+      return { [Symbol.asyncDispose]: () => ada.disposeAsync() };
+    },
     post: (path, body, init = {}) =>
       fetch(`${base}${path}`, { method: "POST", body: JSON.stringify(body), ...init }),
     async untilReadiness(id, expected) {

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { settled } from "../support/hub/ledger.ts";
 import { PATHS } from "../support/hub/joining.ts";
 import { userSays } from "../support/clients/openai-client.ts";
+import { until } from "../support/waiting.ts";
 import { lastBody } from "./answer-body.ts";
 import { describeReal } from "./binary.ts";
 import { startLab } from "./lab.ts";
@@ -49,5 +50,20 @@ describeReal.for(PATHS)("messages by %s", (path) => {
     expect(message.content).toEqual([expect.objectContaining({ type: "text" })]);
     expect(message.usage).toMatchObject({ output_tokens: 20 });
     expect(count.input_tokens).toBeGreaterThan(0);
+  });
+
+  test("that the server has messages is known without a request of a client", async () => {
+    await using llama = await startLlamaServer({ alias: "tiny" });
+    await using lab = await startLab();
+    await using _ada = await lab.bring(path, llama.url);
+
+    await until(
+      "messages to be known",
+      async () => (await lab.client.getParticipant(lab.code, "ada")).capabilities,
+      ({ messages }) => messages === "supported",
+    );
+    expect(await llama.slots()).toEqual(
+      expect.arrayContaining([expect.not.objectContaining({ n_prompt_tokens: expect.anything() })]),
+    );
   });
 });

@@ -1,4 +1,5 @@
 import type { ChatCompletionTool } from "openai/resources/chat/completions";
+import type { Response, ResponseFunctionToolCall } from "openai/resources/responses/responses";
 import { expect, test } from "vitest";
 import { PATHS } from "../support/hub/joining.ts";
 import { userSays } from "../support/clients/openai-client.ts";
@@ -56,6 +57,50 @@ describeReal.for(PATHS)("tools by %s", (path) => {
     expect(second.choices[0]?.message.content).not.toBe("");
   });
 
+  test("a response's call is made, plain and streamed, and its result goes back", async () => {
+    await using llama = await startLlamaServer({ alias: "tiny" });
+    await using lab = await startLab();
+    await using _ada = await lab.bring(path, llama.url);
+    const tools = [{ type: "function" as const, name: "get_weather", parameters, strict: false }];
+    const request = {
+      model: "*",
+      input: "weather?",
+      tools,
+      tool_choice: "required",
+      max_output_tokens: 4_000,
+    } as const;
+
+    const plain = await lab.openai.responses.create({ ...request });
+    const streamed = await lab.openai.responses.stream({ ...request }).finalResponse();
+
+    for (const response of [plain, streamed]) {
+      const call = callIn(response);
+      expect(call).toMatchObject({ name: "get_weather", status: "completed" });
+      expect(JSON.parse(call?.arguments ?? "")).toEqual({
+        city: expect.stringMatching(/^(Rome|Oslo)$/),
+      });
+    }
+
+    const call = callIn(plain);
+    const second = await lab.openai.responses.create({
+      model: "*",
+      input: [
+        { role: "user", content: "weather?" },
+        {
+          type: "function_call",
+          call_id: call?.call_id ?? "",
+          name: "get_weather",
+          arguments: call?.arguments ?? "",
+        },
+        { type: "function_call_output", call_id: call?.call_id ?? "", output: "sunny" },
+      ],
+      tools,
+      tool_choice: "none",
+      max_output_tokens: 10,
+    });
+    expect(second.output_text).not.toBe("");
+  });
+
   test("a message's call is made, plain and streamed", async () => {
     await using llama = await startLlamaServer({ alias: "tiny" });
     await using lab = await startLab();
@@ -80,6 +125,10 @@ describeReal.for(PATHS)("tools by %s", (path) => {
     }
   });
 });
+
+function callIn({ output }: Response): ResponseFunctionToolCall | undefined {
+  return output.find((item): item is ResponseFunctionToolCall => item.type === "function_call");
+}
 
 function cityOf(call: unknown): string {
   const { function: called } = call as { function: { arguments: string } };

@@ -7,10 +7,10 @@ export default defineConfig({
     name: "real",
     include: ["tests/real/*.test.ts"],
     globalSetup: "tests/real/announce.ts",
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    // Each file starts processes of its own; two at a time already fill two cores.
+    testTimeout: 120_000,
+    // Each test starts processes of its own; two at a time already fill two cores, and then they start slowly.
     maxWorkers: 2,
+    env: { TESTS_LONGEST_WAIT_MS: "30000" },
   },
   ssr: { resolve: { conditions: ["@roomhub/source", ...defaultServerConditions] } },
 });

@@ -1,5 +1,5 @@
 /** Long enough for a busy machine, short enough to name the wait that failed. */
-export const longestWaitMs = 10_000;
+export const longestWaitMs = Number(process.env["TESTS_LONGEST_WAIT_MS"] ?? 10_000);
 
 /** @throws Error that names what did not happen in time */
 export async function within<T>(
