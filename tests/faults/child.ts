@@ -34,6 +34,7 @@ export interface RoomhubChild extends Child {
   line(
     what: string,
     holds: (line: Record<string, unknown>) => boolean,
+    timeoutMs?: number,
   ): Promise<Record<string, unknown>>;
 }
 
@@ -104,11 +105,16 @@ export class Children implements AsyncDisposable {
       text().split("\n").filter(isJsonLine).map(parseLine).find(holds);
     return Object.assign(started, {
       output: text,
-      async line(what: string, holds: (line: Record<string, unknown>) => boolean) {
+      async line(
+        what: string,
+        holds: (line: Record<string, unknown>) => boolean,
+        timeoutMs?: number,
+      ) {
         const found = await until(
           `${what} from roomhub ${args[0]}`,
           () => find(holds) ?? (started.hasEnded ? "ended" : undefined),
           (value) => value !== undefined,
+          timeoutMs,
         );
         if (found === "ended" || found === undefined) {
           throw new Error(`roomhub ${args[0]} ended without ${what}:\n${text()}`);

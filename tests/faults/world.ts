@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join as joinPath } from "node:path";
 import { RoomhubClient } from "@roomhub/client";
@@ -128,12 +128,6 @@ export class World implements AsyncDisposable {
     this.#provider = provider;
     this.#clients = clients;
     this.#code = (await this.api.createRoom({ name: "faults" })).room.code;
-    // A killed hub must find the room again, and the file is written a moment after.
-    await until(
-      "the room to be in the file",
-      () => readFile(this.path("rooms.json"), "utf8").catch(() => ""),
-      (text) => text.includes(this.#code),
-    );
     await this.#record();
     await Promise.all([
       ...Array.from({ length: participants }, (_, index) =>

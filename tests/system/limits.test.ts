@@ -143,6 +143,20 @@ const passwordAttempts: Check = async () => {
   expect(await attempt("swordfish")).toBe("201");
 };
 
+const passwordAttemptsPerRoom: Check = async () => {
+  await using lab = await openLab({ passwordAttemptsPerRoom: 2 });
+  const room = await lab.hub.createRoom("swordfish");
+  const attempt = (password: string) => outcome(lab.join("bob", { password }, room));
+  expect(await attempt("tuna")).toBe("401 invalid_password");
+  await lab.time.advance(10_000);
+  expect(await attempt("cod")).toBe("401 invalid_password");
+  expect(await attempt("swordfish")).toBe("429 too_many_attempts, later 50");
+  await lab.time.advance(49_999);
+  expect(await attempt("swordfish")).toBe("429 too_many_attempts, later 1");
+  await lab.time.advance(1);
+  expect(await attempt("swordfish")).toBe("201");
+};
+
 /** Two run at ada's provider, the third waits and goes on when one is done. */
 async function oneWaits(
   limits: Partial<Limits>,
@@ -266,6 +280,7 @@ const checks: Record<LimitName, Check> = {
   roomCreationPerMinute: roomCreation,
   passwordAttemptsBurst: passwordAttempts,
   passwordAttemptIntervalMs: passwordAttempts,
+  passwordAttemptsPerRoom,
   async participantsPerRoom() {
     await using lab = await openLab({ participantsPerRoom: 2, offlineAfterMs: 1_000 });
     const events = await lab.hub.watch(lab.code);

@@ -78,6 +78,65 @@ test("after five wrong ones it is 429 until there is time for one more, and othe
   expect((await attempt(code, "swordfish")).status).toBe(201);
 });
 
+/** A hub whose clients are where a trusted proxy says, and for which no time passes. */
+async function proxiedHub() {
+  const time = createManualTime().source;
+  const hub = await startTestHub({ trustProxy: ["127.0.0.1"], time });
+  const post = async (path: string, address: string, json: object): Promise<number> => {
+    const answer = await hub.fetch(path, { json, headers: { "x-forwarded-for": address } });
+    await answer.arrayBuffer();
+    return answer.status;
+  };
+  const guess = (code: string, address: string, password: string, id = "ada") =>
+    post(`/rooms/${code}/join`, address, { ...registration, id, password });
+  return { hub, post, guess };
+}
+
+const count = (statuses: readonly number[], status: number) =>
+  statuses.filter((one) => one === status).length;
+
+test("a thousand addresses of one /64 are one guesser and one creator of rooms", async () => {
+  const { hub, post, guess } = await proxiedHub();
+  await using _hub = hub;
+  const code = await hub.createRoom("swordfish");
+  const address = (index: number) => `2001:db8:7:9::${index.toString(16)}`;
+  const all = Array.from({ length: 1_000 }, (_, index) => address(index));
+  const guesses = await Promise.all(all.map((from) => guess(code, from, "tuna")));
+  expect([count(guesses, 401), count(guesses, 429)]).toEqual([5, 995]);
+  expect(await guess(code, "2001:db8:7:a::1", "swordfish")).toBe(201);
+  const creations = await Promise.all(
+    all.slice(0, 40).map((from) => post("/rooms", from, { name: "lab" })),
+  );
+  expect([count(creations, 201), count(creations, 429)]).toEqual([20, 20]);
+});
+
+test("sixty wrong ones a minute from everywhere keep newcomers out, and no participant", async () => {
+  const { hub, guess } = await proxiedHub();
+  await using _hub = hub;
+  const code = await hub.createRoom("swordfish");
+  const { participantToken: token } = await hub.client.join(code, {
+    ...{ ...registration, id: "grace", password: "swordfish" },
+  });
+  expect(await guess(code, "10.0.0.1", "swordfish", "alan")).toBe(201);
+  const guesses = await Promise.all(
+    Array.from({ length: 300 }, (_, index) => guess(code, `10.1.0.${index % 100}`, "tuna")),
+  );
+  expect([count(guesses, 401), count(guesses, 429)]).toEqual([60, 240]);
+  const refused = await hub.fetch(`/rooms/${code}/join`, {
+    json: { ...registration, password: "swordfish" },
+    headers: { "x-forwarded-for": "10.2.0.1" },
+  });
+  expect([refused.status, await refused.json()]).toMatchObject([
+    429,
+    { error: { code: "too_many_attempts" } },
+  ]);
+  expect(refused.headers.get("retry-after")).toBe("60");
+  expect(await guess(code, "10.0.0.1", "swordfish", "alan-again")).toBe(201);
+  expect(await guess(code, "10.0.0.1", "tuna")).toBe(401);
+  const back = await hub.client.join(code, { ...registration, id: "grace" }, { token });
+  expect(back.participant.id).toBe("grace");
+});
+
 test("a password survives a restart as a digest, never as itself", async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, "rooms.json");

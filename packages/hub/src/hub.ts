@@ -4,7 +4,8 @@ import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { createClock, systemTime } from "./clock.ts";
 import { createPasswordAttempts } from "./credentials/attempts.ts";
-import { createPasswordKeeper, type PasswordVerifier } from "./credentials/passwords.ts";
+import { PasswordGate } from "./credentials/password-gate.ts";
+import { createPasswordKeeper, type RoomPassword } from "./credentials/passwords.ts";
 import { tokenFrom } from "./credentials/tokens.ts";
 import { AuthHeaderVault } from "./credentials/vault.ts";
 import { Liveness } from "./domain/liveness.ts";
@@ -107,7 +108,7 @@ export function createHub(options: HubOptions = {}): Hub {
   const registry = new Registry();
   const vault = new AuthHeaderVault();
   const passwordKeeper = createPasswordKeeper();
-  const roomPasswords = new Map<string, PasswordVerifier>();
+  const roomPasswords = new Map<string, RoomPassword>();
   const store = options.store ?? memoryRoomStore();
   const rooms = new RoomKeeper(store, registry, roomPasswords, passwordKeeper, log);
   const queues = new RoomQueues(limits.queuePerRoom);
@@ -143,10 +144,14 @@ export function createHub(options: HubOptions = {}): Hub {
     vault,
     passwordKeeper,
     roomPasswords,
-    passwordAttempts: createPasswordAttempts({
-      burst: limits.passwordAttemptsBurst,
-      intervalMs: limits.passwordAttemptIntervalMs,
-    }),
+    passwordGate: new PasswordGate(
+      {
+        burst: limits.passwordAttemptsBurst,
+        intervalMs: limits.passwordAttemptIntervalMs,
+        perRoomAndMinute: limits.passwordAttemptsPerRoom,
+      },
+      nowMs,
+    ),
     roomCreations: createPasswordAttempts({
       burst: limits.roomCreationBurst,
       intervalMs: 60_000 / limits.roomCreationPerMinute,
@@ -268,7 +273,7 @@ export function createHub(options: HubOptions = {}): Hub {
         dropUnusedRooms(operations);
       },
       // When a room was last used is not worth a write each time.
-      eachHour: () => rooms.save(),
+      eachHour: () => void rooms.save(),
     });
     const { host, port } = listening;
     return { url: `http://${urlHost(host)}:${port}`, host, port };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createPasswordKeeper, type PasswordVerifier } from "./credentials/passwords.ts";
+import { createPasswordKeeper, type RoomPassword } from "./credentials/passwords.ts";
 import { Registry } from "./domain/registry.ts";
 import { aParticipant, aRoom } from "./domain/room.fixture.ts";
 import { createLog } from "./log.ts";
@@ -11,6 +11,8 @@ class NotedStore implements RoomStore {
   readonly saves: (readonly StoredRoom[])[] = [];
   readonly #first: StoredRoom[];
   isFailing = false;
+  /** a write takes until then */
+  disk: Promise<void> = Promise.resolve();
   isClosed = false;
 
   constructor(first: StoredRoom[] = []) {
@@ -24,6 +26,7 @@ class NotedStore implements RoomStore {
   async save(rooms: readonly StoredRoom[]): Promise<void> {
     if (this.isFailing) throw new Error("disk full");
     this.saves.push(rooms);
+    await this.disk;
   }
 
   async close(): Promise<void> {
@@ -31,14 +34,15 @@ class NotedStore implements RoomStore {
   }
 }
 
-const verifier: PasswordVerifier = {
-  verify: async (password) => password === "swordfish",
-  toStored: async () => "scrypt$digest",
+const swordfish: RoomPassword = {
+  stored: "scrypt$digest",
+  quickly: (password) => password === "swordfish",
+  slowly: async (password) => password === "swordfish",
 };
 
 function keeping(store: NotedStore) {
   const registry = new Registry();
-  const passwords = new Map<string, PasswordVerifier>();
+  const passwords = new Map<string, RoomPassword>();
   const lines: string[] = [];
   const log = createLog("text", (line) => lines.push(line));
   const keeper = new RoomKeeper(store, registry, passwords, createPasswordKeeper(), log);
@@ -77,7 +81,7 @@ describe("loading", () => {
     await keeper.load();
     expect(registry.room("ABC234").isPasswordProtected).toBe(true);
     expect(registry.room("ABC234")).not.toHaveProperty("passwordDigest");
-    await expect(passwords.get("ABC234")?.toStored()).resolves.toBe(digest);
+    expect(passwords.get("ABC234")?.stored).toBe(digest);
   });
 });
 
@@ -106,8 +110,8 @@ describe("saving", () => {
     const { keeper, registry, passwords } = keeping(store);
     await keeper.load();
     registry.addRoom({ ...aRoom(aParticipant({ id: "ada" })), isPasswordProtected: true });
-    passwords.set("ABC234", verifier);
-    keeper.save();
+    passwords.set("ABC234", swordfish);
+    void keeper.save();
     await keeper.close();
     const { id, code, name, hostId, createdAt, lastUsedAt } = aRoom();
     expect(store.saves[0]).toEqual([
@@ -121,7 +125,7 @@ describe("saving", () => {
     await keeper.load();
     for (let count = 0; count < 50; count++) {
       registry.addRoom({ ...aRoom(), code: `ROOM${count}` });
-      keeper.save();
+      void keeper.save();
     }
     await keeper.close();
     expect(store.saves).toHaveLength(1);
@@ -129,12 +133,51 @@ describe("saving", () => {
     expect(store.isClosed).toBe(true);
   });
 
+  test("resolves when what was there is in the store; what came meanwhile is one write more", async () => {
+    const store = new NotedStore();
+    const { keeper, registry } = keeping(store);
+    await keeper.load();
+    const writing = Promise.withResolvers<void>();
+    store.disk = writing.promise;
+    registry.addRoom({ ...aRoom(), code: "FIRST2" });
+    const order: string[] = [];
+    const first = keeper.save().then(() => order.push("first"));
+    await Promise.resolve();
+    registry.addRoom({ ...aRoom(), code: "LATER2" });
+    const later = [keeper.save(), keeper.save()].map((save) =>
+      save.then(() => order.push("later")),
+    );
+    expect([store.saves.length, order]).toEqual([1, []]);
+    writing.resolve();
+    await Promise.all([first, ...later]);
+    expect(order).toEqual(["first", "later", "later"]);
+    expect(store.saves.map((rooms) => rooms.map(({ code }) => code))).toEqual([
+      ["FIRST2"],
+      ["FIRST2", "LATER2"],
+    ]);
+  });
+
+  test("writes rooms that are being created, but no protected one before its digest is made", async () => {
+    const store = new NotedStore();
+    const { keeper, registry, passwords } = keeping(store);
+    await keeper.load();
+    registry.reserve({ ...aRoom(), code: "SLQW22", isPasswordProtected: true });
+    registry.reserve({ ...aRoom(), code: "PLAIN2" });
+    await keeper.save();
+    passwords.set("SLQW22", swordfish);
+    await keeper.save();
+    expect(store.saves.map((rooms) => rooms.map(({ code }) => code))).toEqual([
+      ["PLAIN2"],
+      ["SLQW22", "PLAIN2"],
+    ]);
+  });
+
   test("that fails is told to the operator, and the next one is tried all the same", async () => {
     const store = new NotedStore();
     const { keeper, lines } = keeping(store);
     await keeper.load();
     store.isFailing = true;
-    keeper.save();
+    void keeper.save();
     await Promise.resolve();
     await keeper.close();
     expect(lines[0]).toMatch(/^\[service\] bug rooms could not be saved .*disk full/);

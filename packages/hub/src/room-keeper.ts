@@ -1,4 +1,4 @@
-import type { PasswordKeeper, PasswordVerifier } from "./credentials/passwords.ts";
+import type { PasswordKeeper, RoomPassword } from "./credentials/passwords.ts";
 import type { Registry } from "./domain/registry.ts";
 import type { Log } from "./log.ts";
 import type { RoomStore, StoredRoom } from "./storage/room-store.ts";
@@ -7,17 +7,19 @@ import type { RoomStore, StoredRoom } from "./storage/room-store.ts";
 export class RoomKeeper {
   readonly #store: RoomStore;
   readonly #registry: Registry;
-  readonly #passwords: Map<string, PasswordVerifier>;
+  readonly #passwords: Map<string, RoomPassword>;
   readonly #passwordKeeper: PasswordKeeper;
   readonly #log: Log;
   #isLoaded = false;
-  #saving: Promise<void> = Promise.resolve();
-  #isSaveWanted = false;
+  /** the last write so far, running or waiting */
+  #last: Promise<void> = Promise.resolve();
+  /** the write that has not looked at the rooms yet */
+  #waiting: Promise<void> | undefined;
 
   constructor(
     store: RoomStore,
     registry: Registry,
-    passwords: Map<string, PasswordVerifier>,
+    passwords: Map<string, RoomPassword>,
     passwordKeeper: PasswordKeeper,
     log: Log,
   ) {
@@ -33,50 +35,58 @@ export class RoomKeeper {
     const all = await this.#store.load();
     const loaded = all.map(({ passwordDigest, ...room }) => ({
       room,
-      verifier:
+      password:
         passwordDigest === undefined ? undefined : this.#passwordKeeper.fromStored(passwordDigest),
     }));
-    for (const { room, verifier } of loaded) {
-      const isPasswordProtected = verifier !== undefined;
+    for (const { room, password } of loaded) {
+      const isPasswordProtected = password !== undefined;
       this.#registry.addRoom({ ...room, isPasswordProtected, participants: new Map() });
-      if (isPasswordProtected) this.#passwords.set(room.code, verifier);
+      if (isPasswordProtected) this.#passwords.set(room.code, password);
     }
     this.#isLoaded = true;
   }
 
-  /** Soon; several changes at once are one write. Nothing before {@link load}: it would erase what was not read. */
-  save(): void {
-    if (!this.#isLoaded || this.#isSaveWanted) return;
-    this.#isSaveWanted = true;
-    this.#saving = this.#saving.then(async () => {
-      this.#isSaveWanted = false;
-      try {
-        await this.#store.save(await this.#snapshot());
-      } catch (error) {
-        this.#log.bug("rooms could not be saved", error);
-      }
+  /**
+   * Writes what the registry holds; changes that come while a write runs are one write after it. Nothing before
+   * {@link load}: it would erase what was not read.
+   *
+   * @returns a promise that never rejects: it resolves when what the registry holds now is in the store, or was given up
+   */
+  save(): Promise<void> {
+    if (!this.#isLoaded) return Promise.resolve();
+    this.#waiting ??= this.#last.then(() => {
+      this.#waiting = undefined;
+      return this.#write();
     });
+    this.#last = this.#waiting;
+    return this.#waiting;
   }
 
   async close(): Promise<void> {
-    this.save();
-    await this.#saving;
+    await this.save();
     await this.#store.close();
   }
 
-  async #snapshot(): Promise<StoredRoom[]> {
-    return Promise.all(
-      [...this.#registry.rooms()].map(
-        async ({ id, code, name, hostId, createdAt, lastUsedAt }) => ({
-          id,
-          code,
-          name,
-          hostId,
-          createdAt,
-          lastUsedAt,
-          passwordDigest: await this.#passwords.get(code)?.toStored(),
-        }),
-      ),
-    );
+  async #write(): Promise<void> {
+    try {
+      await this.#store.save(this.#snapshot());
+    } catch (error) {
+      this.#log.bug("rooms could not be saved", error);
+    }
+  }
+
+  /** Without the protected rooms whose digest is still being made: they would come back open. */
+  #snapshot(): StoredRoom[] {
+    return [...this.#registry.allRooms()]
+      .filter((room) => !room.isPasswordProtected || this.#passwords.has(room.code))
+      .map(({ id, code, name, hostId, createdAt, lastUsedAt }) => ({
+        id,
+        code,
+        name,
+        hostId,
+        createdAt,
+        lastUsedAt,
+        passwordDigest: this.#passwords.get(code)?.stored,
+      }));
   }
 }

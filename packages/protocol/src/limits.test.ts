@@ -50,6 +50,7 @@ test.each([
   ["participantsPerHub", 4_096],
   ["passwordAttemptsBurst", 5],
   ["passwordAttemptIntervalMs", 2_000],
+  ["passwordAttemptsPerRoom", 60],
   ["subscribersPerRoom", 10_000],
   ["subscriberBufferBytes", 1_048_576],
   ["inFlightPerHub", 16_384],

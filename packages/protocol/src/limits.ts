@@ -66,6 +66,11 @@ export const LIMITS = defineLimits({
     unit: "ms",
     what: "one more wrong password allowed each",
   },
+  passwordAttemptsPerRoom: {
+    default: 60,
+    unit: "count",
+    what: "wrong passwords per room and minute, from all addresses together",
+  },
 
   managementBodyBytes: { default: 64 * kib, unit: "bytes", what: "body of a management request" },
   inferenceBodyBytes: { default: 64 * mib, unit: "bytes", what: "body of an inference request" },

@@ -1,13 +1,15 @@
 import type { Scenario } from "../scenario.ts";
 import { badProvider } from "./bad-provider.ts";
 import { clockJumps } from "./clock-jumps.ts";
-import { contendedLock } from "./contended-lock.ts";
+import { contendedLock } from "./rooms/contended-lock.ts";
+import { createdThenKilled } from "./rooms/created-then-killed.ts";
 import { cutBytes, cutConnections, tunnelReset } from "./cut-bytes.ts";
 import { filesExhausted } from "./files-exhausted.ts";
 import { packetLoss, partition, slowNetwork } from "./partition.ts";
 import { providerFrozen } from "./provider-frozen.ts";
 import { clientLeaves } from "./client-leaves.ts";
 import { frozenReader } from "./frozen-reader.ts";
+import { guessedPasswords } from "./rooms/guessed-passwords.ts";
 import { hubFrozen } from "./hub-frozen.ts";
 import { hubKilled } from "./hub-killed.ts";
 import { hubStopped, hubStoppedShort } from "./hub-stopped.ts";
@@ -31,6 +33,8 @@ export const scenarios: readonly Scenario[] = [
   badProvider,
   hubKilled,
   contendedLock,
+  createdThenKilled,
+  guessedPasswords,
   thunderingReconnect,
   idleSubscribers,
   stalledSubscribers,

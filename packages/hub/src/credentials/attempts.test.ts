@@ -38,6 +38,18 @@ test("ten quiet seconds give the whole burst back, and never more", () => {
   expect(attempts.isAllowed(key, 60_000)).toBe(false);
 });
 
+test("what still counts is a whole number that one failure is taken from each two seconds", () => {
+  const attempts = createPasswordAttempts(limits);
+  expect(attempts.spent(key, 0)).toBe(0);
+  failTimes(attempts, 3);
+  expect([0, 1, 2_000, 4_001, 6_000].map((nowMs) => attempts.spent(key, nowMs))).toEqual([
+    ...[3, 3, 2, 1, 0],
+  ]);
+  const unlimited = createPasswordAttempts({ burst: 5, intervalMs: 0 });
+  unlimited.recordFailure(key, 0);
+  expect(unlimited.spent(key, 0)).toBe(0);
+});
+
 test("failures beyond the limit do not lock anybody out for longer", () => {
   const attempts = createPasswordAttempts(limits);
   failTimes(attempts, 500);

@@ -17,6 +17,8 @@ export interface PasswordAttempts {
   recordFailure(key: string, nowMs: number): void;
   /** 0 while an attempt is allowed */
   retryAfterMs(key: string, nowMs: number): number;
+  /** Failures that still count, from 0 to `burst`: one is forgiven each `intervalMs`. */
+  spent(key: string, nowMs: number): number;
 }
 
 /** @param address - the peer's, or undefined when it has none: all of those share one count per room */
@@ -33,6 +35,10 @@ export function createPasswordAttempts(limits: AttemptLimits): PasswordAttempts 
 
   return {
     retryAfterMs,
+    spent: (key, nowMs) => {
+      const untilFullMs = Math.max(0, (fullAtMs.get(key) ?? nowMs) - nowMs);
+      return intervalMs === 0 ? 0 : Math.ceil(untilFullMs / intervalMs);
+    },
     isAllowed: (key, nowMs) => retryAfterMs(key, nowMs) === 0,
     recordFailure(key, nowMs) {
       const fullAt = Math.max(fullAtMs.get(key) ?? nowMs, nowMs) + intervalMs;

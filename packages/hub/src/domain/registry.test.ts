@@ -21,6 +21,22 @@ test("rooms are found in any letter case and listed in creation order", () => {
   expect(registry.roomCount).toBe(2);
 });
 
+test("a reserved room has a place and a code, and is found when it is added", () => {
+  const { registry, room } = filled();
+  const reserved = { ...aRoom(), code: "ZZZ999" };
+  registry.reserve(reserved);
+  expect([registry.roomCount, registry.hasCode("ZZZ999")]).toEqual([2, true]);
+  expect([...registry.rooms()]).toEqual([room]);
+  expect([...registry.allRooms()]).toEqual([room, reserved]);
+  expect(registry.findRoom("ZZZ999")).toBeUndefined();
+  registry.addRoom(reserved);
+  expect([...registry.rooms()]).toEqual([room, reserved]);
+  expect([...registry.allRooms()]).toEqual([room, reserved]);
+  registry.reserve({ ...aRoom(), code: "YYY888" });
+  registry.removeRoom({ ...aRoom(), code: "YYY888" });
+  expect([registry.roomCount, registry.hasCode("YYY888")]).toEqual([2, false]);
+});
+
 test("an unknown room and an unknown participant are named in short, quoted", () => {
   const { registry, room } = filled();
   const long = `"\n${"x".repeat(300)}`;

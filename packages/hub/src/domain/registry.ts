@@ -7,10 +7,13 @@ import { closest } from "./suggest.ts";
 /** All rooms of one hub and who is in them. Holds, counts and finds; decides nothing. */
 export class Registry {
   readonly #rooms = new Map<string, Room>();
+  /** being created: they have a place and a code, and are not found yet */
+  readonly #reserved = new Map<string, Room>();
   #participantCount = 0;
 
+  /** With reserved ones. */
   get roomCount(): number {
-    return this.#rooms.size;
+    return this.#rooms.size + this.#reserved.size;
   }
 
   get participantCount(): number {
@@ -26,15 +29,28 @@ export class Registry {
     for (const room of this.#rooms.values()) yield* room.participants.values();
   }
 
+  /** Those that are found, and those that are reserved. */
+  *allRooms(): Iterable<Room> {
+    yield* this.#rooms.values();
+    yield* this.#reserved.values();
+  }
+
   hasCode(code: string): boolean {
-    return this.#rooms.has(code);
+    return this.#rooms.has(code) || this.#reserved.has(code);
+  }
+
+  /** For a room that is about to be added, or removed. */
+  reserve(room: Room): void {
+    this.#reserved.set(room.code, room);
   }
 
   addRoom(room: Room): void {
+    this.#reserved.delete(room.code);
     this.#rooms.set(room.code, room);
   }
 
   removeRoom(room: Room): void {
+    this.#reserved.delete(room.code);
     if (this.#rooms.delete(room.code)) this.#participantCount -= room.participants.size;
   }
 

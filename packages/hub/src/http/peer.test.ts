@@ -3,7 +3,10 @@ import { describe, expect, test } from "vitest";
 import { createPeerReader, normaliseAddress, type PeerOptions } from "./peer.ts";
 
 function request(remoteAddress: string, headers: Record<string, string> = {}): IncomingMessage {
-  return { socket: { remoteAddress, localPort: 5050 }, headers } as unknown as IncomingMessage;
+  return {
+    socket: { remoteAddress, localPort: 5050, destroyed: false },
+    headers,
+  } as unknown as IncomingMessage;
 }
 
 function reader(options: Partial<PeerOptions> = {}, publicUrl?: string) {
@@ -137,6 +140,24 @@ describe("the peer's address", () => {
     expect(warnings).toHaveLength(1);
   });
 
+  test.each([
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+    ["2001:db8:1:2::1", "2001:db8:1:2::/64"],
+    ["2001:0DB8:0001:0002:ffff::", "2001:db8:1:2::/64"],
+    ["2001:db8::1", "2001:db8:0:0::/64"],
+    ["1::2:3:4:5:6:7", "1:0:2:3::/64"],
+    ["fe80::1%eth0", "fe80:0:0:0::/64"],
+    ["64:ff9b:1:2:3:4:10.0.0.9", "64:ff9b:1:2::/64"],
+    ["::2", "0:0:0:0::/64"],
+    ["::1", "127.0.0.1"],
+    ["::ffff:10.0.0.9", "10.0.0.9"],
+    ["10.0.0.9", "10.0.0.9"],
+  ])("is throttled with its whole network: %s as %s", (remote, key) => {
+    const { peers } = reader();
+    expect(peers.peerOf(request(remote)).throttleKey).toBe(key);
+    expect(peers.throttleKeyOf(request(remote))).toBe(key);
+  });
+
   test("proves nothing where addresses have no rights, but still counts for the throttle", () => {
     const { peers } = reader({ hasAddressRights: false });
     const peer = peers.peerOf(request("10.0.0.9"));
@@ -149,6 +170,15 @@ describe("the peer's address", () => {
       expect(() => reader({ trustedProxies: [entry] })).toThrow(/--trust-proxy/);
     },
   );
+});
+
+test("a peer has left when its connection is closed", () => {
+  const { peers } = reader();
+  const asking = request("10.0.0.9");
+  const peer = peers.peerOf(asking);
+  expect(peer.hasLeft()).toBe(false);
+  Object.assign(asking.socket, { destroyed: true });
+  expect(peer.hasLeft()).toBe(true);
 });
 
 test("a peer says whether a web page sent it, and which token it carries", () => {

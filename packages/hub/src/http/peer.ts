@@ -55,7 +55,8 @@ export function createPeerReader(options: PeerOptions, publicUrl: string | undef
     return undefined;
   }
 
-  const keyOf = (address: string | undefined) => address ?? "forwarded";
+  const keyOf = (address: string | undefined) =>
+    address === undefined ? "forwarded" : networkOf(address);
 
   return {
     throttleKeyOf: (request) => keyOf(addressOf(request)),
@@ -66,6 +67,7 @@ export function createPeerReader(options: PeerOptions, publicUrl: string | undef
         throttleKey: keyOf(address),
         hasOrigin: request.headers.origin !== undefined,
         token: options.tokenFrom(request.headers),
+        hasLeft: () => request.socket.destroyed,
       };
     },
     originOf(request) {
@@ -109,6 +111,21 @@ export function normaliseAddress(address: string): string {
   if (!address.includes(":")) return address;
   const plain = address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "").replace(/%.*$/, "");
   return plain === "::1" ? "127.0.0.1" : plain;
+}
+
+/**
+ * What counts as one client: an IPv4 address, or the /64 of an IPv6 one. A single machine has a whole /64, and with it more
+ * addresses than there are passwords. Contract §6.
+ */
+function networkOf(address: string): string {
+  if (isIP(address) !== 6) return address;
+  // An IPv4 address at the end takes the room of two groups.
+  const [before = "", after] = address.replace(/[^:]*\.[^:]*$/, "0:0").split("::");
+  const groups = before === "" ? [] : before.split(":");
+  const behind = after === undefined || after === "" ? [] : after.split(":");
+  const zeros = Array<string>(8 - groups.length - behind.length).fill("0");
+  const network = [...groups, ...zeros, ...behind].slice(0, 4);
+  return `${network.map((group) => Number.parseInt(group, 16).toString(16)).join(":")}::/64`;
 }
 
 function first(header: string | string[] | undefined): string | undefined {

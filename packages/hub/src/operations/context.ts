@@ -1,6 +1,7 @@
 import type { Limits } from "@roomhub/protocol";
 import type { PasswordAttempts } from "../credentials/attempts.ts";
-import type { PasswordKeeper, PasswordVerifier } from "../credentials/passwords.ts";
+import type { PasswordGate } from "../credentials/password-gate.ts";
+import type { PasswordKeeper, RoomPassword } from "../credentials/passwords.ts";
 import type { AuthHeaderVault } from "../credentials/vault.ts";
 import type { Liveness } from "../domain/liveness.ts";
 import type { DirectPath, Participant } from "../domain/participant.ts";
@@ -14,11 +15,13 @@ export type OwnershipMode = "compat" | "strict" | "open";
 export interface Peer {
   /** normalised; undefined when a stranger's proxy hides it, or address rights are off */
   address: string | undefined;
-  /** whose failures count together */
+  /** whose failures count together: an IPv4 address, the /64 of an IPv6 one */
   throttleKey: string;
   hasOrigin: boolean;
   /** a value beginning `rhp_`, right or wrong */
   token: string | undefined;
+  /** whether its connection is closed, so that nothing more can be answered */
+  hasLeft: () => boolean;
 }
 
 /** What operations ask of the paths to participants. */
@@ -43,8 +46,8 @@ export interface OperationContext {
   vault: AuthHeaderVault;
   passwordKeeper: PasswordKeeper;
   /** by room code */
-  roomPasswords: Map<string, PasswordVerifier>;
-  passwordAttempts: PasswordAttempts;
+  roomPasswords: Map<string, RoomPassword>;
+  passwordGate: PasswordGate;
   roomCreations: PasswordAttempts;
   paths: ParticipantPaths;
   /** ms, monotonic */
@@ -54,8 +57,8 @@ export interface OperationContext {
   newUuid: () => string;
   /** uniform integer in `[0, bound)` */
   randomBelow: (bound: number) => number;
-  /** The rooms changed: write them down. */
-  saveRooms: () => void;
+  /** The rooms changed: write them down. Resolves when they are, or when a warning said that they cannot be. */
+  saveRooms: () => Promise<void>;
   /** Who can serve in this room changed: waiting requests may go. */
   routingChanged: (roomCode: string) => void;
   roomDropped: (roomCode: string) => void;

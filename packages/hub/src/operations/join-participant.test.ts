@@ -217,7 +217,7 @@ describe("an offline id", () => {
 describe("a protected room", () => {
   test("takes nobody with a wrong or missing password, and says the same of both", async () => {
     const office = createOffice();
-    const code = office.addRoom("swordfish");
+    const code = await office.addRoom("swordfish");
     const wrong = office.join({ password: "tuna" }, peerAt(home), code);
     const missing = office.join({}, peerAt(home), code);
     const [one, other] = await Promise.allSettled([wrong, missing]);
@@ -233,7 +233,7 @@ describe("a protected room", () => {
 
   test("asks its password of whoever proves an id by address, not of whoever has the token", async () => {
     const office = createOffice();
-    const code = office.addRoom("swordfish");
+    const code = await office.addRoom("swordfish");
     const first = await office.join({ password: "swordfish" }, peerAt(home), code);
     await expect(office.join({}, peerAt(home), code)).rejects.toMatchObject({
       code: "invalid_password",
@@ -244,7 +244,7 @@ describe("a protected room", () => {
 
   test("lets five wrong ones try and then tells them to wait, but nobody at another address", async () => {
     const office = createOffice();
-    const code = office.addRoom("swordfish");
+    const code = await office.addRoom("swordfish");
     const codes: unknown[] = [];
     for (let time = 0; time < 6; time++) {
       await office
@@ -266,7 +266,7 @@ describe("a protected room", () => {
 
   test("that is dropped while a password is checked takes nobody", async () => {
     const office = createOffice();
-    const code = office.addRoom("swordfish");
+    const code = await office.addRoom("swordfish");
     const room = office.context.registry.room(code);
     const joining = office.join({ password: "swordfish" }, peerAt(home), code);
     office.pass(31 * 24 * 3_600_000);
@@ -350,7 +350,7 @@ describe("a full room", () => {
   test("may be a full hub", async () => {
     const office = createOffice({ limits: { participantsPerHub: 1 } });
     await office.join({ id: "a" });
-    const other = office.addRoom();
+    const other = await office.addRoom();
     await expect(office.join({ id: "b" }, peerAt(home), other)).rejects.toMatchObject({
       code: "participant_limit_reached",
     });

@@ -1,5 +1,6 @@
 import { resolveLimits, type JoinRequest, type Limits, type Room } from "@roomhub/protocol";
 import { createPasswordAttempts } from "../credentials/attempts.ts";
+import { PasswordGate } from "../credentials/password-gate.ts";
 import { createPasswordKeeper } from "../credentials/passwords.ts";
 import { AuthHeaderVault } from "../credentials/vault.ts";
 import { Liveness } from "../domain/liveness.ts";
@@ -14,6 +15,15 @@ import { createRoom } from "./rooms.ts";
 
 /** How a participant's endpoint behaves when it is asked. */
 type EndpointMood = "answers" | "fails" | "hangs";
+
+/** What a test sets before it acts. */
+interface Behaviour {
+  endpoint: EndpointMood;
+  direct: DirectPath;
+  verdict: PathVerdict;
+  /** rooms are saved when it resolves */
+  disk: Promise<void>;
+}
 
 interface SeenEvent {
   name: string;
@@ -42,6 +52,7 @@ export function peerAt(address: string | undefined, fields: Partial<Peer> = {}):
     throttleKey: address ?? "forwarded",
     hasOrigin: false,
     token: undefined,
+    hasLeft: () => false,
     ...fields,
   };
 }
@@ -63,7 +74,8 @@ export function createOffice(
   const woken: string[] = [];
   const dropped: string[] = [];
   let saves = 0;
-  const behaviour: { endpoint: EndpointMood; direct: DirectPath; verdict: PathVerdict } = {
+  const behaviour: Behaviour = {
+    disk: Promise.resolve(),
     endpoint: "answers",
     verdict: { readiness: "ready", problem: "", sinceMs: 0 },
     direct: { kind: "untried" },
@@ -93,10 +105,14 @@ export function createOffice(
     vault: new AuthHeaderVault(),
     passwordKeeper: createPasswordKeeper(),
     roomPasswords: new Map(),
-    passwordAttempts: createPasswordAttempts({
-      burst: limits.passwordAttemptsBurst,
-      intervalMs: limits.passwordAttemptIntervalMs,
-    }),
+    passwordGate: new PasswordGate(
+      {
+        burst: limits.passwordAttemptsBurst,
+        intervalMs: limits.passwordAttemptIntervalMs,
+        perRoomAndMinute: limits.passwordAttemptsPerRoom,
+      },
+      () => nowMs,
+    ),
     roomCreations: createPasswordAttempts({
       burst: limits.roomCreationBurst,
       intervalMs: 60_000 / limits.roomCreationPerMinute,
@@ -123,16 +139,24 @@ export function createOffice(
     wallMs: () => createdAtMs + nowMs,
     newUuid: () => `00000000-0000-4000-8000-${String(++uuids).padStart(12, "0")}`,
     randomBelow: (bound) => (draws += 7) % bound,
-    saveRooms: () => void saves++,
+    async saveRooms() {
+      saves++;
+      await behaviour.disk;
+    },
     routingChanged: (code) => void woken.push(code),
     roomDropped: (code) => void dropped.push(code),
   };
-  function addRoom(password?: string): string {
+  async function addRoom(password?: string): Promise<string> {
     const peer = peerAt(`room ${context.registry.roomCount}`);
-    return createRoom(context, { name: "lab", password }, peer).room.code;
+    return (await createRoom(context, { name: "lab", password }, peer)).room.code;
   }
 
-  const room = addRoom();
+  const room = "LAB234";
+  context.registry.addRoom({
+    ...{ id: context.newUuid(), code: room, name: "lab", hostId: context.newUuid() },
+    ...{ createdAt: context.wallMs(), lastUsedAt: context.wallMs(), isPasswordProtected: false },
+    participants: new Map(),
+  });
   return {
     context,
     room,

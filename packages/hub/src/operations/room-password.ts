@@ -1,13 +1,11 @@
-import { attemptKey } from "../credentials/attempts.ts";
-import { tryPassword } from "../credentials/password-check.ts";
 import type { Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
 import type { OperationContext, Peer } from "./context.ts";
 
 /**
- * Lets in whoever knows the room's password. Missing and wrong are one answer. Contract §6.
+ * Lets in a peer that knows the room's password. Missing and wrong are one answer. Contract §6.
  *
- * @throws HubError `invalid_password`, or `too_many_attempts` after five wrong ones
+ * @throws HubError `invalid_password`, or `too_many_attempts` once the address, or the room, has had too many wrong ones
  */
 export async function checkRoomPassword(
   context: OperationContext,
@@ -15,22 +13,22 @@ export async function checkRoomPassword(
   password: string | undefined,
   peer: Peer,
 ): Promise<void> {
-  const verifier = context.roomPasswords.get(room.code);
-  if (verifier === undefined) return;
-  const outcome = await tryPassword({
-    verifier,
-    attempts: context.passwordAttempts,
-    key: attemptKey(room.code, peer.throttleKey),
+  const roomPassword = context.roomPasswords.get(room.code);
+  if (roomPassword === undefined) return;
+  const result = await context.passwordGate.check({
+    roomCode: room.code,
+    roomPassword,
+    caller: peer.throttleKey,
     password,
-    nowMs: context.nowMs,
+    hasLeft: peer.hasLeft,
   });
-  switch (outcome.kind) {
+  switch (result.kind) {
     case "right":
       return;
     case "throttled":
-      throw new HubError("too_many_attempts", `Too many wrong passwords for room ${room.code}.`, {
+      throw new HubError("too_many_attempts", throttledMessage(room.code, result.by), {
         hint: "Ask the room's host for it, and try again in a moment.",
-        retryAfterMs: outcome.retryAfterMs,
+        retryAfterMs: result.retryAfterMs,
       });
     case "wrong":
       throw new HubError(
@@ -41,5 +39,18 @@ export async function checkRoomPassword(
           hint: `Ask the room's host, then: ROOMHUB_PASSWORD=… roomhub join ${room.code}`,
         },
       );
+    case "left":
+      throw new HubError("client_disconnected", "The client left before its password was checked.");
+  }
+}
+
+function throttledMessage(code: string, by: "caller" | "room" | "hub"): string {
+  switch (by) {
+    case "caller":
+      return `Too many wrong passwords for room ${code}.`;
+    case "room":
+      return `Too many wrong passwords for room ${code}, from all addresses together.`;
+    case "hub":
+      return `The password for room ${code} was not checked: too many others wait for theirs.`;
   }
 }

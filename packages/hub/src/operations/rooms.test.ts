@@ -6,11 +6,11 @@ import { createRoom, dropUnusedRooms, getRoom, listRooms, useRoom } from "./room
 const dayMs = 24 * 3_600_000;
 
 describe("creating a room", () => {
-  test("gives it a code, two ids and a time, says so once, and writes it down", () => {
+  test("gives it a code, two ids and a time, says so once, and writes it down", async () => {
     const office = createOffice();
     office.seen();
     const saved = office.saveCount();
-    const { room, hostId } = createRoom(
+    const { room, hostId } = await createRoom(
       office.context,
       { name: "Cafe\u0301", password: "x" },
       peerAt(home),
@@ -31,50 +31,85 @@ describe("creating a room", () => {
     expect(listRooms(office.context).map((one) => one.code)).toEqual([office.room, room.code]);
   });
 
-  test("a null password is none", () => {
+  test("a null password is none", async () => {
     const { context } = createOffice();
-    const { room } = createRoom(context, { name: "a", password: null }, peerAt(home));
+    const { room } = await createRoom(context, { name: "a", password: null }, peerAt(home));
     expect(room.passwordProtected).toBe(false);
     expect(context.roomPasswords.size).toBe(0);
   });
 
-  test("is throttled by address: 20 at once, then one each 6 s", () => {
+  test("is throttled by address: 20 at once, then one each 6 s", async () => {
     const { context, pass } = createOffice();
     const create = (address: string) => createRoom(context, { name: "a" }, peerAt(address));
-    for (let count = 0; count < 20; count++) create(home);
-    expect(() => create(home)).toThrow(
-      expect.objectContaining({ code: "rate_limit_exceeded", status: 429, retryAfterMs: 6_000 }),
-    );
-    expect(() => create("10.0.0.1")).not.toThrow();
+    await Promise.all(Array.from({ length: 20 }, () => create(home)));
+    await expect(create(home)).rejects.toMatchObject({
+      ...{ code: "rate_limit_exceeded", status: 429, retryAfterMs: 6_000 },
+    });
+    await create("10.0.0.1");
     pass(6_000);
-    expect(() => create(home)).not.toThrow();
-    expect(() => create(home)).toThrow(/Too many rooms/);
+    await create(home);
+    await expect(create(home)).rejects.toThrow(/Too many rooms/);
+  });
+
+  test.each([undefined, "swordfish"])(
+    "with password %s is answered, listed and announced when the room is on disk, not before",
+    async (password) => {
+      const office = createOffice();
+      const disk = Promise.withResolvers<void>();
+      const wanted = Promise.withResolvers<void>();
+      office.behaviour.disk = disk.promise;
+      office.context.saveRooms = saving(office.context.saveRooms, wanted.resolve);
+      const creating = createRoom(office.context, { name: "a", password }, peerAt(home));
+      await wanted.promise;
+      const [kept] = [...office.context.registry.allRooms()].slice(-1);
+      expect(kept?.isPasswordProtected).toBe(password !== undefined);
+      expect(office.context.roomPasswords.has(kept?.code ?? "")).toBe(password !== undefined);
+      expect(office.seen()).toEqual([]);
+      expect(listRooms(office.context).map(({ code }) => code)).toEqual([office.room]);
+      expect(() => getRoom(office.context, kept?.code ?? "")).toThrow(/no room/);
+      disk.resolve();
+      const { room } = await creating;
+      expect(room.code).toBe(kept?.code);
+      expect(office.seen()).toEqual([`room.created ${room.code}`]);
+      expect(getRoom(office.context, room.code)).toEqual(room);
+    },
+  );
+
+  test("leaves no trace when its password cannot be digested", async () => {
+    const office = createOffice({ limits: { rooms: 2 } });
+    office.context.passwordKeeper.fromPassword = () => Promise.reject(new Error("out of memory"));
+    const create = (password?: string) =>
+      createRoom(office.context, { name: "a", password }, peerAt(home));
+    await expect(create("swordfish")).rejects.toThrow("out of memory");
+    expect([office.context.registry.roomCount, office.saveCount()]).toEqual([1, 0]);
+    await create();
   });
 });
 
 describe("at the room limit", () => {
   const limits = { rooms: 3 };
 
-  test("n rooms are held, n + 1 is refused while all are young", () => {
+  test("n rooms are held, n + 1 is refused while all are young, those being created included", async () => {
     const office = createOffice({ limits });
-    office.addRoom();
-    office.addRoom();
+    const created = [office.addRoom(), office.addRoom()];
+    await expect(office.addRoom()).rejects.toMatchObject({ code: "room_limit_reached" });
+    await Promise.all(created);
     office.pass(dayMs);
-    expect(() => office.addRoom()).toThrow(
-      expect.objectContaining({ code: "room_limit_reached", status: 503 }),
-    );
+    await expect(office.addRoom()).rejects.toMatchObject({
+      ...{ code: "room_limit_reached", status: 503 },
+    });
     expect(office.context.registry.roomCount).toBe(3);
   });
 
   test("the longest unused above 24 h makes way, but no room that somebody is in", async () => {
     const office = createOffice({ limits });
-    const [second, third] = [office.addRoom("x"), office.addRoom("x")];
+    const [second, third] = [await office.addRoom("x"), await office.addRoom("x")];
     await office.join();
     office.pass(1_000);
     office.context.registry.room(second).lastUsedAt = office.context.wallMs();
     // Both have been unused for long enough; the one created last for longer.
     office.pass(dayMs + 1);
-    const next = office.addRoom();
+    const next = await office.addRoom();
     expect(office.dropped).toEqual([third]);
     expect(listRooms(office.context).map((room) => room.code)).toEqual([office.room, second, next]);
     expect([...office.context.roomPasswords.keys()]).toEqual([second]);
@@ -115,3 +150,12 @@ describe("a room that nobody uses", () => {
     expect(dropUnusedRooms(office.context)).toBe(1);
   });
 });
+
+/** The same, and tells when it is called. */
+function saving(save: () => Promise<void>, onCall: () => void): () => Promise<void> {
+  return () => {
+    const saved = save();
+    onCall();
+    return saved;
+  };
+}

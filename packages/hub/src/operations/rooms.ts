@@ -5,12 +5,17 @@ import { roomView } from "../domain/views.ts";
 import { HubError } from "../errors.ts";
 import type { OperationContext, Peer } from "./context.ts";
 
-/** Interface §4, `POST /rooms`. @throws HubError `rate_limit_exceeded`, `room_limit_reached` */
-export function createRoom(
+/**
+ * Interface §4, `POST /rooms`. The room is on disk before it is answered, listed or announced, so that no crash takes it
+ * back. Contract §1.
+ *
+ * @throws HubError `rate_limit_exceeded`, `room_limit_reached`
+ */
+export async function createRoom(
   context: OperationContext,
   request: CreateRoomRequest,
   peer: Peer,
-): CreateRoomResponse {
+): Promise<CreateRoomResponse> {
   const { registry, roomCreations } = context;
   const nowMs = context.nowMs();
   if (!roomCreations.isAllowed(peer.throttleKey, nowMs)) {
@@ -32,14 +37,28 @@ export function createRoom(
     lastUsedAt: context.wallMs(),
     participants: new Map(),
   };
-  if (password !== undefined) {
-    context.roomPasswords.set(room.code, context.passwordKeeper.fromPassword(password));
-  }
+  registry.reserve(room);
+  await keepRoom(context, room, password);
   registry.addRoom(room);
-  context.saveRooms();
   const view = roomView(room);
   context.emit.roomCreated(view);
   return { room: view, hostId: room.hostId };
+}
+
+async function keepRoom(
+  context: OperationContext,
+  room: Room,
+  password: string | undefined,
+): Promise<void> {
+  try {
+    if (password !== undefined) {
+      context.roomPasswords.set(room.code, await context.passwordKeeper.fromPassword(password));
+    }
+    await context.saveRooms();
+  } catch (error) {
+    dropRoom(context, room);
+    throw error;
+  }
 }
 
 /** Interface §4, `GET /rooms`: in creation order. */
@@ -66,7 +85,7 @@ export function dropUnusedRooms(context: OperationContext): number {
     (room) => isIdle(room) && room.lastUsedAt < oldest,
   );
   for (const room of unused) dropRoom(context, room);
-  if (unused.length > 0) context.saveRooms();
+  if (unused.length > 0) void context.saveRooms();
   return unused.length;
 }
 

@@ -28,7 +28,7 @@ export interface StateFileLock {
 
 /**
  * Takes the lock file beside `path`; one left behind by a dead process is taken over. Of any number of processes that
- * try at once, one succeeds. docs/decisions/0019-a-stale-lock-is-succeeded.md.
+ * try at once, one succeeds. docs/decisions/0020-a-stale-lock-is-succeeded.md.
  *
  * @throws StateFileLockedError when a live process holds it, or is about to
  */

@@ -3,9 +3,12 @@ import type { JsonAnswer, RouteDeps, RouteRequest } from "../route.ts";
 import { param, parse } from "./parse.ts";
 
 /** `POST /rooms`. Interface §4. */
-export function postRoom(request: RouteRequest, { operations, schemas }: RouteDeps): JsonAnswer {
+export async function postRoom(
+  request: RouteRequest,
+  { operations, schemas }: RouteDeps,
+): Promise<JsonAnswer> {
   const wanted = parse(schemas.createRoom, request.body);
-  return { status: 201, body: rooms.createRoom(operations, wanted, request.peer) };
+  return { status: 201, body: await rooms.createRoom(operations, wanted, request.peer) };
 }
 
 /** `GET /rooms`. Interface §4. */

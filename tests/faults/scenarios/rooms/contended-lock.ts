@@ -1,10 +1,10 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import type { Program } from "../child.ts";
-import type { ContenderHandlers, DeadlyCall } from "../programs/lock-contender.ts";
-import { must } from "../figure.ts";
-import type { Scenario } from "../scenario.ts";
-import { sharedNowMs } from "../shared-clock.ts";
-import type { World } from "../world.ts";
+import type { Program } from "../../child.ts";
+import type { ContenderHandlers, DeadlyCall } from "../../programs/lock-contender.ts";
+import { must } from "../../figure.ts";
+import type { Scenario } from "../../scenario.ts";
+import { sharedNowMs } from "../../shared-clock.ts";
+import type { World } from "../../world.ts";
 
 type Contender = Program<ContenderHandlers>;
 

@@ -1,0 +1,98 @@
+import { attemptKey, createPasswordAttempts, type PasswordAttempts } from "./attempts.ts";
+import type { Guess, PasswordResult } from "./guess.ts";
+import type { RoomPassword } from "./passwords.ts";
+import { RoomGuesses } from "./room-guesses.ts";
+import { SlowChecks, type SlowGuess } from "./slow-checks.ts";
+
+export interface GateLimits {
+  /** wrong passwords at once, per room and caller */
+  burst: number;
+  /** one more is allowed each */
+  intervalMs: number;
+  /** wrong passwords per room and minute, of all callers together */
+  perRoomAndMinute: number;
+  /** slow checks that may wait; 10,000 when left out */
+  maxWaiting?: number | undefined;
+}
+
+/** Callers with more wrong ones than this that still count are equals. */
+const manyChecks = 1_000;
+
+/**
+ * Checks passwords of rooms, and keeps guessing slow. Contract §6.
+ *
+ * A guess counts when it proved wrong; a right one costs nothing. A missing password tries nothing: it counts for its
+ * caller, not for the room. Once a room's total is spent, only callers that gave its password within 24 h are checked.
+ */
+export class PasswordGate {
+  readonly #attempts: PasswordAttempts;
+  /** by caller at all rooms: for the order, never for a refusal */
+  readonly #checksUsed: PasswordAttempts;
+  readonly #perRoomAndMinute: number;
+  readonly #rooms = new WeakMap<RoomPassword, RoomGuesses>();
+  readonly #slowChecks: SlowChecks;
+  readonly #nowMs: () => number;
+
+  /** @param nowMs - monotonic */
+  constructor(limits: GateLimits, nowMs: () => number) {
+    const { burst, intervalMs, perRoomAndMinute, maxWaiting = 10_000 } = limits;
+    this.#attempts = createPasswordAttempts({ burst, intervalMs });
+    this.#checksUsed = createPasswordAttempts({ burst: manyChecks, intervalMs });
+    this.#perRoomAndMinute = perRoomAndMinute;
+    this.#nowMs = nowMs;
+    const rules = {
+      refusalOf: (guess: SlowGuess) => this.#refusalOf(guess),
+      settle: (guess: SlowGuess, isRight: boolean) => this.#settle(guess, isRight),
+      checksUsed: ({ caller }: SlowGuess) => this.#checksUsed.spent(caller, nowMs()),
+    };
+    this.#slowChecks = new SlowChecks(rules, maxWaiting);
+  }
+
+  async check(guess: Guess): Promise<PasswordResult> {
+    const refusal = this.#refusalOf(guess);
+    if (refusal !== undefined) return refusal;
+    const { password, roomPassword } = guess;
+    if (password === undefined) {
+      this.#attempts.recordFailure(keyOf(guess), this.#nowMs());
+      return { kind: "wrong" };
+    }
+    // Counted in the same turn of the event loop: of a thousand sent at once none is checked before another was counted.
+    const verdict = roomPassword.quickly(password);
+    if (verdict !== undefined) return this.#settle(guess, verdict);
+    return await this.#slowChecks.add({ ...guess, password });
+  }
+
+  #refusalOf(guess: Guess): PasswordResult | undefined {
+    const nowMs = this.#nowMs();
+    const callerMs = this.#attempts.retryAfterMs(keyOf(guess), nowMs);
+    if (callerMs > 0) return { kind: "throttled", by: "caller", retryAfterMs: callerMs };
+    const room = this.#guessesAt(guess.roomPassword);
+    const roomMs = room.isKnown(guess.caller, nowMs) ? 0 : room.retryAfterMs(nowMs);
+    return roomMs === 0 ? undefined : { kind: "throttled", by: "room", retryAfterMs: roomMs };
+  }
+
+  #settle(guess: Guess, isRight: boolean): PasswordResult {
+    const nowMs = this.#nowMs();
+    const room = this.#guessesAt(guess.roomPassword);
+    if (isRight) {
+      room.recordRight(guess.caller, nowMs);
+      return { kind: "right" };
+    }
+    this.#attempts.recordFailure(keyOf(guess), nowMs);
+    this.#checksUsed.recordFailure(guess.caller, nowMs);
+    room.recordWrong(nowMs);
+    return { kind: "wrong" };
+  }
+
+  #guessesAt(roomPassword: RoomPassword): RoomGuesses {
+    const known = this.#rooms.get(roomPassword);
+    if (known !== undefined) return known;
+    const guesses = new RoomGuesses(this.#perRoomAndMinute);
+    this.#rooms.set(roomPassword, guesses);
+    return guesses;
+  }
+}
+
+function keyOf({ roomCode, caller }: Guess): string {
+  return attemptKey(roomCode, caller);
+}
