@@ -13,6 +13,14 @@ interface Row {
   json: string | readonly string[];
 }
 
+const brokenServer = (status: number): Row => ({
+  ...{ name: `answers ${status}`, behaviour: { kind: "status", status, body: "no" } },
+  ...{ stream: "provider_error", json: "provider_error" },
+});
+const refusedCredentials = (status: number): Row => ({
+  ...{ name: `answers ${status}`, behaviour: { kind: "status", status } },
+  ...{ stream: "provider_auth_failed", json: "provider_auth_failed" },
+});
 const raw = (
   name: string,
   bytes: string,
@@ -64,14 +72,8 @@ const rows: readonly Row[] = [
     stream: broken.concat("provider_error"),
     json: broken.concat("provider_error", "undefined", "null", ""),
   },
-  ...[500, 502, 503, 504, 599].map((status): Row => ({
-    ...{ name: `answers ${status}`, behaviour: { kind: "status", status, body: "no" } },
-    ...{ stream: "provider_error", json: "provider_error" },
-  })),
-  ...[401, 403, 407].map((status): Row => ({
-    ...{ name: `answers ${status}`, behaviour: { kind: "status", status } },
-    ...{ stream: "provider_auth_failed", json: "provider_auth_failed" },
-  })),
+  ...[500, 502, 504, 599].map(brokenServer),
+  refusedCredentials(403),
   ...[400, 404, 409, 422, 429].map((status): Row => ({
     ...{ name: `answers ${status}`, behaviour: { kind: "status", status } },
     ...{ stream: "fake", json: "fake" },
@@ -155,6 +157,13 @@ const rows: readonly Row[] = [
   ),
 ];
 
+/** They make the participant one that gets no requests for a while. */
+const refusals: readonly Row[] = [401, 407].map(refusedCredentials).concat(brokenServer(503));
+
+const ways = (["p1", "direct"] as const).flatMap((model) =>
+  [true, false].map((stream) => ({ model, stream })),
+);
+
 export const badProvider: Scenario = {
   id: "F10",
   title: "whatever a provider answers, the client is told the right thing and the hub lives",
@@ -168,14 +177,7 @@ export const badProvider: Scenario = {
     await joinDirect(world);
     const wrong: string[] = [];
     const wishes = rows.flatMap((row, number) =>
-      (["p1", "direct"] as const).flatMap((model) =>
-        [true, false].map((stream) => ({
-          row,
-          tag: `${number}-${model}-${stream}`,
-          model,
-          stream,
-        })),
-      ),
+      ways.map((way) => ({ row, tag: `${number}-${way.model}-${way.stream}`, ...way })),
     );
     // Not all at once: on a busy machine the last of them would miss the limits that the first are there to meet.
     const calls = wishes.map(({ row, tag, model, stream }) =>
@@ -184,15 +186,12 @@ export const badProvider: Scenario = {
     const outcomes = await world.clients.call("inTurn", { wishes: calls, atOnce: 16, pauseMs: 0 });
     world.addOutcomes(outcomes);
     const byTag = new Map(outcomes.map((outcome) => [outcome.tag, outcome]));
-    for (const { row, tag, model, stream } of wishes) {
-      const outcome = byTag.get(tag);
-      if (outcome === undefined || isAsTold(outcome, stream ? row.stream : row.json)) continue;
-      wrong.push(
-        `${row.name} (${model}, ${stream ? "stream" : "plain"}): ${outcome.end} ${outcome.status} ${outcome.code}`,
-      );
+    for (const { row, tag, ...way } of wishes) judge(row, way, byTag.get(tag), wrong);
+    for (const row of refusals) {
+      for (const way of ways) judge(row, way, await refuseOnce(world, row, way), wrong);
     }
     world.fact(
-      `a provider that answers badly, ${wishes.length} cases`,
+      `a provider that answers badly, ${wishes.length + refusals.length * ways.length} cases`,
       "the right error each",
       wrong.length === 0 ? "all" : `${wrong.length} wrong: ${wrong.slice(0, 8).join("; ")}`,
       wrong.length === 0,
@@ -201,6 +200,30 @@ export const badProvider: Scenario = {
     must((await world.api.health()).status === "ok", "the hub is not well");
   },
 };
+
+type Way = (typeof ways)[number];
+
+function judge(
+  row: Row,
+  { model, stream }: Way,
+  outcome: CallOutcome | undefined,
+  wrong: string[],
+): void {
+  if (outcome === undefined || isAsTold(outcome, stream ? row.stream : row.json)) return;
+  wrong.push(
+    `${row.name} (${model}, ${stream ? "stream" : "plain"}): ${outcome.end} ${outcome.status} ${outcome.code}`,
+  );
+}
+
+/** One by one, and ready again after each: other credentials are tried at once, and a call that succeeds ends the matter. */
+async function refuseOnce(world: World, { name, behaviour }: Row, way: Way): Promise<CallOutcome> {
+  const tag = `${name}-${way.model}-${way.stream}`;
+  const outcome = await world.outcome(await world.start({ tag, ...way, behaviour }));
+  await world.api.updateParticipant(world.code, way.model, { authHeaders: {} });
+  const after = await world.outcome(await world.start({ tag: `${tag}-after`, ...way }));
+  must(after.end === "complete", `after it ${name}: ${after.end} ${after.code}`);
+  return outcome;
+}
 
 async function joinDirect(world: World): Promise<void> {
   await world.api.join(world.code, {
