@@ -167,7 +167,13 @@ export const managementOperations: readonly Operation[] = [
       "A WebSocket of the subprotocol `roomhub.tunnel.v1`; its frames are in docs/reference/tunnel.md. Web pages are refused.",
     routes: ["GET /v1/rooms/:code/participants/:id/tunnel"],
     answers: { 101: { description: "The tunnel is open." } },
-    errors: [...ownerErrors, "origin_not_allowed", "upgrade_required", "hub_draining"],
+    errors: [
+      ...ownerErrors,
+      "origin_not_allowed",
+      "upgrade_required",
+      "tunnel_flapping",
+      "hub_draining",
+    ],
     token: "required",
   },
 

@@ -57,6 +57,8 @@ export class World implements AsyncDisposable {
         passwordAttemptsBurst: 1_000,
         // Silence is the model's to tell, and requests end when somebody says so.
         tunnelPingMs: long,
+        // The model opens tunnels as often as it likes.
+        tunnelOpeningsMs: 0,
         earlyCommitMs: 0,
         informationalMs: 0,
         queueWaitMs: long,

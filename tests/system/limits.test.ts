@@ -190,6 +190,33 @@ async function dial(lab: Lab, autoPong = true) {
   return { socket, closed, hello: JSON.parse(hello.toString("utf8", 9)) as unknown };
 }
 
+/** As many tunnels open as allowed, and the next once the first opening counts no more. */
+const tunnelOpenings: Check = async () => {
+  await using lab = await openLab({ tunnelOpenings: 2, tunnelOpeningsMs: 3_000 });
+  const { tunnel, participantToken } = await lab.hub.client.join(lab.code, {
+    ...{ id: "ada", nickname: "Ada", model: "fake-model", endpoint: nowhere, transport: "tunnel" },
+  });
+  const open = () =>
+    lab.raw(
+      lines(
+        `GET ${new URL(tunnel.url).pathname} HTTP/1.1`,
+        ...["host: hub", "connection: Upgrade", "upgrade: websocket"],
+        ...["sec-websocket-version: 13", "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ=="],
+        ...[
+          "sec-websocket-protocol: roomhub.tunnel.v1",
+          `authorization: Bearer ${participantToken}`,
+        ],
+      ),
+    );
+  expect([await open(), await open()]).toEqual(["101", "101"]);
+  expect(await open()).toBe("429 tunnel_flapping, later 3");
+  await lab.time.advance(2_999);
+  expect(await open()).toBe("429 tunnel_flapping, later 3");
+  await lab.time.advance(1);
+  expect([await open(), await open()]).toEqual(["101", "101"]);
+  expect(await open()).toBe("429 tunnel_flapping, later 3");
+};
+
 /** A frame of the tunnel itself. */
 function frame(type: number, payload: string): Buffer {
   const header = Buffer.alloc(9, 0);
@@ -497,6 +524,8 @@ const checks: Record<LimitName, Check> = {
     expect(hello).toMatchObject({ windowBytes: 70_000 });
     socket.terminate();
   },
+  tunnelOpenings,
+  tunnelOpeningsMs: tunnelOpenings,
   async tunnelPingMs() {
     await using lab = await openLab({ tunnelPingMs: 2_000 });
     const silent = await dial(lab, false);

@@ -10,6 +10,7 @@ import { tokenFrom } from "./credentials/tokens.ts";
 import { AuthHeaderVault } from "./credentials/vault.ts";
 import { Liveness } from "./domain/liveness.ts";
 import { Registry } from "./domain/registry.ts";
+import { TunnelOpenings } from "./domain/tunnel-openings.ts";
 import { HubError } from "./errors.ts";
 import type { EventListener } from "./events/audience.ts";
 import { EventBus } from "./events/bus.ts";
@@ -40,6 +41,7 @@ import {
 } from "./operations/path-changes.ts";
 import { markOverdue } from "./operations/presence.ts";
 import { dropUnusedRooms } from "./operations/rooms.ts";
+import { admitTunnel, settleFlapping } from "./operations/tunnel-flapping.ts";
 import { watchRoom } from "./operations/watch-room.ts";
 import type { HubOptions } from "./options.ts";
 import { createRequestIds } from "./request-id.ts";
@@ -156,6 +158,7 @@ export function createHub(options: HubOptions = {}): Hub {
       burst: limits.roomCreationBurst,
       intervalMs: 60_000 / limits.roomCreationPerMinute,
     }),
+    tunnelOpenings: new TunnelOpenings(limits.tunnelOpenings, limits.tunnelOpeningsMs),
     paths: {
       closeTunnel: (participant, why) => tunnels.close(participant, why),
       directPathOf: (participant) => upstreams.directPathOf(participant),
@@ -180,6 +183,7 @@ export function createHub(options: HubOptions = {}): Hub {
       pingIntervalMs: limits.tunnelPingMs,
     },
     {
+      opening: (participant) => admitTunnel(operations, participant),
       opened(participant, capabilities, status) {
         tunnelOpened(operations, participant, status);
         statusReported(operations, participant, { ...status, capabilities });
@@ -262,6 +266,7 @@ export function createHub(options: HubOptions = {}): Hub {
     stopSweep = startSweep(clock, limits.sweepIntervalMs, {
       often(now) {
         markOverdue(operations);
+        settleFlapping(operations);
         inFlight.sweep(now);
         inference.leaving.tick(now);
         streams.tick();

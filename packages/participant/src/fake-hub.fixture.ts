@@ -31,6 +31,8 @@ export interface FakeHub extends AsyncDisposable {
   /** Answers instead of the hub where it returns a status. */
   failWith: (call: SeenCall) => { status: number; code: string } | undefined;
   failUpgradeWith: () => number | undefined;
+  /** of failed upgrades */
+  retryAfter: string | undefined;
   /** Does what it is asked and breaks the connection off in place of an answer. */
   losesAnswerTo: (call: SeenCall) => boolean;
   tunnelUrl: string | undefined;
@@ -62,10 +64,11 @@ export async function startFakeHub(port = 0): Promise<FakeHub> {
     hub.upgrades.push(request);
     const status = hub.failUpgradeWith();
     if (status !== undefined) {
-      const body = JSON.stringify(errorBody("participant_token_invalid"));
-      const length = Buffer.byteLength(body);
+      const code = status === 429 ? "tunnel_flapping" : "participant_token_invalid";
+      const body = JSON.stringify(errorBody(code));
+      const pause = hub.retryAfter === undefined ? "" : `retry-after: ${hub.retryAfter}\r\n`;
       socket.end(
-        `HTTP/1.1 ${status} No\r\ncontent-length: ${length}\r\nconnection: close\r\n\r\n${body}`,
+        `HTTP/1.1 ${status} No\r\ncontent-length: ${Buffer.byteLength(body)}\r\n${pause}connection: close\r\n\r\n${body}`,
       );
       return;
     }
@@ -133,6 +136,7 @@ export async function startFakeHub(port = 0): Promise<FakeHub> {
     upgrades: [],
     failWith: () => undefined,
     failUpgradeWith: () => undefined,
+    retryAfter: undefined,
     losesAnswerTo: () => false,
     tunnelUrl: undefined,
     nextSession: () => new Promise((resolve) => waiting.push(resolve)),

@@ -34,6 +34,21 @@ test("only the hub's own refusal of a tunnel stops, not that of somebody on the 
       expect(judged(status, page)).toMatchObject({ event: { type: "failed" } });
     }
   }
+  expect(judged(429, "<h1>Slow down</h1>", "3")).toEqual({
+    event: { type: "failed", retryAfterMs: 3_000 },
+    reason: "the hub at hub.example answered 429 to the tunnel",
+  });
   expect(judged(503, body, "2")).toMatchObject({ event: { type: "failed", retryAfterMs: 2_000 } });
   expect(judged(404, "")).toMatchObject({ event: { type: "forgotten" } });
+});
+
+test("a tunnel that flaps is dialled again after the pause, for the hub's own reason and next step", () => {
+  const error = { message: "Too many.", type: "", param: "", code: "tunnel_flapping" };
+  const judged = (hint: string | undefined) => {
+    const body = JSON.stringify({ error: { ...error, hint } });
+    return judgeUpgrade("hub.example", { status: 429, retryAfter: "10", body });
+  };
+  const event = { type: "failed", retryAfterMs: 10_000 };
+  expect(judged("Run one.")).toEqual({ event, reason: "Too many. (Run one.)" });
+  expect(judged(undefined)).toEqual({ event, reason: "Too many." });
 });

@@ -66,7 +66,8 @@ export function judgeUpgrade(host: string, { status, retryAfter, body }: Refused
   if (status === 404) {
     return { event: { type: "forgotten" }, reason: "the hub forgot this participant" };
   }
-  if ((status === 401 || status === 403) && isHubsError(body)) {
+  const error = hubErrorIn(body);
+  if ((status === 401 || status === 403) && error !== undefined) {
     return refusal({
       code: "participant_token_invalid",
       reason: `The hub at ${host} refused this participant's tunnel (${status}): its token is not valid any more.`,
@@ -75,16 +76,19 @@ export function judgeUpgrade(host: string, { status, retryAfter, body }: Refused
   }
   const seconds = Number(retryAfter ?? 0);
   const retryAfterMs = Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : undefined;
-  const reason = `the hub at ${host} answered ${status} to the tunnel`;
+  const reason =
+    error === undefined
+      ? `the hub at ${host} answered ${status} to the tunnel`
+      : withHint(error.message, error.hint);
   return { event: { type: "failed", retryAfterMs }, reason };
 }
 
-function isHubsError(body: string): boolean {
+/** @returns undefined for the page of a proxy */
+function hubErrorIn(body: string): ErrorBody["error"] | undefined {
   try {
-    return ErrorBody.safeParse(JSON.parse(body)).success;
+    return ErrorBody.safeParse(JSON.parse(body)).data?.error;
   } catch {
-    // No JSON: somebody else's page.
-    return false;
+    return undefined; // not even JSON
   }
 }
 
@@ -103,6 +107,9 @@ function isRefusedByHub({ status, code }: RoomhubError): boolean {
 /** An outage is told in one line, next step included. */
 function lineOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const hint = error instanceof RoomhubError && error.hint !== undefined ? ` (${error.hint})` : "";
-  return `${error.message}${hint}`;
+  return withHint(error.message, error instanceof RoomhubError ? error.hint : undefined);
+}
+
+function withHint(message: string, hint: string | undefined): string {
+  return hint === undefined ? message : `${message} (${hint})`;
 }

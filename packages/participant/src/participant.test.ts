@@ -179,6 +179,28 @@ test("a refused token stops it for good", async () => {
   });
 });
 
+test("a tunnel that is refused as flapping is waited for, with one notice that says why", async () => {
+  await using hub = await startFakeHub();
+  const refusedAtMs: number[] = [];
+  hub.retryAfter = "0.2";
+  hub.failUpgradeWith = () => {
+    if (refusedAtMs.length === 2) return undefined;
+    refusedAtMs.push(performance.now());
+    return 429;
+  };
+  await using ana = createTestParticipant(hub, endpoint);
+  await startWith(hub, ana);
+  const openedAtMs = performance.now();
+  const [first = 0, second = 0] = refusedAtMs;
+  expect(second - first).toBeGreaterThanOrEqual(199);
+  expect(openedAtMs - second).toBeGreaterThanOrEqual(199);
+  const outages = ana.notices.filter((notice) => notice.kind === "disconnected");
+  expect(outages).toEqual([
+    { kind: "disconnected", reason: "no: tunnel_flapping", retryInMs: expect.closeTo(200, -2) },
+  ]);
+  expect(hub.calls.filter(({ url }) => url.endsWith("/join"))).toHaveLength(1);
+});
+
 test("another agent with the same id takes over: this one does not fight for it", async () => {
   await using hub = await startFakeHub();
   await using ana = createTestParticipant(hub, endpoint);

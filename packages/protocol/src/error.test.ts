@@ -45,6 +45,7 @@ test.each([
   ["participant_offline", 503, "later"],
   ["unsupported_protocol", 400, "none"],
   ["routing_loop", 400, "none"],
+  ["tunnel_flapping", 429, "later"],
   ["queue_full", 429, "later"],
   ["queue_timeout", 503, "later"],
   ["tunnel_lost", 502, "stop-once-retried"],

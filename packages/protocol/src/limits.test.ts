@@ -58,6 +58,8 @@ test.each([
   ["queuePerRoom", 256],
   ["queueWaitMs", 60_000],
   ["tunnelMessageBytes", 1_048_576],
+  ["tunnelOpenings", 5],
+  ["tunnelOpeningsMs", 10_000],
   ["tunnelPingMs", 10_000],
   ["firstByteMs", 600_000],
   ["streamIdleMs", 300_000],

@@ -188,6 +188,13 @@ export const LIMITS = defineLimits({
     min: 1,
     max: 0xffff_ffff,
   },
+  tunnelOpenings: {
+    default: 5,
+    unit: "count",
+    what: "tunnels opened with one token within tunnelOpeningsMs",
+    min: 1,
+  },
+  tunnelOpeningsMs: { default: 10_000, unit: "ms", what: "time in which tunnelOpenings counts" },
   tunnelPingMs: { default: 10_000, unit: "ms", what: "tunnel ping each; dead after two missed" },
 
   connectMs: {

@@ -63,7 +63,7 @@ export const Connection = z.object({
   lastTunnelSeenAt: z.string().nullable(),
   path: z.enum(["tunnel", "direct", "none"]),
   readiness: Readiness,
-  /** why no request goes there now, such as a participant that pauses; absent when one may */
+  /** why no request goes there now, such as a participant that pauses, or why its tunnel is refused; absent otherwise */
   problem: z.string().optional(),
 });
 export type Connection = z.infer<typeof Connection>;

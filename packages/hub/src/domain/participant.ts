@@ -83,6 +83,8 @@ export interface Participant extends Registration {
   capabilities: Capabilities;
   status: ParticipantStatus;
   tunnel: TunnelPath;
+  /** why further tunnels are refused at the moment, for people */
+  tunnelProblem: string | undefined;
   direct: DirectPath;
   /** epoch ms */
   joinedAt: number;

@@ -25,6 +25,7 @@ export function aParticipant(fields: Partial<Participant> & { id: string }): Par
     key: `key ${++keys}`,
     status: "online",
     tunnel: { kind: "closed" },
+    tunnelProblem: undefined,
     direct: { kind: "untried" },
     joinedAt: 1_700_000_000_123,
     lastSeenMs: 0,

@@ -46,7 +46,8 @@ export function participantView(participant: Participant, nowMs: number): Partic
 
 /** Interface §2, connection block. */
 export function connectionView(participant: Participant, nowMs: number): Connection {
-  const problem = unroutableReason(participant, nowMs);
+  const problems = [unroutableReason(participant, nowMs), participant.tunnelProblem];
+  const problem = problems.filter((each) => each !== undefined).join("; ");
   return {
     kind: "tunnel",
     connected: isConnected(participant),
@@ -54,7 +55,7 @@ export function connectionView(participant: Participant, nowMs: number): Connect
       participant.lastContactAt === null ? null : new Date(participant.lastContactAt).toISOString(),
     path: pathOf(participant),
     readiness: readinessOf(participant),
-    ...(problem === undefined ? {} : { problem }),
+    ...(problem === "" ? {} : { problem }),
   };
 }
 

@@ -6,6 +6,7 @@ import type { AuthHeaderVault } from "../credentials/vault.ts";
 import type { Liveness } from "../domain/liveness.ts";
 import type { DirectPath, Participant } from "../domain/participant.ts";
 import type { Registry } from "../domain/registry.ts";
+import type { TunnelOpenings } from "../domain/tunnel-openings.ts";
 import type { Emitter } from "../events/emit.ts";
 
 /** Who may change an existing participant. Contract §3. */
@@ -49,6 +50,7 @@ export interface OperationContext {
   roomPasswords: Map<string, RoomPassword>;
   passwordGate: PasswordGate;
   roomCreations: PasswordAttempts;
+  tunnelOpenings: TunnelOpenings;
   paths: ParticipantPaths;
   /** ms, monotonic */
   nowMs: () => number;

@@ -91,6 +91,7 @@ function join(
     capabilities: capabilitiesOf({ ...registration, learnedCapabilities: {} }),
     status: "online",
     tunnel: { kind: "closed" },
+    tunnelProblem: undefined,
     direct: { kind: "untried" },
     joinedAt: context.wallMs(),
     lastSeenMs: context.nowMs(),

@@ -6,12 +6,14 @@ import { AuthHeaderVault } from "../credentials/vault.ts";
 import { Liveness } from "../domain/liveness.ts";
 import type { DirectPath, Participant, PathVerdict } from "../domain/participant.ts";
 import { Registry } from "../domain/registry.ts";
+import { TunnelOpenings } from "../domain/tunnel-openings.ts";
 import type { Emitter } from "../events/emit.ts";
 import type { OperationContext, OwnershipMode, Peer } from "./context.ts";
 import { joinParticipant, type JoinOutcome } from "./join-participant.ts";
 import { directAnswered, directFailed, tunnelClosed, tunnelOpened } from "./path-changes.ts";
 import { markOverdue } from "./presence.ts";
 import { createRoom } from "./rooms.ts";
+import { settleFlapping } from "./tunnel-flapping.ts";
 
 /** How a participant's endpoint behaves when it is asked. */
 type EndpointMood = "answers" | "fails" | "hangs";
@@ -117,6 +119,7 @@ export function createOffice(
       burst: limits.roomCreationBurst,
       intervalMs: 60_000 / limits.roomCreationPerMinute,
     }),
+    tunnelOpenings: new TunnelOpenings(limits.tunnelOpenings, limits.tunnelOpeningsMs),
     paths: {
       closeTunnel(participant, why) {
         if (participant.tunnel.kind !== "open") return;
@@ -177,6 +180,7 @@ export function createOffice(
     pass: (ms: number): void => {
       nowMs += ms;
       markOverdue(context);
+      settleFlapping(context);
     },
     /** The names since the last look. */
     seen: (): string[] => events.splice(0).map(({ name, who }) => `${name} ${who}`),

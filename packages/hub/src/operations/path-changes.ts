@@ -15,6 +15,8 @@ export function tunnelOpened(
 ): void {
   const wasOffline = participant.status === "offline";
   participant.tunnel = openTunnel(participant, status, context.nowMs());
+  participant.tunnelProblem = undefined;
+  context.tunnelOpenings.forgive(participant);
   updateTrial(participant);
   recordTunnelContact(context, participant);
   if (!wasOffline) announceUpdate(context, participant);

@@ -22,6 +22,8 @@ export interface TunnelOptions {
 
 /** What the rest of the hub hears of tunnels. */
 export interface TunnelEvents {
+  /** A handshake without a fault is about to be completed. @throws HubError when it may not be */
+  opening(participant: Participant): void;
   /** @param status - how it is from the first moment: nothing may reach a participant that is not ready */
   opened(
     participant: Participant,
@@ -38,7 +40,7 @@ export interface TunnelEvents {
 /**
  * Completes a tunnel's WebSocket handshake. Who may open it was decided before.
  *
- * @throws HubError `bad_request` for another subprotocol, and for what is no handshake
+ * @throws HubError `bad_request` for another subprotocol, and for what is no handshake; what `opening` throws
  */
 export type AcceptTunnel = (
   participant: Participant,
@@ -100,6 +102,7 @@ export function createTunnelAcceptor(
         hint: "Send it as Sec-WebSocket-Protocol, and check that no proxy drops it.",
       });
     }
+    events.opening(participant);
     server.handleUpgrade(request, socket, head, (webSocket) =>
       run(participant, wsTransport(webSocket)),
     );

@@ -1,0 +1,44 @@
+import type { Participant } from "./participant.ts";
+
+/** How often tunnels of late were opened, and refused, with each participant's token. Reads no clock. */
+export class TunnelOpenings {
+  /** by token digest, which is another object for another token */
+  readonly #openedMs = new WeakMap<Uint8Array, number[]>();
+  /** the last refusal */
+  readonly #refusedMs = new Map<Participant, number>();
+  readonly #most: number;
+  readonly #withinMs: number;
+
+  constructor(most: number, withinMs: number) {
+    this.#most = most;
+    this.#withinMs = withinMs;
+  }
+
+  /** @returns whether one more may open; it is counted only then */
+  take(participant: Participant, nowMs: number): boolean {
+    const { tokenDigest } = participant;
+    const recent = (this.#openedMs.get(tokenDigest) ?? []).filter(
+      (openedMs) => nowMs - openedMs < this.#withinMs,
+    );
+    if (recent.length >= this.#most) {
+      this.#refusedMs.set(participant, nowMs);
+      return false;
+    }
+    this.#openedMs.set(tokenDigest, [...recent, nowMs]);
+    return true;
+  }
+
+  /** Its refusals do not matter any more. */
+  forgive(participant: Participant): void {
+    this.#refusedMs.delete(participant);
+  }
+
+  /** Takes out those that had no refusal for as long as openings count. */
+  takeSettled(nowMs: number): Participant[] {
+    const settled = [...this.#refusedMs]
+      .filter(([, refusedMs]) => nowMs - refusedMs >= this.#withinMs)
+      .map(([participant]) => participant);
+    for (const participant of settled) this.forgive(participant);
+    return settled;
+  }
+}
