@@ -53,8 +53,8 @@ const refused: RefusedCase[] = [
   {
     title: "says 501",
     behaviour: { kind: "status", status: 501 },
-    status: 502,
-    code: "provider_error",
+    status: 400,
+    code: "unsupported_protocol",
   },
   {
     title: "says 503",
