@@ -23,6 +23,8 @@ export const fieldNotes: Readonly<Record<string, string>> = {
     "Header name to value, sent to that endpoint only. Kept in memory, shown nowhere",
   "JoinRequest.transport":
     "`tunnel`: I shall dial in, never dial me. `auto`: dial me where allowed",
+  "JoinRequest.liveness":
+    "`probe`: the hub asks the endpoint for signs of life every 10 s, so that no heartbeat is needed",
   UpdateParticipantRequest: "Any subset; `null` clears",
   "UpdateParticipantRequest.id": "If given, it must be the one in the path",
 
@@ -33,6 +35,7 @@ export const fieldNotes: Readonly<Record<string, string>> = {
     "Present exactly when one was minted. The hub keeps only its SHA-256: store it",
 
   "Participant.status": "From signs of life; more than 30 s of silence is offline",
+  "Participant.liveness": "Present when the hub probes its endpoint for signs of life",
   "Participant.config":
     "Without `instructions`, which are private; `hasInstructions` tells of them",
   "Participant.joinedAt": "Epoch milliseconds",

@@ -329,6 +329,23 @@ const checks: Record<LimitName, Check> = {
     expect(await outcome(lab.join("eve"))).toBe("503 participant_limit_reached, stop");
     expect([await lab.ids(), await lab.ids(other)]).toEqual(["ada", "bob"]);
   },
+  async probedPerRoom() {
+    await using lab = await openLab({ probedPerRoom: 1 });
+    const probed = { liveness: "probe", transport: "auto" };
+    expect(await outcome(lab.join("bob", probed))).toBe("201");
+    expect(await outcome(lab.join("eve", probed))).toBe("503 participant_limit_reached, stop");
+    expect(await lab.ids()).toBe("ada,bob");
+  },
+  async probedPerAddress() {
+    await using lab = await openLab({ probedPerAddress: 1 });
+    const other = await lab.hub.createRoom();
+    const probed = { liveness: "probe", transport: "auto" };
+    expect(await outcome(lab.join("bob", probed))).toBe("201");
+    expect(await outcome(lab.join("eve", probed, other))).toBe(
+      "503 participant_limit_reached, stop",
+    );
+    expect(await lab.ids(other)).toBe("");
+  },
   async offlineAfterMs() {
     await using lab = await openLab({ offlineAfterMs: 3_000 });
     const events = await lab.hub.watch(lab.code);

@@ -125,13 +125,12 @@ export function createHub(options: HubOptions = {}): Hub {
     addresses: new MachineAddresses(interfaceAddresses, nowMs),
     connectTimeoutMs: limits.connectMs,
     probeTimeoutMs: limits.probeMs,
+    loadingMs: limits.loadingMs,
+    nowMs,
+    isPresent: (participant) => registry.isCurrent(participant),
     directEvents: {
-      answered: (participant) =>
-        directAnswered(operations, participant, {
-          readiness: "ready",
-          problem: "",
-          sinceMs: nowMs(),
-        }),
+      answered: (participant, verdict, isLife) =>
+        directAnswered(operations, participant, verdict, isLife),
       failed: (participant, reason) => directFailed(operations, participant, reason),
       learned: (participant, known) => capabilitiesLearned(operations, participant, known),
     },
@@ -161,9 +160,11 @@ export function createHub(options: HubOptions = {}): Hub {
     tunnelOpenings: new TunnelOpenings(limits.tunnelOpenings, limits.tunnelOpeningsMs),
     paths: {
       closeTunnel: (participant, why) => tunnels.close(participant, why),
-      directPathOf: (participant) => upstreams.directPathOf(participant),
+      directPathOf: (registration) => upstreams.directPathOf(registration),
       settingsChanged: (participant) => upstreams.settingsChanged(participant),
       probe: (participant) => upstreams.probe(participant),
+      watch: (participant) => upstreams.watch(participant),
+      renewed: (participant, what) => upstreams.renewed(participant, what),
     },
     nowMs,
     wallMs: () => clock.wallMs(),
@@ -271,6 +272,7 @@ export function createHub(options: HubOptions = {}): Hub {
         inference.leaving.tick(now);
         streams.tick();
         tunnels.tick(now);
+        upstreams.tick(now);
         responseSockets.tick(now);
       },
       eachMinute() {

@@ -56,6 +56,16 @@ export const LIMITS = defineLimits({
   },
   participantsPerRoom: { default: 1_024, unit: "count", what: "participants per room" },
   participantsPerHub: { default: 4_096, unit: "count", what: "participants per hub" },
+  probedPerRoom: {
+    default: 32,
+    unit: "count",
+    what: 'participants per room with liveness "probe"',
+  },
+  probedPerAddress: {
+    default: 8,
+    unit: "count",
+    what: 'participants with liveness "probe" that one address registered',
+  },
   passwordAttemptsBurst: {
     default: 5,
     unit: "count",

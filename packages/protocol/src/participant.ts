@@ -71,6 +71,10 @@ export type Connection = z.infer<typeof Connection>;
 export const ParticipantStatus = z.enum(["online", "offline"]);
 export type ParticipantStatus = z.infer<typeof ParticipantStatus>;
 
+/** Who sees to a participant's signs of life: the hub probes its endpoint. Without it, heartbeats do. Contract §2. */
+export const Liveness = z.literal("probe");
+export type Liveness = z.infer<typeof Liveness>;
+
 /** Requests running and waiting at a participant, and how many may run at once. */
 export const Load = z.object({ active: z.int(), queued: z.int(), limit: z.int() });
 export type Load = z.infer<typeof Load>;
@@ -91,6 +95,8 @@ export const ParticipantSummary = z.object({
   /** epoch ms of the last sign of life */
   lastSeen: z.number(),
   load: Load,
+  /** absent when heartbeats are its signs of life */
+  liveness: Liveness.optional(),
 });
 export type ParticipantSummary = z.infer<typeof ParticipantSummary>;
 

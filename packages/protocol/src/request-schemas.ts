@@ -3,7 +3,7 @@ import { authHeadersSchema } from "./auth-headers.ts";
 import { CapabilityValue } from "./capability.ts";
 import { checkEndpoint } from "./endpoint.ts";
 import { resolveLimits, type Limits } from "./limits.ts";
-import { ParticipantConfig, ParticipantId, Specs } from "./participant.ts";
+import { Liveness, ParticipantConfig, ParticipantId, Specs } from "./participant.ts";
 import { isDeeperThan, normalisedText, plainText, utf8Length } from "./text.ts";
 
 const DeclaredCapabilities = z.looseObject({
@@ -66,6 +66,7 @@ function optionalFields(limits: Limits) {
     capabilities: bounded(DeclaredCapabilities.nullish(), limits),
     authHeaders: authHeadersSchema(limits.authHeaders, limits.authHeaderBytes).nullish(),
     transport: z.enum(["tunnel", "auto"]).optional(),
+    liveness: Liveness.nullish(),
   };
 }
 

@@ -156,7 +156,12 @@ export class ModelServer {
   async probe(timeoutMs: number): Promise<ProbeResult> {
     const { call, baseUrl, headers, isFunction } = this.#options;
     if (isFunction === true) return this.#conclude({ answered: true });
-    const found = this.#conclude(await probeModels(call, baseUrl, headers(), timeoutMs));
+    return this.probed(await probeModels(call, baseUrl, headers(), timeoutMs));
+  }
+
+  /** What a probe of this very server found, made with the same credentials for another participant. */
+  probed(looked: ProbeResult): ProbeResult {
+    const found = this.#conclude(looked);
     const isReady = found.answered && (found.status ?? 0) < 400;
     // A busy server is no other one. What answers in place of a server that is away, a gateway say, has no models.
     if (!isReady && found.isTimeout !== true) this.#knowledge.doubt();

@@ -2,6 +2,7 @@ import type {
   Capabilities,
   CapabilityValue,
   JoinRequest,
+  Liveness,
   ParticipantConfig,
   ParticipantStatus,
   Readiness,
@@ -14,6 +15,8 @@ export interface Registrant {
   readonly address: string | undefined;
   /** the request carried an `Origin` header: a web page made it */
   readonly hasOrigin: boolean;
+  /** whose registrations count together */
+  readonly throttleKey: string;
 }
 
 /** As sent; further keys are kept. */
@@ -35,6 +38,8 @@ export interface Registration {
   declaredCapabilities: DeclaredCapabilities;
   /** It announced a tunnel: never dialled directly. */
   isTunnelOnly: boolean;
+  /** `probe`: the hub asks its endpoint for signs of life. */
+  liveness: Liveness | undefined;
   registrant: Registrant;
   tokenDigest: Uint8Array;
 }
@@ -96,6 +101,8 @@ export interface Participant extends Registration {
   lastContactAt: number | null;
   /** ms on the hub's clock of the same */
   lastContactMs: number;
+  /** ms on the hub's clock of the last join, heartbeat or complete answer */
+  lastUsedMs: number;
   /** requests running here */
   active: number;
   /** requests waiting that could be served here */

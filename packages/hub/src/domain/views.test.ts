@@ -43,6 +43,12 @@ describe("a participant", () => {
     expect(ParticipantSummary.strict().parse(view)).toEqual(view);
   });
 
+  test("shows that the hub probes it, where it does", () => {
+    const probed = aParticipant({ id: "a", liveness: "probe" });
+    expect(participantView(probed, 0).liveness).toBe("probe");
+    expect(participantView(aParticipant({ id: "a" }), 0)).not.toHaveProperty("liveness");
+  });
+
   test("keeps its instructions to itself and says only whether it has any", () => {
     expect(participantView(revealing(), 0).config).toEqual({ seed: 7, hasInstructions: true });
     expect(participantView(aParticipant({ id: "a" }), 0).config).toEqual({

@@ -41,6 +41,7 @@ export function participantView(participant: Participant, nowMs: number): Partic
     joinedAt: participant.joinedAt,
     lastSeen: participant.lastSeenAt,
     load: loadView(participant),
+    ...(participant.liveness === undefined ? {} : { liveness: participant.liveness }),
   };
 }
 

@@ -351,6 +351,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
       return;
     }
     const endMs = nowMs();
+    if (facts.participant !== undefined) facts.participant.lastUsedMs = endMs;
     const { firstContentMs, usage } = this.#delivery;
     const ttftMs = (firstContentMs ?? endMs) - startedMs;
     emit.llmComplete(

@@ -4,7 +4,7 @@ import type { PasswordGate } from "../credentials/password-gate.ts";
 import type { PasswordKeeper, RoomPassword } from "../credentials/passwords.ts";
 import type { AuthHeaderVault } from "../credentials/vault.ts";
 import type { Liveness } from "../domain/liveness.ts";
-import type { DirectPath, Participant } from "../domain/participant.ts";
+import type { DirectPath, Participant, Registration } from "../domain/participant.ts";
 import type { Registry } from "../domain/registry.ts";
 import type { TunnelOpenings } from "../domain/tunnel-openings.ts";
 import type { Emitter } from "../events/emit.ts";
@@ -30,11 +30,17 @@ interface ParticipantPaths {
   /** Closes a participant's tunnel, if it has one. `replaced`: another owner took the id (4001). */
   closeTunnel(participant: Participant, why: "replaced" | "left"): void;
   /** Whether the hub may call its endpoint itself, judged by what can be judged before dialling. */
-  directPathOf(participant: Participant): DirectPath;
+  directPathOf(
+    registration: Pick<Registration, "baseUrl" | "isTunnelOnly" | "registrant">,
+  ): DirectPath;
   /** `config` or the declared capabilities are others: what its endpoint serves may follow from them. */
   settingsChanged(participant: Participant): void;
   /** Asks the endpoint for its models once and records what became of it. Never rejects. */
   probe(participant: Participant): Promise<void>;
+  /** From now on its endpoint is probed for signs of life, as long as its `liveness` says so. */
+  watch(participant: Participant): void;
+  /** What was known of its model server came by other credentials, or compares with another model name. */
+  renewed(participant: Participant, what: { credentials: boolean; model: boolean }): void;
 }
 
 /** What the use-cases of one hub share. Made in `hub.ts`. */

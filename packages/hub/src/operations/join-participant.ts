@@ -5,8 +5,9 @@ import { renewCredentials } from "../domain/readiness.ts";
 import type { Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
 import type { OperationContext, Peer } from "./context.ts";
-import { isLive, proofOf, type Proof } from "./ownership.ts";
+import { isLive, proofOf, type Proof, registrantOf } from "./ownership.ts";
 import { announceUpdate, recordLife, removeParticipant } from "./presence.ts";
+import { checkProbing } from "./probed-participants.ts";
 import { participantView } from "../domain/views.ts";
 import { checkRoomPassword } from "./room-password.ts";
 import { pathWarnings } from "./path-warnings.ts";
@@ -45,7 +46,7 @@ export async function joinParticipant(
   const conflicts = conflictWarnings(context, room, request.id, request.model);
   const outcome =
     existing !== undefined && proof !== undefined
-      ? rejoin(context, existing, request, peer, proof)
+      ? rejoin(context, room, existing, request, peer, proof)
       : join(context, room, existing, request, peer);
   room.lastUsedAt = context.wallMs();
   const { participant } = outcome;
@@ -67,6 +68,7 @@ function join(
   const { token, digest } = mintToken();
   // Before anything is removed, since it may refuse.
   const registration = registrationOf(context, request, peer, digest);
+  checkProbing(context, room, registration);
   if (existing !== undefined) {
     if (isLive(existing)) {
       throw new HubError(
@@ -98,6 +100,7 @@ function join(
     lastSeenAt: context.wallMs(),
     lastContactAt: null,
     lastContactMs: 0,
+    lastUsedMs: context.nowMs(),
     active: 0,
     queued: 0,
     limit: limitOf(context, request),
@@ -106,6 +109,7 @@ function join(
   context.vault.put(participant.key, participant.endpointOrigin, request.authHeaders ?? {});
   context.registry.add(room, participant);
   context.liveness.watch(participant);
+  if (participant.liveness === "probe") context.paths.watch(participant);
   context.emit.participantJoined(room.code, participantView(participant, context.nowMs()));
   context.routingChanged(room.code);
   return { participant, isNew: true, token: token.reveal() };
@@ -113,6 +117,7 @@ function join(
 
 function rejoin(
   context: OperationContext,
+  room: Room,
   participant: Participant,
   request: JoinRequest,
   peer: Peer,
@@ -120,11 +125,11 @@ function rejoin(
 ): Joined {
   const keepsToken = proof === "token";
   const minted = keepsToken ? undefined : mintToken();
-  const { endpointOrigin: originBefore, baseUrl: baseUrlBefore } = participant;
-  Object.assign(
-    participant,
-    registrationOf(context, request, peer, minted?.digest ?? participant.tokenDigest),
-  );
+  const { endpointOrigin: originBefore, baseUrl: baseUrlBefore, model: modelBefore } = participant;
+  const digest = minted?.digest ?? participant.tokenDigest;
+  const registration = registrationOf(context, request, peer, digest);
+  checkProbing(context, room, registration);
+  Object.assign(participant, registration);
   participant.limit = limitOf(context, request);
   participant.direct = context.paths.directPathOf(participant);
   renewCredentials(participant, context.nowMs());
@@ -133,9 +138,15 @@ function rejoin(
     keepsToken && originBefore === participant.endpointOrigin && request.authHeaders === undefined;
   if (!mayKeep)
     context.vault.put(participant.key, participant.endpointOrigin, request.authHeaders ?? {});
+  context.paths.renewed(participant, {
+    credentials: true,
+    model: participant.model !== modelBefore,
+  });
+  if (participant.liveness === "probe") context.paths.watch(participant);
   if (!keepsToken) context.paths.closeTunnel(participant, "replaced");
   refreshCapabilities(participant, baseUrlBefore);
   const wasOffline = participant.status === "offline";
+  participant.lastUsedMs = context.nowMs();
   recordLife(context, participant);
   if (!wasOffline) announceUpdate(context, participant);
   context.paths.settingsChanged(participant);
@@ -148,9 +159,7 @@ function registrationOf(
   peer: Peer,
   tokenDigest: Uint8Array,
 ): Registration {
-  const endpoint = checkEndpoint(request.endpoint, context.limits.endpointLength);
-  if (!endpoint.ok)
-    throw new HubError("invalid_endpoint", `endpoint ${endpoint.reason}.`, { param: "endpoint" });
+  const endpoint = checkedEndpoint(context, request.endpoint);
   return {
     id: request.id,
     nickname: request.nickname,
@@ -162,9 +171,17 @@ function registrationOf(
     config: request.config ?? {},
     declaredCapabilities: request.capabilities ?? {},
     isTunnelOnly: request.transport === "tunnel",
-    registrant: { address: peer.address, hasOrigin: peer.hasOrigin },
+    liveness: request.liveness ?? undefined,
+    registrant: registrantOf(peer),
     tokenDigest,
   };
+}
+
+/** @throws HubError `invalid_endpoint` */
+export function checkedEndpoint({ limits }: OperationContext, endpoint: string) {
+  const checked = checkEndpoint(endpoint, limits.endpointLength);
+  if (checked.ok) return checked;
+  throw new HubError("invalid_endpoint", `endpoint ${checked.reason}.`, { param: "endpoint" });
 }
 
 /**

@@ -73,6 +73,8 @@ export function createOffice(
   const closedTunnels: [string, string][] = [];
   const probes: string[] = [];
   const changedSettings: string[] = [];
+  const watched: string[] = [];
+  const renewals: [string, { credentials: boolean; model: boolean }][] = [];
   const woken: string[] = [];
   const dropped: string[] = [];
   let saves = 0;
@@ -137,6 +139,8 @@ export function createOffice(
           directAnswered(context, participant, behaviour.verdict);
         if (behaviour.endpoint === "fails") directFailed(context, participant, "ECONNREFUSED");
       },
+      watch: (participant) => void watched.push(participant.id),
+      renewed: (participant, what) => void renewals.push([participant.id, what]),
     },
     nowMs: () => nowMs,
     wallMs: () => createdAtMs + nowMs,
@@ -168,6 +172,8 @@ export function createOffice(
     closedTunnels,
     probes,
     changedSettings,
+    watched,
+    renewals,
     woken,
     dropped,
     saveCount: () => saves,

@@ -1,4 +1,4 @@
-import type { Participant } from "../domain/participant.ts";
+import type { Participant, Registrant } from "../domain/participant.ts";
 import { matchesToken } from "../credentials/tokens.ts";
 import { HubError } from "../errors.ts";
 import type { OwnershipMode, Peer } from "./context.ts";
@@ -31,6 +31,11 @@ export function proofOf(mode: OwnershipMode, participant: Participant, peer: Pee
   return mode === "compat" && address !== undefined && address === peer.address
     ? "address"
     : undefined;
+}
+
+/** Whoever registers a participant decides by it what the hub may dial. Contract §3. */
+export function registrantOf({ address, hasOrigin, throttleKey }: Peer): Registrant {
+  return { address, hasOrigin, throttleKey };
 }
 
 /** @throws HubError `participant_token_required` or `participant_token_invalid` */

@@ -1,3 +1,4 @@
+import type { ParticipantSummary } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { participantView } from "../domain/views.ts";
 import { createOffice, elsewhere, home, peerAt, tokenOf } from "./operations.fixture.ts";
@@ -203,6 +204,22 @@ describe("paths", () => {
       ["participant.updated", false],
       ["participant.updated", true],
     ]);
+  });
+
+  test("each change of what a direct endpoint is known to be is one update, and a request may wait for it", async () => {
+    const office = createOffice();
+    const { participant } = await office.join();
+    office.events.splice(0);
+    office.woken.splice(0);
+    const verdicts = ["ready", "loading", "loading", "needs-credentials", "ready"] as const;
+    for (const readiness of verdicts) {
+      directAnswered(office.context, participant, { readiness, problem: undefined, sinceMs: 0 });
+    }
+    const seen = office.events.map(
+      ({ shown }) => (shown as ParticipantSummary).connection.readiness,
+    );
+    expect(seen).toEqual(["loading", "needs-credentials", "ready"]);
+    expect(office.woken).toHaveLength(3);
   });
 
   test("an endpoint that may not be dialled stays so, whatever is reported of it", async () => {

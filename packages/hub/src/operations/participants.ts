@@ -1,5 +1,6 @@
 import type { HeartbeatResponse, ModelList, ParticipantSummary } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
+import { readinessOf } from "../domain/readiness.ts";
 import { parseSelector } from "../domain/selection-query.ts";
 import { selectParticipant } from "../domain/selector.ts";
 import { modelView, modelViews, participantView } from "../domain/views.ts";
@@ -8,6 +9,7 @@ import { HubError } from "../errors.ts";
 import type { OperationContext, Peer } from "./context.ts";
 import { isLive, proofOf, requireProof } from "./ownership.ts";
 import { recordLife, removeParticipant } from "./presence.ts";
+import { isUnused } from "./probed-participants.ts";
 
 /** A direct endpoint is asked again at a heartbeat when this long ago, or failed. Contract §3. */
 const reprobeAfterMs = 60_000;
@@ -45,6 +47,7 @@ export function recordHeartbeat(
   const participant = context.registry.participant(context.registry.room(code), id);
   if (context.ownership === "strict") requireProof("strict", participant, peer);
   else proofOf(context.ownership, participant, peer);
+  participant.lastUsedMs = context.nowMs();
   recordLife(context, participant);
   reprobe(context, participant);
   return { success: true, status: participant.status, lastSeen: participant.lastSeenAt };
@@ -54,7 +57,8 @@ function reprobe(context: OperationContext, participant: Participant): void {
   if (participant.tunnel.kind === "open" || participant.direct.kind === "refused") return;
   const isStale = context.nowMs() - participant.lastContactMs > reprobeAfterMs;
   // Never rejects; what it finds is an event of its own.
-  if (isStale || participant.direct.kind !== "answered") void context.paths.probe(participant);
+  if (isStale || participant.direct.kind !== "answered" || readinessOf(participant) !== "ready")
+    void context.paths.probe(participant);
 }
 
 /** Interface §4, `DELETE …/leave/:id`. */
@@ -134,11 +138,11 @@ export function authorizeTunnel(
   return participant;
 }
 
-/** Contract §1: an offline, disconnected participant is removed after 24 h. */
+/** Contract §1 and §2: an offline, disconnected participant is removed after 24 h, and a probed one without any use. */
 export function expireParticipants(context: OperationContext): void {
   const oldestMs = context.nowMs() - context.limits.participantExpiryMs;
   const expired = [...context.registry.participants()].filter(
-    (one) => !isLive(one) && one.lastSeenMs < oldestMs,
+    (one) => (!isLive(one) && one.lastSeenMs < oldestMs) || isUnused(context, one),
   );
   for (const participant of expired) {
     removeParticipant(context, participant, { tunnel: "left", reason: "expired" });

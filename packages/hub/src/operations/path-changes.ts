@@ -100,24 +100,30 @@ function mergeCapabilities(
   participant.capabilities = capabilitiesOf(participant);
 }
 
+/** What its model server is known to be; there is no problem with one that is ready. */
+type Verdict = Omit<PathVerdict, "problem"> & { problem: string | undefined };
+
 /**
- * A direct call or probe got an HTTP answer. Not life: the provider answered, not the participant. Contract §2.
+ * A direct call or probe got an HTTP answer. Contract §2.
  *
- * @param verdict - what its model server is known to be by now
+ * @param isLife - the participant has its endpoint probed for signs of life; else the provider answered, not it
  */
 export function directAnswered(
   context: OperationContext,
   participant: Participant,
-  verdict: PathVerdict,
+  { readiness, problem = "", sinceMs }: Verdict,
+  isLife = false,
 ): void {
   participant.lastContactAt = context.wallMs();
   participant.lastContactMs = context.nowMs();
-  const { direct } = participant;
-  const { readiness, problem, sinceMs } = verdict;
+  const { direct, status } = participant;
   const isSame =
     direct.kind === "answered" && direct.readiness === readiness && direct.problem === problem;
-  if (!isSame)
-    changeDirect(context, participant, { kind: "answered", readiness, problem, sinceMs });
+  const hasChanged =
+    !isSame && setDirect(participant, { kind: "answered", readiness, problem, sinceMs });
+  if (isLife) recordLife(context, participant);
+  // One that is back was announced as it is now.
+  if (hasChanged && !(isLife && status === "offline")) announceUpdate(context, participant);
 }
 
 export function directFailed(
@@ -127,19 +133,16 @@ export function directFailed(
 ): void {
   participant.lastContactMs = context.nowMs();
   const isSame = participant.direct.kind === "failed";
-  if (isSame) participant.direct = { kind: "failed", reason };
-  else changeDirect(context, participant, { kind: "failed", reason });
+  const isSet = setDirect(participant, { kind: "failed", reason });
+  if (isSet && !isSame) announceUpdate(context, participant);
 }
 
-function changeDirect(
-  context: OperationContext,
-  participant: Participant,
-  direct: Participant["direct"],
-): void {
-  if (participant.direct.kind === "refused") return;
+/** @returns false when the hub may not dial it, whatever was under way */
+function setDirect(participant: Participant, direct: Participant["direct"]): boolean {
+  if (participant.direct.kind === "refused") return false;
   participant.direct = direct;
   updateTrial(participant);
-  announceUpdate(context, participant);
+  return true;
 }
 
 function isCapability(name: string, value: string): value is CapabilityValue {

@@ -1,7 +1,9 @@
-import type { UpdateParticipantRequest } from "@roomhub/protocol";
+import type { Readiness, UpdateParticipantRequest } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
+import { readinessOf } from "../domain/readiness.ts";
 import { participantView } from "../domain/views.ts";
 import { createOffice, elsewhere, home, peerAt, tokenOf } from "./operations.fixture.ts";
+import { directAnswered, statusReported } from "./path-changes.ts";
 import { isKnownParticipant, updateParticipant } from "./update-participant.ts";
 
 const authHeaders = { authorization: "Bearer sk-CANARY" };
@@ -165,7 +167,7 @@ describe("a change of the endpoint", () => {
     const { put, participant, outcome } = await joined();
     const page = peerAt(home, { hasOrigin: true, token: tokenOf(outcome) });
     await put({ endpoint: "http://127.0.0.1:22" }, page);
-    expect(participant.registrant).toEqual({ address: home, hasOrigin: true });
+    expect(participant.registrant).toMatchObject({ address: home, hasOrigin: true });
   });
 
   test("with the token from a new address moves the right to that address", async () => {
@@ -203,6 +205,50 @@ describe("a change of secrets alone", () => {
     await put({ authHeaders: given });
     expect(headersOf(participant)).toEqual(expected);
     expect(probes).toEqual([]);
+  });
+});
+
+describe("what a model server refused", () => {
+  /** Its endpoint answers with this verdict, and was last heard of so. */
+  async function found(readiness: Readiness) {
+    const all = await joined();
+    const verdict = { readiness, problem: "", sinceMs: all.context.nowMs() };
+    directAnswered(all.context, all.participant, verdict);
+    all.events.splice(0);
+    return all;
+  }
+
+  test.each<[Readiness, UpdateParticipantRequest]>([
+    ["needs-credentials", { authHeaders: { a: "b" } }],
+    ["wrong-model", { model: "qwen" }],
+  ])("because it %s is asked again after %j", async (readiness, request) => {
+    const { put, participant, probes, renewals } = await found(readiness);
+    await put(request);
+    expect(probes).toEqual(["ada"]);
+    expect(readinessOf(participant)).toBe("ready");
+    expect(renewals).toEqual([
+      ["ada", { credentials: "authHeaders" in request, model: "model" in request }],
+    ]);
+  });
+
+  test("is not asked again after a change of anything else", async () => {
+    const { put, participant, probes } = await found("needs-credentials");
+    await put({ nickname: "Countess" });
+    expect(probes).toEqual([]);
+    expect(readinessOf(participant)).toBe("needs-credentials");
+  });
+
+  test("with its old credentials through a tunnel is tried at once with the new", async () => {
+    const { put, participant, context, openTunnel } = await joined();
+    openTunnel(participant);
+    statusReported(context, participant, { ready: false, readiness: "needs-credentials" });
+    participant.credentials.haveWorked = true;
+    expect(participant.credentials.trial?.dueMs).toBe(context.nowMs() + 60_000);
+    await put({ authHeaders: { a: "b" } });
+    expect(participant.credentials).toMatchObject({
+      haveWorked: false,
+      trial: { dueMs: context.nowMs() },
+    });
   });
 });
 

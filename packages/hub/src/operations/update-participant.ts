@@ -1,18 +1,13 @@
-import {
-  checkEndpoint,
-  type ParticipantConfig,
-  type UpdateParticipantRequest,
-  type Warning,
-} from "@roomhub/protocol";
-import type { Participant } from "../domain/participant.ts";
-import { renewCredentials } from "../domain/readiness.ts";
+import type { ParticipantConfig, UpdateParticipantRequest, Warning } from "@roomhub/protocol";
+import type { Participant, Registration } from "../domain/participant.ts";
+import { readinessOf, renewCredentials } from "../domain/readiness.ts";
 import type { Room } from "../domain/room.ts";
-import { HubError } from "../errors.ts";
 import type { OperationContext, Peer } from "./context.ts";
-import { conflictWarnings, refreshCapabilities } from "./join-participant.ts";
-import { requireProof } from "./ownership.ts";
+import { checkedEndpoint, conflictWarnings, refreshCapabilities } from "./join-participant.ts";
+import { registrantOf, requireProof } from "./ownership.ts";
 import { pathWarnings } from "./path-warnings.ts";
 import { announceUpdate } from "./presence.ts";
+import { checkProbing } from "./probed-participants.ts";
 
 /** Whether `PUT` of this id means a change rather than a join. Contract §1. */
 export function isKnownParticipant(
@@ -40,10 +35,11 @@ export async function updateParticipant(
   const participant = context.registry.participant(room, id);
   requireProof(context.ownership, participant, peer);
   const conflicts = conflictWarnings(context, room, id, request.model ?? participant.model);
-  const baseUrlBefore = participant.baseUrl;
+  const { baseUrl: baseUrlBefore, model: modelBefore } = participant;
   // First, since it may refuse: a refused change changes nothing.
-  applyEndpoint(context, participant, request, peer);
+  const place = placeOf(context, room, participant, request, peer);
   const kept = applyNames(participant, request);
+  applyPlace(context, participant, request, place, modelBefore);
   refreshCapabilities(participant, baseUrlBefore);
   if (request.config !== undefined) {
     participant.limit = participant.config.maxConcurrency ?? context.limits.inFlightPerParticipant;
@@ -80,33 +76,70 @@ function applyConfig(participant: Participant, config: ParticipantConfig): Warni
   return [{ code: "responses_not_changed", message }];
 }
 
-function applyEndpoint(
+type Place = Pick<
+  Registration,
+  "endpoint" | "baseUrl" | "endpointOrigin" | "registrant" | "isTunnelOnly" | "liveness"
+>;
+
+/** Where requests will go, and who sees to its signs of life. */
+function placeOf(
+  context: OperationContext,
+  room: Room,
+  participant: Participant,
+  { endpoint, transport, liveness }: UpdateParticipantRequest,
+  peer: Peer,
+): Place {
+  const place: Place = {
+    ...endpointOf(context, participant, endpoint, peer),
+    isTunnelOnly: transport === undefined ? participant.isTunnelOnly : transport === "tunnel",
+    liveness: liveness === undefined ? participant.liveness : (liveness ?? undefined),
+  };
+  if ([endpoint, transport, liveness].some((field) => field !== undefined)) {
+    checkProbing(context, room, { ...participant, ...place });
+  }
+  return place;
+}
+
+function endpointOf(
   context: OperationContext,
   participant: Participant,
-  request: UpdateParticipantRequest,
+  endpoint: string | undefined,
   peer: Peer,
+): Omit<Place, "isTunnelOnly" | "liveness"> {
+  if (endpoint === undefined) {
+    const { endpoint: kept, baseUrl, endpointOrigin, registrant } = participant;
+    return { endpoint: kept, baseUrl, endpointOrigin, registrant };
+  }
+  const { baseUrl, origin } = checkedEndpoint(context, endpoint);
+  // Where it may be dialled follows from who said so last.
+  return { endpoint, baseUrl, endpointOrigin: origin, registrant: registrantOf(peer) };
+}
+
+function applyPlace(
+  context: OperationContext,
+  participant: Participant,
+  { endpoint, authHeaders, liveness }: UpdateParticipantRequest,
+  place: Place,
+  modelBefore: string,
 ): void {
-  const originBefore = participant.endpointOrigin;
-  const isTunnelOnlyBefore = participant.isTunnelOnly;
-  if (request.endpoint !== undefined) {
-    const endpoint = checkEndpoint(request.endpoint, context.limits.endpointLength);
-    if (!endpoint.ok)
-      throw new HubError("invalid_endpoint", `endpoint ${endpoint.reason}.`, { param: "endpoint" });
-    participant.endpoint = request.endpoint;
-    participant.baseUrl = endpoint.baseUrl;
-    participant.endpointOrigin = endpoint.origin;
-    // Where it may be dialled follows from who said so last.
-    participant.registrant = { address: peer.address, hasOrigin: peer.hasOrigin };
-  }
-  if (request.transport !== undefined) participant.isTunnelOnly = request.transport === "tunnel";
-  const hasMoved =
-    request.endpoint !== undefined || participant.isTunnelOnly !== isTunnelOnlyBefore;
-  if (hasMoved) participant.direct = context.paths.directPathOf(participant);
+  const { endpointOrigin: originBefore, isTunnelOnly: isTunnelOnlyBefore } = participant;
+  Object.assign(participant, place);
   const isSameOrigin = participant.endpointOrigin === originBefore;
-  if (request.authHeaders !== undefined || request.endpoint !== undefined) {
-    renewCredentials(participant, context.nowMs());
+  if (authHeaders !== undefined || !isSameOrigin) {
+    context.vault.put(participant.key, participant.endpointOrigin, authHeaders ?? {});
   }
-  if (request.authHeaders !== undefined || !isSameOrigin) {
-    context.vault.put(participant.key, participant.endpointOrigin, request.authHeaders ?? {});
+  const renewed = {
+    credentials: authHeaders !== undefined || endpoint !== undefined,
+    model: participant.model !== modelBefore,
+  };
+  if (renewed.credentials) renewCredentials(participant, context.nowMs());
+  context.paths.renewed(participant, renewed);
+  const hasMoved = endpoint !== undefined || participant.isTunnelOnly !== isTunnelOnlyBefore;
+  // What its model server refused may be accepted now.
+  const isDoubtful = (renewed.credentials || renewed.model) && readinessOf(participant) !== "ready";
+  if (hasMoved || isDoubtful) participant.direct = context.paths.directPathOf(participant);
+  if (liveness === "probe") {
+    participant.lastUsedMs = context.nowMs();
+    context.paths.watch(participant);
   }
 }

@@ -1,6 +1,13 @@
-import { type AddressClass, ProviderClient, scrubSecrets } from "@roomhub/provider";
+import {
+  type AddressClass,
+  type ProbeResult,
+  ProviderClient,
+  type ReadinessVerdict,
+  scrubSecrets,
+} from "@roomhub/provider";
+import { createHash } from "node:crypto";
 import type { AuthHeaderVault } from "../credentials/vault.ts";
-import type { DirectPath, Participant, Registrant } from "../domain/participant.ts";
+import type { DirectPath, Participant, Registrant, Registration } from "../domain/participant.ts";
 import type { Upstream } from "../inference/upstream.ts";
 import {
   addressProblem,
@@ -9,6 +16,7 @@ import {
   directPathOf,
   type DialRight,
 } from "./direct/policy.ts";
+import { EndpointWatch } from "./direct/endpoint-watch.ts";
 import type { MachineAddresses } from "./direct/machine-addresses.ts";
 import { ModelServers } from "./direct/model-servers.ts";
 import { DirectUpstream, type DirectEvents } from "./direct/upstream.ts";
@@ -22,7 +30,13 @@ export interface UpstreamDirectoryOptions {
   addresses: MachineAddresses;
   connectTimeoutMs: number;
   probeTimeoutMs: number;
-  directEvents: DirectEvents;
+  loadingMs: number;
+  nowMs: () => number;
+  isPresent: (participant: Participant) => boolean;
+  directEvents: Omit<DirectEvents, "answered"> & {
+    /** @param isLife - the answer counts as a heartbeat */
+    answered(participant: Participant, verdict: ReadinessVerdict, isLife: boolean): void;
+  };
 }
 
 /** How to reach each participant: its tunnel whenever that is open, else its endpoint where that is allowed. */
@@ -32,6 +46,7 @@ export class UpstreamDirectory {
   readonly #clients: Record<DialRight, ProviderClient>;
   readonly #servers: ModelServers;
   readonly #classify: (address: string) => AddressClass;
+  readonly #watch: EndpointWatch;
   readonly #probes = new Map<string, Promise<void>>();
   /** looked up for each call */
   readonly #rights = new WeakMap<Registrant, DialRight>();
@@ -47,11 +62,42 @@ export class UpstreamDirectory {
       }),
     ]);
     this.#clients = Object.fromEntries(clients) as Record<DialRight, ProviderClient>;
+    const { nowMs, loadingMs, isPresent } = options;
     this.#servers = new ModelServers({
       clientFor: ({ registrant }) => this.#clients[this.#dialRightOf(registrant)],
       headersOf: (participant) => this.#headersOf(participant),
-      events: options.directEvents,
+      events: {
+        answered: (participant, verdict) => this.#answered(participant, verdict, false),
+        failed: (participant, reason) => {
+          options.directEvents.failed(participant, reason);
+          this.#watch.lookSoon(participant);
+        },
+        learned: (participant, known) => options.directEvents.learned(participant, known),
+      },
+      nowMs,
+      loadingMs,
     });
+    this.#watch = new EndpointWatch({
+      nowMs,
+      isPresent,
+      serverOf: (participant) => this.#servers.serverOf(participant),
+      placeOf: (participant) => this.#placeOf(participant),
+      onProbed: (participant, found, isLife) => this.#record(participant, found, isLife),
+    });
+  }
+
+  /** Begins the probes that are due. */
+  tick(nowMs: number): void {
+    this.#watch.tick(nowMs);
+  }
+
+  /** Its endpoint is probed for signs of life from now on. */
+  watch(participant: Participant): void {
+    this.#watch.add(participant);
+  }
+
+  renewed(participant: Participant, what: { credentials: boolean; model: boolean }): void {
+    this.#servers.renewed(participant, what);
   }
 
   upstreamFor(participant: Participant): Upstream | undefined {
@@ -66,8 +112,10 @@ export class UpstreamDirectory {
     this.#servers.settingsChanged(participant);
   }
 
-  directPathOf(participant: Participant): DirectPath {
-    return directPathOf(participant, this.#options.isDirectEnabled, this.#classify);
+  directPathOf(
+    registration: Pick<Registration, "baseUrl" | "isTunnelOnly" | "registrant">,
+  ): DirectPath {
+    return directPathOf(registration, this.#options.isDirectEnabled, this.#classify);
   }
 
   /**
@@ -84,15 +132,31 @@ export class UpstreamDirectory {
   }
 
   async #probe(participant: Participant): Promise<void> {
-    const { probeTimeoutMs, directEvents } = this.#options;
     const { baseUrl } = participant;
-    const result = await this.#servers.serverOf(participant).probe(probeTimeoutMs);
+    const found = await this.#servers.serverOf(participant).probe(this.#options.probeTimeoutMs);
     // Of an endpoint that was left meanwhile nobody wants to know.
-    if (participant.baseUrl !== baseUrl) return;
-    if (result.answered) directEvents.answered(participant);
-    else if (result.isTimeout !== true) {
-      directEvents.failed(participant, result.problem ?? "its endpoint does not answer");
+    if (participant.baseUrl === baseUrl) this.#record(participant, found, false);
+  }
+
+  #record(participant: Participant, found: ProbeResult, isLife: boolean): void {
+    const verdict = this.#servers.serverOf(participant).readiness;
+    if (found.answered) this.#answered(participant, verdict, isLife);
+    else if (found.isTimeout !== true || verdict.readiness === "down") {
+      const reason = found.problem ?? "its endpoint does not answer";
+      this.#options.directEvents.failed(participant, reason);
     }
+  }
+
+  #answered(participant: Participant, verdict: ReadinessVerdict, isLife: boolean): void {
+    this.#options.directEvents.answered(participant, verdict, isLife);
+    if (verdict.readiness !== "ready") this.#watch.add(participant);
+  }
+
+  /** Where a probe of this participant goes, and with which credentials: one serves all that have the same. */
+  #placeOf(participant: Participant): string {
+    const headers = JSON.stringify(this.#headersOf(participant));
+    const secret = createHash("sha256").update(headers).digest("base64");
+    return `${this.#dialRightOf(participant.registrant)} ${participant.baseUrl} ${secret}`;
   }
 
   /** Takes the participant's secrets out of what its provider says; undefined when there are none. */

@@ -7,6 +7,9 @@ export interface ModelServersOptions {
   clientFor: (participant: Participant) => ProviderClient;
   headersOf: (participant: Participant) => Readonly<Record<string, string>>;
   events: DirectEvents;
+  /** ms on the hub's clock */
+  nowMs: () => number;
+  loadingMs: number;
 }
 
 /** A body is retold in one go, and meanwhile nobody else is served here; agents, each for itself, retell longer ones. */
@@ -33,14 +36,35 @@ export class ModelServers {
     const { baseUrl } = participant;
     const known = this.#servers.get(participant);
     if (known?.baseUrl === baseUrl) return known.server;
-    const { clientFor, headersOf, events } = this.#options;
+    const server = this.#create(participant, baseUrl);
+    this.#servers.set(participant, { baseUrl, server });
+    return server;
+  }
+
+  /** Only a server that exists has learned anything. */
+  renewed(participant: Participant, what: { credentials: boolean; model: boolean }): void {
+    const known = this.#servers.get(participant);
+    if (known === undefined || known.baseUrl !== participant.baseUrl) return;
+    if (what.credentials) known.server.credentialsChanged();
+    if (what.model) known.server.modelChanged();
+  }
+
+  #create(participant: Participant, baseUrl: string): ModelServer {
+    const { clientFor, headersOf, events, nowMs, loadingMs } = this.#options;
     // What was asked of it may still be answered when the participant has gone to another endpoint.
     const isCurrent = () => participant.baseUrl === baseUrl;
     const current = onlyWhile(isCurrent, events);
-    const server = new ModelServer({
+    const answers = {
+      answered: () => current.answered(participant, server.readiness),
+      failed: (reason: string) => current.failed(participant, reason),
+    };
+    const server: ModelServer = new ModelServer({
       // Where it may be dialled can change while the endpoint stays: looked up for each call.
-      call: (request, sink) =>
-        clientFor(participant).call(request, new WatchedSink(sink, participant, current)),
+      call: (request, sink) => {
+        // What a probe finds is recorded when the probe is over.
+        const watched = request.path === "/models" ? sink : new WatchedSink(sink, answers);
+        return clientFor(participant).call(request, watched);
+      },
       baseUrl,
       // Those of now were given for the endpoint of now.
       headers: () => (isCurrent() ? { ...headersOf(participant) } : {}),
@@ -48,16 +72,18 @@ export class ModelServers {
       declared: () => participant.declaredCapabilities,
       responses: () => participant.config.responses,
       onCapabilities: (capabilities) => current.learned(participant, capabilities),
+      model: () => participant.model,
+      nowMs,
+      loadingMs,
     });
-    this.#servers.set(participant, { baseUrl, server });
     return server;
   }
 }
 
 function onlyWhile(isCurrent: () => boolean, events: DirectEvents): DirectEvents {
   return {
-    answered(participant) {
-      if (isCurrent()) events.answered(participant);
+    answered(participant, verdict) {
+      if (isCurrent()) events.answered(participant, verdict);
     },
     failed(participant, reason) {
       if (isCurrent()) events.failed(participant, reason);

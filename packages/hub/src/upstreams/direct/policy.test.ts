@@ -69,8 +69,8 @@ describe("what may be dialled", () => {
 });
 
 describe("what can be said before dialling", () => {
-  const near: Registrant = { address: "127.0.0.1", hasOrigin: false };
-  const far: Registrant = { address: "8.8.8.8", hasOrigin: false };
+  const near: Registrant = { address: "127.0.0.1", hasOrigin: false, throttleKey: "" };
+  const far: Registrant = { address: "8.8.8.8", hasOrigin: false, throttleKey: "" };
   const path = (baseUrl: string, registrant: Registrant) =>
     directPathOf(aParticipant({ id: "a", baseUrl, registrant }), true, classifyAddress).kind;
 

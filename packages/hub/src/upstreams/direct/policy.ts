@@ -1,6 +1,6 @@
 import { type AddressClass, classifyAddress } from "@roomhub/provider";
 import { isIP } from "node:net";
-import type { DirectPath, Participant, Registrant } from "../../domain/participant.ts";
+import type { DirectPath, Registrant, Registration } from "../../domain/participant.ts";
 
 /** How far a participant's registration reaches. Contract §3: decided by where it came from. */
 export type DialRight = "loopback" | "private" | "public";
@@ -8,7 +8,7 @@ export type DialRight = "loopback" | "private" | "public";
 export const DIAL_RIGHTS: readonly DialRight[] = ["loopback", "private", "public"];
 
 /** A web page may make any browser register anything: it gets no nearer than the public internet. */
-export function dialRightOf(registrant: Registrant): DialRight {
+export function dialRightOf(registrant: Pick<Registrant, "address" | "hasOrigin">): DialRight {
   if (registrant.hasOrigin || registrant.address === undefined) return "public";
   switch (classifyAddress(registrant.address)) {
     case "loopback":
@@ -50,7 +50,7 @@ export function addressProblem(
 
 /** What can be said before dialling. A host name is judged when it is resolved. */
 export function directPathOf(
-  participant: Participant,
+  participant: Pick<Registration, "baseUrl" | "isTunnelOnly" | "registrant">,
   isDirectEnabled: boolean,
   classify: (address: string) => AddressClass,
 ): DirectPath {

@@ -2,6 +2,7 @@ import type {
   ModelServer,
   ProviderFailure,
   ProviderSink,
+  ReadinessVerdict,
   ReportedCapabilities,
 } from "@roomhub/provider";
 import type { Participant } from "../../domain/participant.ts";
@@ -13,9 +14,10 @@ import type {
   UpstreamRequest,
 } from "../../inference/upstream.ts";
 
-/** What direct calls tell about a participant's path. */
+/** What direct calls and probes tell about a participant's path. */
 export interface DirectEvents {
-  answered(participant: Participant): void;
+  /** @param verdict - on its model server, by now */
+  answered(participant: Participant, verdict: ReadinessVerdict): void;
   failed(participant: Participant, reason: string): void;
   /** What its model server can do, as far as it is known now. */
   learned(participant: Participant, capabilities: Readonly<ReportedCapabilities>): void;
@@ -42,21 +44,26 @@ export class DirectUpstream implements Upstream {
   }
 }
 
+/** What becomes of the calls to one model server. */
+export interface ServerAnswers {
+  answered(): void;
+  failed(reason: string): void;
+}
+
 /** Notes on the side whether the endpoint answers at all. */
 export class WatchedSink implements ProviderSink {
   readonly #sink: ProviderSink;
-  readonly #participant: Participant;
-  readonly #events: DirectEvents;
+  readonly #answers: ServerAnswers;
 
-  constructor(sink: ProviderSink, participant: Participant, events: DirectEvents) {
+  constructor(sink: ProviderSink, answers: ServerAnswers) {
     this.#sink = sink;
-    this.#participant = participant;
-    this.#events = events;
+    this.#answers = answers;
   }
 
   onHead(head: ResponseHead): void {
-    this.#events.answered(this.#participant);
     this.#sink.onHead(head);
+    // After the head has changed the verdict, and before its request is routed anew at the end of the body.
+    this.#answers.answered();
   }
 
   onData(chunk: Buffer): boolean {
@@ -68,8 +75,7 @@ export class WatchedSink implements ProviderSink {
   }
 
   onFailure(failure: ProviderFailure): void {
-    if (failure.code === "provider_unreachable")
-      this.#events.failed(this.#participant, failure.message);
+    if (failure.code === "provider_unreachable") this.#answers.failed(failure.message);
     this.#sink.onFailure(failure);
   }
 

@@ -1,0 +1,250 @@
+import type { Readiness } from "@roomhub/protocol";
+import type { ProbeResult } from "@roomhub/provider";
+import { describe, expect, test } from "vitest";
+import type { Participant } from "../../domain/participant.ts";
+import { aParticipant } from "../../domain/room.fixture.ts";
+import { EndpointWatch } from "./endpoint-watch.ts";
+
+const ready: ProbeResult = { answered: true, status: 200, models: ["llama3"] };
+const noConnection: ProbeResult = { answered: false, problem: "ECONNREFUSED" };
+
+/** A watch over endpoints whose answers are set by hand, on a clock that moves when it is told. */
+function createLab() {
+  let nowMs = 0;
+  const gone = new Set<Participant>();
+  const log: string[] = [];
+  const answers = new Map<string, ProbeResult>();
+  const lookDueMs = new Map<string, number>();
+  const gates: (() => void)[] = [];
+  let isHeld = false;
+
+  const watch = new EndpointWatch({
+    nowMs: () => nowMs,
+    isPresent: (participant) => !gone.has(participant),
+    serverOf: ({ id }) => ({
+      lookInMs: () => Math.max(0, (lookDueMs.get(id) ?? 0) - nowMs),
+      async probe() {
+        log.push(`${nowMs / 1_000} s: ask ${id}`);
+        if (isHeld) await new Promise<void>((resolve) => gates.push(resolve));
+        lookDueMs.set(id, nowMs + 2_000);
+        return answers.get(id) ?? ready;
+      },
+      probed(found) {
+        log.push(`tell ${id}`);
+        return found;
+      },
+    }),
+    placeOf: ({ baseUrl }) => baseUrl,
+    onProbed(participant, found, isLife) {
+      if (isLife) participant.status = "online";
+      log.push(
+        `${participant.id} ${found.answered ? found.status : "silent"}${isLife ? " lives" : ""}`,
+      );
+    },
+  });
+
+  return {
+    watch,
+    gone,
+    answers,
+    hold: () => void (isHeld = true),
+    release: async () => {
+      isHeld = false;
+      for (const open of gates.splice(0)) open();
+      await settled();
+    },
+    /** Ticks four times a second, as the hub's sweep does. */
+    async pass(ms: number) {
+      for (let left = ms; left > 0; left -= 250) {
+        nowMs += 250;
+        watch.tick(nowMs);
+        await settled();
+      }
+    },
+    seen: () => log.splice(0),
+  };
+}
+
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+function probed(id: string, fields: Partial<Participant> = {}): Participant {
+  return aParticipant({ id, liveness: "probe", baseUrl: `http://${id}/v1`, ...fields });
+}
+
+const answered = (readiness: Readiness) =>
+  ({ kind: "answered", readiness, problem: "", sinceMs: 0 }) as const;
+
+describe("a participant with liveness probe", () => {
+  test("is asked every 10 s, and each answer is life", async () => {
+    const lab = createLab();
+    lab.watch.add(probed("a"));
+    await lab.pass(9_750);
+    expect(lab.seen()).toEqual([]);
+    await lab.pass(20_250);
+    expect(lab.seen()).toEqual([
+      ...["10 s: ask a", "a 200 lives"],
+      ...["20 s: ask a", "a 200 lives"],
+      ...["30 s: ask a", "a 200 lives"],
+    ]);
+  });
+
+  test.each<[ProbeResult, boolean, string]>([
+    [ready, false, "a 200 lives"],
+    [{ answered: true, status: 204 }, false, "a 204 lives"],
+    [{ answered: true, status: 401 }, true, "a 401"],
+    [{ answered: true, status: 403 }, true, "a 403"],
+    [{ answered: true, status: 404 }, false, "a 404"],
+    [{ answered: true, status: 404 }, true, "a 404 lives"],
+    [{ answered: true, status: 405 }, false, "a 405"],
+    [{ answered: true, status: 405 }, true, "a 405 lives"],
+    [{ answered: true, status: 500 }, true, "a 500"],
+    [{ answered: true, status: 502 }, true, "a 502"],
+    [{ answered: true, status: 503 }, true, "a 503"],
+    [noConnection, true, "a silent"],
+    [{ answered: false, isTimeout: true }, true, "a silent"],
+  ])("by %j, calls work %s: %s", async (found, haveWorked, expected) => {
+    const lab = createLab();
+    lab.answers.set("a", found);
+    lab.watch.add(probed("a", { credentials: { haveWorked, trial: undefined } }));
+    await lab.pass(10_000);
+    expect(lab.seen().slice(1)).toEqual([expected]);
+  });
+
+  test("that does not answer is asked three times before it is offline, then ever less, to 60 s", async () => {
+    const lab = createLab();
+    const a = probed("a");
+    lab.answers.set("a", noConnection);
+    lab.watch.add(a);
+    await lab.pass(30_000);
+    expect(lab.seen()).toHaveLength(6);
+    a.status = "offline";
+    await lab.pass(250_000);
+    const asked = lab.seen().filter((line) => line.includes("ask"));
+    expect(asked).toEqual([40, 60, 100, 160, 220, 280].map((at) => `${at} s: ask a`));
+    lab.answers.set("a", ready);
+    await lab.pass(80_000);
+    expect(lab.seen()).toEqual([
+      ...["340 s: ask a", "a 200 lives"],
+      ...["350 s: ask a", "a 200 lives"],
+      ...["360 s: ask a", "a 200 lives"],
+    ]);
+  });
+
+  test("is not asked while its own tunnel is open, and again when that closes", async () => {
+    const lab = createLab();
+    const a = probed("a", {
+      tunnel: { kind: "open", readiness: "ready", problem: "", sinceMs: 0 },
+    });
+    lab.watch.add(a);
+    await lab.pass(30_000);
+    expect(lab.seen()).toEqual([]);
+    a.tunnel = { kind: "closed" };
+    await lab.pass(250);
+    expect(lab.seen()).toEqual(["30.25 s: ask a", "a 200 lives"]);
+  });
+
+  test.each<[string, (a: Participant, gone: Set<Participant>) => void]>([
+    ["it has left", (a, gone) => gone.add(a)],
+    ["its liveness is cleared", (a) => (a.liveness = undefined)],
+    ["it may not be dialled any more", (a) => (a.direct = { kind: "refused", reason: "" })],
+  ])("is asked no more when %s", async (_why, change) => {
+    const lab = createLab();
+    const a = probed("a");
+    lab.watch.add(a);
+    change(a, lab.gone);
+    await lab.pass(60_000);
+    expect(lab.seen()).toEqual([]);
+  });
+
+  test("that leaves while it is asked is told nothing", async () => {
+    const lab = createLab();
+    const a = probed("a");
+    lab.watch.add(a);
+    lab.hold();
+    await lab.pass(10_000);
+    lab.gone.add(a);
+    await lab.release();
+    expect(lab.seen()).toEqual(["10 s: ask a"]);
+  });
+
+  test("is asked one time at a time, however long that takes", async () => {
+    const lab = createLab();
+    lab.watch.add(probed("a"));
+    lab.hold();
+    await lab.pass(60_000);
+    await lab.release();
+    expect(lab.seen()).toEqual(["10 s: ask a", "a 200 lives"]);
+    await lab.pass(10_000);
+    expect(lab.seen()).toEqual(["70 s: ask a", "a 200 lives"]);
+  });
+});
+
+describe("participants at the same place", () => {
+  test("are served by one probe, whenever they joined", async () => {
+    const lab = createLab();
+    const place = { baseUrl: "http://one/v1" };
+    lab.watch.add(probed("a", place));
+    lab.watch.add(probed("far"));
+    await lab.pass(4_000);
+    lab.watch.add(probed("b", place));
+    await lab.pass(16_000);
+    expect(lab.seen()).toEqual([
+      ...["10 s: ask a", "10 s: ask far", "a 200 lives", "tell b", "b 200 lives", "far 200 lives"],
+      ...["20 s: ask a", "20 s: ask far", "a 200 lives", "tell b", "b 200 lives", "far 200 lives"],
+    ]);
+  });
+
+  test("are asked apart once one has other credentials or another endpoint", async () => {
+    const lab = createLab();
+    const place = { baseUrl: "http://one/v1" };
+    const b = probed("b", place);
+    lab.watch.add(probed("a", place));
+    lab.watch.add(b);
+    await lab.pass(10_000);
+    expect(lab.seen()).toContain("tell b");
+    lab.hold();
+    await lab.pass(10_000);
+    Object.assign(b, {
+      baseUrl: "http://other/v1",
+      credentials: { haveWorked: false, trial: undefined },
+    });
+    await lab.release();
+    expect(lab.seen()).toEqual(["20 s: ask a", "a 200 lives"]);
+    await lab.pass(250);
+    expect(lab.seen()).toEqual(["20.25 s: ask b", "b 200 lives"]);
+  });
+});
+
+describe("a participant that sends heartbeats", () => {
+  test("is looked at while its server answers but is not ready, as the verdict says", async () => {
+    const lab = createLab();
+    const a = aParticipant({ id: "a", direct: answered("loading") });
+    lab.answers.set("a", { answered: true, status: 503 });
+    lab.watch.add(a);
+    await lab.pass(4_250);
+    expect(lab.seen()).toEqual([
+      ...["0.25 s: ask a", "a 503"],
+      ...["2.25 s: ask a", "a 503"],
+      ...["4.25 s: ask a", "a 503"],
+    ]);
+    a.direct = answered("ready");
+    await lab.pass(60_000);
+    expect(lab.seen()).toEqual([]);
+  });
+
+  test("is looked at once when a call could not reach it", async () => {
+    const lab = createLab();
+    const a = aParticipant({ id: "a", direct: { kind: "failed", reason: "" } });
+    lab.answers.set("a", noConnection);
+    lab.watch.lookSoon(a);
+    await lab.pass(60_000);
+    expect(lab.seen()).toEqual(["0.25 s: ask a", "a silent"]);
+  });
+
+  test("is not looked at while it is offline", async () => {
+    const lab = createLab();
+    lab.watch.add(aParticipant({ id: "a", direct: answered("loading"), status: "offline" }));
+    await lab.pass(60_000);
+    expect(lab.seen()).toEqual([]);
+  });
+});
