@@ -1,4 +1,5 @@
 import { HubUnreachableError, RoomhubError } from "@roomhub/client";
+import type { Readiness, RouteCandidate, RouteExplanation } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import type { CliContext, Client } from "../context.ts";
 import { aClient, answering, answeringWithin, aRoute, visit } from "../doctor/patient.fixture.ts";
@@ -9,6 +10,28 @@ const url = "http://hub:5050/rooms/ABC234";
 function refusal(status: number, code: string, hint?: string): RoomhubError {
   const nothing = { requestId: undefined, retryAfterMs: undefined, participants: undefined };
   return new RoomhubError(`refused with ${code}`, { status, code, param: "", hint, ...nothing });
+}
+
+const offline = { status: 503, code: "participant_offline", message: "No.", hint: "wait" };
+
+/** A room whose only participant cannot be asked now. */
+function unready(
+  readiness: Readiness,
+  reason: string,
+  route: Partial<RouteExplanation>,
+): Partial<Client> {
+  const connection = { ...aParticipant().connection, readiness };
+  const verdict = readiness === "loading" ? "loading" : "passed-over";
+  const participants = aRoute.participants.map((one): RouteCandidate => ({
+    ...one,
+    verdict,
+    reason,
+    connection,
+  }));
+  return {
+    listParticipants: async () => [aParticipant({ connection })],
+    explainRoute: async () => ({ ...aRoute, participants, ...route }),
+  };
 }
 
 const healthy = [
@@ -222,6 +245,47 @@ describe("when something is wrong, the steps after it that need it are left out"
       "– request                   everybody who serves the model is busy\n  → look again",
     );
     expect(asked.filter((address) => address.endsWith("/chat/completions"))).toEqual([]);
+  });
+
+  test("a model server that loads its model: that requests wait for it, and none is made", async () => {
+    const asked: string[] = [];
+    const context: Partial<CliContext> = {
+      fetch: async (address, init) => {
+        asked.push(address);
+        return answering(address, init);
+      },
+    };
+    const client = unready("loading", "loading its model for 4 s", { outcome: "waits" });
+    const { world, error } = await visit([url], { client, context });
+    expect(error).toBeUndefined();
+    expect(world.stdout.text).toContain(
+      [
+        "✓ participants        0 ms  0 of 1 can serve a chat request now; 1 more loads its model",
+        "    ana-llama3 (llama3): online, loading its model for 4 s; chat supported, responses unknown",
+      ].join("\n"),
+    );
+    expect(world.stdout.text).toContain("* goes to ana-llama3 (llama3), once it is loaded");
+    expect(world.stdout.text).toContain(
+      "– request                   the model is still being loaded\n  → try again once it is loaded",
+    );
+    expect(asked.filter((address) => address.endsWith("/chat/completions"))).toEqual([]);
+  });
+
+  test.each([
+    ["needs-credentials", "--header-env Authorization=VARIABLE"],
+    [
+      "down",
+      "start the model server of ana-llama3 at http://127.0.0.1:11434; then: roomhub doctor",
+    ],
+    ["wrong-model", "join with the model that http://127.0.0.1:11434 serves now: roomhub join"],
+  ] as const)("the only model server is %s: the step that helps", async (readiness, fix) => {
+    const client = unready(readiness, "it is not ready", { refusal: offline });
+    const { world } = await visit([url], { client });
+    expect(world.stdout.text).toContain(
+      "✗ participants        0 ms  0 of 1 can serve a chat request now",
+    );
+    const [, step = ""] = world.stdout.text.split("✗ participants")[1]?.split("→ ") ?? [];
+    expect(step).toContain(fix);
   });
 
   test("a request that is refused: the hub's own words and next step", async () => {

@@ -86,7 +86,9 @@ test("a request that waits is no failure", async () => {
   const explainRoute = async () => ({ ...aRoute, queue, outcome: "waits" as const });
   const world = makeWorld({}, { explainRoute });
   expect(await world.run("route", "ABC234")).toBe(0);
-  expect(world.stdout.text).toContain("so it waits: 1 request waits in this room, of 256");
+  expect(world.stdout.text).toContain(
+    "All who could serve it are full or loading, so it waits: 1 request waits in this room, of 256",
+  );
 });
 
 test.each([

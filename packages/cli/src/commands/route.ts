@@ -119,7 +119,9 @@ function closingLines({ outcome, queue, onFailure }: RouteExplanation): string[]
   const requests = waiting === 1 ? "1 request waits" : `${waiting} requests wait`;
   const line = `${requests} in this room, of ${limit} that may, each up to ${duration(waitMs)}`;
   return [
-    outcome === "waits" ? `All who could serve it are full, so it waits: ${line}.` : `${line}.`,
+    outcome === "waits"
+      ? `All who could serve it are full or loading, so it waits: ${line}.`
+      : `${line}.`,
     ...(onFailure === undefined ? [] : [`On failure: ${safe(onFailure.reason)}.`]),
   ];
 }

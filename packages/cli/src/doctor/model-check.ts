@@ -1,3 +1,4 @@
+import type { RouteExplanation, RouteVerdict } from "@roomhub/protocol";
 import { exitCodeOfStatus } from "../exit-code.ts";
 import { hintHere } from "../hub-hint.ts";
 import { safe } from "../text.ts";
@@ -21,11 +22,21 @@ export const modelCheck: Check = {
       return failed(message, hintHere(context, hint, hubUrl), { exitCode });
     }
     const names = route.participants
-      .filter(({ verdict }) => ["asked", "random", "full"].includes(verdict))
+      .filter(({ verdict }) => ["asked", "random", "full", "loading"].includes(verdict))
       .map(({ id, model: served }) => `${safe(id)} (${safe(served)})`);
     const shown = names.slice(0, 3).join(", ") + (names.length > 3 ? " and others" : "");
-    return ok(
-      `${safe(model)} goes to ${shown}${route.outcome === "waits" ? ", once it has room" : ""}`,
-    );
+    return ok(`${safe(model)} goes to ${shown}${waitText(route)}`);
   },
 };
+
+function waitText(route: RouteExplanation): string {
+  if (route.outcome !== "waits") return "";
+  return waitsForLoading(route) ? ", once it is loaded" : ", once it has room";
+}
+
+/** Whether a request waits for nothing but a model that is being loaded. */
+export function waitsForLoading({ outcome, participants }: RouteExplanation): boolean {
+  const isAwaited = (wanted: RouteVerdict) =>
+    participants.some(({ verdict }) => verdict === wanted);
+  return outcome === "waits" && isAwaited("loading") && !isAwaited("full");
+}

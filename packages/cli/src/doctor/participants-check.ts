@@ -22,17 +22,23 @@ export const participantsCheck: Check = {
       return failed("nobody has joined the room yet", `${context.commandName} join ${roomUrl}`);
     }
     const { participants: anybody } = await client.explainRoute(room.code, {}, { signal });
-    const reachable = anybody.filter(canServe).map(({ id }) => id);
+    const reachable = anybody.filter(canServe).length;
+    const loading = anybody.filter(({ verdict }) => verdict === "loading").length;
     const details = describe(participants, new Map(anybody.map((one) => [one.id, one])));
-    const found = `${reachable.length} of ${participants.length} can serve a chat request now`;
-    return reachable.length > 0
+    const found = `${reachable} of ${participants.length} can serve a chat request now${loadingText(loading)}`;
+    return reachable + loading > 0
       ? ok(found, details)
       : failed(found, fixFor(exam, participants, roomUrl), { details });
   },
 };
 
 function canServe({ verdict }: RouteCandidate): boolean {
-  return verdict !== "passed-over";
+  return verdict !== "passed-over" && verdict !== "loading";
+}
+
+function loadingText(count: number): string {
+  if (count === 0) return "";
+  return count === 1 ? "; 1 more loads its model" : `; ${count} more load their models`;
 }
 
 function describe(
@@ -68,8 +74,16 @@ function fixFor(
   roomUrl: string,
 ): string {
   const { commandName } = context;
+  const join = `${commandName} join ${roomUrl}`;
   const waiting = participants.find((one) => one.status === "online");
-  return waiting === undefined
-    ? `${commandName} join ${roomUrl}`
-    : `start the model server of ${safe(waiting.id)} at ${safe(waiting.endpoint)}; then: ${commandName} doctor ${roomUrl}`;
+  if (waiting === undefined) return join;
+  const endpoint = safe(waiting.endpoint);
+  switch (waiting.connection.readiness) {
+    case "needs-credentials":
+      return `join again with its key: ${join} --endpoint ${shellWord(endpoint)} --header-env Authorization=VARIABLE`;
+    case "wrong-model":
+      return `join with the model that ${endpoint} serves now: ${join} --endpoint ${shellWord(endpoint)}`;
+    default:
+      return `start the model server of ${safe(waiting.id)} at ${endpoint}; then: ${commandName} doctor ${roomUrl}`;
+  }
 }

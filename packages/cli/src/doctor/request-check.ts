@@ -5,6 +5,7 @@ import { type Arrival, paceOf, readByTheWatch } from "./arrival.ts";
 import type { Check, Examination } from "./check.ts";
 import type { RequestEnd } from "./event-watch.ts";
 import { failed, type Finding, ok, skipped } from "./finding.ts";
+import { waitsForLoading } from "./model-check.ts";
 import { bufferingFix } from "./stream-check.ts";
 
 /** A model may have to be loaded first. */
@@ -23,6 +24,9 @@ export const requestCheck: Check = {
     if (!exam.mayRequest) return skipped("left out, as asked");
     if (room === undefined) return skipped("needs the room");
     if (route?.refusal !== undefined) return skipped("needs somebody who serves the model");
+    if (route !== undefined && waitsForLoading(route)) {
+      return skipped("the model is still being loaded", "try again once it is loaded");
+    }
     if (route?.outcome === "waits") {
       return skipped("everybody who serves the model is busy", "look again in a moment");
     }
