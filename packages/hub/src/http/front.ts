@@ -1,6 +1,5 @@
 import type { ErrorShape } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { asHubError, HubError } from "../errors.ts";
 import { hasBody, managementBodyLimits, readJson, skipBody } from "./body.ts";
@@ -12,24 +11,23 @@ import { serveInference } from "./handlers/inference.ts";
 import { serveStoredResponse } from "./handlers/stored-response.ts";
 import { notFound } from "./not-found.ts";
 import { OpenApiDocument } from "./openapi.ts";
+import type { ParseFailures } from "./parse-failures.ts";
 import { checkRequest } from "./request-gate.ts";
 import { setCommonHeaders } from "./response-head.ts";
 import type { JsonHandler, RouteRequest } from "./route.ts";
 import { createRouter, pathOf, queryOf, type RouteMatch } from "./router.ts";
 import { ROUTES } from "./routes.ts";
-import { SocketAnswers } from "./socket-answers.ts";
-import { BrokenConnections } from "./unread-rest.ts";
 
 /** Takes every request and every handshake to whoever answers it. */
 export class Front {
   readonly #deps: FrontDeps;
   readonly #router = createRouter(ROUTES);
   readonly #openApi = new OpenApiDocument();
-  readonly #answers = new SocketAnswers();
-  readonly #broken = new BrokenConnections();
+  readonly #parseFailures: ParseFailures;
 
-  constructor(deps: FrontDeps) {
+  constructor(deps: FrontDeps, parseFailures: ParseFailures) {
     this.#deps = deps;
+    this.#parseFailures = parseFailures;
   }
 
   /** Never throws: whatever goes wrong is an answer. */
@@ -40,15 +38,18 @@ export class Front {
     // A client that resets its connection must not end the process; `close` follows and says it all.
     request.on("error", ignore);
     response.on("error", ignore);
-    this.#answers.note(request.socket, response);
+    this.#parseFailures.note(request.socket, response);
     const refuse = (thrown: unknown) => this.#fail(request, response, requestId, thrown);
     try {
       checkRequest(request, this.#deps.limits);
       const match = this.#match(request, response);
-      const go = () => this.#route(request, response, requestId, match, refuse);
-      if (readsBody(match) || !hasBody(request)) go();
-      else
-        skipBody(request, response, managementBodyLimits(this.#deps.limits)).then(go).catch(refuse);
+      if (readsBody(match) || !hasBody(request)) {
+        this.#route(request, response, requestId, match, refuse);
+      } else {
+        skipBody(request, response, managementBodyLimits(this.#deps.limits))
+          .then(() => this.#route(request, response, requestId, match, refuse))
+          .catch(refuse);
+      }
     } catch (thrown) {
       refuse(thrown);
     }
@@ -270,17 +271,6 @@ export class Front {
       openTunnel(code, id, peer, request, socket, head);
     }
   }
-
-  /** Bytes that are no HTTP, heads that are too large or too slow. */
-  parserGaveUp(error: Error & { code?: string }, socket: Socket): void {
-    if (this.#broken.isEnded(socket)) return;
-    // Into the middle of an answer nothing else may be written.
-    if (!socket.writable || error.code === "ECONNRESET" || this.#answers.isMidAnswer(socket)) {
-      socket.destroy();
-      return;
-    }
-    this.#broken.end(socket, rawError(parserError(error.code), this.#deps.newRequestId()));
-  }
 }
 
 function ignore(): void {}
@@ -291,14 +281,3 @@ function readsBody(match: RouteMatch | undefined): boolean {
 }
 
 const comeBack = "Try again in a moment; agents come back by themselves.";
-
-function parserError(code: string | undefined): HubError {
-  switch (code) {
-    case "HPE_HEADER_OVERFLOW":
-      return new HubError("headers_too_large", "The request's headers are too large.");
-    case "ERR_HTTP_REQUEST_TIMEOUT":
-      return new HubError("request_read_timeout", "The request did not arrive in time.");
-    default:
-      return new HubError("bad_request", "This is not a well-formed HTTP/1.1 request.");
-  }
-}

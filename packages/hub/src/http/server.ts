@@ -2,10 +2,12 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { Socket } from "node:net";
 import type { FrontDeps } from "./front-deps.ts";
 import { Front } from "./front.ts";
+import { ParseFailures } from "./parse-failures.ts";
 
 /** The hub's HTTP/1.1 front. Listening and closing are the owner's. */
 export function createHttpServer(deps: FrontDeps): Server {
-  const front = new Front(deps);
+  const parseFailures = new ParseFailures(deps.newRequestId);
+  const front = new Front(deps, parseFailures);
   const { limits } = deps;
   const server = createServer({
     // Node counts URL, names and values, and refuses what reaches its limit; ours is the most that is fine.
@@ -29,6 +31,6 @@ export function createHttpServer(deps: FrontDeps): Server {
   server.on("checkExpectation", (request, response) => front.serve(request, response));
   server.on("upgrade", (request, socket, head) => front.upgrade(request, socket, head));
   // Of a server that speaks no TLS, the stream is the socket.
-  server.on("clientError", (error, socket) => front.parserGaveUp(error, socket as Socket));
+  server.on("clientError", (error, socket) => parseFailures.onFailure(error, socket as Socket));
   return server;
 }
