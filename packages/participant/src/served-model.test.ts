@@ -9,7 +9,7 @@ afterEach(() => void vi.useRealTimers());
 
 const endSoonMs = 1;
 
-/** A model server of one status and one list, and what its participant tells of it. */
+/** A model server of one status and one list, and what its participant reports of it. */
 function start(over: Partial<ServedModelOptions> = {}) {
   const server = { status: 200, models: ["llama3"] };
   const log: string[] = [];
@@ -56,7 +56,7 @@ function start(over: Partial<ServedModelOptions> = {}) {
   };
 }
 
-test("a verdict is told to the hub and in a notice, once, with the time since when", async () => {
+test("a verdict goes to the hub and into a notice, once, with the time since when", async () => {
   using one = start();
   await one.look();
   expect([one.log, one.served.status]).toEqual([[], { ready: true, readiness: "ready" }]);
@@ -157,7 +157,7 @@ test("a model that comes back while its successor's name is refused keeps its ow
   expect([one.served.name, one.log]).toEqual(["llama3", []]);
 });
 
-test("what is found out after the end is told to nobody", async () => {
+test("what is found out after the end is not reported", async () => {
   const renamed = Promise.withResolvers<void>();
   using one = start({ mayFollow: true, rename: () => renamed.promise });
   await one.look();

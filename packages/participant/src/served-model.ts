@@ -32,7 +32,7 @@ export class ServedModel {
   readonly #watch: ProviderWatch;
   #name: string;
   /** the verdict as others know it: a model that is followed was never the wrong one */
-  #told: ReadinessVerdict;
+  #reported: ReadinessVerdict;
   #isRenaming = false;
   #isStopped = false;
   #renameAgainMs: number | undefined;
@@ -51,7 +51,7 @@ export class ServedModel {
       onLookMoved: () => this.#watch.reschedule(),
     });
     this.#watch = new ProviderWatch(this.server, timing.providerAnswerMs);
-    this.#told = this.server.readiness;
+    this.#reported = this.server.readiness;
   }
 
   get name(): string {
@@ -59,7 +59,7 @@ export class ServedModel {
   }
 
   get status(): TunnelStatus {
-    const { readiness, problem } = this.#told;
+    const { readiness, problem } = this.#reported;
     return { ready: readiness === "ready", readiness, reason: problem };
   }
 
@@ -67,7 +67,7 @@ export class ServedModel {
     this.#watch.start();
   }
 
-  /** Nothing is told any more. */
+  /** Nothing is reported after it. */
   stop(): void {
     this.#isStopped = true;
     this.#watch.stop();
@@ -84,7 +84,7 @@ export class ServedModel {
     if (this.#isStopped) return;
     const [other] = verdict.serves;
     const isFollowed = other !== undefined && this.#options.mayFollow;
-    if (!isFollowed) return this.#tell(verdict);
+    if (!isFollowed) return this.#report(verdict);
     if (!this.#isRenaming) void this.#follow(other);
   }
 
@@ -101,18 +101,18 @@ export class ServedModel {
     } catch {
       // The hub is away, or would not have it: then the model is the wrong one until it does.
       if (this.#isStopped) return;
-      this.#tell(this.server.readiness);
+      this.#report(this.server.readiness);
       this.#renameAgainMs = now() + timing.backoffMaxMs;
     } finally {
       this.#isRenaming = false;
     }
   }
 
-  #tell(verdict: ReadinessVerdict): void {
+  #report(verdict: ReadinessVerdict): void {
     const { readiness, problem, sinceMs } = verdict;
-    const before = this.#told;
+    const before = this.#reported;
     if (readiness === before.readiness && problem === before.problem) return;
-    this.#told = verdict;
+    this.#reported = verdict;
     const { notify, now, wallNow, onStatus } = this.#options;
     onStatus();
     const since = Math.round(wallNow() - (now() - sinceMs));

@@ -32,7 +32,7 @@ export interface ModelServerOptions {
   onReadiness?: ((verdict: ReadinessVerdict) => void) | undefined;
   /** `lookInMs` has become shorter between two probes. */
   onLookMoved?: (() => void) | undefined;
-  /** The participant's model, which the server's list is compared with; default: nobody compares. */
+  /** The participant's model, which the server's list is compared with; default: no comparison. */
   model?: (() => string) | undefined;
   /** It is a function of this program: always there, and asked for nothing but what clients ask. */
   isFunction?: boolean | undefined;

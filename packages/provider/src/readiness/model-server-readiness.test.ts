@@ -10,7 +10,7 @@ const loading: Reply = {
   body: '{"error":{"message":"Loading model","type":"unavailable_error","code":503}}',
 };
 
-/** A server whose answers are set by their request line, and a log of what is told and heard. */
+/** A server whose answers are set by their request line, and a log of its callbacks. */
 function start(script: Record<string, Reply>, over: Partial<ModelServerOptions> = {}) {
   const clock = { nowMs: 0 };
   const log: string[] = [];
@@ -61,7 +61,7 @@ describe("the verdict on a model server", () => {
     expect(log).toHaveLength(7);
   });
 
-  test("is told before the answer that changed it is passed on", async () => {
+  test("changes before the answer that is the cause is passed on", async () => {
     const { log, script, server } = start({ "GET /v1/models": models });
     for (const [status, readiness] of [
       [503, "loading"],
@@ -171,7 +171,7 @@ test("a look is due as the verdict says, and spared by bytes of a running answer
   await running.closed;
 });
 
-test("a function is asked for no model list, and is ready until its answers say otherwise", async () => {
+test("a function gets no request for its models, and is ready until its answers say otherwise", async () => {
   const { clock, provider, script, server } = start({ [chat]: loading }, { isFunction: true });
   await server.probe(1_000);
   expect(provider.lines()).toEqual([]);

@@ -8,9 +8,9 @@ const loadingMs = 900_000;
 const readyLookMs = 30_000;
 const downLookMs = 5_000;
 
-/** A machine with a clock to set, and what it told. */
+/** A machine with a clock to set, and what it reported. */
 function startMachine() {
-  const told: ReadinessVerdict[] = [];
+  const reported: ReadinessVerdict[] = [];
   let moves = 0;
   let model = "llama3";
   const machine = new ServerReadiness({
@@ -19,12 +19,12 @@ function startMachine() {
     loadingMs,
     readyLookMs,
     downLookMs,
-    onVerdict: (verdict) => told.push(verdict),
+    onVerdict: (verdict) => reported.push(verdict),
     onLookMoved: () => void (moves += 1),
   });
   return {
     machine,
-    told,
+    reported,
     nowMs: 0,
     get moves() {
       return moves;
@@ -78,7 +78,7 @@ type EventName =
   | "call answers 500"
   | "call answers 502"
   | "call answers 503"
-  | "call reaches nobody"
+  | "call reaches no server"
   | "call breaks off"
   | "other credentials"
   | "other model";
@@ -102,7 +102,7 @@ const perform: Record<EventName, (machine: ServerReadiness, nowMs: number) => vo
   "call answers 500": (machine, nowMs) => machine.callAnswered(500, nowMs),
   "call answers 502": (machine, nowMs) => machine.callAnswered(502, nowMs),
   "call answers 503": (machine, nowMs) => machine.callAnswered(503, nowMs),
-  "call reaches nobody": (machine, nowMs) => machine.callFailed("provider_unreachable", nowMs),
+  "call reaches no server": (machine, nowMs) => machine.callFailed("provider_unreachable", nowMs),
   "call breaks off": (machine, nowMs) => machine.callFailed("provider_disconnected", nowMs),
   "other credentials": (machine, nowMs) => machine.credentialsChanged(nowMs),
   "other model": (machine, nowMs) => machine.modelChanged(nowMs),
@@ -149,7 +149,7 @@ function unmoved<Verdict extends Readiness>(verdict: Verdict) {
     "silence, accepted": verdict,
     "call answers 403": verdict,
     "call answers 502": verdict,
-    "call reaches nobody": verdict,
+    "call reaches no server": verdict,
     "call breaks off": verdict,
   } as const;
 }
@@ -285,10 +285,10 @@ test("each verdict says in words why no request should come", () => {
   ]);
 });
 
-test("a change is told once, another reason of the same verdict too, and when it began stays", () => {
+test("a change is reported once, another reason of the same verdict too, and when it began stays", () => {
   const server = startMachine().do("no connection", "no connection").pass(7);
   server.do("list answers 502 or 504").pass(7).do("list has the model", "call answers 200");
-  expect(server.told).toMatchObject([
+  expect(server.reported).toMatchObject([
     { readiness: "down", problem: "refused", sinceMs: 0 },
     { readiness: "down", problem: "GET /models answered 502", sinceMs: 0 },
     { readiness: "ready", problem: undefined, sinceMs: 14 },
@@ -307,7 +307,7 @@ describe("a server that loads its model", () => {
     expect(pauses[20]).toBeGreaterThan(1_000);
     expect(pauses.at(-1)).toBe(15_000);
     expect(pauses).toEqual(pauses.toSorted((a, b) => a - b));
-    expect(server.told).toHaveLength(1);
+    expect(server.reported).toHaveLength(1);
   });
 
   test("is down after more than loadingMs, is looked at every 15 s, and is back when it answers", () => {
@@ -386,7 +386,7 @@ describe("credentials that a call had refused", () => {
     expect(server.do("call answers 200").verdict.readiness).toBe("ready");
   });
 
-  test("that worked make a list that wants others as good as any, until a call is refused", () => {
+  test("that worked make a list that requires others as good as any, until a call is refused", () => {
     const server = startMachine().do("call answers 200", "list refuses");
     expect(server.verdict.readiness).toBe("ready");
     server.do("call answers 401", "other credentials", "list refuses");
@@ -452,13 +452,17 @@ describe("a look", () => {
   });
 
   test("is due at once after a call that found no server, or the answer of a gateway; once a second however many there are", () => {
-    for (const event of ["call reaches nobody", "call breaks off", "call answers 502"] as const) {
+    for (const event of [
+      "call reaches no server",
+      "call breaks off",
+      "call answers 502",
+    ] as const) {
       const server = startMachine().do("list has the model").pass(3).do(event, event);
       expect([event, server.lookInMs, server.moves]).toEqual([event, 0, 1]);
       server.do("list has the model").pass(3).do(event, event);
       expect([event, server.lookInMs, server.moves]).toEqual([event, 997, 2]);
     }
-    const down = startMachine().do("no connection").pass(3).do("call reaches nobody");
+    const down = startMachine().do("no connection").pass(3).do("call reaches no server");
     expect(down.lookInMs).toBe(downLookMs - 3);
   });
 
@@ -484,7 +488,7 @@ test("whatever happens in whatever order, the verdict keeps its promises", () =>
       const server = startMachine();
       let isRefusedAtCall = false;
       let wasListed = false;
-      let told = server.verdict;
+      let last = server.verdict;
       for (const { event, passMs } of steps) {
         const before = server.verdict;
         server.pass(passMs).do(event);
@@ -508,12 +512,12 @@ test("whatever happens in whatever order, the verdict keeps its promises", () =>
         expect(server.lookInMs).toBeLessThanOrEqual(readyLookMs);
         if (readiness === "loading") expect(server.lookInMs).toBeLessThanOrEqual(15_000);
 
-        const latest = server.told.at(-1) ?? told;
+        const latest = server.reported.at(-1) ?? last;
         expect(latest).toBe(server.verdict);
-        if (latest !== told) {
-          expect([latest.readiness, latest.problem]).not.toEqual([told.readiness, told.problem]);
+        if (latest !== last) {
+          expect([latest.readiness, latest.problem]).not.toEqual([last.readiness, last.problem]);
         }
-        told = latest;
+        last = latest;
       }
     }),
     { numRuns: 300 },

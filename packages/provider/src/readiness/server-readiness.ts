@@ -17,7 +17,7 @@ export interface ReadinessVerdict {
 export interface ServerReadinessOptions {
   /** ms on the clock of all events */
   nowMs: number;
-  /** the participant's model; undefined when nobody compares */
+  /** the participant's model; undefined: the list is not compared */
   model: () => string | undefined;
   /** loading for longer than this is `down` */
   loadingMs: number;
@@ -55,7 +55,7 @@ export class ServerReadiness {
   /** why it is down; undefined when it is not */
   #downProblem: string | undefined;
   #refusedAt: "list" | "call" | undefined;
-  /** A call succeeded with these credentials: the model list may want others. */
+  /** A call succeeded with these credentials: the model list may require others. */
   #haveCredentialsWorked = false;
   /** the participant's model, once a list had it */
   #listedModel: string | undefined;
@@ -210,7 +210,7 @@ export class ServerReadiness {
         return;
       case 502:
       case 504:
-        // A gateway's: the model list tells.
+        // A gateway's: the model list decides.
         return this.#lookAt(nowMs);
       default:
         this.#downProblem = undefined;
