@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { LIMIT_NAMES, type LimitName, type Limits } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
-import { WebSocket } from "ws";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
 import { joinDirect, joinTunnel } from "../support/hub/joining.ts";
 import {
@@ -13,6 +12,8 @@ import {
   headTooLarge,
   slowBody,
   lines,
+  dial,
+  frame,
   nowhere,
   openLab,
   outcome,
@@ -174,22 +175,6 @@ async function oneWaits(
   expect(await Promise.all(asking.map(outcome))).toEqual(["200", "200", "200"]);
 }
 
-/** A tunnel spoken by hand: ada's, greeted by the hub. */
-async function dial(lab: Lab, autoPong = true) {
-  const { tunnel, participantToken } = await lab.hub.client.join(lab.code, {
-    ...{ id: "ada", nickname: "Ada", model: "fake-model", endpoint: nowhere, transport: "tunnel" },
-  });
-  const headers = { authorization: `Bearer ${participantToken}` };
-  const socket = new WebSocket(tunnel.url, "roomhub.tunnel.v1", { headers, autoPong });
-  const closed = new Promise<number>((resolve) => socket.on("close", resolve));
-  const greeted = new Promise<Buffer>((resolve) => socket.once("message", resolve));
-  socket.on("open", () =>
-    socket.send(frame(1, JSON.stringify({ version: 1, maxStreams: 8, windowBytes: 65_536 }))),
-  );
-  const hello = await within(greeted, "the hub's HELLO");
-  return { socket, closed, hello: JSON.parse(hello.toString("utf8", 9)) as unknown };
-}
-
 /** As many tunnels open as allowed, and the next once the first opening counts no more. */
 const tunnelOpenings: Check = async () => {
   await using lab = await openLab({ tunnelOpenings: 2, tunnelOpeningsMs: 3_000 });
@@ -216,14 +201,6 @@ const tunnelOpenings: Check = async () => {
   expect([await open(), await open()]).toEqual(["101", "101"]);
   expect(await open()).toBe("429 tunnel_flapping, later 3");
 };
-
-/** A frame of the tunnel itself. */
-function frame(type: number, payload: string): Buffer {
-  const header = Buffer.alloc(9, 0);
-  header[0] = type;
-  header.writeUInt32BE(payload.length, 5);
-  return Buffer.concat([header, Buffer.from(payload)]);
-}
 
 function repository(file: string): string {
   return readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");

@@ -1,12 +1,14 @@
 import type { Limits } from "@roomhub/protocol";
 import type { Socket } from "node:net";
 import { expect } from "vitest";
+import { WebSocket } from "ws";
 import { type FakeProviderOptions, startFakeProvider } from "../providers/fake-provider.ts";
 import { joinDirect } from "./joining.ts";
 import { createManualTime, QUICK_SWEEP } from "./manual-time.ts";
 import { userSays } from "../clients/openai-client.ts";
 import { sendBytes } from "../clients/raw-http.ts";
 import { startTestHub } from "./start-test-hub.ts";
+import { within } from "../waiting.ts";
 
 export type Behave = FakeProviderOptions["behave"];
 export type Lab = Awaited<ReturnType<typeof openLab>>;
@@ -97,4 +99,28 @@ export const slowBody = (missing: number) => `${postHead("/rooms", 14 + missing)
 
 export function withPad(bytes: number): Record<string, unknown> {
   return JSON.parse(padded(bytes, {})) as Record<string, unknown>;
+}
+
+/** A tunnel spoken by hand: ada's, greeted by the hub. */
+export async function dial(lab: Lab, autoPong = true) {
+  const { tunnel, participantToken } = await lab.hub.client.join(lab.code, {
+    ...{ id: "ada", nickname: "Ada", model: "fake-model", endpoint: nowhere, transport: "tunnel" },
+  });
+  const headers = { authorization: `Bearer ${participantToken}` };
+  const socket = new WebSocket(tunnel.url, "roomhub.tunnel.v1", { headers, autoPong });
+  const closed = new Promise<number>((resolve) => socket.on("close", resolve));
+  const greeted = new Promise<Buffer>((resolve) => socket.once("message", resolve));
+  socket.on("open", () =>
+    socket.send(frame(1, JSON.stringify({ version: 1, maxStreams: 8, windowBytes: 65_536 }))),
+  );
+  const hello = await within(greeted, "the hub's HELLO");
+  return { socket, closed, hello: JSON.parse(hello.toString("utf8", 9)) as unknown };
+}
+
+/** A frame of the tunnel itself. */
+export function frame(type: number, payload: string): Buffer {
+  const header = Buffer.alloc(9, 0);
+  header[0] = type;
+  header.writeUInt32BE(payload.length, 5);
+  return Buffer.concat([header, Buffer.from(payload)]);
 }
