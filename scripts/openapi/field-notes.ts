@@ -45,7 +45,7 @@ export const fieldNotes: Readonly<Record<string, string>> = {
     "ISO 8601 time of the last frame or direct answer; null only before the first",
   "Connection.path": "What a request would take now",
   "Connection.readiness": "Whether its model server can take a request now",
-  "Connection.problem": "Why no request goes there now; absent when one may",
+  "Connection.problem": "Why no request goes there now, or why further tunnels are refused; absent otherwise",
   "Load.active": "Requests running",
   "Load.queued": "Requests waiting that it could serve",
   "Load.limit": "How many may run at once",
