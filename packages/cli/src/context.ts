@@ -1,6 +1,7 @@
 import type { Fetch, RoomhubClient } from "@roomhub/client";
 import type { LanAddress } from "./lan-addresses.ts";
 import type { Mdns } from "./mdns.ts";
+import type { ParticipantTokens } from "./participant-tokens.ts";
 import type { Prompts } from "./prompts.ts";
 import type { CreateHub, CreateParticipant, OpenRoomStore, UsualStatePath } from "./services.ts";
 
@@ -41,6 +42,8 @@ export interface CliContext {
   createHub: CreateHub;
   openRoomStore: OpenRoomStore;
   usualStatePath: UsualStatePath;
+  /** The tokens of participants that were added from here. */
+  participantTokens: () => Promise<ParticipantTokens>;
   createParticipant: CreateParticipant;
   mdns: Mdns;
   /** Only to be used where somebody can answer. */

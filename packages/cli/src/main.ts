@@ -11,7 +11,13 @@ import { findLanAddresses } from "./lan-addresses.ts";
 import { mdns } from "./mdns.ts";
 import { runRoomhub } from "./program.ts";
 import { promptsAt } from "./prompts.ts";
-import { createHub, createParticipant, openRoomStore, usualStatePath } from "./services.ts";
+import {
+  createHub,
+  createParticipant,
+  openRoomStore,
+  participantTokens,
+  usualStatePath,
+} from "./services.ts";
 
 const packageFile = new URL("../package.json", import.meta.url);
 const { version } = JSON.parse(readFileSync(packageFile, "utf8")) as { version: string };
@@ -44,6 +50,7 @@ const context: CliContext = {
   createHub,
   openRoomStore,
   usualStatePath,
+  participantTokens,
   createParticipant,
   mdns,
   prompts: promptsAt(process.stdin, process.stderr),

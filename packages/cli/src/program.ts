@@ -50,6 +50,10 @@ const commands: readonly CommandModule[] = [
     names: ["participants", "models", "leave"],
     load: async () => (await import("./commands/participants.ts")).addParticipantCommands,
   },
+  {
+    names: ["participant"],
+    load: async () => (await import("./commands/participant.ts")).addParticipantCommand,
+  },
   { names: ["events"], load: async () => (await import("./commands/events.ts")).addEventsCommand },
   { names: ["chat"], load: async () => (await import("./commands/chat.ts")).addChatCommand },
   { names: ["health"], load: async () => (await import("./commands/health.ts")).addHealthCommand },

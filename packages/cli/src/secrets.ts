@@ -16,6 +16,12 @@ export interface HeaderOptionValues {
   headerEnv?: string[];
 }
 
+/** Headers for a model server that the hub may keep, and sends itself where it calls the endpoint. */
+export interface AuthHeaderOptionValues {
+  authHeader?: string[];
+  authHeaderEnv?: string[];
+}
+
 export function addPasswordOptions(command: Command): Command {
   return command
     .option("--password-env <variable>", "room password from an environment variable")
@@ -37,6 +43,20 @@ export function addHeaderOptions(command: Command): Command {
     )
     .option(
       "--header-env <name=variable>",
+      "the same, its value from an environment variable (repeatable)",
+      collect,
+    );
+}
+
+export function addAuthHeaderOptions(command: Command): Command {
+  return command
+    .option(
+      "--auth-header <name: value>",
+      "header for the model server, handed to the hub (repeatable)",
+      collect,
+    )
+    .option(
+      "--auth-header-env <name=variable>",
       "the same, its value from an environment variable (repeatable)",
       collect,
     );
@@ -67,32 +87,42 @@ export function envSecret(context: CliContext, variable: string): string {
   return value;
 }
 
-/** Of two for one header the variable counts. @throws UsageError, without a value in it */
+/** @throws UsageError, without a value in it */
 export function readHeaders(
   context: CliContext,
-  options: HeaderOptionValues,
+  { header, headerEnv }: HeaderOptionValues,
 ): Record<string, string> {
-  const headers = headersOf("--header", options.header);
-  for (const text of options.headerEnv ?? []) {
-    const equals = text.indexOf("=");
-    if (equals < 1) throw new UsageError('--header-env must look like "Name=VARIABLE"');
-    const value = envSecret(context, text.slice(equals + 1).trim());
-    const [name] = parseHeader("--header-env", `${text.slice(0, equals)}: ${value}`);
-    headers[name] = value;
-  }
-  return headers;
+  return headersOf(context, "--header", header, headerEnv);
+}
+
+/** @throws UsageError, without a value in it */
+export function readAuthHeaders(
+  context: CliContext,
+  { authHeader, authHeaderEnv }: AuthHeaderOptionValues,
+): Record<string, string> {
+  return headersOf(context, "--auth-header", authHeader, authHeaderEnv);
 }
 
 /**
- * Each `Name: value` → header.
+ * Each `Name: value` and `Name=VARIABLE` → header. Of two for one header the variable counts.
  *
- * @param option - the option's name, for the message
+ * @param option - the first option's name, for the message
  */
-export function headersOf(
+function headersOf(
+  context: CliContext,
   option: string,
-  texts: readonly string[] | undefined,
+  texts: readonly string[] = [],
+  variables: readonly string[] = [],
 ): Record<string, string> {
-  return Object.fromEntries((texts ?? []).map((text) => parseHeader(option, text)));
+  const headers = Object.fromEntries(texts.map((text) => parseHeader(option, text)));
+  for (const text of variables) {
+    const equals = text.indexOf("=");
+    if (equals < 1) throw new UsageError(`${option}-env must look like "Name=VARIABLE"`);
+    const value = envSecret(context, text.slice(equals + 1).trim());
+    const [name] = parseHeader(`${option}-env`, `${text.slice(0, equals)}: ${value}`);
+    headers[name] = value;
+  }
+  return headers;
 }
 
 /** The value is never repeated in a message. */

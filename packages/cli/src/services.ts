@@ -1,5 +1,7 @@
 import type { Participant, ParticipantOptions } from "@roomhub/participant";
+import { dirname, join } from "node:path";
 import { growHeapForWork } from "./heap-growth.ts";
+import type { ParticipantTokens } from "./participant-tokens.ts";
 import type { createHub as CreateHubFunction, FileRoomStore, HubOptions } from "@roomhub/hub";
 
 export type { HubOptions, LogFormat, OwnershipMode } from "@roomhub/hub";
@@ -55,6 +57,12 @@ export const openRoomStore: OpenRoomStore = async (path, port, onWarning) => {
 export const usualStatePath: UsualStatePath = async (port) => {
   const { defaultStatePath } = await import("@roomhub/hub");
   return defaultStatePath(port, process.env);
+};
+
+/** Beside the rooms of this user's hubs. */
+export const participantTokens = async (): Promise<ParticipantTokens> => {
+  const { tokensIn } = await import("./participant-tokens.ts");
+  return tokensIn(join(dirname(await usualStatePath(0)), "participants"));
 };
 
 export const createParticipant: CreateParticipant = async (options) => {

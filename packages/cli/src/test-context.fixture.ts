@@ -1,6 +1,7 @@
 import type { HubEvent, ParticipantSummary, Room } from "@roomhub/protocol";
 import type { CliContext, Client, Terminal } from "./context.ts";
 import type { Announced } from "./mdns.ts";
+import type { SavedToken } from "./participant-tokens.ts";
 import { runRoomhub } from "./program.ts";
 import type { Choice, Prompts } from "./prompts.ts";
 import type { HubOptions, ParticipantOptions, RunningHub } from "./services.ts";
@@ -45,6 +46,8 @@ export interface World {
   press: (key: string) => void;
   /** `pause` and `resume` of participants, in order */
   pauses: string[];
+  /** tokens of participants that were added from here */
+  tokens: SavedToken[];
   /** questions that were asked */
   questions: string[];
   run: (...args: string[]) => Promise<number>;
@@ -82,6 +85,7 @@ export function makeWorld(
       for (const listener of keyListeners) listener(key);
     },
     pauses: [],
+    tokens: [],
     questions,
     run: (...args) => runRoomhub(args, world.context),
     context: {
@@ -136,6 +140,15 @@ export function makeWorld(
         path: path ?? `/state/rooms-${port}.json`,
       }),
       usualStatePath: async (port) => `/state/rooms-${port}.json`,
+      participantTokens: async () => ({
+        save: async (saved) => {
+          world.tokens.push(saved);
+        },
+        find: async (id) => world.tokens.filter((saved) => saved.id === id),
+        forget: async (saved) => {
+          world.tokens.splice(world.tokens.indexOf(saved), 1);
+        },
+      }),
       createParticipant: async (options) => {
         world.participants.push(options);
         return {

@@ -11,7 +11,7 @@ import { clockTime, colorsFor, duration } from "./text.ts";
 /** What the participants of one `up` have in common. */
 export type Sharing = Pick<
   ParticipantOptions,
-  "hubUrl" | "room" | "nickname" | "password" | "headers" | "onNotice"
+  "hubUrl" | "room" | "nickname" | "password" | "headers" | "followModel" | "onNotice"
 >;
 
 /** Puts a model into the room, and waits until it is there. */

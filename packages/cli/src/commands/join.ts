@@ -20,11 +20,13 @@ import {
 import { freeId, suggestId } from "../participant-name.ts";
 import { runParticipants } from "../run-participants.ts";
 import {
+  addAuthHeaderOptions,
   addHeaderOptions,
   addPasswordOptions,
+  type AuthHeaderOptionValues,
   type HeaderOptionValues,
-  headersOf,
   type PasswordOptionValues,
+  readAuthHeaders,
   readHeaders,
   readPassword,
 } from "../secrets.ts";
@@ -32,13 +34,13 @@ import type { ParticipantOptions } from "../services.ts";
 import { untilStopped } from "../stop-signal.ts";
 import { safe } from "../text.ts";
 
-interface JoinOptionValues extends HubOptionValues, PasswordOptionValues, HeaderOptionValues {
+interface JoinOptionValues
+  extends HubOptionValues, PasswordOptionValues, HeaderOptionValues, AuthHeaderOptionValues {
   model?: string[];
   allModels?: boolean;
   endpoint?: string;
   id?: string;
   nickname?: string;
-  authHeader?: string[];
   maxConcurrency?: number;
   responses?: ResponsesMode;
   specs?: Record<string, unknown>;
@@ -71,12 +73,7 @@ export function addJoinCommand(program: Command, context: CliContext): void {
       participantIdArgument,
     )
     .option("--nickname <name>", "who offers it (default: your user name)");
-  addHeaderOptions(command)
-    .option(
-      "--auth-header <name: value>",
-      "header for the model server, handed to the hub (repeatable)",
-      collect,
-    )
+  addAuthHeaderOptions(addHeaderOptions(command))
     .option("--max-concurrency <number>", "requests served at once", positiveArgument)
     .addOption(
       new Option(
@@ -122,7 +119,7 @@ async function findOut(
 ): Promise<ParticipantOptions[]> {
   refuseContradictions(options);
   const headers = readHeaders(context, options);
-  const authHeaders = headersOf("--auth-header", options.authHeader);
+  const authHeaders = readAuthHeaders(context, options);
   const password = (await readPassword(context, options)) ?? context.env["ROOMHUB_PASSWORD"];
   const wish: ModelWish = {
     endpoint: options.endpoint,

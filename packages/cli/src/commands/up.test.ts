@@ -171,7 +171,10 @@ test("a model server that starts later takes the place of the demo", async () =>
     };
   };
   expect(await world.run("up")).toBe(0);
-  expect(world.participants.map(({ id }) => id)).toEqual(["ana-demo", "ana-tiny"]);
+  expect(world.participants.map(({ id, followModel }) => [id, followModel])).toEqual([
+    ["ana-demo", true],
+    ["ana-tiny", true],
+  ]);
   expect(left[0]).toBe("ana-demo");
   expect(left).toContain("ana-tiny");
   expect(world.stderr.text).toContain(

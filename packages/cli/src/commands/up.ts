@@ -135,6 +135,7 @@ async function startAll(
   const sharing: Sharing = {
     ...{ hubUrl: launched.localUrl, room: room.code, nickname, password },
     headers: wish.headers,
+    followModel: model === undefined,
     onNotice: tellTrouble(context, signal),
   };
   const share = (choice: ModelChoice) => shareModel(context, sharing, choice, { closers, signal });

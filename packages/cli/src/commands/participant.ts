@@ -1,0 +1,219 @@
+import { isRoomhubError } from "@roomhub/client";
+import type { Warning } from "@roomhub/protocol";
+import type { Command } from "commander";
+import { type Asking, askingOf } from "../asking.ts";
+import { chooseModels } from "../choose-models.ts";
+import { chooseRoom } from "../choose-room.ts";
+import type { CliContext, Client } from "../context.ts";
+import { CommandError, EXIT } from "../exit-code.ts";
+import { findServers } from "../find-servers.ts";
+import { lookAtRoom } from "../look-at-room.ts";
+import {
+  addHubOptions,
+  endpointArgument,
+  type HubOptionValues,
+  inviteOf,
+  participantIdArgument,
+  positiveArgument,
+} from "../options.ts";
+import { freeId, suggestId } from "../participant-name.ts";
+import type { SavedToken } from "../participant-tokens.ts";
+import {
+  addAuthHeaderOptions,
+  addPasswordOptions,
+  type AuthHeaderOptionValues,
+  type PasswordOptionValues,
+  readAuthHeaders,
+  readPassword,
+} from "../secrets.ts";
+import { safe, shellWord, writeJson } from "../text.ts";
+
+interface AddOptionValues extends HubOptionValues, PasswordOptionValues, AuthHeaderOptionValues {
+  room?: string;
+  model?: string;
+  id?: string;
+  nickname?: string;
+  maxConcurrency?: number;
+}
+
+interface RemoveOptionValues extends HubOptionValues {
+  room?: string;
+}
+
+/** `participant add` and `remove`: a participant without an agent, whose endpoint the hub calls and watches itself. */
+export function addParticipantCommand(program: Command, context: CliContext): void {
+  const participant = program
+    .command("participant")
+    .description("add an endpoint that the hub calls itself, or remove it")
+    .addHelpText(
+      "after",
+      "\nExample:\n  $ roomhub participant add http://192.168.1.9:11434 --room ABC234\n  $ roomhub participant remove ana-llama3.2",
+    );
+  const add = participant
+    .command("add")
+    .argument("<endpoint>", "the model server, as the hub reaches it", endpointArgument)
+    .description("add an endpoint to a room; the hub checks it until it is removed");
+  addAuthHeaderOptions(addPasswordOptions(addHubOptions(add)))
+    .option("--room <room>", "room code or invite URL (default: the only room found)")
+    .option("--model <name>", "the model to offer (default: the server's first)")
+    .option(
+      "--id <id>",
+      "name in requests' model field (default: nickname-model)",
+      participantIdArgument,
+    )
+    .option("--nickname <name>", "who offers it (default: your user name)")
+    .option("--max-concurrency <number>", "requests served at once", positiveArgument)
+    .addHelpText(
+      "after",
+      '\nExample:\n  $ roomhub participant add http://192.168.1.9:11434 --room ABC234\n  $ roomhub participant add https://api.example.com/v1 --model big-1 \\\n      --auth-header-env "Authorization=API_AUTH"',
+    )
+    .action((endpoint: string, options: AddOptionValues) => {
+      const hubUrl = add.getOptionValueSource("hub") === "default" ? undefined : options.hub;
+      return addEndpoint(context, endpoint, hubUrl, options);
+    });
+
+  const remove = participant
+    .command("remove")
+    .argument("<id>", "participant id", participantIdArgument)
+    .description("remove a participant that was added from this machine");
+  addHubOptions(remove)
+    .option("--room <room>", "its room, when the id is in several")
+    .addHelpText("after", "\nExample:\n  $ roomhub participant remove ana-llama3.2")
+    .action((id: string, options: RemoveOptionValues) => removeEndpoint(context, id, options));
+}
+
+async function addEndpoint(
+  context: CliContext,
+  endpoint: string,
+  hubUrl: string | undefined,
+  options: AddOptionValues,
+): Promise<void> {
+  const asking: Asking = { ...askingOf(context, options), canAsk: false };
+  const authHeaders = readAuthHeaders(context, options);
+  const password = (await readPassword(context, options)) ?? context.env["ROOMHUB_PASSWORD"];
+  const model = options.model ?? (await firstModel(context, endpoint, authHeaders, asking));
+  const invite = await chooseRoom(context, { given: options.room?.trim(), hubUrl }, asking);
+  const room = await lookAtRoom(context, invite, password, asking);
+  const nickname = options.nickname ?? context.userName;
+  const id = options.id ?? freeId(suggestId(nickname, model), context.hostName, room.connected);
+  const tokens = await context.participantTokens();
+  const joined = await context.createClient(invite.hubUrl).join(
+    invite.room,
+    {
+      ...{ id, nickname, model, endpoint, liveness: "probe" },
+      ...(room.password === undefined ? {} : { password: room.password }),
+      ...(Object.keys(authHeaders).length === 0 ? {} : { authHeaders }),
+      ...(options.maxConcurrency === undefined
+        ? {}
+        : { config: { maxConcurrency: options.maxConcurrency } }),
+    },
+    { token: await knownToken(tokens.find(id), invite) },
+  );
+  if (joined.participantToken !== undefined) {
+    await tokens.save({ ...invite, id, token: joined.participantToken });
+  }
+  const { participant, warnings = [] } = joined;
+  if (options.json === true) return writeJson(context.stdout, { participant, warnings });
+  context.stdout.write(`${safe(id)}\n`);
+  context.stderr.write(addedText(context, { ...invite, id, model, endpoint, warnings }));
+}
+
+async function firstModel(
+  context: CliContext,
+  endpoint: string,
+  headers: Record<string, string>,
+  asking: Asking,
+): Promise<string> {
+  const wish = { endpoint, models: [], isAll: false, headers };
+  const servers = await findServers(context, wish, asking);
+  const [choice] = await chooseModels(context, wish, servers, asking);
+  if (choice === undefined) throw new Error("a choice of models came back empty");
+  return choice.model;
+}
+
+/** Adding the same participant again replaces it. */
+async function knownToken(
+  found: Promise<SavedToken[]>,
+  where: { hubUrl: string; room: string },
+): Promise<string | undefined> {
+  return (await found).find((saved) => isAt(saved, where))?.token;
+}
+
+function isAt(saved: SavedToken, { hubUrl, room }: { hubUrl: string; room: string }): boolean {
+  return saved.hubUrl === hubUrl && saved.room === room;
+}
+
+interface Added {
+  hubUrl: string;
+  room: string;
+  id: string;
+  model: string;
+  endpoint: string;
+  warnings: readonly Warning[];
+}
+
+function addedText({ commandName }: CliContext, added: Added): string {
+  const { room, id, model, endpoint, warnings } = added;
+  return [
+    `Added ${safe(model)} from ${safe(endpoint)} to room ${safe(room)}. The hub checks it every 10 s; after a restart of the hub, add it again.`,
+    ...warnings.map(({ message }) => `! ${safe(message)}`),
+    `Remove it:  ${commandName} participant remove ${shellWord(id)}`,
+    "",
+  ].join("\n");
+}
+
+async function removeEndpoint(
+  context: CliContext,
+  id: string,
+  options: RemoveOptionValues,
+): Promise<void> {
+  const tokens = await context.participantTokens();
+  const known = await tokens.find(id);
+  const where = options.room === undefined ? undefined : inviteOf(options.room, options);
+  const matching = known.filter((saved) => where === undefined || isAt(saved, where));
+  const [saved, ...others] = matching;
+  if (saved === undefined) throw notAddedHere(context, id);
+  if (others.length > 0) throw inSeveralRooms(context, id, matching);
+  const { hubUrl, room, token } = saved;
+  const wasThere = await leave(context.createClient(hubUrl), room, id, token);
+  await tokens.forget(saved);
+  if (options.json === true) return writeJson(context.stdout, { success: true });
+  const text = wasThere ? "left" : "was no longer in";
+  context.stderr.write(`${safe(id)} ${text} room ${safe(room)}\n`);
+}
+
+/** @returns whether it was there: a restart of the hub forgets participants */
+async function leave(client: Client, room: string, id: string, token: string): Promise<boolean> {
+  try {
+    await client.leave(room, id, { token });
+    return true;
+  } catch (error) {
+    if (!isRoomhubError(error)) throw error;
+    if (error.code !== "participant_not_found" && error.code !== "room_not_found") throw error;
+    return false;
+  }
+}
+
+function notAddedHere({ commandName }: CliContext, id: string): CommandError {
+  return new CommandError(
+    `No participant ${id} was added from this machine`,
+    `see what is in the room: ${commandName} participants ROOM; with its token: ${commandName} leave ROOM ${shellWord(id)} --token-env VARIABLE`,
+    EXIT.notFound,
+  );
+}
+
+function inSeveralRooms(
+  { commandName }: CliContext,
+  id: string,
+  saved: readonly SavedToken[],
+): CommandError {
+  return new CommandError(
+    `${id} was added to ${saved.length} rooms`,
+    "name one of them",
+    EXIT.usage,
+    saved.map(
+      ({ hubUrl, room }) =>
+        `${commandName} participant remove ${shellWord(id)} --room ${shellWord(`${hubUrl}/rooms/${room}`)}`,
+    ),
+  );
+}

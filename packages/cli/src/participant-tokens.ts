@@ -1,0 +1,71 @@
+import { createHash, randomBytes } from "node:crypto";
+import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+/** The token of a participant that was added from here. */
+export interface SavedToken {
+  hubUrl: string;
+  room: string;
+  id: string;
+  token: string;
+}
+
+/** The tokens that prove that a participant is ours. */
+export interface ParticipantTokens {
+  /** Replaces the one of the same participant. On disk when it resolves. */
+  save(saved: SavedToken): Promise<void>;
+  /** Those of an id, in any room of any hub. */
+  find(id: string): Promise<SavedToken[]>;
+  forget(saved: SavedToken): Promise<void>;
+}
+
+/**
+ * Tokens in a folder that only this user can read, one file each, so that two commands at once lose none.
+ *
+ * @param folder - made when the first token is saved
+ */
+export function tokensIn(folder: string): ParticipantTokens {
+  const pathOf = ({ hubUrl, room, id }: SavedToken) => {
+    const name = createHash("sha256").update(`${hubUrl}\n${room}\n${id}`).digest("hex");
+    return join(folder, `${name.slice(0, 32)}.json`);
+  };
+  return {
+    async save(saved) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const path = pathOf(saved);
+      const draft = `${path}.${randomBytes(6).toString("hex")}.tmp`;
+      const file = await open(draft, "wx", 0o600);
+      try {
+        await file.writeFile(JSON.stringify(saved));
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(draft, path);
+    },
+    async find(id) {
+      const names = await readdir(folder).catch(noFolder);
+      const files = names.filter((name) => name.endsWith(".json"));
+      const saved = await Promise.all(files.map((name) => readToken(join(folder, name))));
+      return saved.filter((one) => one !== undefined).filter((one) => one.id === id);
+    },
+    forget: (saved) => rm(pathOf(saved), { force: true }),
+  };
+}
+
+function noFolder(error: NodeJS.ErrnoException): string[] {
+  if (error.code === "ENOENT") return [];
+  throw error;
+}
+
+/** @returns undefined for a file that is none of ours, or was removed meanwhile */
+async function readToken(path: string): Promise<SavedToken | undefined> {
+  try {
+    const value = JSON.parse(await readFile(path, "utf8")) as Partial<SavedToken> | null;
+    const { hubUrl, room, id, token } = value ?? {};
+    const isWhole = [hubUrl, room, id, token].every((field) => typeof field === "string");
+    return isWhole ? (value as SavedToken) : undefined;
+  } catch {
+    return undefined; // the command then says that it knows no token
+  }
+}
