@@ -1,8 +1,8 @@
 import type { Fetch, RoomhubClient } from "@roomhub/client";
-import type { LanAddress } from "./lan-addresses.ts";
-import type { Mdns } from "./mdns.ts";
-import type { ParticipantTokens } from "./participant-tokens.ts";
-import type { Prompts } from "./prompts.ts";
+import type { LanAddress } from "./hosting/lan-addresses.ts";
+import type { Mdns } from "./hosting/mdns.ts";
+import type { ParticipantTokens } from "./sharing/participant-tokens.ts";
+import type { Prompts } from "./terminal/prompts.ts";
 import type { CreateHub, CreateParticipant, OpenRoomStore, UsualStatePath } from "./services.ts";
 
 /** One of the two output streams. */

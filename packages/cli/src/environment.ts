@@ -7,9 +7,9 @@ import {
   SETTING_NAMES,
   settingEnvName,
   switchFromText,
-} from "./hub-settings.ts";
-import { parseLimitValue } from "./limit-value.ts";
-import { nearest } from "./nearest.ts";
+} from "./hosting/hub-settings.ts";
+import { parseLimitValue } from "./hosting/limit-value.ts";
+import { nearest } from "./rooms/nearest.ts";
 
 type Env = CliContext["env"];
 

@@ -5,12 +5,12 @@ import { text } from "node:stream/consumers";
 import { RoomhubClient } from "@roomhub/client";
 import type { CliContext, Terminal } from "./context.ts";
 import { dropEmptyVariables } from "./environment.ts";
-import { isInForeground } from "./foreground.ts";
-import { readKeys } from "./keyboard.ts";
-import { findLanAddresses } from "./lan-addresses.ts";
-import { mdns } from "./mdns.ts";
+import { isInForeground } from "./terminal/foreground.ts";
+import { readKeys } from "./terminal/keyboard.ts";
+import { findLanAddresses } from "./hosting/lan-addresses.ts";
+import { mdns } from "./hosting/mdns.ts";
 import { runRoomhub } from "./program.ts";
-import { promptsAt } from "./prompts.ts";
+import { promptsAt } from "./terminal/prompts.ts";
 import {
   createHub,
   createParticipant,

@@ -2,7 +2,7 @@ import { InvalidHubUrlError, type Invite, normaliseHubUrl, parseInvite } from "@
 import { participantIdProblem } from "@roomhub/protocol";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext } from "./context.ts";
-import { usualHubUrl } from "./find-rooms.ts";
+import { usualHubUrl } from "./rooms/hub-address.ts";
 
 const hubVariable = "ROOMHUB_URL";
 

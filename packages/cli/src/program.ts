@@ -4,8 +4,8 @@ import type { CliContext } from "./context.ts";
 import { refuseUnknownVariables } from "./environment.ts";
 import { EXIT, exitCodeOf } from "./exit-code.ts";
 import { readHubVariable } from "./options.ts";
-import { renderError } from "./render-error.ts";
-import { colorsFor } from "./text.ts";
+import { renderError } from "./terminal/render-error.ts";
+import { colorsFor } from "./terminal/text.ts";
 
 /**
  * Runs one command line to its end.

@@ -1,7 +1,7 @@
 import type { Participant, ParticipantOptions } from "@roomhub/participant";
 import { dirname, join } from "node:path";
 import { growHeapForWork } from "./heap-growth.ts";
-import type { ParticipantTokens } from "./participant-tokens.ts";
+import type { ParticipantTokens } from "./sharing/participant-tokens.ts";
 import type { createHub as CreateHubFunction, FileRoomStore, HubOptions } from "@roomhub/hub";
 
 export type { HubOptions, LogFormat, OwnershipMode } from "@roomhub/hub";
@@ -61,7 +61,7 @@ export const usualStatePath: UsualStatePath = async (port) => {
 
 /** Beside the rooms of this user's hubs. */
 export const participantTokens = async (): Promise<ParticipantTokens> => {
-  const { tokensIn } = await import("./participant-tokens.ts");
+  const { tokensIn } = await import("./sharing/participant-tokens.ts");
   return tokensIn(join(dirname(await usualStatePath(0)), "participants"));
 };
 

@@ -1,9 +1,9 @@
 import type { HubEvent, ParticipantSummary, Room } from "@roomhub/protocol";
 import type { CliContext, Client, Terminal } from "./context.ts";
-import type { Announced } from "./mdns.ts";
-import type { SavedToken } from "./participant-tokens.ts";
+import type { Announced } from "./hosting/mdns.ts";
+import type { SavedToken } from "./sharing/participant-tokens.ts";
 import { runRoomhub } from "./program.ts";
-import type { Choice, Prompts } from "./prompts.ts";
+import type { Choice, Prompts } from "./terminal/prompts.ts";
 import type { HubOptions, ParticipantOptions, RunningHub } from "./services.ts";
 
 /** A terminal that keeps what was written. */

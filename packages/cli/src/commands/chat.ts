@@ -7,16 +7,16 @@ import {
   type ChatSurface,
   readAnswer,
   readWholeAnswer,
-} from "../chat-answer.ts";
-import { type ChatWords, isRoomUrl, readChatWords } from "../chat-words.ts";
-import { noRoomAt, severalRooms } from "../choose-room.ts";
+} from "../chat/chat-answer.ts";
+import { type ChatWords, isRoomUrl, readChatWords } from "../chat/chat-words.ts";
+import { noRoomAt, severalRooms } from "../rooms/choose-room.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT, UsageError } from "../exit-code.ts";
-import { hubHeader } from "../hub-header.ts";
-import { hintHere } from "../hub-hint.ts";
+import { hubHeader } from "../rooms/hub-header.ts";
+import { hintHere } from "../rooms/hub-hint.ts";
 import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
-import { untilStopped } from "../stop-signal.ts";
-import { colorsFor, safe, safeLines, shellWord, writeJson } from "../text.ts";
+import { untilStopped } from "../terminal/stop-signal.ts";
+import { colorsFor, safe, safeLines, shellWord, writeJson } from "../terminal/text.ts";
 
 interface ChatOptionValues extends HubOptionValues {
   room?: string;

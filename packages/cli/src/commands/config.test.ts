@@ -1,6 +1,6 @@
 import { LIMIT_NAMES, limitEnvName } from "@roomhub/protocol";
 import { expect, test } from "vitest";
-import { SETTING_NAMES, settingEnvName } from "../hub-settings.ts";
+import { SETTING_NAMES, settingEnvName } from "../hosting/hub-settings.ts";
 import { makeWorld } from "../test-context.fixture.ts";
 
 /** Three places that each say something about the same things. */

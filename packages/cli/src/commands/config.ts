@@ -1,8 +1,8 @@
 import { LIMIT_NAMES, limitEnvName, LIMITS } from "@roomhub/protocol";
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
-import { type HubConfig, overriddenLimits, resolveHubConfig } from "../hub-config.ts";
-import { isEphemeral } from "../hub-launch.ts";
+import { type HubConfig, overriddenLimits, resolveHubConfig } from "../hosting/hub-config.ts";
+import { isEphemeral } from "../hosting/hub-launch.ts";
 import {
   addHubFlags,
   HUB_SETTINGS,
@@ -10,10 +10,10 @@ import {
   SETTING_NAMES,
   settingEnvName,
   type SettingName,
-} from "../hub-settings.ts";
-import { formatLimit } from "../limit-value.ts";
+} from "../hosting/hub-settings.ts";
+import { formatLimit } from "../hosting/limit-value.ts";
 import { addJsonOption } from "../options.ts";
-import { formatTable, safe, writeJson } from "../text.ts";
+import { formatTable, safe, writeJson } from "../terminal/text.ts";
 
 interface ConfigOptionValues extends HubFlagValues {
   limits?: boolean;

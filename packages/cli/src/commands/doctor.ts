@@ -5,12 +5,13 @@ import { type CheckResult, type Examination, runChecks } from "../doctor/check.t
 import { type Machine, thisMachine } from "../doctor/machine.ts";
 import { checkJson, checkLines } from "../doctor/report.ts";
 import { CommandError, UsageError } from "../exit-code.ts";
-import { findRooms, searchMs, usualHubUrl, usualPort } from "../find-rooms.ts";
+import { findRooms, searchMs } from "../rooms/find-rooms.ts";
+import { usualHubUrl, usualPort } from "../rooms/hub-address.ts";
 import { addHubOptions, endpointArgument, type HubOptionValues } from "../options.ts";
-import { waitingFor } from "../progress.ts";
+import { waitingFor } from "../terminal/progress.ts";
 import { addHeaderOptions, type HeaderOptionValues, readHeaders } from "../secrets.ts";
-import { untilStopped } from "../stop-signal.ts";
-import { writeJson } from "../text.ts";
+import { untilStopped } from "../terminal/stop-signal.ts";
+import { writeJson } from "../terminal/text.ts";
 
 interface DoctorOptionValues extends HubOptionValues, HeaderOptionValues {
   model: string;

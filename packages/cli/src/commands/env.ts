@@ -1,11 +1,11 @@
 import { HubUnreachableError, type Invite } from "@roomhub/client";
 import { type Command, Option } from "commander";
 import type { CliContext, Client } from "../context.ts";
-import { usualHubUrl } from "../find-rooms.ts";
-import { hintHere } from "../hub-hint.ts";
+import { usualHubUrl } from "../rooms/hub-address.ts";
+import { hintHere } from "../rooms/hub-hint.ts";
 import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
-import { stepToHub } from "../step-to-hub.ts";
-import { safe, shellWord, writeJson } from "../text.ts";
+import { stepToHub } from "../rooms/step-to-hub.ts";
+import { safe, shellWord, writeJson } from "../terminal/text.ts";
 
 const shells = ["sh", "fish", "powershell", "json"] as const;
 type Shell = (typeof shells)[number];

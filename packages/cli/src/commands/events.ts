@@ -1,11 +1,11 @@
 import type { HubEvent } from "@roomhub/protocol";
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
-import { eventLine, isFailure } from "../event-line.ts";
+import { eventLine, isFailure } from "../terminal/event-line.ts";
 import { addHubOptions, addQuietOption, type HubOptionValues, inviteOf } from "../options.ts";
-import { createRowFeed, type RowFeed } from "../row-feed.ts";
-import { untilStopped } from "../stop-signal.ts";
-import { type Colors, colorsFor, duration, safe, writeJson } from "../text.ts";
+import { createRowFeed, type RowFeed } from "../terminal/row-feed.ts";
+import { untilStopped } from "../terminal/stop-signal.ts";
+import { type Colors, colorsFor, duration, safe, writeJson } from "../terminal/text.ts";
 
 interface EventsOptionValues extends HubOptionValues {
   quiet?: boolean;

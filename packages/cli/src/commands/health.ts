@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
 import { addHubOptions, type HubOptionValues } from "../options.ts";
-import { duration, safe, writeJson } from "../text.ts";
+import { duration, safe, writeJson } from "../terminal/text.ts";
 
 export function addHealthCommand(program: Command, context: CliContext): void {
   addHubOptions(program.command("health").description("ask a hub whether it is well"))

@@ -1,12 +1,12 @@
 import { ResponsesMode } from "@roomhub/protocol";
 import { type Command, Option } from "commander";
-import { type Asking, askingOf } from "../asking.ts";
-import { chooseModels } from "../choose-models.ts";
-import { chooseRoom } from "../choose-room.ts";
+import { type Asking, askingOf } from "../terminal/interactivity.ts";
+import { chooseModels } from "../sharing/choose-models.ts";
+import { chooseRoom } from "../rooms/choose-room.ts";
 import type { CliContext } from "../context.ts";
 import { UsageError } from "../exit-code.ts";
-import { findServers, type ModelWish } from "../find-servers.ts";
-import { lookAtRoom } from "../look-at-room.ts";
+import { findServers, type ModelWish } from "../sharing/find-servers.ts";
+import { lookAtRoom } from "../rooms/look-at-room.ts";
 import {
   addHubOptions,
   addQuietOption,
@@ -17,8 +17,8 @@ import {
   participantIdArgument,
   positiveArgument,
 } from "../options.ts";
-import { freeId, suggestId } from "../participant-name.ts";
-import { runParticipants } from "../run-participants.ts";
+import { freeId, suggestId } from "../sharing/participant-name.ts";
+import { runParticipants } from "../sharing/run-participants.ts";
 import {
   addAuthHeaderOptions,
   addHeaderOptions,
@@ -31,8 +31,8 @@ import {
   readPassword,
 } from "../secrets.ts";
 import type { ParticipantOptions } from "../services.ts";
-import { untilStopped } from "../stop-signal.ts";
-import { safe } from "../text.ts";
+import { untilStopped } from "../terminal/stop-signal.ts";
+import { safe } from "../terminal/text.ts";
 
 interface JoinOptionValues
   extends HubOptionValues, PasswordOptionValues, HeaderOptionValues, AuthHeaderOptionValues {

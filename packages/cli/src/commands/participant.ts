@@ -1,13 +1,13 @@
 import { isRoomhubError } from "@roomhub/client";
 import type { Warning } from "@roomhub/protocol";
 import type { Command } from "commander";
-import { type Asking, askingOf } from "../asking.ts";
-import { chooseModels } from "../choose-models.ts";
-import { chooseRoom } from "../choose-room.ts";
+import { type Asking, askingOf } from "../terminal/interactivity.ts";
+import { chooseModels } from "../sharing/choose-models.ts";
+import { chooseRoom } from "../rooms/choose-room.ts";
 import type { CliContext, Client } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
-import { findServers } from "../find-servers.ts";
-import { lookAtRoom } from "../look-at-room.ts";
+import { findServers } from "../sharing/find-servers.ts";
+import { lookAtRoom } from "../rooms/look-at-room.ts";
 import {
   addHubOptions,
   endpointArgument,
@@ -16,8 +16,8 @@ import {
   participantIdArgument,
   positiveArgument,
 } from "../options.ts";
-import { freeId, suggestId } from "../participant-name.ts";
-import type { SavedToken } from "../participant-tokens.ts";
+import { freeId, suggestId } from "../sharing/participant-name.ts";
+import type { SavedToken } from "../sharing/participant-tokens.ts";
 import {
   addAuthHeaderOptions,
   addPasswordOptions,
@@ -26,7 +26,7 @@ import {
   readAuthHeaders,
   readPassword,
 } from "../secrets.ts";
-import { safe, shellWord, writeJson } from "../text.ts";
+import { safe, shellWord, writeJson } from "../terminal/text.ts";
 
 interface AddOptionValues extends HubOptionValues, PasswordOptionValues, AuthHeaderOptionValues {
   room?: string;

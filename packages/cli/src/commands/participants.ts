@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
 import { envSecret } from "../secrets.ts";
-import { formatTable, safe, writeJson } from "../text.ts";
+import { formatTable, safe, writeJson } from "../terminal/text.ts";
 
 interface LeaveOptionValues extends HubOptionValues {
   tokenEnv?: string;

@@ -1,10 +1,10 @@
 import type { Room } from "@roomhub/protocol";
 import type { Command } from "commander";
-import { createRoomCommand, sizeOf } from "../choose-room.ts";
+import { createRoomCommand, sizeOf } from "../rooms/choose-room.ts";
 import type { CliContext } from "../context.ts";
 import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
 import { addPasswordOptions, type PasswordOptionValues, readPassword } from "../secrets.ts";
-import { formatTable, safe, shellWord, writeJson } from "../text.ts";
+import { formatTable, safe, shellWord, writeJson } from "../terminal/text.ts";
 
 export function addRoomCommand(program: Command, context: CliContext): void {
   const room = program

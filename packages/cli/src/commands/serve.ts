@@ -1,13 +1,13 @@
 import type { Command } from "commander";
-import { createRoomCommand } from "../choose-room.ts";
+import { createRoomCommand } from "../rooms/choose-room.ts";
 import type { CliContext } from "../context.ts";
-import { portFlag } from "../find-rooms.ts";
-import { resolveHubConfig } from "../hub-config.ts";
-import { type LaunchedHub, launchHub, refuseCuts, type RoomsFate } from "../hub-launch.ts";
-import { addHubFlags, type HubFlagValues } from "../hub-settings.ts";
+import { portFlag } from "../rooms/hub-address.ts";
+import { resolveHubConfig } from "../hosting/hub-config.ts";
+import { type LaunchedHub, launchHub, refuseCuts, type RoomsFate } from "../hosting/hub-launch.ts";
+import { addHubFlags, type HubFlagValues } from "../hosting/hub-settings.ts";
 import { addJsonOption } from "../options.ts";
-import { aborted, untilStopped } from "../stop-signal.ts";
-import { writeJson } from "../text.ts";
+import { aborted, untilStopped } from "../terminal/stop-signal.ts";
+import { writeJson } from "../terminal/text.ts";
 
 interface ServeOptionValues extends HubFlagValues {
   json?: boolean;

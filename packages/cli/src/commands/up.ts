@@ -1,14 +1,14 @@
 import type { Room } from "@roomhub/protocol";
 import type { Command } from "commander";
-import { type Asking, askingOf } from "../asking.ts";
-import { chooseModels, type ModelChoice } from "../choose-models.ts";
+import { type Asking, askingOf } from "../terminal/interactivity.ts";
+import { chooseModels, type ModelChoice } from "../sharing/choose-models.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
-import { findServers, type ModelWish } from "../find-servers.ts";
-import { type HubConfig, resolveHubConfig } from "../hub-config.ts";
-import { type LaunchedHub, launchHub, refuseCuts } from "../hub-launch.ts";
-import { addHubFlags, type HubFlagValues } from "../hub-settings.ts";
-import { credentialsProblem } from "../model-server.ts";
+import { findServers, type ModelWish } from "../sharing/find-servers.ts";
+import { type HubConfig, resolveHubConfig } from "../hosting/hub-config.ts";
+import { type LaunchedHub, launchHub, refuseCuts } from "../hosting/hub-launch.ts";
+import { addHubFlags, type HubFlagValues } from "../hosting/hub-settings.ts";
+import { credentialsProblem } from "../sharing/model-server.ts";
 import { addJsonOption, addQuietOption, endpointArgument } from "../options.ts";
 import {
   addHeaderOptions,
@@ -18,13 +18,13 @@ import {
   readHeaders,
   readPassword,
 } from "../secrets.ts";
-import { replaceDemo, startDemo } from "../stand-in-demo.ts";
-import { aborted, untilStopped } from "../stop-signal.ts";
-import { writeJson } from "../text.ts";
-import { inviteUrl, upBanner, type UpFacts } from "../up-banner.ts";
-import { openRoom } from "../up-room.ts";
-import { type Sharing, shareModel, tellTrouble } from "../up-sharing.ts";
-import { watchRequests } from "../watch-requests.ts";
+import { replaceDemo, startDemo } from "../demo/stand-in-demo.ts";
+import { aborted, untilStopped } from "../terminal/stop-signal.ts";
+import { writeJson } from "../terminal/text.ts";
+import { inviteUrl, upBanner, type UpFacts } from "../hosting/up-banner.ts";
+import { openRoom } from "../hosting/up-room.ts";
+import { type Sharing, shareModel, tellTrouble } from "../hosting/up-sharing.ts";
+import { watchRequests } from "../hosting/watch-requests.ts";
 
 interface UpOptionValues extends HubFlagValues, PasswordOptionValues, HeaderOptionValues {
   json?: boolean;

@@ -1,4 +1,4 @@
-import { readAnswer, readWholeAnswer } from "../chat-answer.ts";
+import { readAnswer, readWholeAnswer } from "../chat/chat-answer.ts";
 
 /** When the parts of an answer were here, ms from the moment it was asked for. */
 export interface Arrival {

@@ -1,4 +1,4 @@
-import { duration } from "../text.ts";
+import { duration } from "../terminal/text.ts";
 import type { Check } from "./check.ts";
 import { failed, ok, skipped } from "./finding.ts";
 

@@ -1,9 +1,9 @@
 import { RoomhubError } from "@roomhub/client";
 import { EXIT } from "../exit-code.ts";
-import { duration, safe } from "../text.ts";
+import { duration, safe } from "../terminal/text.ts";
 import type { Check, Examination } from "./check.ts";
 import { failed, type Finding, ok, skipped } from "./finding.ts";
-import { isThisMachine, portOf } from "./port-check.ts";
+import { isThisMachine, portOf } from "../rooms/hub-address.ts";
 
 /** Whether it is a hub, is well, and speaks our version. */
 export const hubCheck: Check = {

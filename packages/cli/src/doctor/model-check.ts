@@ -1,7 +1,7 @@
 import type { RouteExplanation, RouteVerdict } from "@roomhub/protocol";
 import { exitCodeOfStatus } from "../exit-code.ts";
-import { hintHere } from "../hub-hint.ts";
-import { safe } from "../text.ts";
+import { hintHere } from "../rooms/hub-hint.ts";
+import { safe } from "../terminal/text.ts";
 import type { Check } from "./check.ts";
 import { failed, ok, skipped } from "./finding.ts";
 

@@ -1,6 +1,6 @@
 import { EXIT } from "../exit-code.ts";
-import { portFlag, usualPort } from "../find-rooms.ts";
-import { safe } from "../text.ts";
+import { isThisMachine, portFlag, portOf, usualPort } from "../rooms/hub-address.ts";
+import { safe } from "../terminal/text.ts";
 import type { Check, Examination } from "./check.ts";
 import { failed, type Finding, ok, skipped } from "./finding.ts";
 
@@ -27,15 +27,6 @@ export const portCheck: Check = {
     }
   },
 };
-
-export function portOf(url: URL): number {
-  if (url.port !== "") return Number(url.port);
-  return url.protocol === "https:" ? 443 : 80;
-}
-
-export function isThisMachine(host: string): boolean {
-  return host === "localhost" || host === "::1" || host === "[::1]" || host.startsWith("127.");
-}
 
 function unreachable(
   { context: { commandName } }: Examination,

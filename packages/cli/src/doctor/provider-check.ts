@@ -5,11 +5,11 @@ import {
   type ModelServer,
   queryModelServer,
   serverText,
-} from "../model-server.ts";
-import { safe, shellWord } from "../text.ts";
+} from "../sharing/model-server.ts";
+import { safe, shellWord } from "../terminal/text.ts";
 import type { Check, Examination } from "./check.ts";
 import { failed, type Finding, ok, skipped } from "./finding.ts";
-import { isThisMachine } from "./port-check.ts";
+import { isThisMachine } from "../rooms/hub-address.ts";
 
 /** Whether the model servers of this machine answer, and what they have: the one that is named must, the usual ones may. */
 export const providerCheck: Check = {

@@ -1,4 +1,4 @@
-import { safe } from "../text.ts";
+import { safe } from "../terminal/text.ts";
 import type { Check } from "./check.ts";
 import { failed, ok } from "./finding.ts";
 

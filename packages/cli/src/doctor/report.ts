@@ -1,6 +1,6 @@
 import type { CliContext } from "../context.ts";
-import { padTo } from "../display-width.ts";
-import { colorsFor, duration, safe } from "../text.ts";
+import { padTo } from "../terminal/display-width.ts";
+import { colorsFor, duration, safe } from "../terminal/text.ts";
 import type { CheckResult } from "./check.ts";
 
 const marks = { ok: "✓", failed: "✗", skipped: "–" } as const;

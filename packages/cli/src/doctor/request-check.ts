@@ -1,6 +1,6 @@
 import { errorFromResponse, HubUnreachableError } from "@roomhub/client";
-import { hubHeader } from "../hub-header.ts";
-import { duration, safe } from "../text.ts";
+import { hubHeader } from "../rooms/hub-header.ts";
+import { duration, safe } from "../terminal/text.ts";
 import { type Arrival, paceOf, readByTheWatch } from "./arrival.ts";
 import type { Check, Examination } from "./check.ts";
 import type { RequestEnd } from "./event-watch.ts";

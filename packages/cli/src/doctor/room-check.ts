@@ -1,8 +1,8 @@
 import { RoomhubError } from "@roomhub/client";
 import type { Room } from "@roomhub/protocol";
-import { explainUnknownRoom } from "../choose-room.ts";
+import { explainUnknownRoom } from "../rooms/choose-room.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
-import { countOf, safe, shellWord } from "../text.ts";
+import { countOf, safe, shellWord } from "../terminal/text.ts";
 import type { Check, Examination } from "./check.ts";
 import { failed, type Finding, ok, skipped } from "./finding.ts";
 

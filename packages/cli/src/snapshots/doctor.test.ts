@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { CliContext } from "../context.ts";
 import { answering, aRoute, visit } from "../doctor/patient.fixture.ts";
 import { exitCodeOf } from "../exit-code.ts";
-import { renderError } from "../render-error.ts";
+import { renderError } from "../terminal/render-error.ts";
 import { aRoom, capture } from "../test-context.fixture.ts";
 import { noSuchRoom } from "./scenery.fixture.ts";
 import { pipePage, terminalPage } from "./page.fixture.ts";

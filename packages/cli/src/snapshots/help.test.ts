@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
-import { displayWidth } from "../display-width.ts";
+import { displayWidth } from "../terminal/display-width.ts";
 import { createProgram } from "../program.ts";
 import { makeWorld } from "../test-context.fixture.ts";
 import { atTerminal, inPipe } from "./session.fixture.ts";

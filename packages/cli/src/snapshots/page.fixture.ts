@@ -1,4 +1,4 @@
-import { shellWord } from "../text.ts";
+import { shellWord } from "../terminal/text.ts";
 import { readable, steady } from "./readable.fixture.ts";
 
 /** What stands on a terminal after a command, as a page of a snapshot. */

@@ -1,8 +1,8 @@
 import type { Room } from "@roomhub/protocol";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { CliContext, Client } from "../context.ts";
-import { usualHubUrl } from "../find-rooms.ts";
-import { promptsAt } from "../prompts.ts";
+import { usualHubUrl } from "../rooms/hub-address.ts";
+import { promptsAt } from "../terminal/prompts.ts";
 import { aRoom, makeWorld, type World } from "../test-context.fixture.ts";
 import { ollamaWith } from "./scenery.fixture.ts";
 import { page } from "./page.fixture.ts";

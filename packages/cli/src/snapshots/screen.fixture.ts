@@ -1,5 +1,5 @@
 import { PassThrough, Writable } from "node:stream";
-import { displayWidth } from "../display-width.ts";
+import { displayWidth } from "../terminal/display-width.ts";
 
 const graphemes = new Intl.Segmenter();
 

@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { isRoomUrl, readChatWords } from "./chat-words.ts";
+import { makeWorld } from "../test-context.fixture.ts";
+
+const { context } = makeWorld();
+
+test.each([
+  [[undefined, undefined, undefined], { room: undefined, prompt: undefined }],
+  [["Why?", undefined, undefined], { room: undefined, prompt: "Why?" }],
+  [["ABC234", undefined, undefined], { room: undefined, prompt: "ABC234" }],
+  [["Why?", undefined, "ABC234"], { room: "ABC234", prompt: "Why?" }],
+  [["ABC234", "Why?", undefined], { room: "ABC234", prompt: "Why?" }],
+  [["abc234", "-", undefined], { room: "abc234", prompt: "-" }],
+  [["hub:5050/rooms/ABC234", "Why?", undefined], { room: "hub:5050/rooms/ABC234", prompt: "Why?" }],
+] as const)("%j is read as %j", ([first, second, option], words) => {
+  expect(readChatWords(context, first, second, option)).toEqual(words);
+});
+
+test.each<[string, string, string | undefined]>([
+  ["Why", "not?", undefined],
+  ["ABC23", "Why?", undefined],
+  ["ABCDEFG", "Why?", undefined],
+  ["ABC2O4", "Why?", undefined],
+  ["ABC234", "Why?", "ABC234"],
+])(
+  "%j %j beside --room %j is a wrong command line, with the right one",
+  (first, second, option) => {
+    expect(() => readChatWords(context, first, second, option)).toThrow(
+      /: roomhub chat ABC234 "Why\?"$/,
+    );
+  },
+);
+
+test.each([
+  ["http://hub:5050/rooms/ABC234", true],
+  ["https://hub/x/rooms/ABC234/v1/", true],
+  ["what is at http://hub:5050/rooms/ABC234", false],
+  ["http://hub:5050", false],
+  ["ABC234", false],
+])("%s alone is a room's URL: %s", (text, isOne) => {
+  expect(isRoomUrl(text)).toBe(isOne);
+});

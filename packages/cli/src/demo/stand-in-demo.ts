@@ -1,0 +1,133 @@
+import { chooseModels, type ModelChoice } from "../sharing/choose-models.ts";
+import type { CliContext } from "../context.ts";
+import type { ModelWish } from "../sharing/find-servers.ts";
+import {
+  credentialsProblem,
+  findModelServers,
+  type ModelServer,
+  serverText,
+} from "../sharing/model-server.ts";
+import { clockTime, colorsFor, safe, writeJson } from "../terminal/text.ts";
+
+/** Local servers answer in a millisecond, so querying them costs nothing. */
+const queryAgainMs = 3_000;
+
+export async function startDemo(
+  context: CliContext,
+): Promise<{ choice: ModelChoice; close: () => Promise<void> }> {
+  const { demoModel, startDemoProvider } = await import("./demo-provider.ts");
+  const { endpoint, close } = await startDemoProvider({ joinHint: `${context.commandName} up` });
+  return { choice: { endpoint, model: demoModel, serverName: undefined }, close };
+}
+
+interface DemoReplacement {
+  wish: ModelWish;
+  share: (choice: ModelChoice) => Promise<{ participantId: string }>;
+  closeDemo: () => Promise<void>;
+  values: { json?: boolean; quiet?: boolean };
+}
+
+/** Takes a real model into the room as soon as there is one, then the demo out of it. */
+export function replaceDemo(
+  context: CliContext,
+  { wish, share, closeDemo, values }: DemoReplacement,
+  stopping: AbortSignal,
+): { stop: () => Promise<void> } {
+  const own = new AbortController();
+  const signal = AbortSignal.any([stopping, own.signal]);
+  const colors = colorsFor(context, context.stderr);
+  const say = (text: string) => {
+    context.stderr.write(`${colors.dim(clockTime(context.nowMs()))}  ${text}\n`);
+  };
+  const replace = async () => {
+    const choice = await awaitModelServer(
+      context,
+      wish,
+      (text) => say(colors.yellow(text)),
+      signal,
+    );
+    if (choice === undefined) return;
+    const { participantId } = await share(choice);
+    if (signal.aborted) return;
+    await closeDemo();
+    const { model, endpoint, serverName } = choice;
+    const text = `sharing ${safe(model)} from ${safe(serverName ?? endpoint)} as ${safe(participantId)}; the demo has left`;
+    if (values.json === true) {
+      writeJson(context.stdout, { participantId, model, endpoint, isDemo: false });
+    } else if (values.quiet !== true) say(colors.green(text));
+  };
+  const done = replace().catch((error: unknown) => {
+    // The demo goes on: the room stays as it was announced.
+    const reason = error instanceof Error ? error.message : String(error);
+    say(colors.yellow(`the model server could not be shared: ${safe(reason)}`));
+  });
+  return {
+    stop() {
+      own.abort();
+      return done;
+    },
+  };
+}
+
+/**
+ * Waits for a usual model server of this machine to start, and says once what is in its way: it loads, or requires
+ * credentials.
+ *
+ * @returns its first model; undefined when the signal aborts first
+ */
+async function awaitModelServer(
+  context: CliContext,
+  wish: ModelWish,
+  say: (line: string) => void,
+  signal: AbortSignal,
+): Promise<ModelChoice | undefined> {
+  const told = new Set<string>();
+  for (;;) {
+    await pause(context, queryAgainMs, signal);
+    if (signal.aborted) return undefined;
+    const servers = await findModelServers(context, wish.headers);
+    if (servers.some(({ models = [] }) => models.length > 0)) {
+      const [choice] = await chooseModels(context, wish, servers, { canAsk: false, isQuiet: true });
+      return choice;
+    }
+    for (const server of servers) {
+      const text = obstacle(server, wish.headers);
+      if (text === undefined || told.has(text)) continue;
+      told.add(text);
+      say(text);
+    }
+  }
+}
+
+function obstacle(
+  server: ModelServer,
+  headers: Readonly<Record<string, string>>,
+): string | undefined {
+  switch (server.readiness) {
+    case "loading":
+      return `${serverText(server)} is loading its model`;
+    case "needs-credentials": {
+      const { problem, fix } = credentialsProblem(server, headers);
+      return `${problem}; ${fix}`;
+    }
+    case "ready":
+    case "down":
+    case "wrong-model":
+      return undefined;
+  }
+}
+
+/** Ends early when the signal aborts. */
+function pause(context: CliContext, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = context.after(ms, done);
+    signal.addEventListener("abort", done, { once: true });
+    if (signal.aborted) done();
+
+    function done(): void {
+      cancel();
+      signal.removeEventListener("abort", done);
+      resolve();
+    }
+  });
+}

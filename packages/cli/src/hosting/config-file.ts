@@ -1,0 +1,98 @@
+import { LIMIT_NAMES, type LimitName, limitProblem, type Limits } from "@roomhub/protocol";
+import type { CliContext } from "../context.ts";
+import { UsageError } from "../exit-code.ts";
+import { HUB_SETTINGS, type HubSettings, SETTING_NAMES, type SettingName } from "./hub-settings.ts";
+import { nearest } from "../rooms/nearest.ts";
+
+const usualFile = "roomhub.config.json";
+
+export interface ConfigFile {
+  path: string;
+  settings: Partial<HubSettings>;
+  limits: Partial<Limits>;
+}
+
+/**
+ * The config file: a JSON object with the long flags in camelCase as keys, and `limits` by name.
+ *
+ * @param path - undefined for `roomhub.config.json` in the working directory, which need not be there
+ * @throws UsageError for a file that cannot be read, an unknown key or a wrong type: the first one, by its name
+ */
+export async function readConfigFile(
+  context: CliContext,
+  path: string | undefined,
+): Promise<ConfigFile | undefined> {
+  const text = await readText(context, path);
+  if (text === undefined) return undefined;
+  const file = path ?? usualFile;
+  const object = parseObject(file, text);
+  const { limits = {}, ...settings } = object;
+  for (const [key, value] of Object.entries(settings)) checkSetting(file, key, value);
+  if (!isObject(limits)) throw new UsageError(`${file}: limits must be an object`);
+  for (const [key, value] of Object.entries(limits)) checkLimit(file, key, value);
+  return { path: file, settings, limits };
+}
+
+async function readText(
+  context: CliContext,
+  path: string | undefined,
+): Promise<string | undefined> {
+  try {
+    return await context.readFile(path ?? usualFile);
+  } catch (error) {
+    const isMissing = (error as { code?: unknown }).code === "ENOENT";
+    if (path === undefined && isMissing) return undefined;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`The config file ${path ?? usualFile} cannot be read: ${reason}`);
+  }
+}
+
+function parseObject(file: string, text: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    // Editors on Windows begin a file with a byte order mark.
+    value = JSON.parse(text.replace(/^\uFEFF/, ""));
+  } catch (error) {
+    throw new UsageError(`${file} is not valid JSON: ${(error as Error).message}`);
+  }
+  if (!isObject(value)) throw new UsageError(`${file} must hold a JSON object`);
+  return value;
+}
+
+function checkSetting(file: string, key: string, value: unknown): void {
+  const name = SETTING_NAMES.find((known) => known === key);
+  if (name === undefined) throw unknownKey(file, key, nearestSetting(key));
+  const { kind } = HUB_SETTINGS[name];
+  if (!kind.isValue(value)) {
+    throw new UsageError(`${file}: ${key} must be ${kind.wants}, not ${JSON.stringify(value)}`);
+  }
+}
+
+/** A limit at the top is the likeliest slip. */
+function nearestSetting(key: string): string | undefined {
+  if (LIMIT_NAMES.some((name) => name === key)) return `limits.${key}`;
+  return nearest(key, [...SETTING_NAMES, "limits"] satisfies (SettingName | "limits")[]);
+}
+
+function checkLimit(file: string, key: string, value: unknown): void {
+  const name: LimitName | undefined = LIMIT_NAMES.find((known) => known === key);
+  if (name === undefined) throw unknownKey(file, `limits.${key}`, nearestLimit(key));
+  const problem = limitProblem(name, typeof value === "number" ? value : NaN);
+  if (problem !== undefined) {
+    throw new UsageError(`${file}: limits.${key} ${problem}, not ${JSON.stringify(value)}`);
+  }
+}
+
+function nearestLimit(key: string): string | undefined {
+  const meant = nearest(key, LIMIT_NAMES);
+  return meant === undefined ? undefined : `limits.${meant}`;
+}
+
+function unknownKey(file: string, key: string, meant: string | undefined): UsageError {
+  const next = meant === undefined ? "roomhub config --limits lists all" : `did you mean ${meant}?`;
+  return new UsageError(`${file}: there is no setting "${key}"; ${next}`);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

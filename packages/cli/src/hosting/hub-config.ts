@@ -1,0 +1,94 @@
+import { LIMIT_NAMES, type LimitName, LIMITS, type Limits } from "@roomhub/protocol";
+import { readConfigFile } from "./config-file.ts";
+import type { CliContext } from "../context.ts";
+import { limitsFromEnv, settingsFromEnv } from "../environment.ts";
+import {
+  HUB_SETTINGS,
+  type HubFlagValues,
+  type HubSettings,
+  SETTING_NAMES,
+  type SettingName,
+} from "./hub-settings.ts";
+import { parseLimitFlag } from "./limit-value.ts";
+
+/** From far to near: a nearer one wins. */
+const origins = ["default", "file", "env", "flag"] as const;
+type Origin = (typeof origins)[number];
+
+export interface Effective<T> {
+  value: T;
+  from: Origin;
+}
+
+/** What a hub is to be, and where each part of it was said. */
+export interface HubConfig {
+  settings: { [Name in SettingName]: Effective<HubSettings[Name] | undefined> };
+  limits: Record<LimitName, Effective<number>>;
+  /** undefined when there is none */
+  file: string | undefined;
+}
+
+/** Config file < environment < flags. @throws UsageError for anything that cannot be meant */
+export async function resolveHubConfig(
+  context: CliContext,
+  flags: HubFlagValues,
+): Promise<HubConfig> {
+  const { env } = context;
+  const path = flags.config ?? (env["ROOMHUB_CONFIG"] || undefined);
+  const file = await readConfigFile(context, path);
+  return {
+    settings: layered(SETTING_NAMES, [
+      fallbacks(),
+      file?.settings ?? {},
+      settingsFromEnv(env),
+      flags,
+    ]),
+    limits: layered(LIMIT_NAMES, [
+      Object.fromEntries(LIMIT_NAMES.map((name) => [name, LIMITS[name].default])),
+      file?.limits ?? {},
+      limitsFromEnv(env),
+      limitsFromFlags(flags.limit ?? []),
+    ]) as HubConfig["limits"],
+    file: file?.path,
+  };
+}
+
+/** The limits that somebody said anything about. */
+export function overriddenLimits({ limits }: HubConfig): Partial<Limits> {
+  return Object.fromEntries(
+    LIMIT_NAMES.filter((name) => limits[name].from !== "default").map((name) => [
+      name,
+      limits[name].value,
+    ]),
+  );
+}
+
+/** Whether one setting was said at least as near as another. */
+export function isAsNear(one: Effective<unknown>, other: Effective<unknown>): boolean {
+  return origins.indexOf(one.from) >= origins.indexOf(other.from);
+}
+
+function fallbacks(): Partial<HubSettings> {
+  return Object.fromEntries(SETTING_NAMES.map((name) => [name, HUB_SETTINGS[name].fallback]));
+}
+
+function limitsFromFlags(texts: readonly string[]): Partial<Limits> {
+  return Object.assign({}, ...texts.map(parseLimitFlag)) as Partial<Limits>;
+}
+
+/** @param layers - as many as there are origins, in their order */
+function layered<Values extends object>(
+  names: readonly (keyof Values & string)[],
+  layers: readonly Partial<Values>[],
+): { [Name in keyof Values]: Effective<Values[Name] | undefined> } {
+  const entries = names.map((name) => {
+    const index = Math.max(
+      layers.findLastIndex((layer) => layer[name] !== undefined),
+      0,
+    );
+    return [name, { value: layers[index]?.[name], from: origins[index] }];
+  });
+  return Object.fromEntries(entries) as {
+    [Name in keyof Values]: Effective<Values[Name] | undefined>;
+  };
+}

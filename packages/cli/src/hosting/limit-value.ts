@@ -1,0 +1,83 @@
+import { LIMIT_NAMES, type LimitName, limitProblem, LIMITS, type Limits } from "@roomhub/protocol";
+import { UsageError } from "../exit-code.ts";
+import { nearest } from "../rooms/nearest.ts";
+
+/** From small to large; the first is what a plain number means. */
+const units = {
+  ms: { ms: 1, s: 1_000, min: 60_000, h: 3_600_000, d: 86_400_000 },
+  bytes: {
+    B: 1,
+    kB: 1_000,
+    KiB: 1_024,
+    MB: 1_000_000,
+    MiB: 1_048_576,
+    GB: 1_000_000_000,
+    GiB: 1_073_741_824,
+  },
+  count: {},
+} as const;
+
+/** Units that a value is printed in: people read 65536 bytes as 64KiB. */
+const printed = { ms: ["d", "h", "min", "s"], bytes: ["GiB", "MiB", "KiB"], count: [] } as const;
+
+/**
+ * `64MiB`, `30s`, `10min`, or a plain number in the limit's own unit.
+ *
+ * @param where - what the text was given as, for the message: `ROOMHUB_ROOMS`, `--limit rooms`
+ * @throws UsageError
+ */
+export function parseLimitValue(name: LimitName, text: string, where: string): number {
+  const { unit } = LIMITS[name];
+  const [, number = "", suffix = ""] = /^(\d+(?:\.\d+)?) ?([A-Za-z]*)$/.exec(text.trim()) ?? [];
+  const factor =
+    suffix === ""
+      ? 1
+      : Object.entries(units[unit]).find(
+          ([known]) => known.toLowerCase() === suffix.toLowerCase(),
+        )?.[1];
+  if (number === "" || factor === undefined) {
+    throw new UsageError(`${where} must be ${wantedOf(name)}, not "${text}"`);
+  }
+  // 1.1 s is 1100 ms, whatever binary fractions make of it.
+  const value = Math.round(Number(number) * factor * 1_000) / 1_000;
+  const problem = limitProblem(name, value);
+  if (problem !== undefined) throw new UsageError(`${where} ${problem}, not "${text}"`);
+  return value;
+}
+
+function wantedOf(name: LimitName): string {
+  switch (LIMITS[name].unit) {
+    case "count":
+      return "a whole number";
+    case "ms":
+      return "a number of ms, or one with s, min, h or d behind it, such as 30s";
+    case "bytes":
+      return "a number of bytes, or one with KiB, MiB or GiB behind it, such as 64MiB";
+  }
+}
+
+/** `name=value`, as `--limit` takes it. @throws UsageError */
+export function parseLimitFlag(text: string): Partial<Limits> {
+  const equals = text.indexOf("=");
+  if (equals < 1) {
+    throw new UsageError(`--limit must look like name=value, such as rooms=50, not "${text}"`);
+  }
+  const given = text.slice(0, equals).trim();
+  const name = LIMIT_NAMES.find((known) => known === given);
+  if (name === undefined) {
+    const meant = nearest(given, LIMIT_NAMES);
+    const next =
+      meant === undefined ? "roomhub config --limits lists all" : `did you mean ${meant}?`;
+    throw new UsageError(`--limit: there is no limit "${given}"; ${next}`);
+  }
+  return { [name]: parseLimitValue(name, text.slice(equals + 1), `--limit ${name}`) };
+}
+
+/** In the largest unit that leaves it whole, so that `--limit` takes it again: `64MiB`, `90s`, `1000`. */
+export function formatLimit(name: LimitName, value: number): string {
+  const { unit } = LIMITS[name];
+  const factors: Record<string, number> = units[unit];
+  const best = printed[unit].find((known) => value > 0 && value % (factors[known] ?? 1) === 0);
+  if (best !== undefined) return `${value / (factors[best] ?? 1)}${best}`;
+  return unit === "count" ? String(value) : `${value}${unit === "ms" ? "ms" : "B"}`;
+}

@@ -1,0 +1,149 @@
+import { expect, test } from "vitest";
+import type { CliContext } from "../context.ts";
+import { aRoom, capture, makeWorld } from "../test-context.fixture.ts";
+import { inviteUrl, upBanner, type UpFacts } from "./up-banner.ts";
+
+const facts: UpFacts = {
+  localUrl: "http://127.0.0.1:5050",
+  sharedUrls: [],
+  isAnnounced: false,
+  room: aRoom({ name: "Ana's room" }),
+  participantId: "ana-llama3.2-3b",
+  model: "llama3.2:3b",
+  server: "Ollama",
+  isDemo: false,
+};
+const open: UpFacts = {
+  ...facts,
+  sharedUrls: [
+    { url: "http://192.168.1.5:5050", label: "eth0" },
+    { url: "http://172.17.0.1:5050", label: "docker0" },
+  ],
+  isAnnounced: true,
+  room: aRoom({ name: "Ana's room", passwordProtected: true }),
+};
+
+function banner(of: UpFacts, columns?: number, env: CliContext["env"] = {}): string {
+  const stdout = capture(columns);
+  const context = { ...makeWorld({ env }).context, stdout, commandName: "npx roomhub" };
+  return `\n${upBanner(context, of)}`.replaceAll("\u001b", "ESC");
+}
+
+test("on this machine only, in a pipe", () => {
+  expect(banner(facts)).toMatchInlineSnapshot(`
+    "
+    Room ABC234  Ana's room
+    Model llama3.2:3b from Ollama as ana-llama3.2-3b
+    Hub   http://127.0.0.1:5050 (this machine only)
+          To open it to your network: npx roomhub up --lan
+
+    Share another model
+      npx roomhub join http://127.0.0.1:5050/rooms/ABC234
+    Ask it
+      curl -N http://127.0.0.1:5050/rooms/ABC234/v1/chat/completions -d '{"model":"*","stream":true,"messages":[{"role":"user","content":"Hello!"}]}'
+    Point any OpenAI program at it
+      export OPENAI_BASE_URL=http://127.0.0.1:5050/rooms/ABC234/v1 OPENAI_API_KEY=roomhub
+
+    Requests appear here; Ctrl+C stops.
+    "
+  `);
+});
+
+test("with the demo model, on a terminal", () => {
+  const demo = { ...facts, model: "demo", participantId: "ana-demo", isDemo: true };
+  expect(banner(demo, 80)).toMatchInlineSnapshot(`
+    "
+    ESC[1mRoom ABC234ESC[22m  Ana's room
+    Model ESC[33ma built-in demoESC[39m as ana-demo: no model server answered on this machine
+          A model server that starts takes its place: ollama run llama3.2
+    Hub   http://127.0.0.1:5050 (this machine only)
+          To open it to your network: npx roomhub up --lan
+
+    ESC[2mShare another modelESC[22m
+      npx roomhub join http://127.0.0.1:5050/rooms/ABC234
+    ESC[2mAsk itESC[22m
+      curl -N http://127.0.0.1:5050/rooms/ABC234/v1/chat/completions -d '{"model":"*","stream":true,"messages":[{"role":"user","content":"Hello!"}]}'
+    ESC[2mPoint any OpenAI program at itESC[22m
+      export OPENAI_BASE_URL=http://127.0.0.1:5050/rooms/ABC234/v1 OPENAI_API_KEY=roomhub
+
+    ESC[2mRequests appear here; Ctrl+C stops.ESC[22m
+    "
+  `);
+});
+
+test("open to the network and with a password, in a pipe", () => {
+  expect(banner(open)).toMatchInlineSnapshot(`
+    "
+    Room ABC234  Ana's room
+    Model llama3.2:3b from Ollama as ana-llama3.2-3b
+    Hub   http://192.168.1.5:5050 (eth0)
+          http://172.17.0.1:5050 (docker0)
+          Open to all who can reach it. On this network just: npx roomhub join
+
+    Share a model from another machine; it asks for the password
+      npx roomhub join http://192.168.1.5:5050/rooms/ABC234
+    Ask it
+      curl -N http://192.168.1.5:5050/rooms/ABC234/v1/chat/completions -d '{"model":"*","stream":true,"messages":[{"role":"user","content":"Hello!"}]}'
+    Point any OpenAI program at it
+      export OPENAI_BASE_URL=http://192.168.1.5:5050/rooms/ABC234/v1 OPENAI_API_KEY=roomhub
+
+    Requests appear here; Ctrl+C stops.
+    "
+  `);
+});
+
+test("open to the network, on a terminal", () => {
+  expect(banner(open, 80, { NO_COLOR: "1" })).toMatchInlineSnapshot(`
+    "
+    Room ABC234  Ana's room
+    Model llama3.2:3b from Ollama as ana-llama3.2-3b
+    Hub   http://192.168.1.5:5050 (eth0)
+          http://172.17.0.1:5050 (docker0)
+          Open to all who can reach it. On this network just: npx roomhub join
+
+      █████████████████████████████████
+      ██ ▄▄▄▄▄ ██▄▀▀ ▄ ▀▄▀█  █ ▄▄▄▄▄ ██
+      ██ █   █ █▄  ▀▄  ▀▀█▄▀▀█ █   █ ██
+      ██ █▄▄▄█ ██▀▄██▀▄  ▄  ▄█ █▄▄▄█ ██
+      ██▄▄▄▄▄▄▄█ ▀ █ ▀ █▄▀ ▀▄█▄▄▄▄▄▄▄██
+      ██▄▄ ▀▄▄▄▄ █  ██ ██ ▀██▄ ▀█▀▄█▀██
+      ██▄█▀ █▄▄▄ ▄█▀█▄██▄ ▄▀▀   ▄▀▄ ▄██
+      ██  ▄█  ▄▄███▀ ▀███▄████  █ ▀▄ ██
+      ██▀ ▀▄█▀▄▀█ █▄ ▀ ██ ▀█▄▀██▀▀█ ▄██
+      ███ ▀█▄▄▄▄  ▀ ██ ▀ ▄█▄█▀ ▀██▀▄ ██
+      ██▄▀▀ ▄▄▄▄▀█▄▀█▄██▄ ▀▀▀ ▀▀█ █ ▄██
+      ██▄█▄███▄▄ ▀█▀ ▀█▀ ▄██ ▄▄▄ █▀▀▀██
+      ██ ▄▄▄▄▄ █ ▀█▄ ▀ ▀█▀▀  █▄█  █ ▄██
+      ██ █   █ █▄▄▀ ██ ▀  ▀▀  ▄▄  █  ██
+      ██ █▄▄▄█ █  ▄▀█▄██▀   ▀ ██▄ ▄▀▄██
+      ██▄▄▄▄▄▄▄█▄▄▄█▄██▄▄▄▄█▄▄▄██▄█▄▄██
+      ▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀
+
+    Share a model from another machine; it asks for the password
+      npx roomhub join http://192.168.1.5:5050/rooms/ABC234
+    Ask it
+      curl -N http://192.168.1.5:5050/rooms/ABC234/v1/chat/completions -d '{"model":"*","stream":true,"messages":[{"role":"user","content":"Hello!"}]}'
+    Point any OpenAI program at it
+      export OPENAI_BASE_URL=http://192.168.1.5:5050/rooms/ABC234/v1 OPENAI_API_KEY=roomhub
+
+    Requests appear here; Ctrl+C stops.
+    "
+  `);
+});
+
+test("behind a proxy, and not announced", () => {
+  const sharedUrls = [{ url: "https://hub.example.org", label: "public" }];
+  const text = banner({ ...open, sharedUrls, isAnnounced: false });
+  expect(text).toContain("npx roomhub join https://hub.example.org/rooms/ABC234\n");
+  expect(text).not.toContain("On this network");
+});
+
+test("quietly it is the invite alone", () => {
+  expect(inviteUrl(facts)).toBe("http://127.0.0.1:5050/rooms/ABC234");
+  expect(inviteUrl(open)).toBe("http://192.168.1.5:5050/rooms/ABC234");
+});
+
+test("names cannot steer the terminal", () => {
+  const evil = { ...facts, model: "\u001b[2J", room: aRoom({ name: "a\u202eb" }) };
+  expect(banner(evil)).not.toMatch(/ESC|\u202e/);
+});

@@ -1,0 +1,80 @@
+import type { ModelChoice } from "../sharing/choose-models.ts";
+import type { CliContext } from "../context.ts";
+import { makeParticipant, stoppedError } from "../sharing/make-participant.ts";
+import { noticeLine } from "../sharing/notice-line.ts";
+import { trackOutage } from "../sharing/outage.ts";
+import { suggestId } from "../sharing/participant-name.ts";
+import type { ParticipantNotice, ParticipantOptions, RunningParticipant } from "../services.ts";
+import { aborted } from "../terminal/stop-signal.ts";
+import { clockTime, colorsFor, duration } from "../terminal/text.ts";
+
+/** What the participants of one `up` have in common. */
+export type Sharing = Pick<
+  ParticipantOptions,
+  "hubUrl" | "room" | "nickname" | "password" | "headers" | "followModel" | "onNotice"
+>;
+
+/** Puts a model into the room, and waits until it is there. */
+export async function shareModel(
+  context: CliContext,
+  sharing: Sharing,
+  { model, endpoint }: ModelChoice,
+  { closers, signal }: { closers: (() => Promise<void>)[]; signal: AbortSignal },
+): Promise<{ participant: RunningParticipant; participantId: string }> {
+  const participantId = suggestId(sharing.nickname, model);
+  const participant = await makeParticipant(context, {
+    ...sharing,
+    id: participantId,
+    model,
+    endpoint,
+    // The hub in this process measures the same answers.
+    isMetered: false,
+  });
+  closers.push(() => participant.close());
+  await startOrExplain(participant, signal);
+  return { participant, participantId };
+}
+
+/** A stop that comes before the participant is in the room is no failure. */
+async function startOrExplain(participant: RunningParticipant, signal: AbortSignal): Promise<void> {
+  const stopped = await Promise.race([participant.start(), aborted(signal)]).then(
+    () => undefined,
+    () => participant.stopped,
+  );
+  if (stopped !== undefined) throw stoppedError(stopped);
+}
+
+/**
+ * Here requests are shown from the hub's events, and joining is what the announcement says; what is left is trouble, and
+ * its end.
+ */
+export function tellTrouble(
+  context: CliContext,
+  signal: AbortSignal,
+): (notice: ParticipantNotice) => void {
+  const colors = colorsFor(context, context.stderr);
+  const say = (line: string) => context.stderr.write(`${line}\n`);
+  const outage = trackOutage();
+  return (notice) => {
+    if (signal.aborted) return;
+    const nowMs = context.nowMs();
+    switch (notice.kind) {
+      case "disconnected":
+        if (outage.began("own", nowMs)) say(noticeLine(notice, nowMs, colors));
+        return;
+      case "connected": {
+        const lastedMs = outage.ended("own", nowMs);
+        if (lastedMs === undefined) return;
+        const text = colors.green(`connected again after ${duration(lastedMs)}`);
+        say(`${colors.dim(clockTime(nowMs))}  ${text}`);
+        return;
+      }
+      case "provider-readiness":
+      case "model-changed":
+      case "fault":
+        say(noticeLine(notice, nowMs, colors));
+        return;
+      default:
+    }
+  };
+}

@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import type { HubEvent } from "@roomhub/protocol";
+import type { RunningHub } from "../services.ts";
+import { aComplete, aFailure, makeWorld } from "../test-context.fixture.ts";
+import { watchRequests } from "./watch-requests.ts";
+
+/** A hub of this process that says what the test lets it say. */
+function watching(options: { json?: boolean; quiet?: boolean } = {}) {
+  const listeners = new Map<Parameters<RunningHub["watch"]>[1], string>();
+  const watch: RunningHub["watch"] = (room, listener) => {
+    listeners.set(listener, room);
+    return () => listeners.delete(listener);
+  };
+  const world = makeWorld();
+  const stop = watchRequests(world.context, watch, "ABC234", options);
+  return {
+    ...{ world, stop },
+    rooms: () => [...listeners.values()],
+    tell: (...events: HubEvent[]) => {
+      for (const listener of listeners.keys()) listener(events);
+    },
+    /** Without the line of headings. */
+    rows: () => world.stdout.text.trimEnd().split("\n").slice(1),
+  };
+}
+
+test("a busy room is twenty rows, and one that counts the rest and what of it failed", () => {
+  const { tell, stop, rows } = watching();
+  const cancelled = { ...aFailure, code: "client_disconnected" } as HubEvent;
+  tell(...Array.from({ length: 25 }, () => aComplete));
+  tell(...Array.from({ length: 407 }, (_, index) => (index % 2 === 0 ? aFailure : cancelled)));
+  stop();
+  expect(rows()).toHaveLength(21);
+  expect(rows().at(-1)).toBe("… 412 more, 204 failed");
+});
+
+test("who comes and goes is shown however busy the room is", () => {
+  const { tell, stop, world } = watching();
+  tell(...Array.from({ length: 100 }, () => aComplete));
+  const who = { participantId: "bea-qwen3", nickname: "Bea" };
+  const { timestamp, roomCode } = aComplete;
+  tell({ ...who, timestamp, roomCode, type: "participant.left" });
+  stop();
+  expect(world.stdout.text).toContain("bea-qwen3 left\n");
+});
+
+test("as JSON every event is a line", () => {
+  const { tell, world } = watching({ json: true });
+  tell(...Array.from({ length: 100 }, () => aComplete));
+  const lines = world.stdout.text.trimEnd().split("\n");
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(lines.map(() => aComplete));
+  expect(lines).toHaveLength(100);
+});
+
+test("the room is watched until that is stopped, and not at all where nothing is shown", () => {
+  const shown = watching();
+  expect(shown.rooms()).toEqual(["ABC234"]);
+  shown.stop();
+  expect(shown.rooms()).toEqual([]);
+  expect(watching({ quiet: true }).rooms()).toEqual([]);
+});

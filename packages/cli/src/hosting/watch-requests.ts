@@ -1,0 +1,65 @@
+import type { HubEvent } from "@roomhub/protocol";
+import type { CliContext } from "../context.ts";
+import { isFailure } from "../terminal/event-line.ts";
+import { createRoomTable } from "../terminal/request-table.ts";
+import { createRowFeed } from "../terminal/row-feed.ts";
+import type { RunningHub } from "../services.ts";
+import { clockTime, colorsFor, safe, writeJson } from "../terminal/text.ts";
+
+/**
+ * One line per finished request of a room, and who comes and goes: from the events of a hub in this process, until that has
+ * closed.
+ *
+ * @returns how to end it, which shows what is not shown yet
+ */
+export function watchRequests(
+  context: CliContext,
+  watch: RunningHub["watch"],
+  room: string,
+  { json = false, quiet = false }: { json?: boolean; quiet?: boolean },
+): () => void {
+  if (json) {
+    return watch(room, (events) => {
+      for (const event of events) writeJson(context.stdout, event);
+    });
+  }
+  if (quiet) return () => {};
+  const colors = colorsFor(context, context.stdout);
+  const requestRow = createRoomTable(context.stdout, colors);
+  const feed = createRowFeed(context, context.stdout);
+  const stop = watch(room, (events) => {
+    for (const event of events) {
+      if (isOver(event)) {
+        feed.row({ render: () => requestRow(event), isFailed: isFailure(event) });
+      } else {
+        const what = joinedText(event);
+        if (what === undefined) continue;
+        feed.line(colors.dim(`${clockTime(Date.parse(event.timestamp))}  ${what}`));
+      }
+    }
+  });
+  return () => {
+    stop();
+    feed.close();
+  };
+}
+
+function isOver(event: HubEvent): event is HubEvent & { type: "llm.complete" | "llm.error" } {
+  return event.type === "llm.complete" || event.type === "llm.error";
+}
+
+/** Who comes and goes; undefined for any other event. */
+function joinedText(event: HubEvent): string | undefined {
+  switch (event.type) {
+    case "participant.joined": {
+      const { id, model } = event.participant;
+      return `${safe(id)} joined with ${safe(model)}`;
+    }
+    case "participant.left":
+      return `${safe(event.participantId)} left`;
+    case "participant.offline":
+      return `${safe(event.participantId)} is offline`;
+    default:
+      return undefined;
+  }
+}

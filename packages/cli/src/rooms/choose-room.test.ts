@@ -1,0 +1,274 @@
+import { HubUnreachableError, RoomhubError } from "@roomhub/client";
+import { expect, test } from "vitest";
+import type { Asking } from "../terminal/interactivity.ts";
+import { chooseRoom, explainUnknownRoom, unreachableHub } from "./choose-room.ts";
+import type { CliContext, Client } from "../context.ts";
+import { answersOf, aRoom, makeWorld } from "../test-context.fixture.ts";
+
+const silent: Asking = { canAsk: false, isQuiet: false };
+const here = "http://127.0.0.1:5050";
+const there = "http://10.0.0.2:5050";
+const ana = aRoom({ id: "1", code: "AAA222", name: "ana's", participantCount: 1 });
+const bea = aRoom({ id: "2", code: "BBB222", name: "bea's", passwordProtected: true });
+
+function notFound(): RoomhubError {
+  const none = { requestId: undefined, retryAfterMs: undefined, participants: undefined };
+  const details = { status: 404, code: "room_not_found", param: "", hint: undefined, ...none };
+  return new RoomhubError("no such room", details);
+}
+
+/** Hubs by URL with their rooms; all but the one of this machine are found on the network. */
+function network(hubs: Record<string, ReturnType<typeof aRoom>[]>, one = "") {
+  const questions: string[] = [];
+  const world = makeWorld({
+    createClient: (hubUrl) => {
+      const rooms = hubs[hubUrl];
+      const away = new HubUnreachableError(hubUrl, new Error("ECONNREFUSED"));
+      return {
+        listRooms: async () => rooms ?? Promise.reject(away),
+        getRoom: async (code) => {
+          if (rooms === undefined) throw away;
+          return rooms.find((room) => room.code === code) ?? Promise.reject(notFound());
+        },
+      } as Client;
+    },
+    mdns: {
+      announce: async () => async () => {},
+      browse: async (_addresses, onHub) => {
+        for (const url of Object.keys(hubs)) if (url !== here) onHub(url);
+        return async () => {};
+      },
+    },
+    prompts: answersOf(questions, { one }),
+  });
+  const choose = (given?: string, hubUrl?: string, asking = silent) =>
+    chooseRoom(world.context, { given, hubUrl }, asking);
+  return { world, questions, choose };
+}
+
+test.each<[string, string | undefined, string | undefined, Record<string, (typeof ana)[]>, object]>(
+  [
+    ["an invite URL", `${there}/rooms/bbb222/v1`, undefined, {}, { hubUrl: there, room: "BBB222" }],
+    ["a code at a named hub", "aaa222", there, {}, { hubUrl: there, room: "AAA222" }],
+    [
+      "a hub with one room",
+      there,
+      undefined,
+      { [there]: [bea] },
+      { hubUrl: there, room: "BBB222" },
+    ],
+    [
+      "a bare host name",
+      "localhost",
+      undefined,
+      { "http://localhost:5050": [ana] },
+      { room: "AAA222" },
+    ],
+    ["a named hub and no room", undefined, there, { [there]: [bea] }, { room: "BBB222" }],
+    [
+      "a code on this machine",
+      "aaa222",
+      undefined,
+      { [here]: [ana] },
+      { hubUrl: here, room: "AAA222" },
+    ],
+    [
+      "a code on the network",
+      "bbb222",
+      undefined,
+      { [here]: [ana], [there]: [bea] },
+      { hubUrl: there },
+    ],
+    [
+      "nothing, and one room",
+      undefined,
+      undefined,
+      { [there]: [bea] },
+      { hubUrl: there, room: "BBB222" },
+    ],
+  ],
+)("%s is enough", async (_name, given, hubUrl, hubs, expected) => {
+  expect(await network(hubs).choose(given, hubUrl)).toMatchObject(expected);
+});
+
+test("several rooms are a question where somebody can answer it", async () => {
+  const { choose, questions } = network({ [here]: [ana], [there]: [bea] }, "bea's (BBB222)");
+  const asking = { canAsk: true, isQuiet: false };
+  expect(await choose(undefined, undefined, asking)).toEqual({ hubUrl: there, room: "BBB222" });
+  expect(questions).toEqual(["Which room do you join? | ana's (AAA222) | bea's (BBB222)"]);
+});
+
+test("a room in which nobody is comes last: Enter takes the first", async () => {
+  const left = aRoom({ id: "3", code: "CCC222", name: "left over", participantCount: 0 });
+  const { choose, questions } = network({ [here]: [left, ana, bea] }, "ana's (AAA222)");
+  await choose(undefined, undefined, { canAsk: true, isQuiet: false });
+  expect(questions[0]).toMatch(/ana's .* bea's .* left over \(CCC222\)$/);
+});
+
+test("a room's name in place of its code is answered with its code", async () => {
+  const lab = aRoom({ id: "3", code: "CCC222", name: "Lab", participantCount: 1 });
+  await expect(network({ [there]: [ana, lab, bea] }).choose("lab")).rejects.toMatchObject({
+    message: "No hub on this machine or its network has a room lab",
+    hint: "did you mean:",
+    lines: [`roomhub join ${there}/rooms/CCC222  # Lab, 1 participant`],
+  });
+});
+
+test.each(["ana's", "Ana's lab", "my room"])(
+  "a room's name that could be no code, like %s, is answered with its code too",
+  async (name) => {
+    const room = aRoom({ id: "3", code: "CCC222", name, participantCount: 1 });
+    await expect(network({ [there]: [ana, room, bea] }).choose(name)).rejects.toMatchObject({
+      hint: "did you mean:",
+      lines: expect.arrayContaining([
+        `roomhub join ${there}/rooms/CCC222  # ${name}, 1 participant`,
+      ]) as string[],
+    });
+  },
+);
+
+test("what is pasted around a URL makes it no name", async () => {
+  const invite = { hubUrl: there, room: "BBB222" };
+  expect(await network({}).choose(`“${there}/rooms/BBB222”.`)).toEqual(invite);
+});
+
+test("a URL at which another program answers is not taken for one without a room", async () => {
+  const { context } = network({}).world;
+  const details = { status: 404, code: "invalid_response", param: "", hint: undefined };
+  const none = { requestId: undefined, retryAfterMs: undefined, participants: undefined };
+  const noHub = new RoomhubError("answered 404", { ...details, ...none });
+  const createClient = () => ({ listRooms: () => Promise.reject(noHub) }) as unknown as Client;
+  const wish = { given: "http://127.0.0.1:11434", hubUrl: undefined };
+  await expect(chooseRoom({ ...context, createClient }, wish, silent)).rejects.toMatchObject({
+    message: "What answers at http://127.0.0.1:11434 is no roomhub hub",
+    hint: expect.stringContaining("--endpoint"),
+    exitCode: 2,
+  });
+});
+
+test("several rooms are an error with the commands to choose from where nobody can", async () => {
+  await expect(network({ [here]: [ana], [there]: [bea] }).choose()).rejects.toMatchObject({
+    message: "There are 2 rooms to choose from",
+    exitCode: 2,
+    lines: [
+      `roomhub join ${here}/rooms/AAA222  # ana's, 1 participant`,
+      `roomhub join ${there}/rooms/BBB222  # bea's, 2 participants, password`,
+    ],
+  });
+});
+
+test("more rooms than anybody reads are counted", async () => {
+  const rooms = Array.from({ length: 10 }, (_, n) => aRoom({ id: String(n), code: `AAA22${n}` }));
+  const failure = await network({ [there]: rooms })
+    .choose(there)
+    .catch((error: unknown) => error);
+  expect(failure).toMatchObject({ lines: expect.arrayContaining(["and 2 more"]) });
+});
+
+test.each<[string, string | undefined, Record<string, (typeof ana)[]>, object]>([
+  [
+    "nobody anywhere",
+    undefined,
+    {},
+    { message: "No hub answers on this machine or its network", exitCode: 5 },
+  ],
+  [
+    "nobody anywhere, and a code",
+    "AAA222",
+    {},
+    { hint: expect.stringContaining("roomhub join http://HOST:5050/rooms/CODE"), exitCode: 5 },
+  ],
+  [
+    "a hub without rooms",
+    undefined,
+    { [there]: [] },
+    { hint: `open one: roomhub room create "my room" --hub ${there}`, exitCode: 3 },
+  ],
+  [
+    "a named hub without rooms",
+    there,
+    { [there]: [] },
+    { message: `The hub at ${there} has no room`, exitCode: 3 },
+  ],
+  [
+    "a hub's URL where nobody answers",
+    there,
+    {},
+    {
+      hint: expect.stringContaining("roomhub up --lan; to look for one: roomhub join"),
+      exitCode: 5,
+    },
+  ],
+  [
+    "a mistyped code",
+    "AAA223",
+    { [there]: [ana, bea] },
+    {
+      message: "No hub on this machine or its network has a room AAA223",
+      hint: "did you mean:",
+      lines: [`roomhub join ${there}/rooms/AAA222  # ana's, 1 participant`],
+      exitCode: 3,
+    },
+  ],
+  ["a code unlike any", "ZZZZZZ", { [there]: [ana] }, { hint: "these are there:", exitCode: 3 }],
+])("%s ends with the next step", async (_name, given, hubs, expected) => {
+  await expect(network(hubs).choose(given)).rejects.toMatchObject(expected);
+});
+
+test("a URL that is neither an invitation nor a hub's is answered with what an invitation looks like", async () => {
+  const { context } = network({}).world;
+  const createClient = () => ({ listRooms: () => Promise.reject(notFound()) }) as unknown as Client;
+  const wish = { given: "http://10.0.0.2:5050/AAA222", hubUrl: undefined };
+  await expect(chooseRoom({ ...context, createClient }, wish, silent)).rejects.toMatchObject({
+    name: "InvalidHubUrlError",
+    message: expect.stringContaining("names no room"),
+  });
+});
+
+test("why the network could not be searched is told with the failure", async () => {
+  const { context } = network({}).world;
+  const mdns: CliContext["mdns"] = {
+    ...context.mdns,
+    browse: async (_addresses, _onHub, onProblem) => {
+      onProblem("bind EACCES");
+      return async () => {};
+    },
+  };
+  const wish = { given: undefined, hubUrl: undefined };
+  await expect(chooseRoom({ ...context, mdns }, wish, silent)).rejects.toThrow(
+    "No hub answers on this machine or its network (the network could not be searched: bind EACCES)",
+  );
+});
+
+test("a room that its own hub does not know is answered with those it knows", async () => {
+  const { world } = network({ [there]: [ana] });
+  const error = notFound();
+  const invite = { hubUrl: there, room: "AAA22" };
+  expect(await explainUnknownRoom(world.context, invite, error)).toMatchObject({
+    message: `The hub at ${there} has no room AAA22`,
+    hint: "did you mean:",
+    exitCode: 3,
+  });
+  const gone = { hubUrl: here, room: "AAA22" };
+  expect(await explainUnknownRoom(world.context, gone, error)).toBe(error);
+});
+
+test("a hub's name for its room cannot steer the terminal or the shell", async () => {
+  const evil = aRoom({ name: "\u001b[2J\nx", code: "AAA222" });
+  const other = aRoom({ id: "2", code: "; rm" });
+  const world = network({ [there]: [evil, other, bea] }).world;
+  world.context.isStdinTTY = false;
+  const code = await world.run("join", there, "--endpoint", "http://x", "--model", "m");
+  expect(code).toBe(2);
+  expect(world.stderr.text).not.toContain("\u001b");
+  expect(world.stderr.text).not.toContain("; rm");
+});
+
+test("of a hub that is away the next step is another hub, of a wrong URL the right one", () => {
+  const { context } = makeWorld();
+  const away = new HubUnreachableError("https://hub:5050", new Error("ECONNREFUSED"));
+  expect(unreachableHub(context, away).hint).toContain("roomhub up --lan");
+  const cause = Object.assign(new Error("ssl"), { code: "ERR_SSL_WRONG_VERSION_NUMBER" });
+  const plain = new HubUnreachableError("https://hub:5050", cause);
+  expect(unreachableHub(context, plain).hint).toBe("write http://hub:5050");
+});

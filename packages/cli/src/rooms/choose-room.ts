@@ -1,0 +1,272 @@
+import {
+  HubUnreachableError,
+  InvalidHubUrlError,
+  type Invite,
+  normaliseHubUrl,
+  parseInvite,
+  RoomhubError,
+} from "@roomhub/client";
+import { ERROR_STATUS, normaliseRoomCode, type Room } from "@roomhub/protocol";
+import type { Asking } from "../terminal/interactivity.ts";
+import type { CliContext } from "../context.ts";
+import { CommandError, EXIT } from "../exit-code.ts";
+import { type Found, findRooms, type FoundRoom, joinable, searchMs } from "./find-rooms.ts";
+import { usualHubUrl, usualPort } from "./hub-address.ts";
+import { nearest } from "./nearest.ts";
+import { waitingFor } from "../terminal/progress.ts";
+import { stepToHub } from "./step-to-hub.ts";
+import { countOf, safe, shellWord } from "../terminal/text.ts";
+
+/** What the command line says about the room. */
+export interface RoomWish {
+  /** a room code, an invite URL, a hub's URL, or nothing */
+  given: string | undefined;
+  /** undefined when nobody named one */
+  hubUrl: string | undefined;
+}
+
+/**
+ * The room to join: as it is named, else the only one there is, at the hub that is named, on this machine, or on its network.
+ *
+ * @throws CommandError that lists what could be meant, InvalidHubUrlError
+ */
+export async function chooseRoom(
+  context: CliContext,
+  { given, hubUrl }: RoomWish,
+  asking: Asking,
+): Promise<Invite> {
+  if (given !== undefined && !isCode(given) && !isName(given)) {
+    return inviteOrHub(context, given, asking);
+  }
+  if (hubUrl !== undefined) {
+    return given === undefined ? roomAt(context, hubUrl, asking) : parseInvite(given, hubUrl);
+  }
+  if (given !== undefined) return roomOfCode(context, given, asking);
+  const found = await search(context, asking);
+  if (found.rooms.length === 0) throw nothingFound(context, found);
+  return chooseAmong(context, found.rooms, asking);
+}
+
+/** What to say of a code that a hub does not know; the hub is asked once more, for what it does know. */
+export async function explainUnknownRoom(
+  context: CliContext,
+  { hubUrl, room }: Invite,
+  error: RoomhubError,
+): Promise<unknown> {
+  const signal = AbortSignal.timeout(searchMs);
+  const rooms = await context
+    .createClient(hubUrl)
+    .listRooms({ signal })
+    .catch(() => undefined);
+  if (rooms === undefined) return error;
+  const known = joinable(rooms).map((entry) => ({ hubUrl, room: entry }));
+  return unknownRoom(context, `The hub at ${hubUrl} has no room ${room}`, room, known);
+}
+
+/** A hub that answers, and there is nothing to join. */
+export function noRoomAt(context: CliContext, hubUrl: string): CommandError {
+  return new CommandError(
+    `The hub at ${hubUrl} has no room`,
+    `open one: ${createRoomCommand(context, hubUrl)}`,
+    EXIT.notFound,
+  );
+}
+
+/** A line to paste. */
+export function createRoomCommand({ commandName }: CliContext, hubUrl: string): string {
+  const hub = hubUrl === usualHubUrl ? "" : ` --hub ${hubUrl}`;
+  return `${commandName} room create "my room"${hub}`;
+}
+
+/** Nobody answers where the command line, or an invitation, says that a hub is. */
+export function unreachableHub(context: CliContext, error: HubUnreachableError): CommandError {
+  return new CommandError(error.message, stepToHub(context, error), EXIT.unreachable);
+}
+
+/** A URL that names no room may still be a hub's; where no hub answers, what was missing is the room. */
+async function inviteOrHub(context: CliContext, text: string, asking: Asking): Promise<Invite> {
+  let noInvite: InvalidHubUrlError;
+  try {
+    return parseInvite(text, "");
+  } catch (error) {
+    if (!(error instanceof InvalidHubUrlError)) throw error;
+    noInvite = error;
+  }
+  try {
+    return await roomAt(context, text, asking);
+  } catch (error) {
+    if (!(error instanceof RoomhubError)) throw error;
+    // A hub that does not know the path was given a wrong one; a model server has errors of its own.
+    throw error.code in ERROR_STATUS ? noInvite : noHubAt(text);
+  }
+}
+
+function noHubAt(text: string): CommandError {
+  return new CommandError(
+    `What answers at ${text} is no roomhub hub`,
+    "give a room code, or its URL: http://192.168.1.5:5050/rooms/ABC234; a model server is named with --endpoint",
+    EXIT.usage,
+  );
+}
+
+/** By a hub's own URL, which is no invitation yet. */
+async function roomAt(context: CliContext, text: string, asking: Asking): Promise<Invite> {
+  // A bare host name says nothing of a port, and hubs have one of their own.
+  const hubUrl = normaliseHubUrl(/^[^/:]+$/.test(text) ? `${text}:${usualPort}` : text);
+  const client = context.createClient(hubUrl);
+  const listing = client.listRooms().catch((error: unknown) => {
+    throw error instanceof HubUnreachableError ? unreachableHub(context, error) : error;
+  });
+  const what = `Waiting for ${hubUrl} to list its rooms`;
+  const rooms = joinable(await waitingFor(context, what, listing, asking));
+  if (rooms.length === 0) {
+    throw noRoomAt(context, hubUrl);
+  }
+  return chooseAmong(
+    context,
+    rooms.map((room) => ({ hubUrl, room })),
+    asking,
+  );
+}
+
+/** The hub of this machine is asked first: it answers at once, and searching the network takes a moment. */
+async function roomOfCode(context: CliContext, given: string, asking: Asking): Promise<Invite> {
+  const code = normaliseRoomCode(given);
+  const isHere = isCode(given) && (await hasUsualHub(context, code));
+  if (isHere) return { hubUrl: usualHubUrl, room: code };
+  const found = await search(context, asking, code);
+  const match = found.rooms.find(({ room }) => room.code === code);
+  if (match !== undefined) return { hubUrl: match.hubUrl, room: code };
+  if (found.hubUrls.length === 0) throw nothingFound(context, found);
+  const message = `No hub on this machine or its network has a room ${given}`;
+  throw unknownRoom(context, message, code, found.rooms);
+}
+
+function hasUsualHub(context: CliContext, code: string): Promise<boolean> {
+  return context
+    .createClient(usualHubUrl)
+    .getRoom(code, { signal: AbortSignal.timeout(searchMs) })
+    .then(
+      () => true,
+      (error: unknown) => !isNoAnswerAbout(error),
+    );
+}
+
+/** Nobody there, or a hub without that room: the room may be elsewhere. Anything else is that hub's to explain. */
+function isNoAnswerAbout(error: unknown): boolean {
+  return !(error instanceof RoomhubError) || error.status === 404;
+}
+
+function search(context: CliContext, asking: Asking, code?: string): Promise<Found> {
+  const searching = findRooms(context, (room) => room.code === code);
+  const what = `Looking for hubs on this machine and its network (${searchMs / 1000} s)`;
+  return waitingFor(context, what, searching, { ...asking, afterMs: 100 });
+}
+
+async function chooseAmong(
+  context: CliContext,
+  rooms: readonly FoundRoom[],
+  asking: Asking,
+): Promise<Invite> {
+  const [first] = rooms;
+  if (first !== undefined && rooms.length === 1) return inviteTo(first);
+  if (!asking.canAsk) throw severalRooms(context, rooms, joinIt);
+  // What Enter takes is no room left over from another day.
+  const emptyLast = rooms.toSorted((one, other) => Number(isEmpty(one)) - Number(isEmpty(other)));
+  const choices = emptyLast.map((found) => ({
+    value: found,
+    label: `${safe(found.room.name)} (${safe(found.room.code)})`,
+    hint: `${sizeOf(found.room)}, ${found.hubUrl.replace("http://", "")}`,
+  }));
+  return inviteTo(await context.prompts.pickOne("Which room do you join?", choices));
+}
+
+function nothingFound(context: CliContext, { hubUrls, problem }: Found): CommandError {
+  const command = context.commandName;
+  const [hubUrl] = hubUrls;
+  if (hubUrl !== undefined) return noRoomAt(context, hubUrl);
+  const unheard = problem === undefined ? "" : ` (the network could not be searched: ${problem})`;
+  return new CommandError(
+    `No hub answers on this machine or its network${unheard}`,
+    `ask its host for the invite URL: ${command} join http://HOST:5050/rooms/CODE; a host opens one with: ${command} up --lan`,
+    EXIT.unreachable,
+  );
+}
+
+/**
+ * None was named, and there is more than one.
+ *
+ * @param asCommand - what follows the program's name in the line that takes a room, by its URL
+ */
+export function severalRooms(
+  context: CliContext,
+  rooms: readonly FoundRoom[],
+  asCommand: (url: string) => string,
+): CommandError {
+  return new CommandError(
+    `There are ${rooms.length} rooms to choose from`,
+    "name one of them:",
+    EXIT.usage,
+    linesFor(context, rooms, asCommand),
+  );
+}
+
+const listed = 8;
+
+const joinIt = (url: string) => `join ${url}`;
+
+function unknownRoom(
+  context: CliContext,
+  message: string,
+  code: string,
+  rooms: readonly FoundRoom[],
+): CommandError {
+  if (rooms.length === 0) {
+    return new CommandError(message, "ask its host for the invite URL", EXIT.notFound);
+  }
+  const meant = nearest(
+    normaliseRoomCode(code),
+    rooms.map(({ room }) => room.code),
+  );
+  const named = rooms.filter(({ room }) => room.name.toLowerCase() === code.toLowerCase());
+  const near = named.length > 0 ? named : rooms.filter(({ room }) => room.code === meant);
+  const [hint, shown] = near.length > 0 ? ["did you mean:", near] : ["these are there:", rooms];
+  return new CommandError(message, hint, EXIT.notFound, linesFor(context, shown, joinIt));
+}
+
+/** Lines to paste. */
+function linesFor(
+  context: CliContext,
+  rooms: readonly FoundRoom[],
+  asCommand: (url: string) => string,
+): string[] {
+  const lines = rooms.slice(0, listed).map(({ hubUrl, room }) => {
+    const url = shellWord(`${hubUrl}/rooms/${room.code}`);
+    return `${context.commandName} ${asCommand(url)}  # ${room.name}, ${sizeOf(room)}`;
+  });
+  const more = rooms.length - lines.length;
+  return more > 0 ? [...lines, `and ${more} more`] : lines;
+}
+
+/** `1 participant`, `12 participants, password` */
+export function sizeOf({ participantCount, passwordProtected }: Room): string {
+  const count = countOf(participantCount, "participant");
+  return passwordProtected ? `${count}, password` : count;
+}
+
+function isEmpty({ room }: FoundRoom): boolean {
+  return room.participantCount === 0;
+}
+
+function inviteTo({ hubUrl, room }: FoundRoom): Invite {
+  return { hubUrl, room: room.code };
+}
+
+/** What a room may be called, and no code, host or URL can be. */
+function isName(text: string): boolean {
+  return /[\p{L}\p{N}][\s'’]+[\p{L}\p{N}]/u.test(text) && !text.includes("/");
+}
+
+function isCode(text: string): boolean {
+  return /^[A-Za-z0-9]{1,32}$/.test(text.trim()) && text !== "localhost";
+}

@@ -1,0 +1,19 @@
+/** Where a hub of this machine listens by default. */
+export const usualPort = 5050;
+export const usualHubUrl = `http://127.0.0.1:${usualPort}`;
+
+/** What `up` and `serve` need to hear to listen there. */
+export function portFlag(port: number): string {
+  return port === usualPort ? "" : ` --port ${port}`;
+}
+
+/** The port that a URL names, or its scheme's. */
+export function portOf(url: URL): number {
+  if (url.port !== "") return Number(url.port);
+  return url.protocol === "https:" ? 443 : 80;
+}
+
+/** @param host - a name, or an address with or without brackets */
+export function isThisMachine(host: string): boolean {
+  return host === "localhost" || host === "::1" || host === "[::1]" || host.startsWith("127.");
+}

@@ -1,0 +1,141 @@
+import { isSameModel } from "@roomhub/protocol";
+import type { Asking } from "../terminal/interactivity.ts";
+import type { CliContext } from "../context.ts";
+import { CommandError, EXIT } from "../exit-code.ts";
+import type { ModelWish } from "./find-servers.ts";
+import {
+  credentialsProblem,
+  type ModelServer,
+  noModelServer,
+  offerableModels,
+  serverText,
+} from "./model-server.ts";
+import { nearest } from "../rooms/nearest.ts";
+import { safe } from "../terminal/text.ts";
+
+/** A model to share, and the server that has it. */
+export interface ModelChoice {
+  endpoint: string;
+  model: string;
+  /** undefined when the endpoint was named by the user */
+  serverName: string | undefined;
+}
+
+/**
+ * The models to share: those named, all of them, those picked at the terminal, or the first.
+ *
+ * @param servers - from `findServers`
+ * @throws CommandError with the next step when there is nothing to share
+ */
+export async function chooseModels(
+  context: CliContext,
+  wish: ModelWish,
+  servers: readonly ModelServer[],
+  asking: Asking,
+): Promise<ModelChoice[]> {
+  const { endpoint, models } = wish;
+  if (endpoint === undefined && servers.length === 0) throw noModelServer(context);
+  if (models.length > 0) return models.map((model) => namedModel(context, model, wish, servers));
+  const offered = servers.flatMap(choicesOf);
+  const [first] = offered;
+  if (first === undefined) throw nothingToShare(servers, wish);
+  if (wish.isAll) return offered;
+  if (!asking.canAsk || offered.length === 1) return [first];
+  const choices = offered.map((choice) => ({
+    value: choice,
+    label: safe(choice.model),
+    hint: safe(choice.serverName ?? choice.endpoint),
+  }));
+  return context.prompts.pickSome("Which models do you share?", choices, [first]);
+}
+
+function choicesOf({ endpoint, name, models = [] }: ModelServer): ModelChoice[] {
+  return offerableModels(models).map((model) => ({ endpoint, model, serverName: name }));
+}
+
+/** A named endpoint may serve models that it does not list, or not be ready yet: a warning is enough. */
+function namedModel(
+  context: CliContext,
+  model: string,
+  { endpoint, headers }: ModelWish,
+  servers: readonly ModelServer[],
+): ModelChoice {
+  const server = servers.find(({ models = [] }) =>
+    models.some((known) => isSameModel(known, model)),
+  );
+  if (server !== undefined) return { endpoint: server.endpoint, model, serverName: server.name };
+  const known = servers.flatMap(({ models = [] }) => models);
+  const meant = nearModel(model, known);
+  if (endpoint === undefined) {
+    const message = `No model server on this machine has ${model}`;
+    throw new CommandError(message, hintFor(servers, meant));
+  }
+  const warn = (text: string) => context.stderr.write(`! ${text}\n`);
+  const locked = servers.find(isLocked);
+  if (locked !== undefined) {
+    const { problem, fix } = credentialsProblem(locked, headers);
+    warn(`${problem}; ${fix}`);
+  } else if (known.length > 0) {
+    const hint = meant === undefined ? "" : `; did you mean ${safe(meant)}?`;
+    warn(`${endpoint} does not list ${safe(model)}${hint}`);
+  }
+  return { endpoint, model, serverName: undefined };
+}
+
+/** The same model in another size first, whichever of the two names has a size: `llama3`, `llama3:8b`, `llama3:latest`. */
+function nearModel(model: string, known: readonly string[]): string | undefined {
+  const [family = ""] = model.toLowerCase().split(":");
+  return known.find((name) => name.toLowerCase().startsWith(family)) ?? nearest(model, known);
+}
+
+function hintFor(servers: readonly ModelServer[], meant: string | undefined): string {
+  if (meant !== undefined) return `did you mean --model ${meant}?`;
+  const known = servers.flatMap(({ name, models = [] }) =>
+    models.map((id) => `${id} (${name ?? ""})`),
+  );
+  return known.length === 0
+    ? "load it there first"
+    : `choose one of: ${known.slice(0, 8).join(", ")}`;
+}
+
+/** Why none of these servers gives a model to share, the most telling first. */
+function nothingToShare(servers: readonly ModelServer[], { headers }: ModelWish): CommandError {
+  const empty = servers.find(({ models }) => models !== undefined);
+  if (empty !== undefined) return withoutModel(empty);
+  const locked = servers.find(isLocked);
+  if (locked !== undefined) {
+    const { problem, fix } = credentialsProblem(locked, headers);
+    return new CommandError(beginning(problem), fix, EXIT.refused);
+  }
+  const [first] = servers;
+  if (first === undefined || first.status === undefined) {
+    return new CommandError(
+      `No answer from ${first === undefined ? "a model server" : serverText(first)}`,
+      "check that it runs and that the URL is right, or name the model with --model NAME",
+      EXIT.unreachable,
+    );
+  }
+  return new CommandError(
+    `${beginning(serverText(first))} does not list its models (${first.status}), so the model is unknown`,
+    "check that the URL is right, or name the model with --model NAME",
+  );
+}
+
+function withoutModel({ endpoint, name }: ModelServer): CommandError {
+  if (name === undefined) {
+    return new CommandError(`${endpoint} has no model`, "name one with --model NAME");
+  }
+  return new CommandError(
+    `${name} answers at ${endpoint} but has no model`,
+    name === "Ollama" ? "ollama pull llama3.2" : "load a model there first",
+  );
+}
+
+/** A program's name keeps its spelling, an article begins the sentence. */
+function beginning(text: string): string {
+  return text.replace(/^the /, "The ");
+}
+
+function isLocked({ readiness }: ModelServer): boolean {
+  return readiness === "needs-credentials";
+}

@@ -1,0 +1,39 @@
+import type { Readiness } from "@roomhub/protocol";
+import { expect, test } from "vitest";
+import { noticeLine, type SaidNotice } from "./notice-line.ts";
+import { capture, makeWorld } from "../test-context.fixture.ts";
+import { colorsFor } from "../terminal/text.ts";
+
+const plain = colorsFor(makeWorld().context, capture());
+
+const verdict = (readiness: Readiness, problem: string | undefined): SaidNotice => ({
+  ...{ kind: "provider-readiness", readiness, problem, since: 0 },
+});
+
+test.each<[SaidNotice, string]>([
+  [
+    { kind: "disconnected", reason: "gone\u001b", retryInMs: 1500 },
+    "disconnected: gone\ufffd; trying until it is back, next in 1.5 s",
+  ],
+  [verdict("ready", undefined), "the model server is back"],
+  [
+    verdict("loading", "is loading its model"),
+    "the model server is loading its model; requests wait for it",
+  ],
+  [
+    verdict("needs-credentials", "requires credentials"),
+    'the model server requires credentials; join with --header-env "Authorization=VARIABLE"',
+  ],
+  [verdict("down", "refused\u001b"), "the model server is down, still asking it: refused\ufffd"],
+  [
+    verdict("wrong-model", "now serves qwen"),
+    "the model server now serves qwen; no requests come until it has the shared model again",
+  ],
+  [
+    { kind: "model-changed", from: "llama3", to: "qwen" },
+    "the model server now serves qwen, which is shared in place of llama3",
+  ],
+  [{ kind: "fault", error: new Error("a bug") }, "internal error: a bug"],
+])("%j is told as %j", (notice, text) => {
+  expect(noticeLine(notice, 0, plain).replace(/^\d\d:\d\d:\d\d {2}/, "")).toBe(text);
+});

@@ -1,0 +1,123 @@
+import type { Readiness } from "@roomhub/protocol";
+import { inOurWords } from "../command-name.ts";
+import type { CliContext } from "../context.ts";
+import { noticeLine, type SaidNotice } from "./notice-line.ts";
+import { type Outage, trackOutage } from "./outage.ts";
+import { createServedTable } from "../terminal/request-table.ts";
+import type { RowFeed } from "../terminal/row-feed.ts";
+import type { ParticipantNotice, ParticipantOptions } from "../services.ts";
+import { clockTime, colorsFor, duration, safe, writeJson } from "../terminal/text.ts";
+
+export interface TellOptions {
+  /** NDJSON on stdout instead of lines on stderr */
+  isJson: boolean;
+  /** only what is wrong, and that it is right again */
+  isQuiet: boolean;
+  /** ends the sentence that says that all are connected */
+  keysHint: string;
+}
+
+interface ServerOutage {
+  outage: Outage;
+  /** what was said of the server last */
+  said: Readiness;
+}
+
+export type TellNotice = (participant: ParticipantOptions, notice: ParticipantNotice) => void;
+
+/**
+ * Tells what happens to the participants of one process as one story: they share a hub, and some a model server, so what
+ * befalls all of them is one line.
+ *
+ * @param feed - of stderr
+ */
+export function tellNotices(
+  context: CliContext,
+  feed: RowFeed,
+  participants: readonly ParticipantOptions[],
+  { isJson, isQuiet, keysHint }: TellOptions,
+): TellNotice {
+  const colors = colorsFor(context, context.stderr);
+  const hasNames = participants.length > 1;
+  const servedRow = createServedTable(context.stderr, colors, hasNames);
+  const hubOutage = trackOutage();
+  const serverOutages = new Map<string, ServerOutage>();
+  const awaited = new Set(participants.map(({ id }) => id));
+
+  const say = (line: string) => feed.line(line);
+  const now = () => colors.dim(clockTime(context.nowMs()));
+  const sayNotice = (notice: SaidNotice) => say(noticeLine(notice, context.nowMs(), colors));
+
+  /** @returns whether that is news: the first says it of all who use the server, the last says that it is over */
+  function isServerNews(id: string, endpoint: string, readiness: Readiness): boolean {
+    const server = serverOutages.get(endpoint) ?? { outage: trackOutage(), said: "ready" };
+    serverOutages.set(endpoint, server);
+    const isOver = server.outage.ended(id, context.nowMs()) !== undefined;
+    if (readiness !== "ready") server.outage.began(id, context.nowMs());
+    if (readiness === "ready" ? !isOver : readiness === server.said) return false;
+    server.said = readiness;
+    return true;
+  }
+
+  /** @returns whether that was the last one waited for, the first time round */
+  function isLastAwaited(id: string): boolean {
+    return awaited.delete(id) && awaited.size === 0;
+  }
+
+  function onConnected(id: string): void {
+    const outageMs = hubOutage.ended(id, context.nowMs());
+    const isFirst = awaited.has(id);
+    if (isLastAwaited(id)) {
+      if (!isQuiet) say(`${now()}  ${colors.green(`connected; ${keysHint}`)}`);
+    } else if (outageMs !== undefined && !isFirst) {
+      say(`${now()}  ${colors.green(`connected again after ${duration(outageMs)}`)}`);
+    }
+  }
+
+  return ({ id, endpoint }, notice) => {
+    if (isJson) return writeJson(context.stdout, { participantId: id, ...forJson(notice) });
+    switch (notice.kind) {
+      case "joined":
+        for (const warning of notice.warnings) {
+          say(colors.yellow(`! ${hasNames ? `${safe(id)}: ` : ""}${safe(warning)}`));
+        }
+        return;
+      case "connected":
+        return onConnected(id);
+      case "disconnected":
+        if (hubOutage.began(id, context.nowMs())) sayNotice(notice);
+        return;
+      case "provider-readiness":
+        if (isServerNews(id, endpoint, notice.readiness)) sayNotice(notice);
+        return;
+      case "model-changed":
+        return sayNotice(notice);
+      case "request-ended":
+        if (isQuiet) return;
+        return feed.row({
+          render: () => servedRow(id, notice, context.nowMs()),
+          isFailed: notice.outcome === "failed" || notice.outcome === "refused",
+        });
+      case "fault":
+        return sayNotice(notice);
+      case "stopped":
+        hubOutage.ended(id, context.nowMs());
+        isLastAwaited(id);
+        // The last one's end is the command's, which says why.
+        if (hasNames && notice.code !== "closed") {
+          say(`${now()}  ${colors.yellow(`${safe(id)} stopped: ${safe(notice.reason)}`)}`);
+          if (notice.hint !== undefined) say(`→ ${inOurWords(context, safe(notice.hint))}`);
+        }
+        return;
+      case "request-started":
+        return;
+    }
+  };
+}
+
+/** An error has no fields of its own that JSON would show. */
+function forJson(notice: ParticipantNotice): object {
+  if (notice.kind !== "fault") return notice;
+  const { error } = notice;
+  return { kind: "fault", error: error instanceof Error ? error.message : String(error) };
+}

@@ -1,0 +1,51 @@
+import { HubUnreachableError, RoomhubError } from "@roomhub/client";
+import { inOurWords } from "../command-name.ts";
+import type { CliContext } from "../context.ts";
+import { CommandError } from "../exit-code.ts";
+import { hintHere } from "../rooms/hub-hint.ts";
+import { stepToHub } from "../rooms/step-to-hub.ts";
+import { colorsFor, safe, safeLines } from "./text.ts";
+
+/**
+ * Says on stderr what went wrong: the message, the next step below it, and for a refusal who is there and why each was
+ * not taken. The only place that does.
+ *
+ * @param isVerbose - the stack trace too, with those of its causes
+ * @param hubUrl - the hub that was asked last; undefined when none was
+ */
+export function renderError(
+  context: CliContext,
+  error: unknown,
+  { isVerbose, hubUrl }: { isVerbose: boolean; hubUrl: string | undefined },
+): void {
+  const colors = colorsFor(context, context.stderr);
+  const line = (text: string) => context.stderr.write(`${text}\n`);
+  const message = safe(error instanceof Error ? error.message : String(error));
+  line(colors.red(`error: ${inOurWords(context, message)}`));
+  const hint = hintOf(context, error);
+  if (hint !== undefined) line(`→ ${hintHere(context, safe(hint), hubUrl)}`);
+  if (error instanceof CommandError) {
+    for (const text of error.lines) line(`  ${safe(text)}`);
+  }
+  if (error instanceof RoomhubError) {
+    for (const { id, model, reason } of error.participants ?? []) {
+      line(`  ${safe(id)} (${safe(model)}): ${safe(reason)}`);
+    }
+  }
+  if (isVerbose) line(colors.dim(safeLines(traceOf(error))));
+}
+
+function hintOf(context: CliContext, error: unknown): string | undefined {
+  if (error instanceof HubUnreachableError) return stepToHub(context, error);
+  const hasHint = error instanceof RoomhubError || error instanceof CommandError;
+  return hasHint ? error.hint : undefined;
+}
+
+/** A bug is a message too, for those who asked for no more. */
+function traceOf(error: unknown): string {
+  const traces: string[] = [];
+  for (let current = error; current instanceof Error; current = current.cause) {
+    traces.push(current.stack ?? String(current));
+  }
+  return traces.join("\ncaused by: ");
+}

@@ -1,0 +1,126 @@
+import type { HubEvent, Metrics } from "@roomhub/protocol";
+import type { Terminal } from "../context.ts";
+import { type Cell, type Column, createLiveTable } from "./live-table.ts";
+import type { ParticipantNotice } from "../services.ts";
+import { clockTime, type Colors, countOf, duration, safe, shortDuration } from "./text.ts";
+
+const time: Column = { heading: "TIME", width: 8 };
+const participant: Column = { heading: "PARTICIPANT", width: 16, isElastic: true };
+const model: Column = { heading: "MODEL", width: 12, isElastic: true, leftOut: 5 };
+const outcome: Column = { heading: "OUTCOME", width: "ok 2.4 s, 80 tokens".length };
+/** `120 ms`, `59.9 s`, `12m05s` */
+const durationWidth = 6;
+const queue: Column = { heading: "QUEUE", width: durationWidth, isNumber: true, leftOut: 1 };
+const ttft: Column = { heading: "TTFT", width: durationWidth, isNumber: true, leftOut: 2 };
+const speed: Column = { heading: "TOK/S", width: 5, isNumber: true, leftOut: 3 };
+const tokens: Column = { heading: "TOKENS", width: 6, isNumber: true, leftOut: 1 };
+const took: Column = { heading: "TOOK", width: durationWidth, isNumber: true, leftOut: 4 };
+
+/** A request of a room as its hub saw it, when it is over: who, what, how fast, how it ended. */
+export function createRoomTable(terminal: Terminal, colors: Colors) {
+  const row = createLiveTable(terminal, colors, [
+    time,
+    participant,
+    model,
+    queue,
+    ttft,
+    speed,
+    outcome,
+  ]);
+  return (event: HubEvent & { type: "llm.complete" | "llm.error" }): string => {
+    const metrics = event.type === "llm.complete" ? event.metrics : undefined;
+    return row([
+      { text: clockTime(Date.parse(event.timestamp)), paint: colors.dim },
+      { text: safe(event.participantId ?? "-") },
+      { text: safe(event.model ?? "-") },
+      { text: event.queueMs > 0 ? shortDuration(event.queueMs) : "-" },
+      ...paceOf(metrics),
+      event.type === "llm.complete" ? success(event, colors) : failure(event, colors),
+    ]);
+  };
+}
+
+/**
+ * A request as its participant saw it, when it is over: its pace, its tokens, how long it took, how it ended, and what was
+ * asked for.
+ *
+ * @param hasNames - tells participants apart, where there are several
+ */
+export function createServedTable(terminal: Terminal, colors: Colors, hasNames: boolean) {
+  const names = hasNames ? [participant] : [];
+  const row = createLiveTable(terminal, colors, [
+    time,
+    ...names,
+    model,
+    ttft,
+    speed,
+    tokens,
+    took,
+    { ...outcome, width: "cancelled 200".length },
+  ]);
+  return (
+    id: string,
+    notice: ParticipantNotice & { kind: "request-ended" },
+    nowMs: number,
+  ): string => {
+    return row([
+      { text: clockTime(nowMs), paint: colors.dim },
+      ...(hasNames ? [{ text: safe(id) }] : []),
+      { text: safe(notice.model) },
+      ...paceOf(notice),
+      { text: notice.outputTokens?.toString() ?? "-" },
+      { text: shortDuration(notice.durationMs) },
+      endOf(notice, colors),
+    ]);
+  };
+}
+
+/** Beyond a thousand, which takes a cache or a demo, tenths would only push the column apart. */
+function pace(tokensPerSecond: number): string {
+  return tokensPerSecond.toFixed(tokensPerSecond < 999.95 ? 1 : 0);
+}
+
+/** The cells of TTFT and TOK/S. */
+function paceOf({ ttftMs, tokensPerSecond }: Partial<Metrics> = {}): Cell[] {
+  return [
+    { text: ttftMs === undefined ? "-" : shortDuration(ttftMs) },
+    { text: tokensPerSecond === undefined ? "-" : pace(tokensPerSecond) },
+  ];
+}
+
+/** The request stands last: a narrow terminal cuts it, and it is nearly always the same. */
+function endOf(
+  { path, status, outcome: ended, reason }: ParticipantNotice & { kind: "request-ended" },
+  colors: Colors,
+): Cell {
+  const isDone = ended === "complete";
+  // Of an answer that broke off, 200 would say that all was well.
+  const answer =
+    status !== undefined && (ended === "complete" || status >= 400) ? ` ${status}` : "";
+  const why = reason === undefined ? "" : `: ${safe(reason)}`;
+  return {
+    text: `${isDone ? "ok" : ended}${answer}${why} (${safe(path.replace(/^\//, ""))})`,
+    paint: isDone ? colors.green : ended === "failed" ? colors.red : colors.yellow,
+  };
+}
+
+function success({ metrics }: HubEvent & { type: "llm.complete" }, colors: Colors): Cell {
+  const { durationMs, outputTokens } = metrics;
+  const count = outputTokens === undefined ? "" : `, ${countOf(outputTokens, "token")}`;
+  return { text: `ok ${duration(durationMs)}${count}`, paint: colors.green };
+}
+
+/** Whoever leaves made no mistake, and nobody else did. */
+function failure(
+  { code, error, participantId }: HubEvent & { type: "llm.error" },
+  colors: Colors,
+): Cell {
+  const isGone = code === "client_disconnected";
+  // Who it was stands in the row already, and the room beside it is scarce.
+  const who = `${participantId ?? ""}: `;
+  const why = error.startsWith(who) ? error.slice(who.length) : error;
+  return {
+    text: isGone ? "cancelled by the client" : `${safe(code)}: ${safe(why)}`,
+    paint: isGone ? colors.yellow : colors.red,
+  };
+}

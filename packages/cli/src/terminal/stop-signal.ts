@@ -1,0 +1,37 @@
+import type { CliContext } from "../context.ts";
+import { EXIT } from "../exit-code.ts";
+
+/** Ctrl+C at a terminal may arrive twice at once: from the terminal, and from a parent that forwards it. */
+const sameSignalMs = 100;
+
+/**
+ * Runs something that a first SIGINT or SIGTERM ends gracefully, by aborting its signal, and a second one at once.
+ */
+export async function untilStopped<T>(
+  context: CliContext,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController();
+  let firstMs: number | undefined;
+  const release = context.onStopSignal(() => {
+    if (firstMs === undefined) {
+      firstMs = context.nowMs();
+      controller.abort();
+    } else if (context.nowMs() - firstMs >= sameSignalMs) {
+      context.exitNow(EXIT.interrupted);
+    }
+  });
+  try {
+    return await work(controller.signal);
+  } finally {
+    release();
+  }
+}
+
+/** Resolves when the signal aborts. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,94 @@
+import { escapeUnprintable, printable } from "@roomhub/protocol";
+import picocolors from "picocolors";
+import type { CliContext, Terminal } from "../context.ts";
+import { cutTo, displayWidth, padTo } from "./display-width.ts";
+
+export type Colors = ReturnType<typeof picocolors.createColors>;
+
+/** Colours only where a person looks, and only when they did not decline. https://no-color.org */
+export function colorsFor(context: CliContext, terminal: Terminal): Colors {
+  const isDeclined = (context.env["NO_COLOR"] ?? "") !== "" || context.env["TERM"] === "dumb";
+  return picocolors.createColors(terminal.isTTY && !isDeclined);
+}
+
+/** A value that came from the network, on one line. */
+export function safe(value: unknown): string {
+  return printable(typeof value === "string" ? value : (JSON.stringify(value) ?? "?"));
+}
+
+/** Text that came from the network and may have several lines, as a model's answer does. */
+export function safeLines(text: string): string {
+  return text
+    .split(/(\r?\n|\t)/)
+    .map((part, index) => (index % 2 === 1 ? part.replace("\r", "") : printable(part)))
+    .join("");
+}
+
+/**
+ * Columns as wide as their widest cell, two spaces between, headings in capitals.
+ *
+ * @param most - cells in a line; what is beyond them is cut off
+ */
+export function formatTable(
+  headings: readonly string[],
+  rows: readonly string[][],
+  most: number = Number.POSITIVE_INFINITY,
+): string {
+  const lines = [headings.map((heading) => heading.toUpperCase()), ...rows];
+  const widths = headings.map((_, column) =>
+    Math.max(...lines.map((line) => displayWidth(line[column] ?? ""))),
+  );
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => padTo(cell, widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .map((line) => `${cutTo(line, most)}\n`)
+    .join("");
+}
+
+/** A value for programs on one line, of which a terminal obeys nothing. */
+export function writeJson(terminal: Terminal, value: unknown): void {
+  terminal.write(`${escapeUnprintable(JSON.stringify(value))}\n`);
+}
+
+/** `1 token`, `80 tokens` */
+export function countOf(count: number, thing: string): string {
+  return `${count} ${thing}${count === 1 ? "" : "s"}`;
+}
+
+/** `12:03:04` in local time. */
+export function clockTime(ms: number): string {
+  const date = new Date(ms);
+  if (Number.isNaN(date.getTime())) return "--:--:--";
+  return [date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(":");
+}
+
+/** `340 ms`, `2.4 s`, `3 min 05 s`, `1 h 02 min`, `50 h 00 min` */
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${twoDigits(seconds % 60)} s`;
+  return `${Math.floor(minutes / 60)} h ${twoDigits(minutes % 60)} min`;
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, "0");
+}
+
+/** The same in at most six cells, for columns: `340 ms`, `2.4 s`, `3m05s` */
+export function shortDuration(ms: number): string {
+  if (Math.round(ms) < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 99_950) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  return `${Math.floor(seconds / 60)}m${twoDigits(seconds % 60)}s`;
+}
+
+/** A word for a POSIX shell, quoted only when it has to be. */
+export function shellWord(text: string): string {
+  return /^[A-Za-z0-9_./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
