@@ -5,7 +5,7 @@ import type { LogFields } from "./log-text.ts";
 
 function written(format: LogFormat, fields: LogFields): string[] {
   const lines: string[] = [];
-  createLog(format, (line) => lines.push(line)).event("llm.error", "ROOM01", fields);
+  createLog(format, (line) => lines.push(String(line))).event("llm.error", "ROOM01", fields);
   return lines;
 }
 
@@ -52,7 +52,7 @@ describe("a text line", () => {
 
   test("of a warning or a bug is one line too", () => {
     const lines: string[] = [];
-    const log = createLog("text", (line) => lines.push(line));
+    const log = createLog("text", (line) => lines.push(String(line)));
     log.warn("careful", { address: "10.0.0.1\n" });
     log.bug("it broke", new Error("first\nsecond"));
     log.bug("it broke", "a string");
@@ -76,7 +76,7 @@ test.each(["text", "json"] as const)("a bug leaves at once (%s)", (format) => {
   const done: string[] = [];
   const log = createLog(
     format,
-    (line) => done.push(line),
+    (line) => done.push(String(line)),
     () => done.push("flushed"),
   );
   log.event("llm.error", "ROOM01", {});
@@ -119,7 +119,7 @@ describe("a JSON line", () => {
 
 test("a silent log writes nothing", () => {
   const lines: string[] = [];
-  const log = createLog("silent", (line) => lines.push(line));
+  const log = createLog("silent", (line) => lines.push(String(line)));
   log.event("llm.error", "ROOM01", {});
   log.warn("x");
   log.bug("x", new Error("x"));
@@ -150,11 +150,13 @@ describe("the lines of one moment", () => {
 
   test("are written before that when they are many, or when somebody cannot wait", () => {
     const { written, turns, writer } = waiting();
-    writer.write("x".repeat(70_000));
+    for (let line = 0; line < 255; line++) writer.write("x\n");
+    expect(written).toEqual([]);
+    writer.write("x\n");
     expect(written).toHaveLength(1);
     writer.write("a\n");
     writer.flush();
     for (const flush of turns) flush();
-    expect(written).toEqual(["x".repeat(70_000), "a\n"]);
+    expect(written).toEqual(["x\n".repeat(256), "a\n"]);
   });
 });

@@ -18,33 +18,37 @@ export interface Log {
   bug(message: string, error: unknown): void;
 }
 
+/** A line, or what becomes one when it is written: then nobody waits for it. */
+export type LogLine = string | { toString(): string };
+
 /** Where lines go: those of a moment together, because a write costs more than the lines. */
 export interface LineWriter {
-  write(line: string): void;
+  write(line: LogLine): void;
   /** Now: the program may be about to end. */
   flush(): void;
 }
 
-const maxWaitingCharacters = 64 * 1024;
+const maxWaitingLines = 256;
 
 /** @param later - calls back after that moment */
 export function createLineWriter(
   write: (lines: string) => void,
   later: (flush: () => void) => void,
 ): LineWriter {
-  let waiting = "";
+  let waiting: LogLine[] = [];
   const flush = (): void => {
-    if (waiting === "") return;
-    const lines = waiting;
-    waiting = "";
+    if (waiting.length === 0) return;
+    let lines = "";
+    for (const line of waiting) lines += String(line);
+    waiting = [];
     write(lines);
   };
   return {
     flush,
     write(line) {
-      if (waiting === "") later(flush);
-      waiting += line;
-      if (waiting.length > maxWaitingCharacters) flush();
+      if (waiting.length === 0) later(flush);
+      waiting.push(line);
+      if (waiting.length === maxWaitingLines) flush();
     },
   };
 }
@@ -52,14 +56,14 @@ export function createLineWriter(
 /** @param flush - what was written leaves now: a bug may be the last thing a process says */
 export function createLog(
   format: LogFormat,
-  write: (line: string) => void,
+  write: (line: LogLine) => void,
   flush: () => void = () => undefined,
 ): Log {
   if (format === "silent") return { event() {}, warn() {}, bug() {} };
   if (format === "json") return jsonLog(write, flush);
   const text = new FieldText();
   return {
-    event: (name, roomCode, fields) => write(`${text.ofEvent(name, roomCode, fields)}\n`),
+    event: (name, roomCode, fields) => write(new EventLine(text, name, roomCode, fields)),
     warn: (message, fields = {}) => write(`[service] warning ${message}${text.of(fields)}\n`),
     bug(message, error) {
       write(`[service] bug ${message} ${escapeUnprintable(JSON.stringify(describe(error)))}\n`);
@@ -68,7 +72,27 @@ export function createLog(
   };
 }
 
-function jsonLog(write: (line: string) => void, flush: () => void): Log {
+/** Each request makes two: their texts are made when they are written, many at once. */
+class EventLine {
+  readonly #text: FieldText;
+  readonly #name: string;
+  readonly #roomCode: string;
+  readonly #fields: LogFields;
+
+  /** @param fields - not changed afterwards */
+  constructor(text: FieldText, name: string, roomCode: string, fields: LogFields) {
+    this.#text = text;
+    this.#name = name;
+    this.#roomCode = roomCode;
+    this.#fields = fields;
+  }
+
+  toString(): string {
+    return `${this.#text.ofEvent(this.#name, this.#roomCode, this.#fields)}\n`;
+  }
+}
+
+function jsonLog(write: (line: LogLine) => void, flush: () => void): Log {
   const text = new FieldText();
   // Only now: it is a megabyte or two of a process that most run without it.
   const { pino } = createRequire(import.meta.url)("pino") as { pino: typeof Pino };

@@ -44,7 +44,7 @@ function keeping(store: NotedStore) {
   const registry = new Registry();
   const passwords = new Map<string, RoomPassword>();
   const lines: string[] = [];
-  const log = createLog("text", (line) => lines.push(line));
+  const log = createLog("text", (line) => lines.push(String(line)));
   const keeper = new RoomKeeper(store, registry, passwords, createPasswordKeeper(), log);
   return { keeper, registry, passwords, lines };
 }

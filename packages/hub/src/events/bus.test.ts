@@ -41,9 +41,10 @@ class Watcher implements Subscriber {
 
 const left = { participantId: "ada", nickname: "Ada" };
 const timestamp = "2026-01-02T03:04:05.678Z";
+const at = () => timestamp;
 
 function published(bus: EventBus, roomCode = "ABC234"): void {
-  bus.publish(roomCode, "participant.left", timestamp, left);
+  bus.publish(roomCode, "participant.left", at, left);
 }
 
 describe("an event", () => {
@@ -62,7 +63,7 @@ describe("an event", () => {
     const [colon, dot] = [new Watcher("colon"), new Watcher("dot")];
     bus.subscribe("ABC234", colon);
     bus.subscribe("ABC234", dot);
-    for (const name of EVENT_NAMES) bus.publish("ABC234", name, timestamp, {} as never);
+    for (const name of EVENT_NAMES) bus.publish("ABC234", name, at, {} as never);
     expect(dot.events.map(({ event }) => event)).toEqual(EVENT_NAMES);
     expect(colon.events.map(({ event }) => event)).toEqual(
       EVENT_NAMES.map((name) => name.replace(".", ":")),
@@ -80,7 +81,7 @@ describe("an event", () => {
         const watcher = new Watcher();
         bus.subscribe("ABC234", watcher);
         const nickname = `${text}\r\n\r\ndata: forged\u2028\u0000`;
-        bus.publish("ABC234", "participant.left", timestamp, { participantId: text, nickname });
+        bus.publish("ABC234", "participant.left", at, { participantId: text, nickname });
         expect(watcher.events).toHaveLength(1);
         expect(watcher.events[0]?.data).toMatchObject({ participantId: text, nickname });
       }),
@@ -162,7 +163,7 @@ describe("who hears what", () => {
   test("a room counts as created here from its room.created until it is gone, a loaded one never", () => {
     const bus = new EventBus("boot1", (flush) => flush());
     published(bus, "XYZ987");
-    bus.publish("ABC234", "room.created", timestamp, { room: {} as Room });
+    bus.publish("ABC234", "room.created", at, { room: {} as Room });
     expect([bus.hasCreated("ABC234"), bus.hasCreated("XYZ987")]).toEqual([true, false]);
     bus.endRoom("ABC234", 5);
     expect(bus.hasCreated("ABC234")).toBe(false);
@@ -203,7 +204,7 @@ describe("a listener in this process", () => {
     const bus = new EventBus("boot1", (flush) => flush());
     bus.listen("ABC234", () => undefined);
     const payload = { ...left, toJSON: () => expect.fail("nobody reads the wire") };
-    bus.publish("ABC234", "participant.left", timestamp, payload);
+    bus.publish("ABC234", "participant.left", at, payload);
     expect(bus.subscriberCount("ABC234")).toBe(0);
   });
 
@@ -308,7 +309,7 @@ describe("the emitter", () => {
     const lines: string[] = [];
     const emit = createEmitter(
       bus,
-      createLog("text", (line) => lines.push(line)),
+      createLog("text", (line) => lines.push(String(line))),
       () => 0,
     );
     return { emit, watcher, lines };

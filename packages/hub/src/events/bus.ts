@@ -60,7 +60,7 @@ export class EventBus {
   publish<Name extends EventName>(
     roomCode: string,
     name: Name,
-    timestamp: string,
+    timestamp: () => string,
     payload: EventPayloads[Name],
   ): void {
     const count = (this.#counts.get(roomCode) ?? 0) + 1;
@@ -69,7 +69,7 @@ export class EventBus {
     this.#hubWideCount++;
     const audience = this.#rooms.get(roomCode);
     if (audience === undefined && this.#hubWide.size === 0) return;
-    const occurrence = new Occurrence(this.#bootId, roomCode, name, timestamp, payload);
+    const occurrence = new Occurrence(this.#bootId, roomCode, name, timestamp(), payload);
     if (audience !== undefined) this.#put(audience, count, occurrence);
     if (this.#hubWide.size > 0) this.#put(this.#hubWide, this.#hubWideCount, occurrence);
   }

@@ -29,23 +29,25 @@ export function createEmitter(bus: EventBus, log: Log, wallMs: () => number): Em
   return {
     // The moment of creation, so that a stream opened a little later begins with the very same event.
     roomCreated: (room) =>
-      bus.publish(room.code, "room.created", new Date(room.createdAt).toISOString(), { room }),
+      bus.publish(room.code, "room.created", () => new Date(room.createdAt).toISOString(), {
+        room,
+      }),
     participantJoined: (roomCode, participant) =>
-      bus.publish(roomCode, "participant.joined", now(), { participant }),
+      bus.publish(roomCode, "participant.joined", now, { participant }),
     participantUpdated: (roomCode, participant) =>
-      bus.publish(roomCode, "participant.updated", now(), { participant }),
-    participantLeft: (roomCode, who) => bus.publish(roomCode, "participant.left", now(), who),
-    participantOffline: (roomCode, who) => bus.publish(roomCode, "participant.offline", now(), who),
+      bus.publish(roomCode, "participant.updated", now, { participant }),
+    participantLeft: (roomCode, who) => bus.publish(roomCode, "participant.left", now, who),
+    participantOffline: (roomCode, who) => bus.publish(roomCode, "participant.offline", now, who),
     llmRequest(roomCode, payload) {
-      bus.publish(roomCode, "llm.request", now(), payload);
+      bus.publish(roomCode, "llm.request", now, payload);
       log.event("llm.request", roomCode, payload);
     },
     llmComplete(roomCode, payload) {
-      bus.publish(roomCode, "llm.complete", now(), payload);
+      bus.publish(roomCode, "llm.complete", now, payload);
       log.event("llm.complete", roomCode, payload);
     },
     llmError(roomCode, payload, status) {
-      bus.publish(roomCode, "llm.error", now(), payload);
+      bus.publish(roomCode, "llm.error", now, payload);
       log.event("llm.error", roomCode, { ...payload, status });
     },
   };
