@@ -13,10 +13,18 @@ const maxKnownLength = 128;
 /** Nothing to escape: what nearly every value is. */
 const plain = /^[ !#-[\]-~]*$/;
 
+/** What every line says of one field: its name as it is written, and the value it had last. */
+interface KnownField {
+  readonly prefix: string;
+  readonly isRedacted: boolean;
+  /** undefined when no value is ever said twice */
+  last: { value: string; text: string } | undefined;
+}
+
 /** Writes fields as ` name="value" …`. Names and values that come in every line are looked up, not made again. */
 export class FieldText {
+  readonly #fields = new Map<string, KnownField>();
   readonly #known = new Map<string, string>();
-  readonly #prefixes = new Map<string, string>();
 
   ofEvent(name: string, roomCode: string, fields: LogFields): string {
     return `[service] ${name} roomCode=${this.#quoted(roomCode)}${this.of(fields)}`;
@@ -28,22 +36,34 @@ export class FieldText {
     for (const name in fields) {
       const value = fields[name];
       if (value === undefined) continue;
-      if (typeof value === "object" && value !== null) text += this.of(value);
-      else text += this.#prefix(name) + this.#written(name, value);
+      if (typeof value === "object" && value !== null) {
+        text += this.of(value);
+        continue;
+      }
+      const field = this.#field(name);
+      text += field.prefix + this.#written(field, value);
     }
     return text;
   }
 
-  #prefix(name: string): string {
-    let prefix = this.#prefixes.get(name);
-    if (prefix === undefined) this.#prefixes.set(name, (prefix = ` ${name}=`));
-    return prefix;
+  #field(name: string): KnownField {
+    const known = this.#fields.get(name);
+    if (known !== undefined) return known;
+    const last = name === neverRepeated ? undefined : { value: "", text: '""' };
+    const made = { prefix: ` ${name}=`, isRedacted: redacted.has(name), last };
+    this.#fields.set(name, made);
+    return made;
   }
 
-  #written(name: string, value: string | number | null): string {
-    if (redacted.has(name)) return '"[redacted]"';
+  #written({ isRedacted, last }: KnownField, value: string | number | null): string {
+    if (isRedacted) return '"[redacted]"';
     if (typeof value !== "string") return String(value);
-    return name === neverRepeated ? quoted(value) : this.#quoted(value);
+    if (last === undefined) return quoted(value);
+    if (last.value !== value) {
+      last.text = this.#quoted(value);
+      last.value = value;
+    }
+    return last.text;
   }
 
   #quoted(value: string): string {
