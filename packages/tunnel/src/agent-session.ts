@@ -90,6 +90,10 @@ export class AgentSession {
         this.#link.writer.schedule();
       },
       forget: (stream) => this.#streams.delete(stream.id),
+      ended: () => {
+        // What follows from the end of a lone answer is done while the hub reads it.
+        if (this.#streams.size === 0) this.#link.writer.flush();
+      },
       onError: (error) => handlers.onError(error),
     };
   }

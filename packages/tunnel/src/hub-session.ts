@@ -148,6 +148,8 @@ export class HubSession {
     }
     this.#lastStreamId = id;
     this.#streams.add(stream);
+    // A lone request has nothing to wait for: whoever opened it goes on while the agent reads it.
+    if (this.#streams.size === 1 && stream.isBodyTaken) this.#link.writer.flush();
     return stream;
   }
 

@@ -58,6 +58,8 @@ export interface AgentStreamPort {
   /** `sendHead()` is called at the end of this turn. */
   holdHead(stream: AgentStream): void;
   forget(stream: AgentStream): void;
+  /** An answer was ended, all of it sent or not. */
+  ended(): void;
   onError(error: unknown): void;
 }
 
@@ -143,6 +145,7 @@ export class AgentStream implements Responder {
     this.#phase = "ending";
     if (this.#heldHead === undefined) this.#pump();
     else this.sendHead();
+    this.#port.ended();
   }
 
   reset(code: ResetCode, reason: string): void {

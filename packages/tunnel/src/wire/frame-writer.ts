@@ -35,7 +35,7 @@ export class FrameWriter {
   #messageStart = 0;
   #end = 0;
   #slabBytes = FIRST_SLAB_BYTES;
-  #isScheduled = false;
+  #scheduled: NodeJS.Immediate | undefined;
   #isIdle = true;
 
   /** @param gather - called at the end of a turn, before its message leaves: the last chance to add frames */
@@ -92,15 +92,15 @@ export class FrameWriter {
 
   /** Makes sure that `flush()` runs at the end of this turn. */
   schedule(): void {
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    setImmediate(this.#flushNow);
+    this.#scheduled ??= setImmediate(this.#flushNow);
   }
 
+  /** Sends what there is. Only for what nothing else will join: frames of a turn belong into one message. */
   flush(): void {
     this.#gather();
     this.#sendPending();
-    this.#isScheduled = false;
+    clearImmediate(this.#scheduled);
+    this.#scheduled = undefined;
     this.#isIdle = false;
   }
 

@@ -1,0 +1,115 @@
+import { expect, test } from "vitest";
+import { AgentSession } from "./agent-session.ts";
+import { HubSession } from "./hub-session.ts";
+import type { Responder } from "./streams/agent-stream.ts";
+import { memoryTransportPair } from "./transport/memory-transport.ts";
+import type { Transport } from "./transport/transport.ts";
+import { FRAME_TYPES } from "./wire/frame.ts";
+import { decodeFrames } from "./wire/frame-decoder.ts";
+
+const head = {
+  ...{ method: "POST", path: "/chat/completions", headers: {} },
+  ...{ protocol: "chatCompletions", stream: false },
+};
+const handler = { onHead() {}, onData: () => true, onEnd() {}, onReset() {}, onClosed() {} };
+const body = [Buffer.from("{}")];
+
+/** Two ends that know each other. @returns what each has sent since: the types of frames, by message */
+async function openTunnel() {
+  const [hubEnd, agentEnd] = memoryTransportPair();
+  const sent = { hub: [] as string[][], agent: [] as string[][] };
+  const asked: Responder[] = [];
+  const hub = new HubSession(listening(hubEnd, sent.hub), {
+    ...{ responseWindowBytes: 100_000, maxStreams: 8 },
+    ...{ maxResponseHeadBytes: undefined, pingIntervalMs: undefined },
+    handlers: { onHello() {}, onStatus() {}, onLife() {}, onGoAway() {}, onClose() {}, onError },
+  });
+  const agent = new AgentSession(listening(agentEnd, sent.agent), {
+    ...{ maxStreams: 8, requestWindowBytes: 10, capabilities: {}, pingIntervalMs: undefined },
+    handlers: {
+      ...{ onHello() {}, onGoAway() {}, onClose() {}, onError },
+      onRequest({ responder }) {
+        asked.push(responder);
+        return { onBody: () => true, onBodyEnd() {}, onReset() {}, onDrain() {} };
+      },
+    },
+  });
+  while (!hub.isReady) await turn();
+  await turn();
+  sent.hub.length = 0;
+  sent.agent.length = 0;
+  return { hub, agent, sent, asked };
+}
+
+function listening(transport: Transport, sent: string[][]): Transport {
+  const names = new Map(Object.entries(FRAME_TYPES).map(([name, type]) => [type, name]));
+  const send = transport.send.bind(transport);
+  return Object.assign(transport, {
+    send(message: Buffer) {
+      const types: string[] = [];
+      decodeFrames(message, { onFrame: (type) => types.push(names.get(type) ?? "") });
+      sent.push(types);
+      send(message);
+    },
+  });
+}
+
+function onError(error: unknown): void {
+  throw error;
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function answer(responder: Responder | undefined): void {
+  responder?.head({ status: 200, headers: {} });
+  responder?.write(Buffer.from("{}"));
+  responder?.end();
+}
+
+test("a lone request has left when open() returns, and its answer when it was ended", async () => {
+  const { hub, sent, asked } = await openTunnel();
+  hub.open(head, body, handler);
+  expect(sent.hub).toEqual([["request"]]);
+  while (asked.length === 0) await turn();
+  answer(asked[0]);
+  expect(sent.agent).toEqual([["response"]]);
+  for (let turns = 0; turns < 4; turns++) await turn();
+  expect([sent.hub.length, sent.agent.length]).toEqual([1, 1]);
+});
+
+test("requests and answers that are not alone leave together at the end of the turn", async () => {
+  const { hub, sent, asked } = await openTunnel();
+  for (let count = 0; count < 3; count++) hub.open(head, body, handler);
+  expect(sent.hub).toEqual([["request"]]);
+  await turn();
+  expect(sent.hub).toEqual([["request"], ["request", "request"]]);
+  while (asked.length < 3) await turn();
+  answer(asked[0]);
+  answer(asked[1]);
+  expect(sent.agent).toEqual([]);
+  await turn();
+  expect(sent.agent).toEqual([["response", "response"]]);
+});
+
+test("a request whose body waits for credit is sent at the end of the turn", async () => {
+  const { hub, sent } = await openTunnel();
+  hub.open(head, [Buffer.alloc(100)], handler);
+  expect(sent.hub).toEqual([]);
+  await turn();
+  expect(sent.hub).toEqual([["request"]]);
+});
+
+test("a stream of its own leaves turn by turn, and at once when it ends", async () => {
+  const { hub, sent, asked } = await openTunnel();
+  hub.open({ ...head, stream: true }, body, handler);
+  while (asked.length === 0) await turn();
+  asked[0]?.head({ status: 200, headers: {} });
+  for (let piece = 0; piece < 3; piece++) asked[0]?.write(Buffer.from("data: x\n\n"));
+  expect(sent.agent).toEqual([]);
+  await turn();
+  asked[0]?.write(Buffer.from("data: y\n\n"));
+  asked[0]?.end();
+  expect(sent.agent).toEqual([["response"], ["data", "end"]]);
+});
