@@ -45,10 +45,15 @@ export const fieldNotes: Readonly<Record<string, string>> = {
     "ISO 8601 time of the last frame or direct answer; null only before the first",
   "Connection.path": "What a request would take now",
   "Connection.readiness": "Whether its model server can take a request now",
-  "Connection.problem": "Why no request goes there now, or why further tunnels are refused; absent otherwise",
+  "Connection.problem":
+    "Why no request goes there now, or why further tunnels are refused; absent otherwise",
   "Load.active": "Requests running",
   "Load.queued": "Requests waiting that it could serve",
   "Load.limit": "How many may run at once",
+  "Load.limitFrom":
+    "Where the limit comes from: `maxConcurrency`, the model server itself, what its agent learned, or the hub's default",
+  "Load.elsewhere":
+    "Slots of its model server that are busy with something else: a cancelled request that goes on, or another client",
   "Specs.vram": "GB",
   "Specs.ram": "GB",
   ParticipantConfig: "Defaults below a request's own values; further keys are kept and not used",

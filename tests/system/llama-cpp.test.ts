@@ -4,11 +4,12 @@ import { join, joinDirect, PATHS } from "../support/hub/joining.ts";
 import { openaiAt } from "../support/clients/openai-client.ts";
 import {
   LLAMA_MODEL,
+  type LlamaRecording,
   llamaRecording,
   startRecordedLlama,
 } from "../support/providers/recorded-llama.ts";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
-import { until } from "../support/waiting.ts";
+import { createGate, until } from "../support/waiting.ts";
 
 /** A hub in front of a real llama-server, as recorded. */
 
@@ -168,6 +169,103 @@ describe.each(PATHS)("llama.cpp over %s", (path) => {
     }
   });
 });
+
+const loadOf = async (hub: TestHub, code: string) =>
+  (await hub.client.listParticipants(code))[0]?.load;
+
+describe.each(PATHS)("the slots of llama.cpp over %s", (path) => {
+  test("are how many requests it gets at once: the third waits", async () => {
+    const released = createGate();
+    await using llama = await startRecordedLlama(() => undefined, {
+      before: ({ body }) => (body["model"] === LLAMA_MODEL ? released.opened : undefined),
+    });
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    await using _ada = await join(path, hub, code, { endpoint: llama.url, model: LLAMA_MODEL });
+    await until(
+      "its limit",
+      () => loadOf(hub, code),
+      (load) => load?.limit === 2 && load.limitFrom === "engine",
+    );
+    const answers = [1, 2, 3].map(() =>
+      hub.fetch(`/v1/rooms/${code}/chat/completions`, { json: { model: "*", messages } }),
+    );
+    await until(
+      "one that waits",
+      () => loadOf(hub, code),
+      (load) => load?.active === 2 && load.queued === 1,
+    );
+    released.open();
+    for (const answer of answers) expect((await answer).status).toBe(200);
+  });
+
+  test("give way to a declared maxConcurrency", async () => {
+    await using llama = await startRecordedLlama();
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    const config = { maxConcurrency: 5 };
+    const wishes = { endpoint: llama.url, model: LLAMA_MODEL, config };
+    await using _ada = await join(path, hub, code, wishes);
+    await untilKnown(hub, code);
+    expect(await loadOf(hub, code)).toMatchObject({ limit: 5, limitFrom: "declared" });
+  });
+
+  test("that are busy after a cancel are listed until they are free", async () => {
+    let busy = 0;
+    await using llama = await startRecordedLlama(
+      ({ url }) => (url === "/slots" ? slotsWith(busy) : undefined),
+      {
+        // Like a real one: a request that is not streamed runs to its end.
+        before({ body }) {
+          if (body["model"] !== LLAMA_MODEL) return undefined;
+          busy = 1;
+          return new Promise(() => undefined);
+        },
+      },
+    );
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    await using _ada = await join(path, hub, code, { endpoint: llama.url, model: LLAMA_MODEL });
+    await untilKnown(hub, code);
+    await until(
+      "its slots",
+      () => llama.lines(),
+      (lines) => lines.includes("GET /slots"),
+    );
+    const leaving = new AbortController();
+    const asking = hub.fetch(`/v1/rooms/${code}/chat/completions`, {
+      method: "POST",
+      body: JSON.stringify({ model: "*", messages }),
+      signal: leaving.signal,
+    });
+    await until(
+      "the request",
+      () => busy,
+      (count) => count === 1,
+    );
+    leaving.abort();
+    await expect(asking).rejects.toThrow();
+    await until(
+      "a busy slot without a request",
+      () => loadOf(hub, code),
+      (load) => load?.active === 0 && load.elsewhere === 1,
+    );
+    busy = 0;
+    await until(
+      "free slots",
+      () => loadOf(hub, code),
+      (load) => load?.elsewhere === undefined,
+    );
+  });
+});
+
+/** Two slots, as recorded, so many of them busy. */
+function slotsWith(busy: number): LlamaRecording {
+  const recording = llamaRecording("slots");
+  const slots = JSON.parse(recording.body.toString()) as object[];
+  const changed = slots.map((slot, index) => ({ ...slot, is_processing: index < busy }));
+  return { ...recording, body: Buffer.from(JSON.stringify(changed)) };
+}
 
 test("PUT changes how the responses of a direct llama.cpp are served", async () => {
   await using llama = await startRecordedLlama();

@@ -258,7 +258,7 @@ export function aParticipant(overrides: Partial<ParticipantSummary> = {}): Parti
     capabilities: { openResponses: "unknown", chatCompletions: "supported" },
     joinedAt: 0,
     lastSeen: 0,
-    load: { active: 1, queued: 0, limit: 4 },
+    load: { active: 1, queued: 0, limit: 4, limitFrom: "declared" as const },
     ...overrides,
   };
 }

@@ -34,6 +34,7 @@ import {
   capabilitiesLearned,
   directAnswered,
   directFailed,
+  loadReported,
   recordTunnelContact,
   statusReported,
   tunnelClosed,
@@ -133,6 +134,12 @@ export function createHub(options: HubOptions = {}): Hub {
         directAnswered(operations, participant, verdict, isLife),
       failed: (participant, reason) => directFailed(operations, participant, reason),
       learned: (participant, known) => capabilitiesLearned(operations, participant, known),
+      reported: (participant, load) =>
+        loadReported(operations, participant, {
+          limit: load?.slots,
+          limitFrom: "engine",
+          elsewhere: load?.elsewhere ?? 0,
+        }),
     },
   });
 

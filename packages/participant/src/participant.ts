@@ -310,7 +310,8 @@ class TunnelParticipant implements Participant {
   }
 
   #status(): TunnelStatus {
-    return this.#isPaused ? { ready: false, reason: "paused" } : this.#served.status;
+    const { slots, status } = this.#served;
+    return this.#isPaused ? { ready: false, reason: "paused", ...slots } : status;
   }
 
   #dropTunnel(reason: string): void {

@@ -49,6 +49,8 @@ export class ServedModel {
       looks: { readyMs: timing.providerCheckMs, downMs: timing.providerRecheckMs },
       onReadiness: (verdict) => this.#onVerdict(verdict),
       onLookMoved: () => this.#watch.reschedule(),
+      onEngine: () => this.#options.onStatus(),
+      isWanted: () => !this.#isStopped,
     });
     this.#watch = new ProviderWatch(this.server, timing.providerAnswerMs);
     this.#reported = this.server.readiness;
@@ -60,7 +62,15 @@ export class ServedModel {
 
   get status(): TunnelStatus {
     const { readiness, problem } = this.#reported;
-    return { ready: readiness === "ready", readiness, reason: problem };
+    return { ready: readiness === "ready", readiness, reason: problem, ...this.slots };
+  }
+
+  /** what the model server reports of the requests that it runs at once */
+  get slots(): Pick<TunnelStatus, "limit" | "limitFrom" | "elsewhere"> {
+    const { engine } = this.server;
+    if (engine === undefined) return {};
+    const { slots, elsewhere } = engine;
+    return { limit: slots, limitFrom: "engine", ...(elsewhere === 0 ? {} : { elsewhere }) };
   }
 
   start(): void {
@@ -71,6 +81,7 @@ export class ServedModel {
   stop(): void {
     this.#isStopped = true;
     this.#watch.stop();
+    this.server.close();
   }
 
   /** Tries again what the hub did not take. */

@@ -74,9 +74,22 @@ export type ParticipantStatus = z.infer<typeof ParticipantStatus>;
 /** Who sees to a participant's signs of life: the hub probes its endpoint. Without it, heartbeats do. Contract §2. */
 export const Liveness = z.literal("probe");
 export type Liveness = z.infer<typeof Liveness>;
+/**
+ * Where the limit of a participant comes from: its `maxConcurrency`, its model server, what its agent learned, or the hub's
+ * own default.
+ */
+export const LimitSource = z.enum(["declared", "engine", "learned", "default"]);
+export type LimitSource = z.infer<typeof LimitSource>;
 
 /** Requests running and waiting at a participant, and how many may run at once. */
-export const Load = z.object({ active: z.int(), queued: z.int(), limit: z.int() });
+export const Load = z.object({
+  active: z.int(),
+  queued: z.int(),
+  limit: z.int(),
+  limitFrom: LimitSource,
+  /** slots of its model server that are busy with something else; absent for none */
+  elsewhere: z.int().optional(),
+});
 export type Load = z.infer<typeof Load>;
 
 /** A participant as listings and events show it. Never carries authHeaders, password or instructions. Contract §1. */

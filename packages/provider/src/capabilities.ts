@@ -37,9 +37,10 @@ const lookMs = 3_000;
  */
 export async function discoverCapabilities(
   options: DiscoveryOptions,
-): Promise<Pick<Recognised, "program" | "capabilities">> {
+): Promise<Omit<Recognised, "isAsleep">> {
   const look = createLookAround(options);
-  const { program, capabilities, isAsleep } = await recognise(options.baseUrl, options.found, look);
+  const recognised = await recognise(options.baseUrl, options.found, look);
+  const { program, capabilities, isAsleep, answer: own } = recognised;
   for (const [name, path] of Object.entries(paths) as [keyof typeof paths, string][]) {
     if (isAsleep) break;
     if (capabilities[name] !== undefined || isDeclared(options.declared[name])) continue;
@@ -49,7 +50,7 @@ export async function discoverCapabilities(
     const verdict = judgeAnswer(answer.head.status, answer.body.toString("utf8"));
     if (verdict !== "unknown") capabilities[name] = verdict;
   }
-  return { program, capabilities };
+  return { program, capabilities, answer: own };
 }
 
 function lacksResponses(

@@ -12,6 +12,8 @@ export interface Recognised {
   capabilities: KnownCapabilities;
   /** Its model is unloaded until the next request, and any `POST` counts as one. */
   isAsleep: boolean;
+  /** what it said of itself */
+  answer: Record<string, unknown> | undefined;
 }
 
 /** One program that serves models, and how it is told from others. */
@@ -161,7 +163,7 @@ export async function recognise(
 ): Promise<Recognised> {
   const { hostname, port } = new URL(baseUrl);
   if (hostname === "api.openai.com") {
-    return { program: "OpenAI", capabilities: { ...openai }, isAsleep: false };
+    return { ...unanswered, program: "OpenAI", capabilities: { ...openai } };
   }
   const root = baseUrl.replace(/\/v1$/, "");
   const served: ServedPath = (path) => baseUrl.slice(root.length) + path;
@@ -172,10 +174,12 @@ export async function recognise(
     const known = answer === undefined ? undefined : one.read(answer, served);
     if (answer === undefined || known === undefined) continue;
     const isAsleep = one.isAsleep?.(answer) ?? false;
-    return { program: one.program, capabilities: { ...known }, isAsleep };
+    return { program: one.program, capabilities: { ...known }, isAsleep, answer };
   }
-  return { program: certain?.program, capabilities: { ...certain?.always }, isAsleep: false };
+  return { ...unanswered, program: certain?.program, capabilities: { ...certain?.always } };
 }
+
+const unanswered = { isAsleep: false, answer: undefined } as const;
 
 function isNamed(one: Fingerprint, { ownedBy, server }: Pick<ProbeResult, "ownedBy" | "server">) {
   return ownedBy === one.ownedBy || (one.server !== undefined && server === one.server);

@@ -12,5 +12,6 @@ export { type InferenceRequest, ModelServer, type ModelServerOptions } from "./m
 export type { ProbeResult } from "./probe.ts";
 export type { ReadinessVerdict } from "./readiness/server-readiness.ts";
 export { ProviderClient, type ProviderClientOptions } from "./provider-client.ts";
+export type { EngineLoad } from "./slots/slot-watch.ts";
 export { scrubSecrets } from "./scrub-secrets.ts";
 export type { ReportedCapabilities } from "./server-knowledge.ts";

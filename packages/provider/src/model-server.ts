@@ -9,6 +9,7 @@ import { probeModels, type ProbeResult } from "./probe.ts";
 import { findingOf } from "./readiness/probe-finding.ts";
 import { ReadinessSink } from "./readiness/readiness-sink.ts";
 import { type ReadinessVerdict, ServerReadiness } from "./readiness/server-readiness.ts";
+import { type EngineLoad, SlotWatch } from "./slots/slot-watch.ts";
 import { ResponsesCall } from "./responses-call.ts";
 import { type ReportedCapabilities, ServerKnowledge } from "./server-knowledge.ts";
 import type { TranslationSource } from "./responses/translation/asked.ts";
@@ -34,6 +35,10 @@ export interface ModelServerOptions {
   onLookMoved?: (() => void) | undefined;
   /** The participant's model, which the server's list is compared with; default: no comparison. */
   model?: (() => string) | undefined;
+  /** What it reports of the requests that it runs at once has changed; undefined for no report. */
+  onEngine?: ((load: EngineLoad | undefined) => void) | undefined;
+  /** Whether `onEngine` still has a listener; default: it has. */
+  isWanted?: (() => boolean) | undefined;
   /** It is a function of this program: always there, and asked for nothing but what clients ask. */
   isFunction?: boolean | undefined;
   /** ms, monotonic; default `performance.now` */
@@ -74,6 +79,7 @@ export class ModelServer {
   readonly #readiness: ServerReadiness;
   readonly #nowMs: () => number;
   readonly #source: TranslationSource;
+  readonly #slots: SlotWatch;
   #isLooking = false;
 
   constructor(options: ModelServerOptions) {
@@ -94,6 +100,26 @@ export class ModelServer {
       onVerdict: (verdict) => options.onReadiness?.(verdict),
       onLookMoved: () => options.onLookMoved?.(),
     });
+    this.#slots = new SlotWatch({
+      call: options.call,
+      baseUrl: options.baseUrl,
+      headers: options.headers,
+      model: () => options.model?.(),
+      running: () => this.#readiness.running,
+      isWanted: () => options.isWanted?.() ?? true,
+      nowMs: this.#nowMs,
+      onChange: (load) => options.onEngine?.(load),
+    });
+  }
+
+  /** Requests it runs at once, as it reports itself; undefined for no report. */
+  get engine(): EngineLoad | undefined {
+    return this.#slots.load;
+  }
+
+  /** Ends what it does between probes. */
+  close(): void {
+    this.#slots.close();
   }
 
   /** Whether it can take a request now, by what its model list and its answers to calls said. */
@@ -150,7 +176,12 @@ export class ModelServer {
   }
 
   readonly #send: CallProvider = (request, sink) =>
-    this.#options.call(request, new ReadinessSink(sink, this.#readiness, this.#nowMs));
+    this.#options.call(
+      request,
+      new ReadinessSink(sink, this.#readiness, this.#nowMs, this.#onCancelled),
+    );
+
+  readonly #onCancelled = (): void => this.#slots.requestCancelled();
 
   /** Asks for its models. What else can be found out follows in the background, when it is due. Never rejects. */
   async probe(timeoutMs: number): Promise<ProbeResult> {
@@ -165,7 +196,7 @@ export class ModelServer {
     const isReady = found.answered && (found.status ?? 0) < 400;
     // A busy server is no other one. What answers in place of a server that is away, a gateway say, has no models.
     if (!isReady && found.isTimeout !== true) this.#knowledge.doubt();
-    if (isReady && this.#knowledge.isLookDue && !this.#isLooking) void this.#look(found);
+    if (isReady && !this.#isLooking) void this.#look(found);
     return found;
   }
 
@@ -175,18 +206,25 @@ export class ModelServer {
   }
 
   async #look(found: ProbeResult): Promise<void> {
-    const { call, baseUrl, headers, declared } = this.#options;
     this.#isLooking = true;
+    const answer = this.#knowledge.isLookDue ? await this.#discover(found) : undefined;
+    await this.#slots.look(this.#knowledge.program, found, answer);
+    this.#isLooking = false;
+  }
+
+  /** @returns what the server says of itself */
+  async #discover(found: ProbeResult): Promise<Record<string, unknown> | undefined> {
+    const { call, baseUrl, headers, declared } = this.#options;
     this.#knowledge.beginLook();
-    const { capabilities, program } = await discoverCapabilities({
+    const { capabilities, program, answer } = await discoverCapabilities({
       call,
       baseUrl,
       headers: headers(),
       found,
       declared: declared(),
     });
-    this.#isLooking = false;
     this.#knowledge.find(capabilities, program);
+    return answer;
   }
 }
 

@@ -13,6 +13,8 @@ export interface ProbeResult {
   models?: string[];
   /** other names of the same models, which llama.cpp lists; left out when there are none */
   aliases?: string[];
+  /** names of the models that are loaded now, where the list tells: llama.cpp's router does */
+  loaded?: string[];
   /** `owned_by` of the first model: some servers tell by it who they are */
   ownedBy?: string;
   /** the `server` header, for the same reason */
@@ -27,6 +29,7 @@ interface ListedModel {
   id?: unknown;
   aliases?: unknown;
   owned_by?: unknown;
+  status?: { value?: unknown } | null;
 }
 
 /** Asks a provider for its models. Never throws, never loads a model. */
@@ -80,8 +83,15 @@ function readModels(body: Buffer, status: number): Partial<ProbeResult> {
   return {
     models: texts(entries.map((entry) => entry?.id)),
     ...(aliases.length === 0 ? {} : { aliases }),
+    ...loadedIn(entries),
     ...(typeof ownedBy === "string" ? { ownedBy } : {}),
   };
+}
+
+function loadedIn(entries: (ListedModel | null)[]): Pick<ProbeResult, "loaded"> {
+  if (!entries.some((entry) => typeof entry?.status?.value === "string")) return {};
+  const loaded = entries.filter((entry) => entry?.status?.value === "loaded");
+  return { loaded: texts(loaded.flatMap((entry) => [entry?.id, entry?.aliases ?? []].flat())) };
 }
 
 function texts(values: unknown[]): string[] {

@@ -77,6 +77,11 @@ export class ServerKnowledge {
     return this.#learned.openResponses === "supported" ? "native" : "native-first";
   }
 
+  /** as it says itself; undefined until it was looked at, and for what is not recognised */
+  get program(): ServerProgram | undefined {
+    return this.#program;
+  }
+
   /** What it refused says more than the name it uses itself; the first guess is what most servers read. */
   get thoughtsTaken(): ThoughtsTaken {
     return this.#thoughtsLearned ?? this.#thoughtsHeard ?? "reasoning_content";

@@ -35,7 +35,15 @@ export const LLAMA_MODEL = "tiny";
 /** @returns undefined where the recording stands */
 type Instead = (request: LlamaRequest) => LlamaRecording | undefined;
 
-export async function startRecordedLlama(instead?: Instead): Promise<RecordedLlama> {
+interface RecordedLlamaOptions {
+  /** A request waits for this before its answer. */
+  before: (request: LlamaRequest) => Promise<void> | undefined;
+}
+
+export async function startRecordedLlama(
+  instead?: Instead,
+  options?: RecordedLlamaOptions,
+): Promise<RecordedLlama> {
   const asked: LlamaRequest[] = [];
   const server = createServer((request, response) => void serve(request, response));
 
@@ -47,6 +55,7 @@ export async function startRecordedLlama(instead?: Instead): Promise<RecordedLla
     const body = JSON.parse(text === "" ? "{}" : text) as Record<string, unknown>;
     const one = { method, url, body };
     asked.push(one);
+    await options?.before(one);
     const { status, headers, body: bytes } = instead?.(one) ?? llamaAnswer(one);
     response.writeHead(status, headers).end(bytes);
   }

@@ -1,6 +1,7 @@
 import type { Connection, ModelEntry, ParticipantSummary } from "@roomhub/protocol";
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
+import { loadColumn } from "../rooms/load-text.ts";
 import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
 import { envSecret } from "../secrets.ts";
 import { formatTable, safe, writeJson } from "../terminal/text.ts";
@@ -96,7 +97,7 @@ function participantRow(participant: ParticipantSummary): string[] {
     safe(participant.model),
     safe(participant.status),
     pathText(connection),
-    load === undefined ? "" : `${load.active}/${load.limit}`,
+    load === undefined ? "" : loadColumn(load),
     safe(participant.endpoint),
   ];
 }

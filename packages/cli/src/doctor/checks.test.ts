@@ -1,3 +1,4 @@
+import type { Load } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { runChecks, type Check, type CheckResult, type Examination } from "./check.ts";
 import { CHECKS } from "./checks.ts";
@@ -293,6 +294,17 @@ describe("the provider", () => {
     expect([verdict, found]).toEqual(["failed", expect.stringContaining("ftp://x")]);
   });
 
+  test("its slots are shown when it is a llama-server", async () => {
+    const answers: Record<string, object> = {
+      "/v1/models": { data: [{ id: "tiny", owned_by: "llamacpp" }] },
+      "/props": { total_slots: 2 },
+    };
+    const llama = async (url: string) => Response.json(answers[new URL(url).pathname]);
+    const endpoint = "http://127.0.0.1:8080";
+    const { details } = await look("provider", { endpoint, context: { fetch: llama } });
+    expect(details).toEqual([`model server at ${endpoint}: tiny; 2 slots`]);
+  });
+
   test("its models are listed", async () => {
     const { details } = await look("provider", { context: { fetch } });
     expect(details).toEqual(["Ollama at http://127.0.0.1:11434: llama3"]);
@@ -306,7 +318,10 @@ describe("a request without a token in time", () => {
     ...{ model: "llama3", protocol: "chatCompletions", selector: "*", attempt: 1 },
     timestamp: new Date(5_000).toISOString(),
   };
-  const late = (running: RequestStart | undefined, load = { active: 1, queued: 0, limit: 2 }) =>
+  const late = (
+    running: RequestStart | undefined,
+    load: Load = { active: 1, queued: 0, limit: 2, limitFrom: "declared" },
+  ) =>
     run(
       { ...requestCheck, timeoutMs: 1 },
       {
@@ -325,12 +340,25 @@ describe("a request without a token in time", () => {
     expect(found).toBe(
       "ana-llama3 accepted the request 1 min 00 s ago, and its model server has sent no token yet",
     );
-    expect(details).toEqual(["ana-llama3 runs 1 of 2 requests, 0 wait"]);
+    expect(details).toEqual(["ana-llama3: 1/2 running, 0 waiting"]);
     expect(fix).toContain("the network is fine");
   });
 
+  test("shows the slots of the model server, and what else keeps them busy", async () => {
+    const load = { active: 1, queued: 0, limit: 2, limitFrom: "engine" as const, elsewhere: 1 };
+    const { details } = await late(start, load);
+    expect(details).toEqual([
+      "ana-llama3: 1/2 slots of its model server running, 1 busy with something else, 0 waiting",
+    ]);
+  });
+
   test("that waits in the queue is a busy room", async () => {
-    const { verdict, found } = await late(undefined, { active: 2, queued: 1, limit: 2 });
+    const { verdict, found } = await late(undefined, {
+      active: 2,
+      queued: 1,
+      limit: 2,
+      limitFrom: "declared" as const,
+    });
     expect([verdict, found]).toEqual([
       "skipped",
       "no participant had room for the request within 1 min 00 s",

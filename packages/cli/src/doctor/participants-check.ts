@@ -1,4 +1,5 @@
 import type { ParticipantSummary, RouteCandidate } from "@roomhub/protocol";
+import { loadSentence } from "../rooms/load-text.ts";
 import { safe, shellWord } from "../terminal/text.ts";
 import type { Check, Examination } from "./check.ts";
 import { failed, ok, skipped } from "./finding.ts";
@@ -50,7 +51,7 @@ function describe(
     const route = routes.get(id);
     const state =
       route === undefined || canServe(route)
-        ? `${connection.path}, ${load.active}/${load.limit} running`
+        ? `${connection.path}, ${loadSentence(load)}`
         : safe(route.reason);
     return `${safe(id)} (${safe(model)}): ${status}, ${state}; ${surfacesOf(capabilities)}`;
   });

@@ -25,7 +25,7 @@ export const aRoute: RouteExplanation = {
         path: "tunnel",
         readiness: "ready",
       },
-      load: { active: 1, queued: 0, limit: 4 },
+      load: { active: 1, queued: 0, limit: 4, limitFrom: "declared" as const },
     },
   ],
   queue: { waiting: 0, limit: 256, waitMs: 60_000 },

@@ -10,6 +10,7 @@ import { safe, shellWord } from "../terminal/text.ts";
 import type { Check, Examination } from "./check.ts";
 import { failed, type Finding, ok, skipped } from "./finding.ts";
 import { isThisMachine } from "../rooms/hub-address.ts";
+import { slotsText } from "./slots.ts";
 
 /** Whether the model servers of this machine answer, and what they have: the one that is named must, the usual ones may. */
 export const providerCheck: Check = {
@@ -25,7 +26,7 @@ export const providerCheck: Check = {
     ]);
     const others = usual.filter(({ endpoint }) => !wanted.includes(endpoint));
     const servers = [...named, ...others].filter(({ readiness }) => readiness !== "down");
-    const details = servers.map(describe);
+    const details = await Promise.all(servers.map((server) => describe(exam, server)));
     for (const problem of [lockedAmong, downAmong, loadingAmong]) {
       const finding = problem(named, headers, details);
       if (finding !== undefined) return finding;
@@ -94,8 +95,11 @@ function endpointsHere({ hubUrl, participants = [] }: Examination): string[] {
 
 const listed = 5;
 
-function describe(server: ModelServer): string {
-  return `${server.name ?? "model server"} at ${safe(server.endpoint)}: ${stateOf(server)}`;
+async function describe({ context, headers }: Examination, server: ModelServer): Promise<string> {
+  const { name, endpoint, isLlamaCpp } = server;
+  const slots = isLlamaCpp === true ? await slotsText(context, endpoint, headers) : undefined;
+  const state = stateOf(server) + (slots === undefined ? "" : `; ${slots}`);
+  return `${name ?? "model server"} at ${safe(endpoint)}: ${state}`;
 }
 
 function stateOf({ readiness, status, models }: ModelServer): string {

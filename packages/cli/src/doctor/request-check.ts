@@ -1,5 +1,6 @@
 import { errorFromResponse, HubUnreachableError } from "@roomhub/client";
 import { hubHeader } from "../rooms/hub-header.ts";
+import { loadSentence } from "../rooms/load-text.ts";
 import { duration, safe } from "../terminal/text.ts";
 import { type Arrival, paceOf, readByTheWatch } from "./arrival.ts";
 import type { Check, Examination } from "./check.ts";
@@ -65,11 +66,7 @@ async function stillWorking(exam: Examination): Promise<Finding | undefined> {
   const sentMs = Date.parse(start.timestamp) - (exam.clockSkewMs ?? 0);
   const one = participants.find((participant) => participant.id === id);
   const details =
-    one === undefined
-      ? []
-      : [
-          `${safe(id)} runs ${one.load.active} of ${one.load.limit} requests, ${one.load.queued} wait`,
-        ];
+    one === undefined ? [] : [`${safe(id)}: ${loadSentence(one.load)}, ${one.load.queued} waiting`];
   return skipped(
     `${safe(id)} accepted the request ${duration(Math.max(0, context.nowMs() - sentMs))} ago, and its model server has sent no token yet`,
     "the network is fine: read the model server's log, or try a smaller model",

@@ -14,6 +14,8 @@ export interface ModelServer {
   status: number | undefined;
   /** undefined when it does not list its models */
   models: string[] | undefined;
+  /** It is a llama-server by its own list. */
+  isLlamaCpp?: boolean;
 }
 
 const ollama = { name: "Ollama", port: 11_434 };
@@ -148,7 +150,7 @@ function ollamaEndpoint(value: string | undefined): string | undefined {
 }
 
 /** What an answer to `GET {base}/models` says. */
-interface Listing extends Pick<ModelServer, "readiness" | "status" | "models"> {
+interface Listing extends Pick<ModelServer, "readiness" | "status" | "models" | "isLlamaCpp"> {
   /** It has the form of an API's answer: a models list, or a JSON error. */
   isApi: boolean;
 }
@@ -183,7 +185,13 @@ async function listModels(
   const { status } = response;
   const models = response.ok ? idsIn(body?.data) : undefined;
   const isApi = models !== undefined || (status >= 400 && Boolean(body?.error));
-  return { readiness: readinessOfModelList(status), status, models, isApi };
+  const listing = { readiness: readinessOfModelList(status), status, models, isApi };
+  return isOfLlamaCpp(body?.data) ? { ...listing, isLlamaCpp: true } : listing;
+}
+
+function isOfLlamaCpp(data: unknown): boolean {
+  const [first] = Array.isArray(data) ? (data as ({ owned_by?: unknown } | null)[]) : [];
+  return first?.owned_by === "llamacpp";
 }
 
 function idsIn(data: unknown): string[] | undefined {

@@ -82,7 +82,7 @@ describe("participants, models and leave", () => {
         path: "none",
         readiness: "down",
       },
-      load: { active: 0, queued: 0, limit: 1 },
+      load: { active: 0, queued: 0, limit: 1, limitFrom: "declared" as const },
     }),
     aParticipant({
       ...{ id: "cloud", nickname: "Cloud", model: "big-1", endpoint: "https://api.example.com/v1" },
@@ -93,7 +93,7 @@ describe("participants, models and leave", () => {
         path: "direct",
         readiness: "ready",
       },
-      load: { active: 0, queued: 2, limit: 2 },
+      load: { active: 0, queued: 2, limit: 2, limitFrom: "engine" as const, elsewhere: 1 },
     }),
   ];
 

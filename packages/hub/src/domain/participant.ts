@@ -2,6 +2,7 @@ import type {
   Capabilities,
   CapabilityValue,
   JoinRequest,
+  LimitSource,
   Liveness,
   ParticipantConfig,
   ParticipantStatus,
@@ -74,6 +75,15 @@ export interface CredentialUse {
   trial: { dueMs: number; nextDelayMs: number } | undefined;
 }
 
+/** What a participant's model server reports of the requests that it runs at once, to its agent or to the hub. */
+export interface ReportedLoad {
+  /** undefined where it reports none */
+  limit: number | undefined;
+  limitFrom: Extract<LimitSource, "engine" | "learned">;
+  /** slots busy with something else than requests of this hub */
+  elsewhere: number;
+}
+
 /** A participant as the hub knows it. One object per registration: a taken-over id is a new object. */
 export interface Participant extends Registration {
   readonly roomCode: string;
@@ -107,8 +117,11 @@ export interface Participant extends Registration {
   active: number;
   /** requests waiting that could be served here */
   queued: number;
-  /** requests that may run at once */
+  /** What its model server reports of itself. */
+  reported: ReportedLoad;
+  /** requests that may run at once, see `updateLimit` */
   limit: number;
+  limitFrom: LimitSource;
 }
 
 export function isFull(participant: Participant): boolean {

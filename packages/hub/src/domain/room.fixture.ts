@@ -1,3 +1,4 @@
+import { nothingReported } from "./concurrency.ts";
 import type { Participant } from "./participant.ts";
 import type { Room } from "./room.ts";
 
@@ -36,7 +37,9 @@ export function aParticipant(fields: Partial<Participant> & { id: string }): Par
     lastUsedMs: 0,
     active: 0,
     queued: 0,
+    reported: nothingReported,
     limit: 2,
+    limitFrom: "declared",
     ...fields,
   };
 }

@@ -58,7 +58,7 @@ describe("a participant", () => {
 
   test("shows its load, and its times in epoch ms", () => {
     const view = participantView(aParticipant({ id: "a", active: 1, queued: 3, limit: 2 }), 0);
-    expect(view.load).toEqual({ active: 1, queued: 3, limit: 2 });
+    expect(view.load).toEqual({ active: 1, queued: 3, limit: 2, limitFrom: "declared" });
     expect([view.joinedAt, view.lastSeen]).toEqual([1_700_000_000_123, 1_700_000_000_456]);
   });
 });

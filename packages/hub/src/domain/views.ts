@@ -89,7 +89,9 @@ export function modelViews(room: Room, nowMs: number): ModelEntry[] {
 
 /** How busy a participant is. */
 export function loadView(participant: Participant) {
-  return { active: participant.active, queued: participant.queued, limit: participant.limit };
+  const { active, queued, limit, limitFrom } = participant;
+  const { elsewhere } = participant.reported;
+  return { active, queued, limit, limitFrom, ...(elsewhere === 0 ? {} : { elsewhere }) };
 }
 
 function pathOf(participant: Participant): Connection["path"] {

@@ -1,5 +1,6 @@
 import { checkEndpoint, isSameModel, type JoinRequest, type Warning } from "@roomhub/protocol";
 import { mintToken } from "../credentials/tokens.ts";
+import { nothingReported, updateLimit } from "../domain/concurrency.ts";
 import { capabilitiesOf, type Participant, type Registration } from "../domain/participant.ts";
 import { renewCredentials } from "../domain/readiness.ts";
 import type { Room } from "../domain/room.ts";
@@ -103,8 +104,11 @@ function join(
     lastUsedMs: context.nowMs(),
     active: 0,
     queued: 0,
-    limit: limitOf(context, request),
+    reported: nothingReported,
+    limit: context.limits.inFlightPerParticipant,
+    limitFrom: "default",
   };
+  updateLimit(participant, context.limits.inFlightPerParticipant);
   participant.direct = context.paths.directPathOf(participant);
   context.vault.put(participant.key, participant.endpointOrigin, request.authHeaders ?? {});
   context.registry.add(room, participant);
@@ -130,7 +134,6 @@ function rejoin(
   const registration = registrationOf(context, request, peer, digest);
   checkProbing(context, room, registration);
   Object.assign(participant, registration);
-  participant.limit = limitOf(context, request);
   participant.direct = context.paths.directPathOf(participant);
   renewCredentials(participant, context.nowMs());
   // Bound to token and endpoint origin: a change of either drops them unless sent again. Contract §3.
@@ -145,6 +148,7 @@ function rejoin(
   if (participant.liveness === "probe") context.paths.watch(participant);
   if (!keepsToken) context.paths.closeTunnel(participant, "replaced");
   refreshCapabilities(participant, baseUrlBefore);
+  updateLimit(participant, context.limits.inFlightPerParticipant);
   const wasOffline = participant.status === "offline";
   participant.lastUsedMs = context.nowMs();
   recordLife(context, participant);
@@ -193,12 +197,9 @@ export function refreshCapabilities(participant: Participant, baseUrlBefore: str
   if (hasMoved) {
     participant.learnedCapabilities = {};
     participant.refusesStreamUsage = false;
+    participant.reported = nothingReported;
   }
   participant.capabilities = capabilitiesOf(participant);
-}
-
-function limitOf(context: OperationContext, request: Pick<JoinRequest, "config">): number {
-  return request.config?.maxConcurrency ?? context.limits.inFlightPerParticipant;
 }
 
 /** Contract §6: a full room evicts its longest offline participant. */

@@ -16,6 +16,7 @@ import {
   directAnswered,
   directFailed,
   recordTunnelContact,
+  loadReported,
   statusReported,
   tunnelClosed,
 } from "./path-changes.ts";
@@ -320,6 +321,46 @@ describe("a status report", () => {
       chatCompletions: "unsupported",
       openResponses: "supported",
     });
+  });
+
+  test("sets the limit of a participant that declares none, with one update", async () => {
+    const { office, participant } = await tunnelled();
+    office.seen();
+    const load = () => participantView(participant, 0).load;
+    expect(load()).toEqual({ active: 0, queued: 0, limit: 256, limitFrom: "default" });
+    statusReported(office.context, participant, { ready: true, limit: 2, limitFrom: "engine" });
+    expect(load()).toEqual({ active: 0, queued: 0, limit: 2, limitFrom: "engine" });
+    expect(office.seen()).toEqual(["participant.updated ada"]);
+    statusReported(office.context, participant, { ready: true, limit: 2, elsewhere: 1 });
+    expect(load()).toMatchObject({ limit: 2, limitFrom: "engine", elsewhere: 1 });
+    expect(office.seen()).toEqual([]);
+    statusReported(office.context, participant, { ready: true, limit: 9, limitFrom: "learned" });
+    expect(load()).toEqual({ active: 0, queued: 0, limit: 9, limitFrom: "learned" });
+    statusReported(office.context, participant, { ready: true });
+    expect(load()).toMatchObject({ limit: 256, limitFrom: "default" });
+  });
+
+  test("does not raise a limit over what was declared, nor over the hub's own", async () => {
+    const office = createOffice();
+    const { participant } = await office.join({ config: { maxConcurrency: 3 } });
+    office.openTunnel(participant);
+    statusReported(office.context, participant, { ready: true, limit: 8 });
+    expect(participantView(participant, 0).load).toMatchObject({ limit: 3, limitFrom: "declared" });
+    await office.join({ config: null });
+    expect(participantView(participant, 0).load).toMatchObject({ limit: 8, limitFrom: "engine" });
+    office.openTunnel(participant);
+    statusReported(office.context, participant, { ready: true, limit: 60_000 });
+    expect(participantView(participant, 0).load).toMatchObject({ limit: 256, limitFrom: "engine" });
+  });
+
+  test("counts more than what the hub read itself", async () => {
+    const { office, participant } = await tunnelled();
+    const own = { limit: 4, limitFrom: "engine", elsewhere: 0 } as const;
+    loadReported(office.context, participant, own);
+    expect(participant.limit).toBe(256);
+    tunnelClosed(office.context, participant);
+    loadReported(office.context, participant, own);
+    expect(participant.limit).toBe(4);
   });
 
   test("counts only while a tunnel is open, and its reason is cut short", async () => {

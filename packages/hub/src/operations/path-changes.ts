@@ -1,5 +1,11 @@
 import { type CapabilityValue, Readiness } from "@roomhub/protocol";
-import { capabilitiesOf, type Participant, type PathVerdict } from "../domain/participant.ts";
+import {
+  capabilitiesOf,
+  type Participant,
+  type PathVerdict,
+  type ReportedLoad,
+} from "../domain/participant.ts";
+import { updateLimit } from "../domain/concurrency.ts";
 import { updateTrial } from "../domain/readiness.ts";
 import type { OperationContext } from "./context.ts";
 import { announceUpdate, recordLife } from "./presence.ts";
@@ -41,6 +47,10 @@ export interface ReportedStatus {
   readiness?: string | undefined;
   reason?: string | undefined;
   capabilities?: Record<string, string> | undefined;
+  limit?: number | undefined;
+  /** a word of `LimitSource`; any other is the model server's own */
+  limitFrom?: string | undefined;
+  elsewhere?: number | undefined;
 }
 
 /** STATUS on the tunnel: its provider went down or came back, or it learned what the provider can do. */
@@ -50,13 +60,44 @@ export function statusReported(
   status: ReportedStatus,
 ): void {
   if (participant.tunnel.kind !== "open") return;
-  const before = JSON.stringify([participant.tunnel, participant.capabilities]);
+  const before = shownOf(participant);
   participant.tunnel = openTunnel(participant, status, context.nowMs());
   updateTrial(participant);
   mergeCapabilities(participant, status.capabilities ?? {});
-  if (JSON.stringify([participant.tunnel, participant.capabilities]) !== before) {
-    announceUpdate(context, participant);
-  }
+  const { limit, limitFrom, elsewhere = 0 } = status;
+  takeReport(context, participant, {
+    limit,
+    limitFrom: limitFrom === "learned" ? "learned" : "engine",
+    elsewhere,
+  });
+  if (shownOf(participant) !== before) announceUpdate(context, participant);
+}
+
+/** What an update is announced for; slots that are busy elsewhere come and go like requests, without one. */
+function shownOf({ tunnel, capabilities, limit, limitFrom }: Participant): string {
+  return JSON.stringify([tunnel, capabilities, limit, limitFrom]);
+}
+
+function takeReport(
+  { limits }: OperationContext,
+  participant: Participant,
+  reported: ReportedLoad,
+): void {
+  participant.reported = reported;
+  updateLimit(participant, limits.inFlightPerParticipant);
+}
+
+/** The hub itself read what a participant's model server reports. */
+export function loadReported(
+  context: OperationContext,
+  participant: Participant,
+  reported: ReportedLoad,
+): void {
+  // Its agent knows better.
+  if (participant.tunnel.kind === "open") return;
+  const before = shownOf(participant);
+  takeReport(context, participant, reported);
+  if (shownOf(participant) !== before) announceUpdate(context, participant);
 }
 
 function openTunnel(

@@ -50,7 +50,13 @@ describe("a change", () => {
 
   test.each([
     ["specs", { specs: {} }],
-    ["config", { config: { hasInstructions: false }, load: { active: 0, queued: 0, limit: 256 } }],
+    [
+      "config",
+      {
+        config: { hasInstructions: false },
+        load: { active: 0, queued: 0, limit: 256, limitFrom: "default" },
+      },
+    ],
     ["capabilities", { capabilities: { openResponses: "unknown", chatCompletions: "unknown" } }],
   ])("to null clears %s", async (field, expected) => {
     const { put, participant } = await joined();

@@ -1,4 +1,5 @@
 import type { ParticipantConfig, UpdateParticipantRequest, Warning } from "@roomhub/protocol";
+import { updateLimit } from "../domain/concurrency.ts";
 import type { Participant, Registration } from "../domain/participant.ts";
 import { readinessOf, renewCredentials } from "../domain/readiness.ts";
 import type { Room } from "../domain/room.ts";
@@ -41,9 +42,7 @@ export async function updateParticipant(
   const kept = applyNames(participant, request);
   applyPlace(context, participant, request, place, modelBefore);
   refreshCapabilities(participant, baseUrlBefore);
-  if (request.config !== undefined) {
-    participant.limit = participant.config.maxConcurrency ?? context.limits.inFlightPerParticipant;
-  }
+  updateLimit(participant, context.limits.inFlightPerParticipant);
   room.lastUsedAt = context.wallMs();
   announceUpdate(context, participant);
   context.paths.settingsChanged(participant);

@@ -32,6 +32,7 @@ export interface UpstreamDirectoryOptions {
   probeTimeoutMs: number;
   loadingMs: number;
   nowMs: () => number;
+  /** false once the participant has left its room */
   isPresent: (participant: Participant) => boolean;
   directEvents: Omit<DirectEvents, "answered"> & {
     /** @param isLife - the answer counts as a heartbeat */
@@ -66,6 +67,7 @@ export class UpstreamDirectory {
     this.#servers = new ModelServers({
       clientFor: ({ registrant }) => this.#clients[this.#dialRightOf(registrant)],
       headersOf: (participant) => this.#headersOf(participant),
+      isPresent,
       events: {
         answered: (participant, verdict) => this.#answered(participant, verdict, false),
         failed: (participant, reason) => {
@@ -73,6 +75,7 @@ export class UpstreamDirectory {
           this.#watch.lookSoon(participant);
         },
         learned: (participant, known) => options.directEvents.learned(participant, known),
+        reported: (participant, load) => options.directEvents.reported(participant, load),
       },
       nowMs,
       loadingMs,

@@ -7,11 +7,20 @@ export class ReadinessSink implements ProviderSink {
   readonly #sink: ProviderSink;
   readonly #readiness: ServerReadiness;
   readonly #nowMs: () => number;
+  readonly #onCancelled: () => void;
+  #isOver = false;
 
-  constructor(sink: ProviderSink, readiness: ServerReadiness, nowMs: () => number) {
+  /** @param onCancelled - it is closed, without an end or a failure */
+  constructor(
+    sink: ProviderSink,
+    readiness: ServerReadiness,
+    nowMs: () => number,
+    onCancelled: () => void,
+  ) {
     this.#sink = sink;
     this.#readiness = readiness;
     this.#nowMs = nowMs;
+    this.#onCancelled = onCancelled;
     readiness.callStarted();
   }
 
@@ -27,16 +36,19 @@ export class ReadinessSink implements ProviderSink {
   }
 
   onEnd(): void {
+    this.#isOver = true;
     this.#sink.onEnd();
   }
 
   onFailure(failure: ProviderFailure): void {
+    this.#isOver = true;
     this.#readiness.callFailed(failure.code, this.#nowMs());
     this.#sink.onFailure(failure);
   }
 
   onClosed(): void {
     this.#readiness.callEnded(this.#nowMs());
+    if (!this.#isOver) this.#onCancelled();
     this.#sink.onClosed();
   }
 

@@ -133,6 +133,11 @@ export class ServerReadiness {
     this.#nextLookMs = nowMs + this.#pauseMs(nowMs, isSilent);
   }
 
+  /** calls without their end */
+  get running(): number {
+    return this.#running;
+  }
+
   callStarted(): void {
     this.#running += 1;
   }

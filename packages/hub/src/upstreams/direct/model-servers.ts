@@ -6,6 +6,8 @@ export interface ModelServersOptions {
   /** the one whose sockets may go where this participant's endpoint leads */
   clientFor: (participant: Participant) => ProviderClient;
   headersOf: (participant: Participant) => Readonly<Record<string, string>>;
+  /** false once the participant has left its room */
+  isPresent: (participant: Participant) => boolean;
   events: DirectEvents;
   /** ms on the hub's clock */
   nowMs: () => number;
@@ -50,7 +52,7 @@ export class ModelServers {
   }
 
   #create(participant: Participant, baseUrl: string): ModelServer {
-    const { clientFor, headersOf, events, nowMs, loadingMs } = this.#options;
+    const { clientFor, headersOf, isPresent, events, nowMs, loadingMs } = this.#options;
     // What was asked of it may still be answered when the participant has gone to another endpoint.
     const isCurrent = () => participant.baseUrl === baseUrl;
     const current = onlyWhile(isCurrent, events);
@@ -71,8 +73,10 @@ export class ModelServers {
       maxTranslatedBytes,
       declared: () => participant.declaredCapabilities,
       responses: () => participant.config.responses,
-      onCapabilities: (capabilities) => current.learned(participant, capabilities),
       model: () => participant.model,
+      onCapabilities: (capabilities) => current.learned(participant, capabilities),
+      onEngine: (load) => current.reported(participant, load),
+      isWanted: () => isCurrent() && isPresent(participant),
       nowMs,
       loadingMs,
     });
@@ -90,6 +94,9 @@ function onlyWhile(isCurrent: () => boolean, events: DirectEvents): DirectEvents
     },
     learned(participant, capabilities) {
       if (isCurrent()) events.learned(participant, capabilities);
+    },
+    reported(participant, load) {
+      if (isCurrent()) events.reported(participant, load);
     },
   };
 }

@@ -1,4 +1,5 @@
 import type {
+  EngineLoad,
   ModelServer,
   ProviderFailure,
   ProviderSink,
@@ -21,6 +22,8 @@ export interface DirectEvents {
   failed(participant: Participant, reason: string): void;
   /** What its model server can do, as far as it is known now. */
   learned(participant: Participant, capabilities: Readonly<ReportedCapabilities>): void;
+  /** What its model server reports of the requests that it runs at once; undefined for no report. */
+  reported(participant: Participant, load: EngineLoad | undefined): void;
 }
 
 /** Requests the hub sends to a participant's endpoint itself. */

@@ -1,0 +1,178 @@
+import type { ServerProgram } from "../fingerprints.ts";
+import { probeModels, type ProbeResult } from "../probe.ts";
+import {
+  countBusySlots,
+  propsIn,
+  readProps,
+  type ServerProps,
+  type SlotPlace,
+} from "./read-slots.ts";
+
+/** What a model server reports of the requests that it runs at once. */
+export interface EngineLoad {
+  /** requests at once */
+  slots: number;
+  /**
+   * Slots busy with something else than the requests that run here: one that was cancelled and goes on, or a client beside
+   * this one.
+   */
+  elsewhere: number;
+}
+
+export interface SlotWatchOptions extends Omit<SlotPlace, "routedModel"> {
+  /** the participant's */
+  model: () => string | undefined;
+  /** inference requests that run here now */
+  running: () => number;
+  /** whether `onChange` still has a listener */
+  isWanted: () => boolean;
+  /** ms, monotonic */
+  nowMs: () => number;
+  onChange: (load: EngineLoad | undefined) => void;
+}
+
+const firstPauseMs = 1_000;
+const maxPauseMs = 15_000;
+/** A server that is busy for longer has other clients, and will go on having them. */
+const maxWatchMs = 10 * 60_000;
+const listMs = 3_000;
+/** Looks come every 10 s where the hub probes, and several participants may share a server. */
+const propsPauseMs = 60_000;
+
+/**
+ * How many requests a llama-server runs at once, and how many of its slots are busy with something else.
+ *
+ * The number of slots is read with a look at the server, once a minute at most. Its busy slots are read only at first and after a cancelled
+ * request, until they are free: reading them counts as a request, which wakes a server that sleeps. With a router, both
+ * only while the model list has the model as loaded. Nothing here loads a model.
+ */
+export class SlotWatch {
+  readonly #options: SlotWatchOptions;
+  #load: EngineLoad | undefined;
+  #isRouter = false;
+  #hasSlotList = false;
+  #timer: NodeJS.Timeout | undefined;
+  #pauseMs = firstPauseMs;
+  #watchedSinceMs = 0;
+  #propsReadMs = -Infinity;
+  #isReading = false;
+
+  constructor(options: SlotWatchOptions) {
+    this.#options = options;
+  }
+
+  /** undefined for a server without a report */
+  get load(): EngineLoad | undefined {
+    return this.#load;
+  }
+
+  /**
+   * The server answered with its model list.
+   *
+   * @param answer - of `GET /props`, when that was just read
+   */
+  async look(
+    program: ServerProgram | undefined,
+    found: Pick<ProbeResult, "loaded">,
+    answer: Record<string, unknown> | undefined,
+  ): Promise<void> {
+    if (program !== "llama.cpp") return this.#forget();
+    this.#isRouter = found.loaded !== undefined;
+    if (!this.#isLoaded(found)) return this.#publish(0);
+    const isAnswered = answer !== undefined && !this.#isRouter;
+    if (!isAnswered && !this.#isPropsDue) return;
+    this.#propsReadMs = this.#options.nowMs();
+    const props = isAnswered ? propsIn(answer) : await readProps(this.#place());
+    if (props === undefined) return;
+    const isFirst = this.#load === undefined;
+    this.#note(props, props.isAsleep ? 0 : (this.#load?.elsewhere ?? 0));
+    if (!isFirst || !props.hasSlotList || props.isAsleep) return;
+    this.#watchedSinceMs = this.#options.nowMs();
+    await this.#read();
+  }
+
+  /** A request was cancelled: it may go on all the same. */
+  requestCancelled(): void {
+    if (!this.#hasSlotList || this.#load === undefined) return;
+    this.#watchedSinceMs = this.#options.nowMs();
+    this.#pauseMs = firstPauseMs;
+    this.#schedule();
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#hasSlotList = false;
+  }
+
+  get #isPropsDue(): boolean {
+    return this.#options.nowMs() - this.#propsReadMs >= propsPauseMs;
+  }
+
+  #schedule(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#read(), this.#pauseMs);
+    // A program that has nothing else to do may end.
+    this.#timer.unref();
+    this.#pauseMs = Math.min(2 * this.#pauseMs, maxPauseMs);
+  }
+
+  async #read(): Promise<void> {
+    if (this.#isReading || !this.#options.isWanted()) return;
+    this.#isReading = true;
+    const elsewhere = await this.#countElsewhere();
+    this.#isReading = false;
+    if (this.#load === undefined || !this.#hasSlotList) return;
+    const isLong = this.#options.nowMs() - this.#watchedSinceMs > maxWatchMs;
+    this.#publish(isLong ? 0 : (elsewhere ?? this.#load.elsewhere));
+    // Without an answer it is busy, or away: the next look tells.
+    if (!isLong && elsewhere !== 0) this.#schedule();
+  }
+
+  async #countElsewhere(): Promise<number | undefined> {
+    const { call, baseUrl, headers, running } = this.#options;
+    if (this.#isRouter) {
+      const found = await probeModels(call, baseUrl, headers(), listMs);
+      if (!this.#isLoaded(found)) return 0;
+    }
+    const props = await readProps(this.#place());
+    if (props === undefined) return undefined;
+    if (props.isAsleep) return 0;
+    const busy = await countBusySlots(this.#place());
+    return busy === undefined ? undefined : Math.max(0, busy - running());
+  }
+
+  /** A server of one model has it loaded when it lists it. */
+  #isLoaded({ loaded }: Pick<ProbeResult, "loaded">): boolean {
+    if (!this.#isRouter) return true;
+    const model = this.#options.model();
+    return model !== undefined && loaded?.includes(model) === true;
+  }
+
+  #place(): SlotPlace {
+    const { call, baseUrl, headers, model } = this.#options;
+    return { call, baseUrl, headers, routedModel: this.#isRouter ? model() : undefined };
+  }
+
+  #note({ slots, hasSlotList }: ServerProps, elsewhere: number): void {
+    this.#hasSlotList = hasSlotList;
+    this.#change({ slots, elsewhere: Math.min(elsewhere, slots) });
+  }
+
+  #publish(elsewhere: number): void {
+    if (this.#load === undefined) return;
+    const { slots } = this.#load;
+    this.#change({ slots, elsewhere: Math.min(elsewhere, slots) });
+  }
+
+  #forget(): void {
+    this.close();
+    if (this.#load !== undefined) this.#change(undefined);
+  }
+
+  #change(load: EngineLoad | undefined): void {
+    const isSame = load?.slots === this.#load?.slots && load?.elsewhere === this.#load?.elsewhere;
+    this.#load = load;
+    if (!isSame) this.#options.onChange(load);
+  }
+}
