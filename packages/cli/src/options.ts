@@ -1,5 +1,5 @@
 import { InvalidHubUrlError, type Invite, normaliseHubUrl, parseInvite } from "@roomhub/client";
-import { participantIdProblem } from "@roomhub/protocol";
+import { type ParticipantConfig, participantIdProblem, ResponsesMode } from "@roomhub/protocol";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext } from "./context.ts";
 import { usualHubUrl } from "./rooms/hub-address.ts";
@@ -100,4 +100,30 @@ function hubUrlArgument(text: string): string {
     if (error instanceof InvalidHubUrlError) throw new InvalidArgumentError(error.message);
     throw error;
   }
+}
+
+/** How a participant takes requests, whether an agent or the hub calls its endpoint. */
+export interface ServingOptionValues {
+  maxConcurrency?: number;
+  responses?: ResponsesMode;
+}
+
+export function addServingOptions(command: Command): Command {
+  return command
+    .option("--max-concurrency <number>", "requests served at once", positiveArgument)
+    .addOption(
+      new Option(
+        "--responses <mode>",
+        "serve /responses natively or translated to chat (default: by server)",
+      ).choices(ResponsesMode.options),
+    );
+}
+
+/** Those that were given, as a participant's `config` has them. */
+export function servingConfig(values: ServingOptionValues): ParticipantConfig {
+  const { maxConcurrency, responses } = values;
+  return {
+    ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
+    ...(responses === undefined ? {} : { responses }),
+  };
 }

@@ -1,5 +1,4 @@
-import { ResponsesMode } from "@roomhub/protocol";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { type Asking, askingOf } from "../terminal/interactivity.ts";
 import { chooseModels } from "../sharing/choose-models.ts";
 import { chooseRoom } from "../rooms/choose-room.ts";
@@ -10,12 +9,14 @@ import { lookAtRoom } from "../rooms/look-at-room.ts";
 import {
   addHubOptions,
   addQuietOption,
+  addServingOptions,
   collect,
   endpointArgument,
   type HubOptionValues,
   jsonObjectArgument,
   participantIdArgument,
-  positiveArgument,
+  servingConfig,
+  type ServingOptionValues,
 } from "../options.ts";
 import { freeId, suggestId } from "../sharing/participant-name.ts";
 import { runParticipants } from "../sharing/run-participants.ts";
@@ -35,14 +36,17 @@ import { untilStopped } from "../terminal/stop-signal.ts";
 import { safe } from "../terminal/text.ts";
 
 interface JoinOptionValues
-  extends HubOptionValues, PasswordOptionValues, HeaderOptionValues, AuthHeaderOptionValues {
+  extends
+    HubOptionValues,
+    PasswordOptionValues,
+    HeaderOptionValues,
+    AuthHeaderOptionValues,
+    ServingOptionValues {
   model?: string[];
   allModels?: boolean;
   endpoint?: string;
   id?: string;
   nickname?: string;
-  maxConcurrency?: number;
-  responses?: ResponsesMode;
   specs?: Record<string, unknown>;
   config?: Record<string, unknown>;
   yes?: boolean;
@@ -73,14 +77,7 @@ export function addJoinCommand(program: Command, context: CliContext): void {
       participantIdArgument,
     )
     .option("--nickname <name>", "who offers it (default: your user name)");
-  addAuthHeaderOptions(addHeaderOptions(command))
-    .option("--max-concurrency <number>", "requests served at once", positiveArgument)
-    .addOption(
-      new Option(
-        "--responses <mode>",
-        "serve /responses natively or translated to chat (default: by server)",
-      ).choices(ResponsesMode.options),
-    )
+  addServingOptions(addAuthHeaderOptions(addHeaderOptions(command)))
     .option("--specs <json>", "what the machine is, for others to see", jsonObjectArgument)
     .option("--config <json>", "defaults below the requests' own values", jsonObjectArgument)
     .addHelpText(
@@ -143,12 +140,7 @@ async function findOut(
   say(`Joining room ${safe(invite.room)}${roomName} at ${invite.hubUrl}`);
 
   const nickname = options.nickname ?? context.userName;
-  const { maxConcurrency, responses } = options;
-  const config = {
-    ...options.config,
-    ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
-    ...(responses === undefined ? {} : { responses }),
-  };
+  const config = { ...options.config, ...servingConfig(options) };
   const taken = new Set(room.connected);
   return models.map(({ endpoint, model, serverName }) => {
     const id = options.id ?? freeId(suggestId(nickname, model), context.hostName, taken);

@@ -65,10 +65,11 @@ test("the token is kept for later, and shown nowhere", async () => {
 test("credentials for the endpoint come from variables and go to the hub", async () => {
   const { joins, world } = hub();
   world.context.env = { KEY: "Bearer right" };
-  await world.run(...add, "--auth-header-env", "Authorization=KEY", "--max-concurrency", "2");
+  const serving = ["--max-concurrency", "2", "--responses", "native"];
+  await world.run(...add, "--auth-header-env", "Authorization=KEY", ...serving);
   expect(joins[0]![1]).toMatchObject({
     authHeaders: { Authorization: "Bearer right" },
-    config: { maxConcurrency: 2 },
+    config: { maxConcurrency: 2, responses: "native" },
   });
 });
 

@@ -13,8 +13,10 @@ import {
   endpointArgument,
   type HubOptionValues,
   inviteOf,
+  addServingOptions,
   participantIdArgument,
-  positiveArgument,
+  servingConfig,
+  type ServingOptionValues,
 } from "../options.ts";
 import { freeId, suggestId } from "../sharing/participant-name.ts";
 import type { SavedToken } from "../sharing/participant-tokens.ts";
@@ -28,12 +30,12 @@ import {
 } from "../secrets.ts";
 import { safe, shellWord, writeJson } from "../terminal/text.ts";
 
-interface AddOptionValues extends HubOptionValues, PasswordOptionValues, AuthHeaderOptionValues {
+interface AddOptionValues
+  extends HubOptionValues, PasswordOptionValues, AuthHeaderOptionValues, ServingOptionValues {
   room?: string;
   model?: string;
   id?: string;
   nickname?: string;
-  maxConcurrency?: number;
 }
 
 interface RemoveOptionValues extends HubOptionValues {
@@ -53,16 +55,17 @@ export function addParticipantCommand(program: Command, context: CliContext): vo
     .command("add")
     .argument("<endpoint>", "the model server, as the hub reaches it", endpointArgument)
     .description("add an endpoint to a room; the hub checks it until it is removed");
-  addAuthHeaderOptions(addPasswordOptions(addHubOptions(add)))
-    .option("--room <room>", "room code or invite URL (default: the only room found)")
-    .option("--model <name>", "the model to offer (default: the server's first)")
-    .option(
-      "--id <id>",
-      "name in requests' model field (default: nickname-model)",
-      participantIdArgument,
-    )
-    .option("--nickname <name>", "who offers it (default: your user name)")
-    .option("--max-concurrency <number>", "requests served at once", positiveArgument)
+  addServingOptions(
+    addAuthHeaderOptions(addPasswordOptions(addHubOptions(add)))
+      .option("--room <room>", "room code or invite URL (default: the only room found)")
+      .option("--model <name>", "the model to offer (default: the server's first)")
+      .option(
+        "--id <id>",
+        "name in requests' model field (default: nickname-model)",
+        participantIdArgument,
+      )
+      .option("--nickname <name>", "who offers it (default: your user name)"),
+  )
     .addHelpText(
       "after",
       '\nExample:\n  $ roomhub participant add http://192.168.1.9:11434 --room ABC234\n  $ roomhub participant add https://api.example.com/v1 --model big-1 \\\n      --auth-header-env "Authorization=API_AUTH"',
@@ -96,6 +99,7 @@ async function addEndpoint(
   const room = await lookAtRoom(context, invite, password, asking);
   const nickname = options.nickname ?? context.userName;
   const id = options.id ?? freeId(suggestId(nickname, model), context.hostName, room.connected);
+  const config = servingConfig(options);
   const tokens = await context.participantTokens();
   const joined = await context.createClient(invite.hubUrl).join(
     invite.room,
@@ -103,9 +107,7 @@ async function addEndpoint(
       ...{ id, nickname, model, endpoint, liveness: "probe" },
       ...(room.password === undefined ? {} : { password: room.password }),
       ...(Object.keys(authHeaders).length === 0 ? {} : { authHeaders }),
-      ...(options.maxConcurrency === undefined
-        ? {}
-        : { config: { maxConcurrency: options.maxConcurrency } }),
+      ...(Object.keys(config).length === 0 ? {} : { config }),
     },
     { token: await knownToken(tokens.find(id), invite) },
   );
