@@ -107,6 +107,34 @@ const insideHub: Record<string, AllowedInHub> = {
   },
 };
 
+const inferenceRootFiles = [
+  "attempt",
+  "begin",
+  "client-response",
+  "dispatch",
+  "in-flight",
+  "inference-call",
+  "metrics",
+  "queue",
+  "request-facts",
+  "response-makers",
+  "retry",
+  "routing",
+  "routing-errors",
+  "upstream",
+];
+
+/** What each room inside `inference/` may import of its house: other rooms, and files at its root. */
+const insideInference: Record<string, { rooms: string[]; files: string[] }> = {
+  json: { rooms: [], files: [] },
+  stream: { rooms: ["json"], files: [] },
+  request: { rooms: ["json"], files: ["upstream"] },
+  answer: {
+    rooms: ["stream", "json"],
+    files: ["client-response", "inference-call", "request-facts", "upstream"],
+  },
+};
+
 function missing(universe: string[], allowed: string[]): string[] {
   return universe.filter((entry) => !allowed.includes(entry));
 }
@@ -126,6 +154,15 @@ function refusedInHub(room: string, allowed: AllowedInHub): string[] {
     ...refusedPackages(allowed),
     ...missing(hubRooms, [room, ...allowed.rooms]).map((name) => `^(\\.\\./)+${name}/`),
     ...missing(hubRootFiles, allowed.files).map((name) => `^(\\.\\./)+${name}\\.ts$`),
+  ];
+}
+
+function refusedInInference(room: string, { rooms, files }: { rooms: string[]; files: string[] }) {
+  const others = missing(Object.keys(insideInference), [room, ...rooms]);
+  return [
+    ...refusedInHub("inference", insideHub["inference"] as AllowedInHub),
+    ...others.map((name) => `^\\.\\./${name}/`),
+    ...missing(inferenceRootFiles, files).map((name) => `^\\.\\./${name}\\.ts$`),
   ];
 }
 
@@ -188,6 +225,10 @@ export default defineConfig({
     ...Object.entries(insideHub).map(([room, allowed]) => ({
       files: [`packages/hub/src/${room}/**/*.ts`],
       rules: refuse(refusedInHub(room, allowed), `packages/hub/src/${room}`),
+    })),
+    ...Object.entries(insideInference).map(([room, allowed]) => ({
+      files: [`packages/hub/src/inference/${room}/**/*.ts`],
+      rules: refuse(refusedInInference(room, allowed), `packages/hub/src/inference/${room}`),
     })),
     {
       files: ["**/*.test.ts", "**/*.fixture.ts", "tests/**/*.ts"],

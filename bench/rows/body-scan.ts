@@ -1,4 +1,4 @@
-import { RequestBodyReader } from "../../packages/hub/src/inference/request-head.ts";
+import { RequestBodyReader } from "../../packages/hub/src/inference/request/request-head.ts";
 import { measured, type Row } from "../row.ts";
 import { median } from "../spread.ts";
 

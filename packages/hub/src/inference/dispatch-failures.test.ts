@@ -9,7 +9,7 @@ import {
   responsesStream,
   created,
   role,
-} from "./streams.fixture.ts";
+} from "./stream/streams.fixture.ts";
 
 const json = '{"object":"chat.completion","choices":[]}';
 const html = { "content-type": "text/html" };

@@ -2,7 +2,14 @@ import { describe, expect, test } from "vitest";
 import { aParticipant } from "../domain/room.fixture.ts";
 import { HubError } from "../errors.ts";
 import { createBench, FakeClient } from "./dispatch.fixture.ts";
-import { chatStream, created, done, finish, responsesStream, role } from "./streams.fixture.ts";
+import {
+  chatStream,
+  created,
+  done,
+  finish,
+  responsesStream,
+  role,
+} from "./stream/streams.fixture.ts";
 
 const completed = { type: "response.completed", response: { id: "resp_1", output: [] } };
 const surfaces = {

@@ -10,7 +10,7 @@ import {
   retrySignals,
   type Sent,
 } from "./dispatch.fixture.ts";
-import { chatStream, done } from "./streams.fixture.ts";
+import { chatStream, done } from "./stream/streams.fixture.ts";
 
 const json = '{"object":"chat.completion","choices":[]}';
 const two = () => [aParticipant({ id: "ana", limit: 1 }), aParticipant({ id: "bob", limit: 1 })];

@@ -11,12 +11,12 @@ import { aRoom } from "../domain/room.fixture.ts";
 import type { HubError } from "../errors.ts";
 import { retryHeaders } from "../http/error-response.ts";
 import type { ClientResponse } from "./client-response.ts";
-import { ModelAsking } from "./asking.ts";
+import { ModelAsking } from "./request/asking.ts";
 import { Dispatch } from "./dispatch.ts";
 import { InFlight } from "./in-flight.ts";
 import type { DispatchDeps } from "./inference-call.ts";
 import { RoomQueues } from "./queue.ts";
-import { RequestBodyReader } from "./request-head.ts";
+import { RequestBodyReader } from "./request/request-head.ts";
 import { ResponseMakers } from "./response-makers.ts";
 import type { ResponseSink, Upstream, UpstreamFailure, UpstreamRequest } from "./upstream.ts";
 

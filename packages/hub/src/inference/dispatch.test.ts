@@ -2,9 +2,9 @@ import { array, assert, constantFrom, property } from "fast-check";
 import { describe, expect, test } from "vitest";
 import { aParticipant } from "../domain/room.fixture.ts";
 import { HubError } from "../errors.ts";
-import type { ModelAsking } from "./asking.ts";
+import type { ModelAsking } from "./request/asking.ts";
 import { createBench, type FakeCall, FakeClient, type BenchEvent } from "./dispatch.fixture.ts";
-import * as streams from "./streams.fixture.ts";
+import * as streams from "./stream/streams.fixture.ts";
 
 const { chatStream, responsesStream, chunk, completed, created, done, finish, role } = streams;
 const { textDelta, usageChunk } = streams;

@@ -2,7 +2,7 @@ import type { Limits } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
 import type { Room } from "../domain/room.ts";
 import type { Emitter } from "../events/emit.ts";
-import type { Asking } from "./asking.ts";
+import type { Asking } from "./request/asking.ts";
 import type { ClientResponse } from "./client-response.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { RoomQueues } from "./queue.ts";

@@ -4,8 +4,8 @@ import type { Room } from "../domain/room.ts";
 import { parseSelector, type SelectionQuery, type Selector } from "../domain/selection-query.ts";
 import { selectParticipant, type Selection } from "../domain/selector.ts";
 import { HubError } from "../errors.ts";
-import type { HeaderMap } from "./answer.ts";
-import type { Asking } from "./asking.ts";
+import type { HeaderMap } from "./answer/answer.ts";
+import type { Asking } from "./request/asking.ts";
 import type { Attempt } from "./attempt.ts";
 import { type FailureCause, nextStep } from "./retry.ts";
 

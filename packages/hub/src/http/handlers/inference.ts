@@ -1,11 +1,11 @@
 import { forwardRequestHeaders, type Limits, type Surface } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { HubError } from "../../errors.ts";
-import { ModelAsking } from "../../inference/asking.ts";
+import { ModelAsking } from "../../inference/request/asking.ts";
 import { Dispatch } from "../../inference/dispatch.ts";
 import type { DispatchDeps, InferenceCall } from "../../inference/inference-call.ts";
-import type { RequestBody } from "../../inference/request-body.ts";
-import { RequestBodyReader } from "../../inference/request-head.ts";
+import type { RequestBody } from "../../inference/request/request-body.ts";
+import { RequestBodyReader } from "../../inference/request/request-head.ts";
 import type { OperationContext } from "../../operations/context.ts";
 import { type BodySink, inferenceBodyLimits, readBody } from "../body.ts";
 import type { LeavingAnswers } from "../leaving-answers.ts";

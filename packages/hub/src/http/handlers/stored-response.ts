@@ -1,7 +1,7 @@
 import { forwardRequestHeaders } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { HubError } from "../../errors.ts";
-import { StoredResponseAsking } from "../../inference/asking.ts";
+import { StoredResponseAsking } from "../../inference/request/asking.ts";
 import { Dispatch } from "../../inference/dispatch.ts";
 import { SocketClientResponse } from "../relay.ts";
 import { hopsOf, type InferenceDeps, refuseAtLimit } from "./inference.ts";

@@ -1,8 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { HubError } from "../../errors.ts";
-import { everyCut } from "../../inference/cuts.fixture.ts";
-import { StreamObserver } from "../../inference/observe.ts";
-import { completed, created, responsesStream, textDelta } from "../../inference/streams.fixture.ts";
+import { everyCut } from "../../inference/stream/cuts.fixture.ts";
+import { StreamObserver } from "../../inference/stream/observe.ts";
+import {
+  completed,
+  created,
+  responsesStream,
+  textDelta,
+} from "../../inference/stream/streams.fixture.ts";
 import { type MessageChannel, SocketTurn } from "./socket-turn.ts";
 
 /** A socket that keeps what it is given until the test hands it over. */

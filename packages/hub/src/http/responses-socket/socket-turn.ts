@@ -1,7 +1,7 @@
 import { createSseReader, type SseMessage } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import type { ClientResponse } from "../../inference/client-response.ts";
-import { lastEventEnd } from "../../inference/event-boundary.ts";
+import { lastEventEnd } from "../../inference/stream/event-boundary.ts";
 import { errorMessage, refusalMessage } from "./error-message.ts";
 
 /** One client's socket, as a turn writes to it. */

@@ -1,6 +1,6 @@
 import { SURFACES } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
-import { ModelAsking } from "../../inference/asking.ts";
+import { ModelAsking } from "../../inference/request/asking.ts";
 import { Dispatch } from "../../inference/dispatch.ts";
 import { type InferenceDeps, refuseAtLimit } from "../handlers/inference.ts";
 import { type MessageChannel, SocketTurn } from "./socket-turn.ts";

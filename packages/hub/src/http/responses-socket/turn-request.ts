@@ -1,7 +1,7 @@
 import type { Limits } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
-import type { RequestBody } from "../../inference/request-body.ts";
-import { RequestBodyReader } from "../../inference/request-head.ts";
+import type { RequestBody } from "../../inference/request/request-body.ts";
+import { RequestBodyReader } from "../../inference/request/request-head.ts";
 import { joinItems } from "./turn-memory.ts";
 
 /** A `response.create` message, read. */

@@ -1,9 +1,9 @@
 import type { StreamMarker } from "@roomhub/protocol";
 import { array, assert, constantFrom, integer, property } from "fast-check";
 import { describe, expect, test } from "vitest";
-import { HubError } from "../errors.ts";
+import { HubError } from "../../errors.ts";
 import { cutBy, everyCut } from "./cuts.fixture.ts";
-import { errorFrame } from "./error-frame.ts";
+import { errorFrame } from "../answer/error-frame.ts";
 import { eventsIn, maxHeldBytes, run, verdictOf, watch } from "./observe.fixture.ts";
 import * as streams from "./streams.fixture.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { HubError } from "../errors.ts";
-import { cutBy, everyCut } from "./cuts.fixture.ts";
+import { HubError } from "../../errors.ts";
+import { cutBy, everyCut } from "../stream/cuts.fixture.ts";
 import { JsonAnswer } from "./json-answer.ts";
 
 function run(chunks: readonly Buffer[]) {

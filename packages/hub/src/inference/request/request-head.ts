@@ -1,8 +1,8 @@
-import { HubError } from "../errors.ts";
-import { JsonScanner, type JsonMember, valueOf } from "./json-scan.ts";
+import { HubError } from "../../errors.ts";
+import { JsonScanner, type JsonMember, valueOf } from "../json/json-scan.ts";
 import { settingFields } from "./provider-body.ts";
 import type { RequestBody } from "./request-body.ts";
-import { WantedKeys, wantedKeys } from "./wanted-keys.ts";
+import { WantedKeys, wantedKeys } from "../json/wanted-keys.ts";
 
 /** The longest value the hub reads is a model name. */
 const maxReadBytes = 4_096;

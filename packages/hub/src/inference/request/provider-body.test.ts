@@ -1,7 +1,7 @@
 import { SURFACES, type ParticipantConfig, type Surface } from "@roomhub/protocol";
 import { array, assert, integer, jsonValue, property } from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cutBy, everyCut } from "./cuts.fixture.ts";
+import { cutBy, everyCut } from "../stream/cuts.fixture.ts";
 import { bodyForProvider } from "./provider-body.ts";
 import type { RequestBody } from "./request-body.ts";
 import { RequestBodyReader } from "./request-head.ts";

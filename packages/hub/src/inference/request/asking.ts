@@ -1,9 +1,9 @@
 import type { ErrorShape, InferenceProtocol, StreamMarker, Surface } from "@roomhub/protocol";
-import { capabilityOf, type Participant } from "../domain/participant.ts";
-import { HubError } from "../errors.ts";
+import { capabilityOf, type Participant } from "../../domain/participant.ts";
+import { HubError } from "../../errors.ts";
 import { bodyForProvider } from "./provider-body.ts";
 import { giveBack, type RequestBody } from "./request-body.ts";
-import type { UpstreamRequest } from "./upstream.ts";
+import type { UpstreamRequest } from "../upstream.ts";
 
 /** What a client asks for, whoever will answer it. */
 export interface Asking {

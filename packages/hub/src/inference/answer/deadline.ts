@@ -1,5 +1,5 @@
 import type { Limits } from "@roomhub/protocol";
-import { HubError } from "../errors.ts";
+import { HubError } from "../../errors.ts";
 
 type TimeoutCode = "request_timeout" | "provider_timeout" | "stream_idle_timeout" | "queue_timeout";
 

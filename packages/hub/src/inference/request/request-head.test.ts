@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { HubError } from "../errors.ts";
+import { HubError } from "../../errors.ts";
 import type { RequestBody } from "./request-body.ts";
 import { RequestBodyReader } from "./request-head.ts";
 

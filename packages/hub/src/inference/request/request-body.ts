@@ -1,4 +1,4 @@
-import type { JsonMember } from "./json-scan.ts";
+import type { JsonMember } from "../json/json-scan.ts";
 
 /** A request's body as it came, and what the hub reads of it. */
 export interface RequestBody {

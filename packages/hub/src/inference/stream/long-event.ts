@@ -1,5 +1,5 @@
 import { type StreamMarker, findUsage, type Usage } from "@roomhub/protocol";
-import { JsonScanner, valueOf } from "./json-scan.ts";
+import { JsonScanner, valueOf } from "../json/json-scan.ts";
 import {
   errorIn,
   finishReason,
@@ -10,7 +10,7 @@ import {
   type StreamSigns,
   typeOf,
 } from "./stream-signs.ts";
-import { WantedKeys, wantedKeys } from "./wanted-keys.ts";
+import { WantedKeys, wantedKeys } from "../json/wanted-keys.ts";
 
 const keptMembers = ["type", "error", "message"];
 const wanted = new WantedKeys(wantedKeys(keptMembers, 8_192));

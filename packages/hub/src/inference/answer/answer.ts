@@ -1,7 +1,7 @@
 import { ERROR_STATUS, forwardResponseHeaders } from "@roomhub/protocol";
-import type { HubError } from "../errors.ts";
-import { type RequestFacts, type ServedBy, servedBy } from "./request-facts.ts";
-import type { ResponseHead } from "./upstream.ts";
+import type { HubError } from "../../errors.ts";
+import { type RequestFacts, type ServedBy, servedBy } from "../request-facts.ts";
+import type { ResponseHead } from "../upstream.ts";
 
 /** lower-case names */
 export type HeaderMap = Record<string, string>;

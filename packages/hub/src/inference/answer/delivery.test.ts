@@ -1,8 +1,8 @@
 import type { Limits } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
-import { aParticipant } from "../domain/room.fixture.ts";
-import { createBench, FakeClient, type SendOptions } from "./dispatch.fixture.ts";
-import { chatStream, chunk, done, finish, responsesStream } from "./streams.fixture.ts";
+import { aParticipant } from "../../domain/room.fixture.ts";
+import { createBench, FakeClient, type SendOptions } from "../dispatch.fixture.ts";
+import { chatStream, chunk, done, finish, responsesStream } from "../stream/streams.fixture.ts";
 
 const json = '{"object":"chat.completion","choices":[]}';
 const text = chatStream([chunk({ content: "a" })]);

@@ -9,7 +9,7 @@ import {
   uint8Array,
 } from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cutBy, everyCut } from "./cuts.fixture.ts";
+import { cutBy, everyCut } from "../stream/cuts.fixture.ts";
 import { JsonScanner, maxMembers } from "./json-scan.ts";
 import { WantedKeys, wantedKeys } from "./wanted-keys.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { HubError } from "../errors.ts";
+import { HubError } from "../../errors.ts";
 import { answerHeaders, contentTypeOf, servedByHeaders, waitingHeaders } from "./answer.ts";
 import { judgeHead } from "./answer-gate.ts";
 import { readProviderError } from "./refusal.ts";

@@ -1,5 +1,5 @@
-import { HubError } from "../errors.ts";
-import type { ResponseHead } from "./upstream.ts";
+import { HubError } from "../../errors.ts";
+import type { ResponseHead } from "../upstream.ts";
 
 /** What kind of answer a provider's head announces. */
 export type AnswerKind = "stream" | "json" | "refusal";

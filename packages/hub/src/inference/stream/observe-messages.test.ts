@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { HubError } from "../errors.ts";
+import { HubError } from "../../errors.ts";
 import { cutBy, everyCut } from "./cuts.fixture.ts";
-import { errorFrame } from "./error-frame.ts";
+import { errorFrame } from "../answer/error-frame.ts";
 import { eventsIn, run, verdictOf, watch } from "./observe.fixture.ts";
 import * as streams from "./streams.fixture.ts";
 

@@ -1,5 +1,5 @@
 import { anthropicErrorBody, errorTypeOf, type StreamMarker } from "@roomhub/protocol";
-import type { HubError } from "../errors.ts";
+import type { HubError } from "../../errors.ts";
 
 interface FrameContext {
   /** part of an unfinished event already left */

@@ -5,7 +5,7 @@ import {
   type StreamMarker,
   type Usage,
 } from "@roomhub/protocol";
-import { HubError } from "../errors.ts";
+import { HubError } from "../../errors.ts";
 import {
   answerHeaders,
   contentTypeOf,
@@ -14,15 +14,15 @@ import {
   type HeaderMap,
 } from "./answer.ts";
 import { type AnswerKind, judgeHead } from "./answer-gate.ts";
-import type { ClientResponse } from "./client-response.ts";
+import type { ClientResponse } from "../client-response.ts";
 import { checkClient, checkProvider } from "./deadline.ts";
-import type { ServedBy } from "./request-facts.ts";
+import type { ServedBy } from "../request-facts.ts";
 import { errorFrame } from "./error-frame.ts";
-import type { DispatchDeps, InferenceCall, Scrubber } from "./inference-call.ts";
+import type { DispatchDeps, InferenceCall, Scrubber } from "../inference-call.ts";
 import { JsonAnswer } from "./json-answer.ts";
-import { StreamObserver } from "./observe.ts";
+import { StreamObserver } from "../stream/observe.ts";
 import { readRefusal, type ProviderRefusal } from "./refusal.ts";
-import type { ResponseHead } from "./upstream.ts";
+import type { ResponseHead } from "../upstream.ts";
 
 /** How an answer came to its end. Failures are thrown. */
 export type DeliveryEnd =

@@ -1,5 +1,5 @@
 import type { ErrorShape } from "@roomhub/protocol";
-import { HubError } from "../errors.ts";
+import { HubError } from "../../errors.ts";
 import { isClientMistake } from "./client-mistake.ts";
 
 /** A provider's no, as the client may hear it. */

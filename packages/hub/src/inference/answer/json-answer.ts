@@ -1,7 +1,7 @@
 import { readUsage, type Usage } from "@roomhub/protocol";
-import { HubError } from "../errors.ts";
-import { JsonScanner, type JsonMember, valueOf } from "./json-scan.ts";
-import { WantedKeys, wantedKeys } from "./wanted-keys.ts";
+import { HubError } from "../../errors.ts";
+import { JsonScanner, type JsonMember, valueOf } from "../json/json-scan.ts";
+import { WantedKeys, wantedKeys } from "../json/wanted-keys.ts";
 
 const maxReadBytes = 8_192;
 /** One of them makes an answer a result, whatever it says. */
