@@ -44,7 +44,10 @@ export interface Check {
   readonly timeoutMs: number;
   /** @throws RoomhubError, HubUnreachableError: those are findings too */
   look(exam: Examination, signal: AbortSignal): Finding | Promise<Finding>;
-  /** What it means that the time was over first; without it, or when undefined, the network is to blame. */
+  /**
+   * What it means that the time was over first, read while the step's request still runs; without it, or when undefined,
+   * the network is to blame.
+   */
   late?(exam: Examination): Promise<Finding | undefined>;
 }
 
@@ -82,10 +85,13 @@ export async function runChecks(
 
 async function lookWithin(exam: Examination, check: Check): Promise<Finding> {
   const deadline = AbortSignal.timeout(check.timeoutMs);
-  const signal = AbortSignal.any([exam.signal, deadline]);
+  const over = AbortSignal.any([exam.signal, deadline]);
+  // Aborted after `late` has looked: a request that is cancelled neither runs nor waits anywhere.
+  const leaving = new AbortController();
   try {
-    signal.throwIfAborted();
-    return await Promise.race([check.look(exam, signal), whenAborted(signal)]);
+    over.throwIfAborted();
+    const signal = AbortSignal.any([exam.signal, leaving.signal]);
+    return await Promise.race([check.look(exam, signal), whenAborted(over)]);
   } catch (error) {
     if (exam.signal.aborted) throw new CommandError("Stopped", undefined, EXIT.interrupted);
     if (deadline.aborted) {
@@ -98,6 +104,8 @@ async function lookWithin(exam: Examination, check: Check): Promise<Finding> {
       );
     }
     return findingOf(error, exam);
+  } finally {
+    leaving.abort();
   }
 }
 

@@ -371,6 +371,27 @@ describe("a request without a token in time", () => {
   });
 });
 
+test("what is known of a step that takes too long is read before its request is aborted", async () => {
+  const seen: boolean[] = [];
+  let signalOfLook: AbortSignal | undefined;
+  const check: Check = {
+    name: "slow",
+    waitsFor: "something",
+    timeoutMs: 1,
+    look(_exam, signal) {
+      signalOfLook = signal;
+      return new Promise(() => {});
+    },
+    async late() {
+      await Promise.resolve();
+      seen.push(signalOfLook?.aborted ?? true);
+      return undefined;
+    },
+  };
+  await run(check, {});
+  expect([...seen, signalOfLook?.aborted]).toEqual([false, true]);
+});
+
 test("a step that takes too long is a finding", async () => {
   const check: Check = {
     name: "slow",
