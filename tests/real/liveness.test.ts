@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { userSays } from "../support/clients/openai-client.ts";
+import { describeReal } from "./binary.ts";
+import { startLab } from "./lab.ts";
+import { startLlamaServer } from "./llama-server.ts";
+
+const short = { messages: userSays("hi"), max_tokens: 5 };
+
+describeReal("a participant of one request, whose endpoint is probed", () => {
+  test("stays as long as its server answers, without a heartbeat", async () => {
+    await using llama = await startLlamaServer({ alias: "tiny" });
+    await using lab = await startLab();
+    const body = { nickname: "Ada", model: "tiny", endpoint: llama.url };
+    await lab.client.join(lab.code, { ...body, id: "silent" });
+    await lab.client.join(lab.code, { ...body, id: "ada", liveness: "probe" });
+
+    // By then the hub has probed it three times.
+    await lab.events.waitFor(
+      "the silence of the other one",
+      ({ events }) => events.some(({ data }) => data["participantId"] === "silent"),
+      45_000,
+    );
+
+    const ada = await lab.client.getParticipant(lab.code, "ada");
+    expect(ada).toMatchObject({ status: "online", liveness: "probe" });
+    expect(lab.events.of("participant.offline").map(({ data }) => data["participantId"])).toEqual([
+      "silent",
+    ]);
+    const answer = await lab.post("/chat/completions", { model: "*", ...short });
+    expect(answer.status).toBe(200);
+  });
+});
