@@ -5,7 +5,7 @@ import { readProviderError } from "./refusal.ts";
 
 /** What a real llama-server answered. */
 function recordedMessage(name: string): string {
-  const url = new URL(`../../../../tests/fixtures/llama.cpp/${name}.http`, import.meta.url);
+  const url = new URL(`../../../../../tests/fixtures/llama.cpp/${name}.http`, import.meta.url);
   const body = readFileSync(url, "utf8").split("\r\n\r\n")[1] ?? "";
   return readProviderError(body).message ?? "";
 }
