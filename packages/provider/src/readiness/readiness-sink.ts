@@ -7,6 +7,7 @@ export class ReadinessSink implements ProviderSink {
   readonly #sink: ProviderSink;
   readonly #readiness: ServerReadiness;
   readonly #nowMs: () => number;
+  readonly #credentials: number;
   readonly #onCancelled: () => void;
   #isOver = false;
 
@@ -21,12 +22,13 @@ export class ReadinessSink implements ProviderSink {
     this.#readiness = readiness;
     this.#nowMs = nowMs;
     this.#onCancelled = onCancelled;
+    this.#credentials = readiness.credentials;
     readiness.callStarted();
   }
 
   /** In this order: an agent's hub knows that the server loads when it sees the 503. */
   onHead(head: ResponseHead): void {
-    this.#readiness.callAnswered(head.status, this.#nowMs());
+    this.#readiness.callAnswered(head.status, this.#nowMs(), this.#credentials);
     this.#sink.onHead(head);
   }
 

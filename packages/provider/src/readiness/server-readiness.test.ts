@@ -94,14 +94,14 @@ const perform: Record<EventName, (machine: ServerReadiness, nowMs: number) => vo
   "no connection": (machine, nowMs) => machine.probed({ kind: "down", problem: "refused" }, nowMs),
   silence: (machine, nowMs) => machine.probed(silent(false), nowMs),
   "silence, accepted": (machine, nowMs) => machine.probed(silent(true), nowMs),
-  "call answers 200": (machine, nowMs) => machine.callAnswered(200, nowMs),
-  "call answers 400": (machine, nowMs) => machine.callAnswered(400, nowMs),
-  "call answers 401": (machine, nowMs) => machine.callAnswered(401, nowMs),
-  "call answers 403": (machine, nowMs) => machine.callAnswered(403, nowMs),
-  "call answers 407": (machine, nowMs) => machine.callAnswered(407, nowMs),
-  "call answers 500": (machine, nowMs) => machine.callAnswered(500, nowMs),
-  "call answers 502": (machine, nowMs) => machine.callAnswered(502, nowMs),
-  "call answers 503": (machine, nowMs) => machine.callAnswered(503, nowMs),
+  "call answers 200": (machine, nowMs) => machine.callAnswered(200, nowMs, machine.credentials),
+  "call answers 400": (machine, nowMs) => machine.callAnswered(400, nowMs, machine.credentials),
+  "call answers 401": (machine, nowMs) => machine.callAnswered(401, nowMs, machine.credentials),
+  "call answers 403": (machine, nowMs) => machine.callAnswered(403, nowMs, machine.credentials),
+  "call answers 407": (machine, nowMs) => machine.callAnswered(407, nowMs, machine.credentials),
+  "call answers 500": (machine, nowMs) => machine.callAnswered(500, nowMs, machine.credentials),
+  "call answers 502": (machine, nowMs) => machine.callAnswered(502, nowMs, machine.credentials),
+  "call answers 503": (machine, nowMs) => machine.callAnswered(503, nowMs, machine.credentials),
   "call reaches no server": (machine, nowMs) => machine.callFailed("provider_unreachable", nowMs),
   "call breaks off": (machine, nowMs) => machine.callFailed("provider_disconnected", nowMs),
   "other credentials": (machine, nowMs) => machine.credentialsChanged(nowMs),
@@ -391,6 +391,29 @@ describe("credentials that a call had refused", () => {
     expect(server.verdict.readiness).toBe("ready");
     server.do("call answers 401", "other credentials", "list refuses");
     expect(server.verdict.readiness).toBe("needs-credentials");
+  });
+});
+
+describe("an answer to credentials that were changed meanwhile", () => {
+  test("says nothing of those of now, whether it refuses or succeeds", () => {
+    const { machine } = startMachine();
+    const old = machine.credentials;
+    machine.credentialsChanged(0);
+    machine.callAnswered(401, 0, old);
+    expect(machine.verdict.readiness).toBe("ready");
+    machine.callAnswered(401, 0, machine.credentials);
+    machine.callAnswered(200, 0, old);
+    expect(machine.verdict.readiness).toBe("needs-credentials");
+  });
+
+  test("tells the rest all the same: that the server loads, or that it is back", () => {
+    const { machine } = startMachine();
+    const old = machine.credentials;
+    machine.credentialsChanged(0);
+    machine.callAnswered(503, 0, old);
+    expect(machine.verdict.readiness).toBe("loading");
+    machine.callAnswered(200, 0, old);
+    expect(machine.verdict.readiness).toBe("ready");
   });
 });
 

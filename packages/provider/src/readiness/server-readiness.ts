@@ -55,6 +55,7 @@ export class ServerReadiness {
   /** why it is down; undefined when it is not */
   #downProblem: string | undefined;
   #refusedAt: "list" | "call" | undefined;
+  #credentials = 0;
   /** A call succeeded with these credentials: the model list may require others. */
   #haveCredentialsWorked = false;
   /** the participant's model, once a list had it */
@@ -133,6 +134,11 @@ export class ServerReadiness {
     this.#nextLookMs = nowMs + this.#pauseMs(nowMs, isSilent);
   }
 
+  /** Which credentials a call is made with that starts now: another number after each change. */
+  get credentials(): number {
+    return this.#credentials;
+  }
+
   /** calls without their end */
   get running(): number {
     return this.#running;
@@ -152,15 +158,20 @@ export class ServerReadiness {
     this.#hasBytes = true;
   }
 
-  /** The head of an answer came: nothing was generated yet. */
-  callAnswered(status: number, nowMs: number): void {
+  /**
+   * The head of an answer came: nothing was generated yet.
+   *
+   * @param credentials - those of when the call started: what was answered to others than those of now says nothing of these
+   */
+  callAnswered(status: number, nowMs: number, credentials: number): void {
+    const isCurrent = credentials === this.#credentials;
     if (status >= 200 && status < 300) {
-      this.#succeed();
+      this.#succeed(isCurrent);
       // Nearly every call comes by here.
       if (this.#verdict.readiness === "ready") return;
     } else {
       this.#signMs = nowMs;
-      this.#refuse(status, nowMs);
+      if (isCurrent || (status !== 401 && status !== 407)) this.#refuse(status, nowMs);
     }
     this.#publish(nowMs);
   }
@@ -174,6 +185,7 @@ export class ServerReadiness {
 
   /** Other credentials go along from now on: what the old ones taught counts no more. */
   credentialsChanged(nowMs: number): void {
+    this.#credentials += 1;
     this.#refusedAt = undefined;
     this.#haveCredentialsWorked = false;
     this.#publish(nowMs);
@@ -190,9 +202,10 @@ export class ServerReadiness {
     this.#lookAt(nowMs);
   }
 
-  #succeed(): void {
+  #succeed(isCurrent: boolean): void {
     this.#downProblem = undefined;
     this.#loading.callSucceeded();
+    if (!isCurrent) return;
     this.#refusedAt = undefined;
     this.#haveCredentialsWorked = true;
   }
