@@ -37,6 +37,8 @@ export function answerByHand(
       return responder.reset(RESET_CODES.providerTimeout, "late");
     case 400:
     case 401:
+    case 403:
+    case 407:
     case 500:
     case 503:
       responder.head({ status: how, headers: json });

@@ -8,8 +8,14 @@ export interface Asked {
   room: number;
   selector: string;
   isStream: boolean;
-  /** who had it, in order */
+  /** who had it, in order, once for each attempt */
   holders: Person[];
+  /** who has it now */
+  holder: Person | undefined;
+  /** those of its holder when it came there */
+  credentials: Person["credentials"] | undefined;
+  /** those that loaded when they were asked */
+  waitedFor: Set<Person>;
   /** undefined while it is under way */
   end: ClientEnd | undefined;
   abort(): void;
@@ -34,6 +40,9 @@ export function ask(
   const asked: Asked = {
     ...rest,
     holders: [],
+    holder: undefined,
+    credentials: undefined,
+    waitedFor: new Set(),
     end: undefined,
     abort: () => controller.abort(),
   };

@@ -1,3 +1,4 @@
+import type { Word } from "./room-model.ts";
 import { type Arbitrary, array, boolean, constantFrom, nat, oneof, record } from "fast-check";
 
 /** Whose right an action claims. `stranger` comes through a proxy nobody trusts: its address proves nothing. */
@@ -14,6 +15,8 @@ export type How =
   | "garbage on the tunnel"
   | 400
   | 401
+  | 403
+  | 407
   | 500
   | 503;
 
@@ -39,7 +42,7 @@ export type Action =
   | (At & { kind: "open tunnel"; claim: "owner" | "thief" })
   | (At & { kind: "close tunnel" })
   | (At & { kind: "ping" })
-  | (At & { kind: "status"; isReady: boolean })
+  | (At & { kind: "status"; word: Word })
   | { kind: "advance"; fiveSeconds: number }
   | { kind: "ask"; room: number; selector: string; isStream: boolean; isV1: boolean }
   | { kind: "answer"; nth: number; how: How }
@@ -59,9 +62,13 @@ const hows: How[] = [
   "garbage on the tunnel",
   400,
   401,
+  403,
+  407,
   500,
   503,
+  503,
 ];
+const words: Word[] = ["ready", "ready", "loading", "needs-credentials", "down"];
 const at = {
   room: constantFrom(0, 0, 1),
   id: constantFrom(...ids),
@@ -102,7 +109,10 @@ const action: Arbitrary<Action> = oneof(
   { weight: 2, arbitrary: record({ kind: constantFrom("heartbeat"), ...at, claim }) },
   { weight: 1, arbitrary: record({ kind: constantFrom("close tunnel"), ...at }) },
   { weight: 1, arbitrary: record({ kind: constantFrom("ping"), ...at }) },
-  { weight: 2, arbitrary: record({ kind: constantFrom("status"), ...at, isReady: boolean() }) },
+  {
+    weight: 4,
+    arbitrary: record({ kind: constantFrom("status"), ...at, word: constantFrom(...words) }),
+  },
   {
     weight: 2,
     arbitrary: record({ kind: constantFrom("advance"), fiveSeconds: constantFrom(1, 1, 2, 4, 7) }),
@@ -153,7 +163,7 @@ export const actions: Arbitrary<Action[]> = record({
   others: array(action, { minLength: 5, maxLength: 60, size: "max" }),
 }).map(({ arrivals, others }) => [...arrivals, ...others]);
 
-const canMove: How[] = ["unreachable", "overloaded", 503];
+const canMove: How[] = ["unreachable", "overloaded", 401, 407, 503];
 
 /**
  * A run that chance seldom makes: each failure that lets a request move elsewhere, of one that names bob and must not go to
@@ -168,5 +178,45 @@ export const movesElsewhere: Action[] = [
     { kind: "ask", room: 0, selector: "model:bob", isStream: false, isV1: true },
     { kind: "answer", nth: 0, how },
     { kind: "answer", nth: 0, how: "whole" },
+  ]),
+];
+
+/**
+ * Others: a server that loads is waited for, by id too, asked once more and no third time; credentials that are refused are
+ * tried again by one request after a minute.
+ */
+export const waitsForLoading: Action[] = [
+  ...arrival(0, "ada", "small"),
+  ...(["ada", "*", "small"] as const).flatMap((selector): Action[] => [
+    { kind: "ask", room: 0, selector, isStream: true, isV1: false },
+    { kind: "status", room: 0, id: "ada", isV1: false, word: "loading" },
+    { kind: "ask", room: 0, selector, isStream: false, isV1: false },
+    { kind: "answer", nth: 0, how: 503 },
+    { kind: "status", room: 0, id: "ada", isV1: false, word: "ready" },
+    { kind: "answer", nth: 0, how: selector === "ada" ? "whole" : 503 },
+    { kind: "answer", nth: 0, how: "whole" },
+  ]),
+];
+
+export const triesAgain: Action[] = [
+  ...arrival(0, "ada", "small"),
+  { kind: "status", room: 0, id: "ada", isV1: false, word: "needs-credentials" },
+  ...[5, 5, 2, 5, 5, 5, 5, 4].flatMap((fiveSeconds): Action[] => [
+    { kind: "advance", fiveSeconds },
+    { kind: "ping", room: 0, id: "ada", isV1: false },
+    { kind: "ask", room: 0, selector: "*", isStream: true, isV1: false },
+    { kind: "ask", room: 0, selector: "ada", isStream: true, isV1: false },
+    { kind: "answer", nth: 0, how: 401 },
+  ]),
+];
+
+/** Three attempts, which are as many as are made: the third may be an answer, a fourth participant is not asked. */
+export const movesTwice: Action[] = [
+  ...["ada", "bob", "cyd", "dee"].flatMap((id) => arrival(0, id, "small")),
+  ...(["whole", 401] as const).flatMap((how): Action[] => [
+    { kind: "ask", room: 0, selector: "model:small", isStream: true, isV1: false },
+    { kind: "answer", nth: 0, how: 407 },
+    { kind: "answer", nth: 0, how: "unreachable" },
+    { kind: "answer", nth: 0, how },
   ]),
 ];

@@ -5,6 +5,7 @@ import { type HandAgent, type HeldRequest, openHandAgent } from "../support/hub/
 import { createManualTime, type ManualTime, QUICK_SWEEP } from "../support/hub/manual-time.ts";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { ask, type Asked } from "./asked.ts";
+import { excludedFrom } from "./attempts-model.ts";
 import { answerByHand } from "./answer-by-hand.ts";
 import type { Action, Claim, How } from "./hub-actions.ts";
 import { joinStatus, updateStatus } from "./ownership-model.ts";
@@ -14,7 +15,9 @@ import {
   type Person,
   predict,
   type Prediction,
+  renew,
   type RoomModel,
+  tunnelIs,
 } from "./room-model.ts";
 
 const long = 1_000_000_000;
@@ -90,8 +93,10 @@ export class World implements AsyncDisposable {
     return this.rooms[index] ?? expect.unreachable(`no room ${index}`);
   }
 
-  predictFor({ room, selector, holders }: Asked): Prediction {
-    return predict(this.room(room), selector, holders.at(-1));
+  /** @param nowMs - -1 is before any trial is due: no request that waits is woken for one */
+  predictFor(one: Asked, nowMs = this.nowMs): Prediction {
+    const { selector } = one;
+    return predict(this.room(one.room), { selector, nowMs, excluded: excludedFrom(one) });
   }
 
   /** @returns what was answered by hand, if anything */
@@ -173,6 +178,7 @@ export class World implements AsyncDisposable {
     if (answer.status >= 400) return;
     if (isUpdate && known !== undefined) {
       Object.assign(known, { nickname, model, limit, isNear: true });
+      renew(known, this.nowMs);
       return;
     }
     const token = answer.json.participantToken;
@@ -180,6 +186,7 @@ export class World implements AsyncDisposable {
     if (!isResume) await this.#tunnelReplaced(room, id);
     if (known !== undefined && answer.status === 200) {
       Object.assign(known, { nickname, model, limit, token: token ?? known.token, isNear: true });
+      renew(known, this.nowMs);
       heard(known, this.nowMs);
       return;
     }
@@ -194,6 +201,8 @@ export class World implements AsyncDisposable {
       isOnline: true,
       lastSeenMs: this.nowMs,
       tunnel: "closed",
+      credentials: { haveWorked: false },
+      trial: undefined,
       active: 0,
     });
   }
@@ -259,7 +268,7 @@ export class World implements AsyncDisposable {
     const agent = await openHandAgent(url, person.token);
     await this.#tunnelReplaced(room, action.id);
     this.agents.set(`${room.index} ${action.id}`, agent);
-    person.tunnel = "ready";
+    tunnelIs(person, "ready", this.nowMs);
     heard(person, this.nowMs);
   }
 
@@ -272,20 +281,20 @@ export class World implements AsyncDisposable {
   #tunnelClosed(room: RoomModel, id: string): void {
     this.agents.delete(`${room.index} ${id}`);
     const person = room.people.get(id);
-    if (person !== undefined) person.tunnel = "closed";
+    if (person !== undefined) tunnelIs(person, "closed", this.nowMs);
   }
 
   async #ping({ room: index, id }: Extract<Action, { kind: "ping" }>): Promise<void> {
     await this.#tellLife(this.room(index), id);
   }
 
-  async #status({ room: index, id, isReady }: Extract<Action, { kind: "status" }>): Promise<void> {
+  async #status({ room: index, id, word }: Extract<Action, { kind: "status" }>): Promise<void> {
     const room = this.room(index);
     const person = room.people.get(id);
     const agent = this.agentOf(room, id);
     if (agent === undefined || person === undefined) return;
-    agent.session.sendStatus({ ready: isReady, reason: isReady ? "" : "asleep" });
-    person.tunnel = isReady ? "ready" : "not ready";
+    agent.session.sendStatus({ ready: word === "ready", readiness: word });
+    tunnelIs(person, word, this.nowMs);
     await this.#tellLife(room, id);
   }
 

@@ -18,15 +18,22 @@ export interface Person {
   isNear: boolean;
   isOnline: boolean;
   lastSeenMs: number;
-  tunnel: "closed" | "ready" | "not ready";
+  /** and what its agent last said of the model server */
+  tunnel: "closed" | Word;
+  /** another object after each change of its credentials */
+  credentials: { haveWorked: boolean };
+  /** when one request may try credentials that are refused */
+  trial: { dueMs: number; nextMs: number } | undefined;
   /** requests its agent works on */
   active: number;
 }
 
+export type Word = "ready" | "loading" | "needs-credentials" | "down";
+
 export type Prediction =
   | { kind: "goes to"; one: Person[] }
   | { kind: "waits"; for: Person[] }
-  | { kind: "refused"; status: 404 | 503 };
+  | { kind: "refused"; status: 404 | 502 | 503 };
 
 export const offlineAfterMs = 30_000;
 
@@ -36,8 +43,40 @@ export function heard(person: Person, nowMs: number): void {
   person.isOnline = true;
 }
 
-function isRoutable(person: Person): boolean {
-  return person.isOnline && person.tunnel === "ready";
+export function tunnelIs(person: Person, tunnel: Person["tunnel"], nowMs: number): void {
+  if (person.tunnel === tunnel) return;
+  person.tunnel = tunnel;
+  const isRefused = tunnel === "needs-credentials";
+  person.trial = isRefused ? { dueMs: nowMs + 60_000, nextMs: 120_000 } : undefined;
+}
+
+/** Its credentials are others now. */
+export function renew(person: Person, nowMs: number): void {
+  person.credentials = { haveWorked: false };
+  if (person.trial !== undefined) person.trial = { dueMs: nowMs, nextMs: 60_000 };
+}
+
+/** A request has come to it. */
+export function takesTrial({ trial }: Person, nowMs: number): void {
+  if (trial === undefined) return;
+  trial.dueMs = nowMs + trial.nextMs;
+  trial.nextMs = Math.min(2 * trial.nextMs, 900_000);
+}
+
+/** What a request asks for, and when. */
+export interface Question {
+  selector: string;
+  nowMs: number;
+  /** not to be asked again */
+  excluded: readonly Person[];
+}
+
+function isRoutable({ isOnline, tunnel, trial }: Person, nowMs: number): boolean {
+  return isOnline && (tunnel === "ready" || (trial !== undefined && trial.dueMs <= nowMs));
+}
+
+function isLoading({ isOnline, tunnel }: Person): boolean {
+  return isOnline && tunnel === "loading";
 }
 
 export function isLive(person: Person): boolean {
@@ -45,18 +84,19 @@ export function isLive(person: Person): boolean {
 }
 
 /** Interface §4 and contract §3, "Selector", for people whose only path is a tunnel. */
-export function predict(room: RoomModel, selector: string, except?: Person): Prediction {
-  const people = [...room.people.values()].filter((one) => one !== except);
-  if (selector === "*" || selector === "any") return choose(people, true);
+export function predict(room: RoomModel, { selector, nowMs, excluded }: Question): Prediction {
+  const people = [...room.people.values()].filter((one) => !excluded.includes(one));
+  if (selector === "*" || selector === "any") return choose(people, true, nowMs);
   if (selector.startsWith("model:")) {
-    return choose(serving(people, selector.slice("model:".length)), false);
+    return choose(serving(people, selector.slice("model:".length)), false, nowMs);
   }
   const named = people.find(({ id }) => id === selector);
   const others = serving(people, selector).filter((one) => one !== named);
-  if (named === undefined) return choose(others, false);
-  return isRoutable(named) || !others.some(isRoutable)
-    ? choose([named], false)
-    : choose(others, false);
+  if (named === undefined) return choose(others, false, nowMs);
+  const byId = choose([named], false, nowMs);
+  if (byId.kind !== "refused") return byId;
+  const instead = choose(others, false, nowMs);
+  return instead.kind === "refused" ? choose([named, ...others], false, nowMs) : instead;
 }
 
 function serving(people: Person[], model: string): Person[] {
@@ -68,11 +108,14 @@ function serving(people: Person[], model: string): Person[] {
   return [...exact, ...loose];
 }
 
-function choose(matched: Person[], isFreeChoice: boolean): Prediction {
+function choose(matched: Person[], isFreeChoice: boolean, nowMs: number): Prediction {
   if (matched.length === 0) return { kind: "refused", status: 404 };
-  const routable = matched.filter(isRoutable);
-  if (routable.length === 0) return { kind: "refused", status: 503 };
-  const free = routable.filter(({ active, limit }) => active < limit);
-  if (free.length === 0) return { kind: "waits", for: routable };
+  const able = matched.filter((one) => isRoutable(one, nowMs) || isLoading(one));
+  if (able.length === 0) {
+    const areLocked = matched.every((one) => one.isOnline && one.tunnel === "needs-credentials");
+    return { kind: "refused", status: areLocked ? 502 : 503 };
+  }
+  const free = able.filter((one) => !isLoading(one) && one.active < one.limit);
+  if (free.length === 0) return { kind: "waits", for: able };
   return { kind: "goes to", one: isFreeChoice ? free : free.slice(0, 1) };
 }
