@@ -554,7 +554,7 @@ const checks: Record<LimitName, Check> = {
   earlyCommitMs: { testedIn: "packages/hub/src/inference/answer/delivery.test.ts" },
   informationalMs: { testedIn: "packages/hub/src/inference/answer/delivery.test.ts" },
   loadingMs: { testedIn: "packages/provider/src/readiness/server-readiness.test.ts" },
-  connectMs: { testedIn: "packages/provider/src/provider-client.test.ts" },
+  connectMs: { testedIn: "packages/provider/src/call/provider-client.test.ts" },
   sweepIntervalMs: { testedIn: "packages/hub/src/domain/liveness.test.ts" },
 };
 

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
-import type { ProviderCall, ProviderRequest, ProviderSink } from "./provider-call.ts";
-import type { ProviderFailure } from "./failure.ts";
-import type { ProviderClient } from "./provider-client.ts";
+import type { ProviderCall, ProviderRequest, ProviderSink } from "./call/provider-call.ts";
+import type { ProviderFailure } from "./call/failure.ts";
+import type { ProviderClient } from "./call/provider-client.ts";
 
 /** A provider made of raw bytes, so that it can lie in every way. */
 export interface RawProvider extends AsyncDisposable {

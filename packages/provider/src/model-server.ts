@@ -1,17 +1,17 @@
 import { LIMITS, type ResponsesMode } from "@roomhub/protocol";
 import { randomBytes } from "node:crypto";
-import { discoverCapabilities } from "./capabilities.ts";
-import type { ProviderCall, ProviderRequest, ProviderSink } from "./provider-call.ts";
-import type { CapabilityName } from "./known-capabilities.ts";
-import { LearningSink } from "./learning-sink.ts";
-import type { CallProvider } from "./look.ts";
-import { probeModels, type ProbeResult } from "./probe.ts";
+import { discoverCapabilities } from "./learn/capabilities.ts";
+import type { ProviderCall, ProviderRequest, ProviderSink } from "./call/provider-call.ts";
+import type { CapabilityName } from "./learn/known-capabilities.ts";
+import { LearningSink } from "./learn/learning-sink.ts";
+import type { CallProvider } from "./learn/look.ts";
+import { probeModels, type ProbeResult } from "./learn/probe.ts";
 import { findingOf } from "./readiness/probe-finding.ts";
 import { ReadinessSink } from "./readiness/readiness-sink.ts";
 import { type ReadinessVerdict, ServerReadiness } from "./readiness/server-readiness.ts";
 import { type EngineLoad, SlotWatch } from "./slots/slot-watch.ts";
-import { ResponsesCall } from "./responses-call.ts";
-import { type ReportedCapabilities, ServerKnowledge } from "./server-knowledge.ts";
+import { ResponsesCall } from "./responses/responses-call.ts";
+import { type ReportedCapabilities, ServerKnowledge } from "./learn/server-knowledge.ts";
 import type { TranslationSource } from "./responses/translation/asked.ts";
 
 /** What is asked of a model server, below its base URL. */

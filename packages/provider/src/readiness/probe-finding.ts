@@ -1,5 +1,5 @@
 import { readinessOfModelList } from "@roomhub/protocol";
-import type { ProbeResult } from "../probe.ts";
+import type { ProbeResult } from "../learn/probe.ts";
 
 /** What one look at the model list says of the server. Contract §3. */
 export type ProbeFinding =

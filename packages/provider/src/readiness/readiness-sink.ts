@@ -1,5 +1,5 @@
-import type { ProviderFailure } from "../failure.ts";
-import type { ProviderSink, ResponseHead } from "../provider-call.ts";
+import type { ProviderFailure } from "../call/failure.ts";
+import type { ProviderSink, ResponseHead } from "../call/provider-call.ts";
 import type { ServerReadiness } from "./server-readiness.ts";
 
 /** Passes everything on as it comes, and lets the verdict on the server know first. */

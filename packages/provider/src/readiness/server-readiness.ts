@@ -1,5 +1,5 @@
 import { isSameModel, type Readiness } from "@roomhub/protocol";
-import type { ProviderFailureCode } from "../failure.ts";
+import type { ProviderFailureCode } from "../call/failure.ts";
 import { LoadingSpell, MAX_LOADING_PAUSE_MS } from "./loading-spell.ts";
 import type { ProbeFinding } from "./probe-finding.ts";
 

@@ -1,4 +1,4 @@
-import { type CallProvider, type Look, lookAt, objectIn } from "../look.ts";
+import { type CallProvider, type Look, lookAt, objectIn } from "../learn/look.ts";
 
 /** A llama-server whose slots are read. */
 export interface SlotPlace {

@@ -1,5 +1,5 @@
-import type { ServerProgram } from "../fingerprints.ts";
-import { probeModels, type ProbeResult } from "../probe.ts";
+import type { ServerProgram } from "../learn/fingerprints.ts";
+import { probeModels, type ProbeResult } from "../learn/probe.ts";
 import {
   countBusySlots,
   propsIn,

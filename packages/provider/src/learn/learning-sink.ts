@@ -1,7 +1,7 @@
 import { refusesStreamOptions } from "@roomhub/protocol";
-import type { ProviderSink, ResponseHead } from "./provider-call.ts";
-import type { ProviderFailure } from "./failure.ts";
-import { isEventStream, isSuccess } from "./held-answer.ts";
+import type { ProviderSink, ResponseHead } from "../call/provider-call.ts";
+import type { ProviderFailure } from "../call/failure.ts";
+import { isEventStream, isSuccess } from "../call/held-answer.ts";
 import type { CapabilityName } from "./known-capabilities.ts";
 import type { ServerKnowledge } from "./server-knowledge.ts";
 import { mayBeErrorInDisguise } from "./surface-verdict.ts";

@@ -8,8 +8,8 @@ import {
   probe,
   response,
   start,
-} from "./model-server.fixture.ts";
-import { listen, type Reply } from "./scripted-server.fixture.ts";
+} from "../model-server.fixture.ts";
+import { listen, type Reply } from "../scripted-server.fixture.ts";
 
 const llamaCpp: Record<string, Reply> = {
   "GET /v1/models": { body: '{"data":[{"id":"m","owned_by":"llamacpp"}]}' },

@@ -7,7 +7,7 @@ import {
   type KnownCapabilities,
 } from "./known-capabilities.ts";
 import { judgeAnswer } from "./surface-verdict.ts";
-import type { ThoughtField, ThoughtsTaken } from "./responses/translation/thought-field.ts";
+import type { ThoughtField, ThoughtsTaken } from "../responses/translation/thought-field.ts";
 
 /** As others see it: what is asked for most is always there. */
 export type ReportedCapabilities = Record<"openResponses" | "chatCompletions", CapabilityValue> &

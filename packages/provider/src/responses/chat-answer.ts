@@ -1,14 +1,14 @@
-import type { ResponseHead } from "./provider-call.ts";
-import type { ProviderFailure } from "./failure.ts";
+import type { ResponseHead } from "../call/provider-call.ts";
+import type { ProviderFailure } from "../call/failure.ts";
 import type { ChatManner } from "./chat-manner.ts";
-import { HeldAnswer, isEventStream, isJson, isSuccess } from "./held-answer.ts";
-import { objectIn } from "./look.ts";
-import type { Outlet } from "./outlet.ts";
+import { HeldAnswer, isEventStream, isJson, isSuccess } from "../call/held-answer.ts";
+import { objectIn } from "../learn/look.ts";
+import type { Outlet } from "../call/outlet.ts";
 import type { Answer } from "./answer.ts";
-import type { ServerKnowledge } from "./server-knowledge.ts";
-import { NotChatError, translateAnswer } from "./responses/translation/output/answer.ts";
-import type { AskedResponse, TranslationSource } from "./responses/translation/asked.ts";
-import { ResponsesStream } from "./responses/translation/output/stream.ts";
+import type { ServerKnowledge } from "../learn/server-knowledge.ts";
+import { NotChatError, translateAnswer } from "./translation/output/answer.ts";
+import type { AskedResponse, TranslationSource } from "./translation/asked.ts";
+import { ResponsesStream } from "./translation/output/stream.ts";
 
 type Mode =
   | { kind: "waiting" }

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import { answer, record, startRawProvider } from "./fake-provider.fixture.ts";
+import { answer, record, startRawProvider } from "../fake-provider.fixture.ts";
 import { createLookup } from "./lookup.ts";
 import { ProviderClient } from "./provider-client.ts";
 import { dialOptions, SocketPool } from "./socket-pool.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { gzipSync } from "node:zlib";
 import { expect, test, vi } from "vitest";
-import { answer, record, startRawProvider } from "./fake-provider.fixture.ts";
+import { answer, record, startRawProvider } from "../fake-provider.fixture.ts";
 import { ProviderClient } from "./provider-client.ts";
 
 const options = { connectTimeoutMs: 2_000 };

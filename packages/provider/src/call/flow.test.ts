@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { answer, record, startRawProvider } from "./fake-provider.fixture.ts";
+import { answer, record, startRawProvider } from "../fake-provider.fixture.ts";
 import { ProviderClient } from "./provider-client.ts";
 
 const options = { connectTimeoutMs: 2_000 };

@@ -1,4 +1,4 @@
-import type { ProviderSink } from "./provider-call.ts";
+import type { ProviderSink } from "../call/provider-call.ts";
 
 /** What the provider says to one of the requests that serve a call. */
 export interface Answer extends Pick<ProviderSink, "onHead" | "onData" | "onEnd" | "onFailure"> {

@@ -2,15 +2,20 @@ import { isDeeperThan, LIMITS } from "@roomhub/protocol";
 import type { Answer } from "./answer.ts";
 import { ChatAnswer } from "./chat-answer.ts";
 import { ChatManner } from "./chat-manner.ts";
-import type { ProviderCall, ProviderRequest, ProviderSink, ResponseHead } from "./provider-call.ts";
-import type { ProviderFailure } from "./failure.ts";
-import type { CallProvider } from "./look.ts";
+import type {
+  ProviderCall,
+  ProviderRequest,
+  ProviderSink,
+  ResponseHead,
+} from "../call/provider-call.ts";
+import type { ProviderFailure } from "../call/failure.ts";
+import type { CallProvider } from "../learn/look.ts";
 import { NativeAnswer } from "./native-answer.ts";
-import { Outlet } from "./outlet.ts";
-import type { ServerKnowledge } from "./server-knowledge.ts";
-import { type AskedResponse, type TranslationSource } from "./responses/translation/asked.ts";
-import { UntranslatableError } from "./responses/translation/untranslatable-error.ts";
-import { translateRequest } from "./responses/translation/request/request.ts";
+import { Outlet } from "../call/outlet.ts";
+import type { ServerKnowledge } from "../learn/server-knowledge.ts";
+import { type AskedResponse, type TranslationSource } from "./translation/asked.ts";
+import { UntranslatableError } from "./translation/untranslatable-error.ts";
+import { translateRequest } from "./translation/request/request.ts";
 
 export interface ResponsesCallDeps {
   send: CallProvider;

@@ -1,5 +1,10 @@
-import type { ProviderCall, ProviderRequest, ProviderSink, ResponseHead } from "./provider-call.ts";
-import type { ProviderFailure } from "./failure.ts";
+import type {
+  ProviderCall,
+  ProviderRequest,
+  ProviderSink,
+  ResponseHead,
+} from "../call/provider-call.ts";
+import type { ProviderFailure } from "../call/failure.ts";
 
 export type CallProvider = (request: ProviderRequest, sink: ProviderSink) => ProviderCall;
 

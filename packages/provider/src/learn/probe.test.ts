@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { answer, startRawProvider } from "./fake-provider.fixture.ts";
+import { answer, startRawProvider } from "../fake-provider.fixture.ts";
 import { probeModels } from "./probe.ts";
-import { ProviderClient } from "./provider-client.ts";
+import { ProviderClient } from "../call/provider-client.ts";
 
 function probe(
   client: ProviderClient,
@@ -15,7 +15,7 @@ function probe(
 
 const recorded = (name: string) =>
   readFileSync(
-    new URL(`../../../tests/fixtures/llama.cpp/${name}.http`, import.meta.url),
+    new URL(`../../../../tests/fixtures/llama.cpp/${name}.http`, import.meta.url),
     "latin1",
   );
 const thousands = Array.from({ length: 2_000 }, (_, index) => ({ id: `m${index}` }));

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { discoverCapabilities } from "./capabilities.ts";
-import { type Asked, type Reply, scriptServer } from "./scripted-server.fixture.ts";
+import { type Asked, type Reply, scriptServer } from "../scripted-server.fixture.ts";
 
 afterEach(() => void vi.useRealTimers());
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { ModelServer } from "./model-server.ts";
-import { listen, type Reply, scriptServer } from "./scripted-server.fixture.ts";
+import { ModelServer } from "../model-server.ts";
+import { listen, type Reply, scriptServer } from "../scripted-server.fixture.ts";
 
 interface ChatBody {
   messages: Record<string, unknown>[];

@@ -1,10 +1,10 @@
-import type { ResponseHead } from "./provider-call.ts";
-import type { ProviderFailure } from "./failure.ts";
-import { HeldAnswer, isEventStream, isSuccess } from "./held-answer.ts";
-import type { Outlet } from "./outlet.ts";
+import type { ResponseHead } from "../call/provider-call.ts";
+import type { ProviderFailure } from "../call/failure.ts";
+import { HeldAnswer, isEventStream, isSuccess } from "../call/held-answer.ts";
+import type { Outlet } from "../call/outlet.ts";
 import type { Answer } from "./answer.ts";
-import type { ServerKnowledge } from "./server-knowledge.ts";
-import { judgeAnswer } from "./surface-verdict.ts";
+import type { ServerKnowledge } from "../learn/server-knowledge.ts";
+import { judgeAnswer } from "../learn/surface-verdict.ts";
 
 /**
  * The answer of a server that may or may not have `/responses`. Kept back while it could still turn out to say that it

@@ -1,12 +1,12 @@
 import { isRefusalOf, refusesStreamOptions } from "@roomhub/protocol";
-import type { ServerKnowledge } from "./server-knowledge.ts";
-import type { AskedResponse } from "./responses/translation/asked.ts";
+import type { ServerKnowledge } from "../learn/server-knowledge.ts";
+import type { AskedResponse } from "./translation/asked.ts";
 import {
   hasThoughts,
   type ThoughtField,
   type ThoughtsTaken,
   withThoughts,
-} from "./responses/translation/thought-field.ts";
+} from "./translation/thought-field.ts";
 
 /** Anything longer that begins so is another field: `reasoning_effort`. */
 const named: Readonly<Record<ThoughtField, RegExp>> = {
