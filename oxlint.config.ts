@@ -29,8 +29,10 @@ const hubRooms = [
   "http",
 ];
 const hubRootFiles = [
+  "anthropic-error",
   "clock",
   "errors",
+  "handshake-problem",
   "hub",
   "index",
   "listen",
@@ -38,6 +40,7 @@ const hubRootFiles = [
   "options",
   "request-id",
   "room-keeper",
+  "stored-digest",
   "sweep",
 ];
 
@@ -78,8 +81,8 @@ const pure = { packages: ["protocol"], thirdParty: [], node: false };
 
 const insideHub: Record<string, AllowedInHub> = {
   domain: { ...pure, rooms: [], files: ["errors"] },
-  credentials: { ...pure, node: true, rooms: [], files: ["errors"] },
-  storage: { ...pure, node: true, rooms: ["domain"], files: ["errors", "log"] },
+  credentials: { ...pure, node: true, rooms: [], files: ["errors", "stored-digest"] },
+  storage: { ...pure, node: true, rooms: ["domain"], files: ["errors", "log", "stored-digest"] },
   events: { ...pure, rooms: [], files: ["log"] },
   operations: {
     ...pure,
@@ -89,21 +92,21 @@ const insideHub: Record<string, AllowedInHub> = {
   inference: {
     ...pure,
     rooms: ["domain", "events"],
-    files: ["errors"],
+    files: ["anthropic-error", "errors"],
   },
   upstreams: {
     packages: ["protocol", "tunnel", "provider"],
     thirdParty: ["ws"],
     node: true,
     rooms: ["domain", "credentials", "inference"],
-    files: ["errors", "log"],
+    files: ["errors", "handshake-problem", "log"],
   },
   http: {
     packages: ["protocol"],
     thirdParty: ["find-my-way", "ws"],
     node: true,
     rooms: ["operations", "inference", "events"],
-    files: ["errors", "log"],
+    files: ["anthropic-error", "errors", "handshake-problem", "log"],
   },
 };
 

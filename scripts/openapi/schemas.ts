@@ -1,5 +1,4 @@
 import {
-  type AnthropicErrorBody,
   Capabilities,
   Connection,
   CreateRoomResponse,
@@ -35,6 +34,7 @@ import {
   Warning,
 } from "@roomhub/protocol";
 import { z } from "zod";
+import type { AnthropicErrorBody } from "../../packages/hub/src/anthropic-error.ts";
 import { fieldNotes } from "./field-notes.ts";
 
 type JsonSchema = Record<string, unknown>;

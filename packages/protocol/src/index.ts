@@ -1,28 +1,103 @@
-export * from "./anthropic-error.ts";
-export * from "./auth-headers.ts";
-export * from "./capability.ts";
-export * from "./endpoint.ts";
-export * from "./error.ts";
-export * from "./event-payload.ts";
-export * from "./event.ts";
-export * from "./forwarded-headers.ts";
-export * from "./handshake-problem.ts";
-export * from "./health.ts";
-export * from "./limits.ts";
-export * from "./model-list.ts";
-export * from "./model-name.ts";
-export * from "./parse-body.ts";
-export * from "./participant.ts";
-export * from "./password-digest.ts";
-export * from "./readiness.ts";
-export * from "./remember-last.ts";
-export * from "./request-schemas.ts";
-export * from "./room-code.ts";
-export * from "./room.ts";
-export * from "./roster.ts";
-export * from "./route-explanation.ts";
-export * from "./sse.ts";
-export * from "./stream-options.ts";
-export * from "./surface.ts";
-export * from "./text.ts";
-export * from "./usage.ts";
+export { CapabilityValue, Capabilities } from "./capability.ts";
+export { authHeaderProblem } from "./auth-headers.ts";
+export { checkEndpoint } from "./endpoint.ts";
+export {
+  ERROR_STATUS,
+  ErrorBody,
+  type ErrorCode,
+  type ErrorType,
+  errorTypeOf,
+  FAILURE_STAGES,
+  type FailureStage,
+  Refusal,
+  type RetrySignal,
+} from "./error.ts";
+export {
+  CompletePayload,
+  EVENT_PAYLOADS,
+  FailurePayload,
+  LeftPayload,
+  Metrics,
+  OfflinePayload,
+  ParticipantPayload,
+  RequestPayload,
+  RoomPayload,
+} from "./event-payload.ts";
+export {
+  EVENT_NAMES,
+  type EventName,
+  type EventPayloads,
+  type EventSpelling,
+  type HubEvent,
+  spellEventName,
+} from "./event.ts";
+export { forwardRequestHeaders, forwardResponseHeaders } from "./forwarded-headers.ts";
+export { HealthResponse } from "./health.ts";
+export {
+  LIMIT_NAMES,
+  limitEnvName,
+  type LimitName,
+  limitProblem,
+  type Limits,
+  LIMITS,
+  resolveLimits,
+} from "./limits.ts";
+export { ModelEntry, ModelList } from "./model-list.ts";
+export { isSameModel, withoutLatest } from "./model-name.ts";
+export { parseBody } from "./parse-body.ts";
+export {
+  Connection,
+  HEARTBEAT_INTERVAL_MS,
+  HeartbeatResponse,
+  JoinResponse,
+  LimitSource,
+  Liveness,
+  Load,
+  ParticipantConfig,
+  participantIdProblem,
+  ParticipantListResponse,
+  ParticipantResponse,
+  ParticipantStatus,
+  ParticipantSummary,
+  ResponsesMode,
+  Specs,
+  SuccessResponse,
+  Warning,
+} from "./participant.ts";
+export { Readiness, readinessOfModelList } from "./readiness.ts";
+export { rememberLast } from "./remember-last.ts";
+export {
+  createRequestSchemas,
+  type CreateRoomRequest,
+  type JoinRequest,
+  REQUEST_SCHEMAS,
+  type RequestSchemas,
+  type UpdateParticipantRequest,
+} from "./request-schemas.ts";
+export { normaliseRoomCode, ROOM_CODE_ALPHABET, ROOM_CODE_LENGTH } from "./room-code.ts";
+export { CreateRoomResponse, Room, RoomListResponse, RoomResponse } from "./room.ts";
+export { Roster, type RosterMember } from "./roster.ts";
+export {
+  RouteCandidate,
+  RouteExplanation,
+  RouteQuestion,
+  RouteVerdict,
+} from "./route-explanation.ts";
+export {
+  createSseReader,
+  encodeSseComment,
+  encodeSseEvent,
+  encodeSseRetry,
+  type SseMessage,
+  type SseReader,
+} from "./sse.ts";
+export { isRefusalOf, refusesStreamOptions } from "./stream-options.ts";
+export {
+  type ErrorShape,
+  InferenceProtocol,
+  type StreamMarker,
+  type Surface,
+  SURFACES,
+} from "./surface.ts";
+export { escapeUnprintable, isDeeperThan, printable } from "./text.ts";
+export { findUsage, mergeUsage, readUsage, tokensPerSecond, type Usage } from "./usage.ts";

@@ -1,5 +1,5 @@
-import { parsePasswordDigest } from "@roomhub/protocol";
 import { scrypt, timingSafeEqual } from "node:crypto";
+import { parseStoredDigest } from "../stored-digest.ts";
 
 /** scrypt's parameters: about 86 ms and 32 MiB a run. */
 const cost = { N: 2 ** 15, r: 8, p: 1 } as const;
@@ -26,7 +26,7 @@ export async function digestPassword(
 
 /** @throws TypeError when `stored` is not a digest that can be checked; it is not repeated in the message */
 export function readPasswordDigest(stored: string): ReadyDigest {
-  const digest = parsePasswordDigest(stored);
+  const digest = parseStoredDigest(stored);
   if (digest === undefined) throw new TypeError("not a password digest that can be checked");
   const salt = Buffer.from(digest.salt, "base64url");
   const hash = Buffer.from(digest.hash, "base64url");

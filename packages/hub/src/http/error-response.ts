@@ -1,11 +1,6 @@
-import {
-  anthropicErrorBody,
-  ERROR_STATUS,
-  errorTypeOf,
-  type ErrorBody,
-  type ErrorShape,
-} from "@roomhub/protocol";
+import { ERROR_STATUS, errorTypeOf, type ErrorBody, type ErrorShape } from "@roomhub/protocol";
 import type { ServerResponse } from "node:http";
+import { anthropicErrorBody } from "../anthropic-error.ts";
 import type { HubError } from "../errors.ts";
 import { discardRest } from "./unread-rest.ts";
 

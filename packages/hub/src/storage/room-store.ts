@@ -1,4 +1,5 @@
-import { parsePasswordDigest, Room } from "@roomhub/protocol";
+import { Room } from "@roomhub/protocol";
+import { parseStoredDigest } from "../stored-digest.ts";
 
 /** What of a room survives a restart, and nothing else. Contract §1. */
 export interface StoredRoom {
@@ -34,7 +35,7 @@ const storedRoom = Room.pick({ id: true, code: true, name: true, hostId: true, c
     lastUsedAt: Room.shape.createdAt,
     // A hub that cannot check one room's password could not start, and must not open the room either.
     passwordDigest: Room.shape.code
-      .refine((text) => parsePasswordDigest(text) !== undefined)
+      .refine((text) => parseStoredDigest(text) !== undefined)
       .optional(),
   })
   .array();

@@ -1,8 +1,9 @@
-import { forwardRequestHeaders, handshakeProblem } from "@roomhub/protocol";
+import { forwardRequestHeaders } from "@roomhub/protocol";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import { HubError } from "../../errors.ts";
+import { handshakeProblem } from "../../handshake-problem.ts";
 import { hopsOf } from "../handlers/inference.ts";
 import { ResponseSocket, type ResponseSocketDeps } from "./response-socket.ts";
 

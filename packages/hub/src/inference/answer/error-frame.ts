@@ -1,4 +1,5 @@
-import { anthropicErrorBody, errorTypeOf, type StreamMarker } from "@roomhub/protocol";
+import { errorTypeOf, type StreamMarker } from "@roomhub/protocol";
+import { anthropicErrorBody } from "../../anthropic-error.ts";
 import type { HubError } from "../../errors.ts";
 
 interface FrameContext {

@@ -1,4 +1,3 @@
-import { handshakeProblem } from "@roomhub/protocol";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import {
@@ -11,6 +10,7 @@ import {
 import { WebSocketServer } from "ws";
 import type { Participant } from "../../domain/participant.ts";
 import { HubError } from "../../errors.ts";
+import { handshakeProblem } from "../../handshake-problem.ts";
 import type { TunnelRegistry } from "./registry.ts";
 
 export interface TunnelOptions {

@@ -1,4 +1,4 @@
-import type { FailureStage, Refusal } from "./error.ts";
+import type { FailureStage, Refusal } from "@roomhub/protocol";
 
 /** The `type` of an error on Anthropic's surfaces. */
 export type AnthropicErrorType =

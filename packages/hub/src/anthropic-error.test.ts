@@ -1,6 +1,6 @@
+import { ERROR_STATUS } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import { anthropicErrorBody, anthropicErrorType } from "./anthropic-error.ts";
-import { ERROR_STATUS } from "./error.ts";
 
 test.each([
   [400, "invalid_request_error"],

@@ -1,13 +1,13 @@
 import { scryptSync } from "node:crypto";
 import { expect, test } from "vitest";
-import { parsePasswordDigest } from "./password-digest.ts";
+import { parseStoredDigest } from "./stored-digest.ts";
 
 const salt = "a".repeat(22);
 const hash = "b".repeat(43);
 const digest = (N: number, r: number, p: number) => `scrypt$${N}$${r}$${p}$${salt}$${hash}`;
 
 test("a digest is read into scrypt's parameters, salt and hash", () => {
-  expect(parsePasswordDigest(digest(32_768, 8, 1))).toEqual({ N: 32_768, r: 8, p: 1, salt, hash });
+  expect(parseStoredDigest(digest(32_768, 8, 1))).toEqual({ N: 32_768, r: 8, p: 1, salt, hash });
 });
 
 test.each([
@@ -16,7 +16,7 @@ test.each([
   [65_536, 2, 1],
   [2, 1, 1],
 ])("the outermost parameters are fine: N %i, r %i, p %i", (N, r, p) => {
-  expect(parsePasswordDigest(digest(N, r, p))).toMatchObject({ N, r, p });
+  expect(parseStoredDigest(digest(N, r, p))).toMatchObject({ N, r, p });
 });
 
 test.each([
@@ -34,7 +34,7 @@ test.each([
   ["a p of zero", digest(32_768, 8, 0)],
   ["a p above the highest", digest(32_768, 8, 5)],
 ])("what cannot be checked is no digest: %s", (_title, text) => {
-  expect(parsePasswordDigest(text)).toBeUndefined();
+  expect(parseStoredDigest(text)).toBeUndefined();
 });
 
 test("an N that is too high for its r is what scrypt itself refuses", () => {

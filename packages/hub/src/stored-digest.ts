@@ -1,5 +1,5 @@
 /** A room's password as it is kept over a restart. */
-export interface PasswordDigest {
+export interface StoredDigest {
   /** scrypt's parameters, RFC 7914 §2 */
   N: number;
   r: number;
@@ -21,7 +21,7 @@ const storedForm = /^scrypt\$(\d{1,7})\$(\d{1,3})\$(\d{1,3})\$([\w-]{16,86})\$([
  *
  * @returns undefined when it has not that form, or parameters that scrypt refuses or that cost too much
  */
-export function parsePasswordDigest(text: string): PasswordDigest | undefined {
+export function parseStoredDigest(text: string): StoredDigest | undefined {
   const parts = storedForm.exec(text);
   if (parts === null) return undefined;
   const [N, r, p] = [Number(parts[1]), Number(parts[2]), Number(parts[3])];
