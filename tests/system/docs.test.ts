@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import {
   ERROR_STATUS,
   EVENT_NAMES,
@@ -10,6 +11,14 @@ import {
 import { expect, test } from "vitest";
 import { ROUTES } from "../../packages/hub/src/http/routes.ts";
 import { tableRows } from "../support/documents/markdown-table.ts";
+import {
+  existsBelow,
+  linkedFiles,
+  namedPaths,
+  pathsInDiagrams,
+  root,
+  sourceFolders,
+} from "../support/documents/paths.ts";
 
 function reference(name: string): string {
   return readFileSync(new URL(`../../docs/reference/${name}.md`, import.meta.url), "utf8");
@@ -67,6 +76,55 @@ test("every row of these tables says what it is for", () => {
   ];
   expect(rows.filter((row) => row.at(-1) === "")).toEqual([]);
 });
+
+/** Where the paths of a document begin, besides the root of the checkout. */
+const beginnings: Record<string, readonly string[]> = {
+  "AGENTS.md": ["", "packages/hub/src"],
+  "ARCHITECTURE.md": ["", "packages", "packages/hub/src"],
+  "CONTRIBUTING.md": ["", "packages/hub/src", "packages/cli/src"],
+  "SECURITY.md": [""],
+  "tests/README.md": ["", "tests"],
+};
+
+for (const [document, folders] of Object.entries(beginnings)) {
+  test(`every path named in ${document} exists`, () => {
+    const paths = namedPaths(text(document));
+    expect(paths.length).toBeGreaterThan(5);
+    expect(paths.filter((path) => !existsBelow(folders, path))).toEqual([]);
+  });
+}
+
+test("every file in the diagrams of ARCHITECTURE.md exists", () => {
+  const paths = pathsInDiagrams(text("ARCHITECTURE.md"));
+  expect(paths).toContain("http/relay");
+  const isMissing = (path: string): boolean =>
+    !existsBelow(["packages/hub/src"], `${path}.ts`) && !existsBelow(["packages/hub/src"], path);
+  expect(paths.filter(isMissing)).toEqual([]);
+});
+
+test("AGENTS.md has a row for every source folder of every package", () => {
+  const rows = namedPaths(text("AGENTS.md"));
+  const packages = globSync("packages/*/src", { cwd: root });
+  const folders = packages.flatMap(sourceFolders).filter((folder) => folder.split("/").length <= 5);
+  expect(folders).toContain("packages/hub/src/domain/");
+  expect(folders.filter((folder) => !rows.includes(folder))).toEqual([]);
+});
+
+test("every link between documents leads to a file", () => {
+  const documents = globSync(["*.md", "docs/**/*.md", "packages/*/README.md", "tests/**/*.md"], {
+    cwd: root,
+  });
+  const broken = documents.flatMap((document) =>
+    linkedFiles(document)
+      .filter((target) => !existsBelow([""], target))
+      .map((target) => `${document}: ${target}`),
+  );
+  expect(broken).toEqual([]);
+});
+
+function text(document: string): string {
+  return readFileSync(join(root, document), "utf8");
+}
 
 /** Rows as lines, so that a difference is easy to read. */
 function sorted(rows: readonly (readonly (string | undefined)[])[]): string[] {
