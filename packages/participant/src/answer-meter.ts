@@ -1,4 +1,10 @@
-import { findUsage, type StreamMarker, SURFACES, type Usage } from "@roomhub/protocol";
+import {
+  findUsage,
+  GENERATED_CONTENT,
+  type StreamMarker,
+  SURFACES,
+  type Usage,
+} from "@roomhub/protocol";
 
 /** At least so much of an answer's end is kept. Usage stands behind everything but a few short fields. */
 const keptBytes = 4_096;
@@ -9,22 +15,6 @@ const noBytes = Buffer.alloc(0);
 
 /** Longer than any beginning of content up to its first character, so that a cut in the middle hides none. */
 const carriedChars = 64;
-
-/** As JSON is written by anybody who writes it for programs. */
-const gap = "\\s{0,4}";
-const colon = `${gap}:${gap}`;
-
-const chatContent = new RegExp(
-  `"(?:content|reasoning_content|reasoning|refusal|text|tool_calls|function_call|audio)"${colon}(?:"[^"]|\\[${gap}[^\\]\\s]|\\{${gap}[^}\\s])`,
-);
-const contentOf: Record<StreamMarker, RegExp> = {
-  chat: chatContent,
-  none: chatContent,
-  responses: new RegExp(`"delta"${colon}"[^"]`),
-  messages: new RegExp(
-    `"(?:text|thinking|partial_json)"${colon}"[^"]|"type"${colon}"[a-z_]{0,32}tool_use"`,
-  ),
-};
 
 /** By path; what only looks something up generates nothing. */
 const markers = new Map(SURFACES.map(({ path, marker }) => [`/${path}`, marker]));
@@ -43,7 +33,7 @@ export class AnswerMeter {
 
   /** @param marker - of a stream of events; undefined for an answer in one piece */
   constructor(marker: StreamMarker | undefined) {
-    this.#content = marker === undefined ? undefined : contentOf[marker];
+    this.#content = marker === undefined ? undefined : GENERATED_CONTENT[marker];
   }
 
   /** When the first content came, on the clock of {@link see}. Contract §5: not a role alone, nor `response.created`. */

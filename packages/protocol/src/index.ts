@@ -32,6 +32,7 @@ export {
   spellEventName,
 } from "./event.ts";
 export { forwardRequestHeaders, forwardResponseHeaders } from "./forwarded-headers.ts";
+export { GENERATED_CONTENT, hasGeneratedContent } from "./generated-content.ts";
 export { HealthResponse } from "./health.ts";
 export {
   LIMIT_NAMES,

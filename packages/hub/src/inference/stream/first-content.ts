@@ -1,4 +1,10 @@
-import { createSseReader, type StreamMarker, readUsage, type Usage } from "@roomhub/protocol";
+import {
+  createSseReader,
+  hasGeneratedContent,
+  readUsage,
+  type StreamMarker,
+  type Usage,
+} from "@roomhub/protocol";
 
 /** Events that open a stream and are no content, however long. */
 const openings: Record<StreamMarker, RegExp | undefined> = {
@@ -55,7 +61,7 @@ export class FirstContent {
       const event = objectIn(data);
       if (event === undefined) continue;
       this.#noteOpening(event);
-      if (hasContent(event, this.#marker)) this.#atMs ??= nowMs;
+      if (hasGeneratedContent(event, this.#marker)) this.#atMs ??= nowMs;
     }
   }
 
@@ -110,62 +116,4 @@ function objectIn(data: string): StreamEvent | undefined {
 
 function isOpening(type: unknown): boolean {
   return type === "response.created" || type === "response.in_progress";
-}
-
-/**
- * Whether an event carries generated content of any kind: text, reasoning, a tool call. A role-only chunk,
- * `response.created` or `message_start` does not. Contract §5.
- */
-function hasContent(event: StreamEvent, marker: StreamMarker): boolean {
-  switch (marker) {
-    case "chat":
-    case "none":
-      return hasChatContent(event);
-    case "responses":
-      return hasResponsesContent(event);
-    case "messages":
-      return hasMessagesContent(event);
-  }
-}
-
-function hasResponsesContent({ type, delta }: StreamEvent): boolean {
-  return typeof type === "string" && type.endsWith(".delta") && isFilled(delta);
-}
-
-const deltaFields = ["text", "thinking", "partial_json"];
-
-/** A block of text begins empty; one of a tool call has the tool's name from the beginning. */
-function hasMessagesContent({ type, delta, content_block: block }: StreamEvent): boolean {
-  if (type === "content_block_delta") return isObject(delta) && hasFilled(delta, deltaFields);
-  if (type !== "content_block_start" || !isObject(block)) return false;
-  return String(block["type"]).endsWith("tool_use") || hasFilled(block, deltaFields);
-}
-
-function hasChatContent({ choices }: StreamEvent): boolean {
-  return Array.isArray(choices) && choices.some(isChoiceWithContent);
-}
-
-const contentFields = [
-  "content",
-  "reasoning_content",
-  "reasoning",
-  "refusal",
-  "tool_calls",
-  "function_call",
-  "audio",
-];
-
-function isChoiceWithContent(choice: unknown): boolean {
-  if (!isObject(choice)) return false;
-  const { delta, text } = choice;
-  return isFilled(text) || (isObject(delta) && hasFilled(delta, contentFields));
-}
-
-function hasFilled(object: Record<string, unknown>, fields: readonly string[]): boolean {
-  return fields.some((field) => isFilled(object[field]));
-}
-
-function isFilled(value: unknown): boolean {
-  if (Array.isArray(value)) return value.length > 0;
-  return value !== undefined && value !== null && value !== "";
 }
