@@ -21,6 +21,7 @@ export const createdThenKilled: Scenario = {
   title: "a room whose creation was answered is there after a kill -9 at any moment",
   needs: ["proc"],
   isQuick: true,
+  limitMs: 1_200_000,
   async run(world) {
     const lives = world.isQuick ? 8 : 200;
     // Two hubs with a file each, one per core.

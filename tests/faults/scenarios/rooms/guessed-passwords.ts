@@ -16,6 +16,7 @@ export const guessedPasswords: Scenario = {
     "after a restart a right password is answered at once while 120 addresses guess, and sixty guesses are checked",
   needs: ["proc"],
   isQuick: true,
+  limitMs: 600_000,
   async run(world) {
     const rounds = world.isQuick ? 1 : 10;
     const random = createRandom(1);
@@ -24,7 +25,7 @@ export const guessedPasswords: Scenario = {
     await kill();
     const tookMs: number[] = [];
     for (let round = 1; round <= rounds; round++) {
-      tookMs.push(await guessAndJoin(world, round, room.code, Math.floor(random() * 50)));
+      tookMs.push(await guessAndJoin(world, round, room.code, Math.floor(random() * 30)));
     }
     const longestMs = Math.max(...tookMs);
     world.figure(
@@ -48,12 +49,14 @@ async function guessAndJoin(world: World, round: number, code: string, after: nu
     if (status === 429) throttled++;
     if (wrong >= after) begun.resolve();
   });
+  const answered = Promise.all(guesses);
+  answered.catch(() => {}); // Should this round fail before it is awaited, the hub is killed under it.
   await begun.promise;
   const sentMs = performance.now();
   const status = await join(url, code, "10.0.1.1", "swordfish");
   const tookMs = performance.now() - sentMs;
   must(status === 201, `the right password was answered ${status}`);
-  await Promise.all(guesses);
+  await answered;
   must(wrong === 60, `${wrong} guesses were checked`);
   must(wrong + throttled === guesses.length, `${guesses.length - wrong - throttled} got no answer`);
   await kill();
