@@ -1,5 +1,6 @@
 export { CapabilityValue, Capabilities } from "./capability.ts";
 export { authHeaderProblem } from "./auth-headers.ts";
+export { editDistance } from "./edit-distance.ts";
 export { checkEndpoint } from "./endpoint.ts";
 export {
   ERROR_STATUS,

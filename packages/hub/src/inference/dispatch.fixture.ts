@@ -186,7 +186,6 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
   function upstreamFor(participant: Participant): Upstream | undefined {
     if (gone.has(participant.id)) return undefined;
     return {
-      kind: "tunnel",
       open(request, sink) {
         const call = new FakeCall(participant, request, sink);
         calls.push(call);

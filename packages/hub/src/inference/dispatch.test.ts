@@ -334,7 +334,6 @@ describe("a bug", () => {
     const participant = ana();
     const bench = createBench([participant]);
     bench.deps.upstreamFor = () => ({
-      kind: "tunnel",
       open() {
         throw new TypeError("secret detail");
       },

@@ -55,7 +55,6 @@ export interface UpstreamCall {
  * Callbacks and buffers, because web streams and a promise per chunk cost 3 to 7 times as much.
  */
 export interface Upstream {
-  readonly kind: "tunnel" | "direct" | "node";
   /** Never throws and never calls the sink before it returns. */
   open(request: UpstreamRequest, sink: ResponseSink): UpstreamCall;
 }

@@ -28,7 +28,6 @@ export interface DirectEvents {
 
 /** Requests the hub sends to a participant's endpoint itself. */
 export class DirectUpstream implements Upstream {
-  readonly kind = "direct";
   readonly #server: ModelServer;
   readonly #authHeaders: Readonly<Record<string, string>>;
 

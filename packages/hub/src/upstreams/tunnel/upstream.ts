@@ -33,7 +33,6 @@ const errorOfReset: Record<ReturnType<typeof resetCodeName>, ErrorCode> = {
 
 /** Requests to one participant through the tunnel it keeps open. */
 export class TunnelUpstream implements Upstream {
-  readonly kind = "tunnel";
   readonly #session: HubSession;
   readonly #participant: Participant;
   readonly #authHeaders: Readonly<Record<string, string>>;
