@@ -113,6 +113,7 @@ const insideHub: Record<string, AllowedInHub> = {
 const inferenceRootFiles = [
   "attempt",
   "begin",
+  "body-budget",
   "client-response",
   "dispatch",
   "in-flight",

@@ -17,11 +17,12 @@ import { EventBus } from "./events/bus.ts";
 import { createEmitter } from "./events/emit.ts";
 import { createPace } from "./events/pace.ts";
 import { EventStreams } from "./http/event-stream.ts";
-import { HeldBodies } from "./http/handlers/inference.ts";
 import { LeavingAnswers } from "./http/leaving-answers.ts";
 import { createPeerReader } from "./http/peer.ts";
 import { ResponseSockets } from "./http/responses-socket/response-sockets.ts";
 import { createHttpServer } from "./http/server.ts";
+import type { InferenceContext } from "./inference/begin.ts";
+import { BodyBudget } from "./inference/body-budget.ts";
 import type { DispatchDeps } from "./inference/inference-call.ts";
 import { InFlight } from "./inference/in-flight.ts";
 import { RoomQueues } from "./inference/queue.ts";
@@ -219,23 +220,28 @@ export function createHub(options: HubOptions = {}): Hub {
 
   const streams = new EventStreams(bus, limits, nowMs);
   const newRequestId = createRequestIds();
-  const inference = {
-    operations,
-    limits,
+  const inference: InferenceContext = {
     dispatch,
-    bodies: new HeldBodies(limits.heldBodyBytes),
+    bodies: new BodyBudget(limits.heldBodyBytes),
+    findRoom: (code) => registry.room(code),
+    wallMs: () => clock.wallMs(),
+  };
+  const serving = {
+    inference,
+    limits,
     leaving: new LeavingAnswers(limits.clientStallMs, nowMs),
     asksStreamUsage: options.streamUsage ?? true,
   };
   const responseSockets = new ResponseSockets({
-    ...inference,
+    ...serving,
     newRequestId,
     reportBug: (error) => log.bug("a turn on a socket failed", error),
   });
   const startedMs = nowMs();
   let isDraining = false;
   const server = createHttpServer({
-    ...inference,
+    ...serving,
+    operations,
     log,
     schemas: createRequestSchemas(limits),
     bus,
@@ -276,7 +282,7 @@ export function createHub(options: HubOptions = {}): Hub {
         markOverdue(operations);
         settleFlapping(operations);
         inFlight.sweep(now);
-        inference.leaving.tick(now);
+        serving.leaving.tick(now);
         streams.tick();
         tunnels.tick(now);
         upstreams.tick(now);

@@ -2,6 +2,7 @@ import type { ErrorShape } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { asHubError, HubError } from "../errors.ts";
+import { getRoom } from "../operations/rooms.ts";
 import { hasBody, managementBodyLimits, readJson, skipBody } from "./body.ts";
 import { answerPreflight } from "./cors.ts";
 import { rawError, sendError } from "./error-response.ts";
@@ -124,7 +125,7 @@ export class Front {
         return;
       case "events":
         if (request.method === "HEAD") {
-          if (params["code"] !== undefined) this.#deps.operations.registry.room(params["code"]);
+          if (params["code"] !== undefined) getRoom(this.#deps.operations, params["code"]);
           const headers = { "content-type": "text/event-stream", "cache-control": "no-store" };
           response.writeHead(200, headers).end();
           return;

@@ -20,7 +20,7 @@ export interface RouteDeps {
   schemas: RequestSchemas;
   health: () => HealthState;
   /** requests that wait */
-  dispatch: Pick<DispatchDeps, "queues">;
+  inference: { dispatch: Pick<DispatchDeps, "queues"> };
 }
 
 export interface HealthState {

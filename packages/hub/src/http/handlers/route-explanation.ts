@@ -5,9 +5,9 @@ import type { JsonAnswer, RouteDeps, RouteRequest } from "../route.ts";
 import { param, parse } from "./parse.ts";
 
 /** `GET …/route?model=…&protocol=…`: where a request would go now, and why. */
-export function getRoute(request: RouteRequest, { operations, dispatch }: RouteDeps): JsonAnswer {
+export function getRoute(request: RouteRequest, { operations, inference }: RouteDeps): JsonAnswer {
   const { code } = getRoom(operations, param(request, "code"));
   const question = parse(RouteQuestion, Object.fromEntries(request.query));
-  const waiting = dispatch.queues.sizeOf(code);
+  const waiting = inference.dispatch.queues.sizeOf(code);
   return { status: 200, body: explainRoute(operations, code, { ...question, waiting }) };
 }

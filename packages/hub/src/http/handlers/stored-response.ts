@@ -2,9 +2,9 @@ import { forwardRequestHeaders } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { HubError } from "../../errors.ts";
 import { StoredResponseAsking } from "../../inference/request/asking.ts";
-import { Dispatch } from "../../inference/dispatch.ts";
+import { admit, beginSilently } from "../../inference/begin.ts";
 import { SocketClientResponse } from "../relay.ts";
-import { hopsOf, type InferenceDeps, refuseAtLimit } from "./inference.ts";
+import { hopsOf, type InferenceDeps } from "./inference.ts";
 
 /** What may be asked of a response that was made before. Contract §4. */
 export type StoredResponseMethod = "GET" | "DELETE" | "POST";
@@ -32,46 +32,34 @@ export function serveStoredResponse(
   request: IncomingMessage,
   response: ServerResponse,
   input: StoredResponseInput,
-  { operations, dispatch, limits, leaving }: InferenceDeps,
+  { inference, leaving }: InferenceDeps,
 ): void {
-  const room = operations.registry.room(input.code);
-  refuseAtLimit(dispatch, limits);
-  const maker = dispatch.responseMakers.makerOf(room, input.responseId);
+  const room = admit(inference, input.code);
+  const maker = inference.dispatch.responseMakers.makerOf(room, input.responseId);
   if (maker === undefined) throw notFound(input.responseId);
   const query = request.url?.split("?", 2)[1] ?? "";
   if (!safeQuery.test(query)) {
     throw new HubError("bad_request", "The query has characters that are not passed on.");
   }
-  room.lastUsedAt = operations.wallMs();
   const client = new SocketClientResponse(request, response, input.requestId, "openai", leaving);
-  const running = new Dispatch(
-    { ...dispatch, emit: silent },
-    {
-      requestId: input.requestId,
-      room,
-      asking: new StoredResponseAsking({
-        method: input.method,
-        path: `/responses/${encodeURIComponent(input.responseId)}${input.suffix}${query === "" ? "" : `?${query}`}`,
-        isStream: /(?:^|&)stream=true(?:&|$)/.test(query),
-        maker,
-        headers: forwardRequestHeaders(request.headers),
-      }),
-      hops: hopsOf(request),
-      clientKey: input.clientKey,
-      startedMs: dispatch.nowMs(),
-      client,
-      onSettled: () => undefined,
-    },
-  );
-  running.start();
-  client.listen(running);
+  const dispatch = beginSilently(inference, {
+    requestId: input.requestId,
+    room,
+    asking: new StoredResponseAsking({
+      method: input.method,
+      path: `/responses/${encodeURIComponent(input.responseId)}${input.suffix}${query === "" ? "" : `?${query}`}`,
+      isStream: /(?:^|&)stream=true(?:&|$)/.test(query),
+      maker,
+      headers: forwardRequestHeaders(request.headers),
+    }),
+    hops: hopsOf(request),
+    clientKey: input.clientKey,
+    startedMs: inference.dispatch.nowMs(),
+    client,
+    onSettled: () => undefined,
+  });
+  client.listen(dispatch);
 }
-
-const silent = {
-  llmRequest: () => undefined,
-  llmComplete: () => undefined,
-  llmError: () => undefined,
-};
 
 function notFound(responseId: string): HubError {
   const shown = JSON.stringify(responseId.slice(0, 100));

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { HeldBodies } from "../handlers/inference.ts";
+import { BodyBudget } from "../../inference/body-budget.ts";
 import { MessageIntake } from "./message-intake.ts";
 
 const limits = { bodyIdleMs: 30, bodyReadMs: 100 };
 
 function intakeOf(maxBytes: number) {
-  const bodies = new HeldBodies(maxBytes);
+  const bodies = new BodyBudget(maxBytes);
   return { bodies, intake: new MessageIntake(bodies, limits) };
 }
 

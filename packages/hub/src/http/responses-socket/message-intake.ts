@@ -1,5 +1,5 @@
 import { HubError } from "../../errors.ts";
-import type { HeldBodies } from "../handlers/inference.ts";
+import type { BodyBudget } from "../../inference/body-budget.ts";
 
 /** A client's control frame is this much longer than its payload: head and mask. RFC 6455 §5.2 */
 const controlFrameBytes = 6;
@@ -9,13 +9,13 @@ const controlFrameBytes = 6;
  * may hold, and against the time a body may take. Contract §6.
  */
 export class MessageIntake {
-  readonly #bodies: HeldBodies;
+  readonly #bodies: BodyBudget;
   readonly #limits: { bodyIdleMs: number; bodyReadMs: number };
   #bytes = 0;
   #beganMs = 0;
   #lastMs = 0;
 
-  constructor(bodies: HeldBodies, limits: { bodyIdleMs: number; bodyReadMs: number }) {
+  constructor(bodies: BodyBudget, limits: { bodyIdleMs: number; bodyReadMs: number }) {
     this.#bodies = bodies;
     this.#limits = limits;
   }

@@ -48,8 +48,8 @@ export class ResponseSocket implements TurnsChannel {
     this.#socket = socket;
     this.#deps = deps;
     this.#turns = new SocketTurns(this, client, deps);
-    this.#intake = new MessageIntake(deps.bodies, deps.limits);
-    this.#life = new SocketLife(deps.limits, deps.dispatch.nowMs());
+    this.#intake = new MessageIntake(deps.inference.bodies, deps.limits);
+    this.#life = new SocketLife(deps.limits, deps.inference.dispatch.nowMs());
     this.#listen();
   }
 
@@ -76,7 +76,7 @@ export class ResponseSocket implements TurnsChannel {
   readonly #receivedBytes = (chunk: Buffer): void => {
     this.#life.heard();
     try {
-      this.#intake.received(chunk.length, this.#deps.dispatch.nowMs());
+      this.#intake.received(chunk.length, this.#deps.inference.dispatch.nowMs());
     } catch (thrown) {
       this.#cutOff(thrown, closeCodes.tryAgainLater);
     }

@@ -43,8 +43,8 @@ export class ResponseSockets {
     socket: Duplex,
     head: Buffer,
   ): void {
-    const { operations, limits } = this.#deps;
-    operations.registry.room(input.code);
+    const { inference, limits } = this.#deps;
+    inference.findRoom(input.code);
     const problem = handshakeProblem(request.method, request.headers);
     if (problem !== undefined) throw new HubError("bad_request", problem);
     if (this.#sockets.size >= limits.responseSockets) {

@@ -1,8 +1,9 @@
 import { SURFACES } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import { ModelAsking } from "../../inference/request/asking.ts";
-import { Dispatch } from "../../inference/dispatch.ts";
-import { type InferenceDeps, refuseAtLimit } from "../handlers/inference.ts";
+import { admit, begin, touchRoom } from "../../inference/begin.ts";
+import type { Dispatch } from "../../inference/dispatch.ts";
+import type { InferenceDeps } from "../handlers/inference.ts";
 import { type MessageChannel, SocketTurn } from "./socket-turn.ts";
 import { TurnMemory } from "./turn-memory.ts";
 import {
@@ -38,7 +39,8 @@ export interface TurnsChannel extends MessageChannel {
 
 /** A turn with a participant, or on its way there. */
 interface RunningTurn {
-  dispatch: Dispatch;
+  /** undefined until it has begun */
+  dispatch: Dispatch | undefined;
   response: SocketTurn;
   items: Buffer | undefined;
   goesOnFromMemory: boolean;
@@ -60,19 +62,19 @@ export class SocketTurns {
     this.#channel = channel;
     this.#client = client;
     this.#deps = deps;
-    this.#memory = new TurnMemory(deps.bodies, deps.limits.responseSocketMemoryBytes);
+    this.#memory = new TurnMemory(deps.inference.bodies, deps.limits.responseSocketMemoryBytes);
   }
 
   /** @param message - UTF-8, whole @throws HubError `queue_full` or `hub_overloaded` */
   add(message: Buffer): void {
-    const { limits, bodies } = this.#deps;
+    const { limits, inference } = this.#deps;
     if (this.#running !== undefined && this.#waiting.length >= limits.responseSocketQueue) {
       throw new HubError(
         "queue_full",
         `${limits.responseSocketQueue} turns already wait on this socket.`,
       );
     }
-    bodies.hold(message.length);
+    inference.bodies.hold(message.length);
     this.#waiting.push(message);
     this.#advance();
   }
@@ -99,34 +101,34 @@ export class SocketTurns {
     } catch (thrown) {
       this.#channel.tell(thrown, requestId);
     } finally {
-      this.#deps.bodies.release(data.length);
+      this.#deps.inference.bodies.release(data.length);
     }
   }
 
   #start({ body, items }: TurnRequest, requestId: string, goesOnFromMemory: boolean): void {
-    const { operations, limits, dispatch: deps, bodies, asksStreamUsage } = this.#deps;
+    const { inference, limits, asksStreamUsage } = this.#deps;
+    const { bodies } = inference;
     const { code, clientKey, headers, hops } = this.#client;
     if (surface === undefined) throw new Error("there is no surface for responses");
-    const room = operations.registry.room(code);
-    refuseAtLimit(deps, limits);
+    const room = admit(inference, code);
     bodies.hold(body.length);
-    room.lastUsedAt = operations.wallMs();
     const response = new SocketTurn(this.#channel, limits.responseBodyBytes);
-    const dispatch = new Dispatch(deps, {
+    const turn: RunningTurn = { dispatch: undefined, response, items, goesOnFromMemory };
+    // Before it begins: it may be over by then.
+    this.#running = turn;
+    turn.dispatch = begin(inference, {
       requestId,
       room,
       asking: new ModelAsking({ surface, body, headers, asksStreamUsage }),
       hops,
       clientKey,
-      startedMs: deps.nowMs(),
+      startedMs: inference.dispatch.nowMs(),
       client: response,
       onSettled: () => {
         bodies.release(body.length);
         this.#settled();
       },
     });
-    this.#running = { dispatch, response, items, goesOnFromMemory };
-    dispatch.start();
   }
 
   #settled(): void {
@@ -145,8 +147,8 @@ export class SocketTurns {
 
   /** `generate: false`: nothing to be asked of a provider, but an id to go on from. */
   #warmUp(message: TurnMessage, { items }: TurnRequest, requestId: string): void {
-    const { operations, limits } = this.#deps;
-    operations.registry.room(this.#client.code).lastUsedAt = operations.wallMs();
+    const { inference, limits } = this.#deps;
+    touchRoom(inference, inference.findRoom(this.#client.code));
     if (items === undefined) throw unknownContext(message.previousResponseId);
     const responseId = requestId.replace(/^req_/, "resp_");
     if (!this.#memory.remember(responseId, [items])) {
@@ -155,14 +157,14 @@ export class SocketTurns {
         `The hub remembers at most ${limits.responseSocketMemoryBytes} bytes of a turn (limit ROOMHUB_RESPONSE_SOCKET_MEMORY_BYTES).`,
       );
     }
-    for (const text of warmUpMessages(message, responseId, operations.wallMs())) {
+    for (const text of warmUpMessages(message, responseId, inference.wallMs())) {
       this.#channel.send(text, () => undefined);
     }
   }
 
   /** The client caught up. */
   drained(): void {
-    this.#running?.dispatch.onDrain();
+    this.#running?.dispatch?.onDrain();
   }
 
   /**
@@ -174,7 +176,7 @@ export class SocketTurns {
     this.#isStopped = true;
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const { length } of waiting) this.#deps.bodies.release(length);
+    for (const { length } of waiting) this.#deps.inference.bodies.release(length);
     if (this.#running === undefined) queueMicrotask(() => this.#channel.onStopped());
     return waiting.length;
   }
@@ -182,7 +184,7 @@ export class SocketTurns {
   /** The client is gone: what runs is cancelled, what was remembered is forgotten. */
   abandon(): void {
     this.stop();
-    this.#running?.dispatch.onGone();
+    this.#running?.dispatch?.onGone();
     this.#memory.forget();
   }
 }

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { HeldBodies } from "../handlers/inference.ts";
+import { BodyBudget } from "../../inference/body-budget.ts";
 import { TurnMemory } from "./turn-memory.ts";
 
 const parts = (...texts: string[]) => texts.map((text) => Buffer.from(text));
 
 test("the last turn is remembered under its response's id, and no other", () => {
-  const memory = new TurnMemory(new HeldBodies(100), 100);
+  const memory = new TurnMemory(new BodyBudget(100), 100);
   expect(memory.remember("resp_1", parts('{"id":1}', "", '{"id":2}'))).toBe(true);
   expect(memory.itemsUpTo("resp_1")?.toString()).toBe('{"id":1},{"id":2}');
   expect(memory.itemsUpTo("resp_2")).toBeUndefined();
@@ -15,14 +15,14 @@ test("the last turn is remembered under its response's id, and no other", () => 
 });
 
 test("a turn of so many bytes is remembered, one of one more is not", () => {
-  const memory = new TurnMemory(new HeldBodies(100), 5);
+  const memory = new TurnMemory(new BodyBudget(100), 5);
   expect(memory.remember("a", parts("12345"))).toBe(true);
   expect(memory.remember("b", parts("123456"))).toBe(false);
   expect(memory.itemsUpTo("a")).toBeUndefined();
 });
 
 test("what is remembered counts as held until it is forgotten", () => {
-  const bodies = new HeldBodies(10);
+  const bodies = new BodyBudget(10);
   const memory = new TurnMemory(bodies, 100);
   memory.remember("a", parts("123"));
   expect(bodies.bytes).toBe(3);
@@ -34,7 +34,7 @@ test("what is remembered counts as held until it is forgotten", () => {
 });
 
 test("a hub that holds all it may forgets the turn instead of failing", () => {
-  const bodies = new HeldBodies(10);
+  const bodies = new BodyBudget(10);
   bodies.hold(8);
   const memory = new TurnMemory(bodies, 100);
   expect(memory.remember("a", parts("123"))).toBe(false);

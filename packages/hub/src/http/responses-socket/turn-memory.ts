@@ -1,17 +1,17 @@
 import { HubError } from "../../errors.ts";
-import type { HeldBodies } from "../handlers/inference.ts";
+import type { BodyBudget } from "../../inference/body-budget.ts";
 
 /**
  * The last turn of one socket: what a next one may build upon, though no provider keeps it. Items are JSON without the
  * brackets of their array.
  */
 export class TurnMemory {
-  readonly #bodies: HeldBodies;
+  readonly #bodies: BodyBudget;
   readonly #maxBytes: number;
   #turn: { responseId: string; items: Buffer } | undefined;
 
   /** @param bodies - where the bytes count as held */
-  constructor(bodies: HeldBodies, maxBytes: number) {
+  constructor(bodies: BodyBudget, maxBytes: number) {
     this.#bodies = bodies;
     this.#maxBytes = maxBytes;
   }

@@ -1,0 +1,68 @@
+import type { Room } from "../domain/room.ts";
+import { HubError } from "../errors.ts";
+import type { BodyBudget } from "./body-budget.ts";
+import { Dispatch } from "./dispatch.ts";
+import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
+
+/** What every way into inference shares. Made in `hub.ts`. */
+export interface InferenceContext {
+  dispatch: DispatchDeps;
+  bodies: BodyBudget;
+  /** @throws HubError `room_not_found` */
+  findRoom: (code: string) => Room;
+  /** epoch ms */
+  wallMs: () => number;
+}
+
+/** The room of a request, from {@link admit} to {@link begin}. */
+export type InferenceRoom = Room;
+
+/**
+ * Whether a request may begin, before its body is read.
+ *
+ * @throws HubError `room_not_found`, `hub_overloaded`
+ */
+export function admit(context: InferenceContext, code: string): InferenceRoom {
+  const room = context.findRoom(code);
+  refuseAtLimit(context.dispatch);
+  return room;
+}
+
+/**
+ * Starts a request. From here on it ends with exactly one terminal event, and its client hears of every failure.
+ *
+ * @param call - its room is from {@link admit}
+ * @throws HubError `hub_overloaded` when others began while its body was arriving
+ */
+export function begin(context: InferenceContext, call: InferenceCall): Dispatch {
+  return start(context, context.dispatch, call);
+}
+
+/** The same for a request that generates nothing, and so has no llm events. Contract §4. */
+export function beginSilently(context: InferenceContext, call: InferenceCall): Dispatch {
+  return start(context, { ...context.dispatch, emit: silent }, call);
+}
+
+/** A room that is used is not dropped. Contract §1. */
+export function touchRoom({ wallMs }: InferenceContext, room: InferenceRoom): void {
+  room.lastUsedAt = wallMs();
+}
+
+function start(context: InferenceContext, deps: DispatchDeps, call: InferenceCall): Dispatch {
+  refuseAtLimit(deps);
+  touchRoom(context, call.room);
+  const dispatch = new Dispatch(deps, call);
+  dispatch.start();
+  return dispatch;
+}
+
+function refuseAtLimit({ inFlight, limits }: DispatchDeps): void {
+  if (inFlight.size < limits.inFlightPerHub) return;
+  throw new HubError("hub_overloaded", `The hub already runs ${limits.inFlightPerHub} requests.`);
+}
+
+const silent = {
+  llmRequest: () => undefined,
+  llmComplete: () => undefined,
+  llmError: () => undefined,
+};

@@ -1,0 +1,30 @@
+import { HubError } from "../errors.ts";
+
+/** Bytes of request bodies that one hub holds at once. Contract §6: at the limit, new requests are refused. */
+export class BodyBudget {
+  readonly #maxBytes: number;
+  #bytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** @throws HubError `hub_overloaded` */
+  hold(bytes: number): void {
+    if (this.#bytes + bytes > this.#maxBytes) {
+      throw new HubError(
+        "hub_overloaded",
+        "The hub has reached its limit for request bodies in memory (ROOMHUB_HELD_BODY_BYTES).",
+      );
+    }
+    this.#bytes += bytes;
+  }
+
+  release(bytes: number): void {
+    this.#bytes -= bytes;
+  }
+}
