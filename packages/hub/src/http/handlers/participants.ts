@@ -2,6 +2,7 @@ import type { JoinResponse, Warning } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import { joinParticipant, type JoinOutcome } from "../../operations/join-participant.ts";
 import * as participants from "../../operations/participants.ts";
+import { getRoom } from "../../operations/rooms.ts";
 import { isKnownParticipant, updateParticipant } from "../../operations/update-participant.ts";
 import type { JsonAnswer, RouteDeps, RouteRequest } from "../route.ts";
 import { param, parse } from "./parse.ts";
@@ -12,8 +13,8 @@ export async function postJoin(
   { operations, schemas }: RouteDeps,
 ): Promise<JsonAnswer> {
   const code = param(request, "code");
-  // An unknown room is the answer, whatever else is wrong.
-  participants.listParticipants(operations, code);
+  // An unknown room is reported before anything that is wrong with the body.
+  getRoom(operations, code);
   const joining = parse(schemas.join, request.body);
   const outcome = await joinParticipant(operations, code, joining, request.peer);
   return joinAnswer(request, operations, outcome);
