@@ -21,8 +21,18 @@ function fail(message) {
   process.exit(1);
 }
 
-/** What the packages have in common: one version, one licence, whose text npm takes only from beside package.json. */
-function checkCommon(folder, { name, version }) {
+/**
+ * What the packages have in common: one version, one licence, whose text npm takes only from beside package.json, and the
+ * addresses that the workspace's manifest has.
+ */
+function checkCommon(folder, manifest) {
+  const { name, version, keywords = [] } = manifest;
+  if (keywords.length === 0) fail(`${name} has no keywords`);
+  for (const address of ["homepage", "repository"]) {
+    const expected = workspace[address]?.url ?? workspace[address];
+    const given = manifest[address]?.url ?? manifest[address];
+    if (given !== expected) fail(`${address} of ${name} must be ${expected ?? "left out"}`);
+  }
   const { version: first } = manifests[0];
   if (version !== first) fail(`${name} is ${version}, and ${manifests[0].name} ${first}`);
   const licence = join(folder, "LICENSE");
@@ -32,6 +42,7 @@ function checkCommon(folder, { name, version }) {
   }
 }
 
+const workspace = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 run("tsc", ["-b", "tsconfig.build.json"], root);
 const folders = readdirSync(join(root, "packages"))
   .map((name) => join(root, "packages", name))

@@ -1,12 +1,14 @@
-// Writes the transcript in docs/guides/quickstart.md anew: runs the real command in real terminals (tmux), as a host, a
-// friend and a developer would, and puts the same room, addresses and times in place of today's.
+// Writes the transcript in docs/guides/quickstart.md and its picture anew: runs the real command in real terminals (tmux),
+// as a host, a friend and a developer would, and replaces room, addresses and times by fixed ones.
+// With --picture it draws only the picture, from the transcript that is there.
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { firstMinute, quickstartTranscript } from "./transcript-picture.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const guide = join(root, "docs", "guides", "quickstart.md");
@@ -16,31 +18,36 @@ const end = "<!-- end -->";
 const me = userInfo().username;
 const ownId = new RegExp(`\\b${me}-(\\S+)( {2,})?`, "g");
 const socket = `roomhub-quickstart-${process.pid}`;
-const folder = mkdtempSync(join(tmpdir(), "roomhub-quickstart-"));
-const ollama = await startStandIn();
-try {
-  writeTranscript(await play());
-} finally {
-  ollama.close();
-  ollama.closeAllConnections();
-  // Without terminals there is no server to end.
+if (!process.argv.includes("--picture")) await record();
+drawPicture();
+
+async function record() {
+  const folder = mkdtempSync(join(tmpdir(), "roomhub-quickstart-"));
+  const ollama = await startStandIn();
   try {
-    tmux("kill-server");
-  } catch {}
-  rmSync(folder, { recursive: true, force: true });
+    writeTranscript(await play(folder, ollama.address().port));
+  } finally {
+    ollama.close();
+    ollama.closeAllConnections();
+    // Without terminals there is no server to end.
+    try {
+      tmux("kill-server");
+    } catch {}
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
-async function play() {
-  const host = await openTerminal("ana", { ROOMHUB_PORT: "0", OLLAMA_HOST: "127.0.0.1:9" });
+async function play(folder, ollamaPort) {
+  const host = await openTerminal(folder, "ana", { ROOMHUB_PORT: "0", OLLAMA_HOST: "127.0.0.1:9" });
   type(host, "npx roomhub up --lan");
   await shows(host, /Requests appear here/);
   const curl = /^ *(curl -N .*)$/m.exec(screen(host))?.[1] ?? "";
 
-  const developer = await openTerminal("carla", {});
+  const developer = await openTerminal(folder, "carla", {});
   type(developer, curl);
   await shows(developer, /data: \[DONE\]\s+carla\$/);
 
-  const friend = await openTerminal("ben", { OLLAMA_HOST: `127.0.0.1:${ollama.address().port}` });
+  const friend = await openTerminal(folder, "ben", { OLLAMA_HOST: `127.0.0.1:${ollamaPort}` });
   type(friend, "npx roomhub join");
   await shows(friend, /Enter: confirm/);
   press(friend, "Enter");
@@ -69,7 +76,14 @@ function writeTranscript({ code, host, developer, friend }) {
   writeFileSync(guide, `${before}${begin}\n\n\`\`\`text\n${text}\n\`\`\`\n\n${end}${after}`);
 }
 
-/** The same whoever runs this, wherever and whenever. Durations stay what they were. */
+function drawPicture() {
+  const images = join(root, "docs", "images");
+  mkdirSync(images, { recursive: true });
+  const transcript = quickstartTranscript(readFileSync(guide, "utf8"));
+  writeFileSync(join(images, "first-minute.svg"), firstMinute(transcript));
+}
+
+/** The same on every machine and every day, except for durations. */
 function settled(screen, code) {
   return screen
     .replaceAll(code, "ABC234")
@@ -105,7 +119,7 @@ function shortened(screen) {
 }
 
 /** A shell whose `npx roomhub` is the checkout's own command, under a name of its own. */
-async function openTerminal(name, env) {
+async function openTerminal(folder, name, env) {
   const npx = `npx() { shift; '${process.execPath}' '${join(root, "packages/cli/bin/roomhub.js")}' "$@"; }`;
   const rc = join(folder, `${name}.sh`);
   writeFileSync(rc, `PS1='${name}$ '\n${npx}\n`);
@@ -132,7 +146,7 @@ function press(terminal, key) {
   tmux("send-keys", "-t", terminal, key);
 }
 
-/** What stands there, long lines in one piece. */
+/** The text of the terminal, long lines in one piece. */
 function screen(terminal) {
   const lines = tmux("capture-pane", "-p", "-J", "-S", "-500", "-t", terminal).split("\n");
   return lines
@@ -153,7 +167,7 @@ function tmux(...args) {
   return execFileSync("tmux", ["-L", socket, "-f", "/dev/null", ...args], { encoding: "utf8" });
 }
 
-/** What Ben's Ollama would answer: nobody has to have one to write this page. */
+/** Stands in for Ben's Ollama, so that this script needs none. */
 function startStandIn() {
   const models = ["llama3.2:3b", "qwen3:8b"];
   const server = createServer((request, response) => {
@@ -165,8 +179,8 @@ function startStandIn() {
         return sendJson(response, 200, { object: "list", data });
       }
       if (request.url === "/api/version") return sendJson(response, 200, { version: "0.30.0" });
-      const asked = request.method === "POST" ? JSON.parse(Buffer.concat(parts).toString()) : {};
-      if (asked.stream === true) return sendWords(response, asked);
+      const body = request.method === "POST" ? JSON.parse(Buffer.concat(parts).toString()) : {};
+      if (body.stream === true) return sendWords(response, body);
       sendJson(response, 400, { error: { message: "model is required" } });
     });
   });

@@ -9,14 +9,14 @@ import {
   spellEventName,
 } from "@roomhub/protocol";
 import { expect, test } from "vitest";
+import { firstMinute, quickstartTranscript } from "../../scripts/transcript-picture.ts";
 import { ROUTES } from "../../packages/hub/src/http/routes.ts";
+import { brokenLinks, root } from "../support/documents/guide.ts";
 import { tableRows } from "../support/documents/markdown-table.ts";
 import {
   existsBelow,
-  linkedFiles,
   namedPaths,
   pathsInDiagrams,
-  root,
   sourceFolders,
 } from "../support/documents/paths.ts";
 
@@ -114,12 +114,20 @@ test("every link between documents leads to a file", () => {
   const documents = globSync(["*.md", "docs/**/*.md", "packages/*/README.md", "tests/**/*.md"], {
     cwd: root,
   });
-  const broken = documents.flatMap((document) =>
-    linkedFiles(document)
-      .filter((target) => !existsBelow([""], target))
-      .map((target) => `${document}: ${target}`),
+  const broken = documents.flatMap((path) =>
+    brokenLinks({ path, text: text(path) }).map((target) => `${path}: ${target}`),
   );
   expect(broken).toEqual([]);
+});
+
+test("the picture in README.md is the quickstart's transcript, small and without anything to load", () => {
+  const picture = text("docs/images/first-minute.svg");
+  expect(picture).toBe(firstMinute(quickstartTranscript(text("docs/guides/quickstart.md"))));
+  expect(picture.length).toBeLessThan(40_000);
+  expect(picture.replace('xmlns="http://www.w3.org/2000/svg"', "")).not.toMatch(
+    /(?:href|src|url\(|@import|@font-face)/,
+  );
+  expect(text("README.md")).toContain("](docs/images/first-minute.svg)");
 });
 
 function text(document: string): string {

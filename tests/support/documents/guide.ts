@@ -39,7 +39,7 @@ export function shellLines({ blocks }: Pick<Guide, "blocks">): string[] {
 }
 
 /** Relative links that lead nowhere. */
-export function brokenLinks({ path, text }: Guide): string[] {
+export function brokenLinks({ path, text }: Pick<Guide, "path" | "text">): string[] {
   const targets = [...text.matchAll(/\]\(([^)#\s]+)[^)]*\)/g)].map(([, target = ""]) => target);
   return targets.filter(
     (target) => !/^\w+:/.test(target) && !existsSync(join(root, dirname(path), target)),

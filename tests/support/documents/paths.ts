@@ -1,14 +1,10 @@
-import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-
-/** Where the checkout is. */
-export const root = fileURLToPath(new URL("../../../", import.meta.url));
+import { existsSync, globSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "./guide.ts";
 
 const fileName = /^[\w.][\w.*@-]*\.(?:ts|js|mjs|json|md|yaml)$/;
 const pathWithFolder = /^[\w.][\w.*@-]*(?:\/[\w.*@-]+)*\/(?:[\w.*@-]+)?$/;
 const inlineCode = /`([^`\n]+)`/g;
-const link = /\[[^\]]*\]\(([^)\s]+)\)/g;
 
 /** The paths in a document's inline code: what has a slash inside it or at its end, or the extension of a source file. */
 export function namedPaths(markdown: string): string[] {
@@ -20,15 +16,6 @@ export function namedPaths(markdown: string): string[] {
 export function pathsInDiagrams(markdown: string): string[] {
   const diagrams = [...markdown.matchAll(/^```\n([^]*?)^```/gm)].map(([, text = ""]) => text);
   return diagrams.flatMap((text) => text.match(/(?<![\w./{}-])[a-z]+(?:\/[a-z-]+)+/g) ?? []);
-}
-
-/** The targets of a document's links to other files, below the root; anchors are left out. */
-export function linkedFiles(document: string): string[] {
-  const text = withoutFences(readFileSync(join(root, document), "utf8"));
-  return [...text.matchAll(link)]
-    .map(([, target = ""]) => target.replace(/#.*$/, ""))
-    .filter((target) => target !== "" && !/^[a-z]+:/.test(target))
-    .map((target) => join(dirname(document), target));
 }
 
 /** Whether a path, which may be a glob, exists below one of these folders of the checkout. */
