@@ -21,14 +21,14 @@ test.each([
   expect(anthropicErrorType(status)).toBe(type);
 });
 
-test("nothing but a 5xx of the hub is anybody's fault but the client's", () => {
+test("every 4xx of the hub has a client error type and every 5xx a server error type", () => {
   for (const { status } of Object.values(ERROR_STATUS)) {
     const isOurs = ["api_error", "overloaded_error"].includes(anthropicErrorType(status));
     expect([status, isOurs]).toEqual([status, status >= 500]);
   }
 });
 
-test("a body says what Anthropic's clients read, and what the hub adds inside", () => {
+test("a body has Anthropic's fields, and the hub's additions inside error", () => {
   const participants = [{ id: "ada", model: "m", reason: "offline" }];
   const source = { message: "Nobody.", status: 503, code: "participant_offline" };
   expect(
@@ -47,7 +47,7 @@ test("a body says what Anthropic's clients read, and what the hub adds inside", 
   });
 });
 
-test("a body names nothing that is not known", () => {
+test("a body omits unknown fields", () => {
   const error = { message: "No.", status: 400, code: "invalid_json", hint: undefined };
   expect(Object.keys(anthropicErrorBody(error, undefined))).toEqual(["type", "error"]);
   expect(Object.keys(anthropicErrorBody(error, undefined).error)).toEqual([

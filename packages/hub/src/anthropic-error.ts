@@ -11,7 +11,7 @@ export type AnthropicErrorType =
   | "api_error"
   | "overloaded_error";
 
-/** What an error says, whoever made it. `code`, `stage`, `hint` and `participants` are the hub's additions. */
+/** The content of an error. `code`, `stage`, `hint` and `participants` are additions of the hub. */
 export interface AnthropicErrorSource {
   message: string;
   status: number;
@@ -21,7 +21,7 @@ export interface AnthropicErrorSource {
   participants?: readonly Refusal[] | undefined;
 }
 
-/** The body of an error answer and the data of an `error` event alike. */
+/** The body of an error response, and the data of an `error` event. */
 export interface AnthropicErrorBody {
   type: "error";
   error: Omit<AnthropicErrorSource, "status"> & { type: AnthropicErrorType };
@@ -29,8 +29,8 @@ export interface AnthropicErrorBody {
 }
 
 /**
- * Follows from the status, as Anthropic's manual has it (docs.claude.com, API errors): other 4xx are
- * `invalid_request_error`. Its "overloaded" is 529; a hub says 503 for the same, so both are.
+ * The type for a status, as in Anthropic's manual (docs.claude.com, API errors): other 4xx are
+ * `invalid_request_error`. Anthropic's "overloaded" is 529 and the hub's is 503, so both map to it.
  */
 export function anthropicErrorType(status: number): AnthropicErrorType {
   switch (status) {
@@ -53,9 +53,9 @@ export function anthropicErrorType(status: number): AnthropicErrorType {
 }
 
 /**
- * An error in Anthropic's shape: what its clients read comes first, what the hub adds stands inside `error` too.
+ * An error in Anthropic's shape; the hub's additions are inside `error`.
  *
- * @param requestId - left out when undefined; Anthropic's clients show it to people who ask for help
+ * @param requestId - omitted when undefined; Anthropic's SDKs show it in error messages
  */
 export function anthropicErrorBody(
   error: AnthropicErrorSource,

@@ -7,22 +7,22 @@ const good = {
 };
 
 test.each([[undefined], ["a"], ["a,b"], ["a , \tb"], ["roomhub.tunnel.v1, Other!#$%&'*+-.^_`|~9"]])(
-  "a handshake that offers %j is one",
+  "a handshake that offers %j is valid",
   (list) => {
     expect(handshakeProblem("GET", { ...good, "sec-websocket-protocol": list })).toBeUndefined();
   },
 );
 
 test.each([[""], [","], ["a,"], [",a"], ["a,,b"], ["a b"], ["a,a"], ['"a"'], ["a/b"], ["a\u00a0"]])(
-  "a handshake that offers %j is none",
+  "a handshake that offers %j is refused",
   (list) => {
     const problem = handshakeProblem("GET", { ...good, "sec-websocket-protocol": list });
-    expect(problem).toBe("Sec-WebSocket-Protocol must be a list of names, each of them once.");
+    expect(problem).toBe("Sec-WebSocket-Protocol must be a list of unique names.");
   },
 );
 
 test.each([[undefined], [""], ["12"], ["8"], ["14"], ["13, 13"], ["thirteen"]])(
-  "a handshake of version %j is none",
+  "a handshake of version %j is refused",
   (version) => {
     const problem = handshakeProblem("GET", { ...good, "sec-websocket-version": version });
     expect(problem).toBe("Sec-WebSocket-Version must be 13.");
@@ -35,11 +35,11 @@ test.each([
   ["short=="],
   ["dGhlIHNhbXBsZSBub25jZQ"],
   ["dGhlIHNhbXBsZSBub25j!Q=="],
-])("a handshake with the key %j is none", (key) => {
+])("a handshake with the key %j is refused", (key) => {
   const problem = handshakeProblem("GET", { ...good, "sec-websocket-key": key });
   expect(problem).toBe("Sec-WebSocket-Key must be 16 bytes in base64.");
 });
 
-test.each([["HEAD"], ["POST"], [undefined]])("a handshake by %s is none", (method) => {
-  expect(handshakeProblem(method, good)).toBe("A WebSocket is opened by GET.");
+test.each([["HEAD"], ["POST"], [undefined]])("a handshake by %s is refused", (method) => {
+  expect(handshakeProblem(method, good)).toBe("A WebSocket is opened with GET.");
 });

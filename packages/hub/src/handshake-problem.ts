@@ -1,27 +1,27 @@
-/** What stands in a request's head. */
+/** Request headers. */
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** 16 bytes in base64. */
 const keyForm = /^[A-Za-z0-9+/]{22}==$/;
-/** A token of RFC 9110 §5.6.2 among commas. */
+/** A token of RFC 9110 §5.6.2 in a comma-separated list. */
 const protocolForm = /^[ \t]*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[ \t]*$/;
 
 /**
- * Why a request that asks for a WebSocket cannot have one, as a sentence, or undefined when it can. RFC 6455 §4.2.1.
+ * Why a WebSocket handshake is invalid, as a sentence, or undefined when it is valid. RFC 6455 §4.2.1.
  *
- * Refuses whatever `ws` would refuse, which answers in HTML and tells nobody.
+ * Covers everything `ws` would refuse, because `ws` responds in HTML and reports nothing.
  *
- * @param headers - names in lower case; `upgrade` was looked at before
+ * @param headers - names in lower case; `upgrade` is checked before
  */
 export function handshakeProblem(method: string | undefined, headers: Headers): string | undefined {
-  if (method !== "GET") return "A WebSocket is opened by GET.";
+  if (method !== "GET") return "A WebSocket is opened with GET.";
   if (!keyForm.test(String(headers["sec-websocket-key"]))) {
     return "Sec-WebSocket-Key must be 16 bytes in base64.";
   }
   if (headers["sec-websocket-version"] !== "13") return "Sec-WebSocket-Version must be 13.";
   const protocols = headers["sec-websocket-protocol"];
   if (protocols !== undefined && !isListOfNames(String(protocols))) {
-    return "Sec-WebSocket-Protocol must be a list of names, each of them once.";
+    return "Sec-WebSocket-Protocol must be a list of unique names.";
   }
   return undefined;
 }

@@ -6,7 +6,7 @@ const salt = "a".repeat(22);
 const hash = "b".repeat(43);
 const digest = (N: number, r: number, p: number) => `scrypt$${N}$${r}$${p}$${salt}$${hash}`;
 
-test("a digest is read into scrypt's parameters, salt and hash", () => {
+test("a digest is parsed into scrypt's parameters, salt and hash", () => {
   expect(parseStoredDigest(digest(32_768, 8, 1))).toEqual({ N: 32_768, r: 8, p: 1, salt, hash });
 });
 
@@ -15,7 +15,7 @@ test.each([
   [32_768, 1, 1],
   [65_536, 2, 1],
   [2, 1, 1],
-])("the outermost parameters are fine: N %i, r %i, p %i", (N, r, p) => {
+])("the highest and lowest parameters are accepted: N %i, r %i, p %i", (N, r, p) => {
   expect(parseStoredDigest(digest(N, r, p))).toMatchObject({ N, r, p });
 });
 
@@ -33,11 +33,11 @@ test.each([
   ["an r above the highest", digest(32_768, 17, 1)],
   ["a p of zero", digest(32_768, 8, 0)],
   ["a p above the highest", digest(32_768, 8, 5)],
-])("what cannot be checked is no digest: %s", (_title, text) => {
+])("an unusable digest is refused: %s", (_title, text) => {
   expect(parseStoredDigest(text)).toBeUndefined();
 });
 
-test("an N that is too high for its r is what scrypt itself refuses", () => {
+test("scrypt refuses an N that is too high for its r", () => {
   expect(() => scryptSync("x", "y", 32, { N: 65_536, r: 1, p: 1, maxmem: 2 ** 30 })).toThrow();
   expect(() => scryptSync("x", "y", 32, { N: 32_768, r: 1, p: 1, maxmem: 2 ** 30 })).not.toThrow();
 });

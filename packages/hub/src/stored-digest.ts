@@ -1,4 +1,4 @@
-/** A room's password as it is kept over a restart. */
+/** A room password's digest in its stored form. */
 export interface StoredDigest {
   /** scrypt's parameters, RFC 7914 §2 */
   N: number;
@@ -10,16 +10,15 @@ export interface StoredDigest {
   hash: string;
 }
 
-/** A digest may be older or newer than this program, but must not cost minutes or gigabytes to check. */
+/** A digest may come from an older or newer version, but checking it must not cost minutes or gigabytes. */
 const highestCost = { N: 2 ** 17, r: 16, p: 4 } as const;
 
 const storedForm = /^scrypt\$(\d{1,7})\$(\d{1,3})\$(\d{1,3})\$([\w-]{16,86})\$([\w-]{43})$/;
 
 /**
- * Reads `scrypt$N$r$p$salt$hash`. Here, because whoever reads the state file and whoever checks passwords must not
- * differ about which digests can be used.
+ * Parses `scrypt$N$r$p$salt$hash`. Shared, because the state file and the password check must accept the same digests.
  *
- * @returns undefined when it has not that form, or parameters that scrypt refuses or that cost too much
+ * @returns undefined for another form, or for parameters that scrypt refuses or that cost too much
  */
 export function parseStoredDigest(text: string): StoredDigest | undefined {
   const parts = storedForm.exec(text);

@@ -9,7 +9,7 @@ function accepts(input: unknown): boolean {
   return AuthHeaders.safeParse(input).success;
 }
 
-test("names come out in lower case and values without the spaces around them", () => {
+test("names are lower-cased and values trimmed", () => {
   expect(AuthHeaders.parse({ Authorization: " Bearer sk-123 ", "X-Api-Key": "é" })).toEqual({
     authorization: "Bearer sk-123",
     "x-api-key": "é",
@@ -87,17 +87,20 @@ test.each([
 });
 
 test.each([[null], [12], ["Bearer x"], [["authorization", "x"]], [true]])(
-  "%j is no authHeaders",
+  "%j is not valid as authHeaders",
   (input) => {
     expect(accepts(input)).toBe(false);
   },
 );
 
-test.each([[12], [null], [["a", "b"]], [{ a: "b" }], [true]])("%j is no header value", (value) => {
-  expect(accepts({ "x-key": value })).toBe(false);
-});
+test.each([[12], [null], [["a", "b"]], [{ a: "b" }], [true]])(
+  "%j is not a header value",
+  (value) => {
+    expect(accepts({ "x-key": value })).toBe(false);
+  },
+);
 
-test("two names that differ in letter case only are refused", () => {
+test("two names that differ only in letter case are refused", () => {
   expect(accepts({ Authorization: "a", authorization: "b" })).toBe(false);
 });
 
@@ -122,13 +125,13 @@ test("8192 bytes of names and values are accepted, 8193 are not", () => {
   expect(accepts(headers(LIMITS.authHeaderBytes.default - 8_002))).toBe(false);
 });
 
-test("the problem with a header names it and not its value", () => {
+test("the problem names the header and not its value", () => {
   expect(authHeaderProblem("X-Key", "swordfish\n")).toContain("x-key");
   expect(authHeaderProblem("X-Key", "swordfish\n")).not.toContain("swordfish");
   expect(authHeaderProblem("X-Key", "swordfish")).toBeUndefined();
 });
 
-test("whatever is accepted is tokens and printable Latin-1, one line per name", () => {
+test("accepted headers are tokens and printable Latin-1, one line per name", () => {
   const anyText = fc.string({
     unit: fc.integer({ min: 0, max: 0x17f }).map((code) => String.fromCharCode(code)),
   });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Names that belong to the connection, to the hub, or to nobody: never a participant's to set. */
+/** Names reserved for the connection or the hub, and names that are unsafe as object keys. */
 const refusedNames = new Set([
   "host",
   "connection",
@@ -34,7 +34,7 @@ export function authHeaderProblem(name: string, value: unknown): string | undefi
   if (!tokenName.test(name)) return "a header name must be an HTTP token of 1 to 64 characters";
   const lower = name.toLowerCase();
   if (refusedNames.has(lower) || refusedBeginnings.some((start) => lower.startsWith(start))) {
-    return `the header ${lower} is set by the connection itself`;
+    return `the header ${lower} is set by the connection`;
   }
   if (typeof value !== "string") return `the value of ${lower} must be a string`;
   if (!latin1Value.test(value) || value.trim() === "") {
@@ -44,9 +44,9 @@ export function authHeaderProblem(name: string, value: unknown): string | undefi
 }
 
 /**
- * Header name → value, as a schema; names come out lower-cased. Contract §6.
+ * Schema of header names and values; names are lower-cased. Contract §6.
  *
- * @param maxHeaders - how many
+ * @param maxHeaders - number of headers
  * @param maxBytes - all names and values together
  */
 export function authHeadersSchema(maxHeaders: number, maxBytes: number) {
@@ -73,7 +73,7 @@ export function authHeadersSchema(maxHeaders: number, maxBytes: number) {
       const problem = authHeaderProblem(name, value);
       if (problem !== undefined) return fail(name, problem);
       const lower = name.toLowerCase();
-      if (headers.has(lower)) return fail(name, `the header ${lower} is given twice`);
+      if (headers.has(lower)) return fail(name, `the header ${lower} appears twice`);
       headers.set(lower, (value as string).trim());
       bytes += name.length + (value as string).length;
     }

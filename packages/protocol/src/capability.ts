@@ -1,13 +1,13 @@
 import { z } from "zod";
 
-/** Contract §1: `unknown` is tried, `unsupported` removes a candidate. */
+/** Contract §1: `unknown` is tried, `unsupported` excludes a candidate. */
 export const CapabilityValue = z.enum(["supported", "unsupported", "unknown"]);
 export type CapabilityValue = z.infer<typeof CapabilityValue>;
 
 /**
- * What a participant can do. Interface §2; the optional keys are additions, and further ones are kept.
+ * What a participant supports. Interface §2; the optional keys are additions, and further keys are kept.
  *
- * A surface that is served by translation counts as `supported`.
+ * A surface served by translation is `supported`.
  */
 export const Capabilities = z.looseObject({
   openResponses: CapabilityValue,
@@ -15,11 +15,11 @@ export const Capabilities = z.looseObject({
   embeddings: CapabilityValue.optional(),
   completions: CapabilityValue.optional(),
   messages: CapabilityValue.optional(),
-  /** Takes `stream_options.include_usage` in a chat stream. Asked for only where this is `supported`. */
+  /** Accepts `stream_options.include_usage` in a chat stream. The hub adds it only where this is `supported`. */
   streamUsage: CapabilityValue.optional(),
-  /** A chat stream reports its tokens without `stream_options`, so the hub adds none. */
+  /** A chat stream reports usage without `stream_options`, so the hub adds none. */
   implicitUsage: CapabilityValue.optional(),
-  /** Keeps responses, so that `previous_response_id` and `GET /responses/:id` mean something there. */
+  /** Stores responses: `previous_response_id` and `GET /responses/:id` work. */
   storedResponses: CapabilityValue.optional(),
   /** Has `POST /responses/compact`. */
   responsesCompact: CapabilityValue.optional(),

@@ -23,18 +23,18 @@ test.each([
   ["http://[::1]:11434", "http://[::1]:11434/v1"],
   ["http://bücher.example", "http://xn--bcher-kva.example/v1"],
   ["http://127.0.0.1:8080/a/../v1", "http://127.0.0.1:8080/v1"],
-])("calls for %s go below %s", (endpoint, baseUrl) => {
+])("the base URL of %s is %s", (endpoint, baseUrl) => {
   expect(checkEndpoint(endpoint)).toMatchObject({ ok: true, baseUrl });
 });
 
-test("an operation path directly below the host leaves the host, since a path was given", () => {
+test("an operation path directly below the host is removed and /v1 is not added", () => {
   expect(checkEndpoint("http://127.0.0.1:8080/chat/completions")).toMatchObject({
     ok: true,
     baseUrl: "http://127.0.0.1:8080",
   });
 });
 
-test("the origin has no path, and no port where it is the scheme's own", () => {
+test("the origin has no path and no default port", () => {
   expect(checkEndpoint("https://API.example:443/v1/responses")).toMatchObject({
     origin: "https://api.example",
   });
@@ -97,7 +97,7 @@ test("an endpoint of 2048 characters is accepted, one of 2049 is not", () => {
   expect(checkEndpoint(`${longest}a`).ok).toBe(false);
 });
 
-test("whatever is accepted leads to an http origin, without userinfo, query, fragment or trailing slash", () => {
+test("an accepted endpoint has an http origin and no userinfo, query, fragment or trailing slash", () => {
   const piece = fc.constantFrom(
     "http://",
     "https://",

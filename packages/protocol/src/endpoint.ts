@@ -1,6 +1,6 @@
 import { LIMITS } from "./limits.ts";
 
-/** What became of an endpoint's text: where calls go, or why it cannot be one. */
+/** Where calls to an endpoint go, or why the text is not a valid endpoint. */
 export type EndpointCheck =
   | { ok: true; /** without a trailing slash */ baseUrl: string; origin: string }
   | { ok: false; reason: string };
@@ -8,8 +8,8 @@ export type EndpointCheck =
 const operationSuffix = /\/(?:chat\/completions|responses|models)$/;
 
 /**
- * Endpoint → base URL. Contract §3: no path (or `/`) means `/v1`; any other path is the base as it is; a trailing slash
- * and a trailing operation path are removed. Userinfo, query and fragment are refused, since they would be listed.
+ * Endpoint → base URL. Contract §3: no path (or `/`) means `/v1`; any other path is kept; a trailing slash and a
+ * trailing operation path are removed. Userinfo, query and fragment are refused, because listings show the endpoint.
  */
 export function checkEndpoint(
   endpoint: string,
@@ -18,7 +18,7 @@ export function checkEndpoint(
   if (endpoint.length > maxLength) {
     return { ok: false, reason: `is longer than ${maxLength} characters` };
   }
-  // URL() would quietly drop tabs, newlines and invisible characters, and read backslashes as slashes.
+  // URL() silently drops tabs, newlines and invisible characters, and reads backslashes as slashes.
   if (/[\s\\\p{Cc}\p{Cf}]/u.test(endpoint)) {
     return {
       ok: false,
@@ -36,13 +36,13 @@ export function checkEndpoint(
   }
   if (!/^https?:\/\//i.test(endpoint))
     return { ok: false, reason: "must begin with http:// or https://" };
-  // URL() forgets an empty user name; the endpoint would still be listed with its "@".
+  // URL() drops an empty user name, but listings would still show the "@".
   if (url.username !== "" || url.password !== "" || /^[^/]+\/\/[^/]*@/.test(endpoint)) {
-    return { ok: false, reason: "must not carry a user name or password; use authHeaders" };
+    return { ok: false, reason: "must not contain a user name or password; use authHeaders" };
   }
   if (endpoint.includes("?"))
-    return { ok: false, reason: "must not carry a query; use authHeaders for keys" };
-  if (endpoint.includes("#")) return { ok: false, reason: "must not carry a fragment" };
+    return { ok: false, reason: "must not contain a query; use authHeaders for keys" };
+  if (endpoint.includes("#")) return { ok: false, reason: "must not contain a fragment" };
   let path = url.pathname.replace(/\/+$/, "").replace(operationSuffix, "").replace(/\/+$/, "");
   if (path === "" && !operationSuffix.test(url.pathname.replace(/\/+$/, ""))) path = "/v1";
   return { ok: true, baseUrl: url.origin + path, origin: url.origin };

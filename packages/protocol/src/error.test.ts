@@ -73,11 +73,11 @@ test.each([
   expect(ERROR_STATUS[code]).toMatchObject({ status, retry });
 });
 
-test("an inference error is never 409, which SDKs retry", () => {
+test("no inference error is 409, which SDKs retry", () => {
   for (const [, row] of rows) if (row.stage !== undefined) expect(row.status).not.toBe(409);
 });
 
-test("an error body has all four of OpenAI's fields as text", () => {
+test("an error body has OpenAI's four fields as strings", () => {
   const error = { message: "m", type: "server_error", param: "", code: "" };
   expect(ErrorBody.safeParse({ error }).success).toBe(true);
   expect(ErrorBody.safeParse({ error: { ...error, param: null } }).success).toBe(false);

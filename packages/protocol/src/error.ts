@@ -7,9 +7,9 @@ export type FailureStage = (typeof FAILURE_STAGES)[number];
 /**
  * What an SDK should do about an error. Contract §6.
  *
- * - `none`: nothing is said, the status speaks for itself
+ * - `none`: no header; the status is enough
  * - `stop`: `x-should-retry: false`
- * - `stop-once-retried`: the same, but only when the hub itself already tried again
+ * - `stop-once-retried`: `x-should-retry: false` if the hub has already retried
  * - `later`: `retry-after`, in seconds
  */
 export type RetrySignal = "none" | "stop" | "stop-once-retried" | "later";
@@ -18,7 +18,7 @@ interface ErrorRow {
   status: number;
   retry: RetrySignal;
   retryAfterSeconds?: number;
-  /** The stage of an `llm.error` with this code, unless the thrower knows better. */
+  /** The stage of an `llm.error` with this code, unless the error names another. */
   stage?: FailureStage;
 }
 
@@ -26,7 +26,7 @@ function defineErrors<Code extends string>(rows: Record<Code, ErrorRow>): Record
   return rows;
 }
 
-/** Every error of the hub: code → status, retry signal, stage. Contract §6; rendered in one place only. */
+/** Every error of the hub: status, retry signal and stage by code. Contract §6. */
 export const ERROR_STATUS = defineErrors({
   invalid_json: { status: 400, retry: "none" },
   missing_required_parameter: { status: 400, retry: "none" },
@@ -90,7 +90,7 @@ export const ERROR_STATUS = defineErrors({
   request_timeout: { status: 504, retry: "stop", stage: "provider" },
 });
 
-/** A code the hub itself makes; a provider's own code passes through and is any string. */
+/** A code of the hub; a provider's own code passes through and is any string. */
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
 export type ErrorType =
@@ -106,13 +106,13 @@ export function errorTypeOf(status: number): ErrorType {
   return status >= 500 ? "server_error" : "invalid_request_error";
 }
 
-/** One participant in a refusal, and why it was not taken. */
+/** A participant that could not serve a refused request, and why. */
 export const Refusal = z.object({ id: z.string(), model: z.string(), reason: z.string() });
 export type Refusal = z.infer<typeof Refusal>;
 
 /**
- * The body of every error, both families. Contract §6: OpenAI's shape; `param` and `code` are `""` when there is none,
- * because some clients read them as strings.
+ * The body of every error on both path families. Contract §6: OpenAI's shape; `param` and `code` are `""` when unset,
+ * because some clients expect strings.
  */
 export const ErrorBody = z.object({
   error: z.object({

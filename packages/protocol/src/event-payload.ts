@@ -29,7 +29,7 @@ export type OfflinePayload = z.infer<typeof OfflinePayload>;
 
 export const LeftPayload = z.object({
   ...OfflinePayload.shape,
-  /** `expired` when it was offline for too long; absent when it left by itself or was replaced */
+  /** `expired` after being offline too long; absent when it left or was replaced */
   reason: z.string().optional(),
 });
 export type LeftPayload = z.infer<typeof LeftPayload>;
@@ -39,7 +39,7 @@ export const RequestPayload = z.object({
   participantId: z.string(),
   model: z.string(),
   protocol: InferenceProtocol,
-  /** what the client's `model` field said */
+  /** the request's `model` field */
   selector: z.string(),
   /** 1 to 3 */
   attempt: z.int(),
@@ -75,7 +75,7 @@ export const FailurePayload = z.object({
 });
 export type FailurePayload = z.infer<typeof FailurePayload>;
 
-/** All eight events and their payloads, by their dotted names. Contract §5. */
+/** The payload of each event by its dotted name. Contract §5. */
 export const EVENT_PAYLOADS = {
   "room.created": RoomPayload,
   "participant.joined": ParticipantPayload,

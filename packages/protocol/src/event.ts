@@ -3,13 +3,13 @@ import type { EVENT_PAYLOADS } from "./event-payload.ts";
 
 export type EventName = keyof typeof EVENT_PAYLOADS;
 
-/** What each event tells, by its dotted name. Contract §5. */
+/** The payload type of each event by its dotted name. Contract §5. */
 export type EventPayloads = { [Name in EventName]: z.infer<(typeof EVENT_PAYLOADS)[Name]> };
 
-/** How a stream spells its names: the room-scoped family with colons, the management family with dots. */
+/** How a stream spells event names: with colons on room-scoped paths, with dots on management paths. */
 export type EventSpelling = "colon" | "dot";
 
-/** Apart from the schemas, because the SDK needs the names in browsers and no schema. */
+/** Separate from the schemas, so that the SDK does not load them in browsers. */
 export const EVENT_NAMES = [
   "room.created",
   "participant.joined",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { forwardRequestHeaders, forwardResponseHeaders } from "./forwarded-headers.ts";
 
-test("a provider sees what the request needs, and nothing of who sent it", () => {
+test("a provider gets the headers a request needs and none that identify the client", () => {
   const needed = {
     "content-type": "application/json",
     accept: "*/*",
@@ -28,13 +28,13 @@ test("a provider sees what the request needs, and nothing of who sent it", () =>
   expect(forwardRequestHeaders({ ...personal, ...needed })).toEqual(needed);
 });
 
-test("of a repeated header the first is taken; what cannot be written is left out", () => {
+test("the first of repeated headers is forwarded; headers that cannot be written are dropped", () => {
   expect(forwardRequestHeaders({ accept: ["a", "b"], "openai-beta": "x\r\ny: z" })).toEqual({
     accept: "a",
   });
 });
 
-test("a client sees limits and retry advice, never cookies, places or encodings", () => {
+test("a client gets rate limits and retry advice, never cookies, locations or encodings", () => {
   const passing = {
     "content-type": "text/event-stream",
     "retry-after": "1",
@@ -61,7 +61,7 @@ test("a client sees limits and retry advice, never cookies, places or encodings"
   expect(forwardResponseHeaders({ ...dropped, ...passing })).toEqual(passing);
 });
 
-test("a flood of rate-limit headers is cut", () => {
+test("rate-limit headers beyond the limit are dropped", () => {
   const flood = Object.fromEntries(
     Array.from({ length: 500 }, (_, index) => [`x-ratelimit-${index}`, "1"]),
   );

@@ -1,4 +1,4 @@
-/** Headers as node:http hands them out: lower-case names, repeated ones as arrays. */
+/** Headers as `node:http` provides them: lower-case names, repeated ones as arrays. */
 export type IncomingHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const forwardedRequestNames = [
@@ -24,14 +24,14 @@ const rateLimitPrefix = "x-ratelimit-";
 const maxResponseHeaders = 32;
 const maxResponseValueLength = 1_024;
 
-/** What node:http will write: anything else would throw in the middle of an answer. */
+/** What `node:http` can write: anything else would throw in the middle of a response. */
 const writableName = /^[a-z0-9!#$%&'*+.^_`|~-]{1,64}$/;
 const writableValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /**
- * The client's headers that a provider may see. Contract §4.
+ * The client's headers that are forwarded to a provider. Contract §4.
  *
- * `authorization` and cookies are never among them: a client's key is not the provider's business.
+ * `authorization` and cookies are not forwarded: a client's key is not for the provider.
  */
 export function forwardRequestHeaders(headers: IncomingHeaders): Record<string, string> {
   const forwarded: Record<string, string> = {};
@@ -43,8 +43,8 @@ export function forwardRequestHeaders(headers: IncomingHeaders): Record<string, 
 }
 
 /**
- * The provider's headers that a client may see. Contract §4. At most 32, values to 1 KiB; what could not be written again
- * is dropped.
+ * The provider's headers that are forwarded to a client. Contract §4. At most 32, values up to 1 KiB; headers that
+ * `node:http` cannot write are dropped.
  */
 export function forwardResponseHeaders(headers: IncomingHeaders): Record<string, string> {
   const forwarded: Record<string, string> = {};

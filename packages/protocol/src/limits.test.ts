@@ -16,7 +16,7 @@ test.each([
   expect(limitEnvName(name)).toBe(envName);
 });
 
-test("every limit has a variable of its own, a default and a sentence", () => {
+test("every limit has its own variable, a default and a description", () => {
   expect(new Set(names.map(limitEnvName)).size).toBe(names.length);
   for (const name of names) {
     expect(limitEnvName(name)).toMatch(/^ROOMHUB_[A-Z]+(?:_[A-Z]+)*$/);
@@ -82,7 +82,7 @@ test.each([
   expect(LIMITS[name].default).toBe(value);
 });
 
-test("what is not overridden keeps its default, and 0 is a value", () => {
+test("a limit that is not overridden keeps its default, and 0 is a valid override", () => {
   const limits = resolveLimits({ earlyCommitMs: 0, rooms: 7, queueWaitMs: undefined });
   expect(limits).toMatchObject({ earlyCommitMs: 0, rooms: 7, queueWaitMs: 60_000 });
   expect(Object.keys(limits)).toEqual(names);
@@ -103,7 +103,7 @@ test.each([
   );
 });
 
-test("every default and both ends of every range can be values", () => {
+test("every default and both ends of every range are valid", () => {
   for (const name of names) {
     const { default: value, min = 0, max = Number.MAX_SAFE_INTEGER } = LIMITS[name];
     expect([min, value, max].map((one) => limitProblem(name, one))).toEqual([

@@ -13,7 +13,7 @@ function defineLimits<Name extends string>(rows: Record<Name, LimitRow>): Record
 
 const kib = 1024;
 const mib = 1024 * 1024;
-/** A timer of Node that is set for longer than 2^31 ms fires at once. */
+/** A Node.js timer set for longer than 2^31 ms fires at once. */
 const longestTimerMs = 24 * 24 * 3_600_000;
 
 /** Every limit of the hub with its default. Contract §6 and §4, interface §8. */
@@ -26,7 +26,7 @@ export const LIMITS = defineLimits({
   sweepIntervalMs: {
     default: 250,
     unit: "ms",
-    what: "how often deadlines are looked at",
+    what: "interval between deadline checks",
     min: 1,
     max: 1_000,
   },
@@ -38,12 +38,12 @@ export const LIMITS = defineLimits({
   roomExpiryMs: {
     default: 30 * 24 * 3_600_000,
     unit: "ms",
-    what: "an unused room is dropped after",
+    what: "an unused room is removed after",
   },
   roomEvictionAgeMs: {
     default: 24 * 3_600_000,
     unit: "ms",
-    what: "at the room limit, rooms unused for longer than this may be dropped",
+    what: "at the room limit, rooms unused for longer than this may be removed",
   },
 
   rooms: { default: 1_000, unit: "count", what: "rooms per hub" },
@@ -74,7 +74,7 @@ export const LIMITS = defineLimits({
   passwordAttemptIntervalMs: {
     default: 2_000,
     unit: "ms",
-    what: "one more wrong password allowed each",
+    what: "time until one more wrong password is allowed",
   },
   passwordAttemptsPerRoom: {
     default: 60,
@@ -92,7 +92,7 @@ export const LIMITS = defineLimits({
   headersReadMs: {
     default: 10_000,
     unit: "ms",
-    what: "time to receive the request head",
+    what: "time to receive the request headers",
     min: 1,
     max: longestTimerMs,
   },
@@ -142,9 +142,13 @@ export const LIMITS = defineLimits({
   subscriberBufferBytes: {
     default: mib,
     unit: "bytes",
-    what: "unsent events per subscriber, then it is disconnected",
+    what: "unsent events per subscriber before it is disconnected",
   },
-  eventCommentMs: { default: 15_000, unit: "ms", what: "comment on a quiet event stream each" },
+  eventCommentMs: {
+    default: 15_000,
+    unit: "ms",
+    what: "interval between comments on an idle event stream",
+  },
 
   inFlightPerHub: { default: 16_384, unit: "count", what: "requests in flight per hub" },
   inFlightPerParticipant: {
@@ -155,24 +159,24 @@ export const LIMITS = defineLimits({
   responsesPerRoom: {
     default: 10_000,
     unit: "count",
-    what: "response ids remembered per room, to find their makers again",
+    what: "response ids remembered per room, each with its participant",
   },
   responseSockets: { default: 1_000, unit: "count", what: "WebSockets on /responses per hub" },
   responseSocketQueue: { default: 16, unit: "count", what: "waiting turns per WebSocket" },
   responseSocketMemoryBytes: {
     default: 16 * mib,
     unit: "bytes",
-    what: "the last turn of a WebSocket, remembered to go on from",
+    what: "the last turn of a WebSocket, kept for the next one",
   },
   responseSocketMs: {
     default: 3_600_000,
     unit: "ms",
-    what: "a WebSocket on /responses serves for",
+    what: "lifetime of a WebSocket on /responses",
   },
   responseSocketPingMs: {
     default: 30_000,
     unit: "ms",
-    what: "ping on a WebSocket each; dead after two missed",
+    what: "interval between WebSocket pings; closed after two missed",
   },
   queuePerRoom: { default: 256, unit: "count", what: "waiting requests per room" },
   queueWaitMs: { default: 60_000, unit: "ms", what: "waiting time in the queue" },
@@ -205,7 +209,11 @@ export const LIMITS = defineLimits({
     min: 1,
   },
   tunnelOpeningsMs: { default: 10_000, unit: "ms", what: "time in which tunnelOpenings counts" },
-  tunnelPingMs: { default: 10_000, unit: "ms", what: "tunnel ping each; dead after two missed" },
+  tunnelPingMs: {
+    default: 10_000,
+    unit: "ms",
+    what: "interval between tunnel pings; closed after two missed",
+  },
 
   connectMs: {
     default: 10_000,
@@ -225,9 +233,9 @@ export const LIMITS = defineLimits({
     what: "a model server that loads its model for longer than this is down",
   },
   firstByteMs: { default: 600_000, unit: "ms", what: "time to the provider's first byte" },
-  streamIdleMs: { default: 300_000, unit: "ms", what: "time between two bytes of an answer" },
+  streamIdleMs: { default: 300_000, unit: "ms", what: "time between two bytes of a response" },
   requestMs: { default: 1_800_000, unit: "ms", what: "a whole request, all attempts" },
-  responseBodyBytes: { default: 64 * mib, unit: "bytes", what: "a non-streamed answer" },
+  responseBodyBytes: { default: 64 * mib, unit: "bytes", what: "a non-streamed response" },
   eventHoldBytes: {
     default: 16 * kib,
     unit: "bytes",
@@ -236,22 +244,22 @@ export const LIMITS = defineLimits({
   keepaliveCommentMs: {
     default: 15_000,
     unit: "ms",
-    what: "comment on a quiet answer stream each",
+    what: "interval between comments on an idle response stream",
   },
   earlyCommitMs: {
     default: 45_000,
     unit: "ms",
-    what: "a stream is committed without a provider's answer after; 0 = never",
+    what: "a stream's headers are sent without the provider's response after; 0 = never",
   },
   informationalMs: {
     default: 60_000,
     unit: "ms",
-    what: "102 Processing to clients known to skip it each; 0 = never",
+    what: "interval between 102 Processing to clients known to ignore it; 0 = never",
   },
   clientStallMs: {
     default: 60_000,
     unit: "ms",
-    what: "a client that takes nothing is dropped after",
+    what: "a client that stops reading is disconnected after",
   },
   drainMs: {
     default: 30_000,
@@ -267,9 +275,9 @@ export type Limits = Record<LimitName, number>;
 export const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[];
 
 /**
- * All limits, the defaults overridden by what is given. Values stay in the unit of {@link LIMITS}.
+ * All limits: the defaults with `overrides` applied, in the units of {@link LIMITS}.
  *
- * @throws RangeError for a value that cannot be one
+ * @throws RangeError for an invalid value
  */
 export function resolveLimits(overrides: Partial<Limits> | undefined): Limits {
   return Object.fromEntries(
@@ -282,7 +290,7 @@ export function resolveLimits(overrides: Partial<Limits> | undefined): Limits {
   ) as Limits;
 }
 
-/** Why a number cannot be the value of a limit, as the end of a sentence; undefined when it can. */
+/** Why a value is invalid for a limit, as the end of a sentence; undefined when it is valid. */
 export function limitProblem(name: LimitName, value: number): string | undefined {
   const { min = 0, max = Number.MAX_SAFE_INTEGER, unit } = LIMITS[name];
   if (Number.isSafeInteger(value) && value >= min && value <= max) return undefined;

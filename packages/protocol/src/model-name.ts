@@ -1,4 +1,4 @@
-/** Contract §3: exactly, or without a `:latest` tag on either side. */
+/** Whether two names are equal, ignoring a `:latest` tag. Contract §3. */
 export function isSameModel(left: string, right: string): boolean {
   return left === right || withoutLatest(left) === withoutLatest(right);
 }

@@ -156,12 +156,12 @@ test("names at their limits are accepted", () => {
   expect(parseBody(JoinRequest, body)).toMatchObject({ ok: true });
 });
 
-test("a model's name stays as it was sent, and so does its length", () => {
+test("a model name is not normalised", () => {
   const model = "\u0958".repeat(LIMITS.modelLength.default);
   expect(parseBody(JoinRequest, { ...ada, model })).toMatchObject({ ok: true, value: { model } });
 });
 
-test("a join of the four required fields is accepted as it is", () => {
+test("a join with only the four required fields is accepted", () => {
   expect(parseBody(JoinRequest, ada)).toEqual({ ok: true, value: ada });
 });
 
@@ -201,7 +201,7 @@ test.each([
   expect(parseBody(UpdateParticipantRequest, body)).toMatchObject(refusal);
 });
 
-test("an update may hold nothing, or any one field, but no null for a required one", () => {
+test("an update may be empty or have any field, but a required field cannot be null", () => {
   expect(parseBody(UpdateParticipantRequest, {})).toEqual({ ok: true, value: {} });
   for (const [field, value] of Object.entries(ada)) {
     expect(parseBody(UpdateParticipantRequest, { [field]: value })).toMatchObject({ ok: true });
@@ -236,7 +236,7 @@ test.each(["specs", "config", "capabilities"])(
   },
 );
 
-test("a message repeats names but never values", () => {
+test("a message contains names but never values", () => {
   const bodies = [
     { ...ada, password: ["swordfish"] },
     { ...ada, password: "swordfish".repeat(20) },
@@ -253,7 +253,7 @@ test("a message repeats names but never values", () => {
   }
 });
 
-test("what is said about a field is short and safe to print, also when its name is not", () => {
+test("a message about a field is short and printable even if the name of the field is not", () => {
   const name = `x\r\n\u001b[2J\u202e${"y".repeat(20_000)}`;
   const result = parseBody(JoinRequest, { ...ada, authHeaders: { [name]: "value" } });
   expect(result).toMatchObject({ ok: false, code: "invalid_auth_header" });

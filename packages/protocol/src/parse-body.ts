@@ -19,8 +19,8 @@ const codeOfField: Record<string, ErrorCode> = {
 };
 
 /**
- * Checks a decoded JSON body. The first problem is the answer: its code by contract §6, its place, and a sentence that
- * repeats names but never values.
+ * Checks a decoded JSON body. Reports the first problem: its code (contract §6), its path, and a message that repeats
+ * names but never values.
  */
 export function parseBody<T extends z.ZodType>(schema: T, body: unknown): ParsedBody<z.output<T>> {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
@@ -46,7 +46,7 @@ export function parseBody<T extends z.ZodType>(schema: T, body: unknown): Parsed
   if (result.success) return { ok: true, value: result.data };
   const issue = result.error.issues[0];
   const path = issue?.path ?? [];
-  // A header's name is the sender's, of any length and any characters.
+  // A header name comes from the sender: any length, any characters.
   const param = printable(path.map(String).join(".")).slice(0, 200);
   const field = String(path[0] ?? "");
   const name = param === "" ? "The body" : param;

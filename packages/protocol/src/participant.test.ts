@@ -12,7 +12,7 @@ test.each([
   "models",
   "model",
   "A".repeat(100),
-])("%s is an id", (id) => {
+])("%s is a valid id", (id) => {
   expect(participantIdProblem(id)).toBeUndefined();
 });
 
@@ -45,7 +45,7 @@ test.each([
   expect(participantIdProblem(id)).toBeTypeOf("string");
 });
 
-test("whatever is accepted is itself as a path segment and as a selector", () => {
+test("an accepted id is unchanged as a path segment and as a selector", () => {
   const id = fc.oneof(fc.string({ maxLength: 8 }), fc.stringMatching(/^[A-Za-z0-9._:@*-]{1,12}$/));
   fc.assert(
     fc.property(id, (text) => {
@@ -58,7 +58,7 @@ test("whatever is accepted is itself as a path segment and as a selector", () =>
   );
 });
 
-test("what is said about an id is safe to print", () => {
+test("a message about an id is safe to print", () => {
   const id = fc.string({ unit: "binary", maxLength: 60 });
   fc.assert(
     fc.property(fc.constantFrom("", "model:"), id, (start, rest) => {

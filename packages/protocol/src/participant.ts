@@ -3,12 +3,12 @@ import { Capabilities } from "./capability.ts";
 import { Readiness } from "./readiness.ts";
 import { printable } from "./text.ts";
 
-/** A participant says it is alive this often; three missed and it is offline. Interface §8. */
+/** Interval between heartbeats; a participant that misses three is offline. Interface §8. */
 export const HEARTBEAT_INTERVAL_MS = 10_000;
 
 const idGrammar = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}$/;
 
-/** Why an id cannot be one, or undefined when it can. Contract §3: reserved are `*`, `any` and `model:…`. */
+/** Why an id is invalid, or undefined when it is valid. Contract §3: `*`, `any` and `model:…` are reserved. */
 export function participantIdProblem(id: string): string | undefined {
   if (id === "*" || id.toLowerCase() === "any" || id.toLowerCase().startsWith("model:")) {
     return `"${printable(id.slice(0, 40))}" is reserved for the model field; choose a name such as ana-llama3`;
@@ -36,11 +36,11 @@ export const Specs = z.looseObject({
 });
 export type Specs = z.infer<typeof Specs>;
 
-/** How requests for `/responses` are served: by the model server's own, or translated for its chat completions. */
+/** How `/responses` is served: by the model server, or translated to its chat completions. */
 export const ResponsesMode = z.enum(["native", "translated"]);
 export type ResponsesMode = z.infer<typeof ResponsesMode>;
 
-/** A participant's defaults, below the request's own values. Contract §1. `instructions` is never listed. */
+/** A participant's defaults; values in the request take precedence. Contract §1. `instructions` is never listed. */
 export const ParticipantConfig = z.looseObject({
   temperature: z.number().optional(),
   top_p: z.number().optional(),
@@ -51,7 +51,7 @@ export const ParticipantConfig = z.looseObject({
   seed: z.int().optional(),
   instructions: z.string().optional(),
   maxConcurrency: z.int().min(1).optional(),
-  /** left out: by what is known of the model server */
+  /** when absent, the model server's capabilities decide */
   responses: ResponsesMode.optional(),
 });
 export type ParticipantConfig = z.infer<typeof ParticipantConfig>;
@@ -63,7 +63,7 @@ export const Connection = z.object({
   lastTunnelSeenAt: z.string().nullable(),
   path: z.enum(["tunnel", "direct", "none"]),
   readiness: Readiness,
-  /** why no request goes there now, such as a participant that pauses, or why its tunnel is refused; absent otherwise */
+  /** why no request is sent there now (such as a paused participant), or why its tunnel is refused; absent otherwise */
   problem: z.string().optional(),
 });
 export type Connection = z.infer<typeof Connection>;
@@ -71,28 +71,28 @@ export type Connection = z.infer<typeof Connection>;
 export const ParticipantStatus = z.enum(["online", "offline"]);
 export type ParticipantStatus = z.infer<typeof ParticipantStatus>;
 
-/** Who sees to a participant's signs of life: the hub probes its endpoint. Without it, heartbeats do. Contract §2. */
+/** How a participant stays online: `probe` means the hub probes its endpoint. When absent, by heartbeats. Contract §2. */
 export const Liveness = z.literal("probe");
 export type Liveness = z.infer<typeof Liveness>;
 /**
- * Where the limit of a participant comes from: its `maxConcurrency`, its model server, what its agent learned, or the hub's
- * own default.
+ * Where a participant's limit comes from: its `maxConcurrency`, its model server, what its agent learned, or the hub's
+ * default.
  */
 export const LimitSource = z.enum(["declared", "engine", "learned", "default"]);
 export type LimitSource = z.infer<typeof LimitSource>;
 
-/** Requests running and waiting at a participant, and how many may run at once. */
+/** Requests running and queued at a participant, and how many may run at once. */
 export const Load = z.object({
   active: z.int(),
   queued: z.int(),
   limit: z.int(),
   limitFrom: LimitSource,
-  /** slots of its model server that are busy with something else; absent for none */
+  /** slots of its model server busy with other work; absent for none */
   elsewhere: z.int().optional(),
 });
 export type Load = z.infer<typeof Load>;
 
-/** A participant as listings and events show it. Never carries authHeaders, password or instructions. Contract §1. */
+/** A participant in listings and events. Never contains authHeaders, password or instructions. Contract §1. */
 export const ParticipantSummary = z.object({
   id: z.string(),
   nickname: z.string(),
@@ -105,10 +105,10 @@ export const ParticipantSummary = z.object({
   capabilities: Capabilities,
   /** epoch ms */
   joinedAt: z.number(),
-  /** epoch ms of the last sign of life */
+  /** epoch ms of the last heartbeat, probe or tunnel activity */
   lastSeen: z.number(),
   load: Load,
-  /** absent when heartbeats are its signs of life */
+  /** absent when it sends heartbeats */
   liveness: Liveness.optional(),
 });
 export type ParticipantSummary = z.infer<typeof ParticipantSummary>;
@@ -116,7 +116,7 @@ export type ParticipantSummary = z.infer<typeof ParticipantSummary>;
 export const Warning = z.object({ code: z.string(), message: z.string() });
 export type Warning = z.infer<typeof Warning>;
 
-/** `participantToken` is present exactly when one was minted. Contract §1. */
+/** `participantToken` is present only when a new one was issued. Contract §1. */
 export const JoinResponse = z.object({
   participant: ParticipantSummary,
   roomId: z.uuid(),

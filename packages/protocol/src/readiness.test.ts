@@ -13,6 +13,6 @@ test.each([
   [502, "down"],
   [503, "loading"],
   [504, "down"],
-])("a model list answered %d makes the server %s", (status, readiness) => {
+])("status %d of the model list makes the server %s", (status, readiness) => {
   expect(readinessOfModelList(status)).toBe(readiness);
 });

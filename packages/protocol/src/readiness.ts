@@ -3,16 +3,16 @@ import { z } from "zod";
 /**
  * Whether a participant's model server can take a request now. Contract §3.
  *
- * - `ready`: it may
- * - `loading`: it answers 503, as servers do that load their model; a request waits for it
- * - `needs-credentials`: it answers 401, 403 or 407
- * - `down`: no connection, no answer, or a gateway in front of it answers 502 or 504
- * - `wrong-model`: it served the participant's model earlier and serves another now
+ * - `ready`: it can
+ * - `loading`: it responds 503, as servers do while they load a model; requests wait for it
+ * - `needs-credentials`: it responds 401, 403 or 407
+ * - `down`: no connection, no response, or a gateway in front of it responds 502 or 504
+ * - `wrong-model`: it served the participant's model before and serves another one now
  */
 export const Readiness = z.enum(["ready", "loading", "needs-credentials", "down", "wrong-model"]);
 export type Readiness = z.infer<typeof Readiness>;
 
-/** What the status of `GET {base}/models` says of a model server. Contract §3. */
+/** The readiness that the status of `GET {base}/models` shows. Contract §3. */
 export function readinessOfModelList(status: number): Exclude<Readiness, "wrong-model"> {
   switch (status) {
     case 401:

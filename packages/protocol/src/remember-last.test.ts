@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { rememberLast } from "./remember-last.ts";
 
-test("what was made last is handed out again for the same object, and made anew for another", () => {
+test("the last result is returned again for the same object and computed for another", () => {
   const asked: string[] = [];
   const lengthOf = rememberLast(({ text }: { text: string }) => (asked.push(text), [text.length]));
   const [one, other] = [{ text: "one" }, { text: "other" }];

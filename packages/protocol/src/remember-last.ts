@@ -1,8 +1,7 @@
 /**
- * What `make` made last, as long as it is asked for the same thing: heads that repeat are handed out as the same object,
- * and what follows from one need not be found out again.
+ * Memoizes the last call of `make`: repeated headers yield the same object, so that work derived from it is not repeated.
  *
- * @param make - of something that nobody changes; what it makes is shared, too
+ * @param make - its argument must be immutable; its result is shared
  */
 export function rememberLast<From extends object, Made>(
   make: (from: From) => Made,

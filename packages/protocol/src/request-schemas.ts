@@ -11,7 +11,7 @@ const DeclaredCapabilities = z.looseObject({
   chatCompletions: CapabilityValue.optional(),
 });
 
-/** A field whose inside is the participant's business, within bounds. Contract §6. */
+/** Limits depth and size of a field whose content is free. Contract §6. */
 function bounded<T extends z.ZodType>(schema: T, limits: Limits) {
   return schema.superRefine((value, context) => {
     if (value === null || value === undefined) return;
@@ -27,7 +27,7 @@ function bounded<T extends z.ZodType>(schema: T, limits: Limits) {
   });
 }
 
-/** 1 byte to the limit, in UTF-8. */
+/** From 1 byte up to the limit, in UTF-8. */
 function roomPassword(limits: Limits) {
   return z
     .string()
@@ -53,7 +53,7 @@ function nickname(limits: Limits) {
   return normalisedText("nickname", limits.nicknameLength);
 }
 
-/** Stays as sent: the provider compares bytes. */
+/** Not normalised: the provider compares bytes. */
 function model(limits: Limits) {
   return plainText("model", limits.modelLength);
 }
@@ -70,7 +70,7 @@ function optionalFields(limits: Limits) {
   };
 }
 
-/** The bodies of management requests, checked against one hub's limits. */
+/** Schemas of management request bodies, with one hub's limits. */
 export function createRequestSchemas(limits: Limits) {
   return {
     /** `POST /rooms`. Interface §4. */
@@ -101,7 +101,7 @@ export function createRequestSchemas(limits: Limits) {
 
 export type RequestSchemas = ReturnType<typeof createRequestSchemas>;
 
-/** The same at the default limits, for programs that check before they send. */
+/** The schemas at the default limits, for programs that validate before sending. */
 export const REQUEST_SCHEMAS: RequestSchemas = createRequestSchemas(resolveLimits(undefined));
 
 export type CreateRoomRequest = z.infer<RequestSchemas["createRoom"]>;

@@ -1,10 +1,10 @@
-/** Letters and digits that cannot be taken for another: no 0/O, 1/I/L. Contract §1. */
+/** Letters and digits that cannot be confused: no 0/O, 1/I/L. Contract §1. */
 export const ROOM_CODE_ALPHABET = "23456789ABCDEFGHJKMNPQRSTUVWXYZ";
 export const ROOM_CODE_LENGTH = 6;
 
 /**
- * Contract §1: accepted in any letter case, normalised once at the edge. Apart from the schemas, because the SDK needs
- * this in browsers and no schema.
+ * Contract §1: accepted in any letter case, normalised once at the edge. Separate from the schemas, so that the SDK does
+ * not load them in browsers.
  */
 export function normaliseRoomCode(code: string): string {
   return code.toUpperCase();

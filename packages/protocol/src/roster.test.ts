@@ -13,7 +13,7 @@ function present(roster: Roster<Guest>): Set<Guest> {
 }
 
 describe("roster", () => {
-  it("holds exactly those who were added and not removed, as a set would", () => {
+  it("holds the members that were added and not removed, like a Set", () => {
     const moves = array(record({ isAdd: boolean(), who: nat({ max: 12 }) }));
     assert(
       property(moves, (moves) => {
@@ -36,7 +36,7 @@ describe("roster", () => {
     );
   });
 
-  it("visits everybody who stays while others leave", () => {
+  it("visits every remaining member while others are removed", () => {
     const guests = Array.from({ length: 6 }, () => new Guest());
     const roster = new Roster<Guest>();
     for (const guest of guests) roster.add(guest);
@@ -50,7 +50,7 @@ describe("roster", () => {
     expect(roster.size).toBe(4);
   });
 
-  it("lets everybody leave while being visited", () => {
+  it("allows every member to be removed while visited", () => {
     const roster = new Roster<Guest>();
     for (let count = 0; count < 5; count++) roster.add(new Guest());
     roster.forEach((guest) => roster.remove(guest));

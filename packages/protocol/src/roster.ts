@@ -1,14 +1,14 @@
-/** Somebody who can be in one {@link Roster}. */
+/** An object that can be in one {@link Roster}. */
 export interface RosterMember {
-  /** Written by the roster alone; -1 while in none. */
+  /** Written only by the roster; -1 while in none. */
   place: number;
 }
 
 /**
- * Who is there right now, where hundreds come and go each second.
+ * A set of members of which hundreds are added and removed each second.
  *
- * Not a `Set`: V8 links each table a set has outgrown to the next one. Once one of them is in the old generation, those
- * links keep every later table, and all members it ever had, alive until the next full collection, so that each request
+ * Not a `Set`: V8 links each outgrown table of a set to the next one. Once one of them is in the old generation, those
+ * links keep every later table and all its former members alive until the next full collection, so that each request
  * is copied twice and collected late.
  */
 export class Roster<Member extends RosterMember> {
@@ -24,7 +24,7 @@ export class Roster<Member extends RosterMember> {
     this.#members.push(member);
   }
 
-  /** Does nothing for somebody who is not there. */
+  /** Does nothing for an object that is not a member. */
   remove(member: Member): void {
     if (this.#members[member.place] !== member) return;
     const last = this.#members.pop();
@@ -35,7 +35,7 @@ export class Roster<Member extends RosterMember> {
     member.place = -1;
   }
 
-  /** Visits everybody who stays, from the last place to the first. Members may come and go meanwhile; one may be visited twice. */
+  /** Visits every member, last to first. Members may be added and removed meanwhile; one may be visited twice. */
   forEach(visit: (member: Member) => void): void {
     for (let place = this.#members.length - 1; place >= 0; place--) {
       const member = this.#members[place];

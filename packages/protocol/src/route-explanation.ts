@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Connection, Load } from "./participant.ts";
 import { InferenceProtocol } from "./surface.ts";
 
-/** What is asked of `GET …/route`: a request's `model` field and its surface. */
+/** The query of `GET …/route`: a request's `model` field and its surface. */
 export const RouteQuestion = z.object({
   model: z.string().min(1).default("*"),
   protocol: InferenceProtocol.default("chatCompletions"),
@@ -10,14 +10,14 @@ export const RouteQuestion = z.object({
 export type RouteQuestion = z.input<typeof RouteQuestion>;
 
 /**
- * What becomes of one participant.
+ * The role of one participant for the request.
  *
- * - `asked`: the request would go to it now
- * - `random`: the request would go to one of those with this verdict
- * - `next`: it takes over when the one that is asked fails before its answer begins
- * - `standby`: it could serve, but others come first
- * - `full`: it runs as many requests as it may; where nobody else can serve, the request waits for it
- * - `loading`: its model server loads its model; where no other can serve, the request waits for it
+ * - `asked`: the request would be sent to it
+ * - `random`: the request would be sent to one of the participants with this verdict
+ * - `next`: the request is retried there if it fails before the response starts
+ * - `standby`: it could serve the request, but others come first
+ * - `full`: at capacity; if no other participant can serve the request, it waits
+ * - `loading`: its model server is loading the model; if no other participant can serve the request, it waits
  * - `passed-over`: it cannot serve this request now
  */
 export const RouteVerdict = z.enum([
@@ -42,21 +42,21 @@ export const RouteCandidate = z.object({
 });
 export type RouteCandidate = z.infer<typeof RouteCandidate>;
 
-/** Where a request would go now, and why. Answered by the very selection that requests go through. */
+/** Where a request would be routed now, and why. Uses the same selection as requests. */
 export const RouteExplanation = z.object({
   roomCode: z.string(),
   /** the `model` field as it was given */
   model: z.string(),
   protocol: InferenceProtocol,
-  /** anybody, a participant's id, or the name of a model */
+  /** any participant, a participant id, or a model name */
   readAs: z.enum(["any", "id", "model"]),
-  /** a participant is asked at once, the request waits for one that is full or loading, or it is refused */
+  /** the request is sent at once, waits for a participant that is full or loading, or is refused */
   outcome: z.enum(["asked", "waits", "refused"]),
-  /** in the order they are considered; those who do not match at all come last */
+  /** in selection order; participants that do not match come last */
   participants: z.array(RouteCandidate),
-  /** requests of the room that wait, how many may, and how long each */
+  /** the room's queued requests, how many may queue, and for how long */
   queue: z.object({ waiting: z.int(), limit: z.int(), waitMs: z.number() }),
-  /** what a failure before the answer begins leads to; absent when the request is refused */
+  /** what happens after a failure before the response starts; absent when the request is refused */
   onFailure: z.object({ movesTo: z.string().nullable(), reason: z.string() }).optional(),
   /** present when the request is refused: the error it would get */
   refusal: z

@@ -26,7 +26,7 @@ test("an event is its id, its name, one line of data and a blank line", () => {
   );
 });
 
-test("any payload arrives as exactly the same single event", () => {
+test("any payload is parsed as the same single event", () => {
   const name = fc.constantFrom(...EVENT_NAMES);
   const value = fc.oneof(fc.string({ unit: "binary" }), fc.jsonValue({ stringUnit: "binary" }));
   fc.assert(
@@ -49,14 +49,14 @@ test.each([
   "\u2028",
   "\ufeff",
   "\ud800",
-])("%j in a payload begins no field of its own", (text) => {
+])("%j in a payload does not start another field", (text) => {
   const data = JSON.stringify({ text });
   const { messages } = read([encodeSseEvent("b-1", "llm.error", data)]);
   expect(messages).toEqual([{ id: "b-1", event: "llm.error", data }]);
   expect(JSON.parse(messages[0]!.data)).toEqual({ text });
 });
 
-test("events are the same whole or cut at every character", () => {
+test("events are the same in one chunk and cut at every character", () => {
   const wire =
     encodeSseRetry(2_000) +
     encodeSseComment("keepalive") +
@@ -76,15 +76,15 @@ test("events are the same whole or cut at every character", () => {
   }
 });
 
-test("an event that was not finished is not handed out", () => {
+test("an incomplete event is not emitted", () => {
   expect(read(["id: b-1\nevent: llm.error\ndata: {}\n"]).messages).toEqual([]);
 });
 
-test("comments reach nobody", () => {
+test("comments are not emitted", () => {
   expect(read([encodeSseComment("keepalive")])).toEqual({ messages: [], retries: [] });
 });
 
-test("names are spelled with a dot for the management family and a colon for the room-scoped one", () => {
+test("event names have a dot on management paths and a colon on room-scoped paths", () => {
   expect(EVENT_NAMES.map((name) => spellEventName(name, "dot"))).toEqual([
     "room.created",
     "participant.joined",

@@ -1,8 +1,8 @@
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 
 /**
- * One server-sent event. The only encoder of event streams: `name` comes from a closed union, `data` is JSON and
- * therefore one line, so nothing inside it can begin another field.
+ * One server-sent event. `name` must come from a closed union and `data` must be JSON on one line, so that neither can
+ * start another field.
  */
 export function encodeSseEvent(id: string, name: string, data: string): string {
   return `id: ${id}\nevent: ${name}\ndata: ${data}\n\n`;
@@ -18,12 +18,12 @@ export function encodeSseRetry(retryMs: number): string {
 
 export type SseMessage = EventSourceMessage;
 
-/** Feeds decoded text in any cut and hands out whole events. */
+/** Takes decoded text in chunks of any size and emits whole events. */
 export interface SseReader {
   feed(text: string): void;
 }
 
-/** @param onRetry - ms the server asks a reconnecting client to wait */
+/** @param onRetry - called with the server's `retry` in ms */
 export function createSseReader(
   onMessage: (message: SseMessage) => void,
   onRetry?: (retryMs: number) => void,

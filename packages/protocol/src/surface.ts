@@ -11,25 +11,25 @@ export const InferenceProtocol = z.enum([
 export type InferenceProtocol = z.infer<typeof InferenceProtocol>;
 
 /**
- * What tells that a stream is over: `[DONE]` or a finish reason, one of the Responses terminal events, or the
- * `message_stop` of Anthropic's messages. Contract §4.
+ * What marks the end of a stream: `[DONE]` or a finish reason, a terminal event of Responses, or the `message_stop` of
+ * Anthropic's messages. Contract §4.
  */
 export type StreamMarker = "chat" | "responses" | "messages" | "none";
 
-/** Whose shape an error has: OpenAI's `{error}` or Anthropic's `{type: "error", error}`. Contract §4. */
+/** The shape of an error: OpenAI's `{error}` or Anthropic's `{type: "error", error}`. Contract §4. */
 export type ErrorShape = "openai" | "anthropic";
 
 export interface Surface {
   protocol: InferenceProtocol;
-  /** Below the room's base URL, and below the provider's. */
+  /** Relative to the room's base URL and to the provider's. */
   path: string;
   marker: StreamMarker;
   errorShape: ErrorShape;
-  /** The key of a participant's capabilities that tells whether it has this operation. */
+  /** The key of a participant's capabilities for this operation. */
   capability: string;
 }
 
-/** Every inference operation that is relayed with a JSON body. A new one is a row here. */
+/** Every inference operation relayed with a JSON body. Add a row for a new one. */
 export const SURFACES: readonly Surface[] = [
   row("chatCompletions", "chat/completions", "chat"),
   row("openResponses", "responses", "responses"),

@@ -12,7 +12,7 @@ import {
 const nickname = plainText("nickname", 64);
 
 test.each(["Ana", "Ana's MacBook", "李雷", "שלום", "👩‍👩‍👧‍👦", "  spaced  ", "<b>Ana</b>", "__proto__"])(
-  "%s is a name",
+  "%s is a valid name",
   (text) => {
     expect(nickname.parse(text)).toBe(text);
   },
@@ -39,20 +39,20 @@ test.each([
   }
 });
 
-test.each([[""], ["   "], ["\u00a0"], [12], [null], [["Ana"]]])("%j is no name", (value) => {
+test.each([[""], ["   "], ["\u00a0"], [12], [null], [["Ana"]]])("%j is not a name", (value) => {
   expect(nickname.safeParse(value).success).toBe(false);
 });
 
-test("the length is counted in code points: 64 bears are a name, 65 are not", () => {
+test("the length is counted in code points: 64 bears are accepted, 65 are not", () => {
   expect(nickname.safeParse("🐻".repeat(64)).success).toBe(true);
   expect(nickname.safeParse("🐻".repeat(65)).success).toBe(false);
 });
 
-test("a name comes out as it was sent, whichever way its letters were composed", () => {
+test("a name is not normalised", () => {
   for (const text of ["Ba\u0308r", "B\u00e4r"]) expect(nickname.parse(text)).toBe(text);
 });
 
-test("a normalised name comes out composed, and its length counts before and after", () => {
+test("a normalised name is in form NFC, and its length is checked before and after", () => {
   const normalised = normalisedText("nickname", 64);
   expect(normalised.parse("Ba\u0308r")).toBe("B\u00e4r");
   // One letter that is two in NFC.
@@ -67,13 +67,13 @@ test("a normalised name comes out composed, and its length counts before and aft
   expect(tooLong("a\u0308".repeat(33))).toMatchObject([issue]);
 });
 
-test("printable text keeps its length and loses what a terminal would obey", () => {
+test("printable text keeps its length and has no control characters", () => {
   expect(printable("a\u001b[2J\r\n[service] llm.complete\u202e\u2028é🐻")).toBe(
     "a\ufffd[2J\ufffd\ufffd[service] llm.complete\ufffd\ufffdé🐻",
   );
 });
 
-test("JSON for a terminal has no character that a terminal obeys, and the same value", () => {
+test("escaped JSON has no control characters and the same value", () => {
   const value = {
     "\u009b31m": "\u001b[2J\u007f\u0085\u202ereversed\u202c\u2066\u2069\u2028\u2029é🐻\n",
   };
@@ -89,7 +89,7 @@ test("JSON for a terminal has no character that a terminal obeys, and the same v
   );
 });
 
-test("bytes are counted as an encoder would write them", () => {
+test("utf8Length is the length TextEncoder writes", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (text) => {
       expect(utf8Length(text)).toBe(new TextEncoder().encode(text).length);
@@ -107,7 +107,7 @@ function nested(depth: number, innermost: unknown, wrap: (inner: unknown) => unk
 test.each([
   ["lists", (inner: unknown) => [inner]],
   ["objects", (inner: unknown) => ({ inner })],
-])("nesting is counted in %s, whether the innermost one holds something or not", (_title, wrap) => {
+])("nesting is counted in %s, with and without content in the innermost one", (_title, wrap) => {
   expect(isDeeperThan(nested(8, 1, wrap), 8)).toBe(false);
   expect(isDeeperThan(nested(9, 1, wrap), 8)).toBe(true);
   expect(isDeeperThan(nested(7, [], wrap), 8)).toBe(false);
@@ -115,11 +115,11 @@ test.each([
   expect(isDeeperThan(nested(8, {}, wrap), 8)).toBe(true);
 });
 
-test.each([[1], ["text"], [null], [true]])("%j nests nothing", (value) => {
+test.each([[1], ["text"], [null], [true]])("%j has no depth", (value) => {
   expect(isDeeperThan(value, 0)).toBe(false);
 });
 
-test("a hundred thousand levels are judged without recursion", () => {
+test("a hundred thousand levels do not overflow the stack", () => {
   const deep: unknown = JSON.parse("[".repeat(100_000) + "]".repeat(100_000));
   expect(isDeeperThan(deep, 8)).toBe(true);
   expect(isDeeperThan(deep, 99_999)).toBe(true);

@@ -1,10 +1,10 @@
 import { z } from "zod";
 
-/** C0 and C1 controls, and the characters that reorder what a reader sees (bidi overrides and isolates, line separators). */
+/** C0 and C1 controls, and characters that reorder displayed text (bidi overrides and isolates, line separators). */
 const unprintable = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 
 /**
- * A name people will see in terminals and pages: 1 to `max` code points, no control or reordering characters.
+ * A name shown in terminals and pages: 1 to `max` code points, no control or reordering characters.
  */
 export function plainText(label: string, max: number) {
   return z
@@ -19,7 +19,8 @@ export function plainText(label: string, max: number) {
 }
 
 /**
- * The same, in Unicode's form NFC. Both lengths count: some letters become two there (UAX #15, composition exclusions).
+ * {@link plainText} in Unicode form NFC. Checks the length before and after: NFC makes some letters two (UAX #15,
+ * composition exclusions).
  */
 export function normalisedText(label: string, max: number) {
   return plainText(label, max)
@@ -35,15 +36,15 @@ function atMost(label: string, max: number) {
 }
 
 /**
- * Text from elsewhere made safe for a terminal or a log line: control and reordering characters become `�`.
+ * Makes untrusted text safe for a terminal or a log line: control and reordering characters become `�`.
  */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, "\ufffd");
 }
 
 /**
- * JSON on one line made safe for a terminal: `JSON.stringify` leaves DEL, C1 controls and reordering characters as they are.
- * The value stays the same.
+ * Makes JSON on one line safe for a terminal without changing its value: `JSON.stringify` does not escape DEL, C1
+ * controls and reordering characters.
  */
 export function escapeUnprintable(json: string): string {
   return json.replace(
@@ -52,7 +53,7 @@ export function escapeUnprintable(json: string): string {
   );
 }
 
-/** Bytes of `text` in UTF-8. */
+/** Length of `text` in UTF-8 bytes. */
 export function utf8Length(text: string): number {
   let bytes = 0;
   for (const character of text) {
@@ -62,7 +63,7 @@ export function utf8Length(text: string): number {
   return bytes;
 }
 
-/** Whether `value` nests deeper than `max` objects or arrays. Walks without recursion: the value is a stranger's. */
+/** Whether `value` nests deeper than `max` objects or arrays. Not recursive, because the value is untrusted. */
 export function isDeeperThan(value: unknown, max: number): boolean {
   let level: object[] = isContainer(value) ? [value] : [];
   for (let depth = 1; level.length > 0; depth++) {

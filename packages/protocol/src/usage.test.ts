@@ -31,7 +31,7 @@ describe("usage", () => {
     expect(readUsage(value)).toEqual(expected);
   });
 
-  test("is never anything but safe counts, whatever a provider writes", () => {
+  test("contains only safe integers, whatever a provider sends", () => {
     assert(
       property(anything(), anything(), (input, total) => {
         const usage = readUsage({ prompt_tokens: input, output_tokens: 3, total_tokens: total });
@@ -42,7 +42,7 @@ describe("usage", () => {
     );
   });
 
-  test("in a text is the last one that says anything", () => {
+  test("in a text is the last one with counts", () => {
     expect(findUsage('{"usage":{"prompt_tokens":1}}{"usage":null}{"usage":{}}')).toEqual({
       inputTokens: 1,
     });
@@ -54,7 +54,7 @@ describe("usage", () => {
     });
   });
 
-  test("is read from llama.cpp's timings where there is no other, the cached part of the prompt included", () => {
+  test("is read from llama.cpp's timings when there is no usage object, including cached prompt tokens", () => {
     const timings = '"timings":{"cache_n":29,"prompt_n":1,"prompt_ms":2.6,"predicted_n":4}';
     expect(findUsage(`{${timings}}`)).toEqual({
       inputTokens: 30,
@@ -81,7 +81,7 @@ describe("usage", () => {
   });
 });
 
-test("an endless or broken usage object is no usage, and costs little", () => {
+test("an endless or broken usage object is ignored at little cost", () => {
   const braces = '"usage":{"a":{';
   for (const text of [
     braces.repeat(10_000),
@@ -95,7 +95,7 @@ test("an endless or broken usage object is no usage, and costs little", () => {
   }
 });
 
-test("a messages stream's usage is what it counts at its end, and else at its start", () => {
+test("the usage of a messages stream is that at its end, or else that at its start", () => {
   const start = { inputTokens: 25, outputTokens: 1, totalTokens: 26 };
   expect(mergeUsage(start, { outputTokens: 15 })).toEqual({
     inputTokens: 25,
@@ -111,7 +111,7 @@ test("a messages stream's usage is what it counts at its end, and else at its st
   expect(mergeUsage({}, {})).toEqual({});
 });
 
-test("tokens per second follow from the whole duration, where both are known", () => {
+test("tokens per second are computed over the whole duration when both are known", () => {
   expect(tokensPerSecond({ outputTokens: 7 }, 2_000)).toBe(3.5);
   expect(tokensPerSecond({ outputTokens: 0 }, 2_000)).toBe(0);
   expect(tokensPerSecond({ inputTokens: 7 }, 2_000)).toBeUndefined();

@@ -1,4 +1,4 @@
-/** Token counts as the provider reports them; what it does not say, or says wrongly, is absent. Contract §5. */
+/** Token counts reported by the provider; missing and invalid ones are absent. Contract §5. */
 export interface Usage {
   inputTokens?: number;
   outputTokens?: number;
@@ -6,8 +6,8 @@ export interface Usage {
 }
 
 /**
- * Reads a provider's `usage` value in the spelling of chat, Responses or Anthropic's messages. Anything else is no usage.
- * (Anthropic counts tokens from its cache beside `input_tokens`; they are not added.)
+ * Reads a provider's `usage` value as chat, Responses or Anthropic's messages spell it. Anything else is ignored.
+ * (Anthropic counts cached tokens apart from `input_tokens`; they are not added.)
  */
 export function readUsage(value: unknown): Usage {
   if (typeof value !== "object" || value === null) return {};
@@ -17,7 +17,7 @@ export function readUsage(value: unknown): Usage {
   return usageOf(inputTokens, outputTokens, tokenCount(counts["total_tokens"]));
 }
 
-/** Reads llama.cpp's `timings`, which count a prompt's tokens apart by whether they came from its cache. */
+/** Reads llama.cpp's `timings`, which count cached and processed prompt tokens separately. */
 function readTimings(value: unknown): Usage {
   if (typeof value !== "object" || value === null) return {};
   const counts = value as Record<string, unknown>;
@@ -25,13 +25,13 @@ function readTimings(value: unknown): Usage {
   return usageOf(inputTokens, tokenCount(counts["predicted_n"]), undefined);
 }
 
-/** What a messages stream counts at its start, corrected by what it counts at its end. It has no totals of its own. */
+/** The usage at the start of a messages stream, updated by the usage at its end. Such streams report no total. */
 export function mergeUsage(start: Usage, end: Usage): Usage {
   const inputTokens = end.inputTokens ?? start.inputTokens;
   return usageOf(inputTokens, end.outputTokens ?? start.outputTokens, undefined);
 }
 
-/** Contract §5: by the whole duration. @returns undefined without a count, and where no time passed */
+/** Contract §5: over the whole duration. @returns undefined without a count or when no time passed */
 export function tokensPerSecond({ outputTokens }: Usage, durationMs: number): number | undefined {
   return outputTokens === undefined || durationMs <= 0
     ? undefined
@@ -51,19 +51,19 @@ function usageOf(
   return usage;
 }
 
-/** A provider that writes a thousand broken usage objects, or an endless one, must not hold up the event loop. */
+/** A thousand broken usage objects, or an endless one, must not block the event loop. */
 const maxTries = 16;
 const maxObjectLength = 4_096;
 
 /**
- * The last usage object in the end of a stream, else its last `timings`. Searches text, which is safe: inside a JSON string
- * the quotes would be escaped and `"usage":` could not match.
+ * The last usage object in the end of a stream, else its last `timings`. Searches text, which is safe: inside a JSON
+ * string quotes are escaped, so `"usage":` cannot match.
  */
 export function findUsage(text: string): Usage {
   return findLast(text, '"usage"', readUsage) ?? findLast(text, '"timings"', readTimings) ?? {};
 }
 
-/** @param key - with its quotes; @returns undefined when no such object says anything */
+/** @param key - with quotes; @returns undefined when no such object contains counts */
 function findLast(text: string, key: string, read: (value: unknown) => Usage): Usage | undefined {
   let tries = 0;
   for (let at = text.lastIndexOf(key); at >= 0; at = text.lastIndexOf(key, at - 1)) {
@@ -84,11 +84,11 @@ function parseObjectAt(text: string, start: number): unknown {
   try {
     return JSON.parse(object) as unknown;
   } catch {
-    return undefined; // not usage after all: a provider's free text
+    return undefined; // not usage: the provider's free text
   }
 }
 
-/** From brace to brace, not character by character. Counts have no braces in texts. */
+/** Scans from brace to brace, not by character: usage objects contain no strings with braces. */
 function objectAt(text: string): string | undefined {
   let depth = 0;
   let open = 0;
