@@ -32,7 +32,7 @@ test("a state file with one password that nobody can check is set aside whole, a
 const readOnlyFolder = "/sys/kernel";
 
 test.skipIf(!existsSync(readOnlyFolder))(
-  "a read-only state folder is said once, nothing claims that rooms are kept, and they live while the hub does",
+  "a read-only state folder is one warning, nothing claims that rooms are kept, and they live while the hub does",
   async () => {
     const path = join(readOnlyFolder, "rooms.json");
     await using hub = await startHubProcess(["--port", "0", "--state-file", path]);

@@ -6,7 +6,7 @@ import { createPasswordKeeper } from "./passwords.ts";
 const keeper = createPasswordKeeper();
 const swordfish = await keeper.fromPassword("swordfish");
 
-test("of a fresh room the right password and any other are told apart without scrypt", () => {
+test("the password of a new room is checked without scrypt", () => {
   expect(swordfish.quickly("swordfish")).toBe(true);
   expect(swordfish.quickly("swordfisH")).toBe(false);
   expect(swordfish.quickly("")).toBe(false);
@@ -23,7 +23,7 @@ test("two rooms with the same password have different digests on disk", async ()
   expect(other.stored).not.toBe(swordfish.stored);
 });
 
-test("after a restart, with another key in memory, scrypt tells until the right password came once", async () => {
+test("the password of a room from disk is checked by scrypt until the right one came once", async () => {
   const room = createPasswordKeeper().fromStored(swordfish.stored);
   expect(room.stored).toBe(swordfish.stored);
   expect(room.quickly("swordfish")).toBeUndefined();

@@ -10,7 +10,7 @@ import { digestPassword, matchesDigest, readPasswordDigest } from "./password-di
 export interface RoomPassword {
   /** What may be written to disk. */
   readonly stored: string;
-  /** Undefined as long as only {@link slowly} can tell. */
+  /** Undefined as long as only {@link slowly} can decide. */
   quickly(password: string): boolean | undefined;
   /** Some 90 ms of a core. */
   slowly(password: string): Promise<boolean>;

@@ -151,7 +151,7 @@ describe("a room that nobody uses", () => {
   });
 });
 
-/** The same, and tells when it is called. */
+/** The same, and calls back each time. */
 function saving(save: () => Promise<void>, onCall: () => void): () => Promise<void> {
   return () => {
     const saved = save();

@@ -11,7 +11,7 @@ interface Holder {
   bootId?: string | undefined;
 }
 
-/** What tells one boot of this machine from another. */
+/** What distinguishes one boot of this machine from another. */
 export interface Machine {
   /** the kernel's name for this boot; undefined on systems without one */
   bootId: string | undefined;
@@ -47,7 +47,7 @@ export function parseHolder(text: string): Holder | undefined {
 }
 
 export function isRunning(holder: Holder, machine: Machine): boolean {
-  // In a container every life of the hub has the same pid; the start tells them apart.
+  // In a container every life of the hub has the same pid; the start distinguishes them.
   if (holder.pid === process.pid) return holder.startedAtMs === self().startedAtMs;
   // After a reboot the pid belongs to another process.
   if (!isOfThisBoot(holder, machine)) return false;
