@@ -55,7 +55,7 @@ function linesOf(row: RowReport): string[][] {
   return row.figures.map((figure, index) => [
     ...(index === 0 ? [row.id, row.title] : ["", ""]),
     figure.what,
-    `≤ ${withUnit(figure.goal, figure.unit)}`,
+    figure.goal === undefined ? "none" : `≤ ${withUnit(figure.goal, figure.unit)}`,
     withUnit(figure.value, figure.unit),
     isMet(figure) ? "✓" : "✗ missed",
   ]);

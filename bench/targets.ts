@@ -23,6 +23,8 @@ export type TargetName =
   | "gateway"
   | "tunnel"
   | "hundred tunnels"
+  /** each in a process of its own */
+  | "six participants"
   /** the hub calls the model server itself */
   | "direct path";
 
@@ -42,6 +44,15 @@ const starters: Record<TargetName, (world: BenchWorld) => Promise<Target | undef
     const wish = { count: 100, prefix: "many" };
     const participant = await joinByTunnel(world, hub.url, room, wish);
     return hubTarget("hundred tunnels", hub, room, idsOf("many", 100), participant);
+  },
+  "six participants": async (world) => {
+    const hub = await startHub(world);
+    const room = await openRoom(hub);
+    const prefixes = Array.from({ length: 6 }, (_, index) => `six${index}`);
+    await Promise.all(
+      prefixes.map((prefix) => joinByTunnel(world, hub.url, room, { count: 1, prefix })),
+    );
+    return hubTarget("six participants", hub, room, [sharedModel]);
   },
   "direct path": async (world) => {
     const [{ hub }, provider] = await Promise.all([hubWithRoom(world), world.provider()]);

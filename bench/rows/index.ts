@@ -9,10 +9,12 @@ import { interTokenDelay } from "./inter-token-delay.ts";
 import { jsonAgainstGateway } from "./json-against-gateway.ts";
 import { jsonAgainstNginx } from "./json-against-nginx.ts";
 import { largeBodies } from "./large-bodies.ts";
+import { loneRequest } from "./lone-request.ts";
 import { memoryPerParticipant } from "./memory-per-participant.ts";
 import { memoryPerStream } from "./memory-per-stream.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 import { pacedStreamCost } from "./paced-streams.ts";
+import { sixParticipants } from "./six-participants.ts";
 import { startAndIdle } from "./start-and-idle.ts";
 import { tables } from "./tables.ts";
 import { thousandStreams } from "./thousand-streams.ts";
@@ -40,4 +42,6 @@ export const rows: readonly Row[] = [
   translation,
   bodyScan,
   tables,
+  loneRequest,
+  sixParticipants,
 ];

@@ -1,0 +1,19 @@
+import { interleave } from "../interleave.ts";
+import { measureOnce } from "../measurement.ts";
+import { targetOf } from "../targets.ts";
+
+const lone = { ask: { bodyBytes: 1_024 }, connections: 1, rampMs: 0, warmupMs: 150 };
+
+/** JSON requests of 1 KB, answers of 1 KB, one at a time: what rows 7 and 20 look at. */
+export const loneJson = measureOnce("lone json", { full: 32, quick: 5 }, async (world) => {
+  // Code that was compiled for many at once is compiled anew when one comes alone.
+  const target = await targetOf(world, "tunnel");
+  if (target !== undefined) {
+    await world.load({ ...lone, target, windowMs: world.either(4_000, 300) });
+  }
+  // Short and many: other programs disturb a lone request more than a busy hub.
+  return interleave(world, ["direct", "nginx", "tunnel"], world.either(12, 2), {
+    ...lone,
+    windowMs: world.either(500, 400),
+  });
+});

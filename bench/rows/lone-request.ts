@@ -1,0 +1,40 @@
+import { costRatio, costsSeen, costUs, ratioOf } from "../cost.ts";
+import type { LoadResult } from "../load.ts";
+import { loneJson } from "../measurements/lone-json.ts";
+import { measured, type Row, skipped } from "../row.ts";
+import { median } from "../spread.ts";
+
+/** What nobody's neighbours pay for: each request wakes every process on its way. */
+export const loneRequest: Row = {
+  id: "20",
+  title: "one request at a time, against nginx: CPU of hub and participant, p50",
+  seconds: { full: 0, quick: 0 },
+  measurement: loneJson,
+  async run(world) {
+    const rounds = await loneJson.of(world);
+    const { tunnel = [], nginx } = rounds;
+    if (nginx === undefined) return skipped("nginx");
+    const participant = tunnel.map((result) => costUs(result, "answers", "participant"));
+    const ofNginx = nginx.map((result) => costUs(result, "answers"));
+    const [p50s, p50sOfNginx] = [tunnel.map(p50Of), nginx.map(p50Of)];
+    const hubValue = costRatio(tunnel, nginx, "answers");
+    return measured(
+      [
+        { what: "hub / nginx", value: hubValue, goal: 2.5, unit: "×" },
+        {
+          ...{ what: "participant / nginx", goal: 2.5, unit: "×" },
+          value: ratioOf(participant, ofNginx),
+        },
+        { what: "p50 / nginx", value: ratioOf(p50s, p50sOfNginx), goal: 2.75, unit: "×" },
+      ],
+      [
+        ...costsSeen(rounds, "answers"),
+        `p50: ${median(p50s).toFixed(3)} ms, of nginx ${median(p50sOfNginx).toFixed(3)} ms`,
+      ],
+    );
+  },
+};
+
+function p50Of({ wholeMs }: LoadResult): number {
+  return wholeMs.p50;
+}

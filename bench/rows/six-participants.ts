@@ -1,0 +1,31 @@
+import { costsSeen, ratioOf } from "../cost.ts";
+import { interleave } from "../interleave.ts";
+import type { LoadResult } from "../load.ts";
+import { measured, type Row, skipped } from "../row.ts";
+
+/**
+ * How a small room is used: several machines, a few people. Its goal is another hub's rate, which cannot be measured here;
+ * what can is told against nginx.
+ */
+export const sixParticipants: Row = {
+  id: "20b",
+  title: "six participants, a process each, 4 requests at once: JSON rate against nginx",
+  seconds: { full: 18, quick: 6 },
+  async run(world) {
+    const rounds = await interleave(world, ["nginx", "six participants"], world.either(8, 2), {
+      ...{ ask: { bodyBytes: 1_024 }, connections: 4, rampMs: 0 },
+      ...{ warmupMs: 150, windowMs: world.either(500, 400) },
+    });
+    const { nginx, "six participants": six = [] } = rounds;
+    if (nginx === undefined) return skipped("nginx");
+    const value = ratioOf(nginx.map(perSecond), six.map(perSecond));
+    return measured(
+      [{ what: "rate of nginx / of the hub", value, goal: undefined, unit: "×" }],
+      costsSeen(rounds, "answers"),
+    );
+  },
+};
+
+function perSecond({ answers, seconds }: LoadResult): number {
+  return answers / seconds;
+}
