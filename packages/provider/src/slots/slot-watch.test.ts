@@ -138,18 +138,27 @@ describe("after a cancelled request", () => {
     world.answers["GET /slots"] = busySlots(1);
     await cancelOne(world);
     const before = world.provider.lines().length;
-    await pass(world, 1_000);
+    await pass(world, 2_500);
     expect(world.server.engine).toEqual({ slots: 2, elsewhere: 1 });
     expect(lines(world, before)).toEqual(["GET /props", "GET /slots"]);
-    await pass(world, 1_999);
+    await pass(world, 4_999);
     expect(lines(world, before)).toHaveLength(2);
     await pass(world, 1);
     expect(lines(world, before)).toHaveLength(4);
     world.answers["GET /slots"] = busySlots(0);
-    await pass(world, 4_000);
+    await pass(world, 10_000);
     expect(world.server.engine).toEqual({ slots: 2, elsewhere: 0 });
     await pass(world, 600_000);
     expect(lines(world, before)).toHaveLength(6);
+  });
+
+  test("nothing is read while the server has not had its second of quiet, in which it looks for closed connections", async () => {
+    const world = start({});
+    await probe(world);
+    await cancelOne(world);
+    const before = world.provider.lines().length;
+    await pass(world, 2_499);
+    expect(lines(world, before)).toEqual([]);
   });
 
   test("a slot with a request that runs here does not count", async () => {
@@ -158,7 +167,7 @@ describe("after a cancelled request", () => {
     const running = listen(world.server, { path: "/chat/completions", body: [] });
     await cancelOne(world);
     world.answers["GET /slots"] = busySlots(2);
-    await pass(world, 1_000);
+    await pass(world, 2_500);
     expect(world.server.engine).toEqual({ slots: 2, elsewhere: 1 });
     running.call.cancel();
     await running.closed;
@@ -179,7 +188,7 @@ describe("after a cancelled request", () => {
     await probe(world);
     await cancelOne(world);
     world.answers["GET /slots"] = busySlots(2);
-    await pass(world, 1_000);
+    await pass(world, 2_500);
     world.answers["GET /props"] = { hangs: "before-head" };
     for (let minute = 0; minute < 15; minute++) await pass(world, 60_000);
     expect(world.server.engine).toEqual({ slots: 2, elsewhere: 0 });

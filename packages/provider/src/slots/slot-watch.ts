@@ -31,7 +31,11 @@ export interface SlotWatchOptions extends Omit<SlotPlace, "routedModel"> {
   onChange: (load: EngineLoad | undefined) => void;
 }
 
-const firstPauseMs = 1_000;
+/**
+ * llama.cpp looks whether the client of a plain request has left after a second in which it answered nothing, and reading
+ * its slots is such an answer: sooner, it would keep busy what it is to find free.
+ */
+const firstPauseMs = 2_500;
 const maxPauseMs = 15_000;
 /** A server that is busy for longer has other clients, and will go on having them. */
 const maxWatchMs = 10 * 60_000;
