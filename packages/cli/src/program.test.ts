@@ -71,7 +71,7 @@ test("an unreachable hub is one line and one next step", async () => {
   const world = makeWorld({}, failing(new HubUnreachableError("http://x", new Error("no"))));
   await world.run("room", "show", "ABC234");
   expect(world.stderr.text).toBe(
-    "error: No hub answers at http://x (no)\n→ on another machine a hub must be open to the network: roomhub up --lan; to look for one: roomhub join\n",
+    "error: Hub at http://x is unreachable: no\n→ on another machine a hub must be open to the network: roomhub up --lan; to look for one: roomhub join\n",
   );
 });
 

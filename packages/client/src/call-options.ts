@@ -3,6 +3,6 @@ export interface CallOptions {
 }
 
 export interface OwnerCallOptions extends CallOptions {
-  /** The `participantToken` of the join; travels as `x-participant-token`, never in a URL. Contract §3. */
+  /** The `participantToken` from the join response; sent as `x-participant-token`, never in a URL. Contract §3. */
   token?: string | undefined;
 }

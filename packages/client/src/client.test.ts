@@ -40,13 +40,13 @@ test.each<[string, (client: RoomhubClient) => Promise<unknown>, string]>([
     (c) => c.explainRoute("abc234", { model: "a/b:c&d", protocol: "openResponses" }),
     "GET /v1/rooms/ABC234/route?model=a%2Fb%3Ac%26d&protocol=openResponses",
   ],
-])("%s asks for the right resource", async (_name, call, expected) => {
+])("%s requests the right resource", async (_name, call, expected) => {
   await using hub = await startFakeHub((_request, response) => sendJson(response, 200, {}));
   await call(new RoomhubClient({ hubUrl: `${hub.url}/v1/` }));
   expect(hub.requests.map(({ method, url }) => `${method} ${url}`)).toEqual([expected]);
 });
 
-test("the participant token travels as a header and never in the URL", async () => {
+test("the participant token is sent as a header and never in the URL", async () => {
   await using hub = await startFakeHub((_request, response) => sendJson(response, 200, {}));
   const client = new RoomhubClient({ hubUrl: hub.url });
   await client.join("ABC234", ada, { token: "rhp_1" });
@@ -58,7 +58,7 @@ test("the participant token travels as a header and never in the URL", async () 
   expect(JSON.parse(hub.requests[0]!.body)).toEqual(ada);
 });
 
-test("lists come without their envelope", async () => {
+test("lists are returned without their envelope", async () => {
   await using hub = await startFakeHub((request, response) => {
     sendJson(response, 200, { rooms: [1], participants: [2], data: [3], url: request.url });
   });
@@ -68,7 +68,7 @@ test("lists come without their envelope", async () => {
   expect(await client.listModels("ABC234")).toEqual([3]);
 });
 
-test("a refusal carries everything the hub said about it", async () => {
+test("an error has every detail of the error response", async () => {
   await using hub = await startFakeHub((_request, response) => {
     const participants = [{ id: "ada", model: "llama3", reason: "offline" }];
     const error = {
@@ -101,7 +101,7 @@ test.each([
   [200, "<html>hello</html>"],
   [500, '{"error":"text"}'],
   [500, "null"],
-])("status %i with the body %j says that this is no hub", async (status, body) => {
+])("status %i with the body %j is reported as not from a hub", async (status, body) => {
   await using hub = await startFakeHub((_request, response) => {
     response.writeHead(status).end(body);
   });
@@ -113,47 +113,47 @@ test.each([
   });
 });
 
-test("a draining hub's health is an answer", async () => {
+test("health resolves for a draining hub", async () => {
   await using hub = await startFakeHub((_request, response) => {
     sendJson(response, 503, { status: "draining" });
   });
   expect(await new RoomhubClient({ hubUrl: hub.url }).health()).toEqual({ status: "draining" });
 });
 
-test("an unreachable hub is named together with the reason, and the next step stands beside it", async () => {
+test("an unreachable hub is reported with its URL, the reason and the next step", async () => {
   const gone = await startFakeHub(() => {});
   await gone[Symbol.asyncDispose]();
   const failure = new RoomhubClient({ hubUrl: gone.url }).health();
   await expect(failure).rejects.toBeInstanceOf(HubUnreachableError);
   const error = await failure.catch((thrown: unknown) => thrown as HubUnreachableError);
   expect(error).toMatchObject({ hubUrl: gone.url, hint: expect.stringContaining("roomhub serve") });
-  expect((error as Error).message).toMatch(/^No hub answers at http:\S+ \(.*ECONNREFUSED.*\)$/);
+  expect((error as Error).message).toMatch(/^Hub at http:\S+ is unreachable: .*ECONNREFUSED/);
 });
 
-test("a hub that speaks plain HTTP where TLS was wanted is answered with the right URL", async () => {
+test("the hint for https on a plain HTTP port is the right URL", async () => {
   await using hub = await startFakeHub(() => {});
   const hubUrl = hub.url.replace("http:", "https:");
   const failure = new RoomhubClient({ hubUrl }).health();
   await expect(failure).rejects.toMatchObject({
-    message: expect.stringMatching(/\(it speaks plain HTTP there, not TLS\)$/),
-    hint: `write ${hub.url}`,
+    message: expect.stringMatching(/: the server uses plain HTTP, not TLS$/),
+    hint: `use ${hub.url}`,
   });
 });
 
-test("a server that wants TLS where plain HTTP came is answered with the right URL", async () => {
+test("the hint for http on a TLS port is the right URL", async () => {
   await using hub = await startFakeHub((_request, response) => {
     response.writeHead(400).end("<h1>The plain HTTP request was sent to HTTPS port</h1>");
   });
   await expect(new RoomhubClient({ hubUrl: hub.url }).health()).rejects.toMatchObject({
     code: "invalid_response",
-    hint: expect.stringContaining("write https://127.0.0.1"),
+    hint: expect.stringContaining("use https://127.0.0.1"),
   });
 });
 
-test("a hub that never answers is given up on", async () => {
+test("a call to a hub that never responds times out", async () => {
   await using hub = await startFakeHub(() => {});
   const client = new RoomhubClient({ hubUrl: hub.url, timeoutMs: 30 });
-  await expect(client.health()).rejects.toThrow("no answer in 30 ms");
+  await expect(client.health()).rejects.toThrow("no response in 30 ms");
 });
 
 test("aborting a call rejects with the signal's own reason", async () => {
@@ -164,12 +164,12 @@ test("aborting a call rejects with the signal's own reason", async () => {
   await expect(new RoomhubClient({ hubUrl: hub.url }).health({ signal })).rejects.toBe(reason);
 });
 
-test("the base URL is what an OpenAI SDK needs", () => {
+test("the base URL fits an OpenAI SDK", () => {
   const client = new RoomhubClient({ hubUrl: "http://127.0.0.1:5050/v1/" });
   expect(client.baseUrl("abc234")).toBe("http://127.0.0.1:5050/rooms/ABC234/v1");
 });
 
-test("errors are known by their marker, also those of another copy of this package", async () => {
+test("errors of another copy of this package are recognised", async () => {
   const foreign = Object.assign(new Error("gone"), {
     [Symbol.for("roomhub.error.refusal")]: true,
     code: "room_not_found",

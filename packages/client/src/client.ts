@@ -20,20 +20,20 @@ import { normaliseHubUrl } from "./hub-url.ts";
 import { RoomClient } from "./room-client.ts";
 
 export interface RoomhubClientOptions {
-  /** As people type it: a trailing slash, `/v1` or `/rooms/CODE` behind it is dropped. */
+  /** A trailing slash, `/v1` or `/rooms/CODE` is removed. */
   hubUrl: string;
   /** Default: the global `fetch`. */
   fetch?: Fetch | undefined;
-  /** How long one call may take. Default 30 000 ms; an event stream ends only after 50 s of silence. */
+  /** Timeout of one call. Default 30 000 ms; an event stream ends only after 50 s without data. */
   timeoutMs?: number | undefined;
 }
 
 /**
- * One hub's management interface. Holds no connection and needs no closing. Whoever works in one room takes
- * {@link RoomhubClient.room} and goes on from there.
+ * The management API of one hub. Holds no connection and needs no closing. To work in one room, use
+ * {@link RoomhubClient.room}.
  *
- * Every method throws `RoomhubError` when the hub refuses, `HubUnreachableError` when nobody answers, and the signal's
- * reason when aborted. Room codes are taken in any letter case.
+ * Every method throws `RoomhubError` for an error response, `HubUnreachableError` when there is no response, and the
+ * signal's reason when aborted. Room codes are case-insensitive.
  */
 export class RoomhubClient {
   readonly hubUrl: string;
@@ -44,19 +44,19 @@ export class RoomhubClient {
     this.hubUrl = normaliseHubUrl(options.hubUrl);
     this.#connection = {
       hubUrl: this.hubUrl,
-      // Called as a plain function: browsers refuse a fetch whose `this` is not the window.
+      // Called as a plain function: browsers reject a fetch whose `this` is not the window.
       fetch: options.fetch ?? ((url, init) => fetch(url, init)),
       timeoutMs: options.timeoutMs ?? 30_000,
     };
   }
 
-  /** What an OpenAI SDK needs as its base URL: `{hub}/rooms/CODE/v1`. */
+  /** The base URL for an OpenAI SDK: `{hub}/rooms/CODE/v1`. */
   baseUrl(code: string): string {
     return `${this.hubUrl}/rooms/${encodeURIComponent(normaliseRoomCode(code))}/v1`;
   }
 
   /**
-   * Looks a room up, so that a wrong code fails here and not in the middle of something.
+   * Looks up a room, so that a wrong code fails early.
    *
    * @throws RoomhubError with code `room_not_found`
    */
@@ -82,7 +82,7 @@ export class RoomhubClient {
     return (await callHub<{ room: Room }>(this.#connection, { method: "GET", path, signal })).room;
   }
 
-  /** Registers a participant, or replaces all of one that is ours. The token is in the answer when one was minted. */
+  /** Registers a participant, or replaces one registered with the same token. Returns a token if a new one was issued. */
   join(
     code: string,
     body: JoinRequest,
@@ -92,7 +92,7 @@ export class RoomhubClient {
     return callHub(this.#connection, { method: "POST", path, body, token, signal });
   }
 
-  /** Changes any subset of a participant's fields; `null` clears one. Joins when the id is unknown and all is given. */
+  /** Changes any subset of a participant's fields; `null` clears one. Joins if the id is new and all fields are present. */
   updateParticipant(
     code: string,
     id: string,
@@ -127,7 +127,7 @@ export class RoomhubClient {
     return (await callHub<{ participant: ParticipantSummary }>(this.#connection, call)).participant;
   }
 
-  /** A sign of life; one at least every 30 s keeps a participant without a tunnel online. Interface §3. */
+  /** Send at least one every 30 s to keep a participant without a tunnel online. Interface §3. */
   heartbeat(
     code: string,
     id: string,
@@ -137,15 +137,15 @@ export class RoomhubClient {
     return callHub(this.#connection, { method: "POST", path, body: {}, token, signal });
   }
 
-  /** Everyone who can be named in a request's `model` field, routable ones first. Contract §4. */
+  /** The values that a request's `model` field can have, routable ones first. Contract §4. */
   async listModels(code: string, { signal }: CallOptions = {}): Promise<ModelEntry[]> {
     const call = { method: "GET", path: `${roomPath(code)}/models`, signal } as const;
     return (await callHub<{ data: ModelEntry[] }>(this.#connection, call)).data;
   }
 
   /**
-   * Where a request with this `model` field would go now, and why. A request that would be refused is no error here: the
-   * answer's `refusal` tells it.
+   * Where a request with this `model` field would be routed now, and why. If the request would be refused, the result has
+   * a `refusal`; the method does not throw.
    */
   explainRoute(
     code: string,
@@ -157,15 +157,15 @@ export class RoomhubClient {
     return callHub(this.#connection, { method: "GET", path, signal });
   }
 
-  /** A draining hub answers too, with `status: "draining"`. */
+  /** Also resolves for a draining hub, with `status: "draining"`. */
   health({ signal }: CallOptions = {}): Promise<HealthResponse> {
     const call = { method: "GET", path: "/v1/health", signal, accept: [503] } as const;
     return callHub(this.#connection, call);
   }
 
   /**
-   * Events as they happen, of one room or of the whole hub (`undefined`). See {@link readEvents} for what is buffered,
-   * and when it reconnects, ends or throws.
+   * Live events of one room or of the whole hub (`undefined`). See {@link readEvents} for buffering, reconnecting, ending
+   * and errors.
    */
   events(code?: string, options: EventStreamOptions = {}): AsyncIterable<HubEvent> {
     const path = code === undefined ? "/v1/events" : `${roomPath(code)}/events`;

@@ -1,33 +1,33 @@
 import { errorFromResponse, HubUnreachableError, notAHub } from "./errors.ts";
 
-/** The one method of `fetch` that is needed; tests and exotic runtimes bring their own. */
+/** The part of `fetch` that the SDK uses; tests and other runtimes can supply their own. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** How to reach one hub. */
+/** Connection settings for one hub. */
 export interface HubConnection {
   /** Normalised: no trailing slash. */
   hubUrl: string;
   fetch: Fetch;
-  /** How long a call may take, ms. Streams have no limit but that of the hub's silence. */
+  /** Timeout of a call, ms. A stream times out only when the hub sends no data. */
   timeoutMs: number;
 }
 
 export interface HubCall {
   method: "GET" | "POST" | "PUT" | "DELETE";
-  /** Below the hub URL, beginning with `/`. */
+  /** Relative to the hub URL, starting with `/`. */
   path: string;
   body?: unknown;
   token?: string | undefined;
   signal?: AbortSignal | undefined;
-  /** Statuses that are answers, not errors, besides 2xx. */
+  /** Statuses besides 2xx that are not errors. */
   accept?: readonly number[];
 }
 
 /**
  * One management request.
  *
- * @returns the decoded JSON body, taken at its word
- * @throws RoomhubError when the hub refuses, HubUnreachableError when nobody answers, the signal's reason when aborted
+ * @returns the decoded JSON body, not validated
+ * @throws RoomhubError for an error response, HubUnreachableError without a response, the signal's reason when aborted
  */
 export async function callHub<T>(connection: HubConnection, call: HubCall): Promise<T> {
   const deadline = AbortSignal.timeout(connection.timeoutMs);
@@ -44,9 +44,9 @@ export async function callHub<T>(connection: HubConnection, call: HubCall): Prom
 }
 
 /**
- * Opens a stream of the hub; the caller reads and cancels its body.
+ * Opens an event stream; the caller reads and cancels its body.
  *
- * @param lastEventId - of the last event that came, when it is opened again
+ * @param lastEventId - id of the last event received, when reconnecting
  * @param signal - also ends the body
  * @throws as {@link callHub}
  */
@@ -96,7 +96,7 @@ async function readAll(
     return { response, text: await response.text() };
   } catch (error) {
     call.signal?.throwIfAborted();
-    const cause = signal.aborted ? new Error(`no answer in ${connection.timeoutMs} ms`) : error;
+    const cause = signal.aborted ? new Error(`no response in ${connection.timeoutMs} ms`) : error;
     throw new HubUnreachableError(connection.hubUrl, cause);
   }
 }

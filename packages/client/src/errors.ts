@@ -1,16 +1,16 @@
 import type { ErrorCode, Refusal } from "@roomhub/protocol";
 
 /**
- * A code of the hub's own, `invalid_response` when the answer is no hub's, or whatever a provider calls its error. The
- * intersection keeps the known ones in the editor's list.
+ * A code of the hub, `invalid_response` when the response is not from a hub, or a provider's own code. The intersection
+ * keeps known codes in editor completion.
  */
 export type RoomhubErrorCode = ErrorCode | "invalid_response" | (string & {});
 
-/** Errors are known by these and not by their class, which a program that bundles two copies of this package has twice. */
+/** Errors are identified by these and not by class, because a program may bundle two copies of this package. */
 const refusalMarker = Symbol.for("roomhub.error.refusal");
 const unreachableMarker = Symbol.for("roomhub.error.unreachable");
 
-/** What {@link RoomhubError} carries beside its message. */
+/** Properties of a {@link RoomhubError} besides its message. */
 export interface RoomhubErrorDetails {
   status: number;
   code: RoomhubErrorCode;
@@ -21,22 +21,22 @@ export interface RoomhubErrorDetails {
   participants: readonly Refusal[] | undefined;
 }
 
-/** The hub answered, and the answer is a refusal. Told apart by {@link isRoomhubError}. Contract §6. */
+/** An error response of the hub. Check with {@link isRoomhubError}. Contract §6. */
 export class RoomhubError extends Error {
   override readonly name = "RoomhubError";
   readonly [refusalMarker] = true;
-  /** of the HTTP answer */
+  /** HTTP status */
   readonly status: number;
-  /** For programs; does not change. */
+  /** Stable; compare this in programs. */
   readonly code: RoomhubErrorCode;
-  /** The field at fault, `""` when none is. */
+  /** The field that caused the error, or `""`. */
   readonly param: string;
   /** The next step, as a command where there is one. */
   readonly hint: string | undefined;
   readonly requestId: string | undefined;
-  /** How long the hub asks to wait before trying again, ms. */
+  /** How long to wait before a retry, ms. */
   readonly retryAfterMs: number | undefined;
-  /** On refusals: who is there, and why each was not taken. */
+  /** On refused requests: the room's participants, and why each could not serve it. */
   readonly participants: readonly Refusal[] | undefined;
 
   constructor(message: string, details: RoomhubErrorDetails) {
@@ -51,7 +51,7 @@ export class RoomhubError extends Error {
   }
 }
 
-/** Nobody answered at the hub's URL. The message names the URL and the reason. */
+/** There was no response at the hub's URL. The message contains the URL and the reason. */
 export class HubUnreachableError extends Error {
   override readonly name = "HubUnreachableError";
   readonly [unreachableMarker] = true;
@@ -61,37 +61,37 @@ export class HubUnreachableError extends Error {
 
   constructor(hubUrl: string, cause: unknown) {
     const innermost = innermostOf(cause);
-    super(`No hub answers at ${hubUrl} (${reasonOf(innermost)})`, { cause });
+    super(`Hub at ${hubUrl} is unreachable: ${reasonOf(innermost)}`, { cause });
     this.hubUrl = hubUrl;
     this.hint = nextStep(hubUrl, innermost);
   }
 }
 
 /**
- * Whether something that was thrown is a hub's refusal.
+ * Whether a thrown value is a {@link RoomhubError}.
  *
- * @param code - only this one: `isRoomhubError(error, "room_not_found")`
+ * @param code - also require this code: `isRoomhubError(error, "room_not_found")`
  */
 export function isRoomhubError(error: unknown, code?: RoomhubErrorCode): error is RoomhubError {
   if (!(error instanceof Error && refusalMarker in error)) return false;
   return code === undefined || (error as RoomhubError).code === code;
 }
 
-/** Whether something that was thrown says that nobody answers at the hub's URL. */
+/** Whether a thrown value is a {@link HubUnreachableError}. */
 export function isHubUnreachableError(error: unknown): error is HubUnreachableError {
   return error instanceof Error && unreachableMarker in error;
 }
 
 /**
- * The error of an answer that is not a success.
+ * The error for a response that is not a success.
  *
- * @param body - the answer's text, of any shape: a proxy in between may have made it
+ * @param body - the response text in any shape: it may come from a proxy
  */
 export function errorFromResponse(response: Response, body: string): RoomhubError {
   const error = errorField(body);
   const message = textField(error, "message");
   return new RoomhubError(
-    message ?? `${response.url} answered ${response.status} ${response.statusText}`.trim(),
+    message ?? `${response.url} responded ${response.status} ${response.statusText}`.trim(),
     {
       status: response.status,
       code: textField(error, "code") ?? (message === undefined ? "invalid_response" : ""),
@@ -106,17 +106,17 @@ export function errorFromResponse(response: Response, body: string): RoomhubErro
   );
 }
 
-/** https://nginx.org/en/docs/http/ngx_http_ssl_module.html#errors, and what Caddy and Go say of the same. */
+/** https://nginx.org/en/docs/http/ngx_http_ssl_module.html#errors; Caddy and Go have similar texts. */
 function wrongServerHint(response: Response, body: string): string {
   const isTlsPort = response.status === 400 && /HTTPS (?:port|server)/i.test(body);
   return isTlsPort
-    ? `write ${response.url.replace(/^http:/, "https:")}`
+    ? `use ${response.url.replace(/^http:/, "https:")}`
     : "check the hub URL: this does not look like a roomhub hub";
 }
 
-/** The error of a success whose body is not a hub's. */
+/** The error for a success whose body is not from a hub. */
 export function notAHub(response: Response): RoomhubError {
-  return new RoomhubError(`${response.url} answered something that is not roomhub's JSON`, {
+  return new RoomhubError(`${response.url} sent a response that is not from a roomhub hub`, {
     status: response.status,
     code: "invalid_response",
     param: "",
@@ -133,7 +133,7 @@ function errorField(body: string): Record<string, unknown> | undefined {
     const error = isRecord(parsed) ? parsed["error"] : undefined;
     return isRecord(error) ? error : undefined;
   } catch {
-    // Not JSON: the caller says so with the status.
+    // Not JSON: the caller reports the status.
     return undefined;
   }
 }
@@ -154,7 +154,7 @@ function retryAfterMs(headers: Headers): number | undefined {
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
 }
 
-/** fetch hides the reason in `cause`, and Node hides it once more in an AggregateError when it tried two addresses. */
+/** `fetch` puts the reason into `cause`; Node.js wraps it in an AggregateError when it tries two addresses. */
 function innermostOf(cause: unknown): unknown {
   let innermost = cause;
   for (let depth = 0; depth < 4; depth++) {
@@ -171,18 +171,18 @@ function innermostOf(cause: unknown): unknown {
 }
 
 function reasonOf(error: unknown): string {
-  if (isPlainHttpAnswer(error)) return "it speaks plain HTTP there, not TLS";
+  if (isPlainHttpError(error)) return "the server uses plain HTTP, not TLS";
   return error instanceof Error ? error.message : String(error);
 }
 
 function nextStep(hubUrl: string, error: unknown): string {
-  return isPlainHttpAnswer(error)
-    ? `write ${hubUrl.replace(/^https:/, "http:")}`
-    : "is it running? start one with: roomhub serve";
+  return isPlainHttpError(error)
+    ? `use ${hubUrl.replace(/^https:/, "http:")}`
+    : "check that it is running, or start one: roomhub serve";
 }
 
-/** What OpenSSL makes of an answer in plain text. */
-function isPlainHttpAnswer(error: unknown): boolean {
+/** What OpenSSL reports for a plain-text response. */
+function isPlainHttpError(error: unknown): boolean {
   const { code } = isRecord(error) ? error : { code: undefined };
   return code === "ERR_SSL_WRONG_VERSION_NUMBER" || code === "ERR_SSL_PACKET_LENGTH_TOO_LONG";
 }

@@ -5,20 +5,20 @@ import { HubUnreachableError, RoomhubError } from "./errors.ts";
 export interface EventStreamOptions {
   /** Aborting ends the iteration without an error. */
   signal?: AbortSignal | undefined;
-  /** Open the stream again when it breaks. Default true. */
+  /** Reconnect when the stream breaks. Default true. */
   reconnect?: boolean | undefined;
   /**
-   * Told once the stream stands, also after each reconnect: what was listed before this may have changed unseen. What it
-   * throws ends the iteration.
+   * Called when the stream is open, also after each reconnect: anything listed earlier may have changed meanwhile. An
+   * error it throws ends the iteration.
    */
   onOpen?: (() => void) | undefined;
-  /** Told when a stream broke and when it is tried again. */
+  /** Called when the stream breaks, with the time until the next attempt. */
   onDisconnect?: ((reason: string, retryInMs: number) => void) | undefined;
 }
 
-/** The hub sends a comment every 15 s; three missed mean the path is dead though no socket says so. */
-const silenceLimitMs = 50_000;
-/** The hub's ids are `<bootId>-<n>`. What is not like them may not fit into a header. */
+/** The hub sends a comment every 15 s; three missed mean a dead connection even without a socket error. */
+const idleLimitMs = 50_000;
+/** The hub's ids are `<bootId>-<n>`. Any other may not be valid in a header. */
 const sendableId = /^[\x21-\x7e]{1,200}$/;
 /** Longer than any event of the hub: specs and config are 16 KiB each. */
 const maxEventCharacters = 1024 * 1024;
@@ -27,14 +27,14 @@ const longestRetryMs = 15_000;
 const knownEvents = new Set<string>(EVENT_NAMES);
 
 /**
- * Events as they happen, in the dotted spelling, without replay: what falls into a gap is gone. Each reconnect names the
- * last event that came, so that a young room does not begin with its `room.created` again. Contract §5.
+ * Live events with dotted names, without replay: events during a disconnect are lost. Each reconnect sends the last event
+ * id, so that a new room does not repeat its `room.created`. Contract §5.
  *
- * Buffers the events of one network chunk and no more. A consumer that is slower than the hub for long is disconnected
- * by the hub (contract §6, 1 MiB), which looks like any other break.
+ * Buffers the events of one network chunk. The hub disconnects a consumer that stays behind (contract §6, 1 MiB), which
+ * is handled like any other disconnect.
  *
- * The first attempt fails loudly: a wrong URL must not look like a quiet room. After that breaks are waited out with the
- * server's `retry`, doubling to 15 s, until the signal aborts or the hub refuses in a way waiting cannot cure.
+ * The first attempt throws: a wrong URL must not look like an idle room. Later attempts are retried with the server's
+ * `retry`, doubling up to 15 s, until the signal aborts or the hub responds with an error that a retry cannot fix.
  *
  * @throws RoomhubError, HubUnreachableError
  */
@@ -70,7 +70,7 @@ export async function* readEvents(
       });
       if (!reconnect) return;
     } catch (error) {
-      // A bug of the caller's is no break, and another connection does not cure it.
+      // An error of the caller's callback is not a disconnect; reconnecting would not fix it.
       if (isCallersTurn) throw error;
       if (isAborted(signal)) return;
       if (!hasOpened || !reconnect || !isWorthRetrying(error)) throw error;
@@ -95,66 +95,67 @@ async function* readOnce(
   signal: AbortSignal | undefined,
   listeners: AttemptListeners,
 ): AsyncGenerator<HubEvent, void, void> {
-  const silence = new AbortController();
-  const stop = signal === undefined ? silence.signal : AbortSignal.any([signal, silence.signal]);
-  const body = await unlessSilent(silence, openStream(connection, path, lastEventId, stop), () => {
-    const cause = new Error(`no answer in ${silenceLimitMs} ms`);
+  const idle = new AbortController();
+  const stop = signal === undefined ? idle.signal : AbortSignal.any([signal, idle.signal]);
+  const body = await withIdleTimeout(idle, openStream(connection, path, lastEventId, stop), () => {
+    const cause = new Error(`no response in ${idleLimitMs} ms`);
     return new HubUnreachableError(connection.hubUrl, cause);
   });
   const reader = body.getReader();
   const decoder = new TextDecoder();
-  const arrived: HubEvent[] = [];
+  const received: HubEvent[] = [];
   const sse = createSseReader((message) => {
     if (message.id !== undefined) listeners.onId(message.id);
     const event = parseEvent(message.event, message.data);
-    if (event !== undefined) arrived.push(event);
+    if (event !== undefined) received.push(event);
   }, listeners.onRetry);
   let unfinished = 0;
   try {
     listeners.onOpen();
     for (;;) {
-      const { done, value } = await unlessSilent(silence, reader.read(), fellSilent);
+      const { done, value } = await withIdleTimeout(idle, reader.read(), noData);
       if (done) return;
       const text = decoder.decode(value, { stream: true });
       const lastEnd = text.lastIndexOf("\n\n");
       unfinished = lastEnd === -1 ? unfinished + text.length : text.length - lastEnd;
-      if (unfinished > maxEventCharacters) throw new Error("the hub sent an event without an end");
+      if (unfinished > maxEventCharacters)
+        throw new Error("the hub sent an event of more than 1 MiB");
       sse.feed(text);
-      yield* arrived.splice(0);
+      yield* received.splice(0);
     }
   } finally {
-    // A stream that already failed refuses to be cancelled, and there is nothing left to free then.
+    // A failed stream cannot be cancelled and holds no resources.
     await reader.cancel().catch(() => {});
   }
 }
 
-/** Only waiting counts as silence, not the time the consumer takes over an event. */
-function unlessSilent<T>(
-  silence: AbortController,
+/** Only waiting for the hub counts, not the time the consumer takes for an event. */
+function withIdleTimeout<T>(
+  idle: AbortController,
   wait: Promise<T>,
   reason: () => Error,
 ): Promise<T> {
-  const timer = setTimeout(() => silence.abort(reason()), silenceLimitMs);
+  const timer = setTimeout(() => idle.abort(reason()), idleLimitMs);
   return wait.finally(() => clearTimeout(timer));
 }
 
-function fellSilent(): Error {
-  return new Error("the hub fell silent");
+function noData(): Error {
+  return new Error(`no data from the hub for ${idleLimitMs / 1_000} s`);
 }
 
-/** An event, or undefined for one this version does not know. */
+/** An event, or undefined for a name unknown to this version. */
 function parseEvent(name: string | undefined, data: string): HubEvent | undefined {
   if (name === undefined || !knownEvents.has(name)) return undefined;
   try {
     const event = JSON.parse(data) as HubEvent | null;
     return typeof event === "object" && event?.type === name ? event : undefined;
   } catch {
-    // Half an event after a proxy's cut: worth no more than a missed one.
+    // A proxy cut the event: the same as a missed one.
     return undefined;
   }
 }
 
-/** A call, because the compiler believes a signal that was not aborted before an `await` still is not. */
+/** A function, because the compiler assumes that a signal not aborted before an `await` is not aborted after it. */
 function isAborted(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true;
 }

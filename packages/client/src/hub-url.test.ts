@@ -18,7 +18,7 @@ test.each([
   ["<http://127.0.0.1:5050>.", "http://127.0.0.1:5050"],
   ["http://127.0.0.1:5050/v1/chat/completions", "http://127.0.0.1:5050"],
   ["http://127.0.0.1:5050/v1/v1", "http://127.0.0.1:5050"],
-])("the hub URL %j is %s", (typed, hubUrl) => {
+])("the hub URL %j is normalised to %s", (typed, hubUrl) => {
   expect(normaliseHubUrl(typed)).toBe(hubUrl);
 });
 
@@ -29,7 +29,7 @@ test.each(["", "ftp://example.org", "http://", "http://user:secret@example.org"]
   },
 );
 
-test("a refused hub URL with a password in it is not repeated", () => {
+test("the error for a hub URL with a password does not repeat it", () => {
   expect(() => normaliseHubUrl("http://user:secret@example.org")).not.toThrow(/secret/);
 });
 
@@ -60,9 +60,9 @@ test.each(["", "http://hub:5050", "http://hub:5050/rooms/", "not a room", "-abc"
 
 test.each([
   ["http://hub:5050/abc234", "like http://hub:5050/rooms/ABC234"],
-  ["http://hub:5050/v1", "names no room"],
-  ["Ana's lab", "is no room code"],
-  ["http://hub:5050/rooms/Ana's%20lab/v1", '"Ana\'s lab" is no room code'],
+  ["http://hub:5050/v1", "is not a room URL"],
+  ["Ana's lab", "is not a room code"],
+  ["http://hub:5050/rooms/Ana's%20lab/v1", '"Ana\'s lab" is not a room code'],
 ])("the invitation %j is answered with what would do: %s", (text, said) => {
   expect(() => parseInvite(text, "http://hub:5050")).toThrow(said);
 });

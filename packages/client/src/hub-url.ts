@@ -1,6 +1,6 @@
 import { normaliseRoomCode } from "@roomhub/protocol";
 
-/** A text that names no hub or room. The message says what was given and what was expected. */
+/** The text is not a valid hub URL or invitation. The message contains the text and what is expected. */
 export class InvalidHubUrlError extends Error {
   override readonly name = "InvalidHubUrlError";
 }
@@ -15,8 +15,8 @@ const codeGrammar = /^[A-Za-z0-9]{1,32}$/;
 const roomPath = /^(?<prefix>.*?)(?:\/v1)?\/rooms\/(?<room>[^/]+)(?:\/.*)?$/;
 
 /**
- * A hub URL as people type it → the hub's own: no trailing slash, no `/v1` and what follows it, no `/rooms/CODE`, no
- * quotes around it. A missing scheme means `http://`; a path prefix before those (a hub behind a proxy) stays.
+ * Normalises a hub URL: removes quotes, a trailing slash, `/v1` and what follows it, and `/rooms/CODE`. A missing scheme
+ * means `http://`; a path prefix (a hub behind a proxy) is kept.
  *
  * @throws InvalidHubUrlError
  */
@@ -28,9 +28,9 @@ export function normaliseHubUrl(text: string): string {
 }
 
 /**
- * What an invitation says: a bare room code, `{hub}/rooms/CODE` or `{hub}/rooms/CODE/v1` (and anything below it).
+ * Parses an invitation: a bare room code, `{hub}/rooms/CODE` or `{hub}/rooms/CODE/v1` (and anything below it).
  *
- * @param defaultHubUrl - the hub of a bare code
+ * @param defaultHubUrl - the hub for a bare code
  * @throws InvalidHubUrlError
  */
 export function parseInvite(text: string, defaultHubUrl: string): Invite {
@@ -48,7 +48,7 @@ export function parseInvite(text: string, defaultHubUrl: string): Invite {
 
 function noRoom(text: string): InvalidHubUrlError {
   return new InvalidHubUrlError(
-    `"${text}" is no room code; a room is named by its code, like ABC234, or its URL (roomhub room list shows both name and code)`,
+    `"${text}" is not a room code; give a code like ABC234 or a room URL (roomhub room list shows names and codes)`,
   );
 }
 
@@ -59,11 +59,11 @@ function noRoomIn(text: string, url: URL, room: string | undefined): InvalidHubU
     ? `${url.origin}/rooms/${last.toUpperCase()}`
     : "http://192.168.1.5:5050/rooms/ABC234";
   return new InvalidHubUrlError(
-    `"${text}" names no room; give a room code or a URL like ${example}`,
+    `"${text}" is not a room URL; give a room code or a URL like ${example}`,
   );
 }
 
-/** What is pasted along with a URL: spaces, quotes, the brackets of a mail, the full stop of a sentence. */
+/** Removes what is often pasted along with a URL: spaces, quotes, angle brackets, a full stop. */
 function withoutQuotes(text: string): string {
   return text.replace(/^[\s"'`‘’“”<]+|[\s"'`‘’“”>,;.]+$/gu, "");
 }
@@ -72,7 +72,7 @@ function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    // A lone % is no code either way.
+    // With a lone %, the segment is not a code either way.
     return segment;
   }
 }
@@ -90,11 +90,11 @@ function parseUrl(text: string): URL {
   }
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     throw new InvalidHubUrlError(
-      `A hub URL begins with http:// or https://, not ${url.protocol} (given: "${trimmed}")`,
+      `A hub URL starts with http:// or https://, not ${url.protocol} (given: "${trimmed}")`,
     );
   }
   if (url.username !== "" || url.password !== "") {
-    throw new InvalidHubUrlError("A hub URL carries no user name or password");
+    throw new InvalidHubUrlError("A hub URL must not contain a user name or password");
   }
   return url;
 }

@@ -6,9 +6,9 @@ import type { RoomClient } from "./room-client.ts";
 export interface OpenRoomOptions extends Partial<RoomhubClientOptions>, CallOptions {}
 
 /**
- * A room by its invitation, as hosts hand it out: `http://192.168.1.5:5050/rooms/ABC234`, with or without `/v1` behind it.
+ * Opens a room by its invitation: a room code or a URL like `http://192.168.1.5:5050/rooms/ABC234`, with or without `/v1`.
  *
- * @param options - `hubUrl` is the hub of a bare room code; `http://127.0.0.1:5050` when left out
+ * @param options - `hubUrl` is the hub for a bare room code; default `http://127.0.0.1:5050`
  * @throws InvalidHubUrlError, RoomhubError (`room_not_found`), HubUnreachableError
  */
 export function openRoom(

@@ -22,7 +22,7 @@ function startLab() {
   });
 }
 
-test("a room is looked up once, and knows its base URL from then on", async () => {
+test("a room is looked up once and has its base URL", async () => {
   await using hub = await startLab();
   const room = await new RoomhubClient({ hubUrl: hub.url }).room("abc234");
   expect(room).toMatchObject({ hubUrl: hub.url, code: "ABC234", name: "lab", info: lab });
@@ -64,7 +64,7 @@ test.each<[string, (room: RoomClient) => Promise<unknown>, string, unknown]>([
     "DELETE /v1/rooms/ABC234/participants/ada",
     undefined,
   ],
-])("%s asks for the room's own resource", async (_name, call, expected, answer) => {
+])("%s requests the resource of the room", async (_name, call, expected, answer) => {
   await using hub = await startLab();
   const room = await new RoomhubClient({ hubUrl: hub.url }).room("ABC234");
   expect(await call(room)).toEqual(answer);
@@ -72,7 +72,7 @@ test.each<[string, (room: RoomClient) => Promise<unknown>, string, unknown]>([
   expect(`${method} ${url}`).toBe(expected);
 });
 
-test("a room's events are those of that room, and end with the loop", async () => {
+test("events() yields the events of the room until the loop ends", async () => {
   await using hub = await startLab();
   const room = await new RoomhubClient({ hubUrl: hub.url }).room("ABC234");
   for await (const event of room.events()) {
@@ -82,7 +82,7 @@ test("a room's events are those of that room, and end with the loop", async () =
   expect(hub.requests.at(-1)!.url).toBe("/v1/rooms/ABC234/events");
 });
 
-test("a room is opened by its invitation, whichever URL of it somebody copied", async () => {
+test("openRoom accepts any URL of the room", async () => {
   await using hub = await startLab();
   for (const invite of [`${hub.url}/rooms/abc234`, `${hub.url}/rooms/ABC234/v1`]) {
     expect((await openRoom(invite)).baseURL).toBe(`${hub.url}/rooms/ABC234/v1`);

@@ -12,7 +12,7 @@ import type {
 import type { CallOptions, OwnerCallOptions } from "./call-options.ts";
 import type { EventStreamOptions } from "./event-stream.ts";
 
-/** What a room needs of its hub: `RoomhubClient` has it. Each takes the room's code first. */
+/** The methods of `RoomhubClient` that a room uses. Each takes the room code first. */
 interface RoomCalls {
   readonly hubUrl: string;
   baseUrl(code: string): string;
@@ -36,20 +36,20 @@ interface RoomCalls {
 }
 
 /**
- * One room of a hub: its base URL, who is in it, and what happens there. Made by `RoomhubClient.room()` and `openRoom()`.
- * Holds no connection and needs no closing.
+ * One room of a hub: its base URL, participants and events. Created by `RoomhubClient.room()` and `openRoom()`. Holds no
+ * connection and needs no closing.
  *
- * Every method throws as those of `RoomhubClient` do.
+ * Every method throws the same errors as `RoomhubClient`.
  */
 export class RoomClient {
-  /** The hub's own URL, without a trailing slash. */
+  /** The hub URL without a trailing slash. */
   readonly hubUrl: string;
-  /** Upper case, as the hub spells it. */
+  /** Upper case. */
   readonly code: string;
   readonly name: string;
-  /** What an OpenAI SDK needs as its base URL: `{hub}/rooms/CODE/v1`. */
+  /** The base URL for an OpenAI SDK: `{hub}/rooms/CODE/v1`. */
   readonly baseURL: string;
-  /** The room as it was when it was looked up. */
+  /** The room at the time it was looked up. */
   readonly info: Readonly<Room>;
   readonly #hub: RoomCalls;
 
@@ -62,7 +62,7 @@ export class RoomClient {
     this.info = info;
   }
 
-  /** Everybody, online or not, in the order they joined. */
+  /** All participants, online or not, in join order. */
   participants(options?: CallOptions): Promise<ParticipantSummary[]> {
     return this.#hub.listParticipants(this.code, options);
   }
@@ -71,27 +71,27 @@ export class RoomClient {
     return this.#hub.getParticipant(this.code, id, options);
   }
 
-  /** Everyone who can be named in a request's `model` field, routable ones first. Contract §4. */
+  /** The values that a request's `model` field can have, routable ones first. Contract §4. */
   models(options?: CallOptions): Promise<ModelEntry[]> {
     return this.#hub.listModels(this.code, options);
   }
 
-  /** Where a request with this `model` field would go now, and why. */
+  /** Where a request with this `model` field would be routed now, and why. */
   explainRoute(question: RouteQuestion = {}, options?: CallOptions): Promise<RouteExplanation> {
     return this.#hub.explainRoute(this.code, question, options);
   }
 
   /**
-   * Events as they happen here, for ever: breaks are waited out. `break`, or an aborted signal, ends the stream. What
-   * falls into a gap is gone, for the hub replays nothing.
+   * Live events of this room. Reconnects until `break` or an aborted signal ends the iteration. Events during a
+   * disconnect are lost, because the hub replays nothing.
    *
-   * @throws RoomhubError, HubUnreachableError when the first attempt fails, or waiting cannot cure a later one
+   * @throws RoomhubError, HubUnreachableError when the first attempt fails, or a later one that a retry cannot fix
    */
   events(options?: EventStreamOptions): AsyncIterable<HubEvent> {
     return this.#hub.events(this.code, options);
   }
 
-  /** Registers an endpoint that the hub can reach by itself. One that it cannot is shared by `@roomhub/participant`. */
+  /** Registers an endpoint that the hub can reach. Use `@roomhub/participant` to share one that it cannot reach. */
   join(body: JoinRequest, options?: OwnerCallOptions): Promise<JoinResponse> {
     return this.#hub.join(this.code, body, options);
   }

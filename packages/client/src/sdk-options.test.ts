@@ -8,7 +8,7 @@ import {
 
 const room = { baseURL: "http://127.0.0.1:5050/rooms/ABC234/v1" };
 
-test("each SDK is told the room in its own words", () => {
+test("each SDK gets the room in its own options", () => {
   expect(openAIOptions(room)).toEqual({ baseURL: room.baseURL, apiKey: "roomhub" });
   expect(anthropicOptions(room)).toEqual({
     baseURL: "http://127.0.0.1:5050/rooms/ABC234",
@@ -26,7 +26,7 @@ test("each SDK is told the room in its own words", () => {
   });
 });
 
-test("only the last segment of a base URL is taken off for Anthropic's SDK", () => {
+test("only the last segment of the base URL is removed for Anthropic's SDK", () => {
   const baseURL = "https://example.org/v1/rooms/ABC234/v1/";
   expect(anthropicOptions({ baseURL }).baseURL).toBe("https://example.org/v1/rooms/ABC234");
 });

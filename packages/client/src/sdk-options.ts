@@ -1,41 +1,41 @@
 /**
- * What the usual SDKs want to be told, so that they talk to a room. None of them is a dependency: each of these is a
- * plain object to hand over, as it is or with more fields beside it.
+ * Options that point common SDKs at a room. None of the SDKs is a dependency: each result is a plain object to pass on,
+ * alone or merged with other options.
  */
 
-/** Where a room is: a `RoomClient`, or its base URL from anywhere else, `{hub}/rooms/CODE/v1`. */
+/** A `RoomClient`, or any object with the room's base URL, `{hub}/rooms/CODE/v1`. */
 export interface RoomAddress {
   readonly baseURL: string;
 }
 
 export interface SDKOptions {
   baseURL: string;
-  /** Any text: a room asks for none, but the SDKs insist on one. */
+  /** Any text: a room needs none, but the SDKs require one. */
   apiKey: string;
 }
 
 export interface AISDKOptions extends SDKOptions {
-  /** The provider's name, as the AI SDK shows it in errors and metadata. */
+  /** The provider name that the AI SDK shows in errors and metadata. */
   name: string;
 }
 
 export interface OpenResponsesOptions {
   name: string;
-  /** The operation itself, not the base. */
+  /** The URL of the operation, not the base URL. */
   url: string;
   apiKey: string;
 }
 
-/** The hub reads no client's key and hands none on; one that begins with `rhp_` it would take for a participant's token. */
+/** The hub ignores a client's key, except that one starting with `rhp_` is read as a participant token. */
 const anyKey = "roomhub";
 const providerName = "roomhub";
 
-/** `new OpenAI(openAIOptions(room))`; LangChain takes the same as its `configuration`. */
+/** `new OpenAI(openAIOptions(room))`; LangChain takes the same object as `configuration`. */
 export function openAIOptions(room: RoomAddress): SDKOptions {
   return { baseURL: room.baseURL, apiKey: anyKey };
 }
 
-/** `new Anthropic(anthropicOptions(room))`: for participants that serve `/messages`. That SDK adds `/v1` by itself. */
+/** `new Anthropic(anthropicOptions(room))`: for participants that serve `/messages`. The SDK appends `/v1` itself. */
 export function anthropicOptions(room: RoomAddress): SDKOptions {
   return { baseURL: room.baseURL.replace(/\/v1\/?$/, ""), apiKey: anyKey };
 }

@@ -77,7 +77,7 @@ test("a hub that is away is only said, for it may come", async () => {
   expect(await world.run("env", "ABC234")).toBe(0);
   expect(world.stdout.text).toContain("export OPENAI_BASE_URL=");
   expect(world.stderr.text).toMatch(
-    /^! No hub answers at http:\S+ \(refused\)\n→ start one: roomhub up; .*\n$/,
+    /^! Hub at http:\S+ is unreachable: refused\n→ start one: roomhub up; .*\n$/,
   );
 });
 

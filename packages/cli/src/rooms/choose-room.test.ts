@@ -221,7 +221,7 @@ test("a URL that is neither an invitation nor a hub's is answered with what an i
   const wish = { given: "http://10.0.0.2:5050/AAA222", hubUrl: undefined };
   await expect(chooseRoom({ ...context, createClient }, wish, silent)).rejects.toMatchObject({
     name: "InvalidHubUrlError",
-    message: expect.stringContaining("names no room"),
+    message: expect.stringContaining("is not a room URL"),
   });
 });
 
@@ -270,5 +270,5 @@ test("of a hub that is away the next step is another hub, of a wrong URL the rig
   expect(unreachableHub(context, away).hint).toContain("roomhub up --lan");
   const cause = Object.assign(new Error("ssl"), { code: "ERR_SSL_WRONG_VERSION_NUMBER" });
   const plain = new HubUnreachableError("https://hub:5050", cause);
-  expect(unreachableHub(context, plain).hint).toBe("write http://hub:5050");
+  expect(unreachableHub(context, plain).hint).toBe("use http://hub:5050");
 });

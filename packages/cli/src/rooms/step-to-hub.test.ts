@@ -17,5 +17,5 @@ test.each([
 test("a URL that is written wrong is put right", () => {
   const cause = Object.assign(new Error("wrong"), { code: "ERR_SSL_WRONG_VERSION_NUMBER" });
   const error = new HubUnreachableError("https://hub:5050", cause);
-  expect(stepToHub(makeWorld().context, error)).toBe("write http://hub:5050");
+  expect(stepToHub(makeWorld().context, error)).toBe("use http://hub:5050");
 });

@@ -8,9 +8,9 @@ export function stepToHub(
   { commandName }: CliContext,
   { hubUrl, message, hint }: HubUnreachableError,
 ): string {
-  if (hint.startsWith("write ")) return hint;
+  if (hint.startsWith("use ")) return hint;
   // The fetch standard's ports of other protocols: https://fetch.spec.whatwg.org/#port-blocking
-  if (message.endsWith("(bad port)")) {
+  if (message.endsWith(": bad port")) {
     return `browsers and Node refuse to call that port; give the hub another: ${commandName} up --port 5050`;
   }
   const url = URL.parse(hubUrl);
