@@ -120,11 +120,13 @@ const inferenceRootFiles = [
   "inference-call",
   "metrics",
   "queue",
+  "queue-place",
   "request-facts",
   "response-makers",
   "retry",
   "routing",
   "routing-errors",
+  "settlement",
   "upstream",
 ];
 

@@ -1,48 +1,47 @@
-import { type ErrorCode, refusesStreamOptions } from "@roomhub/protocol";
+import { refusesStreamOptions } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
 import { beginTrial } from "../domain/readiness.ts";
 import { asHubError, HubError } from "../errors.ts";
-import { errorHeaders, type HeaderMap } from "./answer/answer.ts";
+import { errorHeaders } from "./answer/answer.ts";
 import { Attempt, type AttemptOwner } from "./attempt.ts";
 import type { ClientListener } from "./client-response.ts";
 import { checkRequest } from "./answer/deadline.ts";
 import { Delivery } from "./answer/delivery.ts";
 import type { RunningRequest } from "./in-flight.ts";
 import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
-import { metricsOf } from "./metrics.ts";
-import type { QueueEntry, RoomQueue } from "./queue.ts";
-import type { FailureCause } from "./retry.ts";
+import { QueuePlace, type QueuedRequest } from "./queue-place.ts";
+import { causeOf, type FailureCause } from "./retry.ts";
 import { Routing } from "./routing.ts";
-import { completePayload, failurePayload, servedBy, type RequestFacts } from "./request-facts.ts";
+import { requestPayload, servedBy, type RequestFacts } from "./request-facts.ts";
 import { pathIsGone, refuseLoops, withoutSecrets } from "./routing-errors.ts";
+import { announceEnd } from "./settlement.ts";
 import type { ResponseHead, Upstream, UpstreamFailure } from "./upstream.ts";
 
-/** What paths report when the request may not have got anywhere; `provider_error` is an agent that would not take it. */
-const pathFailures: ReadonlySet<ErrorCode> = new Set([
-  "tunnel_lost",
-  "provider_unreachable",
-  "provider_error",
-]);
+/** Where a request is between its start and its one end. */
+type State =
+  | { kind: "routing" }
+  | { kind: "queued"; place: QueuePlace }
+  | { kind: "attempting"; attempt: Attempt }
+  | { kind: "settled"; attempt: Attempt | undefined };
+
+const routing: State = { kind: "routing" };
 
 /**
  * One request from routing to its end: select → queue → open → observe → settle. Everything that can end it (the last
  * frame, a lost tunnel, a deadline, the client, a drain, a bug) comes to {@link Dispatch.#settle}, which acts once.
  */
-export class Dispatch implements ClientListener, QueueEntry, RunningRequest, AttemptOwner {
+export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, AttemptOwner {
   readonly #deps: DispatchDeps;
   readonly #call: InferenceCall;
   readonly #routing: Routing;
-  #attempt: Attempt | undefined;
-  #attempts = 0;
   readonly #delivery: Delivery;
-  #queue: RoomQueue | undefined;
-  #queuedMs = 0;
+  #state: State = routing;
+  #attempts = 0;
   #queueMs = 0;
   /** Somebody who failed may still be reading the request's body. */
   #isBodyLent = false;
-  #isSettled = false;
   #mayRemember: boolean;
-  candidates: readonly Participant[] = [];
+  /** In {@link InFlight}. */
   place = -1;
 
   constructor(deps: DispatchDeps, call: InferenceCall) {
@@ -55,6 +54,16 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
 
   get clientKey(): string {
     return this.#call.clientKey;
+  }
+
+  get #isSettled(): boolean {
+    return this.#state.kind === "settled";
+  }
+
+  /** The one that runs, or was the last to run. */
+  get #attempt(): Attempt | undefined {
+    const state = this.#state;
+    return state.kind === "attempting" || state.kind === "settled" ? state.attempt : undefined;
   }
 
   get selectionKey(): string {
@@ -77,16 +86,12 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   #route(isRetry: boolean): void {
     const selection = this.#routing.select();
     if (selection.kind === "selected") this.#open(selection.participant);
-    else if (selection.kind === "busy") this.#wait(selection.candidates, isRetry);
-    else throw this.#routing.refusal(selection);
-  }
-
-  #wait(candidates: Participant[], atHead: boolean): void {
-    this.candidates = candidates;
-    const queue = this.#deps.queues.of(this.#call.room.code);
-    queue.add(this, atHead);
-    this.#queue = queue;
-    this.#queuedMs = this.#deps.nowMs();
+    else if (selection.kind === "busy") {
+      const queue = this.#deps.queues.of(this.#call.room.code);
+      const place = new QueuePlace(this, queue, selection.candidates, this.#deps.nowMs());
+      queue.add(place, isRetry);
+      this.#state = { kind: "queued", place };
+    } else throw this.#routing.refusal(selection);
   }
 
   tryToLeave(): boolean {
@@ -101,31 +106,27 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   }
 
   #leaveQueue(): void {
-    if (this.#queue === undefined) return;
-    this.#queue.remove(this);
-    this.#queue = undefined;
-    this.#queueMs += this.#deps.nowMs() - this.#queuedMs;
+    if (this.#state.kind !== "queued") return;
+    this.#queueMs += this.#state.place.leave(this.#deps.nowMs());
+    this.#state = routing;
   }
 
   // — one attempt —
 
   #open(participant: Participant): void {
-    const upstream = this.#deps.upstreamFor(participant);
-    if (upstream === undefined) {
-      throw this.#routing.firstFailure?.error ?? pathIsGone(participant);
-    }
-    const { requestId, room, asking } = this.#call;
+    const upstream = this.#upstreamFor(participant);
+    const { room, asking } = this.#call;
     this.#attempts++;
     beginTrial(participant, this.#deps.nowMs);
-    this.#deps.emit.llmRequest(room.code, {
-      requestId,
-      participantId: participant.id,
-      model: participant.model,
-      protocol: asking.protocol,
-      selector: asking.selector,
-      attempt: this.#attempts,
-    });
+    this.#deps.emit.llmRequest(room.code, requestPayload(this.#facts(), participant));
     this.#ask(participant, upstream, asking.mayAskUsageOf(participant));
+  }
+
+  /** @throws HubError when its path is gone: the first failure, where there was one */
+  #upstreamFor(participant: Participant): Upstream {
+    const upstream = this.#deps.upstreamFor(participant);
+    if (upstream !== undefined) return upstream;
+    throw this.#routing.firstFailure?.error ?? pathIsGone(participant);
   }
 
   #ask(participant: Participant, upstream: Upstream, asksUsage: boolean): void {
@@ -133,7 +134,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
     if (this.#attempt !== undefined) this.#leave(this.#attempt);
     const scrubber = this.#deps.scrubberOf(participant);
     const attempt = new Attempt(participant, this, this.#deps.queues, asksUsage, scrubber);
-    this.#attempt = attempt;
+    this.#state = { kind: "attempting", attempt };
     this.#delivery.begin(servedBy(this.#facts(), participant), asksUsage, scrubber);
     const passed = [...hops, this.#deps.bootId];
     attempt.open(upstream, asking.requestFor(participant, passed, asksUsage));
@@ -182,7 +183,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
         this.#handedOver(),
       );
     } catch (thrown) {
-      this.#attemptFailed(attempt, thrown, pathFailures.has(failure.code) ? "path" : "other");
+      this.#attemptFailed(attempt, thrown, causeOf(failure.code));
     }
   }
 
@@ -216,11 +217,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   /** Our own addition was refused, not the client's request: the same again without it, and never more here. */
   #askWithoutUsage({ participant }: Attempt): void {
     participant.refusesStreamUsage = true;
-    this.#guard(() => {
-      const upstream = this.#deps.upstreamFor(participant);
-      if (upstream === undefined) throw pathIsGone(participant);
-      this.#ask(participant, upstream, false);
-    });
+    this.#guard(() => this.#ask(participant, this.#upstreamFor(participant), false));
   }
 
   /** Tries again while nothing was promised to the client and another attempt may do better. Contract §3. */
@@ -241,7 +238,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
 
   #leave(attempt: Attempt): void {
     this.#isBodyLent ||= !attempt.isBodyTaken;
-    this.#attempt = undefined;
+    this.#state = routing;
   }
 
   // — the client's side —
@@ -268,7 +265,7 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
 
   tick(nowMs: number): void {
     this.#guard(() => {
-      const queuedMs = this.#queue === undefined ? undefined : this.#queuedMs;
+      const queuedMs = this.#state.kind === "queued" ? this.#state.place.sinceMs : undefined;
       checkRequest(this.#deps.limits, nowMs, this.#call.startedMs, queuedMs);
       if (this.#delivery.isLeftOpen(nowMs) && this.#endIfOver()) return;
       this.#delivery.tick(nowMs);
@@ -312,13 +309,16 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
     this.#leaveQueue();
     const { client } = this.#call;
     if (client.isHeadWritten) this.#delivery.breakOff(error);
-    else client.refuse(error, errorHeaders(error, this.#facts(), this.#hintsOf(error)));
+    else
+      client.refuse(
+        error,
+        errorHeaders(
+          error,
+          this.#facts(),
+          this.#routing.hintsOf(error) ?? this.#delivery.refusalHints(),
+        ),
+      );
     this.#settle(error);
-  }
-
-  #hintsOf(error: HubError): HeaderMap {
-    const first = this.#routing.firstFailure;
-    return error === first?.error ? first.hints : this.#delivery.refusalHints();
   }
 
   get #lastParticipant(): Participant | undefined {
@@ -328,36 +328,19 @@ export class Dispatch implements ClientListener, QueueEntry, RunningRequest, Att
   /** Exactly one terminal event per request. @param error - undefined when the answer was complete */
   #settle(error: HubError | undefined, providerCode?: string): void {
     if (this.#isSettled) return;
-    this.#isSettled = true;
     this.#leaveQueue();
+    const attempt = this.#attempt;
+    this.#state = { kind: "settled", attempt };
     this.#deps.inFlight.remove(this);
-    this.#attempt?.cancel(error?.message ?? "complete");
+    attempt?.cancel(error?.message ?? "complete");
     this.#forgetBody();
     this.#call.onSettled();
-    this.#emitEnd(error, providerCode);
+    announceEnd(this.#deps, this.#call, this.#facts(), this.#delivery, error, providerCode);
   }
 
   #forgetBody(): void {
     const isTaken = this.#attempt?.isBodyTaken ?? true;
     this.#call.asking.forget(isTaken && !this.#isBodyLent);
-  }
-
-  #emitEnd(error: HubError | undefined, providerCode: string | undefined): void {
-    const { emit, nowMs } = this.#deps;
-    const { room, startedMs } = this.#call;
-    const facts = this.#facts();
-    if (error !== undefined) {
-      emit.llmError(room.code, failurePayload(facts, error, providerCode), error.status);
-      return;
-    }
-    const endMs = nowMs();
-    if (facts.participant !== undefined) facts.participant.lastUsedMs = endMs;
-    const { firstContentMs, usage } = this.#delivery;
-    const ttftMs = (firstContentMs ?? endMs) - startedMs;
-    emit.llmComplete(
-      room.code,
-      completePayload(facts, metricsOf(ttftMs, endMs - startedMs, usage)),
-    );
   }
 
   #facts(): RequestFacts {

@@ -7,8 +7,8 @@ export interface QueueEntry {
   readonly clientKey: string;
   /** entries with the same key have the same candidates: when one must wait, so must the others */
   readonly selectionKey: string;
-  /** who could serve it */
-  candidates: readonly Participant[];
+  /** the participants that could serve it */
+  readonly candidates: readonly Participant[];
   /** Tries again. @returns whether it no longer waits: it runs, or it was refused */
   tryToLeave(): boolean;
 }

@@ -3,6 +3,7 @@ import type {
   FailurePayload,
   InferenceProtocol,
   Metrics,
+  RequestPayload,
 } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
 import type { HubError } from "../errors.ts";
@@ -31,6 +32,13 @@ export interface ServedBy {
 export function servedBy(facts: RequestFacts, participant: Participant): ServedBy {
   const { requestId, attempts, queueMs } = facts;
   return { requestId, participantId: participant.id, model: participant.model, attempts, queueMs };
+}
+
+/** Interface §6, llm.request. */
+export function requestPayload(facts: RequestFacts, participant: Participant): RequestPayload {
+  const { requestId, protocol, selector, attempts } = facts;
+  const { id: participantId, model } = participant;
+  return { requestId, participantId, model, protocol, selector, attempt: attempts };
 }
 
 /** Interface §6, llm.complete. */

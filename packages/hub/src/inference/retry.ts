@@ -1,3 +1,4 @@
+import type { ErrorCode } from "@roomhub/protocol";
 import type { CredentialUse, Participant } from "../domain/participant.ts";
 import type { Selector } from "../domain/selection-query.ts";
 import { mayMoveElsewhere } from "../domain/selector.ts";
@@ -10,6 +11,18 @@ const maxAttempts = 3;
  * provider can have answered, or anything else.
  */
 export type FailureCause = number | "path" | "other";
+
+/** What paths report when the request may not have reached the provider; `provider_error` is an agent that rejected it. */
+const pathFailures: ReadonlySet<ErrorCode> = new Set([
+  "tunnel_lost",
+  "provider_unreachable",
+  "provider_error",
+]);
+
+/** The cause of a failure that a path reports. */
+export function causeOf(code: ErrorCode): FailureCause {
+  return pathFailures.has(code) ? "path" : "other";
+}
 
 /** What is known when an attempt has failed and the client's response head is not written. */
 export interface FailedAttempt {

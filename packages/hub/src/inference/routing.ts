@@ -103,6 +103,11 @@ export class Routing implements SelectionQuery {
     return step !== "fail";
   }
 
+  /** What the provider said of when to come back, when `error` is the first failure. */
+  hintsOf(error: HubError): HeaderMap | undefined {
+    return error === this.#firstFailure?.error ? this.#firstFailure.hints : undefined;
+  }
+
   noteFailure(failure: FirstFailure): void {
     this.#firstFailure ??= failure;
   }
