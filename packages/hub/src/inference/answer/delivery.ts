@@ -15,7 +15,8 @@ import {
 } from "./answer.ts";
 import { type AnswerKind, judgeHead } from "./answer-gate.ts";
 import type { ClientResponse } from "../client-response.ts";
-import { checkClient, checkProvider } from "./deadline.ts";
+import { ClientWriter } from "./client-writer.ts";
+import { checkProvider } from "./deadline.ts";
 import type { ServedBy } from "../request-facts.ts";
 import { errorFrame } from "./error-frame.ts";
 import type { DispatchDeps, InferenceCall, Scrubber } from "../inference-call.ts";
@@ -33,11 +34,15 @@ export type DeliveryEnd =
   /** The provider failed inside its own stream, and the client was told by the provider's own words. */
   | { kind: "told"; error: HubError };
 
-type Mode =
-  | { kind: "waiting" }
+type State =
+  /** No participant has the request. */
+  | { kind: "idle" }
+  | { kind: "waiting"; sinceMs: number }
   | { kind: "stream"; observer: StreamObserver }
   | { kind: "json"; head: ResponseHead; answer: JsonAnswer }
   | { kind: "refusal"; head: ResponseHead; chunks: Buffer[]; length: number };
+
+const idle: State = { kind: "idle" };
 
 const maxRefusalBytes = 64 * 1024;
 /** Who has said `[DONE]` closes within milliseconds; some servers leave the connection open. */
@@ -48,26 +53,19 @@ export class Delivery {
   readonly #limits: Limits;
   readonly #nowMs: () => number;
   readonly #client: ClientResponse;
+  readonly #writer: ClientWriter;
   /** `none` when the client did not ask for a stream */
   readonly #marker: StreamMarker;
   readonly #errorShape: ErrorShape;
   readonly #requestId: string;
-  readonly #startedMs: number;
-  #mode: Mode = { kind: "waiting" };
+  #state: State = idle;
   #served: ServedBy | undefined;
   #hidesUsage = false;
   #scrubber: Scrubber | undefined;
   #responseId: string | undefined;
-  #openedMs: number | undefined;
   #lastByteMs = 0;
   /** of the last byte when it was last asked whether the stream is over: it reads its end for that */
   #judgedMs = 0;
-  #lastWriteMs: number;
-  #lastProcessingMs: number;
-  #isWritable = true;
-  /** since when the client has taken nothing */
-  #blockedMs: number | undefined;
-  #isFinishing = false;
   #firstContentMs: number | undefined;
   usage: Usage = {};
 
@@ -79,21 +77,19 @@ export class Delivery {
     this.#marker = asking.marker;
     this.#errorShape = asking.errorShape;
     this.#requestId = requestId;
-    this.#startedMs = startedMs;
-    this.#lastWriteMs = startedMs;
-    this.#lastProcessingMs = startedMs;
+    this.#writer = new ClientWriter(client, { limits, nowMs }, startedMs);
   }
 
   /** on the hub's clock; undefined until there was any content */
   get firstContentMs(): number | undefined {
-    return this.#mode.kind === "stream"
-      ? (this.#mode.observer.firstContentMs ?? this.#firstContentMs)
+    return this.#state.kind === "stream"
+      ? (this.#state.observer.firstContentMs ?? this.#firstContentMs)
       : this.#firstContentMs;
   }
 
   /** of a response made here, as soon as it is known */
   get responseId(): string | undefined {
-    return this.#mode.kind === "stream" ? this.#mode.observer.responseId : this.#responseId;
+    return this.#state.kind === "stream" ? this.#state.observer.responseId : this.#responseId;
   }
 
   /**
@@ -107,16 +103,14 @@ export class Delivery {
     this.#hidesUsage = hidesUsage;
     this.#scrubber = scrubber;
     this.#responseId = undefined;
-    this.#mode = { kind: "waiting" };
-    this.#openedMs = this.#nowMs();
-    this.#lastByteMs = this.#openedMs;
+    this.#lastByteMs = this.#nowMs();
+    this.#state = { kind: "waiting", sinceMs: this.#lastByteMs };
     this.#firstContentMs = undefined;
   }
 
   /** The attempt failed, and the request waits for the next: nothing is expected of a provider meanwhile. */
   leave(): void {
-    this.#mode = { kind: "waiting" };
-    this.#openedMs = undefined;
+    this.#state = idle;
   }
 
   /** @throws HubError when such an answer may not be relayed */
@@ -126,19 +120,19 @@ export class Delivery {
     const isStream = this.#marker !== "none";
     const kind = judgeHead(head, served.participantId, isStream);
     if (kind === "refusal") {
-      this.#mode = { kind, head, chunks: [], length: 0 };
+      this.#state = { kind, head, chunks: [], length: 0 };
     } else if (kind === "stream") {
       if (!this.#client.isHeadWritten) {
         this.#client.writeHead(head.status, answerHeaders(served, head, contentTypeOf(head, true)));
       }
-      this.#mode = { kind, observer: this.#observer() };
+      this.#state = { kind, observer: this.#observer() };
     } else if (this.#client.isHeadWritten) {
       throw new HubError(
         "provider_invalid_response",
         `The provider of ${served.participantId} answered with JSON after a stream had begun.`,
       );
     } else {
-      this.#mode = { kind, head, answer: new JsonAnswer(served.participantId) };
+      this.#state = { kind, head, answer: new JsonAnswer(served.participantId) };
     }
     return kind;
   }
@@ -147,7 +141,12 @@ export class Delivery {
     const { eventHoldBytes } = this.#limits;
     const scrub = this.#scrubber;
     const edits = { hidesUsage: this.#hidesUsage, scrub };
-    return new StreamObserver(this.#marker, eventHoldBytes, (bytes) => this.#write(bytes), edits);
+    return new StreamObserver(
+      this.#marker,
+      eventHoldBytes,
+      (bytes) => this.#writer.write(bytes),
+      edits,
+    );
   }
 
   /**
@@ -157,25 +156,26 @@ export class Delivery {
   data(chunk: Buffer): boolean {
     const nowMs = this.#nowMs();
     this.#lastByteMs = nowMs;
-    const mode = this.#mode;
-    switch (mode.kind) {
+    const state = this.#state;
+    switch (state.kind) {
       case "stream":
         this.#firstContentMs ??= nowMs;
-        mode.observer.push(chunk, nowMs);
+        state.observer.push(chunk, nowMs);
         break;
       case "json":
         this.#firstContentMs ??= nowMs;
-        this.#relayJson(mode.head, mode.answer, chunk);
+        this.#relayJson(state.head, state.answer, chunk);
         break;
       case "refusal":
         // Beyond the bound an error text says nothing new.
-        if (mode.length < maxRefusalBytes) mode.chunks.push(Buffer.from(chunk));
-        mode.length += chunk.length;
+        if (state.length < maxRefusalBytes) state.chunks.push(Buffer.from(chunk));
+        state.length += chunk.length;
         break;
+      case "idle":
       case "waiting":
         break;
     }
-    return this.#isWritable;
+    return this.#writer.isWritable;
   }
 
   #relayJson(head: ResponseHead, answer: JsonAnswer, chunk: Buffer): void {
@@ -188,30 +188,31 @@ export class Delivery {
     }
     if (out === undefined) return;
     if (!this.#client.isHeadWritten) this.#client.writeHead(head.status, this.#headersFor(head));
-    this.#write(out);
+    this.#writer.write(out);
   }
 
   /** @throws HubError when the answer was not whole */
   end(onHandedOver: () => void): DeliveryEnd {
-    const mode = this.#mode;
-    switch (mode.kind) {
+    const state = this.#state;
+    switch (state.kind) {
       case "stream":
-        return this.#endStream(mode.observer, onHandedOver);
+        return this.#endStream(state.observer, onHandedOver);
       case "json": {
-        const { body, usage, responseId } = mode.answer.end();
+        const { body, usage, responseId } = state.answer.end();
         this.usage = usage;
         this.#responseId = responseId;
-        this.#finish();
+        this.#writer.finish();
         if (this.#client.isHeadWritten) {
-          if (body.length > 0) this.#write(body);
+          if (body.length > 0) this.#writer.write(body);
           this.#client.end(onHandedOver);
         } else {
-          this.#client.answer(mode.head.status, this.#headersFor(mode.head), body, onHandedOver);
+          this.#client.answer(state.head.status, this.#headersFor(state.head), body, onHandedOver);
         }
         return { kind: "handing-over" };
       }
       case "refusal":
-        return { kind: "refused", status: mode.head.status, body: Buffer.concat(mode.chunks) };
+        return { kind: "refused", status: state.head.status, body: Buffer.concat(state.chunks) };
+      case "idle":
       case "waiting":
         throw new HubError("provider_invalid_response", "The provider's answer had no head.");
     }
@@ -222,7 +223,7 @@ export class Delivery {
     this.usage = verdict.usage;
     if (verdict.providerError !== undefined) {
       // A client reads an event only once its blank line has come.
-      if (verdict.isMidEvent) this.#write("\n\n");
+      if (verdict.isMidEvent) this.#writer.write("\n\n");
       this.#client.end();
       return { kind: "told", error: new HubError("provider_error", verdict.providerError) };
     }
@@ -237,9 +238,9 @@ export class Delivery {
   }
 
   #endComplete(hasDone: boolean, isMidEvent: boolean, onHandedOver: () => void): void {
-    if (isMidEvent && !hasDone) this.#write("\n\n");
-    if (this.#marker === "chat" && !hasDone) this.#write("data: [DONE]\n\n");
-    this.#finish();
+    if (isMidEvent && !hasDone) this.#writer.write("\n\n");
+    if (this.#marker === "chat" && !hasDone) this.#writer.write("data: [DONE]\n\n");
+    this.#writer.finish();
     this.#client.end(onHandedOver);
   }
 
@@ -258,8 +259,8 @@ export class Delivery {
    * @returns false when it has not
    */
   endIfOver(onHandedOver: () => void): boolean {
-    if (this.#mode.kind !== "stream" || this.#isFinishing) return false;
-    const verdict = this.#mode.observer.fail();
+    if (this.#state.kind !== "stream" || this.#writer.isFinishing) return false;
+    const verdict = this.#state.observer.fail();
     if (!verdict.isOver) return false;
     this.usage = verdict.usage;
     this.#endComplete(verdict.hasDone, verdict.isMidEvent, onHandedOver);
@@ -268,20 +269,21 @@ export class Delivery {
 
   /** @returns whether the stream had said that it is whole, and all of it was with the client's socket */
   wasTaken(): boolean {
-    const mode = this.#mode;
-    if (mode.kind !== "stream" || this.#isFinishing || !this.#isWritable) return false;
-    const { isOver, usage } = mode.observer.fail();
+    const state = this.#state;
+    if (state.kind !== "stream" || this.#writer.isFinishing || !this.#writer.isWritable)
+      return false;
+    const { isOver, usage } = state.observer.fail();
     this.usage = usage;
     return isOver;
   }
 
   /** The stream has said that it is whole, and a moment has passed in which its path said nothing. Asks each time once. */
   isLeftOpen(nowMs: number): boolean {
-    const mode = this.#mode;
-    if (mode.kind !== "stream" || this.#isFinishing) return false;
+    const state = this.#state;
+    if (state.kind !== "stream" || this.#writer.isFinishing) return false;
     if (nowMs - this.#lastByteMs < leftOpenMs || this.#judgedMs === this.#lastByteMs) return false;
     this.#judgedMs = this.#lastByteMs;
-    return mode.observer.isOver;
+    return state.observer.isOver;
   }
 
   /**
@@ -294,7 +296,7 @@ export class Delivery {
     const { participantId } = this.#servedBy();
     const refusal = readRefusal(participantId, status, text, this.#errorShape);
     if (this.#client.isHeadWritten) throw refusal.error;
-    const head = this.#mode.kind === "refusal" ? this.#mode.head : { status, headers: {} };
+    const head = this.#state.kind === "refusal" ? this.#state.head : { status, headers: {} };
     const headers = refusalHeaders(this.#servedBy(), head);
     if (refusal.hasRightShape) {
       const json = { ...headers, "content-type": "application/json" };
@@ -307,19 +309,19 @@ export class Delivery {
 
   /** What a provider that refused says besides: when to come back. Contract §4. */
   refusalHints(): HeaderMap {
-    return this.#mode.kind === "refusal" ? forwardResponseHeaders(this.#mode.head.headers) : {};
+    return this.#state.kind === "refusal" ? forwardResponseHeaders(this.#state.head.headers) : {};
   }
 
   /** The head is out and the answer cannot be completed: the client must be able to tell. */
   breakOff(error: HubError): void {
-    const isAnswered = this.#isFinishing || this.#mode.kind === "json";
+    const isAnswered = this.#writer.isFinishing || this.#state.kind === "json";
     if (error.code === "client_stalled" || isAnswered) {
       this.#client.destroy();
       return;
     }
     const context =
-      this.#mode.kind === "stream"
-        ? this.#mode.observer.fail()
+      this.#state.kind === "stream"
+        ? this.#state.observer.fail()
         : { isMidEvent: false, nextSequenceNumber: 0, response: undefined };
     this.#client.write(errorFrame(error, this.#marker, context, this.#requestId));
     this.#client.end();
@@ -327,43 +329,29 @@ export class Delivery {
 
   drained(): void {
     const nowMs = this.#nowMs();
-    this.#isWritable = true;
-    // The last bytes must leave too.
-    this.#blockedMs = this.#isFinishing ? nowMs : undefined;
+    this.#writer.drained(nowMs);
     // Meanwhile the provider was held back; its silence was not its own.
     this.#lastByteMs = nowMs;
   }
 
   /** @throws HubError when a deadline has passed */
   tick(nowMs: number): void {
-    checkClient(this.#limits, nowMs, this.#blockedMs);
-    if (this.#isFinishing) return;
+    const state = this.#state;
+    this.#writer.checkStall(nowMs);
+    if (this.#writer.isFinishing) return;
     // While the client is behind, the provider is held back.
-    if (this.#openedMs !== undefined && this.#blockedMs === undefined) {
-      const askedMs = this.#mode.kind === "waiting" ? this.#openedMs : undefined;
+    if (state.kind !== "idle" && !this.#writer.isBlocked) {
+      const askedMs = state.kind === "waiting" ? state.sinceMs : undefined;
       checkProvider(this.#limits, nowMs, askedMs, this.#lastByteMs);
     }
-    this.#comfort(nowMs);
-  }
-
-  /** Long prompts die in proxies and SDKs that wait for a first byte. Contract §4, "Waiting". */
-  #comfort(nowMs: number): void {
-    const { earlyCommitMs, informationalMs, keepaliveCommentMs } = this.#limits;
-    const isWaitingForStream = this.#marker !== "none" && this.#mode.kind === "waiting";
-    if (!this.#client.isHeadWritten) {
-      if (isWaitingForStream && earlyCommitMs > 0 && nowMs - this.#startedMs > earlyCommitMs) {
-        this.#client.writeHead(200, earlyHeaders(this.#requestId, this.#served));
-        this.#write(": keepalive\n\n");
-      } else if (informationalMs > 0 && nowMs - this.#lastProcessingMs > informationalMs) {
-        this.#lastProcessingMs = nowMs;
-        this.#client.writeProcessing();
-      }
+    const hasNoResponse = state.kind === "idle" || state.kind === "waiting";
+    const isWaitingForStream = this.#marker !== "none" && hasNoResponse;
+    if (isWaitingForStream && this.#writer.isCommitDue(nowMs)) {
+      this.#writer.commit(earlyHeaders(this.#requestId, this.#served));
       return;
     }
-    const isQuiet = nowMs - this.#lastWriteMs >= keepaliveCommentMs;
-    const mayComment =
-      this.#mode.kind === "stream" ? this.#mode.observer.isBetweenEvents : isWaitingForStream;
-    if (isQuiet && mayComment && this.#isWritable) this.#write(": keepalive\n\n");
+    const isBetweenEvents = state.kind === "stream" && state.observer.isBetweenEvents;
+    this.#writer.sendKeepalive(nowMs, isBetweenEvents || isWaitingForStream);
   }
 
   #headersFor(head: ResponseHead): HeaderMap {
@@ -373,16 +361,5 @@ export class Delivery {
   #servedBy(): ServedBy {
     if (this.#served === undefined) throw new Error("an answer without an attempt");
     return this.#served;
-  }
-
-  #finish(): void {
-    this.#isFinishing = true;
-    this.#blockedMs ??= this.#nowMs();
-  }
-
-  #write(bytes: Buffer | string): void {
-    this.#lastWriteMs = this.#nowMs();
-    this.#isWritable = this.#client.write(bytes);
-    if (!this.#isWritable) this.#blockedMs ??= this.#lastWriteMs;
   }
 }

@@ -1,0 +1,100 @@
+import type { Limits } from "@roomhub/protocol";
+import type { ClientResponse } from "../client-response.ts";
+import type { HeaderMap } from "./answer.ts";
+import { checkClient } from "./deadline.ts";
+
+const keepalive = ": keepalive\n\n";
+
+/** Writes to one client, and keeps the times of it: since when it has read nothing, and since when it was sent nothing. */
+export class ClientWriter {
+  readonly client: ClientResponse;
+  readonly #limits: Limits;
+  readonly #nowMs: () => number;
+  readonly #startedMs: number;
+  #lastWriteMs: number;
+  #lastProcessingMs: number;
+  #isWritable = true;
+  /** since when the client has taken nothing */
+  #blockedMs: number | undefined;
+  #isFinishing = false;
+
+  constructor(
+    client: ClientResponse,
+    { limits, nowMs }: { limits: Limits; nowMs: () => number },
+    startedMs: number,
+  ) {
+    this.client = client;
+    this.#limits = limits;
+    this.#nowMs = nowMs;
+    this.#startedMs = startedMs;
+    this.#lastWriteMs = startedMs;
+    this.#lastProcessingMs = startedMs;
+  }
+
+  /** The client takes more at once. */
+  get isWritable(): boolean {
+    return this.#isWritable;
+  }
+
+  get isBlocked(): boolean {
+    return this.#blockedMs !== undefined;
+  }
+
+  /** The last bytes are written; only the client's socket has to take them. */
+  get isFinishing(): boolean {
+    return this.#isFinishing;
+  }
+
+  write(bytes: Buffer | string): void {
+    this.#lastWriteMs = this.#nowMs();
+    this.#isWritable = this.client.write(bytes);
+    if (!this.#isWritable) this.#blockedMs ??= this.#lastWriteMs;
+  }
+
+  /** From here on the client must take what is left, within the stall limit. */
+  finish(): void {
+    this.#isFinishing = true;
+    this.#blockedMs ??= this.#nowMs();
+  }
+
+  drained(nowMs: number): void {
+    this.#isWritable = true;
+    // The last bytes must leave too.
+    this.#blockedMs = this.#isFinishing ? nowMs : undefined;
+  }
+
+  /** @throws HubError `client_stalled` */
+  checkStall(nowMs: number): void {
+    checkClient(this.#limits, nowMs, this.#blockedMs);
+  }
+
+  /** A stream has waited for its response for so long that proxies in between give up. Contract §4, "Waiting". */
+  isCommitDue(nowMs: number): boolean {
+    const { earlyCommitMs } = this.#limits;
+    return (
+      !this.client.isHeadWritten && earlyCommitMs > 0 && nowMs - this.#startedMs > earlyCommitMs
+    );
+  }
+
+  commit(headers: HeaderMap): void {
+    this.client.writeHead(200, headers);
+    this.write(keepalive);
+  }
+
+  /**
+   * Long prompts die in proxies and SDKs that wait for a byte. Contract §4, "Waiting".
+   *
+   * @param mayComment - the stream is between two events, or has not begun
+   */
+  sendKeepalive(nowMs: number, mayComment: boolean): void {
+    const { informationalMs, keepaliveCommentMs } = this.#limits;
+    if (!this.client.isHeadWritten) {
+      if (informationalMs === 0 || nowMs - this.#lastProcessingMs <= informationalMs) return;
+      this.#lastProcessingMs = nowMs;
+      this.client.writeProcessing();
+      return;
+    }
+    const isQuiet = nowMs - this.#lastWriteMs >= keepaliveCommentMs;
+    if (isQuiet && mayComment && this.#isWritable) this.write(keepalive);
+  }
+}
