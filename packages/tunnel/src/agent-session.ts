@@ -25,30 +25,30 @@ const REQUEST_WINDOW_BYTES = 1024 * 1024;
 export interface AgentSessionHandlers {
   /** The hub's HELLO. */
   onHello(hello: Hello): void;
-  /** Called once per stream, inside the tunnel's message event. May answer at once. */
+  /** Called once per stream, inside the tunnel's message event. May respond synchronously. */
   onRequest(request: IncomingRequest): RequestBodyHandler;
-  /** The hub wants no new streams on this tunnel. */
+  /** The hub opens no new streams on this tunnel. */
   onGoAway(reason: string): void;
-  /** Exactly once, after every stream has had its `onReset`. `CLOSE_CODES`, or what the WebSocket said. */
+  /** Called once, after `onReset` of every stream. `CLOSE_CODES` or the code of the WebSocket. */
   onClose(code: number, reason: string): void;
-  /** A callback of the owner threw: a bug to log. The session lives on. */
+  /** A callback of the owner threw: a bug to log. The session continues. */
   onError(error: unknown): void;
 }
 
 export interface AgentSessionOptions {
-  /** Streams taken at once. */
+  /** Concurrent streams accepted. */
   maxStreams: number;
-  /** Most request-body bytes per stream that are in flight or unread; default 1 MiB. */
+  /** Maximum request-body bytes per stream in flight or unread; default 1 MiB. */
   requestWindowBytes: number | undefined;
   capabilities: Record<string, string>;
-  /** Default 10 s; dead after two missed. */
+  /** Default 10 s; the tunnel is dead after two missed pings. */
   pingIntervalMs: number | undefined;
   handlers: AgentSessionHandlers;
 }
 
 /**
- * The side of a tunnel that answers. Owns the transport from construction until `onClose`. Owns no timer and reads
- * no clock: whoever made it calls `tick()` about once a second.
+ * The side of a tunnel that responds. Owns the transport from construction until `onClose`. Has no timer and reads no
+ * clock: the owner calls `tick()` about once a second.
  */
 export class AgentSession {
   readonly #options: AgentSessionOptions;
@@ -91,7 +91,7 @@ export class AgentSession {
       },
       forget: (stream) => this.#streams.delete(stream.id),
       ended: () => {
-        // What follows from the end of a lone answer is done while the hub reads it.
+        // The work after the end of a lone response runs while the hub reads it.
         if (this.#streams.size === 0) this.#link.writer.flush();
       },
       onError: (error) => handlers.onError(error),
@@ -102,7 +102,7 @@ export class AgentSession {
     return this.#link.isOpen;
   }
 
-  /** Streams that are not answered to the end, cancelled ones included until they are confirmed. */
+  /** Streams whose response is incomplete, including cancelled ones until they are confirmed. */
   get activeStreams(): number {
     return this.#streams.size;
   }
@@ -111,19 +111,19 @@ export class AgentSession {
     if (this.isOpen) this.#link.writer.text(FRAME_TYPES.status, encodeStatus(status));
   }
 
-  /** No new streams; those that run go on. */
+  /** Refuses new streams; running ones continue. */
   goAway(reason: string): void {
     this.#hasSaidGoAway = true;
     this.#link.goAway(reason);
   }
 
-  /** Ends every stream with `tunnelLost` and closes the transport. The callbacks run before this returns. */
+  /** Ends every stream with `tunnelLost` and closes the transport. Callbacks run before this returns. */
   close(code: number, reason: string): void {
     this.#link.close(code, reason);
   }
 
   /**
-   * Pings and notices a dead peer.
+   * Sends pings and detects a dead peer.
    *
    * @param nowMs - ms on a monotonic clock, the same for every call
    */

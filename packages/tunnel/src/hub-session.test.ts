@@ -53,7 +53,7 @@ async function delivered(): Promise<void> {
   for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-test("a STATUS in the message with HELLO is known when HELLO is told, and told after it", async () => {
+test("a STATUS in the same message as HELLO is passed to onHello, then to onStatus", async () => {
   const { agent, heard } = openTunnel();
   const status = { ready: false, reason: "paused", capabilities: { embeddings: "supported" } };
   agent.sendStatus(status);
@@ -64,7 +64,7 @@ test("a STATUS in the message with HELLO is known when HELLO is told, and told a
   ]);
 });
 
-test("an agent that says nothing of itself with its HELLO is ready", async () => {
+test("an agent that sends no STATUS with its HELLO is ready", async () => {
   const { agent, heard } = openTunnel();
   await delivered();
   expect(heard).toMatchObject([["hello", { ready: true }]]);
@@ -73,7 +73,7 @@ test("an agent that says nothing of itself with its HELLO is ready", async () =>
   expect(heard.slice(1)).toEqual([["status", { ready: false, reason: "down" }]]);
 });
 
-test("an agent that leaves in the message with its HELLO was never ready", async () => {
+test("an agent that sends GOAWAY in the same message as HELLO is never ready", async () => {
   const { agent, heard, hub } = openTunnel();
   agent.sendStatus({ ready: true });
   agent.goAway("leaving");
@@ -86,7 +86,7 @@ test("an agent that leaves in the message with its HELLO was never ready", async
   expect(hub.isReady).toBe(false);
 });
 
-test("a STATUS after GOAWAY makes nobody ready again, and what it teaches still counts", async () => {
+test("a STATUS after GOAWAY makes no agent ready, but its capabilities count", async () => {
   const { agent, heard } = openTunnel();
   await delivered();
   agent.goAway("leaving");

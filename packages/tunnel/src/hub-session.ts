@@ -22,48 +22,48 @@ const MAX_STREAM_ID = 0xffff_ffff;
 
 export interface HubSessionHandlers {
   /**
-   * The agent's HELLO: from now on `open()` works. Called once its whole message is read.
+   * The agent's HELLO; `open()` works from now on. Called after its whole message is read.
    *
-   * @param status - the STATUS in the same message, which `onStatus` gets next; ready when there is none
+   * @param status - the STATUS in the same message, passed to `onStatus` next; ready if there is none
    */
   onHello(hello: Hello, status: TunnelStatus): void;
-  /** After GOAWAY never ready. */
+  /** Never ready after GOAWAY. */
   onStatus(status: TunnelStatus): void;
-  /** A message, a ping or a pong came in. Called often; keep it cheap. */
+  /** A message, ping or pong was received. Called often; keep it cheap. */
   onLife(): void;
-  /** The agent wants no new streams. */
+  /** The agent accepts no new streams. */
   onGoAway(reason: string): void;
-  /** Exactly once, before the streams that are lost get their `onReset` and `onClosed`. `CLOSE_CODES`, or what the WebSocket said. */
+  /** Called once, before `onReset` and `onClosed` of the lost streams. `CLOSE_CODES` or the code of the WebSocket. */
   onClose(code: number, reason: string): void;
-  /** A callback of the owner threw: a bug to log. The session lives on. */
+  /** A callback of the owner threw: a bug to log. The session continues. */
   onError(error: unknown): void;
 }
 
 export interface HubSessionOptions {
-  /** Most response bytes per stream that are in flight or unread: 64–256 KiB. */
+  /** Maximum response bytes per stream in flight or unread: 64–256 KiB. */
   responseWindowBytes: number;
-  /** Most streams at once, those waiting for a confirmed RESET included. The agent's own limit applies too. */
+  /** Maximum concurrent streams, including those waiting for a confirmed RESET. The agent's limit also applies. */
   maxStreams: number;
   /** Default and upper bound: 16 KiB. */
   maxResponseHeadBytes: number | undefined;
-  /** Default 10 s; dead after two missed. */
+  /** Default 10 s; the tunnel is dead after two missed pings. */
   pingIntervalMs: number | undefined;
   handlers: HubSessionHandlers;
 }
 
 /**
- * The side of a tunnel that asks. Owns the transport from construction until `onClose`. Owns no timer and reads no
- * clock: whoever made it calls `tick()` about once a second.
+ * The side of a tunnel that sends requests. Owns the transport from construction until `onClose`. Has no timer and reads
+ * no clock: the owner calls `tick()` about once a second.
  */
 export class HubSession {
   readonly #options: HubSessionOptions;
   readonly #link: TunnelLink;
   readonly #port: HubStreamPort;
   readonly #streams = new StreamTable<HubStream>();
-  /** Streams that wait for the agent to confirm a RESET, with the first tick that saw them. */
+  /** Streams waiting for the agent to confirm a RESET, with the tick that first saw them. */
   readonly #resetting = new Map<HubStream, number | undefined>();
   #lastStreamId = 0;
-  /** The message with HELLO is being read: what else it says of the agent. */
+  /** The STATUS in the message with HELLO, while that message is read. */
   #greeting: { hello: Hello; status: TunnelStatus | undefined } | undefined;
   #goAwayReason: string | undefined;
 
@@ -107,17 +107,17 @@ export class HubSession {
     return this.#link.isOpen;
   }
 
-  /** The agent has said HELLO and neither side GOAWAY. */
+  /** The agent has sent HELLO and neither side GOAWAY. */
   get isReady(): boolean {
     return this.isOpen && this.#link.remoteHello !== undefined && !this.#link.isGoingAway;
   }
 
-  /** Streams whose slot is taken, those waiting for a confirmed RESET included. */
+  /** Streams that hold a slot, including those waiting for a confirmed RESET. */
   get activeStreams(): number {
     return this.#streams.size;
   }
 
-  /** The most streams both sides allow; 0 before HELLO. */
+  /** The number of streams both sides allow; 0 before HELLO. */
   get maxStreams(): number {
     return Math.min(this.#options.maxStreams, this.#link.remoteHello?.maxStreams ?? 0);
   }
@@ -126,19 +126,19 @@ export class HubSession {
    * Sends one request. Never throws and never calls back before it returns: a request that cannot start ends with
    * `onReset` (`tunnelLost` when the tunnel is not ready, `overloaded` when it is full) and `onClosed`.
    *
-   * @param body - all of it; the buffers must stay as they are until `isBodyTaken`. They are copied as credit allows.
+   * @param body - all of it; the buffers must not change until `isBodyTaken`. They are copied as credit allows.
    */
   open(head: RequestHead, body: readonly Buffer[], handler: ResponseHandler): RequestStream {
     const hello = this.#link.remoteHello;
     if (hello === undefined || !this.isReady) {
-      return this.#refuse(handler, RESET_CODES.tunnelLost, "the tunnel takes no new streams");
+      return this.#refuse(handler, RESET_CODES.tunnelLost, "the tunnel accepts no new streams");
     }
     if (this.#streams.size >= this.maxStreams) {
       return this.#refuse(handler, RESET_CODES.overloaded, `${this.maxStreams} streams are open`);
     }
     if (this.#lastStreamId === MAX_STREAM_ID) {
-      this.goAway("stream ids are used up");
-      return this.#refuse(handler, RESET_CODES.tunnelLost, "stream ids are used up");
+      this.goAway("stream ids are exhausted");
+      return this.#refuse(handler, RESET_CODES.tunnelLost, "stream ids are exhausted");
     }
     const { responseWindowBytes } = this.#options;
     const id = this.#lastStreamId + 1;
@@ -148,23 +148,23 @@ export class HubSession {
     }
     this.#lastStreamId = id;
     this.#streams.add(stream);
-    // A lone request has nothing to wait for: whoever opened it goes on while the agent reads it.
+    // A lone request has nothing to wait for: the caller continues while the agent reads it.
     if (this.#streams.size === 1 && stream.isBodyTaken) this.#link.writer.flush();
     return stream;
   }
 
-  /** No new streams; those that run go on. */
+  /** Opens no new streams; running ones continue. */
   goAway(reason: string): void {
     this.#link.goAway(reason);
   }
 
-  /** Ends every stream with `tunnelLost` and closes the transport. The callbacks run before this returns. */
+  /** Ends every stream with `tunnelLost` and closes the transport. Callbacks run before this returns. */
   close(code: number, reason: string): void {
     this.#link.close(code, reason);
   }
 
   /**
-   * Pings, notices a dead peer, and closes streams whose RESET nobody confirmed.
+   * Sends pings, detects a dead peer, and closes streams whose RESET was not confirmed.
    *
    * @param nowMs - ms on a monotonic clock, the same for every call
    */
@@ -213,7 +213,7 @@ export class HubSession {
 
   #onStatus(reported: TunnelStatus): void {
     const reason = this.#goAwayReason;
-    // An agent that leaves still learns what its provider can do, and says so.
+    // An agent that is leaving may still report new capabilities.
     const status = reason === undefined ? reported : leaving(reported, reason);
     if (this.#greeting === undefined) {
       return this.#guard(() => this.#options.handlers.onStatus(status));
@@ -254,7 +254,7 @@ export class HubSession {
   #onClose(code: number, reason: string): void {
     const why = `tunnel closed: ${code}${reason === "" ? "" : ` ${reason}`}`;
     try {
-      // The owner first: what a lost stream sets free must not be sent down this tunnel again.
+      // The owner first, so that requests freed by a lost stream are not sent over this tunnel.
       this.#options.handlers.onClose(code, reason);
     } finally {
       for (const stream of this.#streams.values()) stream.lose(why);
@@ -271,7 +271,7 @@ export class HubSession {
   }
 }
 
-/** Not ready in whichever word: nothing waits for an agent that leaves. */
+/** Not ready, in any readiness: requests do not wait for an agent that is leaving. */
 function leaving(status: TunnelStatus | undefined, reason: string): TunnelStatus {
   return { ...status, ready: false, readiness: undefined, reason };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { KeepAlive } from "./keep-alive.ts";
 
-test("a peer that answers is pinged once per interval and stays alive", () => {
+test("a responsive peer is pinged once per interval and stays alive", () => {
   const keepAlive = new KeepAlive(10_000);
   const verdicts: string[] = [];
   for (let nowMs = 0; nowMs <= 60_000; nowMs += 5_000) {
@@ -22,7 +22,7 @@ test("a silent peer is dead after two missed pings, 20 s after the first", () =>
   ]);
 });
 
-test("one sign of life between two misses starts the count again", () => {
+test("any message between two misses resets the count", () => {
   const keepAlive = new KeepAlive(10_000);
   keepAlive.tick(0);
   keepAlive.tick(10_000);

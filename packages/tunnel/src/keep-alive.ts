@@ -1,8 +1,8 @@
 /**
  * Decides when to ping and when a peer is dead. Reads no clock.
  *
- * At most one miss is counted per call, so a process that was frozen for a minute first reads what waits in its
- * sockets before it judges anybody.
+ * Counts at most one miss per call, so that a process that was frozen for a minute reads its sockets before it declares
+ * a peer dead.
  */
 export class KeepAlive {
   readonly #intervalMs: number;
@@ -14,7 +14,7 @@ export class KeepAlive {
     this.#intervalMs = intervalMs;
   }
 
-  /** Any message, ping or pong came in. */
+  /** Any message, ping or pong was received. */
   heard(): void {
     this.#wasHeard = true;
     this.#missed = 0;
@@ -30,7 +30,7 @@ export class KeepAlive {
     return this.#missed >= MAX_MISSED ? "dead" : "ping";
   }
 
-  /** On the interval's own grid, so that late ticks do not add up; a new grid after a pause. */
+  /** Aligned to the interval, so that late ticks do not add up; realigned after a pause. */
   #pingTime(nowMs: number): number {
     const last = this.#lastPingMs;
     const isOnTime = last !== undefined && nowMs - last < 2 * this.#intervalMs;

@@ -68,7 +68,7 @@ function answer(responder: Responder | undefined): void {
   responder?.end();
 }
 
-test("a lone request has left when open() returns, and its answer when it was ended", async () => {
+test("a lone request is sent when open() returns, and its response when it ends", async () => {
   const { hub, sent, asked } = await openTunnel();
   hub.open(head, body, handler);
   expect(sent.hub).toEqual([["request"]]);
@@ -79,7 +79,7 @@ test("a lone request has left when open() returns, and its answer when it was en
   expect([sent.hub.length, sent.agent.length]).toEqual([1, 1]);
 });
 
-test("requests and answers that are not alone leave together at the end of the turn", async () => {
+test("concurrent requests and responses are sent together at the end of the turn", async () => {
   const { hub, sent, asked } = await openTunnel();
   for (let count = 0; count < 3; count++) hub.open(head, body, handler);
   expect(sent.hub).toEqual([["request"]]);
@@ -101,7 +101,7 @@ test("a request whose body waits for credit is sent at the end of the turn", asy
   expect(sent.hub).toEqual([["request"]]);
 });
 
-test("a stream of its own leaves turn by turn, and at once when it ends", async () => {
+test("a single stream is sent once per turn, and at once when it ends", async () => {
   const { hub, sent, asked } = await openTunnel();
   hub.open({ ...head, stream: true }, body, handler);
   while (asked.length === 0) await turn();

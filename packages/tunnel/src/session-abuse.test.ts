@@ -209,7 +209,7 @@ test.each<[string, number, Buffer[]]>([
   expect(side.agent.activeStreams).toBe(0);
 });
 
-test("a malformed response head costs its stream, and only that", () => {
+test("a malformed response head ends only its stream", () => {
   const side = startHub();
   side.peer.feed(hello);
   side.open();
@@ -227,7 +227,7 @@ test("a malformed response head costs its stream, and only that", () => {
   expect(side.stories[0]).toEqual([`reset ${RESET_CODES.providerInvalidResponse}`, "closed"]);
 });
 
-test("a stream over the agent's limit is refused with overloaded, and the tunnel lives", () => {
+test("a stream over the agent's limit is refused with overloaded, and the tunnel stays open", () => {
   const side = startAgent();
   side.peer.feed(hello, request(1), request(2), request(3), frame(5, 3, "late"));
   expect(side.responders).toHaveLength(2);
@@ -249,7 +249,7 @@ test("late frames of a finished stream are ignored, a flood of them closes with 
   expect(side.peer.closeCode).toBe(CLOSE_CODES.abuse);
 });
 
-test("an answer that crosses its RESET is the confirmation", () => {
+test("a response that crosses its RESET confirms it", () => {
   const side = startHub();
   side.peer.feed(hello);
   side.open().reset(RESET_CODES.cancelled, "");
@@ -257,7 +257,7 @@ test("an answer that crosses its RESET is the confirmation", () => {
   expect(side.stories).toEqual([["closed"]]);
 });
 
-test("a peer that says no HELLO within 10 s is closed with 4002", () => {
+test("a peer that sends no HELLO within 10 s is closed with 4002", () => {
   for (const side of [startHub(), startAgent()]) {
     const session = "hub" in side ? side.hub : side.agent;
     session.tick(500);
@@ -268,7 +268,7 @@ test("a peer that says no HELLO within 10 s is closed with 4002", () => {
   }
 });
 
-test("a peer silent for two pings is dead: torn down, streams lost, 4007 for the owner", () => {
+test("a peer that misses two pings is dead: the connection is terminated, streams are lost, the owner gets 4007", () => {
   const side = startHub();
   side.peer.feed(hello);
   side.open();

@@ -268,7 +268,7 @@ describe.each([
   ["memory", openMemory],
   ["WebSocket", openWebSocket],
 ])("over %s", (_, open) => {
-  test("HELLO tells each side the other's limits", async () => {
+  test("HELLO gives each side the other's limits", async () => {
     await using tunnel = await startTunnel(open);
     expect(tunnel.hellos).toEqual([
       {
@@ -288,7 +288,7 @@ describe.each([
     expect(tunnel.statuses).toEqual([{ ...loading, capabilities: undefined }]);
   });
 
-  test("a small answer written in one turn arrives as one frame with head, body and end", async () => {
+  test("a small response written in one turn is one frame with head, body and end", async () => {
     await using tunnel = await startTunnel(open, { onRequest: reply("hello") });
     tunnel.messageBytes.length = 0;
     const { answer } = tunnel.send([Buffer.from("{}")]);
@@ -303,7 +303,7 @@ describe.each([
     expect([tunnel.hub.activeStreams, tunnel.agent.activeStreams]).toEqual([0, 0]);
   });
 
-  test("a streamed answer arrives chunk by chunk", async () => {
+  test("a streamed response is received chunk by chunk", async () => {
     await using tunnel = await startTunnel(open);
     const { answer } = tunnel.send();
     const { responder } = await tunnel.firstRequest();
@@ -319,7 +319,7 @@ describe.each([
     expect([answer.text, answer.chunks]).toEqual(["one two three", 3]);
   });
 
-  test("an 8 MB body of uneven buffers goes up whole, within the agent's window", async () => {
+  test("an 8 MB body of uneven buffers is sent completely, within the agent's window", async () => {
     await using tunnel = await startTunnel(open);
     const body = Array.from({ length: 61 }, (_, i) => Buffer.alloc(i * 4_371, i));
     const total = body.reduce((sum, { length }) => sum + length, 0);
@@ -351,7 +351,7 @@ describe.each([
     expect(slow.bytes).toBe(3 * 1024 * 1024);
   });
 
-  test("a request body is taken once all of it went into frames, or the stream was given up", async () => {
+  test("isBodyTaken is true once the whole body is in frames or the stream is aborted", async () => {
     await using tunnel = await startTunnel(open, {
       onRequest: (incoming) => (incoming.isBehind = true),
     });
@@ -369,7 +369,7 @@ describe.each([
     expect(tunnel.send([Buffer.from("{}")]).stream.isBodyTaken).toBe(true);
   });
 
-  test("a slow reader holds its own stream at one window and no other; all bytes arrive", async () => {
+  test("a slow reader pauses only its own stream, at one window; all bytes arrive", async () => {
     const windowBytes = 64 * 1024;
     await using tunnel = await startTunnel(open, { responseWindowBytes: windowBytes });
     const slow = tunnel.send();
@@ -395,7 +395,7 @@ describe.each([
     expect(slow.answer.story).toEqual(["head 200", "end", "closed"]);
   });
 
-  test("a cancelled stream keeps its slot until the agent confirms, and hears nothing else", async () => {
+  test("a cancelled stream keeps its slot until the agent confirms, and gets no other callback", async () => {
     await using tunnel = await startTunnel(open);
     const { answer, stream } = tunnel.send();
     const incoming = await tunnel.firstRequest();
@@ -413,7 +413,7 @@ describe.each([
     expect([tunnel.hub.activeStreams, tunnel.agent.activeStreams]).toEqual([0, 0]);
   });
 
-  test("a cancel that nobody confirms frees the slot after 5 s, and late frames are ignored", async () => {
+  test("an unconfirmed cancel frees the slot after 5 s, and late frames are ignored", async () => {
     await using tunnel = await startTunnel(open, { maxStreams: 1 });
     const { answer, stream } = tunnel.send();
     const incoming = await tunnel.firstRequest();
@@ -436,7 +436,7 @@ describe.each([
     expect(answer.entries).toEqual(["closed"]);
   });
 
-  test("an agent that gives up resets its stream at once, with code and without a confirmation", async () => {
+  test("an agent that aborts resets its stream with a code and without confirmation", async () => {
     await using tunnel = await startTunnel(open, {
       onRequest: ({ responder }) => responder.reset(RESET_CODES.refused, "not on the list"),
     });
@@ -445,7 +445,7 @@ describe.each([
     expect(answer.entries).toEqual([`reset ${RESET_CODES.refused}`, "closed"]);
   });
 
-  test("an answer that ends before its request does stops the request", async () => {
+  test("a response that ends before its request stops the request body", async () => {
     await using tunnel = await startTunnel(open, { onRequest: reply("too large") });
     const { answer } = tunnel.send([Buffer.alloc(4 * 1024 * 1024)]);
     await answer.until("closed");
@@ -455,7 +455,7 @@ describe.each([
     expect(tunnel.hub.isOpen).toBe(true);
   });
 
-  test("a tunnel that dies mid-stream tells both handlers once, then the owners", async () => {
+  test("a tunnel that breaks mid-stream resets both handlers once, then closes both sessions", async () => {
     await using tunnel = await startTunnel(open);
     const { answer } = tunnel.send();
     const incoming = await tunnel.firstRequest();
@@ -486,7 +486,7 @@ describe.each([
     expect(tunnel.events.entries.filter((entry) => entry.includes("close"))).toHaveLength(2);
   });
 
-  test("200 parallel streams each get their own answer", async () => {
+  test("200 parallel streams each get their own response", async () => {
     await using tunnel = await startTunnel(open, {
       onRequest: (incoming) => {
         const text = incoming.request.body.toString();
@@ -505,7 +505,7 @@ describe.each([
     expect(sent.map(({ answer }) => answer.text)).toEqual(sent.map((_, i) => `n${i} n${i}`));
   });
 
-  test("after GOAWAY running streams end well and new ones are refused", async () => {
+  test("after GOAWAY running streams complete and new ones are refused", async () => {
     await using tunnel = await startTunnel(open);
     const { answer } = tunnel.send();
     const incoming = await tunnel.firstRequest();
@@ -522,7 +522,7 @@ describe.each([
     await tunnel.events.until("agent goaway me too");
   });
 
-  test("an idle tunnel lives as long as pings are answered", async () => {
+  test("an idle tunnel stays open while pings get pongs", async () => {
     await using tunnel = await startTunnel(open);
     for (let round = 0; round < 5; round += 1) {
       const before = tunnel.events.entries.filter((entry) => entry === "life").length;
@@ -534,7 +534,7 @@ describe.each([
     expect(tunnel.hub.isOpen).toBe(true);
   });
 
-  test("handlers that throw cost their stream and leave the session alive", async () => {
+  test("a handler that throws ends its stream and not the session", async () => {
     await using tunnel = await startTunnel(open, {
       onRequest(incoming) {
         if (incoming.request.body.toString() === "throw") throw new Error("agent bug");

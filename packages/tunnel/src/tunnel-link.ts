@@ -12,7 +12,7 @@ import type { Transport, TransportListener } from "./transport/transport.ts";
 
 export const PING_INTERVAL_MS = 10_000;
 const HELLO_TIMEOUT_MS = 10_000;
-/** An honest peer sends at most what was in flight when its stream ended; 10,000 in a second is no honest peer. */
+/** A correct peer sends at most what was in flight when its stream ended; 10,000 in a second is abuse. */
 const MAX_STRAYS_PER_TICK = 10_000;
 
 /** The session on top of a link. Its callbacks may throw; the link guards them. */
@@ -20,19 +20,19 @@ interface LinkOwner {
   onHello(hello: Hello): void;
   /** A frame other than HELLO, after HELLO. Throws `ProtocolError` to close the tunnel. */
   onFrame(type: FrameType, streamId: number, payload: Buffer): void;
-  /** Every frame of a message was read, the tunnel closed meanwhile or not. */
+  /** Every frame of a message was read; the tunnel may have closed meanwhile. */
   onMessageEnd(): void;
-  /** The end of a turn: write what was held back. */
+  /** The end of a turn: write held frames. */
   onFlush(): void;
   onLife(): void;
   onGoAway(reason: string): void;
-  /** Exactly once, last. */
+  /** Called once, last. */
   onClose(code: number, reason: string): void;
   /** A bug in a callback, not the peer's fault. */
   onError(error: unknown): void;
 }
 
-/** What both sides of a tunnel share: HELLO, liveness, closing, and that nothing a peer sends throws into the transport. */
+/** What both sides of a tunnel share: HELLO, liveness and closing. No input of the peer makes the transport throw. */
 export class TunnelLink implements TransportListener, FrameReceiver {
   readonly writer: FrameWriter;
   readonly #transport: Transport;
@@ -49,8 +49,8 @@ export class TunnelLink implements TransportListener, FrameReceiver {
   #refusals = 0;
 
   /**
-   * @param greeting - who speaks first. The agent does; the hub replies, so that an agent that has the hub's HELLO knows
-   *   that the hub has its own and requests may come.
+   * @param greeting - the agent sends HELLO first and the hub replies, so that the hub's HELLO tells the agent that its
+   *   own was received and requests may follow
    */
   constructor(
     transport: Transport,
@@ -78,12 +78,12 @@ export class TunnelLink implements TransportListener, FrameReceiver {
     return this.#isOpen;
   }
 
-  /** Undefined until the peer's HELLO has come. */
+  /** Undefined until the peer's HELLO is received. */
   get remoteHello(): Hello | undefined {
     return this.#remoteHello;
   }
 
-  /** Either side has said GOAWAY: running streams go on, new ones do not start. */
+  /** Either side has sent GOAWAY: running streams continue, no new ones start. */
   get isGoingAway(): boolean {
     return this.#isLeaving || this.#isPeerLeaving;
   }
@@ -95,7 +95,7 @@ export class TunnelLink implements TransportListener, FrameReceiver {
     this.writer.text(FRAME_TYPES.goAway, boundedText(reason, WIRE_LIMITS.reasonBytes));
   }
 
-  /** Sends what is still held, then closes in order. The owner's `onClose` runs before this returns. */
+  /** Sends held frames, then closes. The owner's `onClose` runs before this returns. */
   close(code: number, reason: string): void {
     if (!this.#isOpen) return;
     this.writer.flush();
@@ -116,17 +116,17 @@ export class TunnelLink implements TransportListener, FrameReceiver {
     if (verdict === "ping") this.#transport.ping();
     if (verdict !== "dead") return;
     this.#transport.terminate();
-    this.#finish(CLOSE_CODES.dead, "two pings without an answer");
+    this.#finish(CLOSE_CODES.dead, "two pings without a pong");
   }
 
-  /** A frame of a stream that is over: ignored, unless somebody makes it a flood. */
+  /** A frame of a finished stream: ignored, unless it is a flood. */
   countLateFrame(): void {
     this.#lateFrames += 1;
     if (this.#lateFrames <= MAX_STRAYS_PER_TICK) return;
     throw new ProtocolError(CLOSE_CODES.abuse, "flood of frames for finished streams");
   }
 
-  /** A stream refused because the agent is full. A hub that gave up waiting for a RESET may be wrong about that. */
+  /** A stream refused because the agent is at capacity. A hub that did not wait for a confirmed RESET may exceed the limit. */
   countRefusal(): void {
     this.#refusals += 1;
     if (this.#refusals <= MAX_STRAYS_PER_TICK) return;
@@ -153,7 +153,7 @@ export class TunnelLink implements TransportListener, FrameReceiver {
   }
 
   onFrame(type: FrameType, streamId: number, payload: Buffer): void {
-    // A frame earlier in the same message may have closed the tunnel.
+    // An earlier frame of the same message may have closed the tunnel.
     if (!this.#isOpen) return;
     if (this.#remoteHello === undefined) return this.#acceptHello(type, payload);
     if (type === FRAME_TYPES.hello) throw outOfPlace(type, "sent twice");

@@ -11,43 +11,43 @@ import { outOfPlace } from "../tunnel-link.ts";
 /** One request from the hub. */
 export interface IncomingRequest {
   readonly head: RequestHead;
-  /** The first bytes of the body, often all. A view into the tunnel's message: copy what is kept for long. */
+  /** The first bytes of the body, often all. A view into the tunnel's message: copy what you keep. */
   readonly body: Buffer;
-  /** `body` is all of it: neither `onBody` nor `onBodyEnd` follows. */
+  /** `body` is complete: neither `onBody` nor `onBodyEnd` follows. */
   readonly end: boolean;
   readonly responder: Responder;
 }
 
-/** Gets the rest of a request's body, and what happens to the stream. Nothing comes after `responder.end()` or `reset()`. */
+/** Gets the rest of a request's body and stream events. Not called after `responder.end()` or `reset()`. */
 export interface RequestBodyHandler {
-  /** @returns false when the reader is behind: these and later bytes count as unread until `resumeBody()` */
+  /** @returns false to pause: these and later bytes count as unread until `resumeBody()` */
   onBody(chunk: Buffer): boolean;
   onBodyEnd(): void;
   /**
-   * The hub cancelled, the tunnel closed (`tunnelLost`), or a callback of this handler threw (`internal`). At most
-   * once. Close the provider's socket, and call
-   * `responder.end()` once it is closed: the hub holds the stream's slot until then, for at most 5 s.
+   * The hub cancelled, the tunnel closed (`tunnelLost`), or a callback of this handler threw (`internal`). Called at most
+   * once. Close the provider's socket, then call `responder.end()`: the hub holds the stream's slot until then, for at
+   * most 5 s.
    */
   onReset(code: ResetCode, reason: string): void;
-  /** There is credit again after `write()` returned false. */
+  /** Credit is available again after `write()` returned false. */
   onDrain(): void;
 }
 
-/** Sends one answer. After the stream is over every method does nothing. */
+/** Sends one response. After the stream has ended, every method is a no-op. */
 export interface Responder {
-  /** Held until the end of the turn, so that a small answer leaves as one frame. Throws when called twice. */
+  /** Held until the end of the turn, so that a small response is one frame. Throws when called twice. */
   head(head: ResponseHead): void;
   /**
-   * The chunk is not copied at once: it must stay as it is. Throws before `head()` and after `end()`.
+   * The chunk is not copied immediately and must not change. Throws before `head()` and after `end()`.
    *
-   * @returns false when the credit is used up. The bytes are kept; pause the provider until `onDrain`.
+   * @returns false when the credit is used up. The bytes are queued; pause the provider until `onDrain`.
    */
   write(chunk: Buffer): boolean;
-  /** The body is complete; after a cancel, the confirmation. What waits for credit is still sent. */
+  /** Completes the body; after a cancel, confirms it. Queued bytes are still sent. */
   end(): void;
-  /** Gives up and drops what waits; after a cancel, the confirmation. Without `head()` the hub may try elsewhere. */
+  /** Aborts and drops queued bytes; after a cancel, confirms it. Before `head()`, the hub may retry elsewhere. */
   reset(code: ResetCode, reason: string): void;
-  /** The reader has caught up after `onBody` returned false. */
+  /** Resumes after `onBody` returned false. */
   resumeBody(): void;
 }
 
@@ -55,10 +55,10 @@ export interface Responder {
 export interface AgentStreamPort {
   readonly writer: FrameWriter;
   readonly responseHeads: HeadWriter<ResponseHead>;
-  /** `sendHead()` is called at the end of this turn. */
+  /** Schedules `sendHead()` for the end of this turn. */
   holdHead(stream: AgentStream): void;
   forget(stream: AgentStream): void;
-  /** An answer was ended, all of it sent or not. */
+  /** A response was ended, sent completely or not. */
   ended(): void;
   onError(error: unknown): void;
 }
@@ -68,7 +68,7 @@ export interface AgentStreamPort {
  * open ── end() ──► ending ── last byte sent ──────────► closed
  * open, ending ── reset(), tunnel lost ────────────────► closed
  * open ── RESET from the hub ──► cancelled ── end(), reset() ──► closed
- * ending ── RESET from the hub (answered with END at once) ───► closed
+ * ending ── RESET from the hub (END is sent at once) ───► closed
  * ```
  */
 export class AgentStream implements Responder {
@@ -96,7 +96,7 @@ export class AgentStream implements Responder {
     this.#window = new ReceiveWindow(requestWindowBytes);
   }
 
-  /** Hands the request over. Called once. */
+  /** Passes the request to the handler. Called once. */
   start(
     head: RequestHead,
     body: Buffer,
@@ -110,7 +110,7 @@ export class AgentStream implements Responder {
     } catch (error) {
       return this.#fail(error);
     }
-    // Bytes that rode along are few; they count as read.
+    // The few bytes inside REQUEST count as read.
     this.#sendWindow(this.#window.settle(body.length, true));
   }
 
@@ -158,7 +158,7 @@ export class AgentStream implements Responder {
     this.#sendWindow(this.#window.release());
   }
 
-  /** Sends the held head with what there is of the body. */
+  /** Sends the held head with the queued part of the body. */
   sendHead(): void {
     const head = this.#heldHead;
     if (head === undefined) return;
@@ -184,7 +184,7 @@ export class AgentStream implements Responder {
     if (this.#isBodyComplete) throw outOfPlace(FRAME_TYPES.data, "after END");
     if (this.#phase === "cancelled") return;
     this.#window.receive(chunk.length);
-    // The answer is complete without the rest of the question: no credit, so it stops by itself.
+    // The response is complete without the rest of the request body: without credit, the hub stops sending.
     if (this.#phase === "ending") return;
     let isAccepted = true;
     try {
@@ -235,7 +235,7 @@ export class AgentStream implements Responder {
     if (isProviderBusy) this.#tellReset(RESET_CODES.tunnelLost, reason);
   }
 
-  /** Nothing waits before this chunk, it fits into one frame, and there is credit for it. */
+  /** Nothing is queued before this chunk, it fits into one frame, and there is credit for it. */
   #isPlainSend(chunk: Buffer): boolean {
     return (
       this.#heldHead === undefined &&
@@ -281,7 +281,7 @@ export class AgentStream implements Responder {
       this.#handler?.onReset(code, reason);
     } catch (error) {
       this.#port.onError(error);
-      // Nobody is left who would confirm. After a tunnel's end this does nothing.
+      // The handler cannot confirm any more. A no-op after the tunnel has closed.
       this.reset(RESET_CODES.internal, "the request handler threw");
     }
   }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { ReceiveWindow, SendCredit } from "./credit.ts";
 import { ProtocolError } from "../wire/protocol-error.ts";
 
-test("credit goes back once half the window is read", () => {
+test("credit is returned once half the window is read", () => {
   const window = new ReceiveWindow(100);
   window.receive(80);
   expect(window.settle(49, true)).toBe(0);
@@ -11,7 +11,7 @@ test("credit goes back once half the window is read", () => {
   expect(window.settle(30, true)).toBe(0);
 });
 
-test("bytes for a reader that is behind come back with release, all at once", () => {
+test("bytes held for a paused reader are returned by release, all at once", () => {
   const window = new ReceiveWindow(100);
   window.receive(100);
   expect(window.settle(60, false)).toBe(0);
@@ -22,7 +22,7 @@ test("bytes for a reader that is behind come back with release, all at once", ()
   expect(() => window.receive(100)).not.toThrow();
 });
 
-test("credit of nothing, or beyond the window, is a violation", () => {
+test("credit of 0 or beyond the window is a violation", () => {
   const credit = new SendCredit(100);
   expect(() => credit.grant(0)).toThrow(ProtocolError);
   expect(() => credit.grant(1)).toThrow(ProtocolError);
@@ -31,7 +31,7 @@ test("credit of nothing, or beyond the window, is a violation", () => {
   expect(credit.availableBytes).toBe(100);
 });
 
-test("whatever the reader does, an honest sender stays within its credit and never gets stuck", () => {
+test("whatever the reader does, a correct sender stays within its credit and never stalls", () => {
   const step = record({ bytes: integer({ min: 1, max: 90 }), isAccepted: boolean() });
   assert(
     property(integer({ min: 1, max: 64 }), array(step), (windowBytes, steps) => {

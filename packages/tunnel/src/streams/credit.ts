@@ -15,12 +15,12 @@ export class SendCredit {
     return this.#availableBytes;
   }
 
-  /** The caller sends no more than `availableBytes`. */
+  /** The caller sends at most `availableBytes`. */
   spend(bytes: number): void {
     this.#availableBytes -= bytes;
   }
 
-  /** @throws {ProtocolError} when the peer returns more than it was sent */
+  /** @throws {ProtocolError} when the peer returns more credit than was used */
   grant(bytes: number): void {
     const available = this.#availableBytes + bytes;
     if (bytes === 0 || available > this.#windowBytes) {
@@ -31,8 +31,8 @@ export class SendCredit {
 }
 
 /**
- * How many body bytes the peer may still send on one stream, and which of those it sent are read.
- * Credit goes back in halves of the window, so that it costs two small frames per window.
+ * How many body bytes the peer may still send on one stream, and how many of those sent are read. Credit is returned in
+ * halves of the window, which costs two small frames per window.
  */
 export class ReceiveWindow {
   readonly #halfBytes: number;
@@ -58,9 +58,9 @@ export class ReceiveWindow {
   }
 
   /**
-   * Notes what the reader said to received bytes. Once it is behind, all bytes are held until `release()`.
+   * Counts received bytes as read or, when the reader is behind, as unread until `release()`.
    *
-   * @returns the credit to send back now; 0 for none
+   * @returns the credit to return now; 0 for none
    */
   settle(bytes: number, isAccepted: boolean): number {
     if (!isAccepted) this.#isHeld = true;
@@ -71,7 +71,7 @@ export class ReceiveWindow {
     return this.#read(bytes);
   }
 
-  /** The reader has caught up. @returns the credit to send back now; 0 for none */
+  /** The reader has caught up. @returns the credit to return now; 0 for none */
   release(): number {
     const bytes = this.#heldBytes;
     this.#heldBytes = 0;

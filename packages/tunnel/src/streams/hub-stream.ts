@@ -9,31 +9,30 @@ import { RESET_CODES } from "../wire/reset-code.ts";
 import type { ResetCode } from "../wire/reset-code.ts";
 import { outOfPlace } from "../tunnel-link.ts";
 
-/** Gets one answer. The callbacks run inside the tunnel's message event; they may call `RequestStream` at once. */
+/** Gets one response. Callbacks run inside the tunnel's message event and may call `RequestStream`. */
 export interface ResponseHandler {
   /** Once, before any data. */
   onHead(head: ResponseHead): void;
   /**
-   * @param chunk - a view into the tunnel's message; keeping it keeps up to 1 MiB alive, so copy a small one
-   * @returns false when the reader is behind: these and later bytes count as unread until `resume()`. At most
-   *   one window arrives after that.
+   * @param chunk - a view into the tunnel's message; keeping it retains up to 1 MiB, so copy a small one
+   * @returns false to pause: these and later bytes count as unread until `resume()`. At most one window follows.
    */
   onData(chunk: Buffer): boolean;
   /** The body is complete. */
   onEnd(): void;
-  /** The agent gave up, its answer was malformed, a callback of this handler threw, or the tunnel died (`tunnelLost`). */
+  /** The agent aborted, its response was malformed, a callback of this handler threw, or the tunnel closed (`tunnelLost`). */
   onReset(code: ResetCode, reason: string): void;
-  /** Exactly once, last: the agent is done with the stream, or 5 s passed without its word, or the tunnel closed. */
+  /** Called once, last: the agent has finished the stream, did not confirm for 5 s, or the tunnel closed. */
   onClosed(): void;
 }
 
-/** One request on its way. Every method may be called at any time, also after the end. */
+/** A request in flight. Every method may be called at any time, also after the end. */
 export interface RequestStream {
-  /** No buffer of the request's body is read any more: all of it went into frames, or the stream was given up. */
+  /** The request body's buffers are no longer read: all of it is in frames, or the stream was aborted. */
   readonly isBodyTaken: boolean;
-  /** The reader has caught up after `onData` returned false. */
+  /** Resumes after `onData` returned false. */
   resume(): void;
-  /** Gives up. No callback but `onClosed` follows. */
+  /** Aborts the stream. Only `onClosed` follows. */
   reset(code: ResetCode, reason: string): void;
 }
 
@@ -124,7 +123,7 @@ export class HubStream implements RequestStream {
     const response = this.#decodeResponse(payload);
     if (response === undefined) return;
     if (this.#phase === "resetting") {
-      // The whole answer crossed our RESET; the agent is done and will not answer the RESET.
+      // The whole response crossed our RESET; the agent has finished and will not confirm it.
       if (response.end) this.#close();
       return;
     }
@@ -135,7 +134,7 @@ export class HubStream implements RequestStream {
     } catch (error) {
       this.#fail(error);
     }
-    // Also after a failure: an `end` tells that the agent is done and will confirm nothing.
+    // Also after a failure: `end` means that the agent has finished and will not confirm.
     if (response.body.length > 0) this.#deliver(response.body);
     if (response.end) this.receiveEnd();
   }
@@ -202,7 +201,7 @@ export class HubStream implements RequestStream {
       return this.#fail(error);
     }
     const credit = this.#window.settle(chunk.length, isAccepted);
-    // The callback may have given the stream up.
+    // The callback may have aborted the stream.
     if (credit > 0 && this.#isStillOpen()) this.#port.writer.window(this.id, credit);
   }
 

@@ -2,7 +2,7 @@ import { FRAME_TYPES, WIRE_LIMITS } from "../wire/frame.ts";
 import type { SendCredit } from "./credit.ts";
 import type { BodySource, FrameWriter } from "../wire/frame-writer.ts";
 
-/** Body bytes that wait for credit: the buffers they came in, not copied until they go into a frame. */
+/** Body bytes waiting for credit, in their original buffers: copied only into a frame. */
 export class OutgoingBody implements BodySource {
   #chunks: Buffer[] = [];
   #index = 0;
@@ -43,7 +43,7 @@ export class OutgoingBody implements BodySource {
     if (this.#bytes === 0) this.clear();
   }
 
-  /** Sends DATA while there are bytes and credit. @returns whether everything has been sent */
+  /** Sends DATA while there are bytes and credit. @returns whether everything was sent */
   pump(writer: FrameWriter, streamId: number, credit: SendCredit): boolean {
     while (this.#bytes > 0) {
       const count = Math.min(this.#bytes, credit.availableBytes, WIRE_LIMITS.dataBytes);

@@ -1,7 +1,7 @@
 import type { RequestStream, ResponseHandler } from "./hub-stream.ts";
 import type { ResetCode } from "../wire/reset-code.ts";
 
-/** A request that never left: its handler hears so after the caller has the stream in hand. */
+/** A request that was not sent: its handler is called after the caller has the stream. */
 export function refuseStream(
   handler: ResponseHandler,
   code: ResetCode,

@@ -7,7 +7,7 @@ interface Entry {
 }
 
 describe("table of streams", () => {
-  it("answers as a map would, whatever comes and goes in whatever order", () => {
+  it("behaves like a Map under any sequence of additions and removals", () => {
     // Few homes and many ids, so that streams are pushed from their places all the time.
     const id = oneof(integer({ min: 1, max: 40 }), constantFrom(16, 32, 64, 0xffff_fff0));
     const moves = array(record({ isAdd: boolean(), id }), { maxLength: 200 });
@@ -33,7 +33,7 @@ describe("table of streams", () => {
     );
   });
 
-  it("finds one that stays among thousands that come and go", () => {
+  it("finds a remaining stream among thousands that are added and removed", () => {
     const table = new StreamTable<Entry>();
     const staying = { id: 7 };
     table.add(staying);
@@ -44,7 +44,7 @@ describe("table of streams", () => {
     }
   });
 
-  it("is usable again after everybody has left a large table", () => {
+  it("is reusable after a large table was emptied", () => {
     const table = new StreamTable<Entry>();
     for (let id = 1; id <= 5_000; id++) table.add({ id });
     for (let id = 1; id <= 5_000; id++) table.delete(id);

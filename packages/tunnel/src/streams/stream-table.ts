@@ -1,15 +1,14 @@
 const FIRST_SLOTS = 16;
-/** A table that once grew beyond this goes when its last stream does. */
+/** A table that grew beyond this is freed with its last stream. */
 const MAX_IDLE_SLOTS = 1_024;
 
 /**
  * The streams of one tunnel by their id.
  *
- * Not a `Map`: V8 links each table a map has outgrown to the next one, and once one of them is in the old generation
- * every stream there ever was stays alive until the next full collection. Here a place is used again as soon as it is free.
+ * Not a `Map`: V8 links each outgrown table of a map to the next one, and once one of them is in the old generation every
+ * former stream stays alive until the next full collection. Here a slot is reused as soon as it is free.
  *
- * Ids follow each other, so each has almost always a place of its own: an open-addressed table with the id itself as
- * hash, linear probing, and no graves.
+ * Ids are consecutive and rarely collide: an open-addressed table with the id as hash, linear probing and no tombstones.
  */
 export class StreamTable<Stream extends { readonly id: number }> {
   #slots: (Stream | undefined)[] = [];
@@ -24,16 +23,16 @@ export class StreamTable<Stream extends { readonly id: number }> {
     return this.#slots[this.#slotOf(id)];
   }
 
-  /** @param stream - with an id that is not in here */
+  /** @param stream - with an id that is not in the table */
   add(stream: Stream): void {
-    // At most half full, so that a search always meets a free place soon.
+    // At most half full, so that a search soon ends at a free slot.
     if (this.#size * 2 >= this.#slots.length)
       this.#resize(Math.max(FIRST_SLOTS, this.#slots.length * 2));
     this.#slots[this.#slotOf(stream.id)] = stream;
     this.#size += 1;
   }
 
-  /** Does nothing for an id that is not in here. */
+  /** Does nothing for an unknown id. */
   delete(id: number): void {
     const slot = this.#slotOf(id);
     if (this.#slots[slot] === undefined) return;
@@ -43,12 +42,12 @@ export class StreamTable<Stream extends { readonly id: number }> {
     else this.#closeGap(slot);
   }
 
-  /** A copy: streams may come and go while it is read. */
+  /** A copy: streams may be added and removed while it is read. */
   values(): Stream[] {
     return this.#slots.filter((stream) => stream !== undefined);
   }
 
-  /** Those that were pushed beyond a place that is free now move up, or a search would stop before it finds them. */
+  /** Moves streams up into the freed slot, or a search would stop before it finds them. */
   #closeGap(gap: number): void {
     let free = gap;
     let slot = (free + 1) & this.#mask;
@@ -63,7 +62,7 @@ export class StreamTable<Stream extends { readonly id: number }> {
     }
   }
 
-  /** Where this stream is, or the free place where it would be. */
+  /** The slot of this stream, or the free slot where it belongs. */
   #slotOf(id: number): number {
     let slot = id & this.#mask;
     for (;;) {

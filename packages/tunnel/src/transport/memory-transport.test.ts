@@ -31,7 +31,7 @@ test("messages arrive in order, then the close, on both ends once", async () => 
   expect(leftStory).toEqual(["close 4001 replaced"]);
 });
 
-test("a stalled end answers no ping and keeps its bytes until it goes on", async () => {
+test("a stalled end sends no pong and holds its bytes until it resumes", async () => {
   const [left, right] = memoryTransportPair();
   const [leftStory, rightStory] = [record(left), record(right)];
   right.stall();
@@ -44,7 +44,7 @@ test("a stalled end answers no ping and keeps its bytes until it goes on", async
   expect([leftStory.toSorted(), right.bufferedBytes]).toEqual([["held", "life"], 0]);
 });
 
-test("a cut loses what is on its way and closes both ends with 1006", async () => {
+test("a cut loses data in flight and closes both ends with 1006", async () => {
   const [left, right] = memoryTransportPair();
   const [leftStory, rightStory] = [record(left), record(right)];
   right.stall();

@@ -1,15 +1,15 @@
 import type { Transport, TransportListener } from "./transport.ts";
 
-/** A transport without a network, with the faults a network has. For tests, of this package and of its users. */
+/** A transport without a network that can simulate network faults. For tests of this package and of its users. */
 export interface MemoryTransport extends Transport {
-  /** What this end sends, pongs included, stays here until `unstall()`: a peer that was stopped, or a full network. */
+  /** Holds everything this end sends, including pongs, until `unstall()`: a stopped peer or a congested network. */
   stall(): void;
   unstall(): void;
-  /** Both ends see a broken connection; what was on its way is lost. */
+  /** Both ends see a broken connection; data in flight is lost. */
   cut(): void;
 }
 
-/** Two ends; each delivers to the other in order, one message per turn of the event loop. */
+/** Two connected ends; each delivers to the other in order, one message per turn of the event loop. */
 export function memoryTransportPair(): [MemoryTransport, MemoryTransport] {
   const left = new MemoryEnd();
   const right = new MemoryEnd();
@@ -103,7 +103,7 @@ class MemoryEnd implements MemoryTransport {
     if (this.#isClosed) return;
     switch (parcel.kind) {
       case "message":
-        // A copy, as a network would make: neither end can see the other change its buffers.
+        // A copy, as on a network: neither end sees the other change its buffers.
         return this.#listener?.onMessage(Buffer.from(parcel.bytes));
       case "ping":
         this.#post({ kind: "pong" });

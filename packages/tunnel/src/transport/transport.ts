@@ -1,11 +1,11 @@
 import { WIRE_LIMITS } from "../wire/frame.ts";
 
-/** The WebSocket subprotocol both sides must name. */
+/** The WebSocket subprotocol that both sides must use. */
 export const TUNNEL_SUBPROTOCOL = "roomhub.tunnel.v1";
 
 /**
- * Options for `new WebSocket()` and `new WebSocketServer()` at both ends of a tunnel. Compression is off because a
- * client's library turns it on by itself, and a compressed message may be a bomb.
+ * Options for `new WebSocket()` and `new WebSocketServer()` at both ends of a tunnel. Compression is off: client
+ * libraries enable it by default, and a compressed message may be a decompression bomb.
  */
 export const WS_LIMITS = {
   maxPayload: WIRE_LIMITS.messageBytes,
@@ -15,25 +15,25 @@ export const WS_LIMITS = {
   closeTimeout: 5_000,
 } as const;
 
-/** Whole messages of bytes in order, and a ping. WebSocket and memory implement it. */
+/** Binary messages in order, and pings. Implemented for WebSocket and memory. */
 export interface Transport {
-  /** Called exactly once, before anything else. */
+  /** Called once, before anything else. */
   listen(listener: TransportListener): void;
-  /** The bytes belong to the transport until nothing is buffered any more. Ignored after a close. */
+  /** The transport owns the bytes until nothing is buffered. Ignored after a close. */
   send(message: Buffer): void;
   ping(): void;
-  /** Orderly: what was sent before arrives first. */
+  /** Closes after everything sent before has been delivered. */
   close(code: number, reason: string): void;
-  /** At once; the peer sees a broken connection. */
+  /** Closes immediately; the peer sees a broken connection. */
   terminate(): void;
-  /** Bytes accepted by `send` that have not left yet. */
+  /** Bytes accepted by `send` but not yet sent. */
   readonly bufferedBytes: number;
 }
 
 export interface TransportListener {
   onMessage(message: Buffer): void;
-  /** A ping or a pong came in. */
+  /** A ping or a pong was received. */
   onLife(): void;
-  /** Exactly once, last; 1006 when the connection broke. */
+  /** Called once, last; 1006 when the connection broke. */
   onClose(code: number, reason: string): void;
 }

@@ -4,14 +4,14 @@ import { CLOSE_CODES } from "../wire/close-code.ts";
 import { boundedText } from "../wire/frame.ts";
 import type { Transport, TransportListener } from "./transport.ts";
 
-/** Made once: an options object per message is a measurable part of a small send. */
+/** Shared: an options object per message has a measurable cost for small messages. */
 const SEND_OPTIONS = { binary: true, compress: false, fin: true };
-/** RFC 6455 §5.5: a control frame holds 125 bytes, two of them are the code. */
+/** RFC 6455 §5.5: a control frame holds 125 bytes, two of which are the code. */
 const MAX_CLOSE_REASON_BYTES = 123;
 
 /**
- * A transport over an open WebSocket. Call it, and build the session on it, in the same turn as the socket's
- * `open` or `connection` event, or messages are lost. `ws` has switched Nagle's algorithm off by itself.
+ * A transport over an open WebSocket. Create it and the session in the same turn as the socket's `open` or
+ * `connection` event, or messages are lost. `ws` disables Nagle's algorithm.
  */
 export function wsTransport(socket: WebSocket): Transport {
   socket.binaryType = "nodebuffer";
@@ -24,7 +24,7 @@ export function wsTransport(socket: WebSocket): Transport {
     socket.on("ping", () => listener.onLife());
     socket.on("pong", () => listener.onLife());
     socket.once("close", (code, reason) => listener.onClose(code, reason.toString()));
-    // `close` always follows and carries the code; without a listener the error would end the process.
+    // `close` always follows and has the code; without a listener the error would end the process.
     socket.on("error", () => {});
   }
 

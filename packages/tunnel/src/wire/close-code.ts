@@ -8,11 +8,11 @@ export const CLOSE_CODES = {
   done: 1000,
   goingAway: 1001,
   internal: 1011,
-  /** A newer tunnel with a valid token took this one's place; do not redial. */
+  /** Replaced by a newer tunnel with a valid token; do not redial. */
   replaced: 4001,
   /** Malformed frame, wrong direction, wrong order, a text message, no HELLO in time. */
   protocolError: 4002,
-  /** HELLO names a version this side does not speak. */
+  /** HELLO has a version that this side does not support. */
   unsupportedVersion: 4003,
   /** More body bytes than the credit allowed, or credit beyond the announced window. */
   flowControl: 4004,
@@ -20,7 +20,7 @@ export const CLOSE_CODES = {
   unknownStream: 4005,
   /** Far more streams than the agent's HELLO allows. */
   tooManyStreams: 4006,
-  /** Two pings in a row without any sign of life; the connection is torn down, so the peer sees 1006. */
+  /** Two pings in a row without any data; the connection is terminated, so the peer sees 1006. */
   dead: 4007,
   /** A frame larger than its type allows, or a flood of frames for finished streams. */
   abuse: 4008,

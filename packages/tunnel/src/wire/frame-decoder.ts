@@ -9,7 +9,7 @@ export interface FrameReceiver {
 }
 
 /**
- * Hands the frames of one message to `receiver`, in order. Frames before a malformed one are delivered.
+ * Passes the frames of one message to `receiver` in order. Frames before a malformed one are delivered.
  *
  * @throws {ProtocolError} 4002 for bytes that are not whole, known frames; 4008 for a frame over its type's limit
  */

@@ -32,7 +32,7 @@ function fill(writer: FrameWriter, letter: string): void {
 
 const letters = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
 
-test("memory whose messages have left is written again", () => {
+test("the slab is reused once its messages are sent", () => {
   const transport = new KeepingTransport(false);
   const writer = new FrameWriter(transport, () => {});
   for (const letter of letters) fill(writer, letter);
@@ -40,7 +40,7 @@ test("memory whose messages have left is written again", () => {
   expect(memory.size).toBe(1);
 });
 
-test("a message that has not left stays as it is, however much follows", () => {
+test("an unsent message is never overwritten", () => {
   const transport = new KeepingTransport(true);
   const writer = new FrameWriter(transport, () => {});
   for (const letter of letters) fill(writer, letter);

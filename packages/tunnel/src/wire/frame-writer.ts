@@ -13,21 +13,21 @@ const FIRST_SLAB_BYTES = 4 * 1024;
 const MAX_SLAB_BYTES = 64 * 1024;
 const NO_SLAB = Buffer.alloc(0);
 
-/** Body bytes that wait to be sent. */
+/** Body bytes waiting to be sent. */
 export interface BodySource {
-  /** Moves the next `count` bytes to `target`; there are that many. */
+  /** Moves the next `count` bytes to `target`; that many are available. */
   moveInto(target: Buffer, at: number, count: number): void;
 }
 
 /**
  * Collects the frames of one turn of the event loop and sends them as one message (several when a slab fills up).
  *
- * Frames are written side by side into a slab, and messages are views of it. A full one is written again from its
- * beginning when the transport has let go of all it was given; otherwise another takes its place. It starts small and grows
- * with use, because an idle tunnel must cost little.
+ * Frames are written consecutively into a slab, and messages are views of it. A full slab is reused from its start when
+ * the transport has released all messages; otherwise a new one replaces it. It starts small and grows with use, because
+ * an idle tunnel must cost little.
  */
 export class FrameWriter {
-  /** Where `reserve()` made room. Changes with each `reserve()`. */
+  /** The slab that `reserve()` wrote to. May change with each `reserve()`. */
   slab: Buffer = NO_SLAB;
   readonly #transport: Transport;
   readonly #gather: () => void;
@@ -38,13 +38,13 @@ export class FrameWriter {
   #scheduled: NodeJS.Immediate | undefined;
   #isIdle = true;
 
-  /** @param gather - called at the end of a turn, before its message leaves: the last chance to add frames */
+  /** @param gather - called at the end of a turn, before its message is sent: the last chance to add frames */
   constructor(transport: Transport, gather: () => void) {
     this.#transport = transport;
     this.#gather = gather;
   }
 
-  /** Writes a frame's header. @returns where in `slab` the caller now writes its payload */
+  /** Writes a frame's header. @returns the offset in `slab` for the caller's payload */
   reserve(type: FrameType, streamId: number, payloadBytes: number): number {
     const bytes = FRAME_HEADER_BYTES + payloadBytes;
     if (this.slab.length - this.#end < bytes) this.#newSlab(bytes);
@@ -90,12 +90,12 @@ export class FrameWriter {
     this.slab.write(text, at + 1);
   }
 
-  /** Makes sure that `flush()` runs at the end of this turn. */
+  /** Schedules `flush()` for the end of this turn. */
   schedule(): void {
     this.#scheduled ??= setImmediate(this.#flushNow);
   }
 
-  /** Sends what there is. Only for what nothing else will join: frames of a turn belong into one message. */
+  /** Sends all frames now. Only when no other frame can join: the frames of a turn belong in one message. */
   flush(): void {
     this.#gather();
     this.#sendPending();
@@ -104,7 +104,7 @@ export class FrameWriter {
     this.#isIdle = false;
   }
 
-  /** Called about once a second: gives the slab back when nothing was sent since the last call. */
+  /** Called about once a second: frees the slab when nothing was sent since the last call. */
   releaseWhenIdle(): void {
     if (this.#isIdle && this.#end === this.#messageStart) {
       this.slab = NO_SLAB;

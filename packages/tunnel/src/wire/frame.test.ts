@@ -152,7 +152,7 @@ test("a message cut at any byte gives its whole frames and then 4002, and reads 
   }
 });
 
-test("random frames written in one turn come back equal, in messages of at most 1 MiB", () => {
+test("random frames written in one turn decode to equal frames, in messages of at most 1 MiB", () => {
   const frame = record({
     streamId: integer({ min: 1, max: 0xffff_ffff }),
     bytes: integer({ min: 1, max: 65_536 }),
@@ -173,14 +173,14 @@ test("random frames written in one turn come back equal, in messages of at most 
   );
 });
 
-test("small frames of one turn leave in one message", () => {
+test("small frames of one turn are sent in one message", () => {
   const messages = written((writer) => {
     for (let id = 1; id <= 100; id += 1) writer.end(id);
   });
   expect(messages.map(({ length }) => length)).toEqual([900]);
 });
 
-test("a reset code has a name, and a foreign or local one from the wire means internal", () => {
+test("a reset code has a name, and an unknown or local one from the wire means internal", () => {
   expect(resetCodeName(RESET_CODES.providerTimeout)).toBe("providerTimeout");
   expect(resetCodeFromWire(4)).toBe(RESET_CODES.providerTimeout);
   expect(resetCodeFromWire(255)).toBe(RESET_CODES.internal);

@@ -18,7 +18,7 @@ export type FrameType = (typeof FRAME_TYPES)[keyof typeof FRAME_TYPES];
 
 export const FRAME_HEADER_BYTES = 9;
 
-/** Bounds of the wire, version 1; the same for every implementation. */
+/** Limits of wire version 1; the same for every implementation. */
 export const WIRE_LIMITS = {
   messageBytes: 1024 * 1024,
   dataBytes: 64 * 1024,
@@ -37,7 +37,7 @@ interface FrameRule {
   maxBytes: number;
 }
 
-/** What the decoder checks before anybody looks at the payload, by type. */
+/** What the decoder checks by type before it reads the payload. */
 export const FRAME_RULES: Record<FrameType, FrameRule> = {
   1: { name: "HELLO", onStream: false, minBytes: 2, maxBytes: WIRE_LIMITS.helloBytes },
   2: { name: "STATUS", onStream: false, minBytes: 2, maxBytes: WIRE_LIMITS.helloBytes },
@@ -64,7 +64,7 @@ export function isFrameType(byte: number): byte is FrameType {
   return byte >= FRAME_TYPES.hello && byte <= FRAME_TYPES.goAway;
 }
 
-/** Writes the nine header bytes at `at`; the caller has made sure that they fit. */
+/** Writes the nine header bytes at `at`; the caller ensures that they fit. */
 export function writeFrameHeader(
   target: Buffer,
   at: number,

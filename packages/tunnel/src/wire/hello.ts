@@ -5,13 +5,13 @@ import { ProtocolError } from "./protocol-error.ts";
 
 const WIRE_VERSION = 1;
 
-/** The first frame each way. Fields that are not listed are ignored, so that a later minor addition is no break. */
+/** The first frame each way. Unknown fields are ignored, so that additions are compatible. */
 export interface Hello {
-  /** From the agent: the streams it takes at once. From the hub: the most it will open. */
+  /** From the agent: the concurrent streams it accepts. From the hub: the maximum it will open. */
   maxStreams: number;
-  /** Body bytes per stream the sender of this HELLO takes before it returns credit. */
+  /** Body bytes per stream that the sender of this HELLO accepts before it returns credit. */
   windowBytes: number;
-  /** What the provider behind the agent can do; empty from the hub. The tunnel does not look inside. */
+  /** Capabilities of the agent's provider; empty from the hub. The tunnel does not interpret them. */
   capabilities: Record<string, string>;
 }
 
@@ -20,7 +20,7 @@ export function encodeHello(hello: Hello): string {
   return JSON.stringify({ version: WIRE_VERSION, maxStreams, windowBytes, capabilities });
 }
 
-/** @throws {ProtocolError} 4003 for another version, 4002 for anything else that is wrong */
+/** @throws {ProtocolError} 4003 for another version, 4002 for anything else that is invalid */
 export function decodeHello(payload: Buffer): Hello {
   try {
     const object = parseObject(payload);
@@ -28,7 +28,7 @@ export function decodeHello(payload: Buffer): Hello {
     if (version !== WIRE_VERSION) {
       throw new ProtocolError(
         CLOSE_CODES.unsupportedVersion,
-        `HELLO names version ${version}, this side speaks ${WIRE_VERSION}`,
+        `HELLO has version ${version}, this side supports ${WIRE_VERSION}`,
       );
     }
     return {
@@ -42,7 +42,7 @@ export function decodeHello(payload: Buffer): Hello {
   }
 }
 
-/** What a malformed payload costs when it costs the whole tunnel. Other errors pass through. */
+/** Turns a malformed payload into an error that closes the tunnel. Other errors pass through. */
 export function asProtocolError(frame: string, error: unknown): unknown {
   if (!(error instanceof MalformedPayload)) return error;
   return new ProtocolError(CLOSE_CODES.protocolError, `${frame}: ${error.message}`);

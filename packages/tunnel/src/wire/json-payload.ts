@@ -1,4 +1,4 @@
-/** Checks for JSON that a peer wrote. Each throws a plain `MalformedPayload`; the caller decides whom it costs. */
+/** Checks for JSON from a peer. Each throws a `MalformedPayload`; the caller decides whether it closes stream or tunnel. */
 export class MalformedPayload extends Error {
   override readonly name = "MalformedPayload";
 }
@@ -6,8 +6,8 @@ export class MalformedPayload extends Error {
 const MAX_HEADERS = 200;
 /** RFC 9110 §5.6.2, token. */
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** What `node:http` refuses to send in a header value. */
-// oxlint-disable-next-line no-control-regex -- a tab is one, and is allowed there
+/** Characters that `node:http` refuses in a header value. */
+// oxlint-disable-next-line no-control-regex -- a tab is a control character and allowed there
 const NOT_HEADER_VALUE = /[^\t\u0020-\u007e\u0080-\u00ff]/;
 
 type JsonObject = Record<string, unknown>;
@@ -67,7 +67,7 @@ export function headersField(object: JsonObject): Record<string, string> {
   for (const name of names) {
     if (!HEADER_NAME.test(name)) throw new MalformedPayload("a header name is not a token");
     if (NOT_HEADER_VALUE.test(headers[name] ?? "")) {
-      throw new MalformedPayload(`header ${name} has a character that headers cannot hold`);
+      throw new MalformedPayload(`header ${name} has a character that headers cannot contain`);
     }
   }
   return headers;

@@ -66,7 +66,7 @@ test("a head over the limit, or beyond its frame, is malformed", () => {
   expect(() => decodeResponse(payload.subarray(0, -1), 16_384)).toThrow(MalformedPayload);
 });
 
-test("a request keeps query and headers as they came", () => {
+test("a request keeps its query and headers", () => {
   const head = { ...request, path: "/v1/models?limit=2", headers: { "X-A": "\tü" } };
   expect(decodeRequest(headed(head), 16_384).head).toMatchObject({
     path: "/v1/models?limit=2",

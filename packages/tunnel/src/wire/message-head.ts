@@ -7,7 +7,7 @@ import {
   textField,
 } from "./json-payload.ts";
 
-/** What the hub asks for. `protocol` and `stream` are the hub's and the agent's business; the tunnel carries them. */
+/** The head of a request. The tunnel carries `protocol` and `stream` for hub and agent without interpreting them. */
 export interface RequestHead {
   method: string;
   /** Starts with a slash; query included. */
@@ -23,7 +23,7 @@ export interface ResponseHead {
   headers: Record<string, string>;
 }
 
-/** A decoded REQUEST or RESPONSE: the head, the body bytes that rode along, and whether they are all of it. */
+/** A decoded REQUEST or RESPONSE: the head, the body bytes in the same frame, and whether they are the whole body. */
 export interface HeadedPayload<Head> {
   head: Head;
   /** A view into the message. */
@@ -31,9 +31,9 @@ export interface HeadedPayload<Head> {
   end: boolean;
 }
 
-// RFC 9110 §9.1: methods are tokens; the registered ones are capitals.
+// RFC 9110 §9.1: methods are tokens; the registered ones are in upper case.
 const METHOD = /^[A-Z]{1,16}$/;
-/** Printable ASCII without a space: what a request line can hold. */
+/** Printable ASCII without a space: what a request line can contain. */
 const PATH = /^\/[\u0021-\u007e]*$/;
 
 export function encodeRequestHead(head: RequestHead, end: boolean): string {
@@ -51,7 +51,7 @@ export function decodeRequest(payload: Buffer, maxHeadBytes: number): HeadedPayl
   const object = parseObject(payload.subarray(4, headEnd));
   const method = textField(object, "method");
   const path = textField(object, "path");
-  if (!METHOD.test(method)) throw new MalformedPayload("the method is not a word of capitals");
+  if (!METHOD.test(method)) throw new MalformedPayload("the method is not in upper-case letters");
   if (!PATH.test(path)) throw new MalformedPayload("the path is not a request path");
   return {
     head: {

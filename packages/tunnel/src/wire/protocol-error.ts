@@ -1,6 +1,6 @@
 import type { CloseCode } from "./close-code.ts";
 
-/** The peer broke a rule of the wire. Never leaves the package: the session closes the tunnel with `closeCode`. */
+/** The peer violated the wire protocol. Internal: the session closes the tunnel with `closeCode`. */
 export class ProtocolError extends Error {
   override readonly name = "ProtocolError";
   readonly closeCode: CloseCode;

@@ -22,8 +22,8 @@ const heads = array(
   { maxLength: 12 },
 );
 
-describe("heads that follow each other", () => {
-  test("are written and read as if each were the only one", () => {
+describe("consecutive heads", () => {
+  test("are written and read independently of each other", () => {
     assert(
       property(heads, (heads) => {
         const writer = new HeadWriter(encodeResponseHead);
@@ -44,7 +44,7 @@ describe("heads that follow each other", () => {
   const head: ResponseHead = { status: 200, headers: { "content-type": "application/json" } };
   const bytes = Buffer.from(encodeResponseHead(head, true));
 
-  test("are the same object and the same bytes when they are the same", () => {
+  test("share one object and the same bytes when identical", () => {
     const writer = new HeadWriter(encodeResponseHead);
     const reader = new HeadReader(decodeResponse);
     const first = reader.read(payloadOf(bytes, "one"), 16_384);
@@ -54,13 +54,13 @@ describe("heads that follow each other", () => {
     );
   });
 
-  test("cannot be changed by who reads them, since the next one may get them too", () => {
+  test("are frozen, because later readers get the same object", () => {
     const { head } = new HeadReader(decodeResponse).read(payloadOf(bytes, ""), 16_384);
     expect(() => (head.headers["x"] = "y")).toThrow(TypeError);
     expect(() => (head.status = 500)).toThrow(TypeError);
   });
 
-  test("that are malformed are refused each time, whatever came before", () => {
+  test("that are malformed are refused each time", () => {
     const reader = new HeadReader(decodeResponse);
     reader.read(payloadOf(bytes, ""), 16_384);
     const cut = payloadOf(bytes, "").subarray(0, -1);
@@ -70,7 +70,7 @@ describe("heads that follow each other", () => {
     }
   });
 
-  test("are kept only while they are small", () => {
+  test("are kept only when they are small", () => {
     const long = { status: 200, headers: { a: "x".repeat(4_000) } };
     const writer = new HeadWriter(encodeResponseHead);
     expect(writer.write(long, true)).not.toBe(writer.write(long, true));

@@ -1,11 +1,11 @@
 import type { HeadedPayload } from "./message-head.ts";
 
-/** Heads of a tunnel are small; one that is not is not worth its memory. */
+/** Most heads are small; a larger one is not worth its memory. */
 const maxKeptBytes = 2_048;
 
 /**
- * Reads the heads that one side sends. Nearly each is the one before once more, byte for byte; then what that one said is
- * handed out again, frozen.
+ * Reads the heads that one side sends. Most are identical to the one before, byte for byte; then the same frozen object
+ * is returned again.
  */
 export class HeadReader<Head extends { headers: Record<string, string> }> {
   readonly #decode: (payload: Buffer, maxHeadBytes: number) => HeadedPayload<Head>;
@@ -42,7 +42,7 @@ function beginsWith(payload: Buffer, head: Buffer): boolean {
   );
 }
 
-/** Writes the heads that this side sends: the bytes of the last one again when nothing in it has changed. */
+/** Writes the heads that this side sends: the same bytes again when the head has not changed. */
 export class HeadWriter<Head extends { headers: Record<string, string> }> {
   readonly #encode: (head: Head, end: boolean) => string;
   #last: { bytes: Buffer; head: Head; end: boolean } | undefined;
@@ -51,7 +51,7 @@ export class HeadWriter<Head extends { headers: Record<string, string> }> {
     this.#encode = encode;
   }
 
-  /** @param head - not to be changed afterwards */
+  /** @param head - must not change afterwards */
   write(head: Head, end: boolean): Buffer {
     const last = this.#last;
     if (last !== undefined && last.end === end && isSameHead(last.head, head)) return last.bytes;

@@ -1,19 +1,19 @@
-/** Why one stream was given up. The number travels as the first byte of RESET. */
+/** Why a stream was aborted. The first byte of RESET. */
 export const RESET_CODES = {
-  /** The client is gone, or nobody wants the answer any more. */
+  /** The client disconnected, or the response is no longer needed. */
   cancelled: 1,
   providerUnreachable: 2,
-  /** The provider closed its connection in the middle of an answer. */
+  /** The provider closed its connection in the middle of a response. */
   providerDisconnected: 3,
   providerTimeout: 4,
   providerInvalidResponse: 5,
   /** The path is not on the agent's allow-list. */
   refused: 6,
-  /** No room for another stream, or the agent is leaving; nothing reached the provider, so another one may be tried. */
+  /** At capacity, or the agent is leaving; nothing reached the provider, so the hub may retry elsewhere. */
   overloaded: 7,
   internal: 8,
   responseTooLarge: 9,
-  /** The tunnel closed under the stream. Made locally, never on the wire. */
+  /** The tunnel closed during the stream. Local only, never on the wire. */
   tunnelLost: 255,
 } as const;
 
@@ -24,7 +24,7 @@ const NAMES = new Map<number, ResetCodeName>(
   Object.entries(RESET_CODES).map(([name, code]) => [code, name as ResetCodeName]),
 );
 
-/** The code a byte from the wire stands for. Codes this version does not know, and 255, mean `internal`. */
+/** The code for a byte from the wire. Unknown codes and 255 mean `internal`. */
 export function resetCodeFromWire(byte: number): ResetCode {
   const name = NAMES.get(byte);
   return name === undefined || name === "tunnelLost" ? RESET_CODES.internal : RESET_CODES[name];

@@ -7,20 +7,20 @@ import {
   textMapField,
 } from "./json-payload.ts";
 
-/** The agent tells the hub how its provider is: down or back, paused, capabilities learned since HELLO. */
+/** The agent reports its provider's state to the hub: readiness, pause, capabilities learned since HELLO. */
 export interface TunnelStatus {
   ready: boolean;
-  /** The same in one word, see `Readiness` of `@roomhub/protocol`: this package knows no models. */
+  /** The readiness in detail: a `Readiness` of `@roomhub/protocol`, which this package does not import. */
   readiness?: string | undefined;
-  /** Why it is not ready, for people. */
+  /** Why it is not ready, as text for display. */
   reason?: string | undefined;
-  /** Replaces those of HELLO when present. */
+  /** Replaces the capabilities of HELLO when present. */
   capabilities?: Record<string, string> | undefined;
-  /** Requests that the provider runs at once; left out where the agent does not know. */
+  /** Concurrent requests of the provider; absent when unknown. */
   limit?: number | undefined;
-  /** How the agent knows, in one word: `engine` for the provider's own. */
+  /** Where the limit comes from: `engine` for the provider's own report. */
   limitFrom?: string | undefined;
-  /** Of those, busy with something else than the streams of this tunnel; left out for none. */
+  /** Slots of the limit busy with work outside this tunnel; absent for none. */
   elsewhere?: number | undefined;
 }
 
