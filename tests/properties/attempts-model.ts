@@ -2,7 +2,7 @@ import type { Asked } from "./asked.ts";
 import type { How } from "./hub-actions.ts";
 import type { Person } from "./room-model.ts";
 
-/** What becomes of a request after an answer that came before anything was generated. Contract §3, "Retry". */
+/** The next step of a request after a response that came before anything was generated. Contract §3, "Retry". */
 export function stepAfter(one: Asked, holder: Person, how: How): "fail" | "elsewhere" | "again" {
   if (one.holders.length >= 3) return "fail";
   if (how === 503 && holder.tunnel === "loading" && !one.waitedFor.has(holder)) return "again";
@@ -22,7 +22,7 @@ export function stepAfter(one: Asked, holder: Person, how: How): "fail" | "elsew
   }
 }
 
-/** Those that may not be asked again: who had it, but for one that it waits for after its first attempt there. */
+/** Those that do not get the request again: each that had it, except one that it waits for after a first attempt. */
 export function excludedFrom({ holders, waitedFor }: Asked): Person[] {
   return holders.filter((person) => {
     const times = holders.filter((each) => each === person).length;

@@ -10,14 +10,14 @@ const probe = { liveness: "probe" } as const;
 
 /** A hub whose clock moves by hand, and one room. */
 async function openLab(limits: Record<string, number> = {}) {
-  // Answers to the look at a new endpoint read the clock too: in large steps that would seem a freeze.
+  // Finding out what a new endpoint can do reads the clock too: in large steps that looks like a suspended hub.
   const time = createManualTime(250);
   const hub = await startTestHub({ time: time.source, limits: { ...QUICK_SWEEP, ...limits } });
   const code = await hub.createRoom();
   const ada = () => hub.client.getParticipant(code, "ada");
   return {
     ...{ hub, code, time, ada },
-    /** Lets 10 s pass, in which each probed endpoint is asked once, and waits for the answers. */
+    /** Lets 10 s pass, in which each endpoint has one probe, and waits for the responses. */
     async passProbe(provider: MoodyProvider): Promise<void> {
       const before = provider.listCount;
       await time.advance(10_000);
@@ -26,7 +26,7 @@ async function openLab(limits: Record<string, number> = {}) {
         () => provider.listCount,
         (count) => count > before,
       );
-      // The answer is on its way back; three questions later the hub has it.
+      // The response is on its way back; three requests later the hub has it.
       for (let turn = 0; turn < 3; turn++) await hub.client.health();
     },
     [Symbol.asyncDispose]: () => hub[Symbol.asyncDispose](),
@@ -54,7 +54,7 @@ describe("one request that joins with liveness probe", () => {
     expect(events.of("participant.offline")).toEqual([]);
   });
 
-  test("is offline after 30 s without answers, and back with the next", async () => {
+  test("is offline after 30 s without a response, and back with the next", async () => {
     await using provider = await startMoodyProvider();
     await using lab = await openLab();
     await joinDirect(lab.hub, lab.code, { endpoint: provider.url, ...probe });
@@ -77,7 +77,7 @@ describe("one request that joins with liveness probe", () => {
     expect(events.of("participant.offline")).toHaveLength(1);
   });
 
-  test("is kept by a model list that is missing only once a call was answered", async () => {
+  test("is kept online by a missing model list only after a call had a 2xx response", async () => {
     await using provider = await startMoodyProvider({ list: 404 });
     await using lab = await openLab();
     const { hub, code } = lab;
@@ -89,7 +89,7 @@ describe("one request that joins with liveness probe", () => {
     expect((await lab.ada()).status).toBe("online");
   });
 
-  test("is not kept by a refusal of its key", async () => {
+  test("is not kept online by responses that refuse its key", async () => {
     await using provider = await startMoodyProvider({ list: 401 });
     await using lab = await openLab();
     await joinDirect(lab.hub, lab.code, { endpoint: provider.url, ...probe });
@@ -99,7 +99,7 @@ describe("one request that joins with liveness probe", () => {
     expect((await lab.ada()).status).toBe("offline");
   });
 
-  test("is removed when nobody has used it for the time after which participants expire", async () => {
+  test("is removed when it was not used for the time after which participants expire", async () => {
     await using provider = await startMoodyProvider();
     await using lab = await openLab({ participantExpiryMs: 100_000 });
     const { hub, code } = lab;
@@ -177,7 +177,7 @@ describe("one request that joins with liveness probe", () => {
   );
 });
 
-test("without the field 30 s of silence is offline, as ever", async () => {
+test("without the field, 30 s of silence is offline", async () => {
   await using provider = await startMoodyProvider();
   await using lab = await openLab();
   await joinDirect(lab.hub, lab.code, { endpoint: provider.url });

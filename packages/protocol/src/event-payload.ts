@@ -29,7 +29,7 @@ export type OfflinePayload = z.infer<typeof OfflinePayload>;
 
 export const LeftPayload = z.object({
   ...OfflinePayload.shape,
-  /** `expired` after being offline too long; absent when it left or was replaced */
+  /** `expired` after being offline, or probed without use, for too long; absent when it left by itself or was replaced */
   reason: z.string().optional(),
 });
 export type LeftPayload = z.infer<typeof LeftPayload>;

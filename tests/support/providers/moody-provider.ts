@@ -1,6 +1,6 @@
 import { type RoutedAnswer, startRoutedProvider } from "./routed-provider.ts";
 
-/** A model server whose model list and chat answer as they are told, from the next request on. */
+/** A model server whose responses to the model list and to chats a test sets, from the next request on. */
 export interface MoodyProvider extends AsyncDisposable {
   readonly url: string;
   /** status of the model list; 200 lists {@link models} */

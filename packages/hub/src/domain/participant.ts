@@ -69,7 +69,7 @@ type TunnelPath = { kind: "closed" } | ({ kind: "open" } & PathVerdict);
  * change, so that an answer to the old ones says nothing about the new.
  */
 export interface CredentialUse {
-  /** A call with them was answered 2xx. */
+  /** A call with them had a 2xx response. */
   haveWorked: boolean;
   /** While its model server refuses them: when one request may find out whether it still does. */
   trial: { dueMs: number; nextDelayMs: number } | undefined;
@@ -111,7 +111,7 @@ export interface Participant extends Registration {
   lastContactAt: number | null;
   /** ms on the hub's clock of the same */
   lastContactMs: number;
-  /** ms on the hub's clock of the last join, heartbeat or complete answer */
+  /** ms on the hub's clock of the last join, heartbeat or complete response */
   lastUsedMs: number;
   /** requests running here */
   active: number;

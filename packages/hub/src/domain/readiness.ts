@@ -17,9 +17,9 @@ export function readinessOf({ status, tunnel, direct }: Participant): Readiness 
 }
 
 /**
- * Whether a request may go there now. One that needs credentials is tried again now and then, see {@link beginTrial}.
+ * Whether a request may go there now. One that needs credentials is tried again at intervals, see {@link updateTrial}.
  *
- * @param nowMs - asked for only when it matters
+ * @param nowMs - called only for a participant whose trial may be due
  */
 export function isRoutable(participant: Participant, nowMs: () => number): boolean {
   const readiness = readinessOf(participant);

@@ -16,7 +16,7 @@ export interface SelectionQuery {
   selector: Selector;
   /** what the participant must be able to do, as capabilities name it */
   protocol: string;
-  /** already asked for this request, and not to be asked again */
+  /** those that had this request and do not get it again */
   excluded: readonly Participant[];
   /** the one participant that can serve it at all */
   only: Participant | undefined;

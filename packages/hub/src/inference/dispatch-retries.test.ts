@@ -29,7 +29,7 @@ describe("another attempt", () => {
     "the agent would not take it": (call) => call.fail("provider_error"),
     "the provider refused the key with 401": (call) => call.answer(401, ""),
     "the provider refused the key with 403": (call) => call.answer(403, ""),
-    "a proxy asked for a key with 407": (call) => call.answer(407, ""),
+    "a proxy refused the key with 407": (call) => call.answer(407, ""),
     "the provider said 502": (call) => call.answer(502, ""),
     "the provider said 503": (call) => call.answer(503, ""),
     "the tunnel was lost in a small JSON answer": (call) => {
@@ -102,7 +102,7 @@ describe("another attempt", () => {
       expect(sent.ending()).toMatchObject({ participantId: "ana", attempts: 1, code });
     });
 
-    test("is made twice at most, and SDKs are told to stop", () => {
+    test("is made twice at most, and SDKs get the signal to stop", () => {
       const bench = createBench(["ana", "bob", "cy", "dee"].map((id) => aParticipant({ id })));
       const sent = bench.send();
       fault(bench.call());
@@ -248,7 +248,7 @@ describe("a participant that loads its model", () => {
     bench.queues.wake(participant.roomCode);
   }
 
-  /** The agent reports it before the 503 that told it. */
+  /** The agent reports it before it passes on the 503. */
   function answerLoading(bench: Bench, call: FakeCall): void {
     report(bench, call.participant, "loading");
     call.answer(503, "");
@@ -310,7 +310,7 @@ describe("a participant that loads its model", () => {
   });
 
   test.each(["*", "llama3", "ana"])(
-    "and said so at the call is asked once more for %s, before those that came later",
+    "and responds 503 to a request for %s gets it once more, before later requests",
     (model) => {
       const [ana] = two() as [Participant];
       const bench = createBench([ana]);
@@ -327,7 +327,7 @@ describe("a participant that loads its model", () => {
     },
   );
 
-  test("a second time is not asked a third time", () => {
+  test("a second time does not get the request a third time", () => {
     const [ana] = two() as [Participant];
     const bench = createBench([ana]);
     const sent = bench.send({ model: "ana" });
@@ -348,7 +348,7 @@ describe("a participant that loads its model", () => {
     expect(sent.ending()).toMatchObject({ participantId: "bob", attempts: 2, queueMs: 0 });
   });
 
-  test("may be asked again after another failed too, three attempts in all", () => {
+  test("may get the request again after another failed too, three attempts in all", () => {
     const [ana, bob] = two() as [Participant, Participant];
     const bench = createBench([ana, bob]);
     const sent = bench.send();
@@ -380,7 +380,7 @@ describe("a participant that loads its model", () => {
     expect(sent.client.text).toContain("data: [DONE]");
   });
 
-  test("is waited for by a request that only it can answer", () => {
+  test("is waited for by a request that only it can serve", () => {
     const [ana, bob] = two() as [Participant, Participant];
     const bench = createBench([ana, bob]);
     const maker = bench.send({ model: "ana", surface: "responses" });

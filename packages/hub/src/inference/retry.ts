@@ -8,7 +8,7 @@ const maxAttempts = 3;
 
 /**
  * Why an attempt failed, as far as it matters for the next one: the provider's status, a path that broke before the
- * provider can have answered, or anything else.
+ * provider can have responded, or anything else.
  */
 export type FailureCause = number | "path" | "other";
 
@@ -42,9 +42,9 @@ export interface FailedAttempt {
 }
 
 /**
- * - `fail`: the failure is the answer
- * - `elsewhere`: another participant may serve the request, this one is not asked again
- * - `again`: the request waits for this participant, or for another that is ready before it
+ * - `fail`: the client gets the failure
+ * - `elsewhere`: another participant may serve the request; this one does not get it again
+ * - `again`: the request waits until this participant is ready, or another is
  */
 export type NextStep = "fail" | "elsewhere" | "again";
 
@@ -71,7 +71,7 @@ function mayDoBetterElsewhere(
     case 503:
       return true;
     case 403:
-      // Moderation gateways answer 403 to a prompt, and the next one would too.
+      // With credentials that work, a 403 is about the prompt: the next gateway would send the same.
       return !haveWorked;
     default:
       return false;

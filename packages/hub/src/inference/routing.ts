@@ -9,15 +9,15 @@ import type { Asking } from "./request/asking.ts";
 import type { Attempt } from "./attempt.ts";
 import { type FailureCause, nextStep } from "./retry.ts";
 
-/** The failure a client hears of when no other participant can serve its request. */
+/** The failure a client gets when no other participant can serve its request. */
 interface FirstFailure {
   participant: Participant;
   error: HubError;
-  /** what the provider said of when to come back */
+  /** the provider's headers about when to retry */
   hints: HeaderMap;
 }
 
-const nobody: readonly Participant[] = [];
+const none: readonly Participant[] = [];
 
 /**
  * Which participant serves one request, and which one after a failed attempt. It is its own query of the selection, so
@@ -28,12 +28,12 @@ export class Routing implements SelectionQuery {
   readonly protocol: string;
   readonly random: () => number;
   readonly nowMs: () => number;
-  excluded: readonly Participant[] = nobody;
+  excluded: readonly Participant[] = none;
   only: Participant | undefined;
   readonly #room: Room;
   readonly #asking: Asking;
-  /** It has been asked, and asked to wait until it is ready. */
-  #waitedFor: readonly Participant[] = nobody;
+  /** They were loading when they got the request; each may get it once more. */
+  #waitedFor: readonly Participant[] = none;
   #firstFailure: FirstFailure | undefined;
 
   constructor(
@@ -68,7 +68,7 @@ export class Routing implements SelectionQuery {
     return selectParticipant(this.#room, this);
   }
 
-  /** What a client hears when no participant can serve it: after a failure, that failure. */
+  /** The error when no participant can serve the request: after a failed attempt, its failure. */
   refusal({ code, message, hint, refusals }: Extract<Selection, { kind: "refused" }>): HubError {
     if (this.#firstFailure !== undefined) return this.#firstFailure.error;
     const refusal = new HubError(code, message, {

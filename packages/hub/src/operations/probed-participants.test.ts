@@ -10,7 +10,7 @@ const dayMs = 24 * 3_600_000;
 
 type Office = ReturnType<typeof createOffice>;
 
-/** An answer to a probe that counts as a heartbeat. */
+/** A probe's response that counts as a heartbeat. */
 function live(office: Office, participant: Parameters<typeof directAnswered>[1]): void {
   directAnswered(office.context, participant, office.behaviour.verdict, true);
 }
@@ -35,7 +35,7 @@ describe("a join with liveness probe", () => {
     expect(participant.status).toBe("offline");
   });
 
-  test("keeps it online by answers that are life", async () => {
+  test("keeps it online by responses that are signs of life", async () => {
     const office = createOffice();
     const { participant } = await office.join(probe);
     office.seen();
@@ -47,7 +47,7 @@ describe("a join with liveness probe", () => {
     expect(office.seen()).toEqual([]);
   });
 
-  test("brings it back with one update, whatever else the answer changes", async () => {
+  test("brings it back with one update, whatever else the response changes", async () => {
     const office = createOffice();
     const { participant } = await office.join(probe);
     directFailed(office.context, participant, "ECONNREFUSED");
@@ -65,7 +65,7 @@ describe("a join with liveness probe", () => {
   test.each<[string, Partial<JoinRequest>, string]>([
     ["the hub may not dial its endpoint", {}, "a private address"],
     ["it is never dialled", { transport: "tunnel" }, "its tunnel is closed"],
-  ])("is refused where %s, and nobody hears of it", async (_what, fields, reason) => {
+  ])("is refused where %s, without an event", async (_what, fields, reason) => {
     const office = createOffice();
     office.behaviour.direct = { kind: "refused", reason: "a private address" };
     office.seen();
@@ -153,7 +153,7 @@ describe("a change of liveness", () => {
 });
 
 describe("a probed participant without a use", () => {
-  /** A day and a minute later, with an answer that is life every 20 s; all but the last 20 s of it. */
+  /** A day after the join, with a sign of life every 20 s. */
   async function lab() {
     const office = createOffice();
     const { participant } = await office.join(probe);
@@ -168,7 +168,7 @@ describe("a probed participant without a use", () => {
     return { office, participant, passDay };
   }
 
-  test("is given up after 24 h, though its endpoint answers", async () => {
+  test("is removed after 24 h, though its endpoint responds", async () => {
     const { office } = await lab();
     expireParticipants(office.context);
     expect(office.seen()).toEqual([]);
@@ -185,7 +185,7 @@ describe("a probed participant without a use", () => {
 
   test.each<[string, (office: Office, participant: { lastUsedMs: number }) => unknown]>([
     ["a heartbeat", ({ context, room }) => recordHeartbeat(context, room, "ada", peerAt(home))],
-    ["a complete answer", ({ context }, ada) => (ada.lastUsedMs = context.nowMs())],
+    ["a complete response", ({ context }, ada) => (ada.lastUsedMs = context.nowMs())],
     ["a join again", (office) => office.join(probe)],
   ])("stays for another 24 h after %s", async (_what, use) => {
     const { office, participant, passDay } = await lab();

@@ -4,7 +4,7 @@ import { HubError } from "../errors.ts";
 import type { OperationContext } from "./context.ts";
 
 /**
- * Whether the hub may take on to probe an endpoint for as long as it answers. Contract §2, "Probed". Changes nothing.
+ * Whether the hub may probe an endpoint for signs of life. Contract §2, "Probed". Changes nothing.
  *
  * @param registration - as it would be
  * @throws HubError `invalid_endpoint` where the hub may not dial it, `participant_limit_reached`
@@ -67,8 +67,8 @@ function limitReached(what: string, per: "ROOM" | "ADDRESS"): HubError {
 }
 
 /**
- * Whether a probed participant has been of no use for so long that the hub gives it up: without a complete answer or a
- * heartbeat, or endpoints that answer would be probed for ever. Contract §2.
+ * Whether a probed participant had no complete response, heartbeat or join for too long. Otherwise an endpoint that
+ * responds would be probed for ever. Contract §2.
  */
 export function isUnused({ limits, nowMs }: OperationContext, participant: Participant): boolean {
   return (

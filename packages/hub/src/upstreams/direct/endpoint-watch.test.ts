@@ -8,7 +8,7 @@ import { EndpointWatch } from "./endpoint-watch.ts";
 const ready: ProbeResult = { answered: true, status: 200, models: ["llama3"] };
 const noConnection: ProbeResult = { answered: false, problem: "ECONNREFUSED" };
 
-/** A watch over endpoints whose answers are set by hand, on a clock that moves when it is told. */
+/** A watch over endpoints whose responses are set by hand, on a clock moved by hand. */
 function createLab() {
   let nowMs = 0;
   const gone = new Set<Participant>();
@@ -75,7 +75,7 @@ const answered = (readiness: Readiness) =>
   ({ kind: "answered", readiness, problem: "", sinceMs: 0 }) as const;
 
 describe("a participant with liveness probe", () => {
-  test("is asked every 10 s, and each answer is life", async () => {
+  test("is probed every 10 s, and each response is a sign of life", async () => {
     const lab = createLab();
     lab.watch.add(probed("a"));
     await lab.pass(9_750);
@@ -110,7 +110,7 @@ describe("a participant with liveness probe", () => {
     expect(lab.seen().slice(1)).toEqual([expected]);
   });
 
-  test("that does not answer is asked three times before it is offline, then ever less, to 60 s", async () => {
+  test("that is silent is probed three times before it is offline, then less and less often, down to every 60 s", async () => {
     const lab = createLab();
     const a = probed("a");
     lab.answers.set("a", noConnection);
@@ -130,7 +130,7 @@ describe("a participant with liveness probe", () => {
     ]);
   });
 
-  test("is not asked while its own tunnel is open, and again when that closes", async () => {
+  test("is not probed while its own tunnel is open, and is again when that closes", async () => {
     const lab = createLab();
     const a = probed("a", {
       tunnel: { kind: "open", readiness: "ready", problem: "", sinceMs: 0 },
@@ -147,7 +147,7 @@ describe("a participant with liveness probe", () => {
     ["it has left", (a, gone) => gone.add(a)],
     ["its liveness is cleared", (a) => (a.liveness = undefined)],
     ["it may not be dialled any more", (a) => (a.direct = { kind: "refused", reason: "" })],
-  ])("is asked no more when %s", async (_why, change) => {
+  ])("is not probed any more when %s", async (_why, change) => {
     const lab = createLab();
     const a = probed("a");
     lab.watch.add(a);
@@ -156,7 +156,7 @@ describe("a participant with liveness probe", () => {
     expect(lab.seen()).toEqual([]);
   });
 
-  test("that leaves while it is asked is told nothing", async () => {
+  test("that leaves during a probe ignores the result", async () => {
     const lab = createLab();
     const a = probed("a");
     lab.watch.add(a);
@@ -167,7 +167,7 @@ describe("a participant with liveness probe", () => {
     expect(lab.seen()).toEqual(["10 s: ask a"]);
   });
 
-  test("is asked one time at a time, however long that takes", async () => {
+  test("has one probe at a time, however long it takes", async () => {
     const lab = createLab();
     lab.watch.add(probed("a"));
     lab.hold();
@@ -180,7 +180,7 @@ describe("a participant with liveness probe", () => {
 });
 
 describe("participants at the same place", () => {
-  test("are served by one probe, whenever they joined", async () => {
+  test("share one probe, whenever they joined", async () => {
     const lab = createLab();
     const place = { baseUrl: "http://one/v1" };
     lab.watch.add(probed("a", place));
@@ -194,7 +194,7 @@ describe("participants at the same place", () => {
     ]);
   });
 
-  test("are asked apart once one has other credentials or another endpoint", async () => {
+  test("have probes of their own once one has other credentials or another endpoint", async () => {
     const lab = createLab();
     const place = { baseUrl: "http://one/v1" };
     const b = probed("b", place);
@@ -216,7 +216,7 @@ describe("participants at the same place", () => {
 });
 
 describe("a participant that sends heartbeats", () => {
-  test("is looked at while its server answers but is not ready, as the verdict says", async () => {
+  test("is probed while its server responds but is not ready, as the verdict says", async () => {
     const lab = createLab();
     const a = aParticipant({ id: "a", direct: answered("loading") });
     lab.answers.set("a", { answered: true, status: 503 });
@@ -232,7 +232,7 @@ describe("a participant that sends heartbeats", () => {
     expect(lab.seen()).toEqual([]);
   });
 
-  test("is looked at once when a call could not reach it", async () => {
+  test("is probed once when a call could not reach it", async () => {
     const lab = createLab();
     const a = aParticipant({ id: "a", direct: { kind: "failed", reason: "" } });
     lab.answers.set("a", noConnection);
@@ -241,7 +241,7 @@ describe("a participant that sends heartbeats", () => {
     expect(lab.seen()).toEqual(["0.25 s: ask a", "a silent"]);
   });
 
-  test("is not looked at while it is offline", async () => {
+  test("is not probed while it is offline", async () => {
     const lab = createLab();
     lab.watch.add(aParticipant({ id: "a", direct: answered("loading"), status: "offline" }));
     await lab.pass(60_000);

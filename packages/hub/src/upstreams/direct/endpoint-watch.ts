@@ -9,9 +9,9 @@ export interface EndpointWatchOptions {
   /** Whether this very registration is still the one under its id. */
   isPresent: (participant: Participant) => boolean;
   serverOf: (participant: Participant) => Server;
-  /** The same for those that one probe serves: the same model list, asked with the same credentials. */
+  /** Equal for participants that share a probe: the same model list, requested with the same credentials. */
   placeOf: (participant: Participant) => string;
-  /** @param isLife - the answer counts as a heartbeat */
+  /** @param isLife - the response counts as a heartbeat */
   onProbed: (participant: Participant, found: ProbeResult, isLife: boolean) => void;
 }
 
@@ -20,7 +20,7 @@ interface Watched {
   /** what `place` was found for */
   credentials: CredentialUse | undefined;
   place: string;
-  isAsked: boolean;
+  isProbing: boolean;
   /** A call could not reach it. */
   isLookWanted: boolean;
   /** of the next probe for a sign of life */
@@ -32,8 +32,8 @@ const probeMs = 5_000;
 const longestPauseMs = 60_000;
 
 /**
- * Asks endpoints for their models again: every 10 s those whose participants have no other sign of life, as its verdict
- * says one that is not ready or lost a call. Contract §2 and §3. Driven by the hub's sweep; owns no timer.
+ * Probes the endpoints of participants that the hub calls itself: every 10 s where the probe is the sign of life, and as
+ * the verdict says where the model server is not ready or a call could not reach it. Contract §2 and §3. Driven by the hub's sweep; owns no timer.
  */
 export class EndpointWatch {
   readonly #options: EndpointWatchOptions;
@@ -43,12 +43,12 @@ export class EndpointWatch {
     this.#options = options;
   }
 
-  /** Looks at a participant's endpoint for as long as there is a reason to. */
+  /** Probes a participant's endpoint while there is a reason to. */
   add(participant: Participant): void {
     this.#watch(participant);
   }
 
-  /** Looks at it once at least. */
+  /** Probes it once at least. */
   lookSoon(participant: Participant): void {
     this.#watch(participant).isLookWanted = true;
   }
@@ -60,7 +60,7 @@ export class EndpointWatch {
       participant,
       credentials: undefined,
       place: "",
-      isAsked: false,
+      isProbing: false,
       isLookWanted: false,
       dueMs: this.#options.nowMs() + HEARTBEAT_INTERVAL_MS,
       pauseMs: HEARTBEAT_INTERVAL_MS,
@@ -73,7 +73,7 @@ export class EndpointWatch {
   tick(nowMs: number): void {
     for (const watched of this.#watched.values()) {
       if (!this.#hasReason(watched)) this.#watched.delete(watched.participant);
-      else if (!watched.isAsked && this.#isDue(watched, nowMs)) void this.#ask(watched);
+      else if (!watched.isProbing && this.#isDue(watched, nowMs)) void this.#probe(watched);
     }
   }
 
@@ -84,7 +84,7 @@ export class EndpointWatch {
   }
 
   #isDue({ participant, isLookWanted, dueMs }: Watched, nowMs: number): boolean {
-    // The agent looks at its model server itself, and its tunnel is the sign of life.
+    // The agent probes its model server itself, and its tunnel is the sign of life.
     if (participant.tunnel.kind === "open") return false;
     if (participant.liveness === "probe" && dueMs <= nowMs) return true;
     if (!isLookWanted && !isUnready(participant.direct)) return false;
@@ -92,19 +92,19 @@ export class EndpointWatch {
   }
 
   /** One probe serves all who share the place. Never rejects. */
-  async #ask(first: Watched): Promise<void> {
+  async #probe(first: Watched): Promise<void> {
     const place = this.#placeOf(first);
     const sharing = [...this.#watched.values()].filter(
       (one) =>
-        !one.isAsked && one.participant.tunnel.kind === "closed" && this.#placeOf(one) === place,
+        !one.isProbing && one.participant.tunnel.kind === "closed" && this.#placeOf(one) === place,
     );
-    for (const each of sharing) each.isAsked = true;
+    for (const each of sharing) each.isProbing = true;
     const server = this.#options.serverOf(first.participant);
     const found = await server.probe(probeMs);
     for (const each of sharing) {
-      each.isAsked = false;
+      each.isProbing = false;
       each.isLookWanted = false;
-      // Of an endpoint or a key that was given up meanwhile this says nothing.
+      // The result is about the endpoint and the credentials of when the probe began.
       if (this.#placeOf(each) !== place || !this.#options.isPresent(each.participant)) continue;
       if (each !== first) this.#options.serverOf(each.participant).probed(found);
       this.#conclude(each, found);
@@ -133,12 +133,12 @@ export class EndpointWatch {
   }
 }
 
-/** Its server answers, but not as one that is ready. One that cannot be reached is asked at its heartbeats. */
+/** Its server responds, but is not ready. One that cannot be reached is probed at heartbeats. */
 function isUnready(direct: DirectPath): boolean {
   return direct.kind === "answered" && direct.readiness !== "ready";
 }
 
-/** A model list, or none where calls work. A login page or a gateway without its server answers too. */
+/** A model list, or a missing one where calls work: a login page or a gateway without its server responds too. */
 function isSignOfLife(
   { credentials }: Participant,
   { answered, status = 0 }: ProbeResult,
