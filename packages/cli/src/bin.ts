@@ -1,5 +1,5 @@
-import { holdHeapWhileLoading } from "./heap-growth.ts";
+import { limitHeapWhileLoading } from "./heap-growth.ts";
 
 // Before anything else is loaded.
-holdHeapWhileLoading();
+limitHeapWhileLoading();
 await import("./main.ts");

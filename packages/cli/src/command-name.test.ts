@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inOurWords } from "./command-name.ts";
+import { withCommandName } from "./command-name.ts";
 import { makeWorld } from "./test-context.fixture.ts";
 
 const inCheckout = makeWorld({ commandName: "npx roomhub" }).context;
@@ -15,16 +15,16 @@ test.each([
     "Usage: npx roomhub [options]  (npx roomhub --help)",
   ],
 ])("in a checkout %s becomes what runs there", (text, expected) => {
-  expect(inOurWords(inCheckout, text)).toBe(expected);
+  expect(withCommandName(inCheckout, text)).toBe(expected);
 });
 
 test.each(["npx roomhub join A", "a roomhub hub", "roomhub is not there", "my-roomhub.local"])(
   "%s stays as it is",
   (text) => {
-    expect(inOurWords(inCheckout, text)).toBe(text);
+    expect(withCommandName(inCheckout, text)).toBe(text);
   },
 );
 
 test("an installed command changes nothing", () => {
-  expect(inOurWords(makeWorld().context, "roomhub room list")).toBe("roomhub room list");
+  expect(withCommandName(makeWorld().context, "roomhub room list")).toBe("roomhub room list");
 });

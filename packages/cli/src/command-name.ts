@@ -7,6 +7,6 @@ const calls =
  * Hubs, the SDK and the help write commands as an installed `roomhub` takes them; in a checkout they get the words in front
  * that make them run there.
  */
-export function inOurWords({ commandName }: CliContext, text: string): string {
+export function withCommandName({ commandName }: CliContext, text: string): string {
   return text.replaceAll(calls, `${commandName} `);
 }

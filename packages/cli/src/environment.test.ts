@@ -3,7 +3,7 @@ import {
   dropEmptyVariables,
   KNOWN_VARIABLES,
   limitsFromEnv,
-  refuseUnknownVariables,
+  rejectUnknownVariables,
   settingsFromEnv,
 } from "./environment.ts";
 
@@ -17,14 +17,14 @@ test.each([
   ["ROOMHUB_STATEFILE", "did you mean ROOMHUB_STATE_FILE?"],
   ["ROOMHUB_MAX_ROOMS_ALLOWED", "roomhub config --limits lists those it reads"],
 ])("%s is refused: %s", (name, next) => {
-  expect(() => refuseUnknownVariables({ [name]: "1" }, [])).toThrow(
+  expect(() => rejectUnknownVariables({ [name]: "1" }, [])).toThrow(
     `${name} is not a variable of roomhub; ${next}`,
   );
 });
 
 test("every known variable passes, and what the command line names", () => {
   const env = Object.fromEntries(KNOWN_VARIABLES.map((name) => [name, "1"]));
-  refuseUnknownVariables({ ...env, ROOMHUB_MINE: "x", ROOMHUB_EMPTY: "" }, ["ROOMHUB_MINE"]);
+  rejectUnknownVariables({ ...env, ROOMHUB_MINE: "x", ROOMHUB_EMPTY: "" }, ["ROOMHUB_MINE"]);
 });
 
 test("what Kubernetes says about a service of this name is left alone", () => {
@@ -37,7 +37,7 @@ test("what Kubernetes says about a service of this name is left alone", () => {
     ROOMHUB_PORT_5050_TCP_ADDR: "10.0.0.1",
     ROOMHUB_PROXY_PORT: "tcp://10.0.0.2:80",
   };
-  refuseUnknownVariables(env, []);
+  rejectUnknownVariables(env, []);
   expect(settingsFromEnv(env)).toEqual({});
 });
 

@@ -9,7 +9,7 @@ import {
   switchFromText,
 } from "./hosting/hub-settings.ts";
 import { parseLimitValue } from "./hosting/limit-value.ts";
-import { nearest } from "./rooms/nearest.ts";
+import { nearest } from "./terminal/nearest.ts";
 
 type Env = CliContext["env"];
 
@@ -34,7 +34,7 @@ export const KNOWN_VARIABLES: readonly string[] = [
  * @param named - variables that the command line itself names, as `--password-env` does
  * @throws UsageError with what was probably meant
  */
-export function refuseUnknownVariables(env: Env, named: readonly string[]): void {
+export function rejectUnknownVariables(env: Env, named: readonly string[]): void {
   for (const [name, value] of Object.entries(env)) {
     if (!name.startsWith("ROOMHUB_") || (value ?? "") === "") continue;
     if (KNOWN_VARIABLES.includes(name) || named.includes(name)) continue;

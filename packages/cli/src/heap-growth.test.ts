@@ -10,7 +10,7 @@ function numberSaidBy(begin: string, program: string, given: readonly string[] =
   const text = `
     import { PerformanceObserver } from "node:perf_hooks";
     import { getHeapSpaceStatistics } from "node:v8";
-    import { growHeapForWork, holdHeapWhileLoading } from ${JSON.stringify(module)};
+    import { allowHeapGrowth, limitHeapWhileLoading } from ${JSON.stringify(module)};
     const youngBytes = () =>
       getHeapSpaceStatistics().find((space) => space.space_name === "new_space").space_size;
     let settled = 0;
@@ -24,8 +24,8 @@ function numberSaidBy(begin: string, program: string, given: readonly string[] =
   return Number(stdout);
 }
 
-const loading = "holdHeapWhileLoading();";
-const working = `${loading} growHeapForWork();`;
+const loading = "limitHeapWhileLoading();";
+const working = `${loading} allowHeapGrowth();`;
 
 describe("the young generation", () => {
   /**
@@ -55,7 +55,7 @@ describe("the young generation", () => {
   });
 
   test("is let grow no further by a later participant in the same process", () => {
-    const both = `${working} setTimeout(growHeapForWork, 100);`;
+    const both = `${working} setTimeout(allowHeapGrowth, 100);`;
     expect(numberSaidBy(both, busyMoment + tell)).toBeLessThanOrEqual(32 * mebibyte);
   });
 

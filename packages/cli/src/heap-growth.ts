@@ -8,7 +8,7 @@ const quietBytes = 64 * 1024 * 1024;
 /** V8's own */
 const usualYoungFactor = 2;
 
-const isYoungSizedByStarter = [...process.execArgv, process.env["NODE_OPTIONS"] ?? ""].some((arg) =>
+const isYoungSizeGiven = [...process.execArgv, process.env["NODE_OPTIONS"] ?? ""].some((arg) =>
   /semi[-_]space[-_]size/.test(arg),
 );
 
@@ -25,16 +25,16 @@ let observer: PerformanceObserver | undefined;
  * such object that is dead keeps the rest of its request until everything is collected.
  * docs/decisions/0017-few-full-collections.md
  */
-export function holdHeapWhileLoading(): void {
+export function limitHeapWhileLoading(): void {
   setFlagsFromString("--no-allocation-site-pretenuring");
-  if (!isYoungSizedByStarter) growYoungBy(1);
+  if (!isYoungSizeGiven) growYoungBy(1);
 }
 
 /**
  * The program is loaded and begins to work: its young generation grows to 32 MiB, and everything is collected only when
  * the heap has grown to 64 MiB. May be called again, for each hub or participant.
  */
-export function growHeapForWork(): void {
+export function allowHeapGrowth(): void {
   boundYoung();
   boundQuietly();
   if (observer !== undefined) return;
@@ -47,7 +47,7 @@ export function growHeapForWork(): void {
 
 /** To be said again and again: V8 takes room back from a program that has nothing to do, which then must have it again. */
 function boundYoung(): void {
-  if (!isYoungSizedByStarter) growYoungBy(youngBytes() < maxYoungBytes ? usualYoungFactor : 1);
+  if (!isYoungSizeGiven) growYoungBy(youngBytes() < maxYoungBytes ? usualYoungFactor : 1);
 }
 
 /** V8 looks at it each time that it wants to grow. One that does not know a flag says so in a line, and does as it likes. */

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from "commander";
-import { inOurWords } from "./command-name.ts";
+import { withCommandName } from "./command-name.ts";
 import type { CliContext } from "./context.ts";
-import { refuseUnknownVariables } from "./environment.ts";
+import { rejectUnknownVariables } from "./environment.ts";
 import { EXIT, exitCodeOf } from "./exit-code.ts";
 import { readHubVariable } from "./options.ts";
 import { renderError } from "./terminal/render-error.ts";
@@ -83,15 +83,15 @@ export async function createProgram(context: CliContext, wanted?: string): Promi
     .option("--verbose", "show the stack trace of an error")
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => context.stdout.write(inOurWords(context, text)),
-      writeErr: (text) => context.stderr.write(inOurWords(context, text)),
+      writeOut: (text) => context.stdout.write(withCommandName(context, text)),
+      writeErr: (text) => context.stderr.write(withCommandName(context, text)),
       getOutHelpWidth: () => context.stdout.columns ?? 80,
       getErrHelpWidth: () => context.stderr.columns ?? 80,
-      outputError: (text, write) => write(likeOurErrors(context, text, wanted, program)),
+      outputError: (text, write) => write(formatUsageError(context, text, wanted, program)),
     })
     .addHelpText("after", "\nExample:\n  $ roomhub up --lan\n\nTry first: roomhub up")
     .hook("preAction", (_program, command) => {
-      refuseUnknownVariables(context.env, namedVariables(command.opts()));
+      rejectUnknownVariables(context.env, namedVariables(command.opts()));
       readHubVariable(command, context.env);
     });
   const chosen = commands.find(({ names }) => names.includes(wanted ?? ""));
@@ -104,7 +104,7 @@ export async function createProgram(context: CliContext, wanted?: string): Promi
 }
 
 /** commander puts what was probably meant in brackets, and says nothing of where a room's code is to be had. */
-function likeOurErrors(
+function formatUsageError(
   context: CliContext,
   text: string,
   wanted: string | undefined,

@@ -1,6 +1,6 @@
 import type { Participant, ParticipantOptions } from "@roomhub/participant";
 import { dirname, join } from "node:path";
-import { growHeapForWork } from "./heap-growth.ts";
+import { allowHeapGrowth } from "./heap-growth.ts";
 import type { ParticipantTokens } from "./sharing/participant-tokens.ts";
 import type { createHub as CreateHubFunction, FileRoomStore, HubOptions } from "@roomhub/hub";
 
@@ -44,7 +44,7 @@ export type CreateParticipant = (options: ParticipantOptions) => Promise<Running
 
 export const createHub: CreateHub = async (options) => {
   const hub = await import("@roomhub/hub");
-  growHeapForWork();
+  allowHeapGrowth();
   return hub.createHub(options);
 };
 
@@ -67,6 +67,6 @@ export const participantTokens = async (): Promise<ParticipantTokens> => {
 
 export const createParticipant: CreateParticipant = async (options) => {
   const participant = await import("@roomhub/participant");
-  growHeapForWork();
+  allowHeapGrowth();
   return participant.createParticipant(options);
 };

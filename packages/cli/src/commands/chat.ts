@@ -2,17 +2,17 @@ import { errorFromResponse, HubUnreachableError, type Invite } from "@roomhub/cl
 import { normaliseRoomCode, type Room } from "@roomhub/protocol";
 import type { Command } from "commander";
 import {
-  type AnswerEnd,
-  type AnswerListener,
+  type ResponseEnd,
+  type ResponseListener,
   type ChatSurface,
-  readAnswer,
-  readWholeAnswer,
-} from "../chat/chat-answer.ts";
-import { type ChatWords, isRoomUrl, readChatWords } from "../chat/chat-words.ts";
+  readStreamedResponse,
+  readJsonResponse,
+} from "../chat/response-reader.ts";
+import { type ChatArguments, isRoomUrl, readChatArguments } from "../chat/chat-arguments.ts";
 import { noRoomAt, severalRooms } from "../rooms/choose-room.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT, UsageError } from "../exit-code.ts";
-import { hubHeader } from "../rooms/hub-header.ts";
+import { hubHeader } from "../chat/hub-header.ts";
 import { hintHere } from "../rooms/hub-hint.ts";
 import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
 import { untilStopped } from "../terminal/stop-signal.ts";
@@ -40,13 +40,13 @@ export function addChatCommand(program: Command, context: CliContext): void {
       '\nExample:\n  $ roomhub chat ABC234 "Why is the sky blue?"\n  $ roomhub chat "Why is the sky blue?"    # in the hub\'s only room\n  $ git diff | roomhub chat ABC234 -',
     )
     .action((first: string | undefined, second: string | undefined, options: ChatOptionValues) =>
-      chat(context, readChatWords(context, first, second, options.room), options),
+      chat(context, readChatArguments(context, first, second, options.room), options),
     );
 }
 
 async function chat(
   context: CliContext,
-  words: ChatWords,
+  words: ChatArguments,
   options: ChatOptionValues,
 ): Promise<void> {
   const text = await readPrompt(context, words);
@@ -56,7 +56,7 @@ async function chat(
   await untilStopped(context, async (signal) => {
     try {
       const response = await ask(context, question, signal);
-      await showAnswer(context, response, surface, options.json === true);
+      await printResponse(context, response, surface, options.json === true);
     } catch (error) {
       if (signal.aborted) throw new CommandError("Stopped", undefined, EXIT.interrupted);
       throw error;
@@ -64,14 +64,14 @@ async function chat(
   });
 }
 
-async function readPrompt(context: CliContext, { room, prompt }: ChatWords): Promise<string> {
+async function readPrompt(context: CliContext, { room, prompt }: ChatArguments): Promise<string> {
   const isFromStdin = prompt === "-" || (prompt === undefined && !context.isStdinTTY);
   const text = isFromStdin ? await context.readStdin() : (prompt ?? "");
-  if (text.trim() === "") throw nothingToAsk(context, room);
+  if (text.trim() === "") throw noPrompt(context, room);
   return text;
 }
 
-function nothingToAsk({ commandName }: CliContext, room: string | undefined): UsageError {
+function noPrompt({ commandName }: CliContext, room: string | undefined): UsageError {
   const where = room === undefined ? "" : ` ${shellWord(room)}`;
   return new UsageError(`Nothing to ask. Write: ${commandName} chat${where} "Your question"`);
 }
@@ -79,7 +79,7 @@ function nothingToAsk({ commandName }: CliContext, room: string | undefined): Us
 /** A hub with a single room needs none named. A room named alone is a question, where there is somebody to ask it. */
 async function resolveRoom(
   context: CliContext,
-  { room: named, prompt = "-" }: ChatWords,
+  { room: named, prompt = "-" }: ChatArguments,
   options: ChatOptionValues,
 ): Promise<Invite> {
   if (named !== undefined) return inviteOf(named, options);
@@ -88,10 +88,10 @@ async function resolveRoom(
   const [only] = rooms;
   const isRoom = isRoomUrl(prompt) || rooms.some(({ code }) => code === normaliseRoomCode(prompt));
   if (only !== undefined && rooms.length === 1) {
-    if (isRoom) sayThatItIsAsked(context, prompt, hubUrl);
+    if (isRoom) warnSentAsPrompt(context, prompt, hubUrl);
     return { hubUrl, room: only.code };
   }
-  if (isRoom) throw nothingToAsk(context, prompt);
+  if (isRoom) throw noPrompt(context, prompt);
   if (only === undefined) throw noRoomAt(context, hubUrl);
   const question = /^.{1,60}$/.test(prompt) ? shellWord(prompt) : '"Your question"';
   const found = rooms.map((room) => ({ hubUrl, room }));
@@ -103,11 +103,11 @@ async function listRooms(context: CliContext, prompt: string, hubUrl: string): P
     return await context.createClient(hubUrl).listRooms();
   } catch (error) {
     // Whoever names another hub's room is not helped by what is wrong with this one.
-    throw isRoomUrl(prompt) ? nothingToAsk(context, prompt) : error;
+    throw isRoomUrl(prompt) ? noPrompt(context, prompt) : error;
   }
 }
 
-function sayThatItIsAsked(context: CliContext, prompt: string, hubUrl: string): void {
+function warnSentAsPrompt(context: CliContext, prompt: string, hubUrl: string): void {
   const room = isRoomUrl(prompt) ? prompt : normaliseRoomCode(prompt);
   const line = hintHere(context, `roomhub chat ${shellWord(room)} "Your question"`, hubUrl);
   context.stderr.write(`! ${safe(room)} is asked as the question\n→ to ask that room: ${line}\n`);
@@ -150,7 +150,7 @@ async function ask(
   return response;
 }
 
-async function showAnswer(
+async function printResponse(
   context: CliContext,
   response: Response,
   surface: ChatSurface,
@@ -158,13 +158,13 @@ async function showAnswer(
 ): Promise<void> {
   const colors = colorsFor(context, context.stderr);
   const { listener, endLine, heard } = listenerFor(context, isJson);
-  let end: AnswerEnd;
+  let end: ResponseEnd;
   try {
     const isStream = (response.headers.get("content-type") ?? "").startsWith("text/event-stream");
     end =
       isStream && response.body !== null
-        ? await readAnswer(response.body, surface, listener)
-        : readWholeAnswer(await response.text(), surface, listener);
+        ? await readStreamedResponse(response.body, surface, listener)
+        : readJsonResponse(await response.text(), surface, listener);
   } finally {
     endLine();
   }
@@ -207,7 +207,7 @@ function listenerFor(context: CliContext, isJson: boolean) {
     if (kind === "text") stdout.write(safeLines(part));
     else stderr.write(colors.dim(safeLines(part)));
   };
-  const listener: AnswerListener = {
+  const listener: ResponseListener = {
     onText: (part) => {
       text += part;
       show("text", part);

@@ -2,7 +2,13 @@ import { HubUnreachableError, RoomhubError } from "@roomhub/client";
 import type { Readiness, RouteCandidate, RouteExplanation } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import type { CliContext, Client } from "../context.ts";
-import { aClient, answering, answeringWithin, aRoute, visit } from "../doctor/patient.fixture.ts";
+import {
+  aClient,
+  answering,
+  answeringWithin,
+  aRoute,
+  runDoctor,
+} from "../doctor/doctor.fixture.ts";
 import { aParticipant, aRoom, capture } from "../test-context.fixture.ts";
 
 const url = "http://hub:5050/rooms/ABC234";
@@ -55,14 +61,14 @@ const healthy = [
 
 describe("when all is well", () => {
   test("each step is a line with its mark, its time and what was found, and the command succeeds", async () => {
-    const { world, error } = await visit([url]);
+    const { world, error } = await runDoctor([url]);
     expect(error).toBeUndefined();
     expect(world.stdout.text.split("\n")).toEqual(healthy);
     expect(world.stderr.text).toBe("");
   });
 
   test("a terminal gets the same lines in colour", async () => {
-    const { world } = await visit([url], { context: { stdout: capture(100) } });
+    const { world } = await runDoctor([url], { context: { stdout: capture(100) } });
     const { text } = world.stdout;
     expect(text).toContain("\u001b[32m✓\u001b[39m hub           \u001b[2m      0 ms\u001b[22m  ");
     expect(text).toContain("\u001b[2m–\u001b[22m provider");
@@ -71,7 +77,7 @@ describe("when all is well", () => {
   });
 
   test("--json prints one object and nothing else", async () => {
-    const { world, error } = await visit([url, "--json"]);
+    const { world, error } = await runDoctor([url, "--json"]);
     expect(error).toBeUndefined();
     const report = JSON.parse(world.stdout.text) as { checks: unknown[] };
     expect(report).toMatchObject({ ok: true, hubUrl: "http://hub:5050", room: "ABC234" });
@@ -93,7 +99,7 @@ describe("when all is well", () => {
         return new Response(": hello\n\n");
       },
     };
-    const { world, error } = await visit([url, "--no-request"], { context });
+    const { world, error } = await runDoctor([url, "--no-request"], { context });
     expect(error).toBeUndefined();
     expect(world.stdout.text).toContain("– request                   left out, as asked\n");
     expect(asked.filter((address) => !address.includes("127.0.0.1"))).toEqual([
@@ -111,7 +117,7 @@ test.each([
   [["abc234"], "http://127.0.0.1:5050"],
   [["abc234", "--hub", "http://hub:6060"], "http://hub:6060"],
 ])("%j is examined at %s", async (args, hubUrl) => {
-  const { world } = await visit([...args, "--json"]);
+  const { world } = await runDoctor([...args, "--json"]);
   expect(JSON.parse(world.stdout.text)).toMatchObject({ ok: true, hubUrl, room: "ABC234" });
 });
 
@@ -130,7 +136,7 @@ test("a code that the hub of this machine does not know is looked for on the net
       return async () => {};
     },
   };
-  const { world } = await visit(["abc234", "--json"], { context: { createClient, mdns } });
+  const { world } = await runDoctor(["abc234", "--json"], { context: { createClient, mdns } });
   expect(JSON.parse(world.stdout.text)).toMatchObject({ ok: true, hubUrl: elsewhere });
 });
 
@@ -141,7 +147,7 @@ describe("when something is wrong, the steps after it that need it are left out"
         throw Object.assign(new Error("no"), { code: "ECONNREFUSED" });
       },
     };
-    const { world, error } = await visit(["http://127.0.0.1:6060"], { machine });
+    const { world, error } = await runDoctor(["http://127.0.0.1:6060"], { machine });
     expect(error).toMatchObject({ message: "1 of 12 checks failed: port", exitCode: 5 });
     expect(world.stdout.text.split("\n").slice(2)).toEqual([
       "✗ port                0 ms  nobody listens on port 6060 of this machine: the port is free",
@@ -161,7 +167,9 @@ describe("when something is wrong, the steps after it that need it are left out"
 
   test("an unknown room: those that are there are listed, and the exit code is 3", async () => {
     const getRoom = () => Promise.reject(refusal(404, "room_not_found"));
-    const { world, error } = await visit(["http://hub:5050/rooms/ABC243"], { client: { getRoom } });
+    const { world, error } = await runDoctor(["http://hub:5050/rooms/ABC243"], {
+      client: { getRoom },
+    });
     expect(error).toMatchObject({ exitCode: 3 });
     expect(world.stdout.text).toContain(
       [
@@ -173,7 +181,7 @@ describe("when something is wrong, the steps after it that need it are left out"
 
   test("a hub with several rooms and none named: the rest is left out and that is no failure", async () => {
     const client = { listRooms: async () => [aRoom(), aRoom({ code: "XYZ789" })] };
-    const { world, error } = await visit(["http://hub:5050"], { client });
+    const { world, error } = await runDoctor(["http://hub:5050"], { client });
     expect(error).toBeUndefined();
     expect(world.stdout.text).toContain("→ roomhub doctor http://hub:5050/rooms/ABC234\n");
     expect(world.stdout.text).toContain("✓ tunnel");
@@ -181,7 +189,7 @@ describe("when something is wrong, the steps after it that need it are left out"
 
   test("nobody in the room: the fix is the line that joins it", async () => {
     const client = { listParticipants: async () => [] };
-    const { world } = await visit([url], { client });
+    const { world } = await runDoctor([url], { client });
     expect(world.stdout.text).toContain(
       "✗ participants        0 ms  nobody has joined the room yet\n  → roomhub join http://hub:5050/rooms/ABC234\n",
     );
@@ -197,7 +205,7 @@ describe("when something is wrong, the steps after it that need it are left out"
       explainRoute: async () => ({ ...aRoute, participants, refusal: refused }),
       listParticipants: async () => [aParticipant()],
     };
-    const { world, error } = await visit([url], { client });
+    const { world, error } = await runDoctor([url], { client });
     expect(error).toMatchObject({ message: "2 of 12 checks failed: participants, model" });
     expect(world.stdout.text).toContain(`ana-llama3 (llama3): online, ${reason};`);
     expect(world.stdout.text).toContain(
@@ -213,14 +221,14 @@ describe("when something is wrong, the steps after it that need it are left out"
       explainRoute: async () => ({ ...aRoute, refusal: refused }),
       listParticipants: () => Promise.reject(refusal(503, "hub_draining", "roomhub room list")),
     };
-    const { world } = await visit([url], { client, context: { commandName: "npx roomhub" } });
+    const { world } = await runDoctor([url], { client, context: { commandName: "npx roomhub" } });
     expect(world.stdout.text).toContain(`→ See who is there: npx roomhub participants ${url}\n`);
     expect(world.stdout.text).toContain("→ npx roomhub room list --hub http://hub:5050\n");
   });
 
   test("an answer that something in between holds back: how to let it through", async () => {
     const fetch = answeringWithin({ ttftMs: 100, durationMs: 2_400 });
-    const { world, error } = await visit([url], { context: { fetch } });
+    const { world, error } = await runDoctor([url], { context: { fetch } });
     expect(error).toMatchObject({ message: "1 of 12 checks failed: request", exitCode: 1 });
     expect(world.stdout.text.split("\n").slice(-4)).toEqual([
       "✗ request             0 ms  the answer of ana-llama3 came all at once after 0 ms, though its first token had left the hub after 100 ms: something in between buffers answers",
@@ -239,7 +247,7 @@ describe("when something is wrong, the steps after it that need it are left out"
       },
     };
     const client = { explainRoute: async () => ({ ...aRoute, outcome: "waits" as const }) };
-    const { world, error } = await visit([url], { client, context });
+    const { world, error } = await runDoctor([url], { client, context });
     expect(error).toBeUndefined();
     expect(world.stdout.text).toContain(
       "– request                   everybody who serves the model is busy\n  → look again",
@@ -256,7 +264,7 @@ describe("when something is wrong, the steps after it that need it are left out"
       },
     };
     const client = unready("loading", "loading its model for 4 s", { outcome: "waits" });
-    const { world, error } = await visit([url], { client, context });
+    const { world, error } = await runDoctor([url], { client, context });
     expect(error).toBeUndefined();
     expect(world.stdout.text).toContain(
       [
@@ -280,7 +288,7 @@ describe("when something is wrong, the steps after it that need it are left out"
     ["wrong-model", "join with the model that http://127.0.0.1:11434 serves now: roomhub join"],
   ] as const)("the only model server is %s: the step that helps", async (readiness, fix) => {
     const client = unready(readiness, "it is not ready", { refusal: offline });
-    const { world } = await visit([url], { client });
+    const { world } = await runDoctor([url], { client });
     expect(world.stdout.text).toContain(
       "✗ participants        0 ms  0 of 1 can serve a chat request now",
     );
@@ -296,7 +304,7 @@ describe("when something is wrong, the steps after it that need it are left out"
           ? new Response(": hello\n\n")
           : Response.json(body, { status: 502 }),
     };
-    const { world, error } = await visit([url], { context });
+    const { world, error } = await runDoctor([url], { context });
     expect(error).toMatchObject({ exitCode: 1 });
     expect(world.stdout.text).toContain("Its key is wrong.\n  → give it another\n");
   });
@@ -314,7 +322,7 @@ test("a provider that only knows the newer name of the limit is asked by that", 
         : Response.json({ choices: [{ message: { content: "Hi" } }] });
     },
   };
-  const { error } = await visit([url], { context });
+  const { error } = await runDoctor([url], { context });
   expect(error).toBeUndefined();
   expect(asked[0]).toContain('"max_tokens":32');
   expect(asked[1]).not.toContain('"max_tokens"');
@@ -333,7 +341,7 @@ test("headers go to the named model server and to nobody else", async () => {
   };
   const endpoint = ["--endpoint", "https://api.example.com/v1"];
   const named = ["--header-env", "Authorization=KEY", "--header", "X-Team: blue"];
-  const { world, error } = await visit([url, ...endpoint, ...named], { context });
+  const { world, error } = await runDoctor([url, ...endpoint, ...named], { context });
   expect(error).toBeUndefined();
   expect(asked.filter(([, key]) => key !== null)).toEqual([
     ["https://api.example.com/v1/models", "Bearer s3cret"],
@@ -349,13 +357,13 @@ test.each([
   ],
   [["--endpoint", "http://x", "--header-env", "Authorization=NO"], "NO is not set"],
 ])("%j is a usage error that repeats no value", async (args, message) => {
-  const { error } = await visit([url, ...args]);
+  const { error } = await runDoctor([url, ...args]);
   expect(error).toMatchObject({ name: "UsageError", message: expect.stringContaining(message) });
   expect((error as Error).message).not.toContain("nonsense");
 });
 
 test("Ctrl+C stops it where it is", async () => {
-  const { error } = await visit([url], {
+  const { error } = await runDoctor([url], {
     machine: { reach: () => new Promise(() => {}) },
     whenStarted: (world) => world.stop(),
   });
@@ -365,7 +373,7 @@ test("Ctrl+C stops it where it is", async () => {
 test.each(["Ana's lab", "ftp://hub", "http://hub:5050/rooms/a b"])(
   "%s is no target",
   async (target) => {
-    const { error } = await visit([target]);
+    const { error } = await runDoctor([target]);
     expect(error).toMatchObject({ name: "InvalidHubUrlError" });
   },
 );
@@ -377,6 +385,6 @@ test("what the network says cannot steer the terminal", async () => {
     listParticipants: async () => [aParticipant({ id: evil, model: evil })],
     health: () => Promise.reject(new HubUnreachableError("http://hub", new Error(evil))),
   };
-  const { world } = await visit([url], { client });
+  const { world } = await runDoctor([url], { client });
   expect(world.stdout.text).not.toContain("\u001b");
 });

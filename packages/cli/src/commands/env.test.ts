@@ -2,7 +2,7 @@ import { HubUnreachableError, RoomhubError } from "@roomhub/client";
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import type { Client } from "../context.ts";
-import { aRoute } from "../doctor/patient.fixture.ts";
+import { aRoute } from "../doctor/doctor.fixture.ts";
 import { aRoom, capture, makeWorld } from "../test-context.fixture.ts";
 
 const client: Partial<Client> = {

@@ -4,7 +4,7 @@ import type { CliContext, Client } from "../context.ts";
 import { usualHubUrl } from "../rooms/hub-address.ts";
 import { hintHere } from "../rooms/hub-hint.ts";
 import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
-import { stepToHub } from "../rooms/step-to-hub.ts";
+import { unreachableHubHint } from "../rooms/hub-hint.ts";
 import { safe, shellWord, writeJson } from "../terminal/text.ts";
 
 const shells = ["sh", "fish", "powershell", "json"] as const;
@@ -43,10 +43,10 @@ async function printEnv(
   const client = context.createClient(invite.hubUrl);
   try {
     await client.getRoom(invite.room);
-    if (options.model !== undefined) await warnOfModel(context, client, invite, options.model);
+    if (options.model !== undefined) await warnAboutModel(context, client, invite, options.model);
   } catch (error) {
     if (!(error instanceof HubUnreachableError)) throw error;
-    context.stderr.write(`! ${safe(error.message)}\n→ ${stepToHub(context, error)}\n`);
+    context.stderr.write(`! ${safe(error.message)}\n→ ${unreachableHubHint(context, error)}\n`);
   }
   const variables = variablesOf(client.baseUrl(invite.room), options.model);
   const shell = options.json === true ? "json" : options.shell;
@@ -56,11 +56,11 @@ async function printEnv(
       .map(([name, value]) => `${assignments[shell](name, value)}\n`)
       .join(""),
   );
-  if (context.stdout.isTTY) sayHowToUse(context, invite, options, shell);
+  if (context.stdout.isTTY) printUsage(context, invite, options, shell);
 }
 
 /** A model may join later, so nobody there for it is no failure. */
-async function warnOfModel(
+async function warnAboutModel(
   context: CliContext,
   client: Client,
   { hubUrl, room }: Invite,
@@ -106,7 +106,7 @@ const assignments: Record<NamedShell, (name: string, value: string) => string> =
 };
 
 /** The line that applies what was printed: the same command, whatever it was told. */
-function sayHowToUse(
+function printUsage(
   context: CliContext,
   { hubUrl, room }: Invite,
   { model }: EnvOptionValues,

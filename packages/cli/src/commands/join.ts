@@ -1,11 +1,11 @@
 import type { Command } from "commander";
-import { type Asking, askingOf } from "../terminal/interactivity.ts";
+import { type Interactivity, interactivityOf } from "../terminal/interactivity.ts";
 import { chooseModels } from "../sharing/choose-models.ts";
 import { chooseRoom } from "../rooms/choose-room.ts";
 import type { CliContext } from "../context.ts";
 import { UsageError } from "../exit-code.ts";
-import { findServers, type ModelWish } from "../sharing/find-servers.ts";
-import { lookAtRoom } from "../rooms/look-at-room.ts";
+import { findServers, type RequestedModels } from "../sharing/find-servers.ts";
+import { queryRoom } from "../rooms/query-room.ts";
 import {
   addHubOptions,
   addQuietOption,
@@ -95,46 +95,46 @@ async function join(
   where: { room: string | undefined; hubUrl: string | undefined },
   options: JoinOptionValues,
 ): Promise<void> {
-  const asking = askingOf(context, options);
-  const participants = await findOut(context, where, options, asking);
+  const interactivity = interactivityOf(context, options);
+  const participants = await resolveParticipants(context, where, options, interactivity);
   await untilStopped(context, (signal) =>
     runParticipants(context, participants, {
       signal,
       isJson: options.json === true,
-      isQuiet: asking.isQuiet,
-      hasKeys: context.isStdinTTY && context.stderr.isTTY && !asking.isQuiet,
+      isQuiet: interactivity.isQuiet,
+      hasKeys: context.isStdinTTY && context.stderr.isTTY && !interactivity.isQuiet,
     }),
   );
 }
 
 /** Everything the command line leaves out is found out here, before anything is started: the models, then the room. */
-async function findOut(
+async function resolveParticipants(
   context: CliContext,
   where: { room: string | undefined; hubUrl: string | undefined },
   options: JoinOptionValues,
-  asking: Asking,
+  interactivity: Interactivity,
 ): Promise<ParticipantOptions[]> {
-  refuseContradictions(options);
+  rejectConflicts(options);
   const headers = readHeaders(context, options);
   const authHeaders = readAuthHeaders(context, options);
   const password = (await readPassword(context, options)) ?? context.env["ROOMHUB_PASSWORD"];
-  const wish: ModelWish = {
+  const requested: RequestedModels = {
     endpoint: options.endpoint,
     models: options.model ?? [],
     isAll: options.allModels === true,
     headers: { ...authHeaders, ...headers },
   };
-  const servers = await findServers(context, wish, asking);
-  const models = await chooseModels(context, wish, servers, asking);
+  const servers = await findServers(context, requested, interactivity);
+  const models = await chooseModels(context, requested, servers, interactivity);
   const invite = await chooseRoom(
     context,
     { given: where.room?.trim(), hubUrl: where.hubUrl },
-    asking,
+    interactivity,
   );
-  const room = await lookAtRoom(context, invite, password, asking);
+  const room = await queryRoom(context, invite, password, interactivity);
 
   const say = (line: string) => {
-    if (!asking.isQuiet) context.stderr.write(`${line}\n`);
+    if (!interactivity.isQuiet) context.stderr.write(`${line}\n`);
   };
   const roomName = room.name === undefined ? "" : ` (${safe(room.name)})`;
   say(`Joining room ${safe(invite.room)}${roomName} at ${invite.hubUrl}`);
@@ -159,12 +159,12 @@ async function findOut(
       headers,
       authHeaders,
       // The server's own choice may change with the server; several from one list could end up as the same.
-      followModel: wish.models.length === 0 && models.length === 1,
+      followModel: requested.models.length === 0 && models.length === 1,
     };
   });
 }
 
-function refuseContradictions({ id, model = [], allModels = false }: JoinOptionValues): void {
+function rejectConflicts({ id, model = [], allModels = false }: JoinOptionValues): void {
   if (allModels && model.length > 0) {
     throw new UsageError("--all-models and --model exclude each other");
   }

@@ -1,13 +1,13 @@
 import { isRoomhubError } from "@roomhub/client";
 import type { Warning } from "@roomhub/protocol";
 import type { Command } from "commander";
-import { type Asking, askingOf } from "../terminal/interactivity.ts";
+import { type Interactivity, interactivityOf } from "../terminal/interactivity.ts";
 import { chooseModels } from "../sharing/choose-models.ts";
 import { chooseRoom } from "../rooms/choose-room.ts";
 import type { CliContext, Client } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { findServers } from "../sharing/find-servers.ts";
-import { lookAtRoom } from "../rooms/look-at-room.ts";
+import { queryRoom } from "../rooms/query-room.ts";
 import {
   addHubOptions,
   endpointArgument,
@@ -91,12 +91,12 @@ async function addEndpoint(
   hubUrl: string | undefined,
   options: AddOptionValues,
 ): Promise<void> {
-  const asking: Asking = { ...askingOf(context, options), canAsk: false };
+  const interactivity: Interactivity = { ...interactivityOf(context, options), canAsk: false };
   const authHeaders = readAuthHeaders(context, options);
   const password = (await readPassword(context, options)) ?? context.env["ROOMHUB_PASSWORD"];
-  const model = options.model ?? (await firstModel(context, endpoint, authHeaders, asking));
-  const invite = await chooseRoom(context, { given: options.room?.trim(), hubUrl }, asking);
-  const room = await lookAtRoom(context, invite, password, asking);
+  const model = options.model ?? (await firstModel(context, endpoint, authHeaders, interactivity));
+  const invite = await chooseRoom(context, { given: options.room?.trim(), hubUrl }, interactivity);
+  const room = await queryRoom(context, invite, password, interactivity);
   const nickname = options.nickname ?? context.userName;
   const id = options.id ?? freeId(suggestId(nickname, model), context.hostName, room.connected);
   const config = servingConfig(options);
@@ -124,11 +124,11 @@ async function firstModel(
   context: CliContext,
   endpoint: string,
   headers: Record<string, string>,
-  asking: Asking,
+  interactivity: Interactivity,
 ): Promise<string> {
-  const wish = { endpoint, models: [], isAll: false, headers };
-  const servers = await findServers(context, wish, asking);
-  const [choice] = await chooseModels(context, wish, servers, asking);
+  const requested = { endpoint, models: [], isAll: false, headers };
+  const servers = await findServers(context, requested, interactivity);
+  const [choice] = await chooseModels(context, requested, servers, interactivity);
   if (choice === undefined) throw new Error("a choice of models came back empty");
   return choice.model;
 }

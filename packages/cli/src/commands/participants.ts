@@ -1,7 +1,7 @@
 import type { Connection, ModelEntry, ParticipantSummary } from "@roomhub/protocol";
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
-import { loadColumn } from "../rooms/load-text.ts";
+import { loadColumn } from "../terminal/load-text.ts";
 import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
 import { envSecret } from "../secrets.ts";
 import { formatTable, safe, writeJson } from "../terminal/text.ts";
@@ -52,7 +52,7 @@ async function listParticipants(
   const invite = inviteOf(room, options);
   const participants = await context.createClient(invite.hubUrl).listParticipants(invite.room);
   if (options.json === true) writeJson(context.stdout, { participants });
-  else if (participants.length === 0) sayEmpty(context, invite.hubUrl, invite.room);
+  else if (participants.length === 0) printEmptyRoom(context, invite.hubUrl, invite.room);
   else {
     const headings = ["id", "nickname", "model", "status", "path", "load", "endpoint"];
     const { stdout } = context;
@@ -68,7 +68,7 @@ async function listModels(
   const invite = inviteOf(room, options);
   const models = await context.createClient(invite.hubUrl).listModels(invite.room);
   if (options.json === true) writeJson(context.stdout, { object: "list", data: models });
-  else if (models.length === 0) sayEmpty(context, invite.hubUrl, invite.room);
+  else if (models.length === 0) printEmptyRoom(context, invite.hubUrl, invite.room);
   else {
     const { stdout } = context;
     const headings = ["id", "model", "owner", "reachable"];
@@ -122,7 +122,7 @@ function reachableText({ connected, problem }: Connection): string {
   return problem === undefined ? "yes" : `no: ${safe(problem)}`;
 }
 
-function sayEmpty(context: CliContext, hubUrl: string, room: string): void {
+function printEmptyRoom(context: CliContext, hubUrl: string, room: string): void {
   const line = `${context.commandName} join ${hubUrl}/rooms/${room}`;
   context.stderr.write(`Nobody is in room ${room}.\n→ ${line}\n`);
 }

@@ -1,6 +1,6 @@
 import type { RouteExplanation } from "@roomhub/protocol";
 import { expect, test } from "vitest";
-import { aRoute } from "../doctor/patient.fixture.ts";
+import { aRoute } from "../doctor/doctor.fixture.ts";
 import { capture, makeWorld } from "../test-context.fixture.ts";
 
 const [ana] = aRoute.participants as [RouteExplanation["participants"][number]];

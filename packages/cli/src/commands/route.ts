@@ -8,7 +8,7 @@ import { Argument, type Command, Option } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError, exitCodeOfStatus, UsageError } from "../exit-code.ts";
 import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
-import { loadColumn } from "../rooms/load-text.ts";
+import { loadColumn } from "../terminal/load-text.ts";
 import { duration, formatTable, safe, writeJson } from "../terminal/text.ts";
 
 interface RouteOptionValues extends HubOptionValues {

@@ -3,7 +3,12 @@ import { createRoomCommand } from "../rooms/choose-room.ts";
 import type { CliContext } from "../context.ts";
 import { portFlag } from "../rooms/hub-address.ts";
 import { resolveHubConfig } from "../hosting/hub-config.ts";
-import { type LaunchedHub, launchHub, refuseCuts, type RoomsFate } from "../hosting/hub-launch.ts";
+import {
+  type LaunchedHub,
+  launchHub,
+  failOnCutRequests,
+  type RoomStorage,
+} from "../hosting/hub-launch.ts";
 import { addHubFlags, type HubFlagValues } from "../hosting/hub-settings.ts";
 import { addJsonOption } from "../options.ts";
 import { aborted, untilStopped } from "../terminal/stop-signal.ts";
@@ -43,7 +48,7 @@ async function serve(context: CliContext, values: ServeOptionValues): Promise<vo
     context.stderr.write("Stopping: running requests may finish; Ctrl+C again stops at once\n");
     const { cut } = await launched.close();
     context.stderr.write("Stopped\n");
-    refuseCuts(cut);
+    failOnCutRequests(cut);
   });
 }
 
@@ -53,7 +58,7 @@ function banner(context: CliContext, launched: LaunchedHub): string {
   return [
     `roomhub ${context.version}: the hub is ready at ${localUrl}`,
     ...reachLines(`${command} serve --lan${portFlag(port)}`, sharedUrls),
-    ...roomsLines(rooms),
+    ...storageLines(rooms),
     `Open a room:  ${createRoomCommand(context, localUrl)}`,
     `Join others:  ${command} join ${sharedUrls[0]?.url ?? localUrl}/rooms/CODE`,
     ...(isAnnounced ? [`  (on this network \`${command} join\` finds it by itself)`] : []),
@@ -61,7 +66,7 @@ function banner(context: CliContext, launched: LaunchedHub): string {
   ].join("\n");
 }
 
-function roomsLines(rooms: RoomsFate): string[] {
+function storageLines(rooms: RoomStorage): string[] {
   switch (rooms.kind) {
     case "kept":
       return [`Rooms are kept in ${rooms.path}`];

@@ -1,14 +1,14 @@
 import type { Room } from "@roomhub/protocol";
 import type { Command } from "commander";
-import { type Asking, askingOf } from "../terminal/interactivity.ts";
+import { type Interactivity, interactivityOf } from "../terminal/interactivity.ts";
 import { chooseModels, type ModelChoice } from "../sharing/choose-models.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
-import { findServers, type ModelWish } from "../sharing/find-servers.ts";
+import { findServers, type RequestedModels } from "../sharing/find-servers.ts";
 import { type HubConfig, resolveHubConfig } from "../hosting/hub-config.ts";
-import { type LaunchedHub, launchHub, refuseCuts } from "../hosting/hub-launch.ts";
+import { type LaunchedHub, launchHub, failOnCutRequests } from "../hosting/hub-launch.ts";
 import { addHubFlags, type HubFlagValues } from "../hosting/hub-settings.ts";
-import { credentialsProblem } from "../sharing/model-server.ts";
+import { credentialsProblem } from "../sharing/found-server.ts";
 import { addJsonOption, addQuietOption, endpointArgument } from "../options.ts";
 import {
   addHeaderOptions,
@@ -18,12 +18,12 @@ import {
   readHeaders,
   readPassword,
 } from "../secrets.ts";
-import { replaceDemo, startDemo } from "../demo/stand-in-demo.ts";
+import { replaceDemo, startDemo } from "../demo/replace-demo.ts";
 import { aborted, untilStopped } from "../terminal/stop-signal.ts";
 import { writeJson } from "../terminal/text.ts";
 import { inviteUrl, upBanner, type UpFacts } from "../hosting/up-banner.ts";
-import { openRoom } from "../hosting/up-room.ts";
-import { type Sharing, shareModel, tellTrouble } from "../hosting/up-sharing.ts";
+import { findOrCreateRoom } from "../hosting/up-room.ts";
+import { type Sharing, shareModel, reportProblems } from "../hosting/up-sharing.ts";
 import { watchRequests } from "../hosting/watch-requests.ts";
 
 interface UpOptionValues extends HubFlagValues, PasswordOptionValues, HeaderOptionValues {
@@ -73,28 +73,28 @@ export function addUpCommand(program: Command, context: CliContext): void {
 
 async function up(context: CliContext, values: UpOptionValues): Promise<void> {
   const config = await resolveHubConfig(context, values);
-  const asking = { ...askingOf(context, values), canAsk: false };
+  const interactivity = { ...interactivityOf(context, values), canAsk: false };
   await untilStopped(context, async (signal) => {
     const undoing: Undoing = { closers: [], cut: 0 };
     try {
-      const running = await startAll(context, config, values, { asking, signal, undoing });
+      const running = await startAll(context, config, values, { interactivity, signal, undoing });
       announce(context, values, running);
       const { launched, room } = running;
       const stopWatching = watchRequests(context, launched.watch, room.code, values);
       undoing.closers.push(async () => stopWatching());
       await aborted(signal);
-      if (!asking.isQuiet) {
+      if (!interactivity.isQuiet) {
         context.stderr.write("Stopping: running requests may finish; Ctrl+C again stops at once\n");
       }
     } finally {
       for (const close of undoing.closers) await close();
     }
-    refuseCuts(undoing.cut);
+    failOnCutRequests(undoing.cut);
   });
 }
 
 interface StartDeps {
-  asking: Asking;
+  interactivity: Interactivity;
   signal: AbortSignal;
   /**
    * Gets what must be undone, also when a later step throws; the hub first, because it lets running requests finish, which
@@ -111,32 +111,32 @@ async function startAll(
   context: CliContext,
   config: HubConfig,
   values: UpOptionValues,
-  { asking, signal, undoing }: StartDeps,
+  { interactivity, signal, undoing }: StartDeps,
 ): Promise<Running> {
   const { closers } = undoing;
   const password = await readPassword(context, values);
   const { endpoint, model } = values;
-  const wish: ModelWish = {
+  const requested: RequestedModels = {
     endpoint,
     models: model === undefined ? [] : [model],
     isAll: false,
     headers: readHeaders(context, values),
   };
-  const found = await chooseModel(context, wish, asking);
+  const found = await chooseModel(context, requested, interactivity);
 
   const launched = await launchHub(context, config, "silent");
   closers.push(async () => {
     ({ cut: undoing.cut } = await launched.close());
   });
   const roomName = values.room ?? `${context.userName}'s room`;
-  const room = await openRoom(context.createClient(launched.localUrl), roomName, password);
+  const room = await findOrCreateRoom(context.createClient(launched.localUrl), roomName, password);
 
   const nickname = values.nickname ?? context.userName;
   const sharing: Sharing = {
     ...{ hubUrl: launched.localUrl, room: room.code, nickname, password },
-    headers: wish.headers,
+    headers: requested.headers,
     followModel: model === undefined,
-    onNotice: tellTrouble(context, signal),
+    onNotice: reportProblems(context, signal),
   };
   const share = (choice: ModelChoice) => shareModel(context, sharing, choice, { closers, signal });
   if (found !== undefined) {
@@ -150,7 +150,7 @@ async function startAll(
     await participant.close();
     await demo.close();
   };
-  const replacing = replaceDemo(context, { wish, share, closeDemo, values }, signal);
+  const replacing = replaceDemo(context, { requested, share, closeDemo, values }, signal);
   closers.push(() => replacing.stop());
   return { launched, room, choice: demo.choice, participantId, isDemo: true };
 }
@@ -158,22 +158,22 @@ async function startAll(
 /** @returns undefined when no model server of this machine can be shared now: a demo takes its place */
 async function chooseModel(
   context: CliContext,
-  wish: ModelWish,
-  asking: Asking,
+  requested: RequestedModels,
+  interactivity: Interactivity,
 ): Promise<ModelChoice | undefined> {
-  const servers = await findServers(context, wish, asking);
-  if (wish.endpoint === undefined) {
-    const [model] = wish.models;
+  const servers = await findServers(context, requested, interactivity);
+  if (requested.endpoint === undefined) {
+    const [model] = requested.models;
     if (servers.length === 0 && model !== undefined) throw noSuchModel(model);
     if (model === undefined && servers.every(({ models }) => models === undefined)) {
       for (const locked of servers) {
-        const { problem, fix } = credentialsProblem(locked, wish.headers);
+        const { problem, fix } = credentialsProblem(locked, requested.headers);
         context.stderr.write(`! ${problem}; ${fix}\n`);
       }
       return undefined;
     }
   }
-  const [choice] = await chooseModels(context, wish, servers, asking);
+  const [choice] = await chooseModels(context, requested, servers, interactivity);
   return choice;
 }
 

@@ -1,11 +1,11 @@
 import { createSseReader } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import {
-  type AnswerEnd,
+  type ResponseEnd,
   type ChatSurface,
-  readAnswer,
-  readWholeAnswer,
-} from "../chat/chat-answer.ts";
+  readStreamedResponse,
+  readJsonResponse,
+} from "../chat/response-reader.ts";
 import { startDemoProvider } from "./demo-provider.ts";
 
 interface ResponsesEvent {
@@ -21,12 +21,12 @@ async function post(endpoint: string, path: string, body: unknown): Promise<Resp
   return fetch(`${endpoint}/${path}`, { method: "POST", body: JSON.stringify(body) });
 }
 
-async function read(response: Response, surface: ChatSurface): Promise<[string, AnswerEnd]> {
+async function read(response: Response, surface: ChatSurface): Promise<[string, ResponseEnd]> {
   let text = "";
   const listener = { onText: (part: string) => (text += part), onReasoning: () => {} };
   const end = response.headers.get("content-type")?.startsWith("text/event-stream")
-    ? await readAnswer(response.body!, surface, listener)
-    : readWholeAnswer(await response.text(), surface, listener);
+    ? await readStreamedResponse(response.body!, surface, listener)
+    : readJsonResponse(await response.text(), surface, listener);
   return [text, end];
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import {
   chatBody,
   chatChunks,
-  type DemoAnswer,
+  type DemoReply,
   responsesBody,
   responsesEvents,
 } from "./demo-shapes.ts";
@@ -107,7 +107,7 @@ async function stream(
   response.end();
 }
 
-function compose(asked: DemoRequest, { joinHint }: DemoProviderOptions): DemoAnswer {
+function compose(asked: DemoRequest, { joinHint }: DemoProviderOptions): DemoReply {
   const excerpt = asked.prompt.replace(/\s+/g, " ").trim().slice(0, 80);
   const text = [
     "This is roomhub's built-in demo model, not a language model:",

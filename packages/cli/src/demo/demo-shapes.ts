@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 
 /** What the demo model says; every word is counted as one token. */
-export interface DemoAnswer {
+export interface DemoReply {
   model: string;
   /** With their trailing spaces. */
   words: string[];
@@ -19,7 +19,7 @@ export interface DemoFrame {
 }
 
 /** A chat completion, whole. */
-export function chatBody(answer: DemoAnswer): object {
+export function chatBody(answer: DemoReply): object {
   const message = { role: "assistant", content: answer.words.join("").trimEnd(), refusal: null };
   return {
     ...chatHead(answer, "chat.completion"),
@@ -32,7 +32,7 @@ export function chatBody(answer: DemoAnswer): object {
  * A chat completion, streamed. Usage has a chunk of its own when it was asked for; else it rides on the last chunk with
  * a choice, because some clients trip over a chunk without choices that they did not ask for.
  */
-export function* chatChunks(answer: DemoAnswer, wantsUsage: boolean): Generator<DemoFrame> {
+export function* chatChunks(answer: DemoReply, wantsUsage: boolean): Generator<DemoFrame> {
   const head = chatHead(answer, "chat.completion.chunk");
   const choice = (delta: object, finish_reason: string | null) => [
     { index: 0, delta, logprobs: null, finish_reason },
@@ -57,13 +57,13 @@ export function* chatChunks(answer: DemoAnswer, wantsUsage: boolean): Generator<
 }
 
 /** A response object, whole. */
-export function responsesBody(answer: DemoAnswer): object {
+export function responsesBody(answer: DemoReply): object {
   const item = outputItem(newId("msg"), "completed", answer.words.join("").trimEnd());
   return finishedResponse(answer, newId("resp"), item);
 }
 
 /** A response, streamed: the events of one text answer in the order the API documents. */
-export function* responsesEvents(answer: DemoAnswer): Generator<DemoFrame> {
+export function* responsesEvents(answer: DemoReply): Generator<DemoFrame> {
   const id = newId("resp");
   const itemId = newId("msg");
   const place = { item_id: itemId, output_index: 0, content_index: 0 };
@@ -90,7 +90,7 @@ export function* responsesEvents(answer: DemoAnswer): Generator<DemoFrame> {
   yield frame(last, { response: finishedResponse(answer, id, item) });
 }
 
-function chatHead(answer: DemoAnswer, object: string): object {
+function chatHead(answer: DemoReply, object: string): object {
   return {
     id: newId("chatcmpl"),
     object,
@@ -100,7 +100,7 @@ function chatHead(answer: DemoAnswer, object: string): object {
   };
 }
 
-function chatUsage({ inputTokens, words }: DemoAnswer): object {
+function chatUsage({ inputTokens, words }: DemoReply): object {
   return {
     prompt_tokens: inputTokens,
     completion_tokens: words.length,
@@ -108,11 +108,11 @@ function chatUsage({ inputTokens, words }: DemoAnswer): object {
   };
 }
 
-function finishReason(answer: DemoAnswer): string {
+function finishReason(answer: DemoReply): string {
   return answer.isCut ? "length" : "stop";
 }
 
-function finishedResponse(answer: DemoAnswer, id: string, item: object): object {
+function finishedResponse(answer: DemoReply, id: string, item: object): object {
   const outputTokens = answer.words.length;
   const usage = {
     input_tokens: answer.inputTokens,
@@ -125,7 +125,7 @@ function finishedResponse(answer: DemoAnswer, id: string, item: object): object 
 }
 
 function responseObject(
-  answer: DemoAnswer,
+  answer: DemoReply,
   id: string,
   status: string,
   output: object[],

@@ -4,7 +4,7 @@ import { runChecks, type Check, type CheckResult, type Examination } from "./che
 import { CHECKS } from "./checks.ts";
 import type { Finding } from "./finding.ts";
 import type { Machine } from "./machine.ts";
-import { aClient, aMachine, answering } from "./patient.fixture.ts";
+import { aClient, healthyMachine, answering } from "./doctor.fixture.ts";
 import type { RequestStart } from "./event-watch.ts";
 import { requestCheck } from "./request-check.ts";
 import { aParticipant, aRoom, makeWorld } from "../test-context.fixture.ts";
@@ -26,7 +26,7 @@ function examination(one: Case): Examination {
   ).context;
   return {
     context,
-    machine: { ...aMachine, ...one.machine },
+    machine: { ...healthyMachine, ...one.machine },
     hubUrl: one.hubUrl ?? "http://hub.example:5050",
     roomCode: "ABC234",
     model: "*",

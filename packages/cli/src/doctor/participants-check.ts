@@ -1,5 +1,5 @@
 import type { ParticipantSummary, RouteCandidate } from "@roomhub/protocol";
-import { loadSentence } from "../rooms/load-text.ts";
+import { loadSentence } from "../terminal/load-text.ts";
 import { safe, shellWord } from "../terminal/text.ts";
 import type { Check, Examination } from "./check.ts";
 import { failed, ok, skipped } from "./finding.ts";

@@ -2,10 +2,10 @@ import { checkEndpoint } from "@roomhub/protocol";
 import {
   credentialsProblem,
   findModelServers,
-  type ModelServer,
+  type FoundServer,
   queryModelServer,
   serverText,
-} from "../sharing/model-server.ts";
+} from "../sharing/found-server.ts";
 import { safe, shellWord } from "../terminal/text.ts";
 import type { Check, Examination } from "./check.ts";
 import { failed, type Finding, ok, skipped } from "./finding.ts";
@@ -42,7 +42,7 @@ export const providerCheck: Check = {
 
 type Headers = Examination["headers"];
 
-function lockedAmong(servers: readonly ModelServer[], headers: Headers): Finding | undefined {
+function lockedAmong(servers: readonly FoundServer[], headers: Headers): Finding | undefined {
   const locked = servers.find(({ readiness }) => readiness === "needs-credentials");
   if (locked === undefined) return undefined;
   const { problem, fix } = credentialsProblem(locked, headers);
@@ -50,7 +50,7 @@ function lockedAmong(servers: readonly ModelServer[], headers: Headers): Finding
 }
 
 function downAmong(
-  servers: readonly ModelServer[],
+  servers: readonly FoundServer[],
   _headers: Headers,
   details: readonly string[],
 ): Finding | undefined {
@@ -67,7 +67,7 @@ function downAmong(
 }
 
 function loadingAmong(
-  servers: readonly ModelServer[],
+  servers: readonly FoundServer[],
   _headers: Headers,
   details: readonly string[],
 ): Finding | undefined {
@@ -95,14 +95,14 @@ function endpointsHere({ hubUrl, participants = [] }: Examination): string[] {
 
 const listed = 5;
 
-async function describe({ context, headers }: Examination, server: ModelServer): Promise<string> {
+async function describe({ context, headers }: Examination, server: FoundServer): Promise<string> {
   const { name, endpoint, isLlamaCpp } = server;
   const slots = isLlamaCpp === true ? await slotsText(context, endpoint, headers) : undefined;
   const state = stateOf(server) + (slots === undefined ? "" : `; ${slots}`);
   return `${name ?? "model server"} at ${safe(endpoint)}: ${state}`;
 }
 
-function stateOf({ readiness, status, models }: ModelServer): string {
+function stateOf({ readiness, status, models }: FoundServer): string {
   switch (readiness) {
     case "loading":
       return "loading its model";

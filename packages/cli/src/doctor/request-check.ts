@@ -1,8 +1,8 @@
 import { errorFromResponse, HubUnreachableError } from "@roomhub/client";
-import { hubHeader } from "../rooms/hub-header.ts";
-import { loadSentence } from "../rooms/load-text.ts";
+import { hubHeader } from "../chat/hub-header.ts";
+import { loadSentence } from "../terminal/load-text.ts";
 import { duration, safe } from "../terminal/text.ts";
-import { type Arrival, paceOf, readByTheWatch } from "./arrival.ts";
+import { type ResponseTiming, paceOf, timeResponse } from "./response-timing.ts";
 import type { Check, Examination } from "./check.ts";
 import type { RequestEnd } from "./event-watch.ts";
 import { failed, type Finding, ok, skipped } from "./finding.ts";
@@ -32,7 +32,7 @@ export const requestCheck: Check = {
       return skipped("everybody who serves the model is busy", "look again in a moment");
     }
     const { response, startMs } = await ask(exam, room.code, signal);
-    const arrival = await readByTheWatch(response, () => context.nowMs() - startMs);
+    const arrival = await timeResponse(response, () => context.nowMs() - startMs);
     if (arrival.failure !== undefined) {
       return failed(
         `the answer broke off: ${safe(arrival.failure)}`,
@@ -42,11 +42,11 @@ export const requestCheck: Check = {
     const who = safe(hubHeader(response, "x-roomhub-participant") ?? exam.model);
     return judge(who, arrival, await endOf(exam, response, signal));
   },
-  late: stillWorking,
+  late: explainTimeout,
 };
 
 /** A participant that has the request and says nothing yet is slow, not cut off. */
-async function stillWorking(exam: Examination): Promise<Finding | undefined> {
+async function explainTimeout(exam: Examination): Promise<Finding | undefined> {
   const { context, hubUrl, room, model, events } = exam;
   if (room === undefined || events === undefined) return undefined;
   const client = context.createClient(hubUrl);
@@ -128,7 +128,7 @@ async function endOf(
   return events.endOf(requestId, AbortSignal.any([signal, AbortSignal.timeout(eventMs)]));
 }
 
-function judge(who: string, arrival: Arrival, end: RequestEnd | undefined): Finding {
+function judge(who: string, arrival: ResponseTiming, end: RequestEnd | undefined): Finding {
   const { byteMs, tokenMs, endMs } = arrival;
   const answered = `${who} answered in ${duration(endMs)}`;
   const token = tokenMs === undefined ? "" : `, first token after ${duration(tokenMs)}`;

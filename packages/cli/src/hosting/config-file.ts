@@ -2,7 +2,7 @@ import { LIMIT_NAMES, type LimitName, limitProblem, type Limits } from "@roomhub
 import type { CliContext } from "../context.ts";
 import { UsageError } from "../exit-code.ts";
 import { HUB_SETTINGS, type HubSettings, SETTING_NAMES, type SettingName } from "./hub-settings.ts";
-import { nearest } from "../rooms/nearest.ts";
+import { nearest } from "../terminal/nearest.ts";
 
 const usualFile = "roomhub.config.json";
 

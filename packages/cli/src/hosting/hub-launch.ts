@@ -9,7 +9,7 @@ import type { HubOptions, LogFormat, OpenedRoomStore, RunningHub } from "../serv
 import { countOf, safe } from "../terminal/text.ts";
 
 /** A hub on this machine answers at once; a program that never does must not hold up the error. */
-const askMs = 1_000;
+const healthTimeoutMs = 1_000;
 
 /** A hub that listens, and what is to be said about it. */
 export interface LaunchedHub {
@@ -22,11 +22,11 @@ export interface LaunchedHub {
   sharedUrls: { url: string; label: string }[];
   /** Whether `roomhub join` finds it on the network by itself. */
   isAnnounced: boolean;
-  rooms: RoomsFate;
+  rooms: RoomStorage;
 }
 
 /** What becomes of rooms when the hub stops. `unwritable`: a file was named or usual, and a warning said why it is not used. */
-export type RoomsFate =
+export type RoomStorage =
   | { kind: "kept"; path: string }
   | { kind: "forgotten" }
   | { kind: "unwritable" };
@@ -81,7 +81,7 @@ export async function launchHub(
       localUrl,
       sharedUrls,
       isAnnounced: announcement,
-      rooms: roomsFate(opened),
+      rooms: roomStorage(opened),
     };
   } catch (error) {
     await hub.close();
@@ -89,7 +89,7 @@ export async function launchHub(
   }
 }
 
-function roomsFate(opened: OpenedRoomStore | undefined): RoomsFate {
+function roomStorage(opened: OpenedRoomStore | undefined): RoomStorage {
   if (opened === undefined) return { kind: "forgotten" };
   return opened.store.isKeeping ? { kind: "kept", path: opened.path } : { kind: "unwritable" };
 }
@@ -136,7 +136,7 @@ function sharedUrlsOf(
 }
 
 /** Answers that broke off are a failure, also when the stop was asked for. @throws CommandError */
-export function refuseCuts(cut: number): void {
+export function failOnCutRequests(cut: number): void {
   if (cut === 0) return;
   throw new CommandError(
     `${countOf(cut, "request")} ${cut === 1 ? "was" : "were"} cut at shutdown`,
@@ -185,7 +185,7 @@ async function explainListenFailure(
 /** @returns undefined when whoever has the port is no hub */
 async function hubAt(context: CliContext, url: string): Promise<HealthResponse | undefined> {
   try {
-    const signal = AbortSignal.timeout(askMs);
+    const signal = AbortSignal.timeout(healthTimeoutMs);
     const health = await context.createClient(url).health({ signal });
     // Other programs tell their health there too, in other words.
     return HealthResponse.safeParse(health).data;

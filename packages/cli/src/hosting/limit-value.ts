@@ -1,6 +1,6 @@
 import { LIMIT_NAMES, type LimitName, limitProblem, LIMITS, type Limits } from "@roomhub/protocol";
 import { UsageError } from "../exit-code.ts";
-import { nearest } from "../rooms/nearest.ts";
+import { nearest } from "../terminal/nearest.ts";
 
 /** From small to large; the first is what a plain number means. */
 const units = {

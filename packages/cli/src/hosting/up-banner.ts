@@ -1,8 +1,6 @@
 import type { CliContext } from "../context.ts";
-import { portOf } from "../rooms/hub-address.ts";
-import { portFlag } from "../rooms/hub-address.ts";
+import { portFlag, portOf } from "../rooms/hub-address.ts";
 import { qrCode } from "../terminal/qr-code.ts";
-import { readyLines } from "./ready-lines.ts";
 import { colorsFor, safe } from "../terminal/text.ts";
 
 /** Everything that `up` has to say once all of it runs. */
@@ -51,6 +49,34 @@ export function upBanner(context: CliContext, facts: UpFacts): string {
 /** All that `up --quiet` says: the URL that opens the room to others. */
 export function inviteUrl({ localUrl, sharedUrls, room }: UpFacts): string {
   return `${sharedUrls[0]?.url ?? localUrl}/rooms/${room.code}`;
+}
+
+interface ReadyLinesInput {
+  commandName: string;
+  localUrl: string;
+  /** How other machines reach the hub; undefined when they cannot. */
+  sharedUrl: string | undefined;
+  roomCode: string;
+  hasPassword: boolean;
+}
+
+/** Three lines to paste: bring a model in, ask the room now, point a program at it. */
+function readyLines(input: ReadyLinesInput): { title: string; text: string }[] {
+  const { commandName, localUrl, sharedUrl, roomCode, hasPassword } = input;
+  const roomUrl = `${sharedUrl ?? localUrl}/rooms/${roomCode}`;
+  const body = '{"model":"*","stream":true,"messages":[{"role":"user","content":"Hello!"}]}';
+  const share = sharedUrl === undefined ? "another model" : "a model from another machine";
+  return [
+    {
+      title: `Share ${share}${hasPassword ? "; it asks for the password" : ""}`,
+      text: `${commandName} join ${roomUrl}`,
+    },
+    { title: "Ask it", text: `curl -N ${roomUrl}/v1/chat/completions -d '${body}'` },
+    {
+      title: "Point any OpenAI program at it",
+      text: `export OPENAI_BASE_URL=${roomUrl}/v1 OPENAI_API_KEY=roomhub`,
+    },
+  ];
 }
 
 function modelLines(

@@ -8,7 +8,7 @@ import { CommandError, EXIT } from "../exit-code.ts";
  *
  * @throws CommandError when the old room has a password and none is given, or the other way round
  */
-export async function openRoom(
+export async function findOrCreateRoom(
   client: Client,
   name: string,
   password: string | undefined,

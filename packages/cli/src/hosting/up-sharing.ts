@@ -48,7 +48,7 @@ async function startOrExplain(participant: RunningParticipant, signal: AbortSign
  * Here requests are shown from the hub's events, and joining is what the announcement says; what is left is trouble, and
  * its end.
  */
-export function tellTrouble(
+export function reportProblems(
   context: CliContext,
   signal: AbortSignal,
 ): (notice: ParticipantNotice) => void {

@@ -29,10 +29,10 @@ export function watchRequests(
   const feed = createRowFeed(context, context.stdout);
   const stop = watch(room, (events) => {
     for (const event of events) {
-      if (isOver(event)) {
+      if (isFinished(event)) {
         feed.row({ render: () => requestRow(event), isFailed: isFailure(event) });
       } else {
-        const what = joinedText(event);
+        const what = presenceText(event);
         if (what === undefined) continue;
         feed.line(colors.dim(`${clockTime(Date.parse(event.timestamp))}  ${what}`));
       }
@@ -44,12 +44,12 @@ export function watchRequests(
   };
 }
 
-function isOver(event: HubEvent): event is HubEvent & { type: "llm.complete" | "llm.error" } {
+function isFinished(event: HubEvent): event is HubEvent & { type: "llm.complete" | "llm.error" } {
   return event.type === "llm.complete" || event.type === "llm.error";
 }
 
 /** Who comes and goes; undefined for any other event. */
-function joinedText(event: HubEvent): string | undefined {
+function presenceText(event: HubEvent): string | undefined {
   switch (event.type) {
     case "participant.joined": {
       const { id, model } = event.participant;

@@ -1,11 +1,11 @@
 import { HubUnreachableError, RoomhubError } from "@roomhub/client";
 import { expect, test } from "vitest";
-import type { Asking } from "../terminal/interactivity.ts";
+import type { Interactivity } from "../terminal/interactivity.ts";
 import { chooseRoom, explainUnknownRoom, unreachableHub } from "./choose-room.ts";
 import type { CliContext, Client } from "../context.ts";
 import { answersOf, aRoom, makeWorld } from "../test-context.fixture.ts";
 
-const silent: Asking = { canAsk: false, isQuiet: false };
+const silent: Interactivity = { canAsk: false, isQuiet: false };
 const here = "http://127.0.0.1:5050";
 const there = "http://10.0.0.2:5050";
 const ana = aRoom({ id: "1", code: "AAA222", name: "ana's", participantCount: 1 });
@@ -41,8 +41,8 @@ function network(hubs: Record<string, ReturnType<typeof aRoom>[]>, one = "") {
     },
     prompts: answersOf(questions, { one }),
   });
-  const choose = (given?: string, hubUrl?: string, asking = silent) =>
-    chooseRoom(world.context, { given, hubUrl }, asking);
+  const choose = (given?: string, hubUrl?: string, interactivity = silent) =>
+    chooseRoom(world.context, { given, hubUrl }, interactivity);
   return { world, questions, choose };
 }
 
@@ -93,8 +93,11 @@ test.each<[string, string | undefined, string | undefined, Record<string, (typeo
 
 test("several rooms are a question where somebody can answer it", async () => {
   const { choose, questions } = network({ [here]: [ana], [there]: [bea] }, "bea's (BBB222)");
-  const asking = { canAsk: true, isQuiet: false };
-  expect(await choose(undefined, undefined, asking)).toEqual({ hubUrl: there, room: "BBB222" });
+  const interactivity = { canAsk: true, isQuiet: false };
+  expect(await choose(undefined, undefined, interactivity)).toEqual({
+    hubUrl: there,
+    room: "BBB222",
+  });
   expect(questions).toEqual(["Which room do you join? | ana's (AAA222) | bea's (BBB222)"]);
 });
 
@@ -138,8 +141,8 @@ test("a URL at which another program answers is not taken for one without a room
   const none = { requestId: undefined, retryAfterMs: undefined, participants: undefined };
   const noHub = new RoomhubError("answered 404", { ...details, ...none });
   const createClient = () => ({ listRooms: () => Promise.reject(noHub) }) as unknown as Client;
-  const wish = { given: "http://127.0.0.1:11434", hubUrl: undefined };
-  await expect(chooseRoom({ ...context, createClient }, wish, silent)).rejects.toMatchObject({
+  const requested = { given: "http://127.0.0.1:11434", hubUrl: undefined };
+  await expect(chooseRoom({ ...context, createClient }, requested, silent)).rejects.toMatchObject({
     message: "What answers at http://127.0.0.1:11434 is no roomhub hub",
     hint: expect.stringContaining("--endpoint"),
     exitCode: 2,
@@ -218,8 +221,8 @@ test.each<[string, string | undefined, Record<string, (typeof ana)[]>, object]>(
 test("a URL that is neither an invitation nor a hub's is answered with what an invitation looks like", async () => {
   const { context } = network({}).world;
   const createClient = () => ({ listRooms: () => Promise.reject(notFound()) }) as unknown as Client;
-  const wish = { given: "http://10.0.0.2:5050/AAA222", hubUrl: undefined };
-  await expect(chooseRoom({ ...context, createClient }, wish, silent)).rejects.toMatchObject({
+  const requested = { given: "http://10.0.0.2:5050/AAA222", hubUrl: undefined };
+  await expect(chooseRoom({ ...context, createClient }, requested, silent)).rejects.toMatchObject({
     name: "InvalidHubUrlError",
     message: expect.stringContaining("is not a room URL"),
   });
@@ -234,8 +237,8 @@ test("why the network could not be searched is told with the failure", async () 
       return async () => {};
     },
   };
-  const wish = { given: undefined, hubUrl: undefined };
-  await expect(chooseRoom({ ...context, mdns }, wish, silent)).rejects.toThrow(
+  const requested = { given: undefined, hubUrl: undefined };
+  await expect(chooseRoom({ ...context, mdns }, requested, silent)).rejects.toThrow(
     "No hub answers on this machine or its network (the network could not be searched: bind EACCES)",
   );
 });

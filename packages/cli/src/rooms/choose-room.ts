@@ -7,18 +7,18 @@ import {
   RoomhubError,
 } from "@roomhub/client";
 import { ERROR_STATUS, normaliseRoomCode, type Room } from "@roomhub/protocol";
-import type { Asking } from "../terminal/interactivity.ts";
+import type { Interactivity } from "../terminal/interactivity.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { type Found, findRooms, type FoundRoom, joinable, searchMs } from "./find-rooms.ts";
 import { usualHubUrl, usualPort } from "./hub-address.ts";
-import { nearest } from "./nearest.ts";
+import { nearest } from "../terminal/nearest.ts";
 import { waitingFor } from "../terminal/progress.ts";
-import { stepToHub } from "./step-to-hub.ts";
+import { unreachableHubHint } from "./hub-hint.ts";
 import { countOf, safe, shellWord } from "../terminal/text.ts";
 
 /** What the command line says about the room. */
-export interface RoomWish {
+export interface RequestedRoom {
   /** a room code, an invite URL, a hub's URL, or nothing */
   given: string | undefined;
   /** undefined when nobody named one */
@@ -32,19 +32,21 @@ export interface RoomWish {
  */
 export async function chooseRoom(
   context: CliContext,
-  { given, hubUrl }: RoomWish,
-  asking: Asking,
+  { given, hubUrl }: RequestedRoom,
+  interactivity: Interactivity,
 ): Promise<Invite> {
   if (given !== undefined && !isCode(given) && !isName(given)) {
-    return inviteOrHub(context, given, asking);
+    return inviteOrHub(context, given, interactivity);
   }
   if (hubUrl !== undefined) {
-    return given === undefined ? roomAt(context, hubUrl, asking) : parseInvite(given, hubUrl);
+    return given === undefined
+      ? roomAt(context, hubUrl, interactivity)
+      : parseInvite(given, hubUrl);
   }
-  if (given !== undefined) return roomOfCode(context, given, asking);
-  const found = await search(context, asking);
+  if (given !== undefined) return roomOfCode(context, given, interactivity);
+  const found = await search(context, interactivity);
   if (found.rooms.length === 0) throw nothingFound(context, found);
-  return chooseAmong(context, found.rooms, asking);
+  return chooseAmong(context, found.rooms, interactivity);
 }
 
 /** What to say of a code that a hub does not know; the hub is asked once more, for what it does know. */
@@ -80,11 +82,15 @@ export function createRoomCommand({ commandName }: CliContext, hubUrl: string): 
 
 /** Nobody answers where the command line, or an invitation, says that a hub is. */
 export function unreachableHub(context: CliContext, error: HubUnreachableError): CommandError {
-  return new CommandError(error.message, stepToHub(context, error), EXIT.unreachable);
+  return new CommandError(error.message, unreachableHubHint(context, error), EXIT.unreachable);
 }
 
 /** A URL that names no room may still be a hub's; where no hub answers, what was missing is the room. */
-async function inviteOrHub(context: CliContext, text: string, asking: Asking): Promise<Invite> {
+async function inviteOrHub(
+  context: CliContext,
+  text: string,
+  interactivity: Interactivity,
+): Promise<Invite> {
   let noInvite: InvalidHubUrlError;
   try {
     return parseInvite(text, "");
@@ -93,7 +99,7 @@ async function inviteOrHub(context: CliContext, text: string, asking: Asking): P
     noInvite = error;
   }
   try {
-    return await roomAt(context, text, asking);
+    return await roomAt(context, text, interactivity);
   } catch (error) {
     if (!(error instanceof RoomhubError)) throw error;
     // A hub that does not know the path was given a wrong one; a model server has errors of its own.
@@ -110,7 +116,11 @@ function noHubAt(text: string): CommandError {
 }
 
 /** By a hub's own URL, which is no invitation yet. */
-async function roomAt(context: CliContext, text: string, asking: Asking): Promise<Invite> {
+async function roomAt(
+  context: CliContext,
+  text: string,
+  interactivity: Interactivity,
+): Promise<Invite> {
   // A bare host name says nothing of a port, and hubs have one of their own.
   const hubUrl = normaliseHubUrl(/^[^/:]+$/.test(text) ? `${text}:${usualPort}` : text);
   const client = context.createClient(hubUrl);
@@ -118,23 +128,27 @@ async function roomAt(context: CliContext, text: string, asking: Asking): Promis
     throw error instanceof HubUnreachableError ? unreachableHub(context, error) : error;
   });
   const what = `Waiting for ${hubUrl} to list its rooms`;
-  const rooms = joinable(await waitingFor(context, what, listing, asking));
+  const rooms = joinable(await waitingFor(context, what, listing, interactivity));
   if (rooms.length === 0) {
     throw noRoomAt(context, hubUrl);
   }
   return chooseAmong(
     context,
     rooms.map((room) => ({ hubUrl, room })),
-    asking,
+    interactivity,
   );
 }
 
 /** The hub of this machine is asked first: it answers at once, and searching the network takes a moment. */
-async function roomOfCode(context: CliContext, given: string, asking: Asking): Promise<Invite> {
+async function roomOfCode(
+  context: CliContext,
+  given: string,
+  interactivity: Interactivity,
+): Promise<Invite> {
   const code = normaliseRoomCode(given);
-  const isHere = isCode(given) && (await hasUsualHub(context, code));
+  const isHere = isCode(given) && (await isAtUsualHub(context, code));
   if (isHere) return { hubUrl: usualHubUrl, room: code };
-  const found = await search(context, asking, code);
+  const found = await search(context, interactivity, code);
   const match = found.rooms.find(({ room }) => room.code === code);
   if (match !== undefined) return { hubUrl: match.hubUrl, room: code };
   if (found.hubUrls.length === 0) throw nothingFound(context, found);
@@ -142,35 +156,35 @@ async function roomOfCode(context: CliContext, given: string, asking: Asking): P
   throw unknownRoom(context, message, code, found.rooms);
 }
 
-function hasUsualHub(context: CliContext, code: string): Promise<boolean> {
+function isAtUsualHub(context: CliContext, code: string): Promise<boolean> {
   return context
     .createClient(usualHubUrl)
     .getRoom(code, { signal: AbortSignal.timeout(searchMs) })
     .then(
       () => true,
-      (error: unknown) => !isNoAnswerAbout(error),
+      (error: unknown) => !mayBeElsewhere(error),
     );
 }
 
 /** Nobody there, or a hub without that room: the room may be elsewhere. Anything else is that hub's to explain. */
-function isNoAnswerAbout(error: unknown): boolean {
+function mayBeElsewhere(error: unknown): boolean {
   return !(error instanceof RoomhubError) || error.status === 404;
 }
 
-function search(context: CliContext, asking: Asking, code?: string): Promise<Found> {
+function search(context: CliContext, interactivity: Interactivity, code?: string): Promise<Found> {
   const searching = findRooms(context, (room) => room.code === code);
   const what = `Looking for hubs on this machine and its network (${searchMs / 1000} s)`;
-  return waitingFor(context, what, searching, { ...asking, afterMs: 100 });
+  return waitingFor(context, what, searching, { ...interactivity, afterMs: 100 });
 }
 
 async function chooseAmong(
   context: CliContext,
   rooms: readonly FoundRoom[],
-  asking: Asking,
+  interactivity: Interactivity,
 ): Promise<Invite> {
   const [first] = rooms;
   if (first !== undefined && rooms.length === 1) return inviteTo(first);
-  if (!asking.canAsk) throw severalRooms(context, rooms, joinIt);
+  if (!interactivity.canAsk) throw severalRooms(context, rooms, joinIt);
   // What Enter takes is no room left over from another day.
   const emptyLast = rooms.toSorted((one, other) => Number(isEmpty(one)) - Number(isEmpty(other)));
   const choices = emptyLast.map((found) => ({

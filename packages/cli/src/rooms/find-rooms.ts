@@ -18,7 +18,7 @@ export interface Found {
 
 /** Hubs answer within a tenth of that; sleeping Wi-Fi takes longer. */
 export const searchMs = 2_000;
-const askMs = 2_000;
+const healthTimeoutMs = 2_000;
 
 /**
  * The rooms of the hubs on this machine and its networks. A room that is reached in two ways is there once, by the way
@@ -37,7 +37,7 @@ export async function findRooms(
 
   function ask(hubUrl: string): void {
     if (asked.has(hubUrl)) return;
-    const signal = AbortSignal.timeout(askMs);
+    const signal = AbortSignal.timeout(healthTimeoutMs);
     const listing = context.createClient(hubUrl).listRooms({ signal });
     asked.set(
       hubUrl,

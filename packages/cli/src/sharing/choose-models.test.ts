@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import type { Asking } from "../terminal/interactivity.ts";
+import type { Interactivity } from "../terminal/interactivity.ts";
 import { chooseModels } from "./choose-models.ts";
-import { findServers, type ModelWish } from "./find-servers.ts";
+import { findServers, type RequestedModels } from "./find-servers.ts";
 import { answersOf, makeWorld } from "../test-context.fixture.ts";
 
-const silent: Asking = { canAsk: false, isQuiet: false };
-const asking: Asking = { canAsk: true, isQuiet: false };
+const silent: Interactivity = { canAsk: false, isQuiet: false };
+const interactivity: Interactivity = { canAsk: true, isQuiet: false };
 
 /** A machine on which the given ports list the given models; a number is a status instead of a list. */
 function machine(servers: Record<number, string[] | number>, some: string[] = []) {
@@ -21,10 +21,10 @@ function machine(servers: Record<number, string[] | number>, some: string[] = []
     },
     prompts: answersOf(questions, { some }),
   });
-  const choose = async (given: Partial<ModelWish> = {}, how = silent) => {
-    const wish = { endpoint: undefined, models: [], isAll: false, headers: {}, ...given };
-    const found = await findServers(world.context, wish, how);
-    return chooseModels(world.context, wish, found, how);
+  const choose = async (given: Partial<RequestedModels> = {}, how = silent) => {
+    const requested = { endpoint: undefined, models: [], isAll: false, headers: {}, ...given };
+    const found = await findServers(world.context, requested, how);
+    return chooseModels(world.context, requested, found, how);
   };
   return { world, questions, choose };
 }
@@ -48,13 +48,13 @@ test("all models are those of every server, without the embedding ones", async (
 
 test("who can answer is asked, with the first model as the proposal", async () => {
   const { choose, questions } = machine(two, ["qwen3"]);
-  expect((await choose({}, asking)).map(({ model }) => model)).toEqual(["qwen3"]);
+  expect((await choose({}, interactivity)).map(({ model }) => model)).toEqual(["qwen3"]);
   expect(questions).toEqual(["Which models do you share? | [llama3:latest] | qwen3"]);
 });
 
 test("a single model is no question", async () => {
   const { choose, questions } = machine({ 8000: ["only"] });
-  expect(await choose({}, asking)).toMatchObject([{ model: "only" }]);
+  expect(await choose({}, interactivity)).toMatchObject([{ model: "only" }]);
   expect(questions).toEqual([]);
 });
 
@@ -158,8 +158,8 @@ test("a named endpoint that loads its model is waited for", async () => {
 
 test("a model named together with its endpoint needs no waiting while the server loads", async () => {
   const { choose } = machine({ 9000: 503 });
-  const wish = { endpoint: "http://127.0.0.1:9000", models: ["tiny"] };
-  expect(await choose(wish)).toMatchObject([{ model: "tiny" }]);
+  const requested = { endpoint: "http://127.0.0.1:9000", models: ["tiny"] };
+  expect(await choose(requested)).toMatchObject([{ model: "tiny" }]);
 });
 
 test("a server that loads is not waited for while another one has what is wished for", async () => {
@@ -189,8 +189,8 @@ test("a server that requires credentials is named with what gives it some", asyn
 
 test("a model named together with an endpoint that requires credentials joins with a warning", async () => {
   const { choose, world } = machine({ 9000: 401 });
-  const wish = { endpoint: "http://127.0.0.1:9000", models: ["tiny"] };
-  expect(await choose(wish)).toMatchObject([{ model: "tiny" }]);
+  const requested = { endpoint: "http://127.0.0.1:9000", models: ["tiny"] };
+  expect(await choose(requested)).toMatchObject([{ model: "tiny" }]);
   expect(world.stderr.text).toContain(
     "! the model server at http://127.0.0.1:9000 requires credentials",
   );

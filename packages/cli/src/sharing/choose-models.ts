@@ -1,16 +1,16 @@
 import { isSameModel } from "@roomhub/protocol";
-import type { Asking } from "../terminal/interactivity.ts";
+import type { Interactivity } from "../terminal/interactivity.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
-import type { ModelWish } from "./find-servers.ts";
+import type { RequestedModels } from "./find-servers.ts";
 import {
   credentialsProblem,
-  type ModelServer,
+  type FoundServer,
   noModelServer,
   offerableModels,
   serverText,
-} from "./model-server.ts";
-import { nearest } from "../rooms/nearest.ts";
+} from "./found-server.ts";
+import { nearest } from "../terminal/nearest.ts";
 import { safe } from "../terminal/text.ts";
 
 /** A model to share, and the server that has it. */
@@ -29,18 +29,19 @@ export interface ModelChoice {
  */
 export async function chooseModels(
   context: CliContext,
-  wish: ModelWish,
-  servers: readonly ModelServer[],
-  asking: Asking,
+  requested: RequestedModels,
+  servers: readonly FoundServer[],
+  interactivity: Interactivity,
 ): Promise<ModelChoice[]> {
-  const { endpoint, models } = wish;
+  const { endpoint, models } = requested;
   if (endpoint === undefined && servers.length === 0) throw noModelServer(context);
-  if (models.length > 0) return models.map((model) => namedModel(context, model, wish, servers));
+  if (models.length > 0)
+    return models.map((model) => namedModel(context, model, requested, servers));
   const offered = servers.flatMap(choicesOf);
   const [first] = offered;
-  if (first === undefined) throw nothingToShare(servers, wish);
-  if (wish.isAll) return offered;
-  if (!asking.canAsk || offered.length === 1) return [first];
+  if (first === undefined) throw nothingToShare(servers, requested);
+  if (requested.isAll) return offered;
+  if (!interactivity.canAsk || offered.length === 1) return [first];
   const choices = offered.map((choice) => ({
     value: choice,
     label: safe(choice.model),
@@ -49,7 +50,7 @@ export async function chooseModels(
   return context.prompts.pickSome("Which models do you share?", choices, [first]);
 }
 
-function choicesOf({ endpoint, name, models = [] }: ModelServer): ModelChoice[] {
+function choicesOf({ endpoint, name, models = [] }: FoundServer): ModelChoice[] {
   return offerableModels(models).map((model) => ({ endpoint, model, serverName: name }));
 }
 
@@ -57,8 +58,8 @@ function choicesOf({ endpoint, name, models = [] }: ModelServer): ModelChoice[] 
 function namedModel(
   context: CliContext,
   model: string,
-  { endpoint, headers }: ModelWish,
-  servers: readonly ModelServer[],
+  { endpoint, headers }: RequestedModels,
+  servers: readonly FoundServer[],
 ): ModelChoice {
   const server = servers.find(({ models = [] }) =>
     models.some((known) => isSameModel(known, model)),
@@ -88,7 +89,7 @@ function nearModel(model: string, known: readonly string[]): string | undefined 
   return known.find((name) => name.toLowerCase().startsWith(family)) ?? nearest(model, known);
 }
 
-function hintFor(servers: readonly ModelServer[], meant: string | undefined): string {
+function hintFor(servers: readonly FoundServer[], meant: string | undefined): string {
   if (meant !== undefined) return `did you mean --model ${meant}?`;
   const known = servers.flatMap(({ name, models = [] }) =>
     models.map((id) => `${id} (${name ?? ""})`),
@@ -99,7 +100,10 @@ function hintFor(servers: readonly ModelServer[], meant: string | undefined): st
 }
 
 /** Why none of these servers gives a model to share, the most telling first. */
-function nothingToShare(servers: readonly ModelServer[], { headers }: ModelWish): CommandError {
+function nothingToShare(
+  servers: readonly FoundServer[],
+  { headers }: RequestedModels,
+): CommandError {
   const empty = servers.find(({ models }) => models !== undefined);
   if (empty !== undefined) return withoutModel(empty);
   const locked = servers.find(isLocked);
@@ -121,7 +125,7 @@ function nothingToShare(servers: readonly ModelServer[], { headers }: ModelWish)
   );
 }
 
-function withoutModel({ endpoint, name }: ModelServer): CommandError {
+function withoutModel({ endpoint, name }: FoundServer): CommandError {
   if (name === undefined) {
     return new CommandError(`${endpoint} has no model`, "name one with --model NAME");
   }
@@ -136,6 +140,6 @@ function beginning(text: string): string {
   return text.replace(/^the /, "The ");
 }
 
-function isLocked({ readiness }: ModelServer): boolean {
+function isLocked({ readiness }: FoundServer): boolean {
   return readiness === "needs-credentials";
 }

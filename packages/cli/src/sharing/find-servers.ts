@@ -1,19 +1,19 @@
 import { isSameModel } from "@roomhub/protocol";
-import type { Asking } from "../terminal/interactivity.ts";
+import type { Interactivity } from "../terminal/interactivity.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
 import {
   findModelServers,
-  type ModelServer,
+  type FoundServer,
   offerableModels,
   queryModelServer,
   serverText,
-} from "./model-server.ts";
+} from "./found-server.ts";
 import { waitingFor } from "../terminal/progress.ts";
 import { duration } from "../terminal/text.ts";
 
 /** What is to be shared, as the command line says it. */
-export interface ModelWish {
+export interface RequestedModels {
   /** undefined for the usual servers of this machine */
   endpoint: string | undefined;
   /** by name; empty for the first there is */
@@ -36,17 +36,17 @@ const maxLoadingMs = 15 * 60_000;
  */
 export async function findServers(
   context: CliContext,
-  wish: ModelWish,
-  asking: Asking,
-): Promise<ModelServer[]> {
-  const find = () => queryAll(context, wish);
-  let servers = await waitingFor(context, waitText(wish), find(), asking);
-  const awaited = awaitedServer(servers, wish);
+  requested: RequestedModels,
+  interactivity: Interactivity,
+): Promise<FoundServer[]> {
+  const find = () => queryAll(context, requested);
+  let servers = await waitingFor(context, waitText(requested), find(), interactivity);
+  const awaited = awaitedServer(servers, requested);
   if (awaited === undefined) return servers;
   const text = `${serverText(awaited)} is loading its model`;
   const loaded = async () => {
     const startMs = context.nowMs();
-    while (awaitedServer(servers, wish) !== undefined) {
+    while (awaitedServer(servers, requested) !== undefined) {
       if (context.nowMs() - startMs > maxLoadingMs) {
         throw new CommandError(`${text}, for over ${duration(maxLoadingMs)}`, "read its log");
       }
@@ -55,34 +55,37 @@ export async function findServers(
     }
     return servers;
   };
-  return waitingFor(context, text, loaded(), { ...asking, afterMs: 0 });
+  return waitingFor(context, text, loaded(), { ...interactivity, afterMs: 0 });
 }
 
 async function queryAll(
   context: CliContext,
-  { endpoint, headers }: ModelWish,
-): Promise<ModelServer[]> {
+  { endpoint, headers }: RequestedModels,
+): Promise<FoundServer[]> {
   if (endpoint === undefined) return findModelServers(context, headers);
   return [await queryModelServer(context, endpoint, headers)];
 }
 
-function waitText({ endpoint }: ModelWish): string {
+function waitText({ endpoint }: RequestedModels): string {
   return endpoint === undefined
     ? "Looking for model servers on this machine"
     : `Waiting for ${endpoint} to list its models`;
 }
 
 /** The server whose models must be known before there is anything to choose from. */
-function awaitedServer(servers: readonly ModelServer[], wish: ModelWish): ModelServer | undefined {
+function awaitedServer(
+  servers: readonly FoundServer[],
+  requested: RequestedModels,
+): FoundServer | undefined {
   const loading = servers.find(({ readiness }) => readiness === "loading");
   if (loading === undefined) return undefined;
   // A participant may join before its server is ready, as long as its model is known.
-  if (wish.endpoint !== undefined) return wish.models.length > 0 ? undefined : loading;
-  if (wish.isAll) return loading;
+  if (requested.endpoint !== undefined) return requested.models.length > 0 ? undefined : loading;
+  if (requested.isAll) return loading;
   const listed = servers.flatMap(({ models = [] }) => models);
   const isEnough =
-    wish.models.length > 0
-      ? wish.models.every((name) => listed.some((known) => isSameModel(known, name)))
+    requested.models.length > 0
+      ? requested.models.every((name) => listed.some((known) => isSameModel(known, name)))
       : offerableModels(listed).length > 0;
   return isEnough ? undefined : loading;
 }

@@ -1,16 +1,16 @@
 import type { Readiness } from "@roomhub/protocol";
 import { expect, test } from "vitest";
-import { noticeLine, type SaidNotice } from "./notice-line.ts";
+import { noticeLine, type LineNotice } from "./notice-line.ts";
 import { capture, makeWorld } from "../test-context.fixture.ts";
 import { colorsFor } from "../terminal/text.ts";
 
 const plain = colorsFor(makeWorld().context, capture());
 
-const verdict = (readiness: Readiness, problem: string | undefined): SaidNotice => ({
+const verdict = (readiness: Readiness, problem: string | undefined): LineNotice => ({
   ...{ kind: "provider-readiness", readiness, problem, since: 0 },
 });
 
-test.each<[SaidNotice, string]>([
+test.each<[LineNotice, string]>([
   [
     { kind: "disconnected", reason: "gone\u001b", retryInMs: 1500 },
     "disconnected: gone\ufffd; trying until it is back, next in 1.5 s",

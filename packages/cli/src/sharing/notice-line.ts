@@ -2,17 +2,17 @@ import type { ParticipantNotice } from "../services.ts";
 import { type Colors, clockTime, duration, safe } from "../terminal/text.ts";
 
 /** Notices that are told as they come, one line each; requests and outages have their own ways. */
-export type SaidNotice = Exclude<
+export type LineNotice = Exclude<
   ParticipantNotice,
   { kind: "request-started" | "request-ended" | "stopped" | "joined" | "connected" }
 >;
 
 /** One notice as a readable line without its end. Everything in it may have come from the network. */
-export function noticeLine(notice: SaidNotice, nowMs: number, colors: Colors): string {
+export function noticeLine(notice: LineNotice, nowMs: number, colors: Colors): string {
   return `${colors.dim(clockTime(nowMs))}  ${describe(notice, colors)}`;
 }
 
-function describe(notice: SaidNotice, colors: Colors): string {
+function describe(notice: LineNotice, colors: Colors): string {
   switch (notice.kind) {
     case "disconnected":
       return colors.yellow(
@@ -32,7 +32,7 @@ function describe(notice: SaidNotice, colors: Colors): string {
 }
 
 function readinessLine(
-  { readiness, problem = "" }: Extract<SaidNotice, { kind: "provider-readiness" }>,
+  { readiness, problem = "" }: Extract<LineNotice, { kind: "provider-readiness" }>,
   colors: Colors,
 ): string {
   switch (readiness) {

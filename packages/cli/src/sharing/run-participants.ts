@@ -3,7 +3,7 @@ import { makeParticipant, stoppedError } from "./make-participant.ts";
 import { createRowFeed, type RowFeed } from "../terminal/row-feed.ts";
 import type { ParticipantOptions, RunningParticipant, StopReason } from "../services.ts";
 import { aborted } from "../terminal/stop-signal.ts";
-import { tellNotices } from "./tell-notices.ts";
+import { reportNotices } from "./report-notices.ts";
 import { clockTime, colorsFor, safe } from "../terminal/text.ts";
 
 export interface RunOptions {
@@ -28,7 +28,7 @@ export async function runParticipants(
 ): Promise<void> {
   const keysHint = hasKeys ? "p pauses, Ctrl+C leaves" : "Ctrl+C leaves";
   const feed = createRowFeed(context, context.stderr);
-  const tell = tellNotices(context, feed, participants, { isJson, isQuiet, keysHint });
+  const tell = reportNotices(context, feed, participants, { isJson, isQuiet, keysHint });
   // What no row shows is not measured.
   const isMetered = isJson || (!isQuiet && (() => feed.hasRoom()));
   const say = (text: string) => {

@@ -1,14 +1,14 @@
 import type { RouteExplanation } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import type { CliContext } from "../context.ts";
-import { answering, aRoute, visit } from "../doctor/patient.fixture.ts";
+import { answering, aRoute, runDoctor } from "../doctor/doctor.fixture.ts";
 import { exitCodeOf } from "../exit-code.ts";
 import { renderError } from "../terminal/render-error.ts";
 import { aRoom, capture } from "../test-context.fixture.ts";
 import { noSuchRoom } from "./scenery.fixture.ts";
 import { pipePage, terminalPage } from "./page.fixture.ts";
 
-type Ailment = NonNullable<Parameters<typeof visit>[1]>;
+type Ailment = NonNullable<Parameters<typeof runDoctor>[1]>;
 
 const room = "http://hub:5050/rooms/ABC234";
 
@@ -19,7 +19,7 @@ async function examined(
   columns?: number,
 ): Promise<string> {
   const context = { ...over.context, stdout: capture(columns), stderr: capture(columns) };
-  const { world, error } = await visit(args, { ...over, context });
+  const { world, error } = await runDoctor(args, { ...over, context });
   const hubUrl = world.clientUrls.at(-1);
   if (error !== undefined) renderError(world.context, error, { isVerbose: false, hubUrl });
   const code = error === undefined ? 0 : exitCodeOf(error);

@@ -74,10 +74,10 @@ async function frames(
     await keyboard.press(key);
     text += page(`# ${key}`, screen.shown);
   }
-  const isOver = code !== undefined;
+  const isFinished = code !== undefined;
   world.stop();
   await running;
-  return { frames: text, world, keyboard, code: isOver ? code : undefined };
+  return { frames: text, world, keyboard, code: isFinished ? code : undefined };
 }
 
 test("of several models some are chosen with the space bar", async () => {

@@ -1,6 +1,6 @@
 import type { RouteExplanation } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
-import { aRoute } from "../doctor/patient.fixture.ts";
+import { aRoute } from "../doctor/doctor.fixture.ts";
 import { aRoom } from "../test-context.fixture.ts";
 import { everywhere, inPipe, type Scene, untilSaid } from "./session.fixture.ts";
 

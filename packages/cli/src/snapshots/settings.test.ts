@@ -1,6 +1,6 @@
 import { HubUnreachableError } from "@roomhub/client";
 import { describe, expect, test } from "vitest";
-import { aRoute } from "../doctor/patient.fixture.ts";
+import { aRoute } from "../doctor/doctor.fixture.ts";
 import { aRoom } from "../test-context.fixture.ts";
 import { noSuchRoom } from "./scenery.fixture.ts";
 import { everywhere, inPipe, type Scene } from "./session.fixture.ts";

@@ -1,9 +1,9 @@
 import { HubUnreachableError, RoomhubError } from "@roomhub/client";
-import { inOurWords } from "../command-name.ts";
+import { withCommandName } from "../command-name.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
 import { hintHere } from "../rooms/hub-hint.ts";
-import { stepToHub } from "../rooms/step-to-hub.ts";
+import { unreachableHubHint } from "../rooms/hub-hint.ts";
 import { colorsFor, safe, safeLines } from "./text.ts";
 
 /**
@@ -21,7 +21,7 @@ export function renderError(
   const colors = colorsFor(context, context.stderr);
   const line = (text: string) => context.stderr.write(`${text}\n`);
   const message = safe(error instanceof Error ? error.message : String(error));
-  line(colors.red(`error: ${inOurWords(context, message)}`));
+  line(colors.red(`error: ${withCommandName(context, message)}`));
   const hint = hintOf(context, error);
   if (hint !== undefined) line(`→ ${hintHere(context, safe(hint), hubUrl)}`);
   if (error instanceof CommandError) {
@@ -36,7 +36,7 @@ export function renderError(
 }
 
 function hintOf(context: CliContext, error: unknown): string | undefined {
-  if (error instanceof HubUnreachableError) return stepToHub(context, error);
+  if (error instanceof HubUnreachableError) return unreachableHubHint(context, error);
   const hasHint = error instanceof RoomhubError || error instanceof CommandError;
   return hasHint ? error.hint : undefined;
 }

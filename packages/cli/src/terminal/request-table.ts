@@ -115,12 +115,12 @@ function failure(
   { code, error, participantId }: HubEvent & { type: "llm.error" },
   colors: Colors,
 ): Cell {
-  const isGone = code === "client_disconnected";
+  const isCancelled = code === "client_disconnected";
   // Who it was stands in the row already, and the room beside it is scarce.
   const who = `${participantId ?? ""}: `;
   const why = error.startsWith(who) ? error.slice(who.length) : error;
   return {
-    text: isGone ? "cancelled by the client" : `${safe(code)}: ${safe(why)}`,
-    paint: isGone ? colors.yellow : colors.red,
+    text: isCancelled ? "cancelled by the client" : `${safe(code)}: ${safe(why)}`,
+    paint: isCancelled ? colors.yellow : colors.red,
   };
 }

@@ -1,5 +1,5 @@
 import { HubUnreachableError, type Invite, RoomhubError } from "@roomhub/client";
-import type { Asking } from "../terminal/interactivity.ts";
+import type { Interactivity } from "../terminal/interactivity.ts";
 import { explainUnknownRoom, unreachableHub } from "./choose-room.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
@@ -22,20 +22,20 @@ export interface RoomFacts {
  * @param password - undefined when none was given; then it is asked for where the room has one and somebody can answer
  * @throws CommandError with the next step
  */
-export async function lookAtRoom(
+export async function queryRoom(
   context: CliContext,
   invite: Invite,
   password: string | undefined,
-  asking: Asking,
+  interactivity: Interactivity,
 ): Promise<RoomFacts> {
   const client = context.createClient(invite.hubUrl);
   const what = `Waiting for the hub at ${invite.hubUrl}`;
   try {
-    const room = await waitingFor(context, what, client.getRoom(invite.room), asking);
+    const room = await waitingFor(context, what, client.getRoom(invite.room), interactivity);
     const isMissing = room.passwordProtected && password === undefined;
     return {
       name: room.name,
-      password: isMissing ? await askPassword(context, invite.room, asking) : password,
+      password: isMissing ? await askPassword(context, invite.room, interactivity) : password,
       connected: connectedIds(await client.listParticipants(invite.room)),
     };
   } catch (error) {
@@ -48,8 +48,12 @@ export async function lookAtRoom(
   }
 }
 
-async function askPassword(context: CliContext, room: string, asking: Asking): Promise<string> {
-  if (asking.canAsk) return context.prompts.askSecret(`Password of room ${room}`);
+async function askPassword(
+  context: CliContext,
+  room: string,
+  interactivity: Interactivity,
+): Promise<string> {
+  if (interactivity.canAsk) return context.prompts.askSecret(`Password of room ${room}`);
   throw new CommandError(
     `Room ${room} has a password`,
     "give it in ROOMHUB_PASSWORD, or with --password-env VARIABLE or --password-file PATH",

@@ -1,12 +1,12 @@
 import { chooseModels, type ModelChoice } from "../sharing/choose-models.ts";
 import type { CliContext } from "../context.ts";
-import type { ModelWish } from "../sharing/find-servers.ts";
+import type { RequestedModels } from "../sharing/find-servers.ts";
 import {
   credentialsProblem,
   findModelServers,
-  type ModelServer,
+  type FoundServer,
   serverText,
-} from "../sharing/model-server.ts";
+} from "../sharing/found-server.ts";
 import { clockTime, colorsFor, safe, writeJson } from "../terminal/text.ts";
 
 /** Local servers answer in a millisecond, so querying them costs nothing. */
@@ -21,7 +21,7 @@ export async function startDemo(
 }
 
 interface DemoReplacement {
-  wish: ModelWish;
+  requested: RequestedModels;
   share: (choice: ModelChoice) => Promise<{ participantId: string }>;
   closeDemo: () => Promise<void>;
   values: { json?: boolean; quiet?: boolean };
@@ -30,7 +30,7 @@ interface DemoReplacement {
 /** Takes a real model into the room as soon as there is one, then the demo out of it. */
 export function replaceDemo(
   context: CliContext,
-  { wish, share, closeDemo, values }: DemoReplacement,
+  { requested, share, closeDemo, values }: DemoReplacement,
   stopping: AbortSignal,
 ): { stop: () => Promise<void> } {
   const own = new AbortController();
@@ -42,7 +42,7 @@ export function replaceDemo(
   const replace = async () => {
     const choice = await awaitModelServer(
       context,
-      wish,
+      requested,
       (text) => say(colors.yellow(text)),
       signal,
     );
@@ -77,7 +77,7 @@ export function replaceDemo(
  */
 async function awaitModelServer(
   context: CliContext,
-  wish: ModelWish,
+  requested: RequestedModels,
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<ModelChoice | undefined> {
@@ -85,13 +85,16 @@ async function awaitModelServer(
   for (;;) {
     await pause(context, queryAgainMs, signal);
     if (signal.aborted) return undefined;
-    const servers = await findModelServers(context, wish.headers);
+    const servers = await findModelServers(context, requested.headers);
     if (servers.some(({ models = [] }) => models.length > 0)) {
-      const [choice] = await chooseModels(context, wish, servers, { canAsk: false, isQuiet: true });
+      const [choice] = await chooseModels(context, requested, servers, {
+        canAsk: false,
+        isQuiet: true,
+      });
       return choice;
     }
     for (const server of servers) {
-      const text = obstacle(server, wish.headers);
+      const text = obstacle(server, requested.headers);
       if (text === undefined || told.has(text)) continue;
       told.add(text);
       say(text);
@@ -100,7 +103,7 @@ async function awaitModelServer(
 }
 
 function obstacle(
-  server: ModelServer,
+  server: FoundServer,
   headers: Readonly<Record<string, string>>,
 ): string | undefined {
   switch (server.readiness) {

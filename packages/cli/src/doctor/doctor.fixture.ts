@@ -33,7 +33,7 @@ export const aRoute: RouteExplanation = {
 };
 
 /** A machine on which everything is as it should be. */
-export const aMachine: Machine = {
+export const healthyMachine: Machine = {
   nodeVersion: "24.11.0",
   neededNode: "22.21",
   reach: async (host) => host,
@@ -84,14 +84,14 @@ function aStream(text: string, headers: Record<string, string>): Response {
   return new Response(text, { headers: { "content-type": "text/event-stream", ...headers } });
 }
 
-export interface Visit {
+export interface DoctorRun {
   world: World;
   /** what the command ended with, undefined for success */
   error: unknown;
 }
 
 /** Runs `roomhub doctor` in a world in which all is well but for what the test changes. */
-export async function visit(
+export async function runDoctor(
   args: readonly string[],
   over: {
     machine?: Partial<Machine>;
@@ -99,12 +99,12 @@ export async function visit(
     context?: Partial<CliContext>;
     whenStarted?: (world: World) => void;
   } = {},
-): Promise<Visit> {
+): Promise<DoctorRun> {
   // Nothing here takes long enough to be told of.
   const quick = { after: () => () => {}, fetch: answering };
   const world = makeWorld({ ...quick, ...over.context }, aClient(over.client));
   const program = new Command().exitOverride();
-  addDoctorCommand(program, world.context, { ...aMachine, ...over.machine });
+  addDoctorCommand(program, world.context, { ...healthyMachine, ...over.machine });
   const running = program.parseAsync(["doctor", ...args], { from: "user" });
   over.whenStarted?.(world);
   const error = await running.then(

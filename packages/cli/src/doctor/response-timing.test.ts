@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Arrival, paceOf, readByTheWatch } from "./arrival.ts";
+import { type ResponseTiming, paceOf, timeResponse } from "./response-timing.ts";
 
 const role = '{"choices":[{"delta":{"role":"assistant","content":""}}]}';
 const content = '{"choices":[{"delta":{"content":"Hi"}}]}';
@@ -10,7 +10,7 @@ const finish = '{"choices":[{"delta":{},"finish_reason":"length"}]}';
 async function arrive(
   pieces: readonly [atMs: number, text: string][],
   type = "text/event-stream",
-): Promise<Arrival> {
+): Promise<ResponseTiming> {
   let nowMs = 40;
   const waiting = [...pieces];
   const body = new ReadableStream<Uint8Array>(
@@ -25,7 +25,7 @@ async function arrive(
     { highWaterMark: 0 },
   );
   const response = new Response(body, { headers: { "content-type": type } });
-  return readByTheWatch(response, () => nowMs);
+  return timeResponse(response, () => nowMs);
 }
 
 test.each([
@@ -56,7 +56,7 @@ test("an answer in JSON is no stream", async () => {
 });
 
 describe("the pace", () => {
-  const streamed: Arrival = {
+  const streamed: ResponseTiming = {
     ...{ byteMs: 40, tokenMs: 100, endMs: 500 },
     ...{ isStream: true, failure: undefined },
   };
@@ -64,7 +64,7 @@ describe("the pace", () => {
   const hub = { ttftMs: 80, durationMs: 480 };
   const quick = { ttftMs: 80, durationMs: 279 };
 
-  test.each<[string, Arrival, typeof hub, ReturnType<typeof paceOf>]>([
+  test.each<[string, ResponseTiming, typeof hub, ReturnType<typeof paceOf>]>([
     ["as it left the hub", streamed, hub, "piece by piece"],
     ["bunched up a little on the way", { ...streamed, tokenMs: 400 }, hub, "piece by piece"],
     ["in one go, long after it left the hub", held, hub, "at once"],

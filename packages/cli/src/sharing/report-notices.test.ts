@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createRowFeed } from "../terminal/row-feed.ts";
 import type { ParticipantNotice, ParticipantOptions } from "../services.ts";
-import { tellNotices, type TellOptions } from "./tell-notices.ts";
+import { reportNotices, type ReportOptions } from "./report-notices.ts";
 import { makeWorld } from "../test-context.fixture.ts";
 
 const one = { id: "ana-a", endpoint: "http://127.0.0.1:1", model: "a" } as ParticipantOptions;
@@ -19,11 +19,11 @@ const served: ParticipantNotice = {
   ...{ ttftMs: 2, outputTokens: 1, tokensPerSecond: 200 },
 };
 
-function telling(participants: ParticipantOptions[], options: Partial<TellOptions> = {}) {
+function telling(participants: ParticipantOptions[], options: Partial<ReportOptions> = {}) {
   let nowMs = 0;
   const world = makeWorld({ nowMs: () => nowMs });
   const feed = createRowFeed(world.context, world.stderr);
-  const tell = tellNotices(world.context, feed, participants, {
+  const tell = reportNotices(world.context, feed, participants, {
     ...{ isJson: false, isQuiet: false, keysHint: "Ctrl+C leaves" },
     ...options,
   });

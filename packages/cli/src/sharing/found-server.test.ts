@@ -4,7 +4,7 @@ import {
   findModelServers,
   offerableModels,
   queryModelServer,
-} from "./model-server.ts";
+} from "./found-server.ts";
 import { makeWorld } from "../test-context.fixture.ts";
 
 /** A machine on which the given ports list models, show a page, or answer what they like. */

@@ -4,7 +4,7 @@ import { CommandError } from "../exit-code.ts";
 import { safe, shellWord } from "../terminal/text.ts";
 
 /** A model server, as its answer to `GET {base}/models` shows it. */
-export interface ModelServer {
+export interface FoundServer {
   /** As it will be registered. */
   endpoint: string;
   /** What people call the program; undefined when the endpoint was named by the user. */
@@ -41,7 +41,7 @@ const queryMs = 3_000;
 export async function findModelServers(
   context: CliContext,
   headers: Readonly<Record<string, string>> = {},
-): Promise<ModelServer[]> {
+): Promise<FoundServer[]> {
   const found = await Promise.all(
     usualEndpoints(context).map((usual) => queryUsual(context, usual, headers)),
   );
@@ -53,7 +53,7 @@ export async function queryModelServer(
   context: CliContext,
   endpoint: string,
   headers: Readonly<Record<string, string>>,
-): Promise<ModelServer> {
+): Promise<FoundServer> {
   const { isApi: _, ...listing } = await listModels(context, endpoint, headers, queryMs);
   return { endpoint, name: undefined, ...listing };
 }
@@ -63,7 +63,7 @@ async function queryUsual(
   context: CliContext,
   { name, endpoint }: UsualEndpoint,
   headers: Readonly<Record<string, string>>,
-): Promise<ModelServer | undefined> {
+): Promise<FoundServer | undefined> {
   let found = await listModels(context, endpoint, {}, discoveryMs);
   const hasCredentials = Object.keys(headers).length > 0;
   if (found.isApi && found.readiness === "needs-credentials" && hasCredentials) {
@@ -85,7 +85,7 @@ export function noModelServer(context: CliContext): CommandError {
 }
 
 /** How people read of a server: `Ollama at http://127.0.0.1:11434`. */
-export function serverText({ name, endpoint }: ModelServer): string {
+export function serverText({ name, endpoint }: FoundServer): string {
   return `${name ?? "the model server"} at ${safe(endpoint)}`;
 }
 
@@ -95,7 +95,7 @@ export function serverText({ name, endpoint }: ModelServer): string {
  * @param headers - those it was sent; their values are never shown
  */
 export function credentialsProblem(
-  server: ModelServer,
+  server: FoundServer,
   headers: Readonly<Record<string, string>>,
 ): { problem: string; fix: string } {
   const names = Object.keys(headers).map(safe).join(", ");
@@ -150,7 +150,7 @@ function ollamaEndpoint(value: string | undefined): string | undefined {
 }
 
 /** What an answer to `GET {base}/models` says. */
-interface Listing extends Pick<ModelServer, "readiness" | "status" | "models" | "isLlamaCpp"> {
+interface Listing extends Pick<FoundServer, "readiness" | "status" | "models" | "isLlamaCpp"> {
   /** It has the form of an API's answer: a models list, or a JSON error. */
   isApi: boolean;
 }

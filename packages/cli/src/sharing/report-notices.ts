@@ -1,14 +1,14 @@
 import type { Readiness } from "@roomhub/protocol";
-import { inOurWords } from "../command-name.ts";
+import { withCommandName } from "../command-name.ts";
 import type { CliContext } from "../context.ts";
-import { noticeLine, type SaidNotice } from "./notice-line.ts";
+import { noticeLine, type LineNotice } from "./notice-line.ts";
 import { type Outage, trackOutage } from "./outage.ts";
 import { createServedTable } from "../terminal/request-table.ts";
 import type { RowFeed } from "../terminal/row-feed.ts";
 import type { ParticipantNotice, ParticipantOptions } from "../services.ts";
 import { clockTime, colorsFor, duration, safe, writeJson } from "../terminal/text.ts";
 
-export interface TellOptions {
+export interface ReportOptions {
   /** NDJSON on stdout instead of lines on stderr */
   isJson: boolean;
   /** only what is wrong, and that it is right again */
@@ -23,7 +23,7 @@ interface ServerOutage {
   said: Readiness;
 }
 
-export type TellNotice = (participant: ParticipantOptions, notice: ParticipantNotice) => void;
+export type ReportNotice = (participant: ParticipantOptions, notice: ParticipantNotice) => void;
 
 /**
  * Tells what happens to the participants of one process as one story: they share a hub, and some a model server, so what
@@ -31,12 +31,12 @@ export type TellNotice = (participant: ParticipantOptions, notice: ParticipantNo
  *
  * @param feed - of stderr
  */
-export function tellNotices(
+export function reportNotices(
   context: CliContext,
   feed: RowFeed,
   participants: readonly ParticipantOptions[],
-  { isJson, isQuiet, keysHint }: TellOptions,
-): TellNotice {
+  { isJson, isQuiet, keysHint }: ReportOptions,
+): ReportNotice {
   const colors = colorsFor(context, context.stderr);
   const hasNames = participants.length > 1;
   const servedRow = createServedTable(context.stderr, colors, hasNames);
@@ -46,15 +46,15 @@ export function tellNotices(
 
   const say = (line: string) => feed.line(line);
   const now = () => colors.dim(clockTime(context.nowMs()));
-  const sayNotice = (notice: SaidNotice) => say(noticeLine(notice, context.nowMs(), colors));
+  const sayNotice = (notice: LineNotice) => say(noticeLine(notice, context.nowMs(), colors));
 
   /** @returns whether that is news: the first says it of all who use the server, the last says that it is over */
   function isServerNews(id: string, endpoint: string, readiness: Readiness): boolean {
     const server = serverOutages.get(endpoint) ?? { outage: trackOutage(), said: "ready" };
     serverOutages.set(endpoint, server);
-    const isOver = server.outage.ended(id, context.nowMs()) !== undefined;
+    const isRecovered = server.outage.ended(id, context.nowMs()) !== undefined;
     if (readiness !== "ready") server.outage.began(id, context.nowMs());
-    if (readiness === "ready" ? !isOver : readiness === server.said) return false;
+    if (readiness === "ready" ? !isRecovered : readiness === server.said) return false;
     server.said = readiness;
     return true;
   }
@@ -106,7 +106,7 @@ export function tellNotices(
         // The last one's end is the command's, which says why.
         if (hasNames && notice.code !== "closed") {
           say(`${now()}  ${colors.yellow(`${safe(id)} stopped: ${safe(notice.reason)}`)}`);
-          if (notice.hint !== undefined) say(`→ ${inOurWords(context, safe(notice.hint))}`);
+          if (notice.hint !== undefined) say(`→ ${withCommandName(context, safe(notice.hint))}`);
         }
         return;
       case "request-started":

@@ -1,7 +1,7 @@
 import { createSseReader } from "@roomhub/protocol";
 
 /** What happens while an answer streams in. */
-export interface AnswerListener {
+export interface ResponseListener {
   onText: (text: string) => void;
   onReasoning: (text: string) => void;
 }
@@ -9,12 +9,12 @@ export interface AnswerListener {
 export type ChatSurface = "chat" | "responses";
 
 /** How an answer ended. */
-export type AnswerEnd =
+export type ResponseEnd =
   | { kind: "complete"; usage: unknown }
   | { kind: "failed"; message: string; code: string | undefined };
 
-interface AnswerState {
-  listener: AnswerListener;
+interface ReaderState {
+  listener: ResponseListener;
   isComplete: boolean;
   usage: unknown;
   failure: { message: string; code: string | undefined } | undefined;
@@ -26,12 +26,12 @@ type Json = Record<string, unknown>;
  * Reads a streamed answer to its end. A stream without its terminal marker is a failure, whatever came before.
  * Interface §4; contract §4 for the error frames.
  */
-export async function readAnswer(
+export async function readStreamedResponse(
   body: ReadableStream<Uint8Array>,
   surface: ChatSurface,
-  listener: AnswerListener,
-): Promise<AnswerEnd> {
-  const state: AnswerState = { listener, isComplete: false, usage: undefined, failure: undefined };
+  listener: ResponseListener,
+): Promise<ResponseEnd> {
+  const state: ReaderState = { listener, isComplete: false, usage: undefined, failure: undefined };
   const take = surface === "chat" ? takeChatChunk : takeResponsesEvent;
   const decoder = new TextDecoder();
   const sse = createSseReader((message) => {
@@ -49,12 +49,12 @@ export async function readAnswer(
 }
 
 /** Some providers answer a stream request with one JSON body. */
-export function readWholeAnswer(
+export function readJsonResponse(
   text: string,
   surface: ChatSurface,
-  listener: AnswerListener,
-): AnswerEnd {
-  const state: AnswerState = { listener, isComplete: true, usage: undefined, failure: undefined };
+  listener: ResponseListener,
+): ResponseEnd {
+  const state: ReaderState = { listener, isComplete: true, usage: undefined, failure: undefined };
   const answer = parseObject(text);
   if (answer === undefined) {
     return { kind: "failed", message: "The answer is not JSON", code: undefined };
@@ -73,7 +73,7 @@ export function readWholeAnswer(
     : { kind: "failed", ...state.failure };
 }
 
-function takeChatChunk(chunk: Json, state: AnswerState): void {
+function takeChatChunk(chunk: Json, state: ReaderState): void {
   if (noteFailure(chunk["error"], state)) return;
   state.usage = chunk["usage"] ?? state.usage;
   const choice = firstOf(chunk["choices"]);
@@ -83,7 +83,7 @@ function takeChatChunk(chunk: Json, state: AnswerState): void {
   if (typeof choice?.["finish_reason"] === "string") state.isComplete = true;
 }
 
-function takeResponsesEvent(event: Json, state: AnswerState): void {
+function takeResponsesEvent(event: Json, state: ReaderState): void {
   const response = objectField(event, "response");
   switch (event["type"]) {
     case "response.output_text.delta":
@@ -111,7 +111,7 @@ function takeResponsesEvent(event: Json, state: AnswerState): void {
 }
 
 /** @returns whether there was one */
-function noteFailure(error: unknown, state: AnswerState): boolean {
+function noteFailure(error: unknown, state: ReaderState): boolean {
   if (error === undefined || error === null) return false;
   const fields = typeof error === "object" ? (error as Json) : { message: error };
   const message = fields["message"];

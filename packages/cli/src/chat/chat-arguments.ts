@@ -3,7 +3,7 @@ import type { CliContext } from "../context.ts";
 import { UsageError } from "../exit-code.ts";
 
 /** What stands behind `chat`, told apart. */
-export interface ChatWords {
+export interface ChatArguments {
   /** a code or an invite URL; undefined where the hub's only room is meant */
   room: string | undefined;
   prompt: string | undefined;
@@ -16,12 +16,12 @@ export interface ChatWords {
  * @param roomOption - what `--room` says
  * @throws UsageError when there are two words that are not a room and a question
  */
-export function readChatWords(
+export function readChatArguments(
   context: CliContext,
   first: string | undefined,
   second: string | undefined,
   roomOption: string | undefined,
-): ChatWords {
+): ChatArguments {
   if (second === undefined) return { room: roomOption, prompt: first };
   const quoted = `${context.commandName} chat ABC234 "Why?"`;
   if (roomOption !== undefined) {

@@ -1,7 +1,7 @@
-import { readAnswer, readWholeAnswer } from "../chat/chat-answer.ts";
+import { readStreamedResponse, readJsonResponse } from "../chat/response-reader.ts";
 
 /** When the parts of an answer were here, ms from the moment it was asked for. */
-export interface Arrival {
+export interface ResponseTiming {
   /** of its head */
   byteMs: number;
   /** of its first text or reasoning; undefined when there was none */
@@ -18,7 +18,10 @@ export interface Arrival {
  * @param response - whose head is just here
  * @param watch - ms since it was asked for
  */
-export async function readByTheWatch(response: Response, watch: () => number): Promise<Arrival> {
+export async function timeResponse(
+  response: Response,
+  watch: () => number,
+): Promise<ResponseTiming> {
   const byteMs = watch();
   let tokenMs: number | undefined;
   const note = () => {
@@ -28,14 +31,14 @@ export async function readByTheWatch(response: Response, watch: () => number): P
   const isStream = (response.headers.get("content-type") ?? "").startsWith("text/event-stream");
   const end =
     isStream && response.body !== null
-      ? await readAnswer(response.body, "chat", listener)
-      : readWholeAnswer(await response.text(), "chat", listener);
+      ? await readStreamedResponse(response.body, "chat", listener)
+      : readJsonResponse(await response.text(), "chat", listener);
   const failure = end.kind === "failed" ? end.message : undefined;
   return { byteMs, tokenMs, endMs: watch(), isStream, failure };
 }
 
 /** From its first token to its end an answer took the hub at least this long: too long to come in one piece by chance. */
-const tellingMs = 200;
+const minMeasuredMs = 200;
 
 /**
  * How a stream came, by what the hub saw of it. Whoever buffers a stream lets nothing of it through before its end.
@@ -44,10 +47,10 @@ const tellingMs = 200;
  * @returns undefined when it was too short to tell
  */
 export function paceOf(
-  { isStream, tokenMs, endMs }: Arrival,
+  { isStream, tokenMs, endMs }: ResponseTiming,
   hub: { ttftMs: number; durationMs: number },
 ): "piece by piece" | "at once" | undefined {
   const hubMs = hub.durationMs - hub.ttftMs;
-  if (!isStream || tokenMs === undefined || hubMs < tellingMs) return undefined;
+  if (!isStream || tokenMs === undefined || hubMs < minMeasuredMs) return undefined;
   return endMs - tokenMs < hubMs / 4 ? "at once" : "piece by piece";
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isRoomUrl, readChatWords } from "./chat-words.ts";
+import { isRoomUrl, readChatArguments } from "./chat-arguments.ts";
 import { makeWorld } from "../test-context.fixture.ts";
 
 const { context } = makeWorld();
@@ -13,7 +13,7 @@ test.each([
   [["abc234", "-", undefined], { room: "abc234", prompt: "-" }],
   [["hub:5050/rooms/ABC234", "Why?", undefined], { room: "hub:5050/rooms/ABC234", prompt: "Why?" }],
 ] as const)("%j is read as %j", ([first, second, option], words) => {
-  expect(readChatWords(context, first, second, option)).toEqual(words);
+  expect(readChatArguments(context, first, second, option)).toEqual(words);
 });
 
 test.each<[string, string, string | undefined]>([
@@ -25,7 +25,7 @@ test.each<[string, string, string | undefined]>([
 ])(
   "%j %j beside --room %j is a wrong command line, with the right one",
   (first, second, option) => {
-    expect(() => readChatWords(context, first, second, option)).toThrow(
+    expect(() => readChatArguments(context, first, second, option)).toThrow(
       /: roomhub chat ABC234 "Why\?"$/,
     );
   },

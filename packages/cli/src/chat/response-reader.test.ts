@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { type AnswerEnd, type ChatSurface, readAnswer } from "./chat-answer.ts";
+import { type ResponseEnd, type ChatSurface, readStreamedResponse } from "./response-reader.ts";
 
 async function read(
   text: string,
   surface: ChatSurface,
   cut = text.length,
-): Promise<AnswerEnd & { text: string; reasoning: string }> {
+): Promise<ResponseEnd & { text: string; reasoning: string }> {
   const bytes = Buffer.from(text);
   const seen = { text: "", reasoning: "" };
   const body = new ReadableStream<Uint8Array>({
@@ -15,7 +15,7 @@ async function read(
       controller.close();
     },
   });
-  const end = await readAnswer(body, surface, {
+  const end = await readStreamedResponse(body, surface, {
     onText: (part) => (seen.text += part),
     onReasoning: (part) => (seen.reasoning += part),
   });
@@ -31,7 +31,7 @@ test("an answer survives being cut at every byte", async () => {
   }
 });
 
-test.each<[string, ChatSurface, string, Partial<AnswerEnd>]>([
+test.each<[string, ChatSurface, string, Partial<ResponseEnd>]>([
   ["[DONE]", "chat", "data: [DONE]\n\n", { kind: "complete" }],
   [
     "a finish reason",
