@@ -52,7 +52,7 @@ test("a hub, a room and a model that are well: every step says so, and a few tok
   expect(marked).toHaveLength(12);
   expect(marked.filter((line) => line.startsWith("✗"))).toEqual([]);
   expect(stdout).toMatch(
-    /✓ request .* ada answered in \d+ ms\n {4}first byte after \d+ ms, first token after \d+ ms: provider \d+ ms, queue 0 ms, hub and network \d+ ms\n {4}all of it after \d+ ms: provider \d+ ms, queue 0 ms, hub and network \d+ ms\n/,
+    /✓ request .* ada responded in \d+ ms\n {4}first byte after \d+ ms, first token after \d+ ms: provider \d+ ms, queue 0 ms, hub and network \d+ ms\n {4}complete after \d+ ms: provider \d+ ms, queue 0 ms, hub and network \d+ ms\n/,
   );
   const asked = provider.requests.slice(before).filter(({ method }) => method === "POST");
   expect(asked.map(({ json }) => json["max_tokens"])).toEqual([32]);
@@ -63,14 +63,14 @@ function startSlowProvider() {
   return startFakeProvider({ behave: () => ({ kind: "normal", words: 20, chunkDelayMs: 30 }) });
 }
 
-test("a model that takes its time: its answer came piece by piece", async () => {
+test("a model that takes its time: its response arrives incrementally", async () => {
   await using provider = await startSlowProvider();
   await using hub = await startTestHub();
   const code = await hub.createRoom();
   await using _ada = await joinTunnel(hub, code, { endpoint: provider.url });
   const report = await doctor(`${hub.url}/rooms/${code}`);
   expect(failures(report)).toEqual([]);
-  expect(report.checks.get("request")?.found).toMatch(/^ada answered in \S+ \S+, piece by piece$/);
+  expect(report.checks.get("request")?.found).toMatch(/^ada responded in \S+ \S+, incrementally$/);
 });
 
 test("a proxy that buffers nothing but answers: the request tells, by what the hub saw", async () => {
@@ -81,7 +81,7 @@ test("a proxy that buffers nothing but answers: the request tells, by what the h
   await using proxy = await startBufferingProxy(hub.url, (method) => method === "POST");
   const report = await doctor(`${proxy.url}/rooms/${code}`);
   expect(failures(report)).toEqual(["tunnel", "request"]);
-  expect(report.checks.get("request")?.found).toContain("something in between buffers answers");
+  expect(report.checks.get("request")?.found).toContain("a proxy in between buffers responses");
   expect(report.checks.get("request")?.fix).toContain("proxy_buffering off");
 });
 
@@ -126,7 +126,7 @@ test("a model server that is down: the participant says why, and its server is n
   expect(report.checks.get("provider")?.found).toContain(provider.url);
 });
 
-test("a proxy that buffers answers and drops WebSockets is told from a hub", async () => {
+test("a proxy that buffers responses and drops WebSockets is reported", async () => {
   await using provider = await startFakeProvider();
   await using hub = await startTestHub();
   const code = await hub.createRoom();
@@ -136,7 +136,7 @@ test("a proxy that buffers answers and drops WebSockets is told from a hub", asy
   expect(failures(report)).toEqual(["tunnel", "stream"]);
   expect(report.checks.get("tunnel")?.found).toContain("drops the Upgrade header");
   expect(report.checks.get("stream")?.fix).toContain("proxy_buffering off");
-  expect(report.checks.get("request")?.found).toContain("ada answered in");
+  expect(report.checks.get("request")?.found).toContain("ada responded in");
 });
 
 test("Ctrl+C ends it at once, whatever it waits for", async () => {

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Decides which Node runs which copy of the program: `dist` when installed from npm, the sources in a checkout.
-// Plain old syntax on purpose: this file must still parse on a Node that is too old, in order to say so.
+// Old syntax on purpose: this file must parse on an unsupported Node, in order to report it.
 import { spawn } from "child_process";
 import { existsSync, lstatSync } from "fs";
 import { dirname, join } from "path";
@@ -37,7 +37,7 @@ if (node === undefined) {
   });
 }
 
-/** A workspace links its own packages, an installed package is copied. */
+/** A workspace links its own packages; an installed package is a copy. */
 function isCheckout() {
   try {
     return (
@@ -49,7 +49,7 @@ function isCheckout() {
   }
 }
 
-/** Where the sources are in their place, whether anything is installed or not. */
+/** Whether the sources are present, with dependencies installed or not. */
 function isBareCheckout() {
   return (
     join(workspaceDir, "packages", "cli") === packageDir &&
@@ -78,7 +78,7 @@ function isRecentEnough(version) {
 function run(command, flags) {
   var child = spawn(command, flags.concat(process.argv.slice(2)), { stdio: "inherit" });
   var hasTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
-  // Ctrl+C reaches every process of a terminal's foreground group by itself: forwarding it would make it two.
+  // Ctrl+C reaches every process of a terminal's foreground group already; forwarding would send it twice.
   listen("SIGINT", !hasTerminal);
   listen("SIGHUP", !hasTerminal);
   listen("SIGTERM", true);
@@ -95,7 +95,7 @@ function run(command, flags) {
   });
   child.on("exit", function (code, signal) {
     if (signal === null) process.exit(code);
-    // Dies of the same signal, so that the shell sees what happened.
+    // Exits by the same signal, so that the shell sees it.
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
   });

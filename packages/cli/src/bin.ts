@@ -1,5 +1,5 @@
 import { limitHeapWhileLoading } from "./heap-growth.ts";
 
-// Before anything else is loaded.
+// Before any other module is loaded.
 limitHeapWhileLoading();
 await import("./main.ts");

@@ -4,8 +4,8 @@ const calls =
   /(?<!npx )\broomhub (?=\[|--|(?:up|serve|room|join|participants|models|leave|events|chat|health|route|env|doctor|config|help)\b)/g;
 
 /**
- * Hubs, the SDK and the help write commands as an installed `roomhub` takes them; in a checkout they get the words in front
- * that make them run there.
+ * Texts of hubs, the SDK and the help contain commands of an installed `roomhub`; in a checkout they get the prefix that
+ * makes them run there.
  */
 export function withCommandName({ commandName }: CliContext, text: string): string {
   return text.replaceAll(calls, `${commandName} `);

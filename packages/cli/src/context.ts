@@ -9,49 +9,49 @@ import type { CreateHub, CreateParticipant, OpenRoomStore, UsualStatePath } from
 export interface Terminal {
   write(text: string): void;
   readonly isTTY: boolean;
-  /** Cells in a line, as of now; undefined when it is no terminal. */
+  /** Current width in cells; undefined when it is not a terminal. */
   readonly columns: number | undefined;
 }
 
-/** The SDK's methods; a test brings an object with the ones it needs. */
+/** The SDK's methods, so that a test can pass a plain object. */
 export type Client = Pick<RoomhubClient, keyof RoomhubClient>;
 
-/** Everything a command takes from the outside. `main.ts` makes the real one, tests make theirs. */
+/** A command's dependencies on the outside. `main.ts` creates the real ones, tests create their own. */
 export interface CliContext {
-  /** Data: what a pipe wants. */
+  /** Data, for pipes. */
   stdout: Terminal;
   /** Text for people. */
   stderr: Terminal;
-  /** Somebody can type there. */
+  /** Whether stdin is a terminal in the foreground. */
   isStdinTTY: boolean;
   readStdin: () => Promise<string>;
   readFile: (path: string) => Promise<string>;
   env: Readonly<Record<string, string | undefined>>;
   version: string;
-  /** How this program is called from here: `roomhub`, in a checkout `npx roomhub`. */
+  /** How to run this program: `roomhub`, in a checkout `npx roomhub`. */
   commandName: string;
   userName: string;
   hostName: string;
   lanAddresses: () => LanAddress[];
   hasIpv6: boolean;
   nowMs: () => number;
-  /** Calls back once, ms from now; the result cancels it. */
+  /** Calls back once after `ms`; the result cancels it. */
   after: (ms: number, callback: () => void) => () => void;
   fetch: Fetch;
   createClient: (hubUrl: string) => Client;
   createHub: CreateHub;
   openRoomStore: OpenRoomStore;
   usualStatePath: UsualStatePath;
-  /** The tokens of participants that were added from here. */
+  /** The tokens of participants that were added from this machine. */
   participantTokens: () => Promise<ParticipantTokens>;
   createParticipant: CreateParticipant;
   mdns: Mdns;
-  /** Only to be used where somebody can answer. */
+  /** For use only where prompts are possible. */
   prompts: Prompts;
-  /** Calls back for each key, without Enter, when stdin is a terminal; the result gives the terminal back. */
+  /** Calls back for each key, without Enter, when stdin is a terminal; the result restores the terminal. */
   onKey: (listener: (key: string) => void) => () => void;
   /** Calls back on SIGINT and SIGTERM; the result stops listening. */
   onStopSignal: (listener: () => void) => () => void;
-  /** Ends the process without waiting for anything. */
+  /** Exits the process immediately. */
   exitNow: (code: number) => void;
 }

@@ -3,7 +3,7 @@ import {
   dropEmptyVariables,
   KNOWN_VARIABLES,
   limitsFromEnv,
-  rejectUnknownVariables,
+  checkVariables,
   settingsFromEnv,
 } from "./environment.ts";
 
@@ -15,16 +15,16 @@ test.each([
   ["ROOMHUB_QUEUE_WAIT", "did you mean ROOMHUB_QUEUE_WAIT_MS?"],
   ["ROOMHUB_PASWORD", "did you mean ROOMHUB_PASSWORD?"],
   ["ROOMHUB_STATEFILE", "did you mean ROOMHUB_STATE_FILE?"],
-  ["ROOMHUB_MAX_ROOMS_ALLOWED", "roomhub config --limits lists those it reads"],
+  ["ROOMHUB_MAX_ROOMS_ALLOWED", "list all: roomhub config --limits"],
 ])("%s is refused: %s", (name, next) => {
-  expect(() => rejectUnknownVariables({ [name]: "1" }, [])).toThrow(
-    `${name} is not a variable of roomhub; ${next}`,
+  expect(() => checkVariables({ [name]: "1" }, [])).toThrow(
+    `${name} is not a roomhub variable; ${next}`,
   );
 });
 
 test("every known variable passes, and what the command line names", () => {
   const env = Object.fromEntries(KNOWN_VARIABLES.map((name) => [name, "1"]));
-  rejectUnknownVariables({ ...env, ROOMHUB_MINE: "x", ROOMHUB_EMPTY: "" }, ["ROOMHUB_MINE"]);
+  checkVariables({ ...env, ROOMHUB_MINE: "x", ROOMHUB_EMPTY: "" }, ["ROOMHUB_MINE"]);
 });
 
 test("what Kubernetes says about a service of this name is left alone", () => {
@@ -37,7 +37,7 @@ test("what Kubernetes says about a service of this name is left alone", () => {
     ROOMHUB_PORT_5050_TCP_ADDR: "10.0.0.1",
     ROOMHUB_PROXY_PORT: "tcp://10.0.0.2:80",
   };
-  rejectUnknownVariables(env, []);
+  checkVariables(env, []);
   expect(settingsFromEnv(env)).toEqual({});
 });
 
@@ -59,6 +59,13 @@ test.each([
   ["ROOMHUB_OWNERSHIP", "mine", "must be one of compat, strict, open"],
 ])("%s=%s is a usage error: %s", (name, value, problem) => {
   expect(() => settingsFromEnv({ [name]: value })).toThrow(`${name} ${problem}, not "${value}"`);
+});
+
+test("ROOMHUB_HEAP_GROWTH must be on or off", () => {
+  for (const value of ["on", "off"]) checkVariables({ ROOMHUB_HEAP_GROWTH: value }, []);
+  expect(() => checkVariables({ ROOMHUB_HEAP_GROWTH: "maybe" }, [])).toThrow(
+    'ROOMHUB_HEAP_GROWTH must be on or off, not "maybe"',
+  );
 });
 
 test("limits are read with their units, and ROOMHUB_INFORMATIONAL=off is a limit of 0", () => {

@@ -6,10 +6,10 @@ import {
   type HubSettings,
   SETTING_NAMES,
   settingEnvName,
-  switchFromText,
 } from "./hosting/hub-settings.ts";
 import { parseLimitValue } from "./hosting/limit-value.ts";
 import { nearest } from "./terminal/nearest.ts";
+import { switchFromText } from "./switch-text.ts";
 
 type Env = CliContext["env"];
 
@@ -17,6 +17,7 @@ type Env = CliContext["env"];
 const otherVariables = [
   "ROOMHUB_CONFIG",
   "ROOMHUB_DEBUG",
+  "ROOMHUB_HEAP_GROWTH",
   "ROOMHUB_INFORMATIONAL",
   "ROOMHUB_PASSWORD",
   "ROOMHUB_URL",
@@ -29,32 +30,32 @@ export const KNOWN_VARIABLES: readonly string[] = [
 ];
 
 /**
- * A mistyped variable would change nothing and say nothing.
+ * Rejects mistyped variables, which would otherwise be ignored silently, and a bad `ROOMHUB_HEAP_GROWTH`, which is read
+ * before errors can be reported.
  *
  * @param named - variables that the command line itself names, as `--password-env` does
- * @throws UsageError with what was probably meant
+ * @throws UsageError with the likely variable
  */
-export function rejectUnknownVariables(env: Env, named: readonly string[]): void {
+export function checkVariables(env: Env, named: readonly string[]): void {
   for (const [name, value] of Object.entries(env)) {
     if (!name.startsWith("ROOMHUB_") || (value ?? "") === "") continue;
     if (KNOWN_VARIABLES.includes(name) || named.includes(name)) continue;
     if (isServiceLink(name, value)) continue;
-    // Compared without what all of them share, or every short name would be near.
+    // Compared without the common prefix, which would make every short name similar.
     const meant = nearest(
       name.slice("ROOMHUB_".length),
       KNOWN_VARIABLES.map((known) => known.slice("ROOMHUB_".length)),
     );
     const next =
-      meant === undefined
-        ? "roomhub config --limits lists those it reads"
-        : `did you mean ROOMHUB_${meant}?`;
-    throw new UsageError(`${name} is not a variable of roomhub; ${next}`);
+      meant === undefined ? "list all: roomhub config --limits" : `did you mean ROOMHUB_${meant}?`;
+    throw new UsageError(`${name} is not a roomhub variable; ${next}`);
   }
+  switchFromEnv(env, "ROOMHUB_HEAP_GROWTH");
 }
 
 /**
- * Kubernetes tells every container the address of a service named `roomhub` in `ROOMHUB_PORT=tcp://10.0.0.1:5050`,
- * `ROOMHUB_SERVICE_HOST` and their like. https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
+ * Kubernetes sets the address of a service named `roomhub` in every container: `ROOMHUB_PORT=tcp://10.0.0.1:5050`,
+ * `ROOMHUB_SERVICE_HOST` and others. https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
  */
 function isServiceLink(name: string, value: string | undefined): boolean {
   if (name.endsWith("_PORT") && !name.endsWith("_SERVICE_PORT"))
@@ -62,7 +63,7 @@ function isServiceLink(name: string, value: string | undefined): boolean {
   return /_SERVICE_(?:HOST|PORT(?:_\w+)?)$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?$/.test(name);
 }
 
-/** A variable's text; undefined when it is set to nothing, as compose files do it, or meant for somebody else. */
+/** A variable's text; undefined when it is empty, as in compose files, or set by Kubernetes. */
 function textOf(env: Env, name: string): string | undefined {
   const text = env[name];
   return text === "" || isServiceLink(name, text) ? undefined : text;
@@ -78,7 +79,7 @@ export function settingsFromEnv(env: Env): Partial<HubSettings> {
       const { kind } = HUB_SETTINGS[name];
       const value = kind.fromText(text);
       if (value !== undefined) return [[name, value]];
-      throw new UsageError(`${variable} must be ${kind.wants}, not "${text}"`);
+      throw new UsageError(`${variable} must be ${kind.expected}, not "${text}"`);
     }),
   );
 }
@@ -90,16 +91,20 @@ export function limitsFromEnv(env: Env): Partial<Limits> {
     const text = textOf(env, limitEnvName(name));
     if (text !== undefined) limits[name] = parseLimitValue(name, text, limitEnvName(name));
   }
-  const informational = textOf(env, "ROOMHUB_INFORMATIONAL");
-  if (informational === undefined) return limits;
-  const isOn = switchFromText(informational);
-  if (isOn === undefined) {
-    throw new UsageError(`ROOMHUB_INFORMATIONAL must be on or off, not "${informational}"`);
-  }
-  return isOn ? limits : { ...limits, informationalMs: 0 };
+  const isOff = switchFromEnv(env, "ROOMHUB_INFORMATIONAL") === false;
+  return isOff ? { ...limits, informationalMs: 0 } : limits;
 }
 
-/** A variable that is set to nothing, as compose files do it, counts as not set. */
+/** @returns undefined when the variable is not set. @throws UsageError */
+function switchFromEnv(env: Env, name: string): boolean | undefined {
+  const text = textOf(env, name);
+  if (text === undefined) return undefined;
+  const isOn = switchFromText(text);
+  if (isOn === undefined) throw new UsageError(`${name} must be on or off, not "${text}"`);
+  return isOn;
+}
+
+/** An empty variable, as in compose files, counts as not set. */
 export function dropEmptyVariables(env: Record<string, string | undefined>): void {
   for (const [name, value] of Object.entries(env)) {
     if (name.startsWith("ROOMHUB_") && value === "") delete env[name];

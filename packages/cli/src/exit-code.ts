@@ -1,6 +1,6 @@
 import { HubUnreachableError, InvalidHubUrlError, RoomhubError } from "@roomhub/client";
 
-/** What the command ends with; listed in docs/reference/cli.md. */
+/** Exit codes of commands; listed in docs/reference/cli.md. */
 export const EXIT = {
   ok: 0,
   failure: 1,
@@ -13,17 +13,17 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** The command line cannot be meant as it is written. */
+/** The command line or the configuration is invalid. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** A failure with a next step; everything a command wants to say before it ends. */
+/** A failure of a command, with the next step. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly hint: string | undefined;
   readonly exitCode: ExitCode;
-  /** What there is to choose from, one each. */
+  /** Candidates to choose from, one per line. */
   readonly lines: readonly string[];
 
   constructor(

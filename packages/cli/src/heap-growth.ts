@@ -1,12 +1,15 @@
 import { constants, type NodeGCPerformanceDetail, PerformanceObserver } from "node:perf_hooks";
 import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from "node:v8";
+import { switchFromText } from "./switch-text.ts";
 
-/** Two halves of 16 MiB, of which V8 uses one at a time. */
+/** Two semi-spaces of 16 MiB; V8 uses one at a time. */
 const maxYoungBytes = 32 * 1024 * 1024;
-/** Up to here everything is collected seldom; a hub that holds more is left to V8's own rule. */
+/** Below this size full collections are rare; above it V8's own rule applies. */
 const quietBytes = 64 * 1024 * 1024;
-/** V8's own */
+/** V8's default */
 const usualYoungFactor = 2;
+
+const isLeftToV8 = switchFromText(process.env["ROOMHUB_HEAP_GROWTH"] ?? "") === false;
 
 const isYoungSizeGiven = [...process.execArgv, process.env["NODE_OPTIONS"] ?? ""].some((arg) =>
   /semi[-_]space[-_]size/.test(arg),
@@ -15,26 +18,29 @@ const isYoungSizeGiven = [...process.execArgv, process.env["NODE_OPTIONS"] ?? ""
 let observer: PerformanceObserver | undefined;
 
 /**
- * First of all: the room that loading the program takes would be kept.
+ * Must run before any other module is loaded, since V8 keeps the memory that loading takes. `ROOMHUB_HEAP_GROWTH=off`
+ * leaves all of this to V8.
  *
  * V8's young generation grows with use: by 14 MB while a program is loaded, and to 128 MiB in one busy moment, which is
- * more than thousands of participants cost. `node --max-semi-space-size` would bound it, but a program cannot give itself
- * that flag; whoever passes it is left alone. docs/decisions/0016-a-small-young-generation.md
+ * more than thousands of participants cost. `node --max-semi-space-size` would bound it, but a program cannot set that flag
+ * for itself; when it is given, the size is left alone. docs/decisions/0016-a-small-young-generation.md
  *
- * Nor may V8 put what requests are made of among what lives long, because it saw it live while a small heap was swept: each
- * such object that is dead keeps the rest of its request until everything is collected.
+ * Pretenuring is off because V8 would allocate the objects of requests in the old generation after seeing them survive
+ * while the heap is small; each dead one there retains the rest of its request until a full collection.
  * docs/decisions/0017-few-full-collections.md
  */
 export function limitHeapWhileLoading(): void {
+  if (isLeftToV8) return;
   setFlagsFromString("--no-allocation-site-pretenuring");
   if (!isYoungSizeGiven) growYoungBy(1);
 }
 
 /**
- * The program is loaded and begins to work: its young generation grows to 32 MiB, and everything is collected only when
- * the heap has grown to 64 MiB. May be called again, for each hub or participant.
+ * Call once the program is loaded: the young generation may grow to 32 MiB, and full collections wait until the heap has
+ * grown to 64 MiB. May be called again, for each hub or participant.
  */
 export function allowHeapGrowth(): void {
+  if (isLeftToV8) return;
   boundYoung();
   boundQuietly();
   if (observer !== undefined) return;
@@ -45,17 +51,17 @@ export function allowHeapGrowth(): void {
   observer.observe({ entryTypes: ["gc"] });
 }
 
-/** To be said again and again: V8 takes room back from a program that has nothing to do, which then must have it again. */
+/** Repeated after each collection, because V8 shrinks the young generation of an idle program, which then must regrow. */
 function boundYoung(): void {
   if (!isYoungSizeGiven) growYoungBy(youngBytes() < maxYoungBytes ? usualYoungFactor : 1);
 }
 
-/** V8 looks at it each time that it wants to grow. One that does not know a flag says so in a line, and does as it likes. */
+/** V8 reads the flag each time it grows. A V8 without the flag prints a line and keeps its own rule. */
 function growYoungBy(factor: number): void {
   setFlagsFromString(`--semi-space-growth-factor=${factor}`);
 }
 
-/** V8 looks at it at the end of a full collection, to decide how much may be added before the next; 0: its own rule. */
+/** V8 reads the flag after a full collection, to decide how much the heap may grow before the next; 0 is its own rule. */
 function boundQuietly(): void {
   const usedBytes = getHeapStatistics().used_heap_size;
   const percent = Math.max(0, Math.ceil((quietBytes / usedBytes - 1) * 100));

@@ -64,18 +64,18 @@ const context: CliContext = {
   exitNow: (code) => process.exit(code),
 };
 
-// A reader that has seen enough (`roomhub events | head`) is no failure.
+// A reader that closes the pipe early (`roomhub events | head`) is not a failure.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     process.exit(error.code === "EPIPE" ? 0 : 1);
   });
 }
 
-// A handle somebody forgot must not keep a finished command alive; what was written must still arrive.
+// A leaked handle must not keep a finished command alive, and pending output must still be written.
 const exitCode = await runRoomhub(process.argv.slice(2), context);
 process.stdout.write("", () => process.stderr.write("", () => process.exit(exitCode)));
 
-/** Node says nothing of `isTTY` in a pipe, whatever its types promise. */
+/** Node leaves `isTTY` undefined for a pipe, contrary to its types. */
 type MaybeTerminal<Stream> = Omit<Stream, "isTTY"> & { isTTY?: boolean };
 
 function terminal(stream: MaybeTerminal<NodeJS.WriteStream>): Terminal {
@@ -83,7 +83,7 @@ function terminal(stream: MaybeTerminal<NodeJS.WriteStream>): Terminal {
     write: (text) => stream.write(text),
     isTTY: stream.isTTY ?? false,
     get columns() {
-      // A pseudo-terminal whose size nobody has set says 0.
+      // A pseudo-terminal without a size reports 0.
       return stream.isTTY && stream.columns > 0 ? stream.columns : undefined;
     },
   };
@@ -93,7 +93,7 @@ function interrupt(): void {
   process.emit("SIGINT", "SIGINT");
 }
 
-/** Stops this process and those around it, as the terminal does. */
+/** Stops the whole process group, as the terminal does. */
 function suspend(): Promise<void> {
   return new Promise((resolve) => {
     process.once("SIGCONT", () => resolve());
@@ -101,7 +101,7 @@ function suspend(): Promise<void> {
   });
 }
 
-/** Containers run under user numbers without a name. */
+/** In containers a user id may have no name. */
 function userName(): string {
   try {
     return userInfo().username;

@@ -6,7 +6,7 @@ import { usualHubUrl } from "./rooms/hub-address.ts";
 
 const hubVariable = "ROOMHUB_URL";
 
-/** What every command that talks to a hub takes. */
+/** Options of every command that connects to a hub. */
 export interface HubOptionValues {
   hub: string;
   json?: boolean;
@@ -15,7 +15,7 @@ export interface HubOptionValues {
 export function addHubOptions(command: Command): Command {
   return addJsonOption(
     command.addOption(
-      new Option("--hub <url>", "the hub")
+      new Option("--hub <url>", "hub URL")
         .default(usualHubUrl, `"${usualHubUrl}", env: ${hubVariable}`)
         .argParser(hubUrlArgument),
     ),
@@ -23,9 +23,9 @@ export function addHubOptions(command: Command): Command {
 }
 
 /**
- * Where no `--hub` is given, its variable is. commander would look for that in this process, not in the context.
+ * Reads the hub from its variable when `--hub` is absent. Commander would read `process.env`, not the context.
  *
- * @throws CommanderError like a bad `--hub` does
+ * @throws CommanderError as for an invalid `--hub`
  */
 export function readHubVariable(command: Command, env: CliContext["env"]): void {
   const given = env[hubVariable] ?? "";
@@ -39,19 +39,19 @@ export function readHubVariable(command: Command, env: CliContext["env"]): void 
 }
 
 export function addJsonOption(command: Command): Command {
-  return command.option("--json", "print JSON for programs");
+  return command.option("--json", "print JSON");
 }
 
 export function addQuietOption(command: Command): Command {
-  return command.option("-q, --quiet", "say only what is wrong");
+  return command.option("-q, --quiet", "print problems only");
 }
 
-/** A room code, or an invite URL that names its hub too. */
+/** Parses a room code, or an invite URL, which names its hub too. */
 export function inviteOf(room: string, options: HubOptionValues): Invite {
   return parseInvite(room, options.hub);
 }
 
-/** @throws InvalidArgumentError, which commander renders with the option's name */
+/** @throws InvalidArgumentError, which commander prints with the option's name */
 export function positiveArgument(text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < 1) {
@@ -79,7 +79,7 @@ export function jsonObjectArgument(text: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-/** A model server's URL as people type it: a missing scheme means `http://`, as in a hub's. */
+/** A model server's URL; a missing scheme means `http://`, as in a hub's URL. */
 export function endpointArgument(text: string): string {
   return /^[\w.-]+(?::\d+)?(?:\/|$)/.test(text) ? `http://${text}` : text;
 }
@@ -102,7 +102,7 @@ function hubUrlArgument(text: string): string {
   }
 }
 
-/** How a participant takes requests, whether an agent or the hub calls its endpoint. */
+/** How a participant serves requests, whether an agent or the hub calls its endpoint. */
 export interface ServingOptionValues {
   maxConcurrency?: number;
   responses?: ResponsesMode;
@@ -110,16 +110,16 @@ export interface ServingOptionValues {
 
 export function addServingOptions(command: Command): Command {
   return command
-    .option("--max-concurrency <number>", "requests served at once", positiveArgument)
+    .option("--max-concurrency <number>", "maximum concurrent requests", positiveArgument)
     .addOption(
       new Option(
         "--responses <mode>",
-        "serve /responses natively or translated to chat (default: by server)",
+        "serve /responses natively or translated to chat (default: per server)",
       ).choices(ResponsesMode.options),
     );
 }
 
-/** Those that were given, as a participant's `config` has them. */
+/** The given options, as fields of a participant's `config`. */
 export function servingConfig(values: ServingOptionValues): ParticipantConfig {
   const { maxConcurrency, responses } = values;
   return {

@@ -71,7 +71,7 @@ test("an unreachable hub is one line and one next step", async () => {
   const world = makeWorld({}, failing(new HubUnreachableError("http://x", new Error("no"))));
   await world.run("room", "show", "ABC234");
   expect(world.stderr.text).toBe(
-    "error: Hub at http://x is unreachable: no\n→ on another machine a hub must be open to the network: roomhub up --lan; to look for one: roomhub join\n",
+    "error: Hub at http://x is unreachable: no\n→ on that machine, open the hub to its network: roomhub up --lan; to search for hubs: roomhub join\n",
   );
 });
 
@@ -118,22 +118,19 @@ test("in a checkout the help, a mistake's usage and a hub's hint say what runs t
   await world.run("room", "show", "ABC234");
   expect(world.stdout.text).toMatch(/^Usage: npx roomhub room /);
   expect(world.stderr.text).toContain(
-    "Usage: npx roomhub room [options] [command]  (npx roomhub room --help",
+    "Usage: npx roomhub room [options] [command]  (more: npx roomhub room --help",
   );
   expect(world.stderr.text).toContain("→ npx roomhub room list\n");
 });
 
 test.each([
-  [["env"], "→ roomhub room list shows the rooms"],
-  [["route"], "→ roomhub room list shows the rooms"],
-  [
-    ["chat", "Why", "not?"],
-    'Quote the question, with the room before it: roomhub chat ABC234 "Why?"',
-  ],
-  [["chat", "Why", "is", "it?"], "→ quote the question, with the room before it: roomhub chat"],
-  [["chat", "ABC234", "Why?", "--room", "ABC234"], "--room names the room already."],
-  [["models", "--room", "ABC234"], "→ the room needs no option: roomhub models ABC234"],
-  [["doctor", "--room", "ABC234"], "→ the room needs no option: roomhub doctor ABC234"],
+  [["env"], "→ list rooms and their codes: roomhub room list"],
+  [["route"], "→ list rooms and their codes: roomhub room list"],
+  [["chat", "Why", "not?"], 'Quote the prompt, after the room: roomhub chat ABC234 "Why?"'],
+  [["chat", "Why", "is", "it?"], "→ quote the prompt, after the room: roomhub chat"],
+  [["chat", "ABC234", "Why?", "--room", "ABC234"], "--room already names the room."],
+  [["models", "--room", "ABC234"], "→ pass the room as an argument: roomhub models ABC234"],
+  [["doctor", "--room", "ABC234"], "→ pass the room as an argument: roomhub doctor ABC234"],
 ])("%j is answered with what is missing", async (args, hint) => {
   const world = makeWorld();
   expect(await world.run(...args)).toBe(2);

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { withCommandName } from "./command-name.ts";
 import type { CliContext } from "./context.ts";
-import { rejectUnknownVariables } from "./environment.ts";
+import { checkVariables } from "./environment.ts";
 import { EXIT, exitCodeOf } from "./exit-code.ts";
 import { readHubVariable } from "./options.ts";
 import { renderError } from "./terminal/render-error.ts";
@@ -15,14 +15,14 @@ import { colorsFor } from "./terminal/text.ts";
  */
 export async function runRoomhub(args: readonly string[], context: CliContext): Promise<number> {
   let hubUrl: string | undefined;
-  const noting: CliContext = {
+  const observed: CliContext = {
     ...context,
     createClient: (url) => {
       hubUrl = url;
       return context.createClient(url);
     },
   };
-  const program = await createProgram(noting, commandIn(args));
+  const program = await createProgram(observed, commandIn(args));
   try {
     await program.parseAsync([...args], { from: "user" });
     return EXIT.ok;
@@ -40,7 +40,7 @@ interface CommandModule {
   load: () => Promise<(program: Command, context: CliContext) => void>;
 }
 
-/** In the order of the help. Only the one that is asked for is loaded: a hub keeps what it has loaded as long as it runs. */
+/** In the order of the help. Only the requested command is loaded, since loaded code stays in a hub's memory. */
 const commands: readonly CommandModule[] = [
   { names: ["up"], load: async () => (await import("./commands/up.ts")).addUpCommand },
   { names: ["serve"], load: async () => (await import("./commands/serve.ts")).addServeCommand },
@@ -63,38 +63,38 @@ const commands: readonly CommandModule[] = [
   { names: ["config"], load: async () => (await import("./commands/config.ts")).addConfigCommand },
 ];
 
-/** The command that a line begins with; undefined where help is asked for before it. */
+/** The command named on the command line; undefined when `--help` comes before it. */
 function commandIn(args: readonly string[]): string | undefined {
   const first = args.find((arg) => !arg.startsWith("-") || arg === "-h" || arg === "--help");
   return first?.startsWith("-") === true ? undefined : first;
 }
 
 /**
- * The command line as a tree. Nothing is read or started before an action runs.
+ * Creates the command line. Nothing is read or started before an action runs.
  *
- * @param wanted - the one command to make; all of them when it is left out, or is none
+ * @param requested - the only command to create; all of them when it is left out or unknown
  */
-export async function createProgram(context: CliContext, wanted?: string): Promise<Command> {
+export async function createProgram(context: CliContext, requested?: string): Promise<Command> {
   const program = new Command("roomhub")
     .description(
       "Share language models in rooms: one OpenAI-compatible base URL, many participants.",
     )
     .version(context.version)
-    .option("--verbose", "show the stack trace of an error")
+    .option("--verbose", "show stack traces of errors")
     .exitOverride()
     .configureOutput({
       writeOut: (text) => context.stdout.write(withCommandName(context, text)),
       writeErr: (text) => context.stderr.write(withCommandName(context, text)),
       getOutHelpWidth: () => context.stdout.columns ?? 80,
       getErrHelpWidth: () => context.stderr.columns ?? 80,
-      outputError: (text, write) => write(formatUsageError(context, text, wanted, program)),
+      outputError: (text, write) => write(formatUsageError(context, text, requested, program)),
     })
-    .addHelpText("after", "\nExample:\n  $ roomhub up --lan\n\nTry first: roomhub up")
+    .addHelpText("after", "\nExample:\n  $ roomhub up --lan\n\nTo get started: roomhub up")
     .hook("preAction", (_program, command) => {
-      rejectUnknownVariables(context.env, namedVariables(command.opts()));
+      checkVariables(context.env, namedVariables(command.opts()));
       readHubVariable(command, context.env);
     });
-  const chosen = commands.find(({ names }) => names.includes(wanted ?? ""));
+  const chosen = commands.find(({ names }) => names.includes(requested ?? ""));
   for (const { load } of chosen === undefined ? commands : [chosen]) {
     const addCommand = await load();
     addCommand(program, context);
@@ -103,25 +103,25 @@ export async function createProgram(context: CliContext, wanted?: string): Promi
   return program;
 }
 
-/** commander puts what was probably meant in brackets, and says nothing of where a room's code is to be had. */
+/** Prints commander's suggestions as hints, and adds hints that commander does not have. */
 function formatUsageError(
   context: CliContext,
   text: string,
-  wanted: string | undefined,
+  requested: string | undefined,
   program: Command,
 ): string {
   const colors = colorsFor(context, context.stderr);
   const [message = "", ...lines] = text.trimEnd().split("\n");
   const hints = lines.map((line) => line.replace(/^\(Did you mean (.*)\)$/, "→ did you mean $1"));
   if (message.startsWith("error: missing required argument 'room'")) {
-    hints.push("→ roomhub room list shows the rooms and their codes");
+    hints.push("→ list rooms and their codes: roomhub room list");
   }
   if (message.startsWith("error: too many arguments for 'chat'")) {
-    hints.push('→ quote the question, with the room before it: roomhub chat ABC234 "Why?"');
+    hints.push('→ quote the prompt, after the room: roomhub chat ABC234 "Why?"');
   }
-  const command = program.commands.find((one) => one.name() === wanted);
+  const command = program.commands.find((one) => one.name() === requested);
   if (message.startsWith("error: unknown option '--room'") && takesRoom(command)) {
-    hints.push(`→ the room needs no option: roomhub ${wanted} ABC234`);
+    hints.push(`→ pass the room as an argument: roomhub ${requested} ABC234`);
   }
   return [colors.red(message), ...hints, ""].join("\n");
 }
@@ -130,14 +130,14 @@ function takesRoom(command: Command | undefined): boolean {
   return ["room", "target"].includes(command?.registeredArguments[0]?.name() ?? "");
 }
 
-/** A mistake is answered with the usage of the command it was made in, in one line. */
+/** Adds the command's usage, in one line, to its usage errors. */
 function showUsageAfterErrors(command: Command, parent: string): void {
   const path = `${parent}${command.name()}`;
-  command.showHelpAfterError(`Usage: ${path} ${command.usage()}  (${path} --help tells more)`);
+  command.showHelpAfterError(`Usage: ${path} ${command.usage()}  (more: ${path} --help)`);
   for (const child of command.commands) showUsageAfterErrors(child, `${path} `);
 }
 
-/** The variables that `--password-env`, `--token-env` and `--header-env Name=VARIABLE` name: those are the user's own. */
+/** The user's own variables, as named by `--password-env`, `--token-env` and `--header-env Name=VARIABLE`. */
 function namedVariables(options: Record<string, unknown>): string[] {
   return Object.entries(options)
     .filter(([option]) => option.endsWith("Env"))

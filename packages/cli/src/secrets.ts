@@ -3,20 +3,20 @@ import type { CliContext } from "./context.ts";
 import { UsageError } from "./exit-code.ts";
 import { collect } from "./options.ts";
 
-/** Where a password may come from. A flag is seen by everyone who can run `ps`, so there are two better ways. */
+/** Sources of a password. A flag is visible to everyone who can run `ps`, so there are two better ones. */
 export interface PasswordOptionValues {
   password?: string;
   passwordEnv?: string;
   passwordFile?: string;
 }
 
-/** Headers for a model server of this machine, which no hub learns of. */
+/** Headers for a model server that stay on this machine. */
 export interface HeaderOptionValues {
   header?: string[];
   headerEnv?: string[];
 }
 
-/** Headers for a model server that the hub may keep, and sends itself where it calls the endpoint. */
+/** Headers for a model server that are sent to the hub, which uses them when it calls the endpoint directly. */
 export interface AuthHeaderOptionValues {
   authHeader?: string[];
   authHeaderEnv?: string[];
@@ -27,7 +27,7 @@ export function addPasswordOptions(command: Command): Command {
     .option("--password-env <variable>", "room password from an environment variable")
     .option("--password-file <path>", "room password from a file's first line (- for stdin)")
     .addOption(
-      new Option("--password <password>", "room password (seen by `ps`)").conflicts([
+      new Option("--password <password>", "room password (visible in `ps`)").conflicts([
         "passwordEnv",
         "passwordFile",
       ]),
@@ -43,7 +43,7 @@ export function addHeaderOptions(command: Command): Command {
     )
     .option(
       "--header-env <name=variable>",
-      "the same, its value from an environment variable (repeatable)",
+      "the same, with the value from an environment variable (repeatable)",
       collect,
     );
 }
@@ -52,17 +52,17 @@ export function addAuthHeaderOptions(command: Command): Command {
   return command
     .option(
       "--auth-header <name: value>",
-      "header for the model server, handed to the hub (repeatable)",
+      "header for the model server; sent to the hub (repeatable)",
       collect,
     )
     .option(
       "--auth-header-env <name=variable>",
-      "the same, its value from an environment variable (repeatable)",
+      "the same, with the value from an environment variable (repeatable)",
       collect,
     );
 }
 
-/** @returns undefined when no password was given; never asks for one */
+/** @returns undefined when no password was given; never prompts */
 export async function readPassword(
   context: CliContext,
   options: PasswordOptionValues,
@@ -80,7 +80,7 @@ export async function readPassword(
   return password;
 }
 
-/** A secret that an option names the variable of. */
+/** The value of the variable that an option names. */
 export function envSecret(context: CliContext, variable: string): string {
   const value = context.env[variable] ?? "";
   if (value === "") throw new UsageError(`The environment variable ${variable} is not set`);
@@ -104,7 +104,7 @@ export function readAuthHeaders(
 }
 
 /**
- * Each `Name: value` and `Name=VARIABLE` → header. Of two for one header the variable counts.
+ * Each `Name: value` and `Name=VARIABLE` → header. For the same header the variable wins.
  *
  * @param option - the first option's name, for the message
  */

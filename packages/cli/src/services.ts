@@ -7,20 +7,20 @@ import type { createHub as CreateHubFunction, FileRoomStore, HubOptions } from "
 export type { HubOptions, LogFormat, OwnershipMode } from "@roomhub/hub";
 export type { ParticipantNotice, ParticipantOptions, StopReason } from "@roomhub/participant";
 
-/** A hub as far as the commands use it. */
+/** The part of a hub that commands use. */
 export type RunningHub = Pick<ReturnType<typeof CreateHubFunction>, "listen" | "watch" | "close">;
 
 export type CreateHub = (options: HubOptions) => Promise<RunningHub>;
 
-/** Rooms that outlive the hub, and where they are kept. */
+/** A store that keeps rooms across restarts, and its path. */
 export interface OpenedRoomStore {
   store: FileRoomStore;
   path: string;
 }
 
 /**
- * @param path - undefined for the usual place of the port's state file
- * @param onWarning - told in a sentence when rooms cannot be kept
+ * @param path - undefined for the port's default state file
+ * @param onWarning - called with a sentence when rooms cannot be kept
  */
 export type OpenRoomStore = (
   path: string | undefined,
@@ -28,10 +28,10 @@ export type OpenRoomStore = (
   onWarning: (message: string) => void,
 ) => Promise<OpenedRoomStore>;
 
-/** Where the rooms of the hub on a port are kept when nobody says otherwise. */
+/** The default state file of the hub on a port. */
 export type UsualStatePath = (port: number) => Promise<string>;
 
-/** An agent as far as the commands use it. */
+/** The part of an agent that commands use. */
 export type RunningParticipant = Pick<
   Participant,
   "start" | "stopped" | "pause" | "resume" | "close"
@@ -40,7 +40,7 @@ export type RunningParticipant = Pick<
 /** @throws ParticipantError when the endpoint or a header cannot be used */
 export type CreateParticipant = (options: ParticipantOptions) => Promise<RunningParticipant>;
 
-// Loaded when they are needed: most commands only talk to a hub that runs elsewhere.
+// Loaded on demand: most commands only connect to a hub that runs elsewhere.
 
 export const createHub: CreateHub = async (options) => {
   const hub = await import("@roomhub/hub");
@@ -59,7 +59,7 @@ export const usualStatePath: UsualStatePath = async (port) => {
   return defaultStatePath(port, process.env);
 };
 
-/** Beside the rooms of this user's hubs. */
+/** Stored beside the state files of this user's hubs. */
 export const participantTokens = async (): Promise<ParticipantTokens> => {
   const { tokensIn } = await import("./sharing/participant-tokens.ts");
   return tokensIn(join(dirname(await usualStatePath(0)), "participants"));

@@ -26,7 +26,7 @@ test.each<[string, string, string | undefined]>([
   "%j %j beside --room %j is a wrong command line, with the right one",
   (first, second, option) => {
     expect(() => readChatArguments(context, first, second, option)).toThrow(
-      /: roomhub chat ABC234 "Why\?"$/,
+      /: roomhub chat (--room )?ABC234 "Why\?"$/,
     );
   },
 );

@@ -2,19 +2,19 @@ import { normaliseRoomCode, ROOM_CODE_ALPHABET, ROOM_CODE_LENGTH } from "@roomhu
 import type { CliContext } from "../context.ts";
 import { UsageError } from "../exit-code.ts";
 
-/** What stands behind `chat`, told apart. */
+/** The arguments of `chat`. */
 export interface ChatArguments {
-  /** a code or an invite URL; undefined where the hub's only room is meant */
+  /** a code or an invite URL; undefined for the hub's only room */
   room: string | undefined;
   prompt: string | undefined;
 }
 
 /**
- * One word is the question, of two the first is the room: a question that somebody forgot to quote begins with a word
- * that can be none.
+ * One argument is the prompt; of two, the first is the room. An unquoted prompt is noticed because its first word cannot
+ * be a room.
  *
- * @param roomOption - what `--room` says
- * @throws UsageError when there are two words that are not a room and a question
+ * @param roomOption - the value of `--room`
+ * @throws UsageError when two arguments are not a room and a prompt
  */
 export function readChatArguments(
   context: CliContext,
@@ -25,22 +25,24 @@ export function readChatArguments(
   if (second === undefined) return { room: roomOption, prompt: first };
   const quoted = `${context.commandName} chat ABC234 "Why?"`;
   if (roomOption !== undefined) {
-    throw new UsageError(`--room names the room already. Write the rest as one word: ${quoted}`);
+    throw new UsageError(
+      `--room already names the room. Quote the prompt: ${context.commandName} chat --room ABC234 "Why?"`,
+    );
   }
   if (!canBeRoom(first ?? "")) {
     throw new UsageError(
-      `"${first}" is no room code. Quote the question, with the room before it: ${quoted}`,
+      `"${first}" is not a room code. Quote the prompt, after the room: ${quoted}`,
     );
   }
   return { room: first, prompt: second };
 }
 
-/** Whether somebody who writes this alone means the room, although it is asked as the question. */
+/** Whether a lone argument is probably meant as the room, although it is sent as the prompt. */
 export function isRoomUrl(text: string): boolean {
   return /^https?:\/\/\S+\/rooms\/[A-Za-z0-9]+(?:\/v1)?\/?$/.test(text.trim());
 }
 
-/** A code has its own letters; what is wrong with a URL is for others to say. */
+/** Checks codes only: URLs are parsed, with better errors, later. */
 function canBeRoom(text: string): boolean {
   if (/[/:]/.test(text)) return true;
   const code = normaliseRoomCode(text.trim());

@@ -1,6 +1,6 @@
 import { createSseReader } from "@roomhub/protocol";
 
-/** What happens while an answer streams in. */
+/** Receives the text of a response as it streams in. */
 export interface ResponseListener {
   onText: (text: string) => void;
   onReasoning: (text: string) => void;
@@ -8,7 +8,7 @@ export interface ResponseListener {
 
 export type ChatSurface = "chat" | "responses";
 
-/** How an answer ended. */
+/** How a response ended. */
 export type ResponseEnd =
   | { kind: "complete"; usage: unknown }
   | { kind: "failed"; message: string; code: string | undefined };
@@ -23,7 +23,7 @@ interface ReaderState {
 type Json = Record<string, unknown>;
 
 /**
- * Reads a streamed answer to its end. A stream without its terminal marker is a failure, whatever came before.
+ * Reads a streamed response to its end. A stream without its terminal marker is a failure, whatever came before.
  * Interface §4; contract §4 for the error frames.
  */
 export async function readStreamedResponse(
@@ -45,31 +45,31 @@ export async function readStreamedResponse(
   for await (const chunk of body) sse.feed(decoder.decode(chunk, { stream: true }));
   if (state.failure !== undefined) return { kind: "failed", ...state.failure };
   if (state.isComplete) return { kind: "complete", usage: state.usage };
-  return { kind: "failed", message: "The answer broke off before its end", code: undefined };
+  return { kind: "failed", message: "The response was truncated", code: undefined };
 }
 
-/** Some providers answer a stream request with one JSON body. */
+/** For providers that respond to a stream request with one JSON body. */
 export function readJsonResponse(
   text: string,
   surface: ChatSurface,
   listener: ResponseListener,
 ): ResponseEnd {
   const state: ReaderState = { listener, isComplete: true, usage: undefined, failure: undefined };
-  const answer = parseObject(text);
-  if (answer === undefined) {
-    return { kind: "failed", message: "The answer is not JSON", code: undefined };
+  const body = parseObject(text);
+  if (body === undefined) {
+    return { kind: "failed", message: "The response is not JSON", code: undefined };
   }
   if (surface === "chat") {
-    const message = objectField(firstOf(answer["choices"]), "message");
+    const message = objectField(firstOf(body["choices"]), "message");
     emit(message?.["content"], listener.onText);
   } else {
-    for (const item of listOf(answer["output"])) {
+    for (const item of listOf(body["output"])) {
       for (const part of listOf(item["content"])) emit(part["text"], listener.onText);
     }
   }
-  noteFailure(answer["error"], state);
+  noteFailure(body["error"], state);
   return state.failure === undefined
-    ? { kind: "complete", usage: answer["usage"] }
+    ? { kind: "complete", usage: body["usage"] }
     : { kind: "failed", ...state.failure };
 }
 
@@ -110,7 +110,7 @@ function takeResponsesEvent(event: Json, state: ReaderState): void {
   }
 }
 
-/** @returns whether there was one */
+/** @returns whether there was an error */
 function noteFailure(error: unknown, state: ReaderState): boolean {
   if (error === undefined || error === null) return false;
   const fields = typeof error === "object" ? (error as Json) : { message: error };
@@ -132,7 +132,7 @@ function parseObject(text: string): Json | undefined {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? (value as Json) : undefined;
   } catch {
-    // Not ours to judge: what matters is whether a terminal marker follows.
+    // Ignored: only the terminal marker decides whether the stream is complete.
     return undefined;
   }
 }

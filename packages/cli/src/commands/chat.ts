@@ -29,12 +29,12 @@ export function addChatCommand(program: Command, context: CliContext): void {
     program
       .command("chat")
       .argument("[room]", "room code or invite URL; not needed when the hub has one room")
-      .argument("[prompt]", "what to ask; - reads it from stdin")
-      .description("ask a room's model, streamed to the terminal as it answers"),
+      .argument("[prompt]", "the prompt; - reads it from stdin")
+      .description("send a prompt to a room and stream the response"),
   )
-    .option("--room <room>", "the room, as an option instead")
+    .option("--room <room>", "the room, in place of the argument")
     .option("--model <selector>", "participant id, model name, model:<name>, or * for any", "*")
-    .option("--responses", "use the responses surface instead of chat completions")
+    .option("--responses", "use the Responses API instead of chat completions")
     .addHelpText(
       "after",
       '\nExample:\n  $ roomhub chat ABC234 "Why is the sky blue?"\n  $ roomhub chat "Why is the sky blue?"    # in the hub\'s only room\n  $ git diff | roomhub chat ABC234 -',
@@ -73,10 +73,12 @@ async function readPrompt(context: CliContext, { room, prompt }: ChatArguments):
 
 function noPrompt({ commandName }: CliContext, room: string | undefined): UsageError {
   const where = room === undefined ? "" : ` ${shellWord(room)}`;
-  return new UsageError(`Nothing to ask. Write: ${commandName} chat${where} "Your question"`);
+  return new UsageError(
+    `The prompt is missing. Write: ${commandName} chat${where} "Your question"`,
+  );
 }
 
-/** A hub with a single room needs none named. A room named alone is a question, where there is somebody to ask it. */
+/** The room may be left out when the hub has only one; a lone argument is then the prompt, even if it looks like a room. */
 async function resolveRoom(
   context: CliContext,
   { room: named, prompt = "-" }: ChatArguments,
@@ -102,7 +104,7 @@ async function listRooms(context: CliContext, prompt: string, hubUrl: string): P
   try {
     return await context.createClient(hubUrl).listRooms();
   } catch (error) {
-    // Whoever names another hub's room is not helped by what is wrong with this one.
+    // A lone invite URL probably means another hub, so this hub's error would mislead.
     throw isRoomUrl(prompt) ? noPrompt(context, prompt) : error;
   }
 }
@@ -110,7 +112,7 @@ async function listRooms(context: CliContext, prompt: string, hubUrl: string): P
 function warnSentAsPrompt(context: CliContext, prompt: string, hubUrl: string): void {
   const room = isRoomUrl(prompt) ? prompt : normaliseRoomCode(prompt);
   const line = hintHere(context, `roomhub chat ${shellWord(room)} "Your question"`, hubUrl);
-  context.stderr.write(`! ${safe(room)} is asked as the question\n→ to ask that room: ${line}\n`);
+  context.stderr.write(`! ${safe(room)} was sent as the prompt\n→ to use that room: ${line}\n`);
 }
 
 interface Question {
@@ -188,7 +190,7 @@ async function printResponse(
   }
 }
 
-/** Shows an answer as it comes. Reasoning is for people, and each kind of text begins on a line of its own. */
+/** Prints text as it streams in. Reasoning goes to a terminal's stderr only; each kind of text starts on a new line. */
 function listenerFor(context: CliContext, isJson: boolean) {
   const { stdout, stderr } = context;
   const colors = colorsFor(context, stderr);

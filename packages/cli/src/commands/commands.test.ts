@@ -25,7 +25,7 @@ test("room create prints the code alone on stdout and how to use it on stderr", 
   expect(asked).toEqual([{ name: "lab", password: "swordfish" }]);
   expect(world.stdout.text).toBe("ABC234\n");
   expect(world.stderr.text).toContain(
-    "roomhub join http://127.0.0.1:5050/rooms/ABC234\n          (it asks for the password,",
+    "roomhub join http://127.0.0.1:5050/rooms/ABC234\n          (prompts for the password,",
   );
   expect(world.stderr.text).not.toContain("swordfish");
 });
@@ -222,7 +222,7 @@ function answering(status: number, type: string, body: string) {
 
 const chatStream = 'data: {"choices":[{"delta":{"content":"Hi\\n\\u001b[2J"}}]}\n\n';
 
-test("chat streams the answer of any participant and leaves the terminal alone", async () => {
+test("chat streams the response from any participant and leaves the terminal alone", async () => {
   const { world, asked } = answering(200, "text/event-stream", `${chatStream}data: [DONE]\n\n`);
   expect(await world.run("chat", "Hello", "--room", "abc234")).toBe(0);
   expect(world.stdout.text).toBe("Hi\n\ufffd[2J\n");
@@ -284,8 +284,8 @@ test("chat asks the room before the question, which a pipe may bring", async () 
 });
 
 test.each([
-  ["abc234", "! ABC234 is asked as the question\n"],
-  ["http://other:6060/rooms/XYZ789", "! http://other:6060/rooms/XYZ789 is asked as the question\n"],
+  ["abc234", "! ABC234 was sent as the prompt\n"],
+  ["http://other:6060/rooms/XYZ789", "! http://other:6060/rooms/XYZ789 was sent as the prompt\n"],
   ["Hello", ""],
 ])("of %s alone chat says %j, and asks it", async (word, said) => {
   const { world, asked } = answering(200, "text/event-stream", `${chatStream}data: [DONE]\n\n`);
@@ -303,11 +303,11 @@ test.each<[string, string, Partial<Client>]>([
   const world = makeWorld({}, client);
   expect(await world.run("chat", word)).toBe(2);
   expect(world.stderr.text).toBe(
-    `error: Nothing to ask. Write: roomhub chat ${word} "Your question"\n`,
+    `error: The prompt is missing. Write: roomhub chat ${word} "Your question"\n`,
   );
 });
 
-test("an unexpected answer of another server says that this is no hub", async () => {
+test("an unexpected answer of another server says that this is not a hub", async () => {
   const getRoom = () =>
     Promise.reject(
       new RoomhubError("http://x answered 404", {

@@ -64,7 +64,7 @@ test("people get aligned tables: settings and what was changed, with --limits ev
   await all.run("config", "--limits");
   for (const name of SETTING_NAMES) expect(all.stdout.text).toContain(settingEnvName(name));
   for (const name of LIMIT_NAMES) expect(all.stdout.text).toContain(` ${limitEnvName(name)} `);
-  expect(all.stderr.text).toContain("There is no config file; 0 of ");
+  expect(all.stderr.text).toContain("No config file; 0 of ");
 });
 
 test.each([
@@ -80,14 +80,14 @@ test.each([
 test("rooms that are forgotten have no state file", async () => {
   const world = makeWorld();
   await world.run("config", "--port", "0");
-  expect(world.stdout.text).toMatch(/^stateFile .* none: rooms are forgotten$/m);
+  expect(world.stdout.text).toMatch(/^stateFile .* none: rooms are not kept$/m);
 });
 
 test.each([["config"], ["serve"], ["up"]])("%s refuses what cannot be meant", async (command) => {
   const world = makeWorld({ readFile: async () => '{"prot":1}' });
   expect(await world.run(command)).toBe(2);
   expect(world.stderr.text).toBe(
-    'error: roomhub.config.json: there is no setting "prot"; did you mean port?\n',
+    'error: roomhub.config.json: unknown setting "prot"; did you mean port?\n',
   );
   expect(world.hubs).toEqual([]);
 });

@@ -20,10 +20,10 @@ interface ConfigOptionValues extends HubFlagValues {
   json?: boolean;
 }
 
-/** What people read where a setting has no value of its own. */
+/** Shown for a setting without a value. */
 const unset: Partial<Record<SettingName, string>> = {
   host: "this machine only",
-  stateFile: "none: rooms are forgotten",
+  stateFile: "none: rooms are not kept",
   publicUrl: "none",
   trustProxy: "none",
   logFormat: "text (up: silent)",
@@ -34,10 +34,10 @@ export function addConfigCommand(program: Command, context: CliContext): void {
     addHubFlags(
       program
         .command("config")
-        .description("what serve and up would run with, and where each value comes from"),
+        .description("show the settings of serve and up, and where each value comes from"),
     ),
   )
-    .option("--limits", "list every limit, not only those that were changed")
+    .option("--limits", "list every limit, not only changed ones")
     .addHelpText(
       "after",
       "\nExample:\n  $ roomhub config --limits\n  $ roomhub config --limit rooms=50 --json",
@@ -52,16 +52,15 @@ async function showConfig(context: CliContext, values: ConfigOptionValues): Prom
   const changed = overriddenLimits(config);
   const names = LIMIT_NAMES.filter((name) => values.limits === true || name in changed);
   if (names.length > 0) context.stdout.write(`\n${limitsTable(config, names)}`);
-  const file =
-    config.file === undefined ? "There is no config file" : `Config file: ${safe(config.file)}`;
+  const file = config.file === undefined ? "No config file" : `Config file: ${safe(config.file)}`;
   const count = Object.keys(changed).length;
   const gap = context.stdout.isTTY ? "\n" : "";
   context.stderr.write(
-    `${gap}${file}; ${count} of ${LIMIT_NAMES.length} limits ${count === 1 ? "is" : "are"} set${values.limits === true ? "" : ", --limits lists all"}\n`,
+    `${gap}${file}; ${count} of ${LIMIT_NAMES.length} limits set${values.limits === true ? "" : "; --limits lists all"}\n`,
   );
 }
 
-/** Where rooms are kept when nobody names a place, or nothing when they are not. */
+/** Fills in the default state file, or no value when rooms are not kept. */
 async function withStatePath(context: CliContext, config: HubConfig): Promise<HubConfig> {
   const { stateFile, port } = config.settings;
   const value = isEphemeral(config)

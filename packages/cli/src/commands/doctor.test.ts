@@ -42,20 +42,20 @@ function unready(
 
 const healthy = [
   "✓ program             0 ms  Node 24.11.0, roomhub 1.2.3",
-  "✓ proxy               0 ms  none is set",
-  "✓ port                0 ms  somebody listens at port 5050",
+  "✓ proxy               0 ms  no proxy is set",
+  "✓ port                0 ms  port 5050 is open",
   "✓ hub                 0 ms  roomhub 1.2.9 at http://hub:5050, up 1 min 01 s",
-  "✓ clock               0 ms  0 ms from the hub's",
+  "✓ clock               0 ms  within 0 ms of the hub's",
   "✓ room                0 ms  ABC234 (lab), 1 participant",
   "✓ participants        0 ms  1 of 1 can serve a chat request now",
   "    ana-llama3 (llama3): online, tunnel, 1/4 running; chat supported, responses unknown",
   "– provider                  no model server on this machine; none is needed to use a room",
   "✓ model               0 ms  * goes to ana-llama3 (llama3)",
   "✓ tunnel              0 ms  a WebSocket handshake reaches the hub",
-  "✓ stream              0 ms  arrives piece by piece, the first after 0 ms",
-  "✓ request             0 ms  ana-llama3 answered in 0 ms",
+  "✓ stream              0 ms  not buffered, first bytes after 0 ms",
+  "✓ request             0 ms  ana-llama3 responded in 0 ms",
   "    first byte after 0 ms, first token after 0 ms: provider 380 ms, queue 20 ms, hub and network 0 ms",
-  "    all of it after 0 ms: provider 480 ms, queue 20 ms, hub and network 0 ms",
+  "    complete after 0 ms: provider 480 ms, queue 20 ms, hub and network 0 ms",
   "",
 ];
 
@@ -101,7 +101,7 @@ describe("when all is well", () => {
     };
     const { world, error } = await runDoctor([url, "--no-request"], { context });
     expect(error).toBeUndefined();
-    expect(world.stdout.text).toContain("– request                   left out, as asked\n");
+    expect(world.stdout.text).toContain("– request                   disabled by --no-request\n");
     expect(asked.filter((address) => !address.includes("127.0.0.1"))).toEqual([
       "http://hub:5050/v1/rooms/ABC234/events",
     ]);
@@ -150,7 +150,7 @@ describe("when something is wrong, the steps after it that need it are left out"
     const { world, error } = await runDoctor(["http://127.0.0.1:6060"], { machine });
     expect(error).toMatchObject({ message: "1 of 12 checks failed: port", exitCode: 5 });
     expect(world.stdout.text.split("\n").slice(2)).toEqual([
-      "✗ port                0 ms  nobody listens on port 6060 of this machine: the port is free",
+      "✗ port                0 ms  port 6060 is closed: no hub is running on this machine",
       "  → roomhub up --port 6060",
       "– hub                       needs the port",
       "– clock                     needs the hub",
@@ -191,7 +191,7 @@ describe("when something is wrong, the steps after it that need it are left out"
     const client = { listParticipants: async () => [] };
     const { world } = await runDoctor([url], { client });
     expect(world.stdout.text).toContain(
-      "✗ participants        0 ms  nobody has joined the room yet\n  → roomhub join http://hub:5050/rooms/ABC234\n",
+      "✗ participants        0 ms  the room has no participants\n  → roomhub join http://hub:5050/rooms/ABC234\n",
     );
   });
 
@@ -211,7 +211,9 @@ describe("when something is wrong, the steps after it that need it are left out"
     expect(world.stdout.text).toContain(
       "→ start the model server of ana-llama3 at http://127.0.0.1:11434",
     );
-    expect(world.stdout.text).toContain("– request                   needs somebody who serves");
+    expect(world.stdout.text).toContain(
+      "– request                   needs a participant that serves",
+    );
   });
 
   test("the hub's own hint can be pasted here: it names the hub, and what runs in a checkout", async () => {
@@ -231,7 +233,7 @@ describe("when something is wrong, the steps after it that need it are left out"
     const { world, error } = await runDoctor([url], { context: { fetch } });
     expect(error).toMatchObject({ message: "1 of 12 checks failed: request", exitCode: 1 });
     expect(world.stdout.text.split("\n").slice(-4)).toEqual([
-      "✗ request             0 ms  the answer of ana-llama3 came all at once after 0 ms, though its first token had left the hub after 100 ms: something in between buffers answers",
+      "✗ request             0 ms  the response from ana-llama3 arrived all at once after 0 ms, although its first token left the hub after 100 ms: a proxy in between buffers responses",
       "    first byte after 0 ms, first token after 0 ms: provider 80 ms, queue 20 ms, hub and network 0 ms",
       expect.stringMatching(/^ {2}→ .*proxy_buffering off.*X-Accel-Buffering/),
       "",
@@ -250,7 +252,7 @@ describe("when something is wrong, the steps after it that need it are left out"
     const { world, error } = await runDoctor([url], { client, context });
     expect(error).toBeUndefined();
     expect(world.stdout.text).toContain(
-      "– request                   everybody who serves the model is busy\n  → look again",
+      "– request                   all matching participants are at capacity\n  → retry in a moment",
     );
     expect(asked.filter((address) => address.endsWith("/chat/completions"))).toEqual([]);
   });
@@ -268,13 +270,13 @@ describe("when something is wrong, the steps after it that need it are left out"
     expect(error).toBeUndefined();
     expect(world.stdout.text).toContain(
       [
-        "✓ participants        0 ms  0 of 1 can serve a chat request now; 1 more loads its model",
+        "✓ participants        0 ms  0 of 1 can serve a chat request now; 1 more is loading its model",
         "    ana-llama3 (llama3): online, loading its model for 4 s; chat supported, responses unknown",
       ].join("\n"),
     );
     expect(world.stdout.text).toContain("* goes to ana-llama3 (llama3), once it is loaded");
     expect(world.stdout.text).toContain(
-      "– request                   the model is still being loaded\n  → try again once it is loaded",
+      "– request                   the model is still loading\n  → retry once it is loaded",
     );
     expect(asked.filter((address) => address.endsWith("/chat/completions"))).toEqual([]);
   });
@@ -350,7 +352,7 @@ test("headers go to the named model server and to nobody else", async () => {
 });
 
 test.each([
-  [["--header", "X-Team: blue"], "that --endpoint names"],
+  [["--header", "X-Team: blue"], "require --endpoint"],
   [
     ["--endpoint", "http://x", "--header", "secret nonsense"],
     '--header must look like "Name: value"',

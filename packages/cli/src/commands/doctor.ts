@@ -19,9 +19,10 @@ interface DoctorOptionValues extends HubOptionValues, HeaderOptionValues {
   request: boolean;
 }
 
-type Wishes = Omit<DoctorOptionValues, "header" | "headerEnv"> & Pick<Examination, "headers">;
+type ExamineOptions = Omit<DoctorOptionValues, "header" | "headerEnv"> &
+  Pick<Examination, "headers">;
 
-/** What is to be examined; a room that nobody named is the hub's only one. */
+/** The hub to check, and the room; without a room, the hub's only one. */
 interface Target {
   hubUrl: string;
   room: string | undefined;
@@ -34,13 +35,13 @@ export function addDoctorCommand(
 ): void {
   const command = program
     .command("doctor")
-    .argument("[target]", "room code, invite URL or hub URL; without it, the hub of this machine")
-    .description("look at everything between here and a model, step by step, and say what to do");
+    .argument("[target]", "room code, invite URL or hub URL (default: the hub on this machine)")
+    .description("check each step between here and a model, and suggest fixes");
   addHubOptions(command)
     .option("--model <selector>", "participant id, model name, or * for any", "*")
-    .option("--endpoint <url>", "a model server that must answer this machine", endpointArgument);
+    .option("--endpoint <url>", "a model server this machine must reach", endpointArgument);
   addHeaderOptions(command)
-    .option("--no-request", "ask no model; else one is asked for a few tokens")
+    .option("--no-request", "skip the test request, which generates a few tokens")
     .addHelpText(
       "after",
       '\nExample:\n  $ roomhub doctor\n  $ roomhub doctor http://192.168.1.5:5050/rooms/ABC234 --model llama3.2\n  $ roomhub doctor --endpoint https://api.example.com/v1 \\\n      --header-env "Authorization=API_AUTH"',
@@ -55,23 +56,23 @@ export function addDoctorCommand(
     );
 }
 
-/** Credentials go to the server they were given for, and no other. @throws UsageError */
+/** Credentials are sent only to the server that `--endpoint` names. @throws UsageError */
 function endpointHeaders(context: CliContext, options: DoctorOptionValues): Record<string, string> {
   const headers = readHeaders(context, options);
   if (options.endpoint === undefined && Object.keys(headers).length > 0) {
     throw new UsageError(
-      "--header and --header-env are for the model server that --endpoint names",
+      "--header and --header-env require --endpoint, the model server they are sent to",
     );
   }
   return headers;
 }
 
-/** Prints each finding as it comes. @throws CommandError when something failed */
+/** Prints each finding as soon as it is known. @throws CommandError when a check failed */
 async function examine(
   context: CliContext,
   machine: Machine,
   { hubUrl, room: roomCode }: Target,
-  options: Wishes,
+  options: ExamineOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { json: isJson = false, model, endpoint, headers, request: mayRequest } = options;
@@ -90,7 +91,7 @@ async function examine(
   };
   let results: CheckResult[];
   try {
-    // Only now: no other command needs them, and a hub keeps what it has loaded.
+    // Loaded here because no other command needs the checks, and loaded code stays in memory.
     const { CHECKS } = await import("../doctor/checks.ts");
     results = await runChecks(exam, CHECKS, { isQuiet: isJson, onResult });
   } finally {
@@ -113,8 +114,7 @@ async function examine(
 }
 
 /**
- * Where to look. A room that is named by its code alone may be of any hub on the network; the one of this machine comes
- * first.
+ * Resolves the target to a hub and a room. A bare room code is looked up on this machine first, then on the network.
  *
  * @throws InvalidHubUrlError
  */
@@ -130,14 +130,14 @@ async function locate(
   const isElsewhere = hubUrl !== undefined || invite.hubUrl !== usualHubUrl;
   if (isElsewhere || (await isHere(context, invite))) return invite;
   const search = findRooms(context, ({ code }) => code === invite.room);
-  const { rooms } = await waitingFor(context, "Looking for the room on the network", search, {
+  const { rooms } = await waitingFor(context, "Searching the network for the room", search, {
     isQuiet: json,
   });
   const match = rooms.find(({ room }) => room.code === invite.room);
   return match === undefined ? invite : { hubUrl: match.hubUrl, room: invite.room };
 }
 
-/** @returns undefined for what can only be a hub's URL */
+/** @returns undefined when the target is a hub URL without a room */
 function inviteIn(target: string, defaultHubUrl: string): Invite | undefined {
   if (/^localhost$/i.test(target)) return undefined;
   try {
@@ -150,7 +150,7 @@ function inviteIn(target: string, defaultHubUrl: string): Invite | undefined {
   }
 }
 
-/** A bare host name says nothing of a port, and hubs have one of their own. */
+/** A bare host name gets the hub's default port instead of the scheme's. */
 function withPort(target: string): string {
   return /^[^/:]+$/.test(target) ? `${target}:${usualPort}` : target;
 }

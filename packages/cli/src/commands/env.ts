@@ -22,10 +22,10 @@ export function addEnvCommand(program: Command, context: CliContext): void {
     program
       .command("env")
       .argument("<room>", "room code or invite URL")
-      .description("the variables that point OpenAI and Anthropic programs at a room"),
+      .description("print the variables that point OpenAI and Anthropic clients at a room"),
   )
-    .option("--model <selector>", "name a model too: participant id, model name, or * for any")
-    .addOption(new Option("--shell <shell>", "whose syntax").choices(shells).default("sh"))
+    .option("--model <selector>", "set a model too: participant id, model name, or * for any")
+    .addOption(new Option("--shell <shell>", "syntax of the output").choices(shells).default("sh"))
     .addHelpText(
       "after",
       '\nExample:\n  $ eval "$(roomhub env ABC234)"\n  $ roomhub env ABC234 --shell fish | source',
@@ -33,7 +33,7 @@ export function addEnvCommand(program: Command, context: CliContext): void {
     .action((room: string, options: EnvOptionValues) => printEnv(context, room, options));
 }
 
-/** A mistyped room prints nothing that could be evaluated; a hub that is away for now is only said. */
+/** An unknown room prints nothing a shell could evaluate; an unreachable hub is only a warning. */
 async function printEnv(
   context: CliContext,
   room: string,
@@ -59,7 +59,7 @@ async function printEnv(
   if (context.stdout.isTTY) printUsage(context, invite, options, shell);
 }
 
-/** A model may join later, so nobody there for it is no failure. */
+/** A warning only, since a participant with the model may join later. */
 async function warnAboutModel(
   context: CliContext,
   client: Client,
@@ -74,10 +74,9 @@ async function warnAboutModel(
 }
 
 /**
- * The keys are never looked at by a hub, but programs refuse to start without one; and a real key that is already in the
- * environment must not go to a room.
+ * Hubs ignore the keys, but clients require one, and a real key already in the environment must not be sent to a room.
  *
- * Anthropic's SDKs append `/v1` by themselves.
+ * Anthropic's SDKs append `/v1` themselves.
  */
 function variablesOf(baseUrl: string, model: string | undefined): Variables {
   return {
@@ -105,7 +104,7 @@ const assignments: Record<NamedShell, (name: string, value: string) => string> =
   powershell: (name, value) => `$env:${name} = ${quotes.powershell(value)}`,
 };
 
-/** The line that applies what was printed: the same command, whatever it was told. */
+/** Prints the line that evaluates the output of this same command. */
 function printUsage(
   context: CliContext,
   { hubUrl, room }: Invite,

@@ -46,7 +46,7 @@ test.each([[[]], [["--json"]]])(
     expect(lines[0]).toContain("Nobody serves gpt-9");
     expect(lines[1]).toContain("participant.offline");
     expect(world.stderr.text).toBe(
-      "disconnected: ECONNRESET; trying again in 1.0 s\nwatching http://127.0.0.1:5050\n",
+      "disconnected: ECONNRESET; retrying in 1.0 s\nwatching http://127.0.0.1:5050\n",
     );
   },
 );

@@ -16,8 +16,8 @@ export function addEventsCommand(program: Command, context: CliContext): void {
     addHubOptions(
       program
         .command("events")
-        .argument("[room]", "room code or invite URL; without it, the whole hub")
-        .description("watch what happens, one line per event; --json prints NDJSON"),
+        .argument("[room]", "room code or invite URL (default: the whole hub)")
+        .description("stream events, one line each; --json prints NDJSON"),
     ),
   )
     .addHelpText(
@@ -29,7 +29,7 @@ export function addEventsCommand(program: Command, context: CliContext): void {
     );
 }
 
-/** Runs until stopped; a broken stream is opened again and said so on stderr. */
+/** Runs until stopped; a broken stream is reopened and reported on stderr. */
 async function watchEvents(
   context: CliContext,
   room: string | undefined,
@@ -55,7 +55,7 @@ async function watchEvents(
       },
       onDisconnect: (reason, retryInMs) => {
         wasBroken = true;
-        say(`disconnected: ${safe(reason)}; trying again in ${duration(retryInMs)}`);
+        say(`disconnected: ${safe(reason)}; retrying in ${duration(retryInMs)}`);
       },
     });
     try {
@@ -70,7 +70,7 @@ async function watchEvents(
   });
 }
 
-/** Requests come by the thousand; who comes and goes is never left out. */
+/** Request rows are rate-limited; participants joining and leaving are always shown. */
 function show(event: HubEvent, feed: RowFeed, colors: Colors): void {
   const isOfRequest =
     event.type === "llm.request" || event.type === "llm.complete" || event.type === "llm.error";

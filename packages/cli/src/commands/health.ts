@@ -5,12 +5,12 @@ import { addHubOptions, type HubOptionValues } from "../options.ts";
 import { duration, safe, writeJson } from "../terminal/text.ts";
 
 export function addHealthCommand(program: Command, context: CliContext): void {
-  addHubOptions(program.command("health").description("ask a hub whether it is well"))
+  addHubOptions(program.command("health").description("check hub health"))
     .addHelpText("after", "\nExample:\n  $ roomhub health --hub http://192.168.1.5:5050")
     .action((options: HubOptionValues) => showHealth(context, options));
 }
 
-/** A draining hub answers, but is a failure: nothing new should be sent to it. */
+/** A draining hub responds but counts as a failure, since it accepts no new requests. */
 async function showHealth(context: CliContext, options: HubOptionValues): Promise<void> {
   const health = await context.createClient(options.hub).health();
   if (options.json === true) writeJson(context.stdout, health);
@@ -24,7 +24,7 @@ async function showHealth(context: CliContext, options: HubOptionValues): Promis
   if (health.status !== "ok") {
     throw new CommandError(
       `The hub at ${options.hub} is ${health.status}`,
-      `it finishes what it runs and takes nothing new; when it has stopped: ${context.commandName} serve`,
+      `it finishes running requests and accepts no new ones; once it has stopped: ${context.commandName} serve`,
     );
   }
 }

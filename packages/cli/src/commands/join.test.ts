@@ -37,7 +37,7 @@ test("join without options offers the first model of the first server under a re
     [
       "Joining room ABC234 (lab) at http://10.0.0.9:5050",
       "Sharing llama3.2:3b from Ollama as ana-llama3.2-3b",
-      "Leaving: running requests may finish; Ctrl+C again stops at once",
+      "Leaving: waiting for running requests; press Ctrl+C again to stop now",
       "ana-llama3.2-3b left room ABC234",
       "",
     ].join("\n"),
@@ -131,7 +131,7 @@ test("join measures the answers whose rows it shows, and no others", async () =>
 test("without a model server the message says what to start", async () => {
   const world = makeWorld();
   expect(await world.run("join", "ABC234")).toBe(1);
-  expect(world.stderr.text).toContain("No model server answers on this machine (looked for Ollama");
+  expect(world.stderr.text).toContain("No model server found on this machine (checked Ollama");
   expect(world.stderr.text).toContain("→ start one, for example: ollama run llama3.2");
   expect(world.participants).toEqual([]);
 });
@@ -170,9 +170,9 @@ test("what happens is told in readable lines that cannot steer the terminal", as
   const world = makeWorld(participantThat({ stopped }), { getRoom, listParticipants });
   await world.run("join", "ABC234");
   expect(world.stderr.text).toContain(
-    "disconnected: gone\ufffd[2J; trying until it is back, next in 500 ms",
+    "disconnected: gone\ufffd[2J; reconnecting, next attempt in 500 ms",
   );
-  expect(world.stderr.text).toContain("the model server is down, still asking it: refused");
+  expect(world.stderr.text).toContain("the model server is down: refused; retrying");
 });
 
 test("--json tells the same as NDJSON on stdout", async () => {
@@ -268,7 +268,7 @@ test("two models of one name do not take each other's id", async () => {
 });
 
 test.each([
-  [["--all-models", "--model", "x"], "--all-models and --model exclude each other"],
+  [["--all-models", "--model", "x"], "--all-models and --model cannot be combined"],
   [["--all-models", "--id", "x"], "--id names one participant"],
   [["--model", "x", "--model", "y", "--id", "z"], "--id names one participant"],
 ])("%j contradicts itself", async (args, message) => {
@@ -299,8 +299,8 @@ test("on a terminal the models are asked for, and the password of a room that ha
   expect(await joined(world)).toBe(0);
   expect(world.participants).toMatchObject([{ model: "qwen3", password: "swordfish" }]);
   expect(questions).toEqual([
-    "Which models do you share? | [llama3.2:3b] | qwen3",
-    "Password of room ABC234",
+    "Select models to share | [llama3.2:3b] | qwen3",
+    "Password for room ABC234",
   ]);
 });
 
@@ -404,7 +404,7 @@ test("join alone finds a hub by its announcement, and says that it looks for one
   await untilJoined(world);
   world.stop();
   expect(await running).toBe(0);
-  expect(world.stderr.text).toContain("Looking for hubs on this machine and its network (2 s) …\n");
+  expect(world.stderr.text).toContain("Searching this machine and its network for hubs (2 s) …\n");
   expect(world.participants[0]!.room).toBe("ABC234");
 });
 
@@ -476,8 +476,8 @@ test("a session in a pipe", async () => {
     12:03:04  connected; Ctrl+C leaves
     TIME      MODEL           TTFT  TOK/S  TOKENS    TOOK  OUTCOME
     12:03:04  llama3.2:3b   340 ms   33.3      80   2.4 s  ok 200 (chat/completions)
-    12:03:04  disconnected: the hub is stopping; trying until it is back, next in 250 ms
-    12:03:04  connected again after 4.0 s
+    12:03:04  disconnected: the hub is stopping; reconnecting, next attempt in 250 ms
+    12:03:04  reconnected after 4.0 s
     error: Another agent took over.
     "
   `);
@@ -492,8 +492,8 @@ test("a session on a terminal", async () => {
     ESC[2m12:03:04ESC[22m  ESC[32mconnected; p pauses, Ctrl+C leavesESC[39m
     ESC[2mTIME    ESC[22m  ESC[2mMODEL       ESC[22m  ESC[2m  TTFTESC[22m  ESC[2mTOK/SESC[22m  ESC[2mTOKENSESC[22m  ESC[2m  TOOKESC[22m  ESC[2mOUTCOMEESC[22m
     ESC[2m12:03:04ESC[22m  llama3.2:3b   340 ms   33.3      80   2.4 s  ESC[32mok 200 (chat/completions)ESC[39m
-    ESC[2m12:03:04ESC[22m  ESC[33mdisconnected: the hub is stopping; trying until it is back, next in 250 msESC[39m
-    ESC[2m12:03:04ESC[22m  ESC[32mconnected again after 4.0 sESC[39m
+    ESC[2m12:03:04ESC[22m  ESC[33mdisconnected: the hub is stopping; reconnecting, next attempt in 250 msESC[39m
+    ESC[2m12:03:04ESC[22m  ESC[32mreconnected after 4.0 sESC[39m
     ESC[31merror: Another agent took over.ESC[39m
     "
   `);
@@ -508,8 +508,8 @@ test("a session on a terminal without colours", async () => {
     12:03:04  connected; p pauses, Ctrl+C leaves
     TIME      MODEL           TTFT  TOK/S    TOOK  OUTCOME
     12:03:04  llama3.2:3b   340 ms   33.3   2.4 s  ok 200 (chat…
-    12:03:04  disconnected: the hub is stopping; trying until it is back, next in 250 ms
-    12:03:04  connected again after 4.0 s
+    12:03:04  disconnected: the hub is stopping; reconnecting, next attempt in 250 ms
+    12:03:04  reconnected after 4.0 s
     error: Another agent took over.
     "
   `);

@@ -56,30 +56,30 @@ interface JoinOptionValues
 export function addJoinCommand(program: Command, context: CliContext): void {
   const command = program
     .command("join")
-    .argument("[room]", "room code, invite URL or hub URL; without it, what is found nearby")
-    .description("offer models of this machine to a room, until stopped");
+    .argument("[room]", "room code, invite URL or hub URL (default: searches the network)")
+    .description("share models of this machine in a room until stopped");
   addQuietOption(addPasswordOptions(addHubOptions(command)))
     .option(
       "--endpoint <url>",
-      "the model server (default: the first that answers here)",
+      "the model server (default: the first found on this machine)",
       endpointArgument,
     )
     .option(
       "--model <name>",
-      "a model to offer (repeatable; default: asks, or the server's first)",
+      "a model to share (repeatable; default: prompts, or the server's first)",
       collect,
     )
-    .option("--all-models", "offer every model, each as a participant of its own")
-    .option("-y, --yes", "ask nothing, take the defaults")
+    .option("--all-models", "share every model, each as its own participant")
+    .option("-y, --yes", "skip prompts and use the defaults")
     .option(
       "--id <id>",
-      "name in requests' model field (default: nickname-model)",
+      "participant id, usable as a request's model (default: nickname-model)",
       participantIdArgument,
     )
-    .option("--nickname <name>", "who offers it (default: your user name)");
+    .option("--nickname <name>", "name shown to others (default: your user name)");
   addServingOptions(addAuthHeaderOptions(addHeaderOptions(command)))
-    .option("--specs <json>", "what the machine is, for others to see", jsonObjectArgument)
-    .option("--config <json>", "defaults below the requests' own values", jsonObjectArgument)
+    .option("--specs <json>", "machine details shown to others", jsonObjectArgument)
+    .option("--config <json>", "defaults for fields a request leaves out", jsonObjectArgument)
     .addHelpText(
       "after",
       '\nExample:\n  $ roomhub join\n  $ roomhub join http://192.168.1.5:5050/rooms/ABC234 --all-models\n  $ roomhub join ABC234 --endpoint https://api.example.com/v1 --model big-1 \\\n      --header-env "Authorization=API_AUTH"',
@@ -107,7 +107,7 @@ async function join(
   );
 }
 
-/** Everything the command line leaves out is found out here, before anything is started: the models, then the room. */
+/** Resolves what the command line leaves out before anything starts: the models, then the room. */
 async function resolveParticipants(
   context: CliContext,
   where: { room: string | undefined; hubUrl: string | undefined },
@@ -158,7 +158,7 @@ async function resolveParticipants(
       config: Object.keys(config).length === 0 ? undefined : config,
       headers,
       authHeaders,
-      // The server's own choice may change with the server; several from one list could end up as the same.
+      // Only a lone default model follows its server: several could end up as the same model.
       followModel: requested.models.length === 0 && models.length === 1,
     };
   });
@@ -166,9 +166,9 @@ async function resolveParticipants(
 
 function rejectConflicts({ id, model = [], allModels = false }: JoinOptionValues): void {
   if (allModels && model.length > 0) {
-    throw new UsageError("--all-models and --model exclude each other");
+    throw new UsageError("--all-models and --model cannot be combined");
   }
   if (id !== undefined && (allModels || model.length > 1)) {
-    throw new UsageError("--id names one participant, and several models are several of them");
+    throw new UsageError("--id names one participant and cannot be combined with several models");
   }
 }

@@ -77,7 +77,7 @@ test("an endpoint that refuses the credentials is not added", async () => {
   const { joins, world } = hub();
   expect(await world.run(...add, "--auth-header", "Authorization: Bearer wrong")).toBe(4);
   expect(joins).toEqual([]);
-  expect(world.stderr.text).toContain("does not accept the credentials");
+  expect(world.stderr.text).toContain("rejected the credentials");
 });
 
 test("an endpoint that only the hub reaches is added with a named model", async () => {

@@ -42,29 +42,29 @@ interface RemoveOptionValues extends HubOptionValues {
   room?: string;
 }
 
-/** `participant add` and `remove`: a participant without an agent, whose endpoint the hub calls and watches itself. */
+/** `participant add` and `remove`: a participant without an agent, whose endpoint the hub calls and probes itself. */
 export function addParticipantCommand(program: Command, context: CliContext): void {
   const participant = program
     .command("participant")
-    .description("add an endpoint that the hub calls itself, or remove it")
+    .description("add or remove an endpoint that the hub calls directly")
     .addHelpText(
       "after",
       "\nExample:\n  $ roomhub participant add http://192.168.1.9:11434 --room ABC234\n  $ roomhub participant remove ana-llama3.2",
     );
   const add = participant
     .command("add")
-    .argument("<endpoint>", "the model server, as the hub reaches it", endpointArgument)
-    .description("add an endpoint to a room; the hub checks it until it is removed");
+    .argument("<endpoint>", "URL of the model server, as reached from the hub", endpointArgument)
+    .description("add an endpoint to a room; the hub probes it until it is removed");
   addServingOptions(
     addAuthHeaderOptions(addPasswordOptions(addHubOptions(add)))
       .option("--room <room>", "room code or invite URL (default: the only room found)")
-      .option("--model <name>", "the model to offer (default: the server's first)")
+      .option("--model <name>", "the model to share (default: the server's first)")
       .option(
         "--id <id>",
-        "name in requests' model field (default: nickname-model)",
+        "participant id, usable as a request's model (default: nickname-model)",
         participantIdArgument,
       )
-      .option("--nickname <name>", "who offers it (default: your user name)"),
+      .option("--nickname <name>", "name shown to others (default: your user name)"),
   )
     .addHelpText(
       "after",
@@ -80,7 +80,7 @@ export function addParticipantCommand(program: Command, context: CliContext): vo
     .argument("<id>", "participant id", participantIdArgument)
     .description("remove a participant that was added from this machine");
   addHubOptions(remove)
-    .option("--room <room>", "its room, when the id is in several")
+    .option("--room <room>", "its room, if the id is in several")
     .addHelpText("after", "\nExample:\n  $ roomhub participant remove ana-llama3.2")
     .action((id: string, options: RemoveOptionValues) => removeEndpoint(context, id, options));
 }
@@ -129,11 +129,11 @@ async function firstModel(
   const requested = { endpoint, models: [], isAll: false, headers };
   const servers = await findServers(context, requested, interactivity);
   const [choice] = await chooseModels(context, requested, servers, interactivity);
-  if (choice === undefined) throw new Error("a choice of models came back empty");
+  if (choice === undefined) throw new Error("chooseModels returned no model");
   return choice.model;
 }
 
-/** Adding the same participant again replaces it. */
+/** The saved token, so that adding the same participant again replaces it. */
 async function knownToken(
   found: Promise<SavedToken[]>,
   where: { hubUrl: string; room: string },
@@ -157,7 +157,7 @@ interface Added {
 function addedText({ commandName }: CliContext, added: Added): string {
   const { room, id, model, endpoint, warnings } = added;
   return [
-    `Added ${safe(model)} from ${safe(endpoint)} to room ${safe(room)}. The hub checks it every 10 s; after a restart of the hub, add it again.`,
+    `Added ${safe(model)} from ${safe(endpoint)} to room ${safe(room)}. The hub probes it every 10 s. After a hub restart, add it again.`,
     ...warnings.map(({ message }) => `! ${safe(message)}`),
     `Remove it:  ${commandName} participant remove ${shellWord(id)}`,
     "",
@@ -184,7 +184,7 @@ async function removeEndpoint(
   context.stderr.write(`${safe(id)} ${text} room ${safe(room)}\n`);
 }
 
-/** @returns whether it was there: a restart of the hub forgets participants */
+/** @returns false when the hub no longer had it, as after a restart */
 async function leave(client: Client, room: string, id: string, token: string): Promise<boolean> {
   try {
     await client.leave(room, id, { token });
@@ -199,7 +199,7 @@ async function leave(client: Client, room: string, id: string, token: string): P
 function notAddedHere({ commandName }: CliContext, id: string): CommandError {
   return new CommandError(
     `No participant ${id} was added from this machine`,
-    `see what is in the room: ${commandName} participants ROOM; with its token: ${commandName} leave ROOM ${shellWord(id)} --token-env VARIABLE`,
+    `list participants: ${commandName} participants ROOM; remove one by its token: ${commandName} leave ROOM ${shellWord(id)} --token-env VARIABLE`,
     EXIT.notFound,
   );
 }
@@ -211,7 +211,7 @@ function inSeveralRooms(
 ): CommandError {
   return new CommandError(
     `${id} was added to ${saved.length} rooms`,
-    "name one of them",
+    "name one room:",
     EXIT.usage,
     saved.map(
       ({ hubUrl, room }) =>

@@ -10,13 +10,13 @@ interface LeaveOptionValues extends HubOptionValues {
   tokenEnv?: string;
 }
 
-/** `participants`, `models`, `leave`: what can be seen and done about the participants of a room. */
+/** `participants`, `models`, `leave`: listing and removing a room's participants. */
 export function addParticipantCommands(program: Command, context: CliContext): void {
   addHubOptions(
     program
       .command("participants")
       .argument("<room>", "room code or invite URL")
-      .description("everyone in a room, and whether they can be reached"),
+      .description("list a room's participants and whether they are reachable"),
   )
     .addHelpText("after", "\nExample:\n  $ roomhub participants ABC234")
     .action((room: string, options: HubOptionValues) => listParticipants(context, room, options));
@@ -25,7 +25,7 @@ export function addParticipantCommands(program: Command, context: CliContext): v
     program
       .command("models")
       .argument("<room>", "room code or invite URL")
-      .description("what can stand in a request's model field"),
+      .description("list requestable models"),
   )
     .addHelpText("after", "\nExample:\n  $ roomhub models ABC234 --json")
     .action((room: string, options: HubOptionValues) => listModels(context, room, options));
@@ -35,7 +35,7 @@ export function addParticipantCommands(program: Command, context: CliContext): v
       .command("leave")
       .argument("<room>", "room code or invite URL")
       .argument("<id>", "participant id")
-      .description("take a participant out of a room"),
+      .description("remove a participant from a room"),
   )
     .option("--token-env <variable>", "the participant's token, from an environment variable")
     .addHelpText("after", "\nExample:\n  $ roomhub leave ABC234 ana-llama3.2 --token-env ANA_TOKEN")
@@ -111,7 +111,7 @@ function modelRow(model: ModelEntry): string[] {
   ];
 }
 
-/** Connected and yet not asked is what its owner should see: it pauses, or its model server is down. */
+/** Shows why a connected participant gets no requests: it is paused, or its model server is down. */
 function pathText({ connected, path, problem }: Connection): string {
   if (!connected) return "not connected";
   return problem === undefined ? safe(path) : `${safe(path)}, ${safe(problem)}`;
@@ -124,5 +124,5 @@ function reachableText({ connected, problem }: Connection): string {
 
 function printEmptyRoom(context: CliContext, hubUrl: string, room: string): void {
   const line = `${context.commandName} join ${hubUrl}/rooms/${room}`;
-  context.stderr.write(`Nobody is in room ${room}.\n→ ${line}\n`);
+  context.stderr.write(`Room ${room} has no participants.\n→ ${line}\n`);
 }

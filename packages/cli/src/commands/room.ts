@@ -9,7 +9,7 @@ import { formatTable, safe, shellWord, writeJson } from "../terminal/text.ts";
 export function addRoomCommand(program: Command, context: CliContext): void {
   const room = program
     .command("room")
-    .description("create and look at rooms")
+    .description("create, list and show rooms")
     .addHelpText(
       "after",
       '\nExample:\n  $ roomhub room create "Ana\'s lab"\n  $ roomhub room list',
@@ -19,8 +19,8 @@ export function addRoomCommand(program: Command, context: CliContext): void {
     addHubOptions(
       room
         .command("create")
-        .argument("<name>", "what people will see")
-        .description("open a room; prints its code"),
+        .argument("<name>", "name of the room")
+        .description("create a room and print its code"),
     ),
   )
     .addHelpText(
@@ -31,7 +31,7 @@ export function addRoomCommand(program: Command, context: CliContext): void {
       createRoom(context, name, options),
     );
 
-  addHubOptions(room.command("list").description("all rooms of the hub"))
+  addHubOptions(room.command("list").description("list the hub's rooms"))
     .addHelpText("after", "\nExample:\n  $ roomhub room list --json")
     .action((options: HubOptionValues) => listRooms(context, options));
 
@@ -39,7 +39,7 @@ export function addRoomCommand(program: Command, context: CliContext): void {
     room
       .command("show")
       .argument("<room>", "room code or invite URL")
-      .description("one room, and how to use it"),
+      .description("show a room and how to use it"),
   )
     .addHelpText("after", "\nExample:\n  $ roomhub room show ABC234")
     .action((code: string, options: HubOptionValues) => showRoom(context, code, options));
@@ -66,7 +66,7 @@ async function listRooms(context: CliContext, options: HubOptionValues): Promise
   if (options.json === true) writeJson(context.stdout, { rooms });
   else if (rooms.length === 0) {
     context.stderr.write(
-      `No room at ${options.hub} yet.\n→ ${createRoomCommand(context, options.hub)}\n`,
+      `The hub at ${options.hub} has no rooms.\n→ ${createRoomCommand(context, options.hub)}\n`,
     );
   } else {
     const rows = rooms.map((room) => [
@@ -100,11 +100,11 @@ async function showRoom(
 
 function usageOfRoom(context: CliContext, room: Room, hubUrl: string): string {
   const code = safe(room.code);
-  const asks = "          (it asks for the password, or takes it from ROOMHUB_PASSWORD)";
+  const passwordNote = "          (prompts for the password, or reads ROOMHUB_PASSWORD)";
   return [
     `Use it:   export OPENAI_BASE_URL=${hubUrl}/rooms/${code}/v1 OPENAI_API_KEY=roomhub`,
     `Join it:  ${context.commandName} join ${shellWord(`${hubUrl}/rooms/${code}`)}`,
-    ...(room.passwordProtected ? [asks] : []),
+    ...(room.passwordProtected ? [passwordNote] : []),
     "",
   ].join("\n");
 }

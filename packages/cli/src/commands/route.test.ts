@@ -31,14 +31,14 @@ const byName: RouteExplanation = {
 };
 
 const explained = [
-  "llama3 on chat in room ABC234: read as the name of a model",
+  "llama3 on chat in room ABC234: read as a model name",
   "",
-  "ID          MODEL          VERDICT         PATH    LOAD  WHY",
-  "ana-llama3  llama3         would be asked  tunnel  1/4   serves llama3",
-  "bob         llama3:latest  next            tunnel  1/4   takes over if ana-llama3 fails before it answers",
-  "carl        qwen           passed over     none    1/4   serves qwen",
+  "ID          MODEL          VERDICT   PATH    LOAD  WHY",
+  "ana-llama3  llama3         selected  tunnel  1/4   serves llama3",
+  "bob         llama3:latest  next      tunnel  1/4   takes over if ana-llama3 fails before it answers",
+  "carl        qwen           skipped   none    1/4   serves qwen",
   "",
-  "0 requests wait in this room, of 256 that may, each up to 1 min 00 s.",
+  "0 requests queued in this room (limit 256, up to 1 min 00 s each).",
   "On failure: it goes once to bob, while no answer has begun.",
   "",
 ];
@@ -87,7 +87,7 @@ test("a request that waits is no failure", async () => {
   const world = makeWorld({}, { explainRoute });
   expect(await world.run("route", "ABC234")).toBe(0);
   expect(world.stdout.text).toContain(
-    "All who could serve it are full or loading, so it waits: 1 request waits in this room, of 256",
+    "All matching participants are at capacity or loading, so the request waits: 1 request queued in this room (limit 256,",
   );
 });
 
@@ -99,7 +99,7 @@ test.each([
   const explainRoute = async () => ({ ...aRoute, participants: [], refusal });
   const world = makeWorld({}, { explainRoute });
   expect(await world.run("route", "ABC234")).toBe(exitCode);
-  expect(world.stdout.text).toContain("read as anybody who can");
+  expect(world.stdout.text).toContain("read as any participant");
   expect(world.stderr.text).toBe("error: Nobody serves it.\n→ roomhub models ABC234\n");
 });
 

@@ -9,7 +9,7 @@ import type { CliContext } from "../context.ts";
 import { CommandError, exitCodeOfStatus, UsageError } from "../exit-code.ts";
 import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
 import { loadColumn } from "../terminal/load-text.ts";
-import { duration, formatTable, safe, writeJson } from "../terminal/text.ts";
+import { countOf, duration, formatTable, safe, writeJson } from "../terminal/text.ts";
 
 interface RouteOptionValues extends HubOptionValues {
   room?: string;
@@ -17,7 +17,7 @@ interface RouteOptionValues extends HubOptionValues {
   protocol: SurfaceWord;
 }
 
-/** What people call the surfaces, and what the hub calls them. */
+/** The surfaces by their command-line names. */
 const surfaces = {
   chat: "chatCompletions",
   responses: "openResponses",
@@ -34,13 +34,13 @@ export function addRouteCommand(program: Command, context: CliContext): void {
     program
       .command("route")
       .addArgument(room)
-      .description("where a request would go now, and why; asks no model anything"),
+      .description("explain where a request would go, without sending one"),
   )
-    .option("--room <room>", "the room, as an option instead")
+    .option("--room <room>", "the room, in place of the argument")
     .on("option:room", () => room.argOptional())
     .option("--model <selector>", "participant id, model name, model:<name>, or * for any", "*")
     .addOption(
-      new Option("--protocol <surface>", "the surface it would come in on")
+      new Option("--protocol <surface>", "the request's API")
         .choices(Object.keys(surfaces))
         .default("chat"),
     )
@@ -50,15 +50,15 @@ export function addRouteCommand(program: Command, context: CliContext): void {
     );
 }
 
-/** One of the two is there: the argument is needed where the option was not given. */
+/** Commander requires the argument unless the option is given, so one of the two is set. */
 function roomOf(named: string | undefined, { room }: RouteOptionValues): string {
   if (named !== undefined && room !== undefined) {
-    throw new UsageError("The room is named twice: leave --room out");
+    throw new UsageError("The room is given twice. Leave out --room");
   }
   return named ?? room ?? "";
 }
 
-/** A request that would be refused is explained too, and then fails as the request would. */
+/** A request that would be refused is explained too; the command then exits as the request would. */
 async function showRoute(
   context: CliContext,
   named: string,
@@ -88,19 +88,19 @@ function explanation(route: RouteExplanation, surface: SurfaceWord): string {
 }
 
 const readings: Record<RouteExplanation["readAs"], string> = {
-  any: "read as anybody who can",
-  id: "read as a participant's id",
-  model: "read as the name of a model",
+  any: "read as any participant",
+  id: "read as a participant id",
+  model: "read as a model name",
 };
 
 const verdicts: Record<RouteVerdict, string> = {
-  asked: "would be asked",
+  asked: "selected",
   random: "one of these",
   next: "next",
-  standby: "stands by",
-  full: "full",
+  standby: "standby",
+  full: "at capacity",
   loading: "loading",
-  "passed-over": "passed over",
+  "passed-over": "skipped",
 };
 
 function row(participant: RouteCandidate): string[] {
@@ -117,11 +117,11 @@ function row(participant: RouteCandidate): string[] {
 
 function closingLines({ outcome, queue, onFailure }: RouteExplanation): string[] {
   const { waiting, limit, waitMs } = queue;
-  const requests = waiting === 1 ? "1 request waits" : `${waiting} requests wait`;
-  const line = `${requests} in this room, of ${limit} that may, each up to ${duration(waitMs)}`;
+  const queued = `${countOf(waiting, "request")} queued in this room`;
+  const line = `${queued} (limit ${limit}, up to ${duration(waitMs)} each)`;
   return [
     outcome === "waits"
-      ? `All who could serve it are full or loading, so it waits: ${line}.`
+      ? `All matching participants are at capacity or loading, so the request waits: ${line}.`
       : `${line}.`,
     ...(onFailure === undefined ? [] : [`On failure: ${safe(onFailure.reason)}.`]),
   ];

@@ -17,7 +17,7 @@ test("serve is reachable from this machine only and says how to open it", async 
   expect(await serve(world)).toBe(0);
   expect(world.hubs[0]).toMatchObject({ host: undefined, port: 5050, logFormat: "text" });
   expect(world.stderr.text).toContain("the hub is ready at http://127.0.0.1:5050\n");
-  expect(world.stderr.text).toContain("Only this machine can reach it");
+  expect(world.stderr.text).toContain("Reachable from this machine only");
   expect(world.stderr.text).toContain("roomhub serve --lan");
   expect(world.stderr.text).toContain("/state/rooms-5050.json");
   expect(world.stdout.text).toBe("");
@@ -33,7 +33,7 @@ test.each([
     const world = makeWorld({ hasIpv6 });
     await serve(world, "--lan", "--port", "6060");
     expect(world.hubs[0]).toMatchObject({ host, port: 6060 });
-    expect(world.stderr.text).toContain("Everyone who can reach these addresses can use it");
+    expect(world.stderr.text).toContain("Open to anyone who can reach these addresses");
     expect(world.stderr.text).toContain("http://192.168.1.5:6060  (eth0)");
     expect(world.stderr.text).toContain("roomhub join http://192.168.1.5:6060/rooms/CODE");
   },
@@ -59,7 +59,7 @@ test("every option reaches the hub", async () => {
     logFormat: "json",
   });
   expect(world.stderr.text).toContain("http://10.1.2.3:5050");
-  expect(world.stderr.text).toContain("Rooms are forgotten when it stops");
+  expect(world.stderr.text).toContain("Rooms are lost when the hub stops");
 });
 
 const env = {
@@ -152,7 +152,7 @@ test.each(["serve", "up"])(
     expect(await world.run(command)).toBe(1);
     expect(world.clientUrls).toEqual(["http://127.0.0.1:5050"]);
     expect(world.stderr.text).toBe(
-      "error: A roomhub hub (9.9) already runs at http://127.0.0.1:5050\n" +
+      "error: A roomhub hub (9.9) is already running at http://127.0.0.1:5050\n" +
         "→ use it, or choose another port: --port 5051\n" +
         "  roomhub join http://127.0.0.1:5050  # share a model there\n" +
         "  roomhub room list --hub http://127.0.0.1:5050  # see its rooms\n",
@@ -164,23 +164,23 @@ test("a port that a stopping hub still has is free again soon", async () => {
   const world = makeWorld({ createHub: occupied("EADDRINUSE") }, healthy("draining"));
   expect(await world.run("serve", "--port", "6060")).toBe(1);
   expect(world.stderr.text).toBe(
-    "error: A roomhub hub (9.9) still runs at http://127.0.0.1:6060, and is stopping\n" +
-      "→ wait until it is gone; or choose another port: --port 6061\n",
+    "error: A roomhub hub (9.9) at http://127.0.0.1:6060 is still stopping\n" +
+      "→ wait until it has stopped; or choose another port: --port 6061\n",
   );
 });
 
-test("another program that tells its health is no hub", async () => {
+test("another program that tells its health is not a hub", async () => {
   const health = async () => ({ status: "ok", version: "2" }) as never;
   const world = makeWorld({ createHub: occupied("EADDRINUSE") }, { health });
   await world.run("serve");
   expect(world.stderr.text).toBe(
-    "error: Port 5050 is taken by another program\n→ choose another port: --port 5051\n",
+    "error: Port 5050 is in use by another program\n→ choose another port: --port 5051\n",
   );
 });
 
 test.each([
-  ["EADDRINUSE", "Port 5050 is taken by another program"],
-  ["EACCES", "may not be opened by this user"],
+  ["EADDRINUSE", "Port 5050 is in use by another program"],
+  ["EACCES", "This user is not permitted to open port"],
   ["EADDRNOTAVAIL", "This machine has no address"],
 ])("%s is said in a sentence without a stack trace", async (code, message) => {
   const world = makeWorld({ createHub: occupied(code) });
@@ -193,7 +193,7 @@ test("a state file of another hub on the same port is answered with how to use t
   const locked = Object.assign(new Error("in use by process 1"), { name: "StateFileLockedError" });
   const here = makeWorld({ createHub: failing(locked) }, healthy("ok"));
   await here.run("serve");
-  expect(here.stderr.text).toContain("A roomhub hub (9.9) already runs");
+  expect(here.stderr.text).toContain("A roomhub hub (9.9) is already running");
   const elsewhere = makeWorld({ createHub: failing(locked) });
   await elsewhere.run("serve");
   expect(elsewhere.stderr.text).toContain("error: in use by process 1");
@@ -201,8 +201,12 @@ test("a state file of another hub on the same port is answered with how to use t
 
 test.each([
   [0, 0, "Stopped\n"],
-  [1, 1, "error: 1 request was cut at shutdown\n→ give running requests longer: --limit drainMs"],
-  [7, 1, "error: 7 requests were cut at shutdown\n"],
+  [
+    1,
+    1,
+    "error: 1 request was interrupted by the shutdown\n→ allow running requests more time: --limit drainMs",
+  ],
+  [7, 1, "error: 7 requests were interrupted by the shutdown\n"],
 ])("a hub that cut %i requests when it stopped ends with %i", async (cut, code, said) => {
   const world = makeWorld();
   world.cut = cut;

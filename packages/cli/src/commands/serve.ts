@@ -22,12 +22,12 @@ export function addServeCommand(program: Command, context: CliContext): void {
   addJsonOption(addHubFlags(program.command("serve").description("run a hub until stopped")))
     .addHelpText(
       "after",
-      "\nEvery setting and limit, and where it comes from: roomhub config --limits\n\nExample:\n  $ roomhub serve --lan --port 5050 --limit queueWaitMs=30s",
+      "\nAll settings and limits, with their sources: roomhub config --limits\n\nExample:\n  $ roomhub serve --lan --port 5050 --limit queueWaitMs=30s",
     )
     .action((values: ServeOptionValues) => serve(context, values));
 }
 
-/** The hub's log has stdout; what is meant for people goes to stderr. */
+/** Stdout carries the hub's log; text for people goes to stderr. */
 async function serve(context: CliContext, values: ServeOptionValues): Promise<void> {
   const config = await resolveHubConfig(context, values);
   await untilStopped(context, async (signal) => {
@@ -45,7 +45,9 @@ async function serve(context: CliContext, values: ServeOptionValues): Promise<vo
       context.stderr.write(banner(context, launched));
     }
     await aborted(signal);
-    context.stderr.write("Stopping: running requests may finish; Ctrl+C again stops at once\n");
+    context.stderr.write(
+      "Stopping: waiting for running requests; press Ctrl+C again to stop now\n",
+    );
     const { cut } = await launched.close();
     context.stderr.write("Stopped\n");
     failOnCutRequests(cut);
@@ -59,9 +61,9 @@ function banner(context: CliContext, launched: LaunchedHub): string {
     `roomhub ${context.version}: the hub is ready at ${localUrl}`,
     ...reachLines(`${command} serve --lan${portFlag(port)}`, sharedUrls),
     ...storageLines(rooms),
-    `Open a room:  ${createRoomCommand(context, localUrl)}`,
-    `Join others:  ${command} join ${sharedUrls[0]?.url ?? localUrl}/rooms/CODE`,
-    ...(isAnnounced ? [`  (on this network \`${command} join\` finds it by itself)`] : []),
+    `Create a room:  ${createRoomCommand(context, localUrl)}`,
+    `Join a room:    ${command} join ${sharedUrls[0]?.url ?? localUrl}/rooms/CODE`,
+    ...(isAnnounced ? [`  (on this network, \`${command} join\` finds it)`] : []),
     "",
   ].join("\n");
 }
@@ -71,7 +73,7 @@ function storageLines(rooms: RoomStorage): string[] {
     case "kept":
       return [`Rooms are kept in ${rooms.path}`];
     case "forgotten":
-      return ["Rooms are forgotten when it stops."];
+      return ["Rooms are lost when the hub stops."];
     case "unwritable":
       return [];
   }
@@ -79,10 +81,10 @@ function storageLines(rooms: RoomStorage): string[] {
 
 function reachLines(openCommand: string, sharedUrls: LaunchedHub["sharedUrls"]): string[] {
   if (sharedUrls.length === 0) {
-    return [`Only this machine can reach it. To open it to your network: ${openCommand}`];
+    return [`Reachable from this machine only. To open it to your network: ${openCommand}`];
   }
   return [
-    "Everyone who can reach these addresses can use it; a room may have a password:",
+    "Open to anyone who can reach these addresses; a room can have a password:",
     ...sharedUrls.map(({ url, label }) => `  ${url}  (${label})`),
   ];
 }

@@ -77,7 +77,7 @@ test("with --lan other machines are given an address they can reach", async () =
   const context = { fetch: ollama, commandName: "npx roomhub" };
   const world = await up(context, hubWith([]), "--lan");
   expect(world.stdout.text).toContain("npx roomhub join http://192.168.1.5:5050/rooms/ABC234\n");
-  expect(world.stdout.text).toContain("Open to all who can reach it.");
+  expect(world.stdout.text).toContain("Open to anyone who can reach it.");
 });
 
 test.each([
@@ -106,7 +106,7 @@ test.each([
         : [[{ hostName: "box.local", port: 5050, version: "1.2.3" }, ["192.168.1.5"]]],
     );
     expect(withdrawn).toBe(times);
-    expect(world.stdout.text.includes("On this network just: roomhub join")).toBe(times === 1);
+    expect(world.stdout.text.includes("On this network: roomhub join")).toBe(times === 1);
   },
 );
 
@@ -122,7 +122,7 @@ test("a network that cannot be announced to is said so once, and stops nothing",
   const world = await up({ fetch: ollama, mdns }, hubWith([]), "--lan");
   expect(world.code).toBe(0);
   expect(world.stderr.text).toBe(
-    "! Not announced on the network (bind EACCES): others join with the invite URL\nStopping: running requests may finish; Ctrl+C again stops at once\n",
+    "! The hub is not announced on the network (bind EACCES); share the invite URL instead\nStopping: waiting for running requests; press Ctrl+C again to stop now\n",
   );
 });
 
@@ -138,7 +138,7 @@ test("without a model server a demo model stands in and is called one", async ()
   expect(world.participants[0]).toMatchObject({ model: "demo", id: "ana-demo" });
   expect(world.participants[0]!.endpoint).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/);
   expect(world.stdout.text).toContain(
-    "a built-in demo as ana-demo: no model server answered on this machine",
+    "a built-in demo as ana-demo: no model server found on this machine",
   );
 });
 
@@ -178,7 +178,7 @@ test("a model server that starts later takes the place of the demo", async () =>
   expect(left[0]).toBe("ana-demo");
   expect(left).toContain("ana-tiny");
   expect(world.stderr.text).toContain(
-    "sharing models/tiny.gguf from llama.cpp as ana-tiny; the demo has left\n",
+    "sharing models/tiny.gguf from llama.cpp as ana-tiny; the demo was removed\n",
   );
 });
 
@@ -192,7 +192,7 @@ test("a server that requires credentials is named, and the demo stands in", asyn
   const world = await up({ fetch: startingServer(Infinity, 401) }, hubWith([]));
   expect(world.participants[0]).toMatchObject({ id: "ana-demo" });
   expect(world.stderr.text).toContain(
-    '! llama.cpp at http://127.0.0.1:8080 requires credentials (401); name the variable that holds them: --endpoint http://127.0.0.1:8080 --header-env "Authorization=VARIABLE"\n',
+    '! llama.cpp at http://127.0.0.1:8080 requires credentials (401); pass them from a variable: --endpoint http://127.0.0.1:8080 --header-env "Authorization=VARIABLE"\n',
   );
 });
 
@@ -258,7 +258,7 @@ test("the room of that name is used again", async () => {
 
 test.each([
   [true, [], 4, "has a password"],
-  [false, ["--password", "x"], 1, "exists without a password"],
+  [false, ["--password", "x"], 1, "has no password"],
 ])(
   "a known room (password: %s) with %j ends with %i",
   async (passwordProtected, args, code, said) => {
@@ -297,7 +297,7 @@ test("up fails when requests were cut as it stopped", async () => {
   const world = makeWorld({ fetch: ollama }, hubWith([]).client);
   world.cut = 2;
   expect(await watched(world, [])).toBe(1);
-  expect(world.stderr.text).toContain("error: 2 requests were cut at shutdown\n");
+  expect(world.stderr.text).toContain("error: 2 requests were interrupted by the shutdown\n");
   expect(world.closedParticipants).toBe(1);
 });
 

@@ -35,7 +35,7 @@ interface UpOptionValues extends HubFlagValues, PasswordOptionValues, HeaderOpti
   nickname?: string;
 }
 
-/** Everything `up` started, and what it is called. */
+/** Everything `up` started. */
 interface Running {
   launched: LaunchedHub;
   room: Room;
@@ -44,26 +44,26 @@ interface Running {
   isDemo: boolean;
 }
 
-/** What must be undone, in order, and what that cost. */
-interface Undoing {
+/** What to close, in order. */
+interface Cleanup {
   closers: (() => Promise<void>)[];
-  /** requests that the hub cut when it closed */
+  /** requests the hub interrupted when it closed */
   cut: number;
 }
 
 export function addUpCommand(program: Command, context: CliContext): void {
   const command = program
     .command("up")
-    .description("a hub, a room and this machine's model in it, in one command");
+    .description("start a hub with a room, and share this machine's model in it");
   addHeaderOptions(addPasswordOptions(addQuietOption(addJsonOption(addHubFlags(command)))))
-    .option("--room <name>", "name of the room (default: yours)")
+    .option("--room <name>", "name of the room (default: from your user name)")
     .option(
       "--endpoint <url>",
-      "the model server (default: the first that answers, else a demo)",
+      "the model server (default: the first found, else a demo)",
       endpointArgument,
     )
-    .option("--model <name>", "the model to offer (default: the server's first)")
-    .option("--nickname <name>", "who offers it (default: your user name)")
+    .option("--model <name>", "the model to share (default: the server's first)")
+    .option("--nickname <name>", "name shown to others (default: your user name)")
     .addHelpText(
       "after",
       "\nExample:\n  $ roomhub up --lan\n  $ roomhub up --port 6060 --model llama3.2",
@@ -75,21 +75,23 @@ async function up(context: CliContext, values: UpOptionValues): Promise<void> {
   const config = await resolveHubConfig(context, values);
   const interactivity = { ...interactivityOf(context, values), canAsk: false };
   await untilStopped(context, async (signal) => {
-    const undoing: Undoing = { closers: [], cut: 0 };
+    const cleanup: Cleanup = { closers: [], cut: 0 };
     try {
-      const running = await startAll(context, config, values, { interactivity, signal, undoing });
+      const running = await startAll(context, config, values, { interactivity, signal, cleanup });
       announce(context, values, running);
       const { launched, room } = running;
       const stopWatching = watchRequests(context, launched.watch, room.code, values);
-      undoing.closers.push(async () => stopWatching());
+      cleanup.closers.push(async () => stopWatching());
       await aborted(signal);
       if (!interactivity.isQuiet) {
-        context.stderr.write("Stopping: running requests may finish; Ctrl+C again stops at once\n");
+        context.stderr.write(
+          "Stopping: waiting for running requests; press Ctrl+C again to stop now\n",
+        );
       }
     } finally {
-      for (const close of undoing.closers) await close();
+      for (const close of cleanup.closers) await close();
     }
-    failOnCutRequests(undoing.cut);
+    failOnCutRequests(cleanup.cut);
   });
 }
 
@@ -97,23 +99,23 @@ interface StartDeps {
   interactivity: Interactivity;
   signal: AbortSignal;
   /**
-   * Gets what must be undone, also when a later step throws; the hub first, because it lets running requests finish, which
-   * they can only while the participant and its provider are there.
+   * Filled as each part starts, so that a later failure closes them too. The hub closes first: running requests can finish
+   * only while the participant and its provider are up.
    */
-  undoing: Undoing;
+  cleanup: Cleanup;
 }
 
 /**
- * From the inside out, so that nothing is announced before it works: the provider is known, then the hub listens, then
- * the room stands, then the participant is in it.
+ * Starts from the inside out, so that nothing is announced before it works: find the provider, start the hub, open the
+ * room, join the participant.
  */
 async function startAll(
   context: CliContext,
   config: HubConfig,
   values: UpOptionValues,
-  { interactivity, signal, undoing }: StartDeps,
+  { interactivity, signal, cleanup }: StartDeps,
 ): Promise<Running> {
-  const { closers } = undoing;
+  const { closers } = cleanup;
   const password = await readPassword(context, values);
   const { endpoint, model } = values;
   const requested: RequestedModels = {
@@ -126,7 +128,7 @@ async function startAll(
 
   const launched = await launchHub(context, config, "silent");
   closers.push(async () => {
-    ({ cut: undoing.cut } = await launched.close());
+    ({ cut: cleanup.cut } = await launched.close());
   });
   const roomName = values.room ?? `${context.userName}'s room`;
   const room = await findOrCreateRoom(context.createClient(launched.localUrl), roomName, password);
@@ -155,7 +157,7 @@ async function startAll(
   return { launched, room, choice: demo.choice, participantId, isDemo: true };
 }
 
-/** @returns undefined when no model server of this machine can be shared now: a demo takes its place */
+/** @returns undefined when this machine has no model server to share, so that the demo is used */
 async function chooseModel(
   context: CliContext,
   requested: RequestedModels,
@@ -201,6 +203,6 @@ function announce(context: CliContext, values: UpOptionValues, running: Running)
 function noSuchModel(model: string): CommandError {
   return new CommandError(
     `No model server on this machine has ${model}`,
-    "start one, or leave --model out to try the demo model",
+    "start one, or leave out --model to try the demo model",
   );
 }

@@ -41,7 +41,7 @@ test.each<[ChatSurface, string, object]>([
       const response = await post(demo.endpoint, path, { model: "demo", stream, ...ask });
       const [text, end] = await read(response, surface);
       expect(text).toContain("demo model, not a language model");
-      expect(text).toContain('You asked: "Hi there"');
+      expect(text).toContain('Your prompt: "Hi there"');
       expect(text).toMatch(/roomhub up$/);
       expect(end.kind).toBe("complete");
     }

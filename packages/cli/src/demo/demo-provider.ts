@@ -19,7 +19,7 @@ export interface DemoProvider {
 }
 
 export interface DemoProviderOptions {
-  /** How to put a real model in its place, as a command. */
+  /** The command that shares a real model instead. */
   joinHint: string;
   /** Pause between two words, ms. Default 40. */
   wordMs?: number | undefined;
@@ -28,19 +28,19 @@ export interface DemoProviderOptions {
 interface DemoRequest {
   prompt: string;
   isStream: boolean;
-  wantsUsage: boolean;
+  includesUsage: boolean;
   maxTokens: number | undefined;
 }
 
 const maxBodyBytes = 64 * 1024 * 1024;
 
 /**
- * An OpenAI-compatible server on a free loopback port that answers with a text about itself. It lets a room be tried
- * before there is any model on the machine; it never pretends to be one.
+ * An OpenAI-compatible server on a free loopback port that responds with a text about itself, so that a room can be tried
+ * without a model on the machine. It never pretends to be a model.
  */
 export async function startDemoProvider(options: DemoProviderOptions): Promise<DemoProvider> {
   const server = createServer((request, response) => {
-    answer(request, response, options).catch((error: unknown) => {
+    respond(request, response, options).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
       else sendError(response, 400, error instanceof Error ? error.message : String(error));
     });
@@ -59,7 +59,7 @@ export async function startDemoProvider(options: DemoProviderOptions): Promise<D
   return { endpoint: `http://127.0.0.1:${port}/v1`, close, [Symbol.asyncDispose]: close };
 }
 
-async function answer(
+async function respond(
   request: IncomingMessage,
   response: ServerResponse,
   options: DemoProviderOptions,
@@ -71,60 +71,60 @@ async function answer(
       return sendJson(response, 200, { object: "list", data: [model] });
     }
     case "POST /v1/chat/completions": {
-      const asked = await readRequest(request);
-      const reply = compose(asked, options);
-      if (!asked.isStream) return sendJson(response, 200, chatBody(reply));
-      return stream(response, chatChunks(reply, asked.wantsUsage), options);
+      const parsed = await readRequest(request);
+      const reply = compose(parsed, options);
+      if (!parsed.isStream) return sendJson(response, 200, chatBody(reply));
+      return stream(response, chatChunks(reply, parsed.includesUsage), options);
     }
     case "POST /v1/responses": {
-      const asked = await readRequest(request);
-      const reply = compose(asked, options);
-      if (!asked.isStream) return sendJson(response, 200, responsesBody(reply));
+      const parsed = await readRequest(request);
+      const reply = compose(parsed, options);
+      if (!parsed.isStream) return sendJson(response, 200, responsesBody(reply));
       return stream(response, responsesEvents(reply), options);
     }
     default:
-      return sendError(response, 404, `The demo model has no ${route}`);
+      return sendError(response, 404, `The demo model does not support ${route}`);
   }
 }
 
-/** Writes one frame per word, as a model would; stops when the client is gone. */
+/** Writes one frame per word, as a model would; stops when the client disconnects. */
 async function stream(
   response: ServerResponse,
   frames: Iterable<{ text: string; isWord: boolean }>,
   { wordMs = 40 }: DemoProviderOptions,
 ): Promise<void> {
-  const gone = new AbortController();
-  response.once("close", () => gone.abort());
+  const disconnected = new AbortController();
+  response.once("close", () => disconnected.abort());
   response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
   for (const { text, isWord } of frames) {
     if (isWord && wordMs > 0) {
-      // The wait only ends early because the client left, which is what the next line asks.
-      await wait(wordMs, undefined, { signal: gone.signal }).catch(() => {});
+      // Rejects only when the client disconnects, which the next line checks.
+      await wait(wordMs, undefined, { signal: disconnected.signal }).catch(() => {});
     }
-    if (gone.signal.aborted) return;
+    if (disconnected.signal.aborted) return;
     response.write(text);
   }
   response.end();
 }
 
-function compose(asked: DemoRequest, { joinHint }: DemoProviderOptions): DemoReply {
-  const excerpt = asked.prompt.replace(/\s+/g, " ").trim().slice(0, 80);
+function compose(request: DemoRequest, { joinHint }: DemoProviderOptions): DemoReply {
+  const excerpt = request.prompt.replace(/\s+/g, " ").trim().slice(0, 80);
   const text = [
     "This is roomhub's built-in demo model, not a language model:",
-    "it answers everything with this text, so that you can see the room, the streaming and the events work.",
-    excerpt === "" ? "" : `You asked: "${excerpt}".`,
-    "To put a real model here, start one, for example with `ollama run llama3.2`, and then run:",
+    "it responds to every request with this text, so that you can try rooms, streaming and events.",
+    excerpt === "" ? "" : `Your prompt: "${excerpt}".`,
+    "To share a real model, start one, for example with `ollama run llama3.2`, and then run:",
     joinHint,
   ]
     .filter((part) => part !== "")
     .join(" ");
   const words = text.split(/(?<= )/);
-  const shown = asked.maxTokens === undefined ? words : words.slice(0, asked.maxTokens);
+  const shown = request.maxTokens === undefined ? words : words.slice(0, request.maxTokens);
   return {
     model: demoModel,
     words: shown,
     isCut: shown.length < words.length,
-    inputTokens: Math.max(1, asked.prompt.split(/\s+/).filter((word) => word !== "").length),
+    inputTokens: Math.max(1, request.prompt.split(/\s+/).filter((word) => word !== "").length),
     createdSeconds: Math.floor(Date.now() / 1000),
   };
 }
@@ -143,12 +143,12 @@ async function readRequest(request: IncomingMessage): Promise<DemoRequest> {
   return {
     prompt: lastText(body["input"] ?? body["messages"]),
     isStream: body["stream"] === true,
-    wantsUsage: streamOptions?.include_usage === true,
+    includesUsage: streamOptions?.include_usage === true,
     maxTokens: limits.find((limit): limit is number => typeof limit === "number" && limit >= 1),
   };
 }
 
-/** The text of the last message, whichever of the shapes of `input` and `messages` it has. */
+/** The text of the last message, in any of the shapes that `input` and `messages` allow. */
 function lastText(value: unknown): string {
   if (typeof value === "string") return value;
   if (Array.isArray(value)) return lastText(value.at(-1));

@@ -1,39 +1,39 @@
 import { randomUUID } from "node:crypto";
 
-/** What the demo model says; every word is counted as one token. */
+/** The demo model's reply; every word counts as one token. */
 export interface DemoReply {
   model: string;
   /** With their trailing spaces. */
   words: string[];
-  /** The caller's token limit ended it. */
+  /** Whether the request's token limit truncated it. */
   isCut: boolean;
   inputTokens: number;
   createdSeconds: number;
 }
 
-/** One piece of a stream as it goes over the wire. */
+/** One frame of a stream, as sent. */
 export interface DemoFrame {
   text: string;
-  /** Before a word there is a pause. */
+  /** A word is sent after a pause. */
   isWord: boolean;
 }
 
-/** A chat completion, whole. */
-export function chatBody(answer: DemoReply): object {
-  const message = { role: "assistant", content: answer.words.join("").trimEnd(), refusal: null };
+/** A chat completion that is not streamed. */
+export function chatBody(reply: DemoReply): object {
+  const message = { role: "assistant", content: reply.words.join("").trimEnd(), refusal: null };
   return {
-    ...chatHead(answer, "chat.completion"),
-    choices: [{ index: 0, message, logprobs: null, finish_reason: finishReason(answer) }],
-    usage: chatUsage(answer),
+    ...chatHead(reply, "chat.completion"),
+    choices: [{ index: 0, message, logprobs: null, finish_reason: finishReason(reply) }],
+    usage: chatUsage(reply),
   };
 }
 
 /**
- * A chat completion, streamed. Usage has a chunk of its own when it was asked for; else it rides on the last chunk with
- * a choice, because some clients trip over a chunk without choices that they did not ask for.
+ * A chat completion, streamed. Usage has a chunk of its own when it was requested; else the last chunk with a choice
+ * carries it, because some clients fail on an unrequested chunk without choices.
  */
-export function* chatChunks(answer: DemoReply, wantsUsage: boolean): Generator<DemoFrame> {
-  const head = chatHead(answer, "chat.completion.chunk");
+export function* chatChunks(reply: DemoReply, includesUsage: boolean): Generator<DemoFrame> {
+  const head = chatHead(reply, "chat.completion.chunk");
   const choice = (delta: object, finish_reason: string | null) => [
     { index: 0, delta, logprobs: null, finish_reason },
   ];
@@ -42,12 +42,12 @@ export function* chatChunks(answer: DemoReply, wantsUsage: boolean): Generator<D
     isWord,
   });
   yield frame({ ...head, choices: choice({ role: "assistant", content: "" }, null) });
-  for (const word of answer.words) {
+  for (const word of reply.words) {
     yield frame({ ...head, choices: choice({ content: word }, null) }, true);
   }
-  const usage = chatUsage(answer);
-  const last = { ...head, choices: choice({}, finishReason(answer)) };
-  if (wantsUsage) {
+  const usage = chatUsage(reply);
+  const last = { ...head, choices: choice({}, finishReason(reply)) };
+  if (includesUsage) {
     yield frame(last);
     yield frame({ ...head, choices: [], usage });
   } else {
@@ -56,14 +56,14 @@ export function* chatChunks(answer: DemoReply, wantsUsage: boolean): Generator<D
   yield { text: "data: [DONE]\n\n", isWord: false };
 }
 
-/** A response object, whole. */
-export function responsesBody(answer: DemoReply): object {
-  const item = outputItem(newId("msg"), "completed", answer.words.join("").trimEnd());
-  return finishedResponse(answer, newId("resp"), item);
+/** A response object that is not streamed. */
+export function responsesBody(reply: DemoReply): object {
+  const item = outputItem(newId("msg"), "completed", reply.words.join("").trimEnd());
+  return finishedResponse(reply, newId("resp"), item);
 }
 
-/** A response, streamed: the events of one text answer in the order the API documents. */
-export function* responsesEvents(answer: DemoReply): Generator<DemoFrame> {
+/** A response, streamed: the events of one text output, in the order the API documents. */
+export function* responsesEvents(reply: DemoReply): Generator<DemoFrame> {
   const id = newId("resp");
   const itemId = newId("msg");
   const place = { item_id: itemId, output_index: 0, content_index: 0 };
@@ -72,30 +72,30 @@ export function* responsesEvents(answer: DemoReply): Generator<DemoFrame> {
     const data = JSON.stringify({ type, sequence_number: sequence++, ...fields });
     return { text: `event: ${type}\ndata: ${data}\n\n`, isWord };
   };
-  const running = responseObject(answer, id, "in_progress", [], null);
-  const text = answer.words.join("");
+  const running = responseObject(reply, id, "in_progress", [], null);
+  const text = reply.words.join("");
   yield frame("response.created", { response: running });
   yield frame("response.in_progress", { response: running });
   const opened = { ...outputItem(itemId, "in_progress", ""), content: [] };
   yield frame("response.output_item.added", { output_index: 0, item: opened });
   yield frame("response.content_part.added", { ...place, part: textPart("") });
-  for (const word of answer.words) {
+  for (const word of reply.words) {
     yield frame("response.output_text.delta", { ...place, delta: word, logprobs: [] }, true);
   }
   yield frame("response.output_text.done", { ...place, text, logprobs: [] });
   yield frame("response.content_part.done", { ...place, part: textPart(text) });
-  const item = outputItem(itemId, answer.isCut ? "incomplete" : "completed", text);
+  const item = outputItem(itemId, reply.isCut ? "incomplete" : "completed", text);
   yield frame("response.output_item.done", { output_index: 0, item });
-  const last = answer.isCut ? "response.incomplete" : "response.completed";
-  yield frame(last, { response: finishedResponse(answer, id, item) });
+  const last = reply.isCut ? "response.incomplete" : "response.completed";
+  yield frame(last, { response: finishedResponse(reply, id, item) });
 }
 
-function chatHead(answer: DemoReply, object: string): object {
+function chatHead(reply: DemoReply, object: string): object {
   return {
     id: newId("chatcmpl"),
     object,
-    created: answer.createdSeconds,
-    model: answer.model,
+    created: reply.createdSeconds,
+    model: reply.model,
     system_fingerprint: "roomhub-demo",
   };
 }
@@ -108,24 +108,24 @@ function chatUsage({ inputTokens, words }: DemoReply): object {
   };
 }
 
-function finishReason(answer: DemoReply): string {
-  return answer.isCut ? "length" : "stop";
+function finishReason(reply: DemoReply): string {
+  return reply.isCut ? "length" : "stop";
 }
 
-function finishedResponse(answer: DemoReply, id: string, item: object): object {
-  const outputTokens = answer.words.length;
+function finishedResponse(reply: DemoReply, id: string, item: object): object {
+  const outputTokens = reply.words.length;
   const usage = {
-    input_tokens: answer.inputTokens,
+    input_tokens: reply.inputTokens,
     input_tokens_details: { cached_tokens: 0 },
     output_tokens: outputTokens,
     output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: answer.inputTokens + outputTokens,
+    total_tokens: reply.inputTokens + outputTokens,
   };
-  return responseObject(answer, id, answer.isCut ? "incomplete" : "completed", [item], usage);
+  return responseObject(reply, id, reply.isCut ? "incomplete" : "completed", [item], usage);
 }
 
 function responseObject(
-  answer: DemoReply,
+  reply: DemoReply,
   id: string,
   status: string,
   output: object[],
@@ -134,14 +134,14 @@ function responseObject(
   return {
     id,
     object: "response",
-    created_at: answer.createdSeconds,
-    completed_at: status === "completed" ? answer.createdSeconds : null,
+    created_at: reply.createdSeconds,
+    completed_at: status === "completed" ? reply.createdSeconds : null,
     status,
     error: null,
     incomplete_details: status === "incomplete" ? { reason: "max_output_tokens" } : null,
     instructions: null,
     max_output_tokens: null,
-    model: answer.model,
+    model: reply.model,
     output,
     parallel_tool_calls: true,
     previous_response_id: null,

@@ -9,7 +9,7 @@ import {
 } from "../sharing/found-server.ts";
 import { clockTime, colorsFor, safe, writeJson } from "../terminal/text.ts";
 
-/** Local servers answer in a millisecond, so querying them costs nothing. */
+/** Local servers respond within a millisecond, so frequent queries cost nothing. */
 const queryAgainMs = 3_000;
 
 export async function startDemo(
@@ -27,7 +27,7 @@ interface DemoReplacement {
   values: { json?: boolean; quiet?: boolean };
 }
 
-/** Takes a real model into the room as soon as there is one, then the demo out of it. */
+/** Shares a real model as soon as one is available, then removes the demo. */
 export function replaceDemo(
   context: CliContext,
   { requested, share, closeDemo, values }: DemoReplacement,
@@ -51,13 +51,13 @@ export function replaceDemo(
     if (signal.aborted) return;
     await closeDemo();
     const { model, endpoint, serverName } = choice;
-    const text = `sharing ${safe(model)} from ${safe(serverName ?? endpoint)} as ${safe(participantId)}; the demo has left`;
+    const text = `sharing ${safe(model)} from ${safe(serverName ?? endpoint)} as ${safe(participantId)}; the demo was removed`;
     if (values.json === true) {
       writeJson(context.stdout, { participantId, model, endpoint, isDemo: false });
     } else if (values.quiet !== true) say(colors.green(text));
   };
   const done = replace().catch((error: unknown) => {
-    // The demo goes on: the room stays as it was announced.
+    // The demo keeps running, so the room stays as announced.
     const reason = error instanceof Error ? error.message : String(error);
     say(colors.yellow(`the model server could not be shared: ${safe(reason)}`));
   });
@@ -70,7 +70,7 @@ export function replaceDemo(
 }
 
 /**
- * Waits for a usual model server of this machine to start, and says once what is in its way: it loads, or requires
+ * Waits for a default model server of this machine to start, and reports each obstacle once: it is loading, or requires
  * credentials.
  *
  * @returns its first model; undefined when the signal aborts first
@@ -81,7 +81,7 @@ async function awaitModelServer(
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<ModelChoice | undefined> {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   for (;;) {
     await pause(context, queryAgainMs, signal);
     if (signal.aborted) return undefined;
@@ -95,8 +95,8 @@ async function awaitModelServer(
     }
     for (const server of servers) {
       const text = obstacle(server, requested.headers);
-      if (text === undefined || told.has(text)) continue;
-      told.add(text);
+      if (text === undefined || reported.has(text)) continue;
+      reported.add(text);
       say(text);
     }
   }

@@ -9,7 +9,7 @@ import type { EventWatch } from "./event-watch.ts";
 import { failed, type Finding } from "./finding.ts";
 import type { Machine } from "./machine.ts";
 
-/** What is asked for, and what the checks so far have learned: each reads what those before it left. */
+/** What to check, and the results that later checks read. */
 export interface Examination {
   readonly context: CliContext;
   readonly machine: Machine;
@@ -18,14 +18,14 @@ export interface Examination {
   readonly roomCode: string | undefined;
   /** a request's `model` field */
   readonly model: string;
-  /** a model server that is to be looked at too */
+  /** a model server to check too */
   readonly endpoint: string | undefined;
   /** for that model server alone; their values are never shown */
   readonly headers: Readonly<Record<string, string>>;
   readonly mayRequest: boolean;
-  /** aborts when the user stops it all */
+  /** aborts when the user stops the command */
   readonly signal: AbortSignal;
-  /** nothing says that nobody listens there */
+  /** false once a connection to the hub's port failed */
   isPortOpen: boolean;
   health: HealthResponse | undefined;
   /** how far the hub's clock is ahead of ours, ms */
@@ -36,17 +36,17 @@ export interface Examination {
   events: EventWatch | undefined;
 }
 
-/** One step of the examination. */
+/** One step of `doctor`. */
 export interface Check {
   readonly name: string;
   /** as it follows "Waiting for" */
   readonly waitsFor: string;
   readonly timeoutMs: number;
-  /** @throws RoomhubError, HubUnreachableError: those are findings too */
+  /** @throws RoomhubError, HubUnreachableError: both become findings */
   look(exam: Examination, signal: AbortSignal): Finding | Promise<Finding>;
   /**
-   * What it means that the time was over first, read while the step's request still runs; without it, or when undefined,
-   * the network is to blame.
+   * Explains a timeout while the check's request is still running; without it, or when it returns undefined, the network is
+   * blamed.
    */
   late?(exam: Examination): Promise<Finding | undefined>;
 }
@@ -57,7 +57,7 @@ export interface CheckResult extends Finding {
 }
 
 /**
- * Runs the checks one after the other, each within its time.
+ * Runs the checks one after the other, each within its timeout.
  *
  * @throws CommandError when the user stopped it
  */
@@ -98,8 +98,8 @@ async function lookWithin(exam: Examination, check: Check): Promise<Finding> {
       const known = await check.late?.(exam).catch(() => undefined);
       if (known !== undefined) return known;
       return failed(
-        `waited ${duration(check.timeoutMs)} for ${check.waitsFor}, in vain`,
-        `look at the network between here and ${exam.hubUrl}`,
+        `timed out after ${duration(check.timeoutMs)} waiting for ${check.waitsFor}`,
+        `check the network between here and ${exam.hubUrl}`,
         { exitCode: EXIT.unreachable },
       );
     }
@@ -109,14 +109,14 @@ async function lookWithin(exam: Examination, check: Check): Promise<Finding> {
   }
 }
 
-/** For work that does not listen to its signal. */
+/** For checks that ignore their signal. */
 function whenAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
   });
 }
 
-/** What the hub or a command refuses is what there is to find; anything else is a bug. */
+/** A refusal by the hub or a command is a finding; anything else is a bug. */
 function findingOf(error: unknown, { context, hubUrl }: Examination): Finding {
   if (error instanceof HubUnreachableError) {
     const fix = hintHere(context, error.hint, hubUrl);

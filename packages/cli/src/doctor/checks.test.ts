@@ -70,7 +70,12 @@ function rows(check: string, table: Row[]): void {
 
 describe("the program", () => {
   rows("program", [
-    ["a Node that is old", { machine: { nodeVersion: "22.20.9" } }, "failed", "needs Node 22.21"],
+    [
+      "a Node that is old",
+      { machine: { nodeVersion: "22.20.9" } },
+      "failed",
+      "requires Node 22.21",
+    ],
     ["a Node that just does", { machine: { nodeVersion: "22.21.0" } }, "ok", "Node 22.21.0"],
   ]);
 });
@@ -80,12 +85,12 @@ describe("the proxy", () => {
   const proxyFor = async () => env.HTTP_PROXY;
   const lan = "http://192.168.1.5:5050";
   rows("proxy", [
-    ["one that does not apply", { context: { env } }, "ok", "is reached without"],
+    ["one that does not apply", { context: { env } }, "ok", "not used for the hub"],
     [
       "one that applies",
       { context: { env }, machine: { proxyFor } },
       "ok",
-      "join goes through proxy:3128",
+      "join uses the proxy proxy:3128",
     ],
     [
       "one before a network of one's own",
@@ -116,7 +121,7 @@ describe("the port", () => {
       "a free one of this machine",
       { machine: failing("ECONNREFUSED"), hubUrl: "http://[::1]:5050" },
       "failed",
-      "the port is free → roomhub up",
+      "no hub is running on this machine → roomhub up",
     ],
     [
       "one that another machine refuses",
@@ -134,7 +139,7 @@ describe("the port", () => {
       "a name that leads nowhere",
       { machine: failing("ENOTFOUND") },
       "failed",
-      "leads nowhere (ENOTFOUND)",
+      "does not resolve (ENOTFOUND)",
     ],
     [
       "a proxy in the way",
@@ -143,7 +148,7 @@ describe("the port", () => {
         context: { env: { NODE_USE_ENV_PROXY: "1" } },
       },
       "skipped",
-      "a proxy connects",
+      "connections go through a proxy",
     ],
   ]);
 });
@@ -155,7 +160,7 @@ describe("the hub", () => {
   rows("hub", [
     ["of a later patch", health("1.2.9"), "ok", "roomhub 1.2.9"],
     ["of another major version", health("2.0.0"), "failed", "→ npx roomhub@2.0.0"],
-    ["that is stopping", health("1.2.3", "draining"), "failed", "takes no requests"],
+    ["that is stopping", health("1.2.3", "draining"), "failed", "accepts no requests"],
     ["whose version is nonsense for a shell", health("2;rm -rf"), "failed", "npx roomhub@latest"],
     [
       "that is none, here",
@@ -165,7 +170,7 @@ describe("the hub", () => {
         client: { health: async () => ({}) as never },
       },
       "failed",
-      "is no hub → roomhub up --port 5051",
+      "is not a hub → roomhub up --port 5051",
     ],
     ["whose port is closed", { exam: { isPortOpen: false } }, "skipped", "needs the port"],
   ]);
@@ -211,15 +216,15 @@ describe("the tunnel", () => {
       "answered by a proxy",
       answered(502, "<html>"),
       "failed",
-      "is answered 502, and not by the hub",
+      "got a 502 response that is not from the hub",
     ],
     [
       "answered by another's JSON",
       answered(404, '{"error":{"code":"nope"}}'),
       "failed",
-      "not by the hub",
+      "not from the hub",
     ],
-    ["opened by somebody else", answered(101, ""), "failed", "is answered 101"],
+    ["opened by somebody else", answered(101, ""), "failed", "got a 101 response"],
     [
       "cut off",
       { machine: { handshake: () => Promise.reject(new Error("reset")) } },
@@ -235,18 +240,23 @@ describe("the provider", () => {
     return Response.json({ data: [{ id: "llama3" }] });
   };
   rows("provider", [
-    ["one of the usual ones", { context: { fetch } }, "ok", "one answers on this machine"],
+    [
+      "one of the usual ones",
+      { context: { fetch } },
+      "ok",
+      "1 model server responds on this machine",
+    ],
     [
       "one that is named and silent",
       { endpoint: "http://127.0.0.1:9" },
       "failed",
-      "no model server answers at http://127.0.0.1:9",
+      "no model server responds at http://127.0.0.1:9",
     ],
     [
       "one that is named and answers",
       { endpoint: "http://127.0.0.1:11434", context: { fetch } },
       "ok",
-      "one answers",
+      "1 model server responds",
     ],
     ["none", {}, "skipped", "none is needed to use a room"],
   ]);
@@ -282,9 +292,7 @@ describe("the provider", () => {
     test("names the header that is wrong, and never its value", async () => {
       const result = await asked({ Authorization: "Bearer wr0ng" });
       expect(result.verdict).toBe("failed");
-      expect(result.found).toContain(
-        "does not accept the credentials it was sent (401; headers: Authorization)",
-      );
+      expect(result.found).toContain("rejected the credentials (401; headers: Authorization)");
       expect(JSON.stringify(result)).not.toContain("wr0ng");
     });
   });
@@ -341,7 +349,7 @@ describe("a request without a token in time", () => {
       "ana-llama3 accepted the request 1 min 00 s ago, and its model server has sent no token yet",
     );
     expect(details).toEqual(["ana-llama3: 1/2 running, 0 waiting"]);
-    expect(fix).toContain("the network is fine");
+    expect(fix).toContain("the network works");
   });
 
   test("shows the slots of the model server, and what else keeps them busy", async () => {
@@ -361,13 +369,13 @@ describe("a request without a token in time", () => {
     });
     expect([verdict, found]).toEqual([
       "skipped",
-      "no participant had room for the request within 1 min 00 s",
+      "no participant had capacity for the request within 1 min 00 s",
     ]);
   });
 
   test("that nothing is known of is a problem of the network", async () => {
     const { verdict, fix } = await late(undefined);
-    expect([verdict, fix]).toEqual(["failed", expect.stringContaining("look at the network")]);
+    expect([verdict, fix]).toEqual(["failed", expect.stringContaining("check the network")]);
   });
 });
 
@@ -400,7 +408,7 @@ test("a step that takes too long is a finding", async () => {
     look: () => new Promise(() => {}),
   };
   const { verdict, found } = await run(check, {});
-  expect([verdict, found]).toEqual(["failed", "waited 1 ms for something, in vain"]);
+  expect([verdict, found]).toEqual(["failed", "timed out after 1 ms waiting for something"]);
 });
 
 test("a bug in a step is no finding", async () => {

@@ -12,7 +12,7 @@ import { roomCheck } from "./room-check.ts";
 import { streamCheck } from "./stream-check.ts";
 import { tunnelCheck } from "./tunnel-check.ts";
 
-/** From here to the model, in the order in which each builds on those before it. */
+/** From here to the model: each check builds on those before it. */
 export const CHECKS: readonly Check[] = [
   programCheck,
   proxyCheck,

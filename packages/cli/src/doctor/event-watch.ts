@@ -2,14 +2,14 @@ import { errorFromResponse, HubUnreachableError } from "@roomhub/client";
 import { createSseReader, type HubEvent } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 
-/** The events of a room, from when the first bytes came. */
+/** The events of a room, from the stream's first bytes on. */
 export interface EventWatch {
-  /** The end of a request, whether it was seen already or is still to come; undefined when the signal aborts first. */
+  /** The end of a request, past or still to come; undefined when the signal aborts first. */
   endOf(requestId: string, signal: AbortSignal): Promise<RequestEnd | undefined>;
   /**
-   * The last time a participant was sent a request that has not ended yet; undefined when none was.
+   * The latest start of a request that has not ended yet; undefined when there is none.
    *
-   * @param selector - as the request said it
+   * @param selector - the request's `model` field
    */
   runningFor(selector: string): RequestStart | undefined;
   close(): void;
@@ -42,7 +42,7 @@ export async function watchRoom(
     const reader = (response.body ?? new ReadableStream<Uint8Array>()).getReader();
     const first = await reader.read();
     const seen = new RequestLog();
-    // Ends when it is closed, and what was seen until then stays.
+    // Rejects when the watch is closed; the events seen until then stay.
     void pump(reader, first, seen).catch(() => {});
     return {
       endOf: (id, within) => seen.wait(id, within),
@@ -70,7 +70,7 @@ async function pump(
   }
 }
 
-/** Which requests began and how they ended, kept until the checks read it. */
+/** Starts and ends of requests, kept for later checks. */
 class RequestLog {
   readonly #starts: RequestStart[] = [];
   readonly #ends: RequestEnd[] = [];

@@ -1,6 +1,6 @@
 import { EXIT, type ExitCode } from "../exit-code.ts";
 
-/** What a check came to. `skipped` is neither good nor bad: it could not be looked at, or there is nothing to look at. */
+/** The result of a check. `skipped` is neither good nor bad: it could not run, or there was nothing to check. */
 export interface Finding {
   verdict: "ok" | "failed" | "skipped";
   /** one sentence, without a full stop */
@@ -9,7 +9,7 @@ export interface Finding {
   fix: string | undefined;
   /** one line each, as for the participants of a room */
   details: readonly string[];
-  /** what the command ends with when this is the first failure */
+  /** the command's exit code when this is the first failure */
   exitCode: ExitCode;
 }
 
@@ -26,7 +26,7 @@ export function failed(
   return { verdict: "failed", found, fix, details, exitCode };
 }
 
-/** @param fix - how it could be looked at */
+/** @param fix - how to make the check possible */
 export function skipped(found: string, fix?: string, details: readonly string[] = []): Finding {
   return { verdict: "skipped", found, fix, details, exitCode: EXIT.ok };
 }

@@ -5,10 +5,10 @@ import type { Check, Examination } from "./check.ts";
 import { failed, type Finding, ok, skipped } from "./finding.ts";
 import { isThisMachine, portOf } from "../rooms/hub-address.ts";
 
-/** Whether it is a hub, is well, and speaks our version. */
+/** Whether the server is a hub, is healthy, and has a compatible version. */
 export const hubCheck: Check = {
   name: "hub",
-  waitsFor: "the hub to answer",
+  waitsFor: "the hub to respond",
   timeoutMs: 5_000,
   async look(exam, signal) {
     const { context, hubUrl } = exam;
@@ -39,11 +39,14 @@ function judge(
 ): Finding {
   const text = `roomhub ${safe(version)} at ${hubUrl}, up ${duration(uptimeSeconds * 1000)}`;
   if (status !== "ok") {
-    return failed(`${text}, is ${safe(status)} and takes no requests`, "wait until it is back");
+    return failed(
+      `${text}, is ${safe(status)} and accepts no requests`,
+      "wait until it has restarted",
+    );
   }
   if (!isCompatible(version, context.version)) {
     return failed(
-      `${text}; this is roomhub ${context.version}, and the two may not understand each other`,
+      `${text}; this is roomhub ${context.version}, and the two may be incompatible`,
       `npx roomhub@${/^[\w.+-]+$/.test(version) ? version : "latest"}`,
     );
   }
@@ -59,7 +62,7 @@ function isCompatible(one: string, other: string): boolean {
 
 function noHub({ context, hubUrl }: Examination, error?: RoomhubError): Finding {
   const url = new URL(hubUrl);
-  const status = error === undefined ? "" : ` (it answers ${error.status})`;
+  const status = error === undefined ? "" : ` (it responds with ${error.status})`;
   const isHere = isThisMachine(url.hostname);
   const fix =
     error?.hint?.startsWith("write ") === true
@@ -67,7 +70,7 @@ function noHub({ context, hubUrl }: Examination, error?: RoomhubError): Finding 
       : isHere
         ? `${context.commandName} up --port ${portOf(url) + 1}`
         : "ask the host for the invite URL";
-  return failed(`what listens at ${hubUrl} is no hub${status}`, fix, {
+  return failed(`the server at ${hubUrl} is not a hub${status}`, fix, {
     exitCode: EXIT.unreachable,
   });
 }

@@ -4,27 +4,27 @@ import { request as httpsRequest } from "node:https";
 import { connect } from "node:net";
 import { randomBytes } from "node:crypto";
 
-/** A server's answer to a handshake. */
-interface HandshakeAnswer {
+/** A server's response to a handshake. */
+interface HandshakeResponse {
   status: number;
   body: string;
 }
 
-/** What the checks need of the machine they run on, beside the command's own context. */
+/** What the checks need from the machine they run on, besides the command's context. */
 export interface Machine {
   /** like `24.11.0` */
   nodeVersion: string;
-  /** the oldest that does, like `22.21` */
+  /** the oldest supported version, like `22.21` */
   neededNode: string;
   /** Opens a connection and closes it. @returns the address that was reached. @throws Error with a `code` */
   reach(host: string, port: number, signal: AbortSignal): Promise<string>;
-  /** The proxy that an agent would go through to this URL, undefined for none. */
+  /** The proxy an agent would use for this URL; undefined for none. */
   proxyFor(url: URL): Promise<string | undefined>;
-  /** Asks for a WebSocket as an agent does, but for its token, and takes whatever is answered. Through the proxy that applies. */
-  handshake(url: URL, signal: AbortSignal): Promise<HandshakeAnswer>;
+  /** Sends an agent's WebSocket handshake without a token, through the proxy that applies, and returns any response. */
+  handshake(url: URL, signal: AbortSignal): Promise<HandshakeResponse>;
 }
 
-const maxAnswerBytes = 64 * 1024;
+const maxBodyBytes = 64 * 1024;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -62,7 +62,7 @@ async function handshake(
   url: URL,
   env: Environment,
   signal: AbortSignal,
-): Promise<HandshakeAnswer> {
+): Promise<HandshakeResponse> {
   const { proxyAgentFor } = await import("@roomhub/participant");
   const agent = proxyAgentFor(url, env);
   const send = url.protocol === "https:" ? httpsRequest : httpRequest;
@@ -88,7 +88,7 @@ async function handshake(
       response.on("error", reject);
       response.on("data", (text: string) => {
         body += text;
-        if (body.length > maxAnswerBytes) response.destroy();
+        if (body.length > maxBodyBytes) response.destroy();
       });
       response.on("close", () => resolve({ status: response.statusCode ?? 0, body }));
     });

@@ -5,10 +5,10 @@ import { safe } from "../terminal/text.ts";
 import type { Check } from "./check.ts";
 import { failed, ok, skipped } from "./finding.ts";
 
-/** Whether anybody would serve the model that is wanted. */
+/** Whether a participant would serve the requested model. */
 export const modelCheck: Check = {
   name: "model",
-  waitsFor: "the hub to say where a request would go",
+  waitsFor: "the hub to explain the route of a request",
   timeoutMs: 5_000,
   async look(exam, signal) {
     const { context, hubUrl, room, model } = exam;
@@ -31,12 +31,11 @@ export const modelCheck: Check = {
 
 function waitText(route: RouteExplanation): string {
   if (route.outcome !== "waits") return "";
-  return waitsForLoading(route) ? ", once it is loaded" : ", once it has room";
+  return waitsForLoading(route) ? ", once it is loaded" : ", once it has capacity";
 }
 
-/** Whether a request waits for nothing but a model that is being loaded. */
+/** Whether a request waits only for a model that is loading. */
 export function waitsForLoading({ outcome, participants }: RouteExplanation): boolean {
-  const isAwaited = (wanted: RouteVerdict) =>
-    participants.some(({ verdict }) => verdict === wanted);
-  return outcome === "waits" && isAwaited("loading") && !isAwaited("full");
+  const has = (expected: RouteVerdict) => participants.some(({ verdict }) => verdict === expected);
+  return outcome === "waits" && has("loading") && !has("full");
 }

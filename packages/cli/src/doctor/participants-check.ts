@@ -4,10 +4,10 @@ import { safe, shellWord } from "../terminal/text.ts";
 import type { Check, Examination } from "./check.ts";
 import { failed, ok, skipped } from "./finding.ts";
 
-/** More are only counted. */
+/** Further ones are only counted. */
 const listed = 20;
 
-/** Who is in the room, and who of them can be reached. One who is away is no fault while somebody else is there. */
+/** Which participants are in the room and reachable. An unreachable one is no failure while another can serve. */
 export const participantsCheck: Check = {
   name: "participants",
   waitsFor: "the hub to list the participants",
@@ -20,12 +20,12 @@ export const participantsCheck: Check = {
     exam.participants = participants;
     const roomUrl = shellWord(`${hubUrl}/rooms/${room.code}`);
     if (participants.length === 0) {
-      return failed("nobody has joined the room yet", `${context.commandName} join ${roomUrl}`);
+      return failed("the room has no participants", `${context.commandName} join ${roomUrl}`);
     }
-    const { participants: anybody } = await client.explainRoute(room.code, {}, { signal });
-    const reachable = anybody.filter(canServe).length;
-    const loading = anybody.filter(({ verdict }) => verdict === "loading").length;
-    const details = describe(participants, new Map(anybody.map((one) => [one.id, one])));
+    const { participants: candidates } = await client.explainRoute(room.code, {}, { signal });
+    const reachable = candidates.filter(canServe).length;
+    const loading = candidates.filter(({ verdict }) => verdict === "loading").length;
+    const details = describe(participants, new Map(candidates.map((one) => [one.id, one])));
     const found = `${reachable} of ${participants.length} can serve a chat request now${loadingText(loading)}`;
     return reachable + loading > 0
       ? ok(found, details)
@@ -39,7 +39,7 @@ function canServe({ verdict }: RouteCandidate): boolean {
 
 function loadingText(count: number): string {
   if (count === 0) return "";
-  return count === 1 ? "; 1 more loads its model" : `; ${count} more load their models`;
+  return count === 1 ? "; 1 more is loading its model" : `; ${count} more are loading their models`;
 }
 
 function describe(
@@ -68,7 +68,7 @@ function surfacesOf({
     : `chat ${chatCompletions}, responses ${openResponses}`;
 }
 
-/** An agent that is there says itself what is wrong with its model server. */
+/** A connected agent reports what is wrong with its model server. */
 function fixFor(
   { context }: Examination,
   participants: readonly ParticipantSummary[],
@@ -81,7 +81,7 @@ function fixFor(
   const endpoint = safe(waiting.endpoint);
   switch (waiting.connection.readiness) {
     case "needs-credentials":
-      return `join again with its key: ${join} --endpoint ${shellWord(endpoint)} --header-env Authorization=VARIABLE`;
+      return `join again with credentials: ${join} --endpoint ${shellWord(endpoint)} --header-env Authorization=VARIABLE`;
     case "wrong-model":
       return `join with the model that ${endpoint} serves now: ${join} --endpoint ${shellWord(endpoint)}`;
     default:

@@ -4,7 +4,7 @@ import { safe } from "../terminal/text.ts";
 import type { Check, Examination } from "./check.ts";
 import { failed, type Finding, ok, skipped } from "./finding.ts";
 
-/** Whether anybody listens where the hub should. */
+/** Whether the hub's port accepts connections. */
 export const portCheck: Check = {
   name: "port",
   waitsFor: "a connection to the hub's port",
@@ -13,13 +13,13 @@ export const portCheck: Check = {
     const url = new URL(exam.hubUrl);
     const usesProxy = (exam.context.env["NODE_USE_ENV_PROXY"] ?? "") !== "";
     if (usesProxy && (await exam.machine.proxyFor(url)) !== undefined) {
-      return skipped("a proxy connects for us");
+      return skipped("connections go through a proxy");
     }
     const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
     const port = portOf(url);
     try {
       const address = await exam.machine.reach(host, port, signal);
-      return ok(`somebody listens at ${address === host ? "" : `${safe(address)}, `}port ${port}`);
+      return ok(`port ${port} is open${address === host ? "" : ` at ${safe(address)}`}`);
     } catch (error) {
       exam.isPortOpen = false;
       signal.throwIfAborted();
@@ -35,22 +35,22 @@ function unreachable(
 ): Finding {
   const code = codeOf(error);
   const flag = portFlag(port);
-  // The usual port is looked at when nobody named a hub, and the one that was meant may be on another machine.
+  // The default port is checked when no hub is named, and the intended hub may be on another machine.
   const elsewhere =
     port === usualPort
-      ? `; or look at a hub elsewhere: ${commandName} doctor http://HOST:${usualPort}`
+      ? `; or check a remote hub: ${commandName} doctor http://HOST:${usualPort}`
       : "";
   const exitCode = EXIT.unreachable;
   if (code === "ECONNREFUSED" && isThisMachine(host)) {
     return failed(
-      `nobody listens on port ${port} of this machine: the port is free`,
+      `port ${port} is closed: no hub is running on this machine`,
       `${commandName} up${flag}${elsewhere}`,
       { exitCode },
     );
   }
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") {
     return failed(
-      `the name ${safe(host)} leads nowhere (${code})`,
+      `the host name ${safe(host)} does not resolve (${code})`,
       "check the hub URL for a typo",
       {
         exitCode,
@@ -59,11 +59,11 @@ function unreachable(
   }
   const what =
     code === "ECONNREFUSED"
-      ? `${safe(host)} is there, but nobody listens on its port ${port}`
-      : `${safe(host)}, port ${port}, cannot be reached (${code})`;
+      ? `${safe(host)} is reachable, but its port ${port} is closed`
+      : `port ${port} at ${safe(host)} cannot be reached (${code})`;
   const fix = isThisMachine(host)
     ? `${commandName} up${flag}`
-    : `on that machine, open the hub to its network: ${commandName} up --lan${flag}; then its firewall`;
+    : `on that machine, open the hub to its network: ${commandName} up --lan${flag}; then check its firewall`;
   return failed(what, fix, { exitCode });
 }
 

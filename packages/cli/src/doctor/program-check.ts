@@ -1,17 +1,20 @@
 import type { Check } from "./check.ts";
 import { failed, ok } from "./finding.ts";
 
-/** What runs here: Node and this program. */
+/** The versions of Node and of this program. */
 export const programCheck: Check = {
   name: "program",
   waitsFor: "nothing",
   timeoutMs: 1_000,
   look({ context, machine }) {
     const { nodeVersion, neededNode } = machine;
-    const found = `Node ${nodeVersion}, roomhub ${context.version}`;
-    return isAtLeast(nodeVersion, neededNode)
-      ? ok(found)
-      : failed(`${found} needs Node ${neededNode} or newer`, "install one: https://nodejs.org");
+    if (isAtLeast(nodeVersion, neededNode)) {
+      return ok(`Node ${nodeVersion}, roomhub ${context.version}`);
+    }
+    return failed(
+      `roomhub ${context.version} requires Node ${neededNode} or newer; this is Node ${nodeVersion}`,
+      "install one: https://nodejs.org",
+    );
   },
 };
 

@@ -6,25 +6,25 @@ import {
   queryModelServer,
   serverText,
 } from "../sharing/found-server.ts";
-import { safe, shellWord } from "../terminal/text.ts";
+import { countOf, safe, shellWord } from "../terminal/text.ts";
 import type { Check, Examination } from "./check.ts";
 import { failed, type Finding, ok, skipped } from "./finding.ts";
 import { isThisMachine } from "../rooms/hub-address.ts";
 import { slotsText } from "./slots.ts";
 
-/** Whether the model servers of this machine answer, and what they have: the one that is named must, the usual ones may. */
+/** Whether this machine's model servers respond, and their models. A named one must respond, the default ones may. */
 export const providerCheck: Check = {
   name: "provider",
-  waitsFor: "model servers to answer",
+  waitsFor: "model servers to respond",
   timeoutMs: 5_000,
   async look(exam) {
     const { context, headers } = exam;
-    const wanted = exam.endpoint === undefined ? endpointsHere(exam) : [exam.endpoint];
+    const requested = exam.endpoint === undefined ? endpointsHere(exam) : [exam.endpoint];
     const [named, usual] = await Promise.all([
-      Promise.all(wanted.map((endpoint) => queryModelServer(context, endpoint, headers))),
+      Promise.all(requested.map((endpoint) => queryModelServer(context, endpoint, headers))),
       exam.endpoint === undefined ? findModelServers(context) : [],
     ]);
-    const others = usual.filter(({ endpoint }) => !wanted.includes(endpoint));
+    const others = usual.filter(({ endpoint }) => !requested.includes(endpoint));
     const servers = [...named, ...others].filter(({ readiness }) => readiness !== "down");
     const details = await Promise.all(servers.map((server) => describe(exam, server)));
     for (const problem of [lockedAmong, downAmong, loadingAmong]) {
@@ -35,8 +35,8 @@ export const providerCheck: Check = {
       return skipped("no model server on this machine; none is needed to use a room");
     }
     const where = exam.endpoint === undefined ? " on this machine" : "";
-    const answer = servers.length === 1 ? "one answers" : `${servers.length} answer`;
-    return ok(answer + where, details);
+    const verb = servers.length === 1 ? "responds" : "respond";
+    return ok(`${countOf(servers.length, "model server")} ${verb}${where}`, details);
   },
 };
 
@@ -60,7 +60,7 @@ function downAmong(
   const [first] = down;
   if (first === undefined) return undefined;
   return failed(
-    `no model server answers at ${down.map(safe).join(", ")}`,
+    `no model server responds at ${down.map(safe).join(", ")}`,
     `start it, then check that it lists its models: curl ${shellWord(modelsUrl(first))}`,
     { details },
   );
@@ -73,7 +73,7 @@ function loadingAmong(
 ): Finding | undefined {
   const loading = servers.find(({ readiness }) => readiness === "loading");
   if (loading === undefined) return undefined;
-  return failed(`${serverText(loading)} is loading its model`, "try again once it is loaded", {
+  return failed(`${serverText(loading)} is loading its model`, "retry once it is loaded", {
     details,
   });
 }
@@ -83,7 +83,7 @@ function modelsUrl(endpoint: string): string {
   return `${check.ok ? check.baseUrl : endpoint}/models`;
 }
 
-/** What a hub of this machine dials itself is on this machine too. */
+/** Endpoints on this machine that a hub on this machine calls directly. */
 function endpointsHere({ hubUrl, participants = [] }: Examination): string[] {
   if (!isThisMachine(new URL(hubUrl).hostname)) return [];
   const dialled = participants
@@ -115,7 +115,7 @@ function stateOf({ readiness, status, models }: FoundServer): string {
       break;
   }
   if (models === undefined) return `does not list its models (${status})`;
-  if (models.length === 0) return "no model";
+  if (models.length === 0) return "no models";
   const more = models.length > listed ? ` and ${models.length - listed} more` : "";
   return models.slice(0, listed).map(safe).join(", ") + more;
 }

@@ -4,7 +4,7 @@ import { failed, ok } from "./finding.ts";
 
 const variables = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"];
 
-/** Whether a proxy of the environment stands between here and the hub, and whether it belongs there. */
+/** Whether the environment sets a proxy between here and the hub, and whether that makes sense. */
 export const proxyCheck: Check = {
   name: "proxy",
   waitsFor: "nothing",
@@ -13,27 +13,27 @@ export const proxyCheck: Check = {
     const set = variables.flatMap((name) =>
       [name, name.toLowerCase()].filter((spelling) => (env[spelling] ?? "") !== ""),
     );
-    if (set.length === 0) return ok("none is set");
+    if (set.length === 0) return ok("no proxy is set");
     const url = new URL(hubUrl);
     const proxy = await machine.proxyFor(url);
     const names = set.join(", ");
-    if (proxy === undefined) return ok(`${names} set; the hub is reached without`);
+    if (proxy === undefined) return ok(`${names} set, but not used for the hub`);
     const host = hostOf(proxy);
     if (host === undefined)
-      return failed(`${names}: that is no URL`, `correct it, or: unset ${names}`);
+      return failed(`${names}: the value is not a URL`, `correct it, or: unset ${names}`);
     if (isPrivate(url.hostname)) {
       return failed(
-        `join goes through the proxy ${safe(host)} to ${safe(url.hostname)}, which is on a network of your own`,
+        `join uses the proxy ${safe(host)} for ${safe(url.hostname)}, which is on a private network`,
         `export NO_PROXY=${[env["NO_PROXY"] ?? env["no_proxy"], url.hostname].filter(Boolean).join(",")}`,
       );
     }
     return (env["NODE_USE_ENV_PROXY"] ?? "") === ""
-      ? ok(`join goes through ${safe(host)}; other commands do with NODE_USE_ENV_PROXY=1`)
-      : ok(`everything goes through ${safe(host)}`);
+      ? ok(`join uses the proxy ${safe(host)}; other commands use it with NODE_USE_ENV_PROXY=1`)
+      : ok(`all commands use the proxy ${safe(host)}`);
   },
 };
 
-/** Without the user name and password it may carry. */
+/** Leaves out the user name and password the URL may contain. */
 function hostOf(proxy: string): string | undefined {
   return URL.canParse(proxy) ? new URL(proxy).host : undefined;
 }

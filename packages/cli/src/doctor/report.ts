@@ -8,7 +8,7 @@ const paints = { ok: "green", failed: "red", skipped: "dim" } as const;
 const nameWidth = "participants".length;
 const timeWidth = "1 min 01 s".length;
 
-/** One check as people read it: mark, name, time, what was found; below it its details and the next step. */
+/** One check as lines of text: mark, name, time and finding; below them the details and the next step. */
 export function checkLines(context: CliContext, result: CheckResult): string {
   const { name, verdict, ms, found, fix, details } = result;
   const colors = colorsFor(context, context.stdout);
@@ -22,7 +22,7 @@ export function checkLines(context: CliContext, result: CheckResult): string {
   ].join("\n");
 }
 
-/** The same for programs. */
+/** One check as JSON. */
 export function checkJson({ name, verdict, ms, found, fix, details }: CheckResult): object {
   return {
     name,

@@ -9,43 +9,43 @@ import { failed, type Finding, ok, skipped } from "./finding.ts";
 import { waitsForLoading } from "./model-check.ts";
 import { bufferingFix } from "./stream-check.ts";
 
-/** A model may have to be loaded first. */
-const answerMs = 60_000;
+/** The model may have to load first. */
+const responseMs = 60_000;
 const listMs = 3_000;
 /** The event is written just after the last byte. */
 const eventMs = 1_000;
 
-/** One real request through everything, streamed: where its time goes, and whether it arrives as it is made. */
+/** One real request, streamed end to end: where its time goes, and whether tokens arrive as they are generated. */
 export const requestCheck: Check = {
   name: "request",
   waitsFor: "a few tokens from the model, which may be loading",
-  timeoutMs: answerMs + eventMs,
+  timeoutMs: responseMs + eventMs,
   async look(exam, signal) {
     const { context, room, route } = exam;
-    if (!exam.mayRequest) return skipped("left out, as asked");
+    if (!exam.mayRequest) return skipped("disabled by --no-request");
     if (room === undefined) return skipped("needs the room");
-    if (route?.refusal !== undefined) return skipped("needs somebody who serves the model");
+    if (route?.refusal !== undefined) return skipped("needs a participant that serves the model");
     if (route !== undefined && waitsForLoading(route)) {
-      return skipped("the model is still being loaded", "try again once it is loaded");
+      return skipped("the model is still loading", "retry once it is loaded");
     }
     if (route?.outcome === "waits") {
-      return skipped("everybody who serves the model is busy", "look again in a moment");
+      return skipped("all matching participants are at capacity", "retry in a moment");
     }
-    const { response, startMs } = await ask(exam, room.code, signal);
-    const arrival = await timeResponse(response, () => context.nowMs() - startMs);
-    if (arrival.failure !== undefined) {
+    const { response, startMs } = await sendRequest(exam, room.code, signal);
+    const timing = await timeResponse(response, () => context.nowMs() - startMs);
+    if (timing.failure !== undefined) {
       return failed(
-        `the answer broke off: ${safe(arrival.failure)}`,
-        "try again, or look at its model server",
+        `the response failed: ${safe(timing.failure)}`,
+        "retry, or check the participant's model server",
       );
     }
     const who = safe(hubHeader(response, "x-roomhub-participant") ?? exam.model);
-    return judge(who, arrival, await endOf(exam, response, signal));
+    return judge(who, timing, await endOf(exam, response, signal));
   },
   late: explainTimeout,
 };
 
-/** A participant that has the request and says nothing yet is slow, not cut off. */
+/** A participant that holds the request without a token yet is slow, not unreachable. */
 async function explainTimeout(exam: Examination): Promise<Finding | undefined> {
   const { context, hubUrl, room, model, events } = exam;
   if (room === undefined || events === undefined) return undefined;
@@ -58,8 +58,8 @@ async function explainTimeout(exam: Examination): Promise<Finding | undefined> {
     return waiting === 0
       ? undefined
       : skipped(
-          `no participant had room for the request within ${duration(answerMs)}`,
-          "try again later, or let another machine join",
+          `no participant had capacity for the request within ${duration(responseMs)}`,
+          "retry later, or add a participant",
         );
   }
   const id = start.participantId;
@@ -69,18 +69,18 @@ async function explainTimeout(exam: Examination): Promise<Finding | undefined> {
     one === undefined ? [] : [`${safe(id)}: ${loadSentence(one.load)}, ${one.load.queued} waiting`];
   return skipped(
     `${safe(id)} accepted the request ${duration(Math.max(0, context.nowMs() - sentMs))} ago, and its model server has sent no token yet`,
-    "the network is fine: read the model server's log, or try a smaller model",
+    "the network works: check the model server's log, or try a smaller model",
     details,
   );
 }
 
 /**
- * As many tokens as tell a stream from one that was held back. `max_tokens` is what nearly every provider knows; the
- * newest models of OpenAI only take the other name.
+ * Enough tokens to tell a stream from a buffered response. Nearly every provider supports `max_tokens`; OpenAI's newest
+ * models accept only the other name.
  */
 const fewTokens = [{ max_tokens: 32 }, { max_completion_tokens: 32 }];
 
-async function ask(
+async function sendRequest(
   exam: Examination,
   code: string,
   signal: AbortSignal,
@@ -128,29 +128,29 @@ async function endOf(
   return events.endOf(requestId, AbortSignal.any([signal, AbortSignal.timeout(eventMs)]));
 }
 
-function judge(who: string, arrival: ResponseTiming, end: RequestEnd | undefined): Finding {
-  const { byteMs, tokenMs, endMs } = arrival;
-  const answered = `${who} answered in ${duration(endMs)}`;
+function judge(who: string, timing: ResponseTiming, end: RequestEnd | undefined): Finding {
+  const { byteMs, tokenMs, endMs } = timing;
+  const responded = `${who} responded in ${duration(endMs)}`;
   const token = tokenMs === undefined ? "" : `, first token after ${duration(tokenMs)}`;
   const began = `first byte after ${duration(byteMs)}${token}`;
-  if (end?.type !== "llm.complete") return ok(answered, [began]);
+  if (end?.type !== "llm.complete") return ok(responded, [began]);
   const { metrics, queueMs } = end;
   const tokenShares = tokenMs === undefined ? "" : `: ${shares(tokenMs, metrics.ttftMs, queueMs)}`;
   const details = [began + tokenShares];
-  const pace = paceOf(arrival, metrics);
+  const pace = paceOf(timing, metrics);
   if (pace === "at once") {
     return failed(
-      `the answer of ${who} came all at once after ${duration(endMs)}, though its first token had left the hub after ${duration(metrics.ttftMs)}: something in between buffers answers`,
+      `the response from ${who} arrived all at once after ${duration(endMs)}, although its first token left the hub after ${duration(metrics.ttftMs)}: a proxy in between buffers responses`,
       bufferingFix,
       { details },
     );
   }
   const how = pace === undefined ? "" : `, ${pace}`;
-  details.push(`all of it after ${duration(endMs)}: ${shares(endMs, metrics.durationMs, queueMs)}`);
-  return ok(`${answered}${how}`, details);
+  details.push(`complete after ${duration(endMs)}: ${shares(endMs, metrics.durationMs, queueMs)}`);
+  return ok(`${responded}${how}`, details);
 }
 
-/** What the hub measured from the request's arrival on, less its waiting, is the provider's share; the rest is the way. */
+/** The provider's share is the hub's measurement less the time in the queue; the rest is hub and network. */
 function shares(hereMs: number, hubMs: number, queueMs: number): string {
   return [
     `provider ${duration(Math.max(0, hubMs - queueMs))}`,

@@ -47,7 +47,7 @@ test.each([
 test("an answer of no text has no first token, and one that breaks off says so", async () => {
   expect(await arrive([[50, `data: ${finish}\n\n`]])).toMatchObject({ tokenMs: undefined });
   const broken = await arrive([[50, `data: ${content}\n\n`]]);
-  expect(broken.failure).toContain("broke off");
+  expect(broken.failure).toContain("truncated");
 });
 
 test("an answer in JSON is no stream", async () => {
@@ -65,8 +65,8 @@ describe("the pace", () => {
   const quick = { ttftMs: 80, durationMs: 279 };
 
   test.each<[string, ResponseTiming, typeof hub, ReturnType<typeof paceOf>]>([
-    ["as it left the hub", streamed, hub, "piece by piece"],
-    ["bunched up a little on the way", { ...streamed, tokenMs: 400 }, hub, "piece by piece"],
+    ["as it left the hub", streamed, hub, "incrementally"],
+    ["bunched up a little on the way", { ...streamed, tokenMs: 400 }, hub, "incrementally"],
     ["in one go, long after it left the hub", held, hub, "at once"],
     ["in one go, as it left the hub", held, { ttftMs: 470, durationMs: 480 }, undefined],
     ["too quickly to tell", held, quick, undefined],

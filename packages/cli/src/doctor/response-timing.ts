@@ -1,22 +1,22 @@
 import { readStreamedResponse, readJsonResponse } from "../chat/response-reader.ts";
 
-/** When the parts of an answer were here, ms from the moment it was asked for. */
+/** When the parts of a response arrived, ms since the request was sent. */
 export interface ResponseTiming {
-  /** of its head */
+  /** of its headers */
   byteMs: number;
   /** of its first text or reasoning; undefined when there was none */
   tokenMs: number | undefined;
   endMs: number;
   isStream: boolean;
-  /** what was wrong with it; undefined when it was whole */
+  /** why it failed; undefined when it is complete */
   failure: string | undefined;
 }
 
 /**
- * Reads an answer to its end, by a watch.
+ * Reads a response to its end and measures when its parts arrive.
  *
- * @param response - whose head is just here
- * @param watch - ms since it was asked for
+ * @param response - whose headers have just arrived
+ * @param watch - ms since the request was sent
  */
 export async function timeResponse(
   response: Response,
@@ -37,20 +37,20 @@ export async function timeResponse(
   return { byteMs, tokenMs, endMs: watch(), isStream, failure };
 }
 
-/** From its first token to its end an answer took the hub at least this long: too long to come in one piece by chance. */
+/** A response that took the hub this long from its first token to its end cannot arrive in one piece by chance. */
 const minMeasuredMs = 200;
 
 /**
- * How a stream came, by what the hub saw of it. Whoever buffers a stream lets nothing of it through before its end.
+ * How a stream arrived, compared with what the hub measured. A buffering proxy passes nothing on before the end.
  *
- * @param hub - when the first token and the end left the hub, ms from the request's arrival there
- * @returns undefined when it was too short to tell
+ * @param hub - when the first token and the end left the hub, ms since the request arrived there
+ * @returns undefined when the response was too short to tell
  */
 export function paceOf(
   { isStream, tokenMs, endMs }: ResponseTiming,
   hub: { ttftMs: number; durationMs: number },
-): "piece by piece" | "at once" | undefined {
+): "incrementally" | "at once" | undefined {
   const hubMs = hub.durationMs - hub.ttftMs;
   if (!isStream || tokenMs === undefined || hubMs < minMeasuredMs) return undefined;
-  return endMs - tokenMs < hubMs / 4 ? "at once" : "piece by piece";
+  return endMs - tokenMs < hubMs / 4 ? "at once" : "incrementally";
 }

@@ -6,10 +6,10 @@ import { countOf, safe, shellWord } from "../terminal/text.ts";
 import type { Check, Examination } from "./check.ts";
 import { failed, type Finding, ok, skipped } from "./finding.ts";
 
-/** Whether the hub has the room; without one named, its only room. */
+/** Whether the hub has the room; when none is named, its only room. */
 export const roomCheck: Check = {
   name: "room",
-  waitsFor: "the hub to look for the room",
+  waitsFor: "the hub to find the room",
   timeoutMs: 5_000,
   async look(exam, signal) {
     if (exam.health === undefined) return skipped("needs the hub");
@@ -37,11 +37,11 @@ async function onlyRoom(exam: Examination, signal: AbortSignal): Promise<Finding
   const hub = `--hub ${shellWord(hubUrl)}`;
   if (first === undefined) {
     const fix = `${context.commandName} room create "my room" ${hub}`;
-    return failed("the hub has no room yet", fix, { exitCode: EXIT.notFound });
+    return failed("the hub has no rooms", fix, { exitCode: EXIT.notFound });
   }
   if (rooms.length === 1) return found(exam, first);
   return skipped(
-    `the hub has ${rooms.length} rooms, and none was named`,
+    `the hub has ${rooms.length} rooms; name one`,
     `${context.commandName} doctor ${shellWord(`${hubUrl}/rooms/${first.code}`)}`,
   );
 }
@@ -50,6 +50,6 @@ function found(exam: Examination, room: Room): Finding {
   exam.room = room;
   const { participantCount: count, passwordProtected } = room;
   const participants = countOf(count, "participant");
-  const password = passwordProtected ? ", a password to join" : "";
+  const password = passwordProtected ? ", password required to join" : "";
   return ok(`${safe(room.code)} (${safe(room.name)}), ${participants}${password}`);
 }

@@ -26,7 +26,7 @@ test("the slots of a llama-server are shown, and how many are busy", async () =>
 test("a llama-server that sleeps is not woken for its slots", async () => {
   const props = { total_slots: 1, endpoint_slots: true, is_sleeping: true };
   const { text, paths } = await slotsOf({ "/props": props, "/slots": busy });
-  expect(text).toBe("1 slot, asleep");
+  expect(text).toBe("1 slot, sleeping");
   expect(paths).toEqual(["/props"]);
 });
 

@@ -1,12 +1,12 @@
 import { checkEndpoint } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 
-const answerMs = 1_500;
+const timeoutMs = 1_500;
 
 /**
- * What a llama-server reports of its slots, such as `2 slots, 1 busy`; undefined for every other server.
+ * What a llama-server reports about its slots, such as `2 slots, 1 busy`; undefined for every other server.
  *
- * A server that sleeps is not asked which are busy: that would load its model.
+ * A sleeping server is not queried for busy slots, since that would load its model.
  */
 export async function slotsText(
   context: CliContext,
@@ -21,7 +21,7 @@ export async function slotsText(
   if (!Number.isInteger(slots)) return undefined;
   const { endpoint_slots: hasList, is_sleeping: isAsleep } = props as Record<string, unknown>;
   const all = `${String(slots)} ${slots === 1 ? "slot" : "slots"}`;
-  if (isAsleep === true) return `${all}, asleep`;
+  if (isAsleep === true) return `${all}, sleeping`;
   const list = hasList === true ? await getJson(context, `${root}/slots`, headers) : undefined;
   if (!Array.isArray(list)) return all;
   const busy = list.filter((slot: { is_processing?: unknown } | null) => {
@@ -30,7 +30,7 @@ export async function slotsText(
   return `${all}, ${busy.length} busy`;
 }
 
-/** @returns undefined when there is no such answer */
+/** @returns undefined when there is no JSON response */
 async function getJson(
   { fetch }: CliContext,
   url: string,
@@ -40,11 +40,11 @@ async function getJson(
     const response = await fetch(url, {
       headers: { accept: "application/json", ...headers },
       redirect: "error",
-      signal: AbortSignal.timeout(answerMs),
+      signal: AbortSignal.timeout(timeoutMs),
     });
     return response.ok ? await response.json() : undefined;
   } catch {
-    // Another program, or none: it has no slots to show.
+    // Not a llama-server, so there are no slots to show.
     return undefined;
   }
 }

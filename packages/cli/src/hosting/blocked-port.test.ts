@@ -21,7 +21,7 @@ test("a hub does not start on a port that nobody can call", async () => {
   const world = makeWorld();
   expect(await world.run("serve", "--port", "5060")).toBe(2);
   expect(world.stderr.text).toBe(
-    "error: Browsers and Node refuse to call port 5060, which belongs to another protocol\n→ choose another: --port 5050\n",
+    "error: Port 5060 belongs to another protocol; browsers and Node block it\n→ choose another: --port 5050\n",
   );
   expect(world.hubs).toEqual([]);
 });

@@ -1,6 +1,6 @@
 /**
- * Ports of other protocols, which no `fetch` calls: a hub there would run, and neither browsers nor participants nor this
- * command could reach it. https://fetch.spec.whatwg.org/#port-blocking
+ * Ports of other protocols, which `fetch` blocks: a hub there would run, but browsers, participants and this command could
+ * not reach it. https://fetch.spec.whatwg.org/#port-blocking
  */
 const blockedPorts = new Set([
   1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102,

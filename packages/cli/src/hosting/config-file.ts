@@ -15,8 +15,8 @@ export interface ConfigFile {
 /**
  * The config file: a JSON object with the long flags in camelCase as keys, and `limits` by name.
  *
- * @param path - undefined for `roomhub.config.json` in the working directory, which need not be there
- * @throws UsageError for a file that cannot be read, an unknown key or a wrong type: the first one, by its name
+ * @param path - undefined for `roomhub.config.json` in the working directory, which may be missing
+ * @throws UsageError for an unreadable file, or its first unknown key or wrong type
  */
 export async function readConfigFile(
   context: CliContext,
@@ -55,7 +55,7 @@ function parseObject(file: string, text: string): Record<string, unknown> {
   } catch (error) {
     throw new UsageError(`${file} is not valid JSON: ${(error as Error).message}`);
   }
-  if (!isObject(value)) throw new UsageError(`${file} must hold a JSON object`);
+  if (!isObject(value)) throw new UsageError(`${file} must be a JSON object`);
   return value;
 }
 
@@ -64,11 +64,11 @@ function checkSetting(file: string, key: string, value: unknown): void {
   if (name === undefined) throw unknownKey(file, key, nearestSetting(key));
   const { kind } = HUB_SETTINGS[name];
   if (!kind.isValue(value)) {
-    throw new UsageError(`${file}: ${key} must be ${kind.wants}, not ${JSON.stringify(value)}`);
+    throw new UsageError(`${file}: ${key} must be ${kind.expected}, not ${JSON.stringify(value)}`);
   }
 }
 
-/** A limit at the top is the likeliest slip. */
+/** A limit at the top level is the most likely mistake. */
 function nearestSetting(key: string): string | undefined {
   if (LIMIT_NAMES.some((name) => name === key)) return `limits.${key}`;
   return nearest(key, [...SETTING_NAMES, "limits"] satisfies (SettingName | "limits")[]);
@@ -89,8 +89,8 @@ function nearestLimit(key: string): string | undefined {
 }
 
 function unknownKey(file: string, key: string, meant: string | undefined): UsageError {
-  const next = meant === undefined ? "roomhub config --limits lists all" : `did you mean ${meant}?`;
-  return new UsageError(`${file}: there is no setting "${key}"; ${next}`);
+  const next = meant === undefined ? "list all: roomhub config --limits" : `did you mean ${meant}?`;
+  return new UsageError(`${file}: unknown setting "${key}"; ${next}`);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -11,7 +11,7 @@ import {
 } from "./hub-settings.ts";
 import { parseLimitFlag } from "./limit-value.ts";
 
-/** From far to near: a nearer one wins. */
+/** In order of precedence: a later one wins. */
 const origins = ["default", "file", "env", "flag"] as const;
 type Origin = (typeof origins)[number];
 
@@ -20,7 +20,7 @@ export interface Effective<T> {
   from: Origin;
 }
 
-/** What a hub is to be, and where each part of it was said. */
+/** A hub's settings and limits, and where each value comes from. */
 export interface HubConfig {
   settings: { [Name in SettingName]: Effective<HubSettings[Name] | undefined> };
   limits: Record<LimitName, Effective<number>>;
@@ -28,7 +28,7 @@ export interface HubConfig {
   file: string | undefined;
 }
 
-/** Config file < environment < flags. @throws UsageError for anything that cannot be meant */
+/** Config file < environment < flags. @throws UsageError for an invalid value */
 export async function resolveHubConfig(
   context: CliContext,
   flags: HubFlagValues,
@@ -53,7 +53,7 @@ export async function resolveHubConfig(
   };
 }
 
-/** The limits that somebody said anything about. */
+/** The limits that are not left at their default. */
 export function overriddenLimits({ limits }: HubConfig): Partial<Limits> {
   return Object.fromEntries(
     LIMIT_NAMES.filter((name) => limits[name].from !== "default").map((name) => [
@@ -63,8 +63,8 @@ export function overriddenLimits({ limits }: HubConfig): Partial<Limits> {
   );
 }
 
-/** Whether one setting was said at least as near as another. */
-export function isAsNear(one: Effective<unknown>, other: Effective<unknown>): boolean {
+/** Whether one setting has at least the precedence of another. */
+export function hasPrecedence(one: Effective<unknown>, other: Effective<unknown>): boolean {
   return origins.indexOf(one.from) >= origins.indexOf(other.from);
 }
 
@@ -76,7 +76,7 @@ function limitsFromFlags(texts: readonly string[]): Partial<Limits> {
   return Object.assign({}, ...texts.map(parseLimitFlag)) as Partial<Limits>;
 }
 
-/** @param layers - as many as there are origins, in their order */
+/** @param layers - one per origin, in the same order */
 function layered<Values extends object>(
   names: readonly (keyof Values & string)[],
   layers: readonly Partial<Values>[],

@@ -4,38 +4,38 @@ import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { ipv4Addresses } from "../rooms/find-rooms.ts";
 import { usualPort } from "../rooms/hub-address.ts";
-import { type HubConfig, isAsNear, overriddenLimits } from "./hub-config.ts";
+import { type HubConfig, hasPrecedence, overriddenLimits } from "./hub-config.ts";
 import type { HubOptions, LogFormat, OpenedRoomStore, RunningHub } from "../services.ts";
 import { countOf, safe } from "../terminal/text.ts";
 
-/** A hub on this machine answers at once; a program that never does must not hold up the error. */
+/** A hub on this machine responds at once; a program that never responds must not delay the error. */
 const healthTimeoutMs = 1_000;
 
-/** A hub that listens, and what is to be said about it. */
+/** A listening hub, and the facts to print about it. */
 export interface LaunchedHub {
   close: RunningHub["close"];
   watch: RunningHub["watch"];
   port: number;
-  /** How this machine reaches it. */
+  /** The URL on this machine. */
   localUrl: string;
-  /** How others reach it; empty when they cannot. */
+  /** The URLs for other machines; empty when they cannot connect. */
   sharedUrls: { url: string; label: string }[];
-  /** Whether `roomhub join` finds it on the network by itself. */
+  /** Whether `roomhub join` finds it on the network. */
   isAnnounced: boolean;
   rooms: RoomStorage;
 }
 
-/** What becomes of rooms when the hub stops. `unwritable`: a file was named or usual, and a warning said why it is not used. */
+/** Where rooms are kept when the hub stops. `unwritable`: the state file cannot be used, and a warning said why. */
 export type RoomStorage =
   | { kind: "kept"; path: string }
   | { kind: "forgotten" }
   | { kind: "unwritable" };
 
 /**
- * Starts a hub as it is configured. The caller closes it.
+ * Starts a hub with this configuration. The caller closes it.
  *
- * @param usualLogFormat - when nobody says otherwise
- * @throws CommandError when the port is taken, with what to do about it
+ * @param usualLogFormat - unless configured
+ * @throws CommandError when the port cannot be opened, with the next step
  */
 export async function launchHub(
   context: CliContext,
@@ -94,32 +94,33 @@ function roomStorage(opened: OpenedRoomStore | undefined): RoomStorage {
   return opened.store.isKeeping ? { kind: "kept", path: opened.path } : { kind: "unwritable" };
 }
 
-/** Being found is a comfort: where it does not work, that is said, and the invite URL still does. */
+/** The announcement is optional: a failure is only reported, since the invite URL still works. */
 async function announce(context: CliContext, port: number): Promise<() => Promise<void>> {
   const { hostName, version } = context;
-  let isTold = false;
+  let isReported = false;
   return context.mdns.announce({ hostName, port, version }, ipv4Addresses(context), (reason) => {
-    if (isTold) return;
-    isTold = true;
+    if (isReported) return;
+    isReported = true;
     context.stderr.write(
-      `! Not announced on the network (${safe(reason)}): others join with the invite URL\n`,
+      `! The hub is not announced on the network (${safe(reason)}); share the invite URL instead\n`,
     );
   });
 }
 
-/** Of address and `lan` the one said nearer wins, the address when both are as near. */
+/** Of `host` and `lan`, the one with precedence wins; on a tie, the host. */
 function listenHost(context: CliContext, { settings }: HubConfig): string | undefined {
   const { host, lan } = settings;
-  if (host.value !== undefined && (lan.value !== true || isAsNear(host, lan))) return host.value;
+  if (host.value !== undefined && (lan.value !== true || hasPrecedence(host, lan)))
+    return host.value;
   if (lan.value !== true) return undefined;
   return context.hasIpv6 ? "::" : "0.0.0.0";
 }
 
-/** A hub on a port of chance cannot find its rooms again, unless it is told where they are. */
+/** The default state file belongs to a port, so a hub on a random port keeps rooms only in a named file. */
 export function isEphemeral({ settings }: HubConfig): boolean {
   const { ephemeral, stateFile, port } = settings;
   if (stateFile.value === undefined) return ephemeral.value === true || port.value === 0;
-  return ephemeral.value === true && isAsNear(ephemeral, stateFile);
+  return ephemeral.value === true && hasPrecedence(ephemeral, stateFile);
 }
 
 function sharedUrlsOf(
@@ -135,18 +136,18 @@ function sharedUrlsOf(
     .map(({ address, interfaceName }) => ({ url: urlOf(address, port), label: interfaceName }));
 }
 
-/** Answers that broke off are a failure, also when the stop was asked for. @throws CommandError */
+/** Interrupted requests are a failure even on a requested stop. @throws CommandError */
 export function failOnCutRequests(cut: number): void {
   if (cut === 0) return;
   throw new CommandError(
-    `${countOf(cut, "request")} ${cut === 1 ? "was" : "were"} cut at shutdown`,
-    "give running requests longer: --limit drainMs=5min",
+    `${countOf(cut, "request")} ${cut === 1 ? "was" : "were"} interrupted by the shutdown`,
+    "allow running requests more time: --limit drainMs=5min",
   );
 }
 
 function blockedPort(port: number): CommandError {
   return new CommandError(
-    `Browsers and Node refuse to call port ${port}, which belongs to another protocol`,
+    `Port ${port} belongs to another protocol; browsers and Node block it`,
     `choose another: --port ${usualPort}`,
     EXIT.usage,
   );
@@ -159,11 +160,11 @@ async function explainListenFailure(
   host: string | undefined,
 ): Promise<unknown> {
   const code = codeOf(error);
-  // Rooms are loaded before the port is opened, so a second hub on a port meets the first one's lock.
+  // Rooms are loaded before the port is opened, so a second hub on a port finds the first one's lock.
   const isLocked = error instanceof Error && error.name === "StateFileLockedError";
   if (code === "EACCES") {
     return new CommandError(
-      `Port ${port} may not be opened by this user`,
+      `This user is not permitted to open port ${port}`,
       `choose one above 1023: --port ${usualPort}`,
     );
   }
@@ -179,18 +180,18 @@ async function explainListenFailure(
   const other = `choose another port: --port ${port === 65_535 ? usualPort : port + 1}`;
   const hub = await hubAt(context, url);
   if (hub !== undefined) return explainOtherHub(context, hub, url, other);
-  return isLocked ? error : new CommandError(`Port ${port} is taken by another program`, other);
+  return isLocked ? error : new CommandError(`Port ${port} is in use by another program`, other);
 }
 
-/** @returns undefined when whoever has the port is no hub */
+/** @returns undefined when the program on the port is not a hub */
 async function hubAt(context: CliContext, url: string): Promise<HealthResponse | undefined> {
   try {
     const signal = AbortSignal.timeout(healthTimeoutMs);
     const health = await context.createClient(url).health({ signal });
-    // Other programs tell their health there too, in other words.
+    // Other programs may serve a health endpoint of another shape.
     return HealthResponse.safeParse(health).data;
   } catch {
-    // Silent, or no JSON: whoever it is, it is no hub of ours.
+    // No response, or no JSON: not a hub.
     return undefined;
   }
 }
@@ -204,17 +205,22 @@ function explainOtherHub(
   const who = `A roomhub hub (${version})`;
   if (status === "draining") {
     return new CommandError(
-      `${who} still runs at ${url}, and is stopping`,
-      `wait until it is gone; or ${other}`,
+      `${who} at ${url} is still stopping`,
+      `wait until it has stopped; or ${other}`,
     );
   }
-  return new CommandError(`${who} already runs at ${url}`, `use it, or ${other}`, EXIT.failure, [
-    `${commandName} join ${url}  # share a model there`,
-    `${commandName} room list --hub ${url}  # see its rooms`,
-  ]);
+  return new CommandError(
+    `${who} is already running at ${url}`,
+    `use it, or ${other}`,
+    EXIT.failure,
+    [
+      `${commandName} join ${url}  # share a model there`,
+      `${commandName} room list --hub ${url}  # see its rooms`,
+    ],
+  );
 }
 
-/** Node puts the code on the error, a hub may wrap it. */
+/** Node sets the code on its error, which a hub may wrap. */
 function codeOf(error: unknown): string | undefined {
   for (let current = error; current instanceof Error; current = current.cause) {
     const code = (current as { code?: unknown }).code;

@@ -1,8 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { collect } from "../options.ts";
 import type { LogFormat, OwnershipMode } from "../services.ts";
+import { switchFromText } from "../switch-text.ts";
 
-/** What `serve`, `up` and `config` take about a hub, from flags, the environment or the config file. */
+/** The hub's settings for `serve`, `up` and `config`, from flags, the environment or the config file. */
 export interface HubSettings {
   host: string;
   port: number;
@@ -20,18 +21,18 @@ export interface HubSettings {
 
 export type SettingName = keyof HubSettings;
 
-/** The flags as the command line gives them; what was not given is not there. */
+/** The flags of the command line; flags that were not given are absent. */
 export interface HubFlagValues extends Partial<HubSettings> {
   config?: string;
   /** `name=value` each */
   limit?: string[];
 }
 
-/** One kind of value and the two ways to write it. */
+/** One kind of value, as text and in the config file. */
 interface SettingKind<T> {
-  /** ends the sentence "… must be" */
-  wants: string;
-  /** Of a flag or a variable. @returns undefined when the text is none */
+  /** completes "… must be" */
+  expected: string;
+  /** Of a flag or a variable. @returns undefined for an invalid text */
   fromText: (text: string) => T | undefined;
   /** of the config file */
   isValue: (value: unknown) => value is T;
@@ -41,33 +42,33 @@ interface Setting<T> {
   kind: SettingKind<T>;
   flag: string;
   what: string;
-  /** undefined where it depends */
+  /** undefined when the default depends on other settings */
   fallback: T | undefined;
-  /** The opposite of a switch, so that a flag can take back what is set further away. */
+  /** The opposite of a switch, to override the environment or the config file. */
   opposite?: string;
 }
 
 const text: SettingKind<string> = {
-  wants: "a text that is not empty",
+  expected: "a non-empty string",
   fromText: (given) => (given === "" ? undefined : given),
   isValue: (value): value is string => typeof value === "string" && value !== "",
 };
 
 const port: SettingKind<number> = {
-  wants: "a number from 0 to 65535",
+  expected: "a number from 0 to 65535",
   fromText: (given) => (/^\d+$/.test(given) && Number(given) <= 65_535 ? Number(given) : undefined),
   isValue: (value): value is number =>
     Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 65_535,
 };
 
 const onOff: SettingKind<boolean> = {
-  wants: "true or false",
+  expected: "true or false",
   fromText: (given) => switchFromText(given),
   isValue: (value): value is boolean => typeof value === "boolean",
 };
 
 const list: SettingKind<string[]> = {
-  wants: "a list of texts",
+  expected: "a list of strings",
   fromText: (given) =>
     given
       .split(",")
@@ -79,13 +80,13 @@ const list: SettingKind<string[]> = {
 function oneOf<T extends string>(...choices: T[]): SettingKind<T> {
   const find = (given: unknown) => choices.find((choice) => choice === given);
   return {
-    wants: `one of ${choices.join(", ")}`,
+    expected: `one of ${choices.join(", ")}`,
     fromText: find,
     isValue: (value): value is T => find(value) !== undefined,
   };
 }
 
-/** In the order in which they are listed. The name is the long flag's in camelCase, and the config file's key. */
+/** In the order of the help. A name is the long flag in camelCase, and the config file's key. */
 export const HUB_SETTINGS: { [Name in SettingName]: Setting<HubSettings[Name]> } = {
   port: {
     kind: port,
@@ -102,7 +103,7 @@ export const HUB_SETTINGS: { [Name in SettingName]: Setting<HubSettings[Name]> }
   lan: {
     kind: onOff,
     flag: "--lan",
-    what: "let other machines reach it",
+    what: "let other machines connect",
     fallback: false,
     opposite: "--no-lan",
   },
@@ -116,33 +117,33 @@ export const HUB_SETTINGS: { [Name in SettingName]: Setting<HubSettings[Name]> }
   stateFile: {
     kind: text,
     flag: "--state-file <path>",
-    what: "where rooms outlive the hub",
+    what: "file that keeps rooms across restarts",
     fallback: undefined,
   },
   ephemeral: {
     kind: onOff,
     flag: "--ephemeral",
-    what: "forget rooms when the hub stops",
+    what: "do not keep rooms when the hub stops",
     fallback: false,
     opposite: "--no-ephemeral",
   },
   direct: {
     kind: onOff,
     flag: "--no-direct",
-    what: "never dial participants' endpoints",
+    what: "never call participants' endpoints directly",
     fallback: true,
     opposite: "--direct",
   },
   publicUrl: {
     kind: text,
     flag: "--public-url <url>",
-    what: "how others reach the hub, when behind a proxy",
+    what: "the hub's URL for others, when behind a proxy",
     fallback: undefined,
   },
   trustProxy: {
     kind: list,
     flag: "--trust-proxy <cidrs>",
-    what: "proxies whose X-Forwarded-* headers are believed",
+    what: "proxies whose X-Forwarded-* headers are trusted",
     fallback: undefined,
   },
   ownership: {
@@ -154,14 +155,14 @@ export const HUB_SETTINGS: { [Name in SettingName]: Setting<HubSettings[Name]> }
   streamUsage: {
     kind: onOff,
     flag: "--no-stream-usage",
-    what: "never ask a provider for a stream's usage: bytes pass as they are",
+    what: "do not request usage in streams; pass bytes through unchanged",
     fallback: true,
     opposite: "--stream-usage",
   },
   logFormat: {
     kind: oneOf("text", "json"),
     flag: "--log-format <format>",
-    what: "the log on stdout: text or json",
+    what: "log format on stdout: text or json",
     fallback: undefined,
   },
 };
@@ -173,21 +174,14 @@ export function settingEnvName(name: SettingName): string {
   return `ROOMHUB_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }
 
-/** All switches take the same words. @returns undefined for any other */
-export function switchFromText(given: string): boolean | undefined {
-  const word = given.toLowerCase();
-  if (["1", "true", "yes", "on"].includes(word)) return true;
-  return ["0", "false", "no", "off"].includes(word) ? false : undefined;
-}
-
-/** Variables are not commander's business here: it would not know what came from where. */
+/** Commander reads no variables here, since it would lose where a value comes from. */
 export function addHubFlags(command: Command): Command {
   for (const name of SETTING_NAMES) addFlag(command, name, HUB_SETTINGS[name]);
   return command
-    .option("--limit <name=value>", "change a limit, such as rooms=50 (repeatable)", collect)
+    .option("--limit <name=value>", "set a limit, such as rooms=50 (repeatable)", collect)
     .option(
       "--config <file>",
-      "read settings from here (default: roomhub.config.json, if there; env: ROOMHUB_CONFIG)",
+      "config file (default: roomhub.config.json, if present; env: ROOMHUB_CONFIG)",
     );
 }
 
@@ -198,7 +192,7 @@ function addFlag(command: Command, name: SettingName, setting: Setting<unknown>)
     command.addOption(
       new Option(flag, withVariable(what, variable)).argParser((given) => {
         const value = kind.fromText(given);
-        if (value === undefined) throw new InvalidArgumentError(`Must be ${kind.wants}.`);
+        if (value === undefined) throw new InvalidArgumentError(`Must be ${kind.expected}.`);
         return value;
       }),
     );
@@ -207,11 +201,11 @@ function addFlag(command: Command, name: SettingName, setting: Setting<unknown>)
   const isNegative = flag.startsWith("--no-");
   const shown = new Option(flag, withVariable(what, `${variable}=${isNegative ? 0 : 1}`));
   const hidden = new Option(opposite).hideHelp();
-  // A `--no-` that comes first would make the switch on by default, and a default hides what was not given.
+  // Commander turns a switch on by default when its `--no-` form comes first, and a default hides that no flag was given.
   for (const option of isNegative ? [hidden, shown] : [shown, hidden]) command.addOption(option);
 }
 
-/** One pair of brackets holds the default and the variable, as commander writes them for the other options. */
+/** Puts the default and the variable into one pair of parentheses, as commander does for other options. */
 function withVariable(what: string, variable: string): string {
   return what.endsWith(")")
     ? `${what.slice(0, -1)}, env: ${variable})`

@@ -1,16 +1,16 @@
 import type { NetworkInterfaceInfo } from "node:os";
 
-/** An address under which other machines may find this one. */
+/** An address at which other machines may reach this one. */
 export interface LanAddress {
   address: string;
-  /** The network interface, as the system calls it. */
+  /** The system's name of the network interface. */
   interfaceName: string;
 }
 
 const virtualInterface = /^(?:docker|br-|veth|virbr|vmnet|vboxnet|utun|tun|tailscale)/;
 
 /**
- * IPv4 addresses of this machine's networks, real networks before virtual ones; IPv6 only when there is nothing else.
+ * IPv4 addresses of this machine's networks, physical networks before virtual ones; IPv6 only when there is no IPv4.
  *
  * @param interfaces - of `os.networkInterfaces()`
  */

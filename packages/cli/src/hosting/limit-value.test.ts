@@ -28,7 +28,10 @@ test("what is printed can be given again", () => {
 });
 
 test.each<[string, string]>([
-  ["queueWaitMs=10m", "--limit queueWaitMs must be a number of ms, or one with s, min, h or d"],
+  [
+    "queueWaitMs=10m",
+    "--limit queueWaitMs must be a number of ms, or a number with a unit (s, min, h, d)",
+  ],
   ["queueWaitMs=64MiB", "--limit queueWaitMs must be a number of ms"],
   ["queueWaitMs=", "--limit queueWaitMs must be a number of ms"],
   ["queueWaitMs=-1", "--limit queueWaitMs must be a number of ms"],
@@ -39,10 +42,10 @@ test.each<[string, string]>([
   ["rooms=99999999999999999999", "--limit rooms must be a whole number of at least 0"],
   ["bodyReadMs=30d", "--limit bodyReadMs must be a whole number of ms from 0 to 2073600000"],
   ["tunnelMessageBytes=2MiB", "from 131072 to 1048576"],
-  ["queueWait=5", 'there is no limit "queueWait"; did you mean queueWaitMs?'],
+  ["queueWait=5", 'unknown limit "queueWait"; did you mean queueWaitMs?'],
   ["QUEUE_WAIT_MS=5", "did you mean queueWaitMs?"],
-  ["toString=5", 'there is no limit "toString"'],
-  ["frobnication=5", "roomhub config --limits lists all"],
+  ["toString=5", 'unknown limit "toString"'],
+  ["frobnication=5", "list all: roomhub config --limits"],
   ["rooms", "--limit must look like name=value"],
   ["=5", "--limit must look like name=value"],
 ])("--limit %s is refused: %s", (text, problem) => {

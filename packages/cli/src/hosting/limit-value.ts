@@ -2,7 +2,7 @@ import { LIMIT_NAMES, type LimitName, limitProblem, LIMITS, type Limits } from "
 import { UsageError } from "../exit-code.ts";
 import { nearest } from "../terminal/nearest.ts";
 
-/** From small to large; the first is what a plain number means. */
+/** From small to large; a plain number has the first unit. */
 const units = {
   ms: { ms: 1, s: 1_000, min: 60_000, h: 3_600_000, d: 86_400_000 },
   bytes: {
@@ -17,13 +17,13 @@ const units = {
   count: {},
 } as const;
 
-/** Units that a value is printed in: people read 65536 bytes as 64KiB. */
+/** Units for printing: 65536 bytes are shown as 64KiB. */
 const printed = { ms: ["d", "h", "min", "s"], bytes: ["GiB", "MiB", "KiB"], count: [] } as const;
 
 /**
  * `64MiB`, `30s`, `10min`, or a plain number in the limit's own unit.
  *
- * @param where - what the text was given as, for the message: `ROOMHUB_ROOMS`, `--limit rooms`
+ * @param where - the source of the text, for the message: `ROOMHUB_ROOMS`, `--limit rooms`
  * @throws UsageError
  */
 export function parseLimitValue(name: LimitName, text: string, where: string): number {
@@ -36,23 +36,23 @@ export function parseLimitValue(name: LimitName, text: string, where: string): n
           ([known]) => known.toLowerCase() === suffix.toLowerCase(),
         )?.[1];
   if (number === "" || factor === undefined) {
-    throw new UsageError(`${where} must be ${wantedOf(name)}, not "${text}"`);
+    throw new UsageError(`${where} must be ${expectedOf(name)}, not "${text}"`);
   }
-  // 1.1 s is 1100 ms, whatever binary fractions make of it.
+  // Rounded so that 1.1 s is exactly 1100 ms.
   const value = Math.round(Number(number) * factor * 1_000) / 1_000;
   const problem = limitProblem(name, value);
   if (problem !== undefined) throw new UsageError(`${where} ${problem}, not "${text}"`);
   return value;
 }
 
-function wantedOf(name: LimitName): string {
+function expectedOf(name: LimitName): string {
   switch (LIMITS[name].unit) {
     case "count":
       return "a whole number";
     case "ms":
-      return "a number of ms, or one with s, min, h or d behind it, such as 30s";
+      return "a number of ms, or a number with a unit (s, min, h, d), such as 30s";
     case "bytes":
-      return "a number of bytes, or one with KiB, MiB or GiB behind it, such as 64MiB";
+      return "a number of bytes, or a number with a unit (KiB, MiB, GiB), such as 64MiB";
   }
 }
 
@@ -67,13 +67,13 @@ export function parseLimitFlag(text: string): Partial<Limits> {
   if (name === undefined) {
     const meant = nearest(given, LIMIT_NAMES);
     const next =
-      meant === undefined ? "roomhub config --limits lists all" : `did you mean ${meant}?`;
-    throw new UsageError(`--limit: there is no limit "${given}"; ${next}`);
+      meant === undefined ? "list all: roomhub config --limits" : `did you mean ${meant}?`;
+    throw new UsageError(`--limit: unknown limit "${given}"; ${next}`);
   }
   return { [name]: parseLimitValue(name, text.slice(equals + 1), `--limit ${name}`) };
 }
 
-/** In the largest unit that leaves it whole, so that `--limit` takes it again: `64MiB`, `90s`, `1000`. */
+/** In the largest unit that gives a whole number, as `--limit` accepts it: `64MiB`, `90s`, `1000`. */
 export function formatLimit(name: LimitName, value: number): string {
   const { unit } = LIMITS[name];
   const factors: Record<string, number> = units[unit];

@@ -39,9 +39,9 @@ test("on this machine only, in a pipe", () => {
 
     Share another model
       npx roomhub join http://127.0.0.1:5050/rooms/ABC234
-    Ask it
+    Send a request
       curl -N http://127.0.0.1:5050/rooms/ABC234/v1/chat/completions -d '{"model":"*","stream":true,"messages":[{"role":"user","content":"Hello!"}]}'
-    Point any OpenAI program at it
+    Point any OpenAI client at it
       export OPENAI_BASE_URL=http://127.0.0.1:5050/rooms/ABC234/v1 OPENAI_API_KEY=roomhub
 
     Requests appear here; Ctrl+C stops.
@@ -54,16 +54,16 @@ test("with the demo model, on a terminal", () => {
   expect(banner(demo, 80)).toMatchInlineSnapshot(`
     "
     ESC[1mRoom ABC234ESC[22m  Ana's room
-    Model ESC[33ma built-in demoESC[39m as ana-demo: no model server answered on this machine
-          A model server that starts takes its place: ollama run llama3.2
+    Model ESC[33ma built-in demoESC[39m as ana-demo: no model server found on this machine
+          Start a model server to replace it: ollama run llama3.2
     Hub   http://127.0.0.1:5050 (this machine only)
           To open it to your network: npx roomhub up --lan
 
     ESC[2mShare another modelESC[22m
       npx roomhub join http://127.0.0.1:5050/rooms/ABC234
-    ESC[2mAsk itESC[22m
+    ESC[2mSend a requestESC[22m
       curl -N http://127.0.0.1:5050/rooms/ABC234/v1/chat/completions -d '{"model":"*","stream":true,"messages":[{"role":"user","content":"Hello!"}]}'
-    ESC[2mPoint any OpenAI program at itESC[22m
+    ESC[2mPoint any OpenAI client at itESC[22m
       export OPENAI_BASE_URL=http://127.0.0.1:5050/rooms/ABC234/v1 OPENAI_API_KEY=roomhub
 
     ESC[2mRequests appear here; Ctrl+C stops.ESC[22m
@@ -78,13 +78,13 @@ test("open to the network and with a password, in a pipe", () => {
     Model llama3.2:3b from Ollama as ana-llama3.2-3b
     Hub   http://192.168.1.5:5050 (eth0)
           http://172.17.0.1:5050 (docker0)
-          Open to all who can reach it. On this network just: npx roomhub join
+          Open to anyone who can reach it. On this network: npx roomhub join
 
-    Share a model from another machine; it asks for the password
+    Share a model from another machine (prompts for the password)
       npx roomhub join http://192.168.1.5:5050/rooms/ABC234
-    Ask it
+    Send a request
       curl -N http://192.168.1.5:5050/rooms/ABC234/v1/chat/completions -d '{"model":"*","stream":true,"messages":[{"role":"user","content":"Hello!"}]}'
-    Point any OpenAI program at it
+    Point any OpenAI client at it
       export OPENAI_BASE_URL=http://192.168.1.5:5050/rooms/ABC234/v1 OPENAI_API_KEY=roomhub
 
     Requests appear here; Ctrl+C stops.
@@ -99,7 +99,7 @@ test("open to the network, on a terminal", () => {
     Model llama3.2:3b from Ollama as ana-llama3.2-3b
     Hub   http://192.168.1.5:5050 (eth0)
           http://172.17.0.1:5050 (docker0)
-          Open to all who can reach it. On this network just: npx roomhub join
+          Open to anyone who can reach it. On this network: npx roomhub join
 
       █████████████████████████████████
       ██ ▄▄▄▄▄ ██▄▀▀ ▄ ▀▄▀█  █ ▄▄▄▄▄ ██
@@ -119,11 +119,11 @@ test("open to the network, on a terminal", () => {
       ██▄▄▄▄▄▄▄█▄▄▄█▄██▄▄▄▄█▄▄▄██▄█▄▄██
       ▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀
 
-    Share a model from another machine; it asks for the password
+    Share a model from another machine (prompts for the password)
       npx roomhub join http://192.168.1.5:5050/rooms/ABC234
-    Ask it
+    Send a request
       curl -N http://192.168.1.5:5050/rooms/ABC234/v1/chat/completions -d '{"model":"*","stream":true,"messages":[{"role":"user","content":"Hello!"}]}'
-    Point any OpenAI program at it
+    Point any OpenAI client at it
       export OPENAI_BASE_URL=http://192.168.1.5:5050/rooms/ABC234/v1 OPENAI_API_KEY=roomhub
 
     Requests appear here; Ctrl+C stops.

@@ -3,12 +3,12 @@ import { portFlag, portOf } from "../rooms/hub-address.ts";
 import { qrCode } from "../terminal/qr-code.ts";
 import { colorsFor, safe } from "../terminal/text.ts";
 
-/** Everything that `up` has to say once all of it runs. */
+/** What `up` prints once everything runs. */
 export interface UpFacts {
   localUrl: string;
-  /** How others reach the hub; empty when they cannot. */
+  /** The hub's URLs for other machines; empty when they cannot connect. */
   sharedUrls: readonly { url: string; label: string }[];
-  /** `roomhub join` finds it on the network by itself */
+  /** whether `roomhub join` finds it on the network */
   isAnnounced: boolean;
   room: { code: string; name: string; passwordProtected: boolean };
   participantId: string;
@@ -18,13 +18,13 @@ export interface UpFacts {
   isDemo: boolean;
 }
 
-/** What a host reads: the room, who can reach it, and lines to paste. Ends with a line break. */
+/** The room, who can reach it, and lines to paste. Ends with a line break. */
 export function upBanner(context: CliContext, facts: UpFacts): string {
   const { localUrl, sharedUrls, room } = facts;
   const colors = colorsFor(context, context.stdout);
   const sharedUrl = sharedUrls[0]?.url;
   const invite = `${sharedUrl ?? localUrl}/rooms/${room.code}`;
-  // A loopback address leads a phone to itself.
+  // A loopback address is useless to a phone.
   const code = sharedUrl === undefined ? "" : qrCode(context, context.stdout, invite);
   const lines = readyLines({
     commandName: context.commandName,
@@ -46,7 +46,7 @@ export function upBanner(context: CliContext, facts: UpFacts): string {
   ].join("\n");
 }
 
-/** All that `up --quiet` says: the URL that opens the room to others. */
+/** The whole output of `up --quiet`: the invite URL. */
 export function inviteUrl({ localUrl, sharedUrls, room }: UpFacts): string {
   return `${sharedUrls[0]?.url ?? localUrl}/rooms/${room.code}`;
 }
@@ -54,13 +54,13 @@ export function inviteUrl({ localUrl, sharedUrls, room }: UpFacts): string {
 interface ReadyLinesInput {
   commandName: string;
   localUrl: string;
-  /** How other machines reach the hub; undefined when they cannot. */
+  /** The hub's URL for other machines; undefined when they cannot connect. */
   sharedUrl: string | undefined;
   roomCode: string;
   hasPassword: boolean;
 }
 
-/** Three lines to paste: bring a model in, ask the room now, point a program at it. */
+/** Three lines to paste: share a model, send a request, configure a client. */
 function readyLines(input: ReadyLinesInput): { title: string; text: string }[] {
   const { commandName, localUrl, sharedUrl, roomCode, hasPassword } = input;
   const roomUrl = `${sharedUrl ?? localUrl}/rooms/${roomCode}`;
@@ -68,12 +68,12 @@ function readyLines(input: ReadyLinesInput): { title: string; text: string }[] {
   const share = sharedUrl === undefined ? "another model" : "a model from another machine";
   return [
     {
-      title: `Share ${share}${hasPassword ? "; it asks for the password" : ""}`,
+      title: `Share ${share}${hasPassword ? " (prompts for the password)" : ""}`,
       text: `${commandName} join ${roomUrl}`,
     },
-    { title: "Ask it", text: `curl -N ${roomUrl}/v1/chat/completions -d '${body}'` },
+    { title: "Send a request", text: `curl -N ${roomUrl}/v1/chat/completions -d '${body}'` },
     {
-      title: "Point any OpenAI program at it",
+      title: "Point any OpenAI client at it",
       text: `export OPENAI_BASE_URL=${roomUrl}/v1 OPENAI_API_KEY=roomhub`,
     },
   ];
@@ -85,8 +85,8 @@ function modelLines(
 ): string[] {
   if (!isDemo) return [`Model ${safe(model)} from ${safe(server)} as ${safe(participantId)}`];
   return [
-    `Model ${warn("a built-in demo")} as ${safe(participantId)}: no model server answered on this machine`,
-    "      A model server that starts takes its place: ollama run llama3.2",
+    `Model ${warn("a built-in demo")} as ${safe(participantId)}: no model server found on this machine`,
+    "      Start a model server to replace it: ollama run llama3.2",
   ];
 }
 
@@ -100,11 +100,11 @@ function reachLines(
       `      To open it to your network: ${commandName} up --lan${portFlag(portOf(new URL(localUrl)))}`,
     ];
   }
-  const found = isAnnounced ? ` On this network just: ${commandName} join` : "";
+  const found = isAnnounced ? ` On this network: ${commandName} join` : "";
   return [
     ...sharedUrls.map(
       ({ url, label }, index) => `${index === 0 ? "Hub  " : "     "} ${url} (${label})`,
     ),
-    `      Open to all who can reach it.${found}`,
+    `      Open to anyone who can reach it.${found}`,
   ];
 }

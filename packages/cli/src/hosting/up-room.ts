@@ -3,8 +3,7 @@ import type { Client } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 
 /**
- * The room of that name: the one from last time when the hub still knows it, so that invitations keep working, else a
- * new one.
+ * The hub's room of that name, so that invitations keep working across restarts, else a new one.
  *
  * @throws CommandError when the old room has a password and none is given, or the other way round
  */
@@ -19,14 +18,14 @@ export async function findOrCreateRoom(
   if (known.passwordProtected && password === undefined) {
     throw new CommandError(
       `The room "${name}" (${known.code}) has a password`,
-      "give it with --password-env VARIABLE, or open another room with --room NAME",
+      "pass it with --password-env VARIABLE, or create another room with --room NAME",
       EXIT.refused,
     );
   }
   if (!known.passwordProtected && password !== undefined) {
     throw new CommandError(
-      `The room "${name}" (${known.code}) exists without a password`,
-      "open another room with --room NAME, or leave the password out",
+      `The room "${name}" (${known.code}) has no password`,
+      "create another room with --room NAME, or leave out the password",
     );
   }
   return known;

@@ -8,13 +8,13 @@ import type { ParticipantNotice, ParticipantOptions, RunningParticipant } from "
 import { aborted } from "../terminal/stop-signal.ts";
 import { clockTime, colorsFor, duration } from "../terminal/text.ts";
 
-/** What the participants of one `up` have in common. */
+/** Options that the participants of one `up` share. */
 export type Sharing = Pick<
   ParticipantOptions,
   "hubUrl" | "room" | "nickname" | "password" | "headers" | "followModel" | "onNotice"
 >;
 
-/** Puts a model into the room, and waits until it is there. */
+/** Shares a model in the room, and waits until it has joined. */
 export async function shareModel(
   context: CliContext,
   sharing: Sharing,
@@ -27,7 +27,7 @@ export async function shareModel(
     id: participantId,
     model,
     endpoint,
-    // The hub in this process measures the same answers.
+    // The hub in this process already measures the same responses.
     isMetered: false,
   });
   closers.push(() => participant.close());
@@ -35,7 +35,7 @@ export async function shareModel(
   return { participant, participantId };
 }
 
-/** A stop that comes before the participant is in the room is no failure. */
+/** A stop before the participant has joined is not a failure. */
 async function startOrExplain(participant: RunningParticipant, signal: AbortSignal): Promise<void> {
   const stopped = await Promise.race([participant.start(), aborted(signal)]).then(
     () => undefined,
@@ -45,8 +45,7 @@ async function startOrExplain(participant: RunningParticipant, signal: AbortSign
 }
 
 /**
- * Here requests are shown from the hub's events, and joining is what the announcement says; what is left is trouble, and
- * its end.
+ * Prints problems and their end only: requests are shown from the hub's events, and the banner announces the join.
  */
 export function reportProblems(
   context: CliContext,
@@ -65,7 +64,7 @@ export function reportProblems(
       case "connected": {
         const lastedMs = outage.ended("own", nowMs);
         if (lastedMs === undefined) return;
-        const text = colors.green(`connected again after ${duration(lastedMs)}`);
+        const text = colors.green(`reconnected after ${duration(lastedMs)}`);
         say(`${colors.dim(clockTime(nowMs))}  ${text}`);
         return;
       }

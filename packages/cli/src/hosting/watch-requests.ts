@@ -7,10 +7,9 @@ import type { RunningHub } from "../services.ts";
 import { clockTime, colorsFor, safe, writeJson } from "../terminal/text.ts";
 
 /**
- * One line per finished request of a room, and who comes and goes: from the events of a hub in this process, until that has
- * closed.
+ * Prints a line per finished request, and participants joining and leaving, from the events of a hub in this process.
  *
- * @returns how to end it, which shows what is not shown yet
+ * @returns stops watching and flushes pending lines
  */
 export function watchRequests(
   context: CliContext,
@@ -48,7 +47,7 @@ function isFinished(event: HubEvent): event is HubEvent & { type: "llm.complete"
   return event.type === "llm.complete" || event.type === "llm.error";
 }
 
-/** Who comes and goes; undefined for any other event. */
+/** A participant joining or leaving; undefined for any other event. */
 function presenceText(event: HubEvent): string | undefined {
   switch (event.type) {
     case "participant.joined": {

@@ -98,7 +98,7 @@ test("several rooms are a question where somebody can answer it", async () => {
     hubUrl: there,
     room: "BBB222",
   });
-  expect(questions).toEqual(["Which room do you join? | ana's (AAA222) | bea's (BBB222)"]);
+  expect(questions).toEqual(["Select a room to join | ana's (AAA222) | bea's (BBB222)"]);
 });
 
 test("a room in which nobody is comes last: Enter takes the first", async () => {
@@ -143,7 +143,7 @@ test("a URL at which another program answers is not taken for one without a room
   const createClient = () => ({ listRooms: () => Promise.reject(noHub) }) as unknown as Client;
   const requested = { given: "http://127.0.0.1:11434", hubUrl: undefined };
   await expect(chooseRoom({ ...context, createClient }, requested, silent)).rejects.toMatchObject({
-    message: "What answers at http://127.0.0.1:11434 is no roomhub hub",
+    message: "The server at http://127.0.0.1:11434 is not a roomhub hub",
     hint: expect.stringContaining("--endpoint"),
     exitCode: 2,
   });
@@ -170,13 +170,13 @@ test("more rooms than anybody reads are counted", async () => {
 
 test.each<[string, string | undefined, Record<string, (typeof ana)[]>, object]>([
   [
-    "nobody anywhere",
+    "no hub anywhere",
     undefined,
     {},
-    { message: "No hub answers on this machine or its network", exitCode: 5 },
+    { message: "No hub found on this machine or its network", exitCode: 5 },
   ],
   [
-    "nobody anywhere, and a code",
+    "no hub anywhere, and a code",
     "AAA222",
     {},
     { hint: expect.stringContaining("roomhub join http://HOST:5050/rooms/CODE"), exitCode: 5 },
@@ -185,20 +185,20 @@ test.each<[string, string | undefined, Record<string, (typeof ana)[]>, object]>(
     "a hub without rooms",
     undefined,
     { [there]: [] },
-    { hint: `open one: roomhub room create "my room" --hub ${there}`, exitCode: 3 },
+    { hint: `create one: roomhub room create "my room" --hub ${there}`, exitCode: 3 },
   ],
   [
     "a named hub without rooms",
     there,
     { [there]: [] },
-    { message: `The hub at ${there} has no room`, exitCode: 3 },
+    { message: `The hub at ${there} has no rooms`, exitCode: 3 },
   ],
   [
     "a hub's URL where nobody answers",
     there,
     {},
     {
-      hint: expect.stringContaining("roomhub up --lan; to look for one: roomhub join"),
+      hint: expect.stringContaining("roomhub up --lan; to search for hubs: roomhub join"),
       exitCode: 5,
     },
   ],
@@ -213,7 +213,7 @@ test.each<[string, string | undefined, Record<string, (typeof ana)[]>, object]>(
       exitCode: 3,
     },
   ],
-  ["a code unlike any", "ZZZZZZ", { [there]: [ana] }, { hint: "these are there:", exitCode: 3 }],
+  ["a code unlike any", "ZZZZZZ", { [there]: [ana] }, { hint: "available rooms:", exitCode: 3 }],
 ])("%s ends with the next step", async (_name, given, hubs, expected) => {
   await expect(network(hubs).choose(given)).rejects.toMatchObject(expected);
 });
@@ -239,11 +239,11 @@ test("why the network could not be searched is told with the failure", async () 
   };
   const requested = { given: undefined, hubUrl: undefined };
   await expect(chooseRoom({ ...context, mdns }, requested, silent)).rejects.toThrow(
-    "No hub answers on this machine or its network (the network could not be searched: bind EACCES)",
+    "No hub found on this machine or its network (the network could not be searched: bind EACCES)",
   );
 });
 
-test("a room that its own hub does not know is answered with those it knows", async () => {
+test("a room that its own hub does not know is explained with the rooms it has", async () => {
   const { world } = network({ [there]: [ana] });
   const error = notFound();
   const invite = { hubUrl: there, room: "AAA22" };

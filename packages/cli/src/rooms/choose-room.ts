@@ -17,18 +17,18 @@ import { waitingFor } from "../terminal/progress.ts";
 import { unreachableHubHint } from "./hub-hint.ts";
 import { countOf, safe, shellWord } from "../terminal/text.ts";
 
-/** What the command line says about the room. */
+/** The room as named on the command line. */
 export interface RequestedRoom {
   /** a room code, an invite URL, a hub's URL, or nothing */
   given: string | undefined;
-  /** undefined when nobody named one */
+  /** undefined without `--hub` or its variable */
   hubUrl: string | undefined;
 }
 
 /**
- * The room to join: as it is named, else the only one there is, at the hub that is named, on this machine, or on its network.
+ * The room to join: the named one, else the only one, at the named hub, on this machine, or on its network.
  *
- * @throws CommandError that lists what could be meant, InvalidHubUrlError
+ * @throws CommandError that lists the candidates, InvalidHubUrlError
  */
 export async function chooseRoom(
   context: CliContext,
@@ -49,7 +49,7 @@ export async function chooseRoom(
   return chooseAmong(context, found.rooms, interactivity);
 }
 
-/** What to say of a code that a hub does not know; the hub is asked once more, for what it does know. */
+/** The error for an unknown room code, with the hub's rooms from a second request. */
 export async function explainUnknownRoom(
   context: CliContext,
   { hubUrl, room }: Invite,
@@ -65,11 +65,11 @@ export async function explainUnknownRoom(
   return unknownRoom(context, `The hub at ${hubUrl} has no room ${room}`, room, known);
 }
 
-/** A hub that answers, and there is nothing to join. */
+/** The error for a hub without rooms. */
 export function noRoomAt(context: CliContext, hubUrl: string): CommandError {
   return new CommandError(
-    `The hub at ${hubUrl} has no room`,
-    `open one: ${createRoomCommand(context, hubUrl)}`,
+    `The hub at ${hubUrl} has no rooms`,
+    `create one: ${createRoomCommand(context, hubUrl)}`,
     EXIT.notFound,
   );
 }
@@ -80,12 +80,12 @@ export function createRoomCommand({ commandName }: CliContext, hubUrl: string): 
   return `${commandName} room create "my room"${hub}`;
 }
 
-/** Nobody answers where the command line, or an invitation, says that a hub is. */
+/** The error when the named hub does not respond. */
 export function unreachableHub(context: CliContext, error: HubUnreachableError): CommandError {
   return new CommandError(error.message, unreachableHubHint(context, error), EXIT.unreachable);
 }
 
-/** A URL that names no room may still be a hub's; where no hub answers, what was missing is the room. */
+/** A URL without a room may be a hub's; when no hub responds, the missing room is the error. */
 async function inviteOrHub(
   context: CliContext,
   text: string,
@@ -102,26 +102,26 @@ async function inviteOrHub(
     return await roomAt(context, text, interactivity);
   } catch (error) {
     if (!(error instanceof RoomhubError)) throw error;
-    // A hub that does not know the path was given a wrong one; a model server has errors of its own.
+    // An error code of roomhub means a hub with a wrong path; other errors come from another server.
     throw error.code in ERROR_STATUS ? noInvite : noHubAt(text);
   }
 }
 
 function noHubAt(text: string): CommandError {
   return new CommandError(
-    `What answers at ${text} is no roomhub hub`,
-    "give a room code, or its URL: http://192.168.1.5:5050/rooms/ABC234; a model server is named with --endpoint",
+    `The server at ${text} is not a roomhub hub`,
+    "pass a room code, or its URL: http://192.168.1.5:5050/rooms/ABC234; name a model server with --endpoint",
     EXIT.usage,
   );
 }
 
-/** By a hub's own URL, which is no invitation yet. */
+/** Resolves a hub URL, which names no room, to one of its rooms. */
 async function roomAt(
   context: CliContext,
   text: string,
   interactivity: Interactivity,
 ): Promise<Invite> {
-  // A bare host name says nothing of a port, and hubs have one of their own.
+  // A bare host name gets the hub's default port instead of the scheme's.
   const hubUrl = normaliseHubUrl(/^[^/:]+$/.test(text) ? `${text}:${usualPort}` : text);
   const client = context.createClient(hubUrl);
   const listing = client.listRooms().catch((error: unknown) => {
@@ -139,7 +139,7 @@ async function roomAt(
   );
 }
 
-/** The hub of this machine is asked first: it answers at once, and searching the network takes a moment. */
+/** Queries this machine's hub first, since it responds at once, while searching the network takes a moment. */
 async function roomOfCode(
   context: CliContext,
   given: string,
@@ -166,14 +166,14 @@ function isAtUsualHub(context: CliContext, code: string): Promise<boolean> {
     );
 }
 
-/** Nobody there, or a hub without that room: the room may be elsewhere. Anything else is that hub's to explain. */
+/** No hub, or a hub without that room: the room may be elsewhere. Any other error is the hub's to explain. */
 function mayBeElsewhere(error: unknown): boolean {
   return !(error instanceof RoomhubError) || error.status === 404;
 }
 
 function search(context: CliContext, interactivity: Interactivity, code?: string): Promise<Found> {
   const searching = findRooms(context, (room) => room.code === code);
-  const what = `Looking for hubs on this machine and its network (${searchMs / 1000} s)`;
+  const what = `Searching this machine and its network for hubs (${searchMs / 1000} s)`;
   return waitingFor(context, what, searching, { ...interactivity, afterMs: 100 });
 }
 
@@ -185,32 +185,32 @@ async function chooseAmong(
   const [first] = rooms;
   if (first !== undefined && rooms.length === 1) return inviteTo(first);
   if (!interactivity.canAsk) throw severalRooms(context, rooms, joinIt);
-  // What Enter takes is no room left over from another day.
+  // Enter picks the first choice, which should not be a leftover empty room.
   const emptyLast = rooms.toSorted((one, other) => Number(isEmpty(one)) - Number(isEmpty(other)));
   const choices = emptyLast.map((found) => ({
     value: found,
     label: `${safe(found.room.name)} (${safe(found.room.code)})`,
     hint: `${sizeOf(found.room)}, ${found.hubUrl.replace("http://", "")}`,
   }));
-  return inviteTo(await context.prompts.pickOne("Which room do you join?", choices));
+  return inviteTo(await context.prompts.pickOne("Select a room to join", choices));
 }
 
 function nothingFound(context: CliContext, { hubUrls, problem }: Found): CommandError {
   const command = context.commandName;
   const [hubUrl] = hubUrls;
   if (hubUrl !== undefined) return noRoomAt(context, hubUrl);
-  const unheard = problem === undefined ? "" : ` (the network could not be searched: ${problem})`;
+  const reason = problem === undefined ? "" : ` (the network could not be searched: ${problem})`;
   return new CommandError(
-    `No hub answers on this machine or its network${unheard}`,
-    `ask its host for the invite URL: ${command} join http://HOST:5050/rooms/CODE; a host opens one with: ${command} up --lan`,
+    `No hub found on this machine or its network${reason}`,
+    `ask the host for the invite URL: ${command} join http://HOST:5050/rooms/CODE; or host a room: ${command} up --lan`,
     EXIT.unreachable,
   );
 }
 
 /**
- * None was named, and there is more than one.
+ * The error when no room is named and there are several.
  *
- * @param asCommand - what follows the program's name in the line that takes a room, by its URL
+ * @param asCommand - the command for a room's URL, without the program's name
  */
 export function severalRooms(
   context: CliContext,
@@ -219,7 +219,7 @@ export function severalRooms(
 ): CommandError {
   return new CommandError(
     `There are ${rooms.length} rooms to choose from`,
-    "name one of them:",
+    "name one:",
     EXIT.usage,
     linesFor(context, rooms, asCommand),
   );
@@ -236,7 +236,7 @@ function unknownRoom(
   rooms: readonly FoundRoom[],
 ): CommandError {
   if (rooms.length === 0) {
-    return new CommandError(message, "ask its host for the invite URL", EXIT.notFound);
+    return new CommandError(message, "ask the host for the invite URL", EXIT.notFound);
   }
   const meant = nearest(
     normaliseRoomCode(code),
@@ -244,7 +244,7 @@ function unknownRoom(
   );
   const named = rooms.filter(({ room }) => room.name.toLowerCase() === code.toLowerCase());
   const near = named.length > 0 ? named : rooms.filter(({ room }) => room.code === meant);
-  const [hint, shown] = near.length > 0 ? ["did you mean:", near] : ["these are there:", rooms];
+  const [hint, shown] = near.length > 0 ? ["did you mean:", near] : ["available rooms:", rooms];
   return new CommandError(message, hint, EXIT.notFound, linesFor(context, shown, joinIt));
 }
 
@@ -276,7 +276,7 @@ function inviteTo({ hubUrl, room }: FoundRoom): Invite {
   return { hubUrl, room: room.code };
 }
 
-/** What a room may be called, and no code, host or URL can be. */
+/** Whether the text can only be a room's name, not a code, host or URL. */
 function isName(text: string): boolean {
   return /[\p{L}\p{N}][\s'’]+[\p{L}\p{N}]/u.test(text) && !text.includes("/");
 }

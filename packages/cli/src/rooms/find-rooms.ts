@@ -2,7 +2,7 @@ import type { Room } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import { usualHubUrl } from "./hub-address.ts";
 
-/** A room that can be joined, and where. */
+/** A room, and the hub that has it. */
 export interface FoundRoom {
   hubUrl: string;
   room: Room;
@@ -10,19 +10,19 @@ export interface FoundRoom {
 
 export interface Found {
   rooms: FoundRoom[];
-  /** Hubs that answered, with rooms or without. */
+  /** Hubs that responded, with or without rooms. */
   hubUrls: string[];
   /** Why the network could not be searched, if so. */
   problem: string | undefined;
 }
 
-/** Hubs answer within a tenth of that; sleeping Wi-Fi takes longer. */
+/** Hubs respond within a tenth of this; idle Wi-Fi takes longer. */
 export const searchMs = 2_000;
-const healthTimeoutMs = 2_000;
+const listMs = 2_000;
 
 /**
- * The rooms of the hubs on this machine and its networks. A room that is reached in two ways is there once, by the way
- * that was found first.
+ * The rooms of the hubs on this machine and its networks. A room reachable at two addresses is listed once, at the address
+ * found first.
  *
  * @param isWanted - finding such a room ends the search
  */
@@ -37,7 +37,7 @@ export async function findRooms(
 
   function ask(hubUrl: string): void {
     if (asked.has(hubUrl)) return;
-    const signal = AbortSignal.timeout(healthTimeoutMs);
+    const signal = AbortSignal.timeout(listMs);
     const listing = context.createClient(hubUrl).listRooms({ signal });
     asked.set(
       hubUrl,
@@ -51,13 +51,13 @@ export async function findRooms(
           }
         },
         () => {
-          // Whoever does not answer this is no hub to join.
+          // Without a room list there is nothing to join.
         },
       ),
     );
   }
 
-  // First, and so its rooms are shown under the address that always works here.
+  // First, so that its rooms are listed at the address that always works here.
   ask(usualHubUrl);
   const stop = await context.mdns.browse(ipv4Addresses(context), ask, (reason) => {
     found.problem ??= reason;
@@ -69,12 +69,12 @@ export async function findRooms(
   return found;
 }
 
-/** Whoever answers may be a stranger: what cannot stand in an invite URL is no room. */
+/** Drops codes that cannot be part of an invite URL, since responses from the network are untrusted. */
 export function joinable(rooms: readonly Room[]): Room[] {
   return rooms.filter(({ code }) => /^[A-Za-z0-9]{1,32}$/.test(code));
 }
 
-/** The networks to speak on; this machine alone when there are none. */
+/** The addresses to search from; loopback when there are none. */
 export function ipv4Addresses(context: CliContext): string[] {
   const addresses = context
     .lanAddresses()

@@ -1,13 +1,13 @@
-/** Where a hub of this machine listens by default. */
+/** The default address of a hub on this machine. */
 export const usualPort = 5050;
 export const usualHubUrl = `http://127.0.0.1:${usualPort}`;
 
-/** What `up` and `serve` need to hear to listen there. */
+/** The flag that makes `up` and `serve` listen on the port. */
 export function portFlag(port: number): string {
   return port === usualPort ? "" : ` --port ${port}`;
 }
 
-/** The port that a URL names, or its scheme's. */
+/** The URL's port, or its scheme's default. */
 export function portOf(url: URL): number {
   if (url.port !== "") return Number(url.port);
   return url.protocol === "https:" ? 443 : 80;

@@ -9,10 +9,10 @@ const namesRoom =
 const listsRooms = /\broomhub room list\b(?! --hub)/g;
 
 /**
- * A hub's next step, as it can be pasted here. A hub writes its rooms' codes alone, and a code alone is looked for at the
- * usual hub: of any other, the room's URL says which.
+ * Makes a hub's hint pasteable here. A hub's hints name rooms by code alone, and a bare code means the default hub, so for
+ * any other hub the code becomes the room's URL.
  *
- * @param hubUrl - the hub whose hint it is; undefined when no hub was asked
+ * @param hubUrl - the hub that sent the hint; undefined when no hub was contacted
  */
 export function hintHere(context: CliContext, hint: string, hubUrl: string | undefined): string {
   if (hubUrl === undefined || hubUrl === usualHubUrl) return withCommandName(context, hint);
@@ -26,18 +26,18 @@ export function hintHere(context: CliContext, hint: string, hubUrl: string | und
   return withCommandName(context, named);
 }
 
-/** What to do when nobody answers at a hub's URL: it depends on where that is, and on what is wrong with it. */
+/** The next step when a hub URL cannot be reached. */
 export function unreachableHubHint(
   { commandName }: CliContext,
   { hubUrl, message, hint }: HubUnreachableError,
 ): string {
-  if (hint.startsWith("write ")) return hint;
+  if (hint.startsWith("use ")) return hint;
   // The fetch standard's ports of other protocols: https://fetch.spec.whatwg.org/#port-blocking
-  if (message.endsWith("(bad port)")) {
-    return `browsers and Node refuse to call that port; give the hub another: ${commandName} up --port 5050`;
+  if (message.endsWith(": bad port")) {
+    return `browsers and Node block that port; run the hub on another one: ${commandName} up --port 5050`;
   }
   const url = URL.parse(hubUrl);
   return url !== null && isThisMachine(url.hostname)
-    ? `start one: ${commandName} up${portFlag(portOf(url))}; or name one elsewhere: --hub http://HOST:5050, or its invite URL`
-    : `on another machine a hub must be open to the network: ${commandName} up --lan; to look for one: ${commandName} join`;
+    ? `start one: ${commandName} up${portFlag(portOf(url))}; or name a remote hub: --hub http://HOST:5050, or its invite URL`
+    : `on that machine, open the hub to its network: ${commandName} up --lan; to search for hubs: ${commandName} join`;
 }

@@ -6,20 +6,20 @@ import { CommandError, EXIT } from "../exit-code.ts";
 import { connectedIds } from "../sharing/participant-name.ts";
 import { waitingFor } from "../terminal/progress.ts";
 
-/** What is to be known of a room before somebody joins it. */
+/** What `join` needs to know about a room. */
 export interface RoomFacts {
-  /** undefined when the hub could not be asked */
+  /** undefined when the hub cannot be queried */
   name: string | undefined;
   password: string | undefined;
-  /** ids that somebody is connected under */
+  /** ids of connected participants */
   connected: ReadonlySet<string>;
 }
 
 /**
- * Asks the hub about the room before anything starts, so that a mistyped code or URL ends the command instead of being
- * retried for ever. Behind a corporate proxy only the agent gets through, so there it is left to the agent.
+ * Queries the room before anything starts, so that a mistyped code or URL ends the command instead of being retried
+ * forever. Behind a corporate proxy only the agent gets through, so the check is left to it.
  *
- * @param password - undefined when none was given; then it is asked for where the room has one and somebody can answer
+ * @param password - undefined when none was given; prompted for when the room has one and a terminal is attached
  * @throws CommandError with the next step
  */
 export async function queryRoom(
@@ -53,10 +53,10 @@ async function askPassword(
   room: string,
   interactivity: Interactivity,
 ): Promise<string> {
-  if (interactivity.canAsk) return context.prompts.askSecret(`Password of room ${room}`);
+  if (interactivity.canAsk) return context.prompts.askSecret(`Password for room ${room}`);
   throw new CommandError(
-    `Room ${room} has a password`,
-    "give it in ROOMHUB_PASSWORD, or with --password-env VARIABLE or --password-file PATH",
+    `Room ${room} requires a password`,
+    "set ROOMHUB_PASSWORD, or pass --password-env VARIABLE or --password-file PATH",
     EXIT.refused,
   );
 }

@@ -49,7 +49,7 @@ test("all models are those of every server, without the embedding ones", async (
 test("who can answer is asked, with the first model as the proposal", async () => {
   const { choose, questions } = machine(two, ["qwen3"]);
   expect((await choose({}, interactivity)).map(({ model }) => model)).toEqual(["qwen3"]);
-  expect(questions).toEqual(["Which models do you share? | [llama3:latest] | qwen3"]);
+  expect(questions).toEqual(["Select models to share | [llama3:latest] | qwen3"]);
 });
 
 test("a single model is no question", async () => {
@@ -91,14 +91,14 @@ test("the size that was left out is proposed", async () => {
 test("a machine without a model server is refused with where it was looked for", async () => {
   const { choose } = machine({});
   const message =
-    "No model server answers on this machine (looked for Ollama :11434, LM Studio :1234, llama.cpp :8080, llama.cpp :9931, vLLM :8000)";
+    "No model server found on this machine (checked Ollama :11434, LM Studio :1234, llama.cpp :8080, llama.cpp :9931, vLLM :8000)";
   await expect(choose()).rejects.toMatchObject({ message });
   await expect(choose({ models: ["x"] })).rejects.toMatchObject({ message });
 });
 
 test.each([
-  [{ 11434: [] }, "Ollama answers at http://127.0.0.1:11434 but has no model", "ollama pull"],
-  [{ 8000: [] }, "vLLM answers at http://127.0.0.1:8000 but has no model", "load a model there"],
+  [{ 11434: [] }, "Ollama at http://127.0.0.1:11434 has no models", "ollama pull"],
+  [{ 8000: [] }, "vLLM at http://127.0.0.1:8000 has no models", "load a model first"],
 ])(
   "a server without any model is named with what gives it one: %j",
   async (servers, message, hint) => {
@@ -123,7 +123,7 @@ test("an endpoint that does not list the model is believed, and that is said", a
 });
 
 test.each([
-  ["http://gpu:8000", "No answer from the model server at http://gpu:8000"],
+  ["http://gpu:8000", "No response from the model server at http://gpu:8000"],
   ["http://127.0.0.1:9000", "has no model"],
   ["ftp://gpu", "must begin with http"],
 ])("the endpoint %s without a model is refused: %s", async (endpoint, message) => {
@@ -174,7 +174,7 @@ test("a server that never finishes loading is given up after 15 minutes", async 
   let nowMs = 0;
   world.context.nowMs = () => (nowMs += 60_000);
   await expect(choose()).rejects.toMatchObject({
-    message: "llama.cpp at http://127.0.0.1:8080 is loading its model, for over 15 min 00 s",
+    message: "llama.cpp at http://127.0.0.1:8080 has been loading its model for over 15 min 00 s",
   });
 });
 
@@ -182,7 +182,7 @@ test("a server that requires credentials is named with what gives it some", asyn
   const { choose } = machine({ 8080: 401 });
   await expect(choose()).rejects.toMatchObject({
     message: "llama.cpp at http://127.0.0.1:8080 requires credentials (401)",
-    hint: 'name the variable that holds them: --endpoint http://127.0.0.1:8080 --header-env "Authorization=VARIABLE"',
+    hint: 'pass them from a variable: --endpoint http://127.0.0.1:8080 --header-env "Authorization=VARIABLE"',
     exitCode: 4,
   });
 });

@@ -13,7 +13,7 @@ import {
 import { nearest } from "../terminal/nearest.ts";
 import { safe } from "../terminal/text.ts";
 
-/** A model to share, and the server that has it. */
+/** A model to share, and the server that serves it. */
 export interface ModelChoice {
   endpoint: string;
   model: string;
@@ -47,14 +47,14 @@ export async function chooseModels(
     label: safe(choice.model),
     hint: safe(choice.serverName ?? choice.endpoint),
   }));
-  return context.prompts.pickSome("Which models do you share?", choices, [first]);
+  return context.prompts.pickSome("Select models to share", choices, [first]);
 }
 
 function choicesOf({ endpoint, name, models = [] }: FoundServer): ModelChoice[] {
   return offerableModels(models).map((model) => ({ endpoint, model, serverName: name }));
 }
 
-/** A named endpoint may serve models that it does not list, or not be ready yet: a warning is enough. */
+/** Only warns about a named endpoint, which may serve unlisted models or not be ready yet. */
 function namedModel(
   context: CliContext,
   model: string,
@@ -83,7 +83,7 @@ function namedModel(
   return { endpoint, model, serverName: undefined };
 }
 
-/** The same model in another size first, whichever of the two names has a size: `llama3`, `llama3:8b`, `llama3:latest`. */
+/** Prefers the same model in another size: `llama3`, `llama3:8b`, `llama3:latest`. */
 function nearModel(model: string, known: readonly string[]): string | undefined {
   const [family = ""] = model.toLowerCase().split(":");
   return known.find((name) => name.toLowerCase().startsWith(family)) ?? nearest(model, known);
@@ -95,11 +95,11 @@ function hintFor(servers: readonly FoundServer[], meant: string | undefined): st
     models.map((id) => `${id} (${name ?? ""})`),
   );
   return known.length === 0
-    ? "load it there first"
+    ? "load the model first"
     : `choose one of: ${known.slice(0, 8).join(", ")}`;
 }
 
-/** Why none of these servers gives a model to share, the most telling first. */
+/** Why none of these servers has a model to share, the most specific reason first. */
 function nothingToShare(
   servers: readonly FoundServer[],
   { headers }: RequestedModels,
@@ -114,28 +114,28 @@ function nothingToShare(
   const [first] = servers;
   if (first === undefined || first.status === undefined) {
     return new CommandError(
-      `No answer from ${first === undefined ? "a model server" : serverText(first)}`,
-      "check that it runs and that the URL is right, or name the model with --model NAME",
+      `No response from ${first === undefined ? "a model server" : serverText(first)}`,
+      "check that it is running and that the URL is correct, or name the model with --model NAME",
       EXIT.unreachable,
     );
   }
   return new CommandError(
     `${beginning(serverText(first))} does not list its models (${first.status}), so the model is unknown`,
-    "check that the URL is right, or name the model with --model NAME",
+    "check that the URL is correct, or name the model with --model NAME",
   );
 }
 
 function withoutModel({ endpoint, name }: FoundServer): CommandError {
   if (name === undefined) {
-    return new CommandError(`${endpoint} has no model`, "name one with --model NAME");
+    return new CommandError(`${endpoint} has no models`, "name one with --model NAME");
   }
   return new CommandError(
-    `${name} answers at ${endpoint} but has no model`,
-    name === "Ollama" ? "ollama pull llama3.2" : "load a model there first",
+    `${name} at ${endpoint} has no models`,
+    name === "Ollama" ? "ollama pull llama3.2" : "load a model first",
   );
 }
 
-/** A program's name keeps its spelling, an article begins the sentence. */
+/** Capitalizes a leading article; a program's name keeps its spelling. */
 function beginning(text: string): string {
   return text.replace(/^the /, "The ");
 }

@@ -12,25 +12,25 @@ import {
 import { waitingFor } from "../terminal/progress.ts";
 import { duration } from "../terminal/text.ts";
 
-/** What is to be shared, as the command line says it. */
+/** The models to share, as named on the command line. */
 export interface RequestedModels {
-  /** undefined for the usual servers of this machine */
+  /** undefined for the default servers of this machine */
   endpoint: string | undefined;
-  /** by name; empty for the first there is */
+  /** by name; empty for the first one available */
   models: readonly string[];
   isAll: boolean;
   /** credentials for the model server */
   headers: Readonly<Record<string, string>>;
 }
 
-/** A server that loads is queried this often. */
+/** How often a loading server is queried. */
 const queryAgainMs = 1_000;
-/** As long as a hub waits for it. */
+/** As long as a hub waits for a loading server. */
 const maxLoadingMs = 15 * 60_000;
 
 /**
- * The model servers to choose from: the one that was named, or the usual ones of this machine. Waits while what is wished
- * for may still be loading, and says so.
+ * The model servers to choose from: the named one, or the default ones of this machine. Waits, and says so, while a
+ * requested model may still be loading.
  *
  * @throws CommandError when a server loads for longer than `loadingMs`
  */
@@ -48,7 +48,8 @@ export async function findServers(
     const startMs = context.nowMs();
     while (awaitedServer(servers, requested) !== undefined) {
       if (context.nowMs() - startMs > maxLoadingMs) {
-        throw new CommandError(`${text}, for over ${duration(maxLoadingMs)}`, "read its log");
+        const message = `${serverText(awaited)} has been loading its model for over ${duration(maxLoadingMs)}`;
+        throw new CommandError(message, "check its log");
       }
       await new Promise<void>((resolve) => context.after(queryAgainMs, resolve));
       servers = await find();
@@ -72,14 +73,14 @@ function waitText({ endpoint }: RequestedModels): string {
     : `Waiting for ${endpoint} to list its models`;
 }
 
-/** The server whose models must be known before there is anything to choose from. */
+/** The loading server whose models are needed for the choice. */
 function awaitedServer(
   servers: readonly FoundServer[],
   requested: RequestedModels,
 ): FoundServer | undefined {
   const loading = servers.find(({ readiness }) => readiness === "loading");
   if (loading === undefined) return undefined;
-  // A participant may join before its server is ready, as long as its model is known.
+  // A participant with a named model may join before its server is ready.
   if (requested.endpoint !== undefined) return requested.models.length > 0 ? undefined : loading;
   if (requested.isAll) return loading;
   const listed = servers.flatMap(({ models = [] }) => models);

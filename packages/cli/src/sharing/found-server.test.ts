@@ -123,10 +123,10 @@ test("missing and wrong credentials are different problems, and no value is show
   const server = await queryModelServer(context, "http://127.0.0.1:9000", {});
   expect(credentialsProblem(server, {})).toEqual({
     problem: "the model server at http://127.0.0.1:9000 requires credentials (401)",
-    fix: 'name the variable that holds them: --endpoint http://127.0.0.1:9000 --header-env "Authorization=VARIABLE"',
+    fix: 'pass them from a variable: --endpoint http://127.0.0.1:9000 --header-env "Authorization=VARIABLE"',
   });
   const wrong = credentialsProblem(server, { Authorization: "Bearer sesame" });
   expect(wrong.problem).toBe(
-    "the model server at http://127.0.0.1:9000 does not accept the credentials it was sent (401; headers: Authorization)",
+    "the model server at http://127.0.0.1:9000 rejected the credentials (401; headers: Authorization)",
   );
 });

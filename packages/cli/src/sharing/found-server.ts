@@ -3,24 +3,24 @@ import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
 import { safe, shellWord } from "../terminal/text.ts";
 
-/** A model server, as its answer to `GET {base}/models` shows it. */
+/** A model server, as seen in its response to `GET {base}/models`. */
 export interface FoundServer {
-  /** As it will be registered. */
+  /** The URL it is shared with. */
   endpoint: string;
-  /** What people call the program; undefined when the endpoint was named by the user. */
+  /** The program's name; undefined when the endpoint was named by the user. */
   name: string | undefined;
   readiness: Readiness;
-  /** of the answer; undefined when there was none */
+  /** of the response; undefined when there was none */
   status: number | undefined;
   /** undefined when it does not list its models */
   models: string[] | undefined;
-  /** It is a llama-server by its own list. */
+  /** whether its model list is a llama-server's */
   isLlamaCpp?: boolean;
 }
 
 const ollama = { name: "Ollama", port: 11_434 };
 
-/** Where the usual programs listen, in the order they are preferred. */
+/** Default ports of common model servers, in order of preference. */
 const usualServers = [
   ollama,
   { name: "LM Studio", port: 1234 },
@@ -33,8 +33,8 @@ const discoveryMs = 500;
 const queryMs = 3_000;
 
 /**
- * The usual model servers of this machine, all queried at once, in order of preference: those that list their models, load
- * one, or require credentials.
+ * The model servers on this machine's default ports, queried concurrently, in order of preference: those that list their
+ * models, are loading one, or require credentials.
  *
  * @param headers - credentials, sent only to a server that refused the request without them
  */
@@ -48,7 +48,7 @@ export async function findModelServers(
   return found.filter((server) => server !== undefined);
 }
 
-/** The model server at an endpoint that the user named. `down` when there is no answer. */
+/** The model server at an endpoint that the user named. `down` when it does not respond. */
 export async function queryModelServer(
   context: CliContext,
   endpoint: string,
@@ -58,7 +58,7 @@ export async function queryModelServer(
   return { endpoint, name: undefined, ...listing };
 }
 
-/** Any program may listen on a usual port: only one that answers like a model server counts. */
+/** Any program may use a default port, so only one that responds like a model server counts. */
 async function queryUsual(
   context: CliContext,
   { name, endpoint }: UsualEndpoint,
@@ -73,26 +73,26 @@ async function queryUsual(
   return isApi && listing.readiness !== "down" ? { endpoint, name, ...listing } : undefined;
 }
 
-/** What to say when there is no model server to offer. */
+/** The error when no model server is found. */
 export function noModelServer(context: CliContext): CommandError {
-  const looked = usualEndpoints(context)
+  const checked = usualEndpoints(context)
     .map(({ name, endpoint }) => `${name} ${endpoint.replace("http://127.0.0.1", "")}`)
     .join(", ");
   return new CommandError(
-    `No model server answers on this machine (looked for ${looked})`,
+    `No model server found on this machine (checked ${checked})`,
     "start one, for example: ollama run llama3.2; or name yours with --endpoint http://HOST:PORT",
   );
 }
 
-/** How people read of a server: `Ollama at http://127.0.0.1:11434`. */
+/** A server in a sentence: `Ollama at http://127.0.0.1:11434`. */
 export function serverText({ name, endpoint }: FoundServer): string {
   return `${name ?? "the model server"} at ${safe(endpoint)}`;
 }
 
 /**
- * What a server that requires credentials lacks, and the next step.
+ * The problem with a server that requires credentials, and the next step.
  *
- * @param headers - those it was sent; their values are never shown
+ * @param headers - as sent to it; their values are never shown
  */
 export function credentialsProblem(
   server: FoundServer,
@@ -102,16 +102,16 @@ export function credentialsProblem(
   if (names === "") {
     return {
       problem: `${serverText(server)} requires credentials (${server.status})`,
-      fix: `name the variable that holds them: --endpoint ${shellWord(server.endpoint)} --header-env "Authorization=VARIABLE"`,
+      fix: `pass them from a variable: --endpoint ${shellWord(server.endpoint)} --header-env "Authorization=VARIABLE"`,
     };
   }
   return {
-    problem: `${serverText(server)} does not accept the credentials it was sent (${server.status}; headers: ${names})`,
-    fix: "check the value: for most servers it is the word Bearer, a space, and the key",
+    problem: `${serverText(server)} rejected the credentials (${server.status}; headers: ${names})`,
+    fix: 'check the value; most servers expect "Bearer KEY"',
   };
 }
 
-/** Those to offer, the best first: embedding models answer no chat, and are there only when nothing else is. */
+/** The models to share: embedding models cannot chat, so they are included only when there is nothing else. */
 export function offerableModels(models: readonly string[]): readonly string[] {
   const chatting = models.filter((model) => !/embed/i.test(model));
   return chatting.length > 0 ? chatting : models;
@@ -131,8 +131,8 @@ function usualEndpoints({ env }: CliContext): UsualEndpoint[] {
 }
 
 /**
- * `OLLAMA_HOST` as Ollama reads it: `host`, `host:port`, `:port`, or a URL, whose port is then its scheme's. A server that
- * listens everywhere is reached on this machine.
+ * `OLLAMA_HOST` as Ollama reads it: `host`, `host:port`, `:port`, or a URL, whose default port is its scheme's. A wildcard
+ * address becomes loopback.
  */
 function ollamaEndpoint(value: string | undefined): string | undefined {
   const text = (value ?? "").trim();
@@ -144,20 +144,25 @@ function ollamaEndpoint(value: string | undefined): string | undefined {
     const port = url.port || (isUrl ? "" : String(ollama.port));
     return `${url.protocol}//${host}${port === "" ? "" : `:${port}`}`;
   } catch {
-    // Ollama falls back to its usual place too.
+    // Ollama falls back to its default address too.
     return undefined;
   }
 }
 
-/** What an answer to `GET {base}/models` says. */
+/** The result of `GET {base}/models`. */
 interface Listing extends Pick<FoundServer, "readiness" | "status" | "models" | "isLlamaCpp"> {
-  /** It has the form of an API's answer: a models list, or a JSON error. */
+  /** whether the response looks like an API's: a model list, or a JSON error */
   isApi: boolean;
 }
 
-const noAnswer: Listing = { readiness: "down", status: undefined, models: undefined, isApi: false };
+const noResponse: Listing = {
+  readiness: "down",
+  status: undefined,
+  models: undefined,
+  isApi: false,
+};
 
-/** @throws CommandError for an endpoint that is none */
+/** @throws CommandError for an invalid endpoint */
 async function listModels(
   context: CliContext,
   endpoint: string,
@@ -175,12 +180,12 @@ async function listModels(
       signal: AbortSignal.timeout(timeoutMs),
     });
   } catch {
-    return noAnswer; // no connection, or no answer in time
+    return noResponse; // no connection, or a timeout
   }
   try {
     body = (await response.json()) as typeof body;
   } catch {
-    body = undefined; // a page, or cut off: the status is what there is
+    body = undefined; // not JSON, or truncated: only the status counts
   }
   const { status } = response;
   const models = response.ok ? idsIn(body?.data) : undefined;

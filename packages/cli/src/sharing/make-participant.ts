@@ -18,7 +18,7 @@ export async function makeParticipant(
   }
 }
 
-/** Why a participant is no more, as the end of a command. */
+/** The error for a participant that stopped. */
 export function stoppedError({ code, reason, hint }: StopReason): CommandError {
   return new CommandError(reason, hint, exitCodeFor(code));
 }

@@ -13,25 +13,25 @@ const verdict = (readiness: Readiness, problem: string | undefined): LineNotice 
 test.each<[LineNotice, string]>([
   [
     { kind: "disconnected", reason: "gone\u001b", retryInMs: 1500 },
-    "disconnected: gone\ufffd; trying until it is back, next in 1.5 s",
+    "disconnected: gone\ufffd; reconnecting, next attempt in 1.5 s",
   ],
-  [verdict("ready", undefined), "the model server is back"],
+  [verdict("ready", undefined), "the model server is ready again"],
   [
     verdict("loading", "is loading its model"),
-    "the model server is loading its model; requests wait for it",
+    "the model server is loading its model; requests wait",
   ],
   [
     verdict("needs-credentials", "requires credentials"),
     'the model server requires credentials; join with --header-env "Authorization=VARIABLE"',
   ],
-  [verdict("down", "refused\u001b"), "the model server is down, still asking it: refused\ufffd"],
+  [verdict("down", "refused\u001b"), "the model server is down: refused\ufffd; retrying"],
   [
     verdict("wrong-model", "now serves qwen"),
-    "the model server now serves qwen; no requests come until it has the shared model again",
+    "the model server now serves qwen; no requests arrive until it serves the shared model again",
   ],
   [
     { kind: "model-changed", from: "llama3", to: "qwen" },
-    "the model server now serves qwen, which is shared in place of llama3",
+    "the model server now serves qwen; sharing it instead of llama3",
   ],
   [{ kind: "fault", error: new Error("a bug") }, "internal error: a bug"],
 ])("%j is told as %j", (notice, text) => {

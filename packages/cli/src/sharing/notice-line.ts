@@ -1,13 +1,13 @@
 import type { ParticipantNotice } from "../services.ts";
 import { type Colors, clockTime, duration, safe } from "../terminal/text.ts";
 
-/** Notices that are told as they come, one line each; requests and outages have their own ways. */
+/** Notices printed as one line each; requests and connections are handled separately. */
 export type LineNotice = Exclude<
   ParticipantNotice,
   { kind: "request-started" | "request-ended" | "stopped" | "joined" | "connected" }
 >;
 
-/** One notice as a readable line without its end. Everything in it may have come from the network. */
+/** One notice as a line without its line break. Everything in it may come from the network. */
 export function noticeLine(notice: LineNotice, nowMs: number, colors: Colors): string {
   return `${colors.dim(clockTime(nowMs))}  ${describe(notice, colors)}`;
 }
@@ -16,13 +16,13 @@ function describe(notice: LineNotice, colors: Colors): string {
   switch (notice.kind) {
     case "disconnected":
       return colors.yellow(
-        `disconnected: ${safe(notice.reason)}; trying until it is back, next in ${duration(notice.retryInMs)}`,
+        `disconnected: ${safe(notice.reason)}; reconnecting, next attempt in ${duration(notice.retryInMs)}`,
       );
     case "provider-readiness":
       return readinessLine(notice, colors);
     case "model-changed":
       return colors.green(
-        `the model server now serves ${safe(notice.to)}, which is shared in place of ${safe(notice.from)}`,
+        `the model server now serves ${safe(notice.to)}; sharing it instead of ${safe(notice.from)}`,
       );
     case "fault": {
       const { error } = notice;
@@ -37,18 +37,18 @@ function readinessLine(
 ): string {
   switch (readiness) {
     case "ready":
-      return colors.green("the model server is back");
+      return colors.green("the model server is ready again");
     case "loading":
-      return colors.yellow("the model server is loading its model; requests wait for it");
+      return colors.yellow("the model server is loading its model; requests wait");
     case "needs-credentials":
       return colors.yellow(
         'the model server requires credentials; join with --header-env "Authorization=VARIABLE"',
       );
     case "down":
-      return colors.yellow(`the model server is down, still asking it: ${safe(problem)}`);
+      return colors.yellow(`the model server is down: ${safe(problem)}; retrying`);
     case "wrong-model":
       return colors.yellow(
-        `the model server ${safe(problem)}; no requests come until it has the shared model again`,
+        `the model server ${safe(problem)}; no requests arrive until it serves the shared model again`,
       );
   }
 }

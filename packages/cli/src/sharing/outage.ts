@@ -1,23 +1,23 @@
-/** What several participants say of one thing they share, told once: when the first lost it, and when the last has it back. */
+/** One outage as seen by several participants: it begins when the first is affected and ends when the last has recovered. */
 export interface Outage {
-  /** @returns whether that is news */
+  /** @returns whether this participant is the first affected */
   began: (id: string, nowMs: number) => boolean;
-  /** @returns ms since it began, once the last one is back; undefined while somebody is still without, or nobody ever was */
+  /** @returns the outage's length in ms when the last participant has recovered; undefined otherwise */
   ended: (id: string, nowMs: number) => number | undefined;
 }
 
 export function trackOutage(): Outage {
-  const without = new Set<string>();
+  const affected = new Set<string>();
   let sinceMs = 0;
   return {
     began(id, nowMs) {
-      const isNews = without.size === 0;
-      if (isNews) sinceMs = nowMs;
-      without.add(id);
-      return isNews;
+      const isFirst = affected.size === 0;
+      if (isFirst) sinceMs = nowMs;
+      affected.add(id);
+      return isFirst;
     },
     ended(id, nowMs) {
-      return without.delete(id) && without.size === 0 ? nowMs - sinceMs : undefined;
+      return affected.delete(id) && affected.size === 0 ? nowMs - sinceMs : undefined;
     },
   };
 }

@@ -2,8 +2,8 @@ import type { ParticipantSummary } from "@roomhub/protocol";
 import { participantIdProblem, withoutLatest } from "@roomhub/protocol";
 
 /**
- * `Ana`, `meta/llama3.2:3b` → `ana-llama3.2-3b`: readable, and valid as an id. Of a model named by its file, as llama.cpp
- * does without `--alias`, the folders and `.gguf` are left out.
+ * `Ana`, `meta/llama3.2:3b` → `ana-llama3.2-3b`: readable, and valid as an id. A model named by its file, as in llama.cpp
+ * without `--alias`, loses its folders and `.gguf`.
  */
 export function suggestId(nickname: string, model: string): string {
   const modelName = withoutLatest(model)
@@ -18,9 +18,9 @@ export function suggestId(nickname: string, model: string): string {
 }
 
 /**
- * The id; else, when somebody is connected under it, one with this machine's name behind, which is the same after a restart;
- * else the first of `id-2`, `id-3`, … that is free. Two programs of one person would otherwise take the id from each other,
- * since the same address counts as proof (contract §3).
+ * The id; when it is in use, the id with this machine's name appended, which stays the same after a restart; else the first
+ * free of `id-2`, `id-3`, …. Otherwise two programs at one address would take the id from each other, since the same
+ * address counts as proof of ownership (contract §3).
  */
 export function freeId(id: string, hostName: string, connected: ReadonlySet<string>): string {
   if (!connected.has(id)) return id;
@@ -34,7 +34,7 @@ export function freeId(id: string, hostName: string, connected: ReadonlySet<stri
   return candidate;
 }
 
-/** The ids that somebody is connected under right now. */
+/** The ids of connected participants. */
 export function connectedIds(participants: readonly ParticipantSummary[]): Set<string> {
   return new Set(
     participants.filter(({ connection }) => connection.connected).map((entry) => entry.id),

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 
-/** The token of a participant that was added from here. */
+/** The token of a participant that was added from this machine. */
 export interface SavedToken {
   hubUrl: string;
   room: string;
@@ -10,19 +10,19 @@ export interface SavedToken {
   token: string;
 }
 
-/** The tokens that prove that a participant is ours. */
+/** Tokens that prove ownership of participants. */
 export interface ParticipantTokens {
-  /** Replaces the one of the same participant. On disk when it resolves. */
+  /** Replaces the participant's previous token. Resolves when it is on disk. */
   save(saved: SavedToken): Promise<void>;
-  /** Those of an id, in any room of any hub. */
+  /** All tokens for an id, in any room of any hub. */
   find(id: string): Promise<SavedToken[]>;
   forget(saved: SavedToken): Promise<void>;
 }
 
 /**
- * Tokens in a folder that only this user can read, one file each, so that two commands at once lose none.
+ * Tokens in a folder that only this user can read, one file each, so that concurrent commands lose none.
  *
- * @param folder - made when the first token is saved
+ * @param folder - created when the first token is saved
  */
 export function tokensIn(folder: string): ParticipantTokens {
   const pathOf = ({ hubUrl, room, id }: SavedToken) => {
@@ -58,7 +58,7 @@ function noFolder(error: NodeJS.ErrnoException): string[] {
   throw error;
 }
 
-/** @returns undefined for a file that is none of ours, or was removed meanwhile */
+/** @returns undefined for an unknown file, or one removed in the meantime */
 async function readToken(path: string): Promise<SavedToken | undefined> {
   try {
     const value = JSON.parse(await readFile(path, "utf8")) as Partial<SavedToken> | null;
@@ -66,6 +66,6 @@ async function readToken(path: string): Promise<SavedToken | undefined> {
     const isWhole = [hubUrl, room, id, token].every((field) => typeof field === "string");
     return isWhole ? (value as SavedToken) : undefined;
   } catch {
-    return undefined; // the command then says that it knows no token
+    return undefined; // reported by the command as a missing token
   }
 }

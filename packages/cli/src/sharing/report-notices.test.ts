@@ -58,8 +58,8 @@ test("an outage of the hub is one line, and its end another, for all of them", (
   tell(one, { kind: "connected" });
   expect(lines()).toEqual([
     "connected; Ctrl+C leaves",
-    "disconnected: hub gone; trying until it is back, next in 250 ms",
-    "connected again after 3.0 s",
+    "disconnected: hub gone; reconnecting, next attempt in 250 ms",
+    "reconnected after 3.0 s",
   ]);
 });
 
@@ -68,7 +68,7 @@ test("a hub that is away at first is said to be, and the first connection is no 
   tell(one, lost);
   tell(one, { kind: "connected" });
   expect(lines()).toEqual([
-    "disconnected: hub gone; trying until it is back, next in 250 ms",
+    "disconnected: hub gone; reconnecting, next attempt in 250 ms",
     "connected; Ctrl+C leaves",
   ]);
 });
@@ -78,9 +78,9 @@ test("a model server that is down is one line for all who use it, and one when i
   for (const participant of [one, two, elsewhere]) tell(participant, down);
   for (const participant of [one, two]) tell(participant, ready);
   expect(lines()).toEqual([
-    "the model server is down, still asking it: refused",
-    "the model server is down, still asking it: refused",
-    "the model server is back",
+    "the model server is down: refused; retrying",
+    "the model server is down: refused; retrying",
+    "the model server is ready again",
   ]);
 });
 
@@ -90,12 +90,12 @@ test("each state of a model server is one line for all who use it, whatever came
     for (const participant of [one, two]) tell(participant, notice);
   }
   expect(lines()).toEqual([
-    "the model server is down, still asking it: refused",
-    "the model server is loading its model; requests wait for it",
-    "the model server is down, still asking it: refused",
-    "the model server is back",
-    "the model server is loading its model; requests wait for it",
-    "the model server is back",
+    "the model server is down: refused; retrying",
+    "the model server is loading its model; requests wait",
+    "the model server is down: refused; retrying",
+    "the model server is ready again",
+    "the model server is loading its model; requests wait",
+    "the model server is ready again",
   ]);
 });
 
@@ -130,8 +130,8 @@ test("who wants quiet hears of trouble and its end only", () => {
   pass(500);
   tell(one, { kind: "connected" });
   expect(lines()).toEqual([
-    "disconnected: hub gone; trying until it is back, next in 250 ms",
-    "connected again after 500 ms",
+    "disconnected: hub gone; reconnecting, next attempt in 250 ms",
+    "reconnected after 500 ms",
   ]);
 });
 
@@ -146,7 +146,7 @@ test("many requests are twenty rows and their count; what goes wrong with the hu
   expect(heading).toMatch(/^TIME/);
   expect(rows.slice(0, 20).every((row) => row.includes("ok 200"))).toBe(true);
   expect(rows.slice(20)).toEqual([
-    "disconnected: hub gone; trying until it is back, next in 250 ms",
+    "disconnected: hub gone; reconnecting, next attempt in 250 ms",
     "… 82 more, 1 failed",
   ]);
 });

@@ -11,23 +11,23 @@ import { clockTime, colorsFor, duration, safe, writeJson } from "../terminal/tex
 export interface ReportOptions {
   /** NDJSON on stdout instead of lines on stderr */
   isJson: boolean;
-  /** only what is wrong, and that it is right again */
+  /** only problems and recoveries */
   isQuiet: boolean;
-  /** ends the sentence that says that all are connected */
+  /** appended to the line that reports all participants connected */
   keysHint: string;
 }
 
 interface ServerOutage {
   outage: Outage;
-  /** what was said of the server last */
-  said: Readiness;
+  /** the last reported readiness */
+  reported: Readiness;
 }
 
 export type ReportNotice = (participant: ParticipantOptions, notice: ParticipantNotice) => void;
 
 /**
- * Tells what happens to the participants of one process as one story: they share a hub, and some a model server, so what
- * befalls all of them is one line.
+ * Reports the notices of all participants in one process. They share a hub, and some share a model server, so an outage of
+ * either is one line.
  *
  * @param feed - of stderr
  */
@@ -48,18 +48,18 @@ export function reportNotices(
   const now = () => colors.dim(clockTime(context.nowMs()));
   const sayNotice = (notice: LineNotice) => say(noticeLine(notice, context.nowMs(), colors));
 
-  /** @returns whether that is news: the first says it of all who use the server, the last says that it is over */
+  /** @returns whether to report it: once when the server's state changes for the first participant, once when all have recovered */
   function isServerNews(id: string, endpoint: string, readiness: Readiness): boolean {
-    const server = serverOutages.get(endpoint) ?? { outage: trackOutage(), said: "ready" };
+    const server = serverOutages.get(endpoint) ?? { outage: trackOutage(), reported: "ready" };
     serverOutages.set(endpoint, server);
     const isRecovered = server.outage.ended(id, context.nowMs()) !== undefined;
     if (readiness !== "ready") server.outage.began(id, context.nowMs());
-    if (readiness === "ready" ? !isRecovered : readiness === server.said) return false;
-    server.said = readiness;
+    if (readiness === "ready" ? !isRecovered : readiness === server.reported) return false;
+    server.reported = readiness;
     return true;
   }
 
-  /** @returns whether that was the last one waited for, the first time round */
+  /** @returns whether this was the last participant to connect for the first time */
   function isLastAwaited(id: string): boolean {
     return awaited.delete(id) && awaited.size === 0;
   }
@@ -70,7 +70,7 @@ export function reportNotices(
     if (isLastAwaited(id)) {
       if (!isQuiet) say(`${now()}  ${colors.green(`connected; ${keysHint}`)}`);
     } else if (outageMs !== undefined && !isFirst) {
-      say(`${now()}  ${colors.green(`connected again after ${duration(outageMs)}`)}`);
+      say(`${now()}  ${colors.green(`reconnected after ${duration(outageMs)}`)}`);
     }
   }
 
@@ -103,7 +103,7 @@ export function reportNotices(
       case "stopped":
         hubOutage.ended(id, context.nowMs());
         isLastAwaited(id);
-        // The last one's end is the command's, which says why.
+        // A single participant's stop ends the command, which reports the reason.
         if (hasNames && notice.code !== "closed") {
           say(`${now()}  ${colors.yellow(`${safe(id)} stopped: ${safe(notice.reason)}`)}`);
           if (notice.hint !== undefined) say(`→ ${withCommandName(context, safe(notice.hint))}`);
@@ -115,7 +115,7 @@ export function reportNotices(
   };
 }
 
-/** An error has no fields of its own that JSON would show. */
+/** JSON would show an Error as an empty object. */
 function forJson(notice: ParticipantNotice): object {
   if (notice.kind !== "fault") return notice;
   const { error } = notice;

@@ -12,14 +12,14 @@ export interface RunOptions {
   /** Notices as NDJSON on stdout instead of lines on stderr. */
   isJson: boolean;
   isQuiet: boolean;
-  /** Somebody sits there who can press keys. */
+  /** Whether single keys can be read from the terminal. */
   hasKeys: boolean;
 }
 
 /**
- * Keeps participants in their room until stopped, saying what happens. One that the hub refuses leaves the others alone.
+ * Runs participants until stopped, and reports what happens to them. One that the hub refuses does not affect the others.
  *
- * @throws CommandError when the hub refused the last of them for good, UsageError when one cannot even be made
+ * @throws CommandError when the hub has permanently refused all of them, UsageError for invalid options
  */
 export async function runParticipants(
   context: CliContext,
@@ -28,8 +28,8 @@ export async function runParticipants(
 ): Promise<void> {
   const keysHint = hasKeys ? "p pauses, Ctrl+C leaves" : "Ctrl+C leaves";
   const feed = createRowFeed(context, context.stderr);
-  const tell = reportNotices(context, feed, participants, { isJson, isQuiet, keysHint });
-  // What no row shows is not measured.
+  const report = reportNotices(context, feed, participants, { isJson, isQuiet, keysHint });
+  // Responses are measured only while their rows are shown.
   const isMetered = isJson || (!isQuiet && (() => feed.hasRoom()));
   const say = (text: string) => {
     if (!isJson && !isQuiet) feed.line(text);
@@ -38,7 +38,7 @@ export async function runParticipants(
   let releaseKeys = () => {};
   try {
     for (const options of participants) {
-      const onNotice = (notice: Parameters<typeof tell>[1]) => tell(options, notice);
+      const onNotice = (notice: Parameters<typeof report>[1]) => report(options, notice);
       running.push(await makeParticipant(context, { ...options, onNotice, isMetered }));
     }
     if (hasKeys) releaseKeys = context.onKey(pauseKey(context, feed, running));
@@ -46,7 +46,7 @@ export async function runParticipants(
     const stops = await Promise.race([aborted(signal), ended]);
     const last = stops?.at(-1);
     if (last !== undefined) throw stoppedError(last);
-    say("Leaving: running requests may finish; Ctrl+C again stops at once");
+    say("Leaving: waiting for running requests; press Ctrl+C again to stop now");
   } finally {
     releaseKeys();
     await Promise.all(running.map((participant) => participant.close()));
@@ -55,7 +55,7 @@ export async function runParticipants(
   for (const { id, room } of participants) say(`${safe(id)} left room ${safe(room)}`);
 }
 
-/** `p` pauses all of them, and the next `p` resumes them. */
+/** `p` pauses all participants, and the next `p` resumes them. */
 function pauseKey(
   context: CliContext,
   feed: RowFeed,
@@ -77,7 +77,7 @@ function pauseKey(
   };
 }
 
-/** Starts and resolves when it is over, before or after the first connection: `stopped` tells a refusal's code. */
+/** Resolves when the participant has stopped, before or after its first connection; `stopped` has a refusal's code. */
 async function startAndStay(participant: RunningParticipant): Promise<StopReason> {
   await participant.start().catch(() => {});
   return participant.stopped;

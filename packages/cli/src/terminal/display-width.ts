@@ -1,19 +1,19 @@
-/** A character of these fills one cell, whatever stands beside it: nothing has to be taken apart. */
+/** Printable ASCII fills one cell per character, so the text needs no segmentation. */
 const plain = /^[\x20-\x7e]*$/;
 
 const graphemes = new Intl.Segmenter();
 
 /**
- * What fills two cells: East Asian wide and fullwidth characters, emoji, and what U+FE0F makes an emoji. By blocks, not by
- * single characters; Unicode Standard Annex 11.
+ * Fills two cells: East Asian wide and fullwidth characters, emoji, and characters that U+FE0F makes emoji. By blocks, not
+ * by single characters; Unicode Standard Annex 11.
  */
 const wide =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18dff}\u{1aff0}-\u{1b2ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\ufe0f/u;
 
-/** What fills none when it stands alone: marks and format characters, as the zero-width space. */
+/** Fills no cell: marks and format characters, such as the zero-width space. */
 const empty = /^[\p{M}\p{Cf}]+$/u;
 
-/** Cells that a text without control characters fills on a terminal. */
+/** The terminal cells that a text without control characters fills. */
 export function displayWidth(text: string): number {
   if (plain.test(text)) return text.length;
   let cells = 0;
@@ -21,7 +21,7 @@ export function displayWidth(text: string): number {
   return cells;
 }
 
-/** The text in at most so many cells; what is cut off is told by `…`. Never half a character. */
+/** Truncates the text to a number of cells, marked by `…`, never inside a character. */
 export function cutTo(text: string, cells: number): string {
   if (displayWidth(text) <= cells) return text;
   let kept = "";
@@ -36,7 +36,7 @@ export function cutTo(text: string, cells: number): string {
   return `${kept}…`;
 }
 
-/** The text, filled up with spaces to so many cells. */
+/** Pads the text with spaces to a number of cells. */
 export function padTo(text: string, cells: number, side: "left" | "right" = "right"): string {
   const spaces = " ".repeat(Math.max(0, cells - displayWidth(text)));
   return side === "right" ? text + spaces : spaces + text;

@@ -1,13 +1,13 @@
 import type { CompletePayload, FailurePayload, HubEvent } from "@roomhub/protocol";
 import { type Colors, clockTime, countOf, duration, safe } from "./text.ts";
 
-/** One event as one readable line without its end. Everything in it came from the network. */
+/** One event as a line without its line break. Everything in it came from the network. */
 export function eventLine(event: HubEvent, colors: Colors): string {
   const time = colors.dim(clockTime(Date.parse(event.timestamp)));
   return `${time} ${safe(event.roomCode)} ${safe(event.type).padEnd(19)} ${describe(event, colors)}`;
 }
 
-/** A request that its client cancelled has not failed. */
+/** A request cancelled by its client is not a failure. */
 export function isFailure(event: HubEvent): boolean {
   return event.type === "llm.error" && event.code !== "client_disconnected";
 }
@@ -27,8 +27,8 @@ function describe(event: HubEvent, colors: Colors): string {
       return `${safe(event.participantId)} (${safe(event.nickname)})`;
     case "llm.request": {
       const attempt = event.attempt > 1 ? `, attempt ${event.attempt}` : "";
-      const asked = event.selector === undefined ? "" : `, asked for ${safe(event.selector)}`;
-      return `${safe(event.participantId)} ${safe(event.model)}${asked}${attempt}`;
+      const selector = event.selector === undefined ? "" : `, requested ${safe(event.selector)}`;
+      return `${safe(event.participantId)} ${safe(event.model)}${selector}${attempt}`;
     }
     case "llm.complete":
       return `${safe(event.participantId)} ${safe(event.model)} ${speed(event)}`;

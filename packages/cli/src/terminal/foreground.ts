@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
 /**
- * Whether this process may touch its terminal: one that runs in the background (`roomhub join … &`) is stopped by the system
- * when it reads keys or asks for single ones.
+ * Whether this process may use its terminal: the system stops a background process (`roomhub join … &`) that reads keys or
+ * sets raw mode.
  */
 export function isInForeground(): boolean {
   try {
@@ -17,12 +17,12 @@ export function isInForeground(): boolean {
     const [group, terminalGroup] = ps.trim().split(/\s+/);
     return group === terminalGroup;
   } catch {
-    // Windows has no such jobs.
+    // Windows has no background jobs.
     return true;
   }
 }
 
-/** @param stat - of proc_pid_stat(5); the program's name in it may hold anything, parentheses too */
+/** @param stat - of proc_pid_stat(5); the program's name in it may contain parentheses */
 export function isForegroundStat(stat: string): boolean {
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [, , group, , , terminalGroup] = fields;

@@ -1,14 +1,14 @@
 import type { CliContext } from "../context.ts";
 import { canErase } from "./progress.ts";
 
-/** How much a command may talk while it finds things out. */
+/** Whether a command may prompt, and whether it prints progress. */
 export interface Interactivity {
-  /** Somebody sits there who can answer; without, what is not said takes its default or is an error. */
+  /** Whether prompts are possible; if not, missing values take their defaults or are errors. */
   canAsk: boolean;
   isQuiet: boolean;
 }
 
-/** Questions need a terminal for them and one for the answers, and somebody who did not decline. */
+/** Prompts require a terminal for input and output, and no option that rules them out. */
 export function interactivityOf(
   context: CliContext,
   options: { yes?: boolean; json?: boolean; quiet?: boolean },

@@ -1,19 +1,19 @@
 import type { ReadStream } from "node:tty";
 
-/** What the terminal itself would do with these keys, if it were not asked for single ones. */
+/** What the terminal itself does on these keys when it is not in raw mode. */
 export interface TerminalKeys {
   /** Ctrl+C */
   interrupt: () => void;
   /** Ctrl+Z; resolves when the program runs again */
   suspend: () => Promise<void>;
-  /** Whether the terminal may be touched; it may not by what was sent to the background. */
+  /** Whether the process is in the foreground; in the background it must not use the terminal. */
   isInForeground: () => boolean;
 }
 
 /**
- * Reads single keys from a terminal until released; the terminal is then as it was. From anything else nothing is read.
+ * Reads single keys from a terminal until released; does nothing for any other input.
  *
- * @returns releases the terminal
+ * @returns stops reading and restores the terminal
  */
 export function readKeys(
   input: ReadStream,
@@ -37,7 +37,7 @@ export function readKeys(
     input.on("data", onData);
     input.resume();
   };
-  const giveBack = () => {
+  const restore = () => {
     if (!isReading) return;
     isReading = false;
     input.off("data", onData);
@@ -45,13 +45,13 @@ export function readKeys(
     input.pause();
   };
   const suspend = async () => {
-    giveBack();
+    restore();
     await terminalKeys.suspend();
     take();
   };
   take();
   return () => {
     isReleased = true;
-    giveBack();
+    restore();
   };
 }

@@ -4,12 +4,12 @@ import type { Colors } from "./text.ts";
 
 export interface Column {
   heading: string;
-  /** Cells it has from the beginning; the last column, which takes what is left, has at least these. */
+  /** Initial width in cells; the minimum for the last column, which takes the remaining space. */
   width: number;
-  /** Names of any length: takes what a narrow terminal leaves. */
+  /** For names of any length: shrinks on a narrow terminal. */
   isElastic?: boolean;
   isNumber?: boolean;
-  /** A terminal too narrow for all leaves columns out, the least of these first; a column without one stays. */
+  /** The order in which a narrow terminal drops columns, lowest first; a column without it stays. */
   leftOut?: number;
 }
 
@@ -19,17 +19,17 @@ export interface Cell {
 }
 
 const gap = "  ";
-/** Beyond this a name in a pipe stands out of its column instead of widening it for all that follow. */
+/** In a pipe, a longer name overflows its column instead of widening it for all following rows. */
 const widestInPipe = 40;
 const narrowestName = 6;
-/** Below this a name tells little, and columns of numbers make room for it. */
+/** Narrower names are hard to tell apart, so number columns are dropped first. */
 const usefulName = 10;
 
 /**
- * Rows that come one by one, aligned as well as that can be known: a column grows with the widest cell so far. On a
- * terminal a row is cut, never wrapped; the last column takes what is left.
+ * A table whose rows arrive one by one: a column grows with its widest cell so far. On a terminal a row is truncated, never
+ * wrapped; the last column takes the remaining space.
  *
- * @returns the row as a line, with a line of headings before the first and wherever other columns are shown than before
+ * @returns formats a row as a line, preceded by headings for the first row and whenever the shown columns change
  */
 export function createLiveTable(
   terminal: Terminal,
@@ -40,7 +40,7 @@ export function createLiveTable(
   const headings = columns.map(({ heading }) => ({ text: heading, paint: colors.dim }));
   let lastHeaded = "";
 
-  /** Of each column the last text that was measured: most cells say what the one above says. */
+  /** Each column's last measured text, since most cells repeat the one above. */
   const measured = columns.map(() => ({ text: "", cells: 0 }));
 
   function cellsOf(index: number, text: string): number {
@@ -89,7 +89,7 @@ export function createLiveTable(
   };
 }
 
-/** The columns, by index, that fit beside each other with names that tell something. */
+/** The indexes of the columns that fit with names of a useful width. */
 function shownColumns(
   terminal: Terminal,
   columns: readonly Column[],
@@ -115,7 +115,7 @@ function neededCells(
   return forNames.reduce((sum, cells) => sum + cells, cellsBesideNames(columns, widths, shown));
 }
 
-/** The cells each elastic column may have, so that the others fit beside them. */
+/** The width available to each elastic column. */
 function mostForNames(
   terminal: Terminal,
   columns: readonly Column[],
@@ -128,7 +128,7 @@ function mostForNames(
   return Math.max(narrowestName, Math.floor(left / Math.max(1, elastic)));
 }
 
-/** Columns of a fixed width, the last one among them, and the gaps between all. */
+/** The width of all fixed columns, including the last one, and of the gaps. */
 function cellsBesideNames(
   columns: readonly Column[],
   widths: readonly number[],

@@ -1,6 +1,6 @@
 import { editDistance } from "@roomhub/protocol";
 
-/** The candidate closest to `word`, or undefined when none is near. Letter case, `-` and `_` do not count. */
+/** The candidate closest to `word`, or undefined when none is similar. Ignores letter case, `-` and `_`. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const typed = plain(word);
   let best: string | undefined;

@@ -1,12 +1,11 @@
 import type { CliContext, Terminal } from "../context.ts";
 import { cutTo } from "./display-width.ts";
 
-/** A wait shorter than this needs no words. */
+/** Shorter waits are not reported. */
 const patienceMs = 1000;
 
 /**
- * Waits for something, and says for what when it takes over a second: on a terminal in a line that is gone afterwards, else
- * in a line that stays.
+ * Waits for some work, and prints a line when it takes over a second. On a terminal the line is erased afterwards.
  *
  * @param text - like "Waiting for the hub"
  */
@@ -32,7 +31,7 @@ export async function waitingFor<T>(
   }
 }
 
-/** Whether somebody can be asked, and a line taken back. */
+/** Whether the terminal supports prompts and erasing a line. */
 export function canErase({ stderr, env }: { stderr: Terminal; env: CliContext["env"] }): boolean {
   return stderr.isTTY && env["TERM"] !== "dumb";
 }

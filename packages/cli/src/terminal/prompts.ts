@@ -11,16 +11,16 @@ export interface Choice<T> {
 /** A stream that is a terminal, or may be one. */
 type TerminalOutput = Writable & { readonly columns?: number };
 
-/** Questions to the person at the terminal. All throw CommandError when they are turned away with Ctrl+C. */
+/** Prompts at the terminal. All throw CommandError when cancelled with Ctrl+C. */
 export interface Prompts {
   pickOne<T>(question: string, choices: readonly Choice<T>[]): Promise<T>;
   /** @returns at least one, in the order of `choices` */
   pickSome<T>(question: string, choices: readonly Choice<T>[], first: readonly T[]): Promise<T[]>;
-  /** What is typed is not shown. */
+  /** Hides the input. */
   askSecret(question: string): Promise<string>;
 }
 
-/** Asks at a terminal. @param output - stderr: stdout is for data */
+/** @param output - stderr, since stdout is for data */
 export function promptsAt(input: Readable, output: TerminalOutput): Prompts {
   const optionsOf = (choices: readonly Choice<unknown>[]) =>
     choices.map((choice, index) => optionOf(choice, index, output.columns || 80));
@@ -29,7 +29,7 @@ export function promptsAt(input: Readable, output: TerminalOutput): Prompts {
       const { select, isCancel } = await import("@clack/prompts");
       const options = optionsOf(choices);
       const index = await select({ message: question, options, input, output });
-      if (isCancel(index)) throw declined();
+      if (isCancel(index)) throw cancelled();
       return choiceAt(choices, index);
     },
 
@@ -43,7 +43,7 @@ export function promptsAt(input: Readable, output: TerminalOutput): Prompts {
         input,
         output,
       });
-      if (isCancel(picked)) throw declined();
+      if (isCancel(picked)) throw cancelled();
       return picked.toSorted((a, b) => a - b).map((index) => choiceAt(choices, index));
     },
 
@@ -51,22 +51,23 @@ export function promptsAt(input: Readable, output: TerminalOutput): Prompts {
       const { password, isCancel } = await import("@clack/prompts");
       const secret = await password({
         message: question,
-        validate: (given) => (given === undefined || given === "" ? "It is not empty." : undefined),
+        validate: (given) =>
+          given === undefined || given === "" ? "Enter the password." : undefined,
         input,
         output,
       });
-      if (isCancel(secret)) throw declined();
+      if (isCancel(secret)) throw cancelled();
       return secret;
     },
   };
 }
 
-/** Where the library breaks a choice: it takes the escape codes of the bar beside it for ten cells. */
+/** Cells the library reserves beside a choice: it counts the escape codes of its bar as ten cells. */
 const besideChoice = "│  ◼  ()".length + 10;
-/** Less of a hint than this tells nothing. */
+/** A shorter hint is useless. */
 const leastHint = 8;
 
-/** Values may be objects; the library wants to tell options apart by something plain. A hint never makes a second line. */
+/** Options are identified by index, since the library needs primitive values. A hint never wraps. */
 function optionOf({ label, hint = "" }: Choice<unknown>, value: number, columns: number) {
   const left = columns - besideChoice - displayWidth(label);
   const isShown = displayWidth(hint) <= left || left >= leastHint;
@@ -79,6 +80,6 @@ function choiceAt<T>(choices: readonly Choice<T>[], index: number): T {
   return choice.value;
 }
 
-function declined(): CommandError {
-  return new CommandError("Nothing was chosen", undefined, EXIT.interrupted);
+function cancelled(): CommandError {
+  return new CommandError("Cancelled", undefined, EXIT.interrupted);
 }

@@ -3,14 +3,13 @@ import type { CliContext, Terminal } from "../context.ts";
 import { displayWidth } from "./display-width.ts";
 import { colorsFor } from "./text.ts";
 
-/** ISO 18004 asks for four; scanners on phones do with two, and terminals are small. */
+/** ISO 18004 requires four; phones scan with two, and terminals are small. */
 const quietZone = 2;
 const indent = "  ";
 
 /**
- * A QR code in half blocks, as lines with their ends, or nothing where it could not be scanned: in a pipe, on a terminal that
- * is dumb or too narrow. Drawn light on dark, as most terminals are; with colours it says so, and a light one does not
- * turn it round.
+ * A QR code in half blocks, as lines with line breaks; empty where it cannot be scanned: in a pipe, on a dumb or narrow
+ * terminal. Drawn light on dark with explicit colours, so that a light terminal does not invert it.
  */
 export function qrCode(context: CliContext, terminal: Terminal, text: string): string {
   if (!terminal.isTTY || context.env["TERM"] === "dumb") return "";

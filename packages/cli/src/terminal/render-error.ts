@@ -7,11 +7,11 @@ import { unreachableHubHint } from "../rooms/hub-hint.ts";
 import { colorsFor, safe, safeLines } from "./text.ts";
 
 /**
- * Says on stderr what went wrong: the message, the next step below it, and for a refusal who is there and why each was
- * not taken. The only place that does.
+ * Prints an error on stderr: the message, the next step, and for a refused request the participants with the reason each
+ * was skipped. Errors are printed nowhere else.
  *
- * @param isVerbose - the stack trace too, with those of its causes
- * @param hubUrl - the hub that was asked last; undefined when none was
+ * @param isVerbose - print stack traces too, including those of causes
+ * @param hubUrl - the hub contacted last; undefined when none was
  */
 export function renderError(
   context: CliContext,
@@ -41,7 +41,7 @@ function hintOf(context: CliContext, error: unknown): string | undefined {
   return hasHint ? error.hint : undefined;
 }
 
-/** A bug is a message too, for those who asked for no more. */
+/** The stack traces of an error and its causes. */
 function traceOf(error: unknown): string {
   const traces: string[] = [];
   for (let current = error; current instanceof Error; current = current.cause) {

@@ -16,7 +16,7 @@ const speed: Column = { heading: "TOK/S", width: 5, isNumber: true, leftOut: 3 }
 const tokens: Column = { heading: "TOKENS", width: 6, isNumber: true, leftOut: 1 };
 const took: Column = { heading: "TOOK", width: durationWidth, isNumber: true, leftOut: 4 };
 
-/** A request of a room as its hub saw it, when it is over: who, what, how fast, how it ended. */
+/** Rows for finished requests of a room, as measured by its hub. */
 export function createRoomTable(terminal: Terminal, colors: Colors) {
   const row = createLiveTable(terminal, colors, [
     time,
@@ -41,10 +41,9 @@ export function createRoomTable(terminal: Terminal, colors: Colors) {
 }
 
 /**
- * A request as its participant saw it, when it is over: its pace, its tokens, how long it took, how it ended, and what was
- * asked for.
+ * Rows for finished requests of a participant, as measured by it.
  *
- * @param hasNames - tells participants apart, where there are several
+ * @param hasNames - adds a participant column
  */
 export function createServedTable(terminal: Terminal, colors: Colors, hasNames: boolean) {
   const names = hasNames ? [participant] : [];
@@ -75,7 +74,7 @@ export function createServedTable(terminal: Terminal, colors: Colors, hasNames: 
   };
 }
 
-/** Beyond a thousand, which takes a cache or a demo, tenths would only push the column apart. */
+/** Without tenths from a thousand on, as from a cache, so that the column keeps its width. */
 function pace(tokensPerSecond: number): string {
   return tokensPerSecond.toFixed(tokensPerSecond < 999.95 ? 1 : 0);
 }
@@ -88,18 +87,18 @@ function paceOf({ ttftMs, tokensPerSecond }: Partial<Metrics> = {}): Cell[] {
   ];
 }
 
-/** The request stands last: a narrow terminal cuts it, and it is nearly always the same. */
+/** The path is last because it is nearly always the same, and a narrow terminal truncates it. */
 function endOf(
   { path, status, outcome: ended, reason }: ParticipantNotice & { kind: "request-ended" },
   colors: Colors,
 ): Cell {
   const isDone = ended === "complete";
-  // Of an answer that broke off, 200 would say that all was well.
-  const answer =
+  // The 200 of a truncated response would suggest success.
+  const shownStatus =
     status !== undefined && (ended === "complete" || status >= 400) ? ` ${status}` : "";
   const why = reason === undefined ? "" : `: ${safe(reason)}`;
   return {
-    text: `${isDone ? "ok" : ended}${answer}${why} (${safe(path.replace(/^\//, ""))})`,
+    text: `${isDone ? "ok" : ended}${shownStatus}${why} (${safe(path.replace(/^\//, ""))})`,
     paint: isDone ? colors.green : ended === "failed" ? colors.red : colors.yellow,
   };
 }
@@ -110,13 +109,13 @@ function success({ metrics }: HubEvent & { type: "llm.complete" }, colors: Color
   return { text: `ok ${duration(durationMs)}${count}`, paint: colors.green };
 }
 
-/** Whoever leaves made no mistake, and nobody else did. */
+/** A client's cancel is shown as a warning, since nothing failed. */
 function failure(
   { code, error, participantId }: HubEvent & { type: "llm.error" },
   colors: Colors,
 ): Cell {
   const isCancelled = code === "client_disconnected";
-  // Who it was stands in the row already, and the room beside it is scarce.
+  // The row already names the participant, and space is scarce.
   const who = `${participantId ?? ""}: `;
   const why = error.startsWith(who) ? error.slice(who.length) : error;
   return {

@@ -1,36 +1,36 @@
 import type { CliContext, Terminal } from "../context.ts";
 import { colorsFor } from "./text.ts";
 
-/** As many as a person can follow. */
+/** As many rows as a person can follow. */
 const mostPerSecond = 20;
 const secondMs = 1_000;
 
-/** A row that is shown only where there is room for it. */
+/** A row that is left out when too many arrive. */
 export interface Row {
-  /** Called only when it is shown. */
+  /** Called only for a row that is shown. */
   render: () => string;
   isFailed: boolean;
 }
 
 /**
- * Rows of what comes often, such as requests: at most 20 a second, and one row that counts the rest. Rows of one turn of the
- * event loop leave in one write. What a row costs is thereby bounded, however busy the program is.
+ * Rate-limited rows, such as requests: at most 20 a second, and one row that counts the rest. Rows of one turn of the event
+ * loop are written together, so the cost stays bounded under load.
  */
 export interface RowFeed {
   row(row: Row): void;
-  /** Whether a row that comes now is shown. */
+  /** Whether a row added now is shown. */
   hasRoom(): boolean;
-  /** A line that is never left out, behind the rows before it. */
+  /** A line that is never left out, written after pending rows. */
   line(text: string): void;
-  /** Writes what waits, before something is said elsewhere. */
+  /** Writes pending rows, before output elsewhere. */
   flush(): void;
-  /** Writes what waits, and how many rows were left out. */
+  /** Writes pending rows, and how many were left out. */
   close(): void;
 }
 
 export function createRowFeed(context: CliContext, terminal: Terminal): RowFeed {
   const colors = colorsFor(context, terminal);
-  let waiting = "";
+  let pending = "";
   let shown = 0;
   let more = 0;
   let failed = 0;
@@ -39,13 +39,13 @@ export function createRowFeed(context: CliContext, terminal: Terminal): RowFeed 
 
   function flush(): void {
     cancelFlush();
-    if (waiting !== "") terminal.write(waiting);
-    waiting = "";
+    if (pending !== "") terminal.write(pending);
+    pending = "";
   }
 
   function put(text: string): void {
-    if (waiting === "") cancelFlush = context.after(0, flush);
-    waiting += `${text}\n`;
+    if (pending === "") cancelFlush = context.after(0, flush);
+    pending += `${text}\n`;
   }
 
   function endSecond(): void {
@@ -70,7 +70,7 @@ export function createRowFeed(context: CliContext, terminal: Terminal): RowFeed 
       if (isFailed) failed++;
     },
     line(text) {
-      waiting += `${text}\n`;
+      pending += `${text}\n`;
       flush();
     },
     flush,

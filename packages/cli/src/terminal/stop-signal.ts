@@ -1,11 +1,11 @@
 import type { CliContext } from "../context.ts";
 import { EXIT } from "../exit-code.ts";
 
-/** Ctrl+C at a terminal may arrive twice at once: from the terminal, and from a parent that forwards it. */
+/** One Ctrl+C may arrive twice: from the terminal, and from a parent process that forwards it. */
 const sameSignalMs = 100;
 
 /**
- * Runs something that a first SIGINT or SIGTERM ends gracefully, by aborting its signal, and a second one at once.
+ * Runs work that a first SIGINT or SIGTERM ends gracefully, by aborting its signal; a second one exits immediately.
  */
 export async function untilStopped<T>(
   context: CliContext,

@@ -5,10 +5,10 @@ import { cutTo, displayWidth, padTo } from "./display-width.ts";
 
 export type Colors = ReturnType<typeof picocolors.createColors>;
 
-/** Colours only where a person looks, and only when they did not decline. https://no-color.org */
+/** Colours on terminals only, unless disabled. https://no-color.org */
 export function colorsFor(context: CliContext, terminal: Terminal): Colors {
-  const isDeclined = (context.env["NO_COLOR"] ?? "") !== "" || context.env["TERM"] === "dumb";
-  return picocolors.createColors(terminal.isTTY && !isDeclined);
+  const isDisabled = (context.env["NO_COLOR"] ?? "") !== "" || context.env["TERM"] === "dumb";
+  return picocolors.createColors(terminal.isTTY && !isDisabled);
 }
 
 /** A value that came from the network, on one line. */
@@ -16,7 +16,7 @@ export function safe(value: unknown): string {
   return printable(typeof value === "string" ? value : (JSON.stringify(value) ?? "?"));
 }
 
-/** Text that came from the network and may have several lines, as a model's answer does. */
+/** Text that came from the network and may have several lines, such as a model's output. */
 export function safeLines(text: string): string {
   return text
     .split(/(\r?\n|\t)/)
@@ -25,9 +25,9 @@ export function safeLines(text: string): string {
 }
 
 /**
- * Columns as wide as their widest cell, two spaces between, headings in capitals.
+ * Columns as wide as their widest cell, two spaces apart, headings in capitals.
  *
- * @param most - cells in a line; what is beyond them is cut off
+ * @param most - maximum cells per line; longer lines are truncated
  */
 export function formatTable(
   headings: readonly string[],
@@ -49,7 +49,7 @@ export function formatTable(
     .join("");
 }
 
-/** A value for programs on one line, of which a terminal obeys nothing. */
+/** A value as JSON on one line, with control characters escaped. */
 export function writeJson(terminal: Terminal, value: unknown): void {
   terminal.write(`${escapeUnprintable(JSON.stringify(value))}\n`);
 }
@@ -80,7 +80,7 @@ function twoDigits(value: number): string {
   return String(value).padStart(2, "0");
 }
 
-/** The same in at most six cells, for columns: `340 ms`, `2.4 s`, `3m05s` */
+/** A duration in at most six cells, for columns: `340 ms`, `2.4 s`, `3m05s` */
 export function shortDuration(ms: number): string {
   if (Math.round(ms) < 1000) return `${Math.round(ms)} ms`;
   if (ms < 99_950) return `${(ms / 1000).toFixed(1)} s`;
@@ -88,7 +88,7 @@ export function shortDuration(ms: number): string {
   return `${Math.floor(seconds / 60)}m${twoDigits(seconds % 60)}s`;
 }
 
-/** A word for a POSIX shell, quoted only when it has to be. */
+/** A word for a POSIX shell, quoted only when necessary. */
 export function shellWord(text: string): string {
   return /^[A-Za-z0-9_./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
