@@ -100,7 +100,7 @@ test("https where the hub speaks plain HTTP: the right URL is named", async () =
   const report = await doctor(hub.url.replace("http:", "https:"));
   expect(report.exitCode).toBe(5);
   expect(failures(report)).toEqual(["hub"]);
-  expect(report.checks.get("hub")?.fix).toBe(`write ${hub.url}`);
+  expect(report.checks.get("hub")?.fix).toBe(`use ${hub.url}`);
 });
 
 test("an unknown room: those that are there are listed", async () => {

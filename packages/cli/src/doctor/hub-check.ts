@@ -65,7 +65,7 @@ function noHub({ context, hubUrl }: Examination, error?: RoomhubError): Finding 
   const status = error === undefined ? "" : ` (it responds with ${error.status})`;
   const isHere = isThisMachine(url.hostname);
   const fix =
-    error?.hint?.startsWith("write ") === true
+    error?.hint?.startsWith("use ") === true
       ? error.hint
       : isHere
         ? `${context.commandName} up --port ${portOf(url) + 1}`
