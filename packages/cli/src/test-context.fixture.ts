@@ -292,7 +292,7 @@ export const aFailure: HubEvent = {
   model: "gpt-9",
   protocol: "chatCompletions",
   stage: "routing",
-  error: "Nobody serves gpt-9",
+  error: "No participant serves gpt-9",
   code: "model_not_found",
   selector: "gpt-9",
   attempts: 0,

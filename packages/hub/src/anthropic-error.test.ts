@@ -30,14 +30,14 @@ test("every 4xx of the hub has a client error type and every 5xx a server error 
 
 test("a body has Anthropic's fields, and the hub's additions inside error", () => {
   const participants = [{ id: "ada", model: "m", reason: "offline" }];
-  const source = { message: "Nobody.", status: 503, code: "participant_offline" };
+  const source = { message: "No participant.", status: 503, code: "participant_offline" };
   expect(
     anthropicErrorBody({ ...source, stage: "routing", hint: "Wait.", participants }, "req_1"),
   ).toEqual({
     type: "error",
     error: {
       type: "overloaded_error",
-      message: "Nobody.",
+      message: "No participant.",
       code: "participant_offline",
       stage: "routing",
       hint: "Wait.",

@@ -253,7 +253,7 @@ export function createHub(options: HubOptions = {}): Hub {
         hasAddressRights: options.publicUrl === undefined && ownership !== "strict",
         tokenFrom,
         onUntrustedProxy: () =>
-          log.warn("a proxy that is not trusted forwards requests; name it with --trust-proxy"),
+          log.warn("an untrusted proxy forwards requests; trust it with --trust-proxy"),
       },
       options.publicUrl?.replace(/\/+$/, ""),
     ),
@@ -306,7 +306,7 @@ export function createHub(options: HubOptions = {}): Hub {
     // Not before: requests that wait, and retries, still need a tunnel that takes them.
     tunnels.goAway("the hub is stopping");
     const cut = inFlight.cutAll(
-      new HubError("hub_shutting_down", "The hub stopped before the answer was complete."),
+      new HubError("hub_shutting_down", "The hub stopped before the response was complete."),
     );
     // A spread pause, so that thousands of watchers do not come back in one instant.
     bus.endAll(() => randomInt(1_000, 5_000));

@@ -7,7 +7,7 @@ const PATHS: Record<Dialect, string> = {
   messages: "messages",
 };
 
-/** Every recording there is. Nobody serves JSON schemas on `messages`. */
+/** Every recording there is. No participant serves JSON schemas on `messages`. */
 export const RECORDED: readonly { dialect: Dialect; scene: Scene }[] = [
   { dialect: "chat", scene: "text" },
   { dialect: "chat", scene: "tool-call" },

@@ -161,7 +161,7 @@ test("events prints one line each, as NDJSON with --json", async () => {
   const [first, second] = people.stdout.text.split("\n");
   expect(first).toContain("llm.complete");
   expect(first).toContain("ttft 120 ms, total 2.4 s, 80 tokens, 33.3 tokens/s");
-  expect(second).toContain("failed in routing: Nobody serves gpt-9 (model_not_found)");
+  expect(second).toContain("failed in routing: No participant serves gpt-9 (model_not_found)");
   const program = makeWorld({}, client);
   await program.run("events", "--json");
   const lines = program.stdout.text.trimEnd().split("\n");
@@ -255,7 +255,7 @@ test("an answer that breaks off keeps what came, says so on stderr and fails", a
 
 test("a refused chat shows the hub's hint and who is there", async () => {
   const error = {
-    message: "Nobody serves x",
+    message: "No participant serves x",
     code: "model_not_found",
     hint: "did you mean y?",
     participants: [{ id: "ana", model: "y", reason: "serves y" }],
@@ -263,7 +263,7 @@ test("a refused chat shows the hub's hint and who is there", async () => {
   const { world } = answering(404, "application/json", JSON.stringify({ error }));
   expect(await world.run("chat", "Hello", "--room", "ABC234", "--model", "x")).toBe(3);
   expect(world.stderr.text).toBe(
-    "error: Nobody serves x\n→ did you mean y?\n  ana (y): serves y\n",
+    "error: No participant serves x\n→ did you mean y?\n  ana (y): serves y\n",
   );
 });
 

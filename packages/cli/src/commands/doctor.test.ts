@@ -197,7 +197,7 @@ describe("when something is wrong, the steps after it that need it are left out"
 
   test("a model server that is down: the participant says so, and the fix names its server", async () => {
     const [one] = aRoute.participants;
-    const reason = "not ready: its model server does not answer";
+    const reason = "not ready: its model server does not respond";
     const participants =
       one === undefined ? [] : [{ ...one, verdict: "passed-over" as const, reason }];
     const refused = { status: 503, code: "participant_offline", message: "no", hint: "wait" };
@@ -217,7 +217,7 @@ describe("when something is wrong, the steps after it that need it are left out"
   });
 
   test("the hub's own hint can be pasted here: it names the hub, and what runs in a checkout", async () => {
-    const hint = "See who is there: roomhub participants ABC234";
+    const hint = "List the participants: roomhub participants ABC234";
     const refused = { status: 503, code: "participant_offline", message: "no", hint };
     const client = {
       explainRoute: async () => ({ ...aRoute, refusal: refused }),

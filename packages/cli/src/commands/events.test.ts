@@ -43,7 +43,7 @@ test.each([[[]], [["--json"]]])(
     expect(await world.run("events", "--quiet", ...args)).toBe(0);
     const lines = world.stdout.text.trimEnd().split("\n");
     expect(lines).toHaveLength(2);
-    expect(lines[0]).toContain("Nobody serves gpt-9");
+    expect(lines[0]).toContain("No participant serves gpt-9");
     expect(lines[1]).toContain("participant.offline");
     expect(world.stderr.text).toBe(
       "disconnected: ECONNRESET; retrying in 1.0 s\nwatching http://127.0.0.1:5050\n",

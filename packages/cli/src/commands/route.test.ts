@@ -16,7 +16,7 @@ const byName: RouteExplanation = {
       id: "bob",
       model: "llama3:latest",
       verdict: "next",
-      reason: "takes over if ana-llama3 fails before it answers",
+      reason: "takes over if ana-llama3 fails before it responds",
     },
     {
       ...ana,
@@ -35,7 +35,7 @@ const explained = [
   "",
   "ID          MODEL          VERDICT   PATH    LOAD  WHY",
   "ana-llama3  llama3         selected  tunnel  1/4   serves llama3",
-  "bob         llama3:latest  next      tunnel  1/4   takes over if ana-llama3 fails before it answers",
+  "bob         llama3:latest  next      tunnel  1/4   takes over if ana-llama3 fails before it responds",
   "carl        qwen           skipped   none    1/4   serves qwen",
   "",
   "0 requests queued in this room (limit 256, up to 1 min 00 s each).",
@@ -95,12 +95,17 @@ test.each([
   [404, "model_not_found", 3],
   [503, "participant_offline", 1],
 ])("a refusal of %i %s is explained, and ends with %i", async (status, code, exitCode) => {
-  const refusal = { status, code, message: "Nobody serves it.", hint: "roomhub models ABC234" };
+  const refusal = {
+    status,
+    code,
+    message: "No participant serves it.",
+    hint: "roomhub models ABC234",
+  };
   const explainRoute = async () => ({ ...aRoute, participants: [], refusal });
   const world = makeWorld({}, { explainRoute });
   expect(await world.run("route", "ABC234")).toBe(exitCode);
   expect(world.stdout.text).toContain("read as any participant");
-  expect(world.stderr.text).toBe("error: Nobody serves it.\n→ roomhub models ABC234\n");
+  expect(world.stderr.text).toBe("error: No participant serves it.\n→ roomhub models ABC234\n");
 });
 
 test("--json prints the hub's explanation", async () => {

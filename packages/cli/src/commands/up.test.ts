@@ -222,7 +222,7 @@ test("each finished request is one line with who, what and how fast", async () =
   expect(world.stdout.text).toMatch(
     /ana-llama3 +llama3 +- +120 ms +33\.3 {2}ok 2\.4 s, 80 tokens\n/,
   );
-  expect(world.stdout.text).toContain("model_not_found: Nobody serves gpt-9");
+  expect(world.stdout.text).toContain("model_not_found: No participant serves gpt-9");
 });
 
 test("a request that finishes while the hub stops still has its line", async () => {

@@ -29,7 +29,7 @@ export const aRoute: RouteExplanation = {
     },
   ],
   queue: { waiting: 0, limit: 256, waitMs: 60_000 },
-  onFailure: { movesTo: null, reason: "nobody else can serve it" },
+  onFailure: { movesTo: null, reason: "no other participant can serve it" },
 };
 
 /** A machine on which everything is as it should be. */

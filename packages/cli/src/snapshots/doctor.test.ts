@@ -79,7 +79,7 @@ test("a participant whose model server is down", async () => {
     ...aRoute,
     outcome: "refused",
     participants: [
-      { ...one, verdict: "passed-over", reason: "not ready: its model server does not answer" },
+      { ...one, verdict: "passed-over", reason: "not ready: its model server does not respond" },
     ],
     refusal: {
       ...{ status: 503, code: "participant_offline", message: "Nobody can serve it now." },

@@ -55,8 +55,8 @@ describe("chat", () => {
   test("shows the hub's refusal with its next step and everybody who is there", async () => {
     const error = {
       code: "model_not_found",
-      message: 'Nobody in room ABC234 has the id or serves the model "gpt-9".',
-      hint: 'Use "*" for anybody, or see the names: roomhub models ABC234',
+      message: 'No participant in room ABC234 has the id or serves the model "gpt-9".',
+      hint: 'Use "*" for any participant, or list the names: roomhub models ABC234',
       participants: [
         { id: "ana-llama3", model: "llama3", reason: "serves llama3" },
         { id: "bea-qwen3", model: "qwen3", reason: "is offline" },
@@ -108,7 +108,7 @@ describe("route", () => {
       {
         ...ana,
         ...{ id: "安娜-llama3", model: "llama3:latest", verdict: "next" },
-        reason: "takes over if ana-llama3 fails before it answers",
+        reason: "takes over if ana-llama3 fails before it responds",
       },
       {
         ...ana,
@@ -140,7 +140,11 @@ describe("route", () => {
       ...{ roomCode: "ABC234", model: "gpt-9", protocol: "chatCompletions", queue: aRoute.queue },
       ...{ readAs: "model", outcome: "refused", participants: [] },
       refusal: {
-        ...{ status: 404, code: "model_not_found", message: "Nobody has joined room ABC234 yet." },
+        ...{
+          status: 404,
+          code: "model_not_found",
+          message: "No participant has joined room ABC234 yet.",
+        },
         hint: "Share a model: roomhub join ABC234",
       },
     };

@@ -36,7 +36,11 @@ describe("env", () => {
 
   test("with a model that nobody serves yet says so and prints them all the same", async () => {
     const refusal = {
-      ...{ status: 404, code: "model_not_found", message: "Nobody has joined room ABC234 yet." },
+      ...{
+        status: 404,
+        code: "model_not_found",
+        message: "No participant has joined room ABC234 yet.",
+      },
       hint: "Share a model: roomhub join ABC234",
     };
     const explainRoute = async () => ({ ...aRoute, refusal });

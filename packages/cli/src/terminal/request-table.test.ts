@@ -30,7 +30,7 @@ test("in a pipe rows are aligned and whole", () => {
     TIME      PARTICIPANT       MODEL          QUEUE    TTFT  TOK/S  OUTCOME
     12:03:04  ana-llama3        llama3             -  120 ms   33.3  ok 2.4 s, 80 tokens
     12:03:04  安娜-llama3       llama3         1.5 s  120 ms   33.3  ok 2.4 s, 80 tokens
-    12:03:04  -                 gpt-9              -       -      -  model_not_found: Nobody serves gpt-9
+    12:03:04  -                 gpt-9              -       -      -  model_not_found: No participant serves gpt-9
     12:03:04  ana-llama3        llama3             -       -      -  cancelled by the client
     12:03:04  ana-llama3        llama3             -  65.0 s      -  ok 2 min 05 s
     "
@@ -54,7 +54,7 @@ test("on a terminal they are painted", () => {
     ESC[2mTIME    ESC[22m  ESC[2mPARTICIPANT     ESC[22m  ESC[2mMODEL       ESC[22m  ESC[2m QUEUEESC[22m  ESC[2m  TTFTESC[22m  ESC[2mTOK/SESC[22m  ESC[2mOUTCOMEESC[22m
     ESC[2m12:03:04ESC[22m  ana-llama3        llama3             -  120 ms   33.3  ESC[32mok 2.4 s, 80 tokensESC[39m
     ESC[2m12:03:04ESC[22m  安娜-llama3       llama3         1.5 s  120 ms   33.3  ESC[32mok 2.4 s, 80 tokensESC[39m
-    ESC[2m12:03:04ESC[22m  -                 gpt-9              -       -      -  ESC[31mmodel_not_found: Nobody …ESC[39m
+    ESC[2m12:03:04ESC[22m  -                 gpt-9              -       -      -  ESC[31mmodel_not_found: No part…ESC[39m
     ESC[2m12:03:04ESC[22m  ana-llama3        llama3             -       -      -  ESC[33mcancelled by the clientESC[39m
     ESC[2m12:03:04ESC[22m  ana-llama3        llama3             -  65.0 s      -  ESC[32mok 2 min 05 sESC[39m
     "

@@ -37,10 +37,10 @@ export function isLoading(participant: Participant): boolean {
 /** Why no request goes to this participant now, in the words of a refusal; undefined when one may. */
 export function unroutableReason(participant: Participant, nowMs: number): string | undefined {
   const { status, tunnel, direct } = participant;
-  if (status === "offline") return "offline: no sign of life for over 30 s";
+  if (status === "offline") return "offline: no contact for over 30 s";
   if (tunnel.kind === "open") {
     return tunnel.readiness === "down"
-      ? `not ready: ${tunnel.problem || "its model server does not answer"}`
+      ? `not ready: ${tunnel.problem || "its model server does not respond"}`
       : problemOf(tunnel, nowMs);
   }
   switch (direct.kind) {
@@ -66,7 +66,7 @@ function problemOf({ readiness, problem, sinceMs }: PathVerdict, nowMs: number) 
     case "wrong-model":
       return problem || "serves another model now";
     case "down":
-      return problem || "its model server does not answer";
+      return problem || "its model server does not respond";
   }
 }
 

@@ -148,7 +148,7 @@ describe("a bare name", () => {
       aParticipant({ id: "z" }),
     ];
     expect(refusalsOf(select(participants, "x"))).toEqual({
-      x: "offline: no sign of life for over 30 s",
+      x: "offline: no contact for over 30 s",
       y: "refused",
     });
   });
@@ -246,7 +246,7 @@ describe("capabilities", () => {
     expect(outcome(selection)).toBe("participant_offline");
     expect(refusalsOf(selection)).toEqual({
       cannot: "does not support chatCompletions",
-      gone: "offline: no sign of life for over 30 s",
+      gone: "offline: no contact for over 30 s",
     });
   });
 });
@@ -276,9 +276,9 @@ describe("a refusal", () => {
     );
     expect(outcome(selection)).toBe("participant_offline");
     expect(refusalsOf(selection)).toEqual({
-      gone: "offline: no sign of life for over 30 s",
+      gone: "offline: no contact for over 30 s",
       down: "not ready: no Ollama",
-      mute: "not ready: its model server does not answer",
+      mute: "not ready: its model server does not respond",
       far: "private address",
       dead: "ECONNREFUSED",
       shut: "its tunnel is closed",
@@ -318,7 +318,7 @@ describe("a refusal", () => {
     expect(selection).toMatchObject({
       kind: "refused",
       message: expect.not.stringContaining("Did you mean") as string,
-      hint: expect.stringContaining('Use "*" for anybody') as string,
+      hint: expect.stringContaining('Use "*" for any participant') as string,
     });
   });
 });

@@ -74,7 +74,7 @@ function choose(room: Room, matched: Participant[], query: SelectionQuery): Sele
       kind: "refused",
       code: "unsupported_protocol",
       message: `${listIds(matched)} cannot serve ${query.protocol}: ${lacking(matched)}.`,
-      hint: `Ask another participant: roomhub participants ${room.code}`,
+      hint: `Use another participant: roomhub participants ${room.code}`,
       refusals: matched.map((one) => refusal(one, unsupported(query.protocol))),
     };
   }
@@ -110,7 +110,7 @@ function unreachable(
     kind: "refused",
     code: "participant_offline",
     message: `${listIds(able)} cannot be reached now: ${asSentence(unroutableReason(able[0] as Participant, nowMs) ?? "")}`,
-    hint: `See who is there: roomhub participants ${room.code}`,
+    hint: `List the participants: roomhub participants ${room.code}`,
     refusals,
   };
 }
@@ -125,7 +125,7 @@ function nobody(room: Room, { selector, nowMs }: SelectionQuery): Selection {
     return {
       kind: "refused",
       code: "model_not_found",
-      message: `Nobody has joined room ${room.code} yet.`,
+      message: `No participant has joined room ${room.code} yet.`,
       hint: `Share a model: roomhub join ${room.code}`,
       refusals,
     };
@@ -140,8 +140,8 @@ function nobody(room: Room, { selector, nowMs }: SelectionQuery): Selection {
   return {
     kind: "refused",
     code: "model_not_found",
-    message: `Nobody in room ${room.code} has the id or serves the model ${JSON.stringify(wanted.slice(0, 256))}.${suggestion}`,
-    hint: `Use "*" for anybody, or see the names: roomhub models ${room.code}`,
+    message: `No participant in room ${room.code} has the id or serves the model ${JSON.stringify(wanted.slice(0, 256))}.${suggestion}`,
+    hint: `Use "*" for any participant, or list the names: roomhub models ${room.code}`,
     refusals,
   };
 }

@@ -134,7 +134,7 @@ class BodyReading {
   #onClose(): void {
     if (this.#sink === undefined) return;
     this.#finish(
-      new HubError("client_disconnected", "The client went away while sending its request."),
+      new HubError("client_disconnected", "The client disconnected while sending its request."),
     );
   }
 

@@ -40,7 +40,7 @@ export class EventStreams {
     if (this.#bus.subscriberCount(roomCode) >= this.#limits.subscribersPerRoom) {
       throw new HubError(
         "too_many_subscribers",
-        `${this.#limits.subscribersPerRoom} programs watch these events already.`,
+        `${this.#limits.subscribersPerRoom} clients already subscribe to these events.`,
         { hint: "Close one of them; the host can raise ROOMHUB_SUBSCRIBERS_PER_ROOM." },
       );
     }

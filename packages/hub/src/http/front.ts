@@ -144,7 +144,7 @@ export class Front {
         response.setHeader("upgrade", "websocket");
         throw new HubError(
           "upgrade_required",
-          "GET is a WebSocket here; requests are sent by POST.",
+          "GET opens a WebSocket here; send requests with POST.",
         );
       case "tunnel":
         response.setHeader("upgrade", "websocket");
@@ -205,7 +205,7 @@ export class Front {
     response.setHeader("allow", allowed.join(", "));
     return new HubError(
       "method_not_allowed",
-      `${method} is not possible here; ${allowed.join(", ")} are.`,
+      `${method} is not allowed here. Use ${allowed.join(" or ")}.`,
     );
   }
 
@@ -281,4 +281,4 @@ function readsBody(match: RouteMatch | undefined): boolean {
   return route?.kind === "inference" || (route?.kind === "json" && route.hasBody);
 }
 
-const comeBack = "Try again in a moment; agents come back by themselves.";
+const comeBack = "Try again in a moment; agents reconnect by themselves.";

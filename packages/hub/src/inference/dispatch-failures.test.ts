@@ -116,7 +116,7 @@ describe("a provider that refuses", () => {
     call.answer(404, text, headers);
     expect(sent.client).toMatchObject({ status: 404, text: "" });
     expect(sent.client.error?.message).toBe(
-      "The provider answered 404 without a readable message.",
+      "The provider responded 404 without a readable message.",
     );
   });
 

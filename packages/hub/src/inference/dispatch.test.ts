@@ -31,7 +31,7 @@ describe("the request's body", () => {
     const { asking } = bench.send({ stream: true });
     askingAgain(asking).not.toThrow();
     bench.call().head();
-    askingAgain(asking).toThrow("after its body was let go");
+    askingAgain(asking).toThrow("after its body was released");
   });
 
   test("is kept until the end of an answer that may still be asked for elsewhere", () => {
@@ -41,7 +41,7 @@ describe("the request's body", () => {
     askingAgain(asking).not.toThrow();
     bench.call().data(json);
     bench.call().end();
-    askingAgain(asking).toThrow("after its body was let go");
+    askingAgain(asking).toThrow("after its body was released");
   });
 
   describe("when it is long", () => {
@@ -355,7 +355,7 @@ describe("a slot", () => {
     expect(participant.active).toBe(1);
     dispatch.onGone();
     expect([settledCount(), participant.active]).toEqual([1, 1]);
-    expect(bench.call().cancelled).toContain("client went away");
+    expect(bench.call().cancelled).toContain("client disconnected");
     bench.call().sink.onClosed();
     bench.call().sink.onClosed();
     expect(participant.active).toBe(0);

@@ -251,7 +251,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
 
   onGone(): void {
     if (this.#isSettled) return;
-    const gone = "The client went away before the answer was complete.";
+    const gone = "The client disconnected before the response was complete.";
     const isComplete = this.#delivery.wasTaken();
     this.#settle(isComplete ? undefined : new HubError("client_disconnected", gone));
   }

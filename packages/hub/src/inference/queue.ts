@@ -39,11 +39,9 @@ export class RoomQueue {
    */
   add(entry: QueueEntry, atHead: boolean): void {
     if (this.#size >= this.#maxEntries && !atHead) {
-      throw new HubError(
-        "queue_full",
-        `${this.#size} requests already wait for a free participant in this room.`,
-        { hint: "Try again shortly, or let more participants join." },
-      );
+      throw new HubError("queue_full", `${this.#size} requests are already queued in this room.`, {
+        hint: "Try again shortly, or let more participants join.",
+      });
     }
     const waiting = this.#turns.get(entry.clientKey);
     if (atHead) this.#putFirst(entry, waiting ?? []);

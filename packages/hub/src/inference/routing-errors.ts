@@ -17,8 +17,8 @@ export function refuseLoops(hops: readonly string[], bootId: string): void {
 
 /** It was routable a moment ago. */
 export function pathIsGone({ id, roomCode }: Participant): HubError {
-  return new HubError("participant_offline", `The path to ${id} is gone.`, {
-    hint: `Try again; see who is there: roomhub participants ${roomCode}`,
+  return new HubError("participant_offline", `The path to ${id} was lost.`, {
+    hint: `Try again, or list the participants: roomhub participants ${roomCode}`,
   });
 }
 

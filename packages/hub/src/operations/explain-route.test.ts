@@ -32,12 +32,12 @@ describe("a model's name", () => {
     expect(told).toMatchObject({ readAs: "model", outcome: "asked", model: "llama3" });
     expect(verdicts(told)).toEqual([
       "ana asked: serves llama3",
-      "bob next: takes over if ana fails before it answers",
+      "bob next: takes over if ana fails before it responds",
       "carl passed-over: serves qwen",
     ]);
     expect(told.onFailure).toEqual({
       movesTo: "bob",
-      reason: "it goes to bob, while no answer has begun",
+      reason: "it moves to bob while no response has begun",
     });
   });
 
@@ -45,7 +45,7 @@ describe("a model's name", () => {
     const { ana, ask } = await lab();
     ana.active = 2;
     expect(verdicts(ask()).slice(0, 2)).toEqual([
-      "ana full: 2 of 2 requests run here, 0 wait for it",
+      "ana full: 2 of 2 requests running, 0 queued for it",
       "bob asked: serves llama3:latest",
     ]);
     expect(ask().onFailure?.reason).toContain("and waits there");
@@ -125,10 +125,10 @@ describe("anybody", () => {
   test("is not moved when there is nobody else", async () => {
     const { bob, carl, ask } = await lab();
     for (const one of [bob, carl]) one.direct = { kind: "failed", reason: "ECONNREFUSED" };
-    expect(verdicts(ask({ model: "*" }))[0]).toBe("ana asked: the only one that can now");
+    expect(verdicts(ask({ model: "*" }))[0]).toBe("ana asked: the only one available now");
     expect(ask({ model: "*" }).onFailure).toEqual({
       movesTo: null,
-      reason: "nobody else can serve it",
+      reason: "no other participant can serve it",
     });
   });
 });

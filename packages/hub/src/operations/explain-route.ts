@@ -79,7 +79,7 @@ function withFullQueue(selection: Selection, waiting: number, limit: number): Se
   return {
     kind: "refused",
     code: "queue_full",
-    message: `All who could serve it are full or loading, and ${waiting} requests already wait in this room.`,
+    message: `All matching participants are at capacity or loading, and ${waiting} requests are already queued in this room.`,
     hint: "Try again shortly, or let more participants join.",
     refusals: [],
   };
@@ -128,11 +128,11 @@ function verdictOn(participant: Participant, { room, query, first, next }: Scene
     return ["loading", `${reason}; a request waits until it is ready`];
   }
   if (alone.kind === "busy") {
-    return ["full", `${active} of ${limit} requests run here, ${queued} wait for it`];
+    return ["full", `${active} of ${limit} requests running, ${queued} queued for it`];
   }
   if (query.selector.kind === "any") {
     return next === undefined || isFull(next) || isLoading(next)
-      ? ["asked", "the only one that can now"]
+      ? ["asked", "the only one available now"]
       : ["random", "one of these, at random"];
   }
   const { selector } = query;
@@ -142,7 +142,7 @@ function verdictOn(participant: Participant, { room, query, first, next }: Scene
       isNamed(participant, selector) ? "has that id" : `serves ${participant.model}`,
     ];
   }
-  if (participant === next) return ["next", `takes over if ${first?.id} fails before it answers`];
+  if (participant === next) return ["next", `takes over if ${first?.id} fails before it responds`];
   return first !== undefined && isNamed(first, selector)
     ? ["standby", `only while ${first.id} cannot be reached: an id comes before a model's name`]
     : ["standby", `comes after ${first?.id}`];
@@ -156,17 +156,17 @@ function failureOf(
   if (!mayMoveElsewhere(selector, first)) {
     return {
       movesTo: null,
-      reason: `the request names ${first.id} by its id, so it goes nowhere else`,
+      reason: `the request names ${first.id} by its id, so it is not retried elsewhere`,
     };
   }
-  if (next === undefined) return { movesTo: null, reason: "nobody else can serve it" };
+  if (next === undefined) return { movesTo: null, reason: "no other participant can serve it" };
   if (selector.kind === "any") {
     return {
       movesTo: null,
-      reason: "it goes to another of them, at most twice, while no answer has begun",
+      reason: "it moves to another of them, at most twice, while no response has begun",
     };
   }
-  const reason = `it goes to ${next.id}, while no answer has begun`;
+  const reason = `it moves to ${next.id} while no response has begun`;
   const waits = isFull(next) || isLoading(next);
   return { movesTo: next.id, reason: waits ? `${reason}, and waits there` : reason };
 }

@@ -74,7 +74,7 @@ function join(
     if (isLive(existing)) {
       throw new HubError(
         "participant_id_taken",
-        `Somebody else has joined room ${room.code} as ${existing.id}.`,
+        `Another participant has joined room ${room.code} as ${existing.id}.`,
         {
           param: "id",
           hint: "Choose another id, or wait until it is offline.",
@@ -217,7 +217,7 @@ function makeSpace(context: OperationContext, room: Room): void {
         ? `Room ${room.code} already has ${limits.participantsPerRoom} participants.`
         : `This hub already has ${limits.participantsPerHub} participants.`,
       {
-        hint: "Wait until somebody leaves; the host can raise ROOMHUB_PARTICIPANTS_PER_ROOM or ROOMHUB_PARTICIPANTS_PER_HUB.",
+        hint: "Wait until a participant leaves; the host can raise ROOMHUB_PARTICIPANTS_PER_ROOM or ROOMHUB_PARTICIPANTS_PER_HUB.",
       },
     );
   }

@@ -46,7 +46,7 @@ export function requireProof(mode: OwnershipMode, participant: Participant, peer
     "participant_token_required",
     `Only the owner may change ${participant.id}: send the participantToken from its join in x-participant-token.`,
     {
-      hint: `It was in the answer to that join. With it: roomhub leave ${participant.roomCode} ${participant.id} --token-env VARIABLE`,
+      hint: `It was in the response to that join. With it: roomhub leave ${participant.roomCode} ${participant.id} --token-env VARIABLE`,
     },
   );
 }

@@ -99,7 +99,10 @@ export function getModel(context: OperationContext, code: string, name: string) 
       participants: selection.refusals,
     });
   }
-  throw new HubError("model_not_found", `Nobody serves ${JSON.stringify(name.slice(0, 100))}.`);
+  throw new HubError(
+    "model_not_found",
+    `No participant serves ${JSON.stringify(name.slice(0, 100))}.`,
+  );
 }
 
 /**
@@ -125,7 +128,7 @@ export function authorizeTunnel(
     throw new HubError(
       "participant_token_required",
       "A tunnel needs the participantToken of the join, as Bearer.",
-      { hint: "It was in the answer to the join; roomhub join keeps it by itself." },
+      { hint: "It was in the response to the join; roomhub join stores it." },
     );
   }
   if (!matchesToken(peer.token, participant.tokenDigest)) {

@@ -7,7 +7,7 @@ export function pathWarnings(participant: Participant): Warning[] {
   const { direct } = participant;
   if (direct.kind !== "refused" && direct.kind !== "failed") return [];
   const line = `roomhub join ${participant.roomCode} --id ${participant.id} --model ${shellWord(participant.model)} --endpoint ${shellWord(participant.endpoint)}`;
-  const message = `Nobody can reach ${participant.id} yet: ${direct.reason}. On its own machine run: ${line}`;
+  const message = `Requests cannot reach ${participant.id} yet: ${direct.reason}. On its own machine run: ${line}`;
   return [
     { code: direct.kind === "refused" ? "endpoint_not_dialled" : "endpoint_unreachable", message },
   ];

@@ -40,7 +40,10 @@ export async function checkRoomPassword(
         },
       );
     case "left":
-      throw new HubError("client_disconnected", "The client left before its password was checked.");
+      throw new HubError(
+        "client_disconnected",
+        "The client disconnected before its password was checked.",
+      );
   }
 }
 

@@ -145,7 +145,7 @@ export class UpstreamDirectory {
     const verdict = this.#servers.serverOf(participant).readiness;
     if (found.answered) this.#answered(participant, verdict, isLife);
     else if (found.isTimeout !== true || verdict.readiness === "down") {
-      const reason = found.problem ?? "its endpoint does not answer";
+      const reason = found.problem ?? "its endpoint does not respond";
       this.#options.directEvents.failed(participant, reason);
     }
   }

@@ -157,7 +157,7 @@ export class Exchange implements ProviderCall, RosterMember {
   }
 
   #onInformation(): void {
-    if (++this.#informational > maxInformational) this.#reject("sends 1xx answers without end");
+    if (++this.#informational > maxInformational) this.#reject("sends too many 1xx responses");
   }
 
   #onResponse(response: IncomingMessage): void {
@@ -166,10 +166,10 @@ export class Exchange implements ProviderCall, RosterMember {
     response.on("error", (error) => this.#onError(this.#request, error));
     if (this.#isSettled) return;
     const status = response.statusCode ?? 0;
-    if (status < 200 || status > 599) return this.#reject(`answered with status ${status}`);
+    if (status < 200 || status > 599) return this.#reject(`responded with status ${status}`);
     const headers = this.#deps.answerHeaders.of(response.rawHeaders);
     if (compression.test(headers["content-encoding"] ?? "")) {
-      return this.#reject("compressed its answer although it was asked not to");
+      return this.#reject("compressed its response although no encoding was accepted");
     }
     this.#phase = "answering";
     this.#sink.onHead({ status, headers });

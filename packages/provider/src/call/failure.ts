@@ -46,10 +46,10 @@ export function failureOf(
   if (code === "ETIMEDOUT") {
     return {
       code: "provider_timeout",
-      message: `${target.label} stopped answering: the connection timed out.`,
+      message: `${target.label} stopped responding: the connection timed out.`,
     };
   }
-  const when = phase === "waiting" ? "before it answered" : "in the middle of its answer";
+  const when = phase === "waiting" ? "before it responded" : "in the middle of its response";
   return {
     code: "provider_disconnected",
     message: `${target.label} closed the connection ${when}.`,
@@ -69,7 +69,7 @@ function unreadableAnswer(
         : code;
   return {
     code: "provider_invalid_response",
-    message: `${target.label} did not answer in proper HTTP: ${detail}.`,
+    message: `${target.label} sent invalid HTTP: ${detail}.`,
   };
 }
 
@@ -91,7 +91,7 @@ function connectProblem(error: NodeJS.ErrnoException, target: ProviderTarget): s
       return `was not dialled: ${error.message}`;
     case "EPROTO":
     case "ERR_SSL_WRONG_VERSION_NUMBER":
-      return "does not speak TLS; try http:// instead of https://.";
+      return "does not support TLS; try http:// instead of https://.";
     default:
       return target.isSecure && /CERT|SELF_SIGNED|ISSUER|ALTNAME|SIGNATURE/.test(code)
         ? `has a certificate that is not trusted here (${code}).`

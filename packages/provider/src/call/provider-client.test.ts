@@ -56,14 +56,14 @@ const liars: Record<string, [answer: string, closes: boolean, log: string[], mes
     "SSH-2.0-x\r\n",
     true,
     ["provider_invalid_response"],
-    /not answer in proper HTTP/,
+    /sent invalid HTTP/,
   ],
-  "closes at once": ["", true, ["provider_disconnected"], /before it answered/],
+  "closes at once": ["", true, ["provider_disconnected"], /before it responded/],
   "closes in the middle of the head": [
     "HTTP/1.1 200 OK\r\ncontent-ty",
     true,
     ["provider_disconnected"],
-    /before it answered/,
+    /before it responded/,
   ],
   "sends half a body": [
     "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf",
@@ -81,19 +81,19 @@ const liars: Record<string, [answer: string, closes: boolean, log: string[], mes
     "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\nZZ\r\n",
     false,
     ["head", "provider_invalid_response"],
-    /proper HTTP/,
+    /invalid HTTP/,
   ],
   "sends content-length and chunks": [
     "HTTP/1.1 200 OK\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
     false,
     ["provider_invalid_response"],
-    /proper HTTP/,
+    /invalid HTTP/,
   ],
   "sends two content-lengths": [
     "HTTP/1.1 200 OK\r\ncontent-length: 3\r\ncontent-length: 4\r\n\r\nabcd",
     false,
     ["provider_invalid_response"],
-    /proper HTTP/,
+    /invalid HTTP/,
   ],
   "sends huge headers": [
     `HTTP/1.1 200 OK\r\nx: ${"y".repeat(20_000)}\r\n\r\n`,
@@ -263,7 +263,7 @@ test("https to a server without TLS says so", async () => {
   await using client = new ProviderClient(options);
   const got = record(client, { baseUrl: `https://127.0.0.1:${provider.port}/v1` });
   await got.closed;
-  expect(got.failure?.message).toMatch(/does not speak TLS/);
+  expect(got.failure?.message).toMatch(/does not support TLS/);
 });
 
 test("what cannot be written in a request fails instead of throwing", async () => {

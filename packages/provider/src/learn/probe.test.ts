@@ -68,7 +68,7 @@ const table: Record<string, [answer: string, expected: object]> = {
     answer("x".repeat(1024 * 1024 + 1)),
     { answered: true, problem: expect.stringContaining("1 MiB") },
   ],
-  garbage: ["garbage\r\n", { answered: false, problem: expect.stringContaining("proper HTTP") }],
+  garbage: ["garbage\r\n", { answered: false, problem: expect.stringContaining("invalid HTTP") }],
   silence: [
     "",
     {

@@ -56,7 +56,7 @@ function bodyOf(look: Look, baseUrl: string, timeoutMs: number): Partial<ProbeRe
       return {
         isTimeout: true,
         isAccepted: look.problem.isAccepted,
-        problem: `no answer to GET ${baseUrl}/models within ${timeoutMs / 1_000} s`,
+        problem: `no response to GET ${baseUrl}/models within ${timeoutMs / 1_000} s`,
       };
     case "too-large":
       return { problem: "the models list is larger than 1 MiB" };
@@ -71,11 +71,11 @@ function readModels(body: Buffer, status: number): Partial<ProbeResult> {
   const value = objectIn(body);
   const complaint = value?.["error"];
   if (complaint !== undefined && complaint !== null) {
-    return { problem: `GET /models answered ${status} with an error: ${textOf(complaint)}` };
+    return { problem: `GET /models returned ${status} with an error: ${textOf(complaint)}` };
   }
-  if (status >= 300) return { problem: `GET /models answered ${status}` };
+  if (status >= 300) return { problem: `GET /models returned ${status}` };
   const data = value?.["data"];
-  if (!Array.isArray(data)) return { problem: "GET /models did not answer with a models list" };
+  if (!Array.isArray(data)) return { problem: "GET /models did not return a models list" };
   // All of them: a list that was cut short would seem to have lost a model.
   const entries = data as (ListedModel | null)[];
   const ownedBy = entries[0]?.owned_by;

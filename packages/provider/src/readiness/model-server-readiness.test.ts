@@ -118,7 +118,7 @@ describe("the verdict on a model server", () => {
     await server.probe(5);
     expect(server.readiness).toMatchObject({
       readiness: "down",
-      problem: "no answer to GET http://127.0.0.1:5000/v1/models within 0.005 s",
+      problem: "no response to GET http://127.0.0.1:5000/v1/models within 0.005 s",
     });
   });
 

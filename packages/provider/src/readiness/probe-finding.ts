@@ -11,7 +11,7 @@ export type ProbeFinding =
   /** `isAccepted`: the server took the connection, so it may be busy */
   | { kind: "silent"; problem: string; isAccepted: boolean };
 
-const noAnswer = "does not answer";
+const noAnswer = "does not respond";
 
 export function findingOf(found: ProbeResult): ProbeFinding {
   const { answered, status = 200, problem = noAnswer, models = [], aliases = [] } = found;

@@ -90,7 +90,7 @@ const perform: Record<EventName, (machine: ServerReadiness, nowMs: number) => vo
   "list refuses": (machine, nowMs) => machine.probed({ kind: "refuses" }, nowMs),
   "list answers 503": (machine, nowMs) => machine.probed({ kind: "loads" }, nowMs),
   "list answers 502 or 504": (machine, nowMs) =>
-    machine.probed({ kind: "down", problem: "GET /models answered 502" }, nowMs),
+    machine.probed({ kind: "down", problem: "GET /models returned 502" }, nowMs),
   "no connection": (machine, nowMs) => machine.probed({ kind: "down", problem: "refused" }, nowMs),
   silence: (machine, nowMs) => machine.probed(silent(false), nowMs),
   "silence, accepted": (machine, nowMs) => machine.probed(silent(true), nowMs),
@@ -290,7 +290,7 @@ test("a change is reported once, another reason of the same verdict too, and whe
   server.do("list answers 502 or 504").pass(7).do("list has the model", "call answers 200");
   expect(server.reported).toMatchObject([
     { readiness: "down", problem: "refused", sinceMs: 0 },
-    { readiness: "down", problem: "GET /models answered 502", sinceMs: 0 },
+    { readiness: "down", problem: "GET /models returned 502", sinceMs: 0 },
     { readiness: "ready", problem: undefined, sinceMs: 14 },
   ]);
 });

@@ -118,7 +118,7 @@ export class ChatAnswer implements Answer {
     const { thoughtField } = stream;
     if (thoughtField !== undefined) this.#deps.knowledge.hearThoughts(thoughtField);
     if (stream.isBroken) {
-      this.#fail("provider_invalid_response", "The provider's stream is no chat stream.");
+      this.#fail("provider_invalid_response", "The provider's stream is not a chat stream.");
       return true;
     }
     return this.#deps.outlet.data(Buffer.from(text));
@@ -171,7 +171,7 @@ export class ChatAnswer implements Answer {
 
   #refuseLength(): void {
     const mib = Math.floor(this.#deps.maxAnswerBytes / (1024 * 1024));
-    this.#fail("response_too_large", `The provider's answer is longer than ${mib} MiB.`);
+    this.#fail("response_too_large", `The provider's response is longer than ${mib} MiB.`);
   }
 
   #fail(code: ProviderFailure["code"], message: string): void {

@@ -198,7 +198,7 @@ function refusal({ message, param, code }: UntranslatableError): object {
 function tooLong(maxBodyBytes: number): object {
   const mib = maxBodyBytes / (1024 * 1024);
   return {
-    message: `The request body is larger than ${mib} MiB, which is as much as can be retold for a provider of chat completions.`,
+    message: `The request body is larger than ${mib} MiB, the most that can be translated for a provider of chat completions.`,
     type: "invalid_request_error",
     param: "",
     code: "request_too_large",

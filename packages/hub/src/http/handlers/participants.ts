@@ -120,7 +120,7 @@ function checkIdInBody(body: unknown, id: string): void {
   if (given === undefined || given === id) return;
   throw new HubError("invalid_id", "The id in the body is not the id in the path.", {
     param: "id",
-    hint: "Leave it out of the body: the path says who it is.",
+    hint: "Leave it out of the body: the path already names the participant.",
   });
 }
 

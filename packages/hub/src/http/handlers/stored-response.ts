@@ -39,7 +39,7 @@ export function serveStoredResponse(
   if (maker === undefined) throw notFound(input.responseId);
   const query = request.url?.split("?", 2)[1] ?? "";
   if (!safeQuery.test(query)) {
-    throw new HubError("bad_request", "The query has characters that are not passed on.");
+    throw new HubError("bad_request", "The query contains characters that are not forwarded.");
   }
   const client = new SocketClientResponse(request, response, input.requestId, "openai", leaving);
   const dispatch = beginSilently(inference, {

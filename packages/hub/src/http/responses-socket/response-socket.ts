@@ -187,6 +187,6 @@ export class ResponseSocket implements TurnsChannel {
 function timeIsOver(lifeMs: number): HubError {
   return new HubError(
     "websocket_connection_limit_reached",
-    `A socket serves for ${lifeMs / 60_000} minutes. Open a new one to go on.`,
+    `A socket stays open for ${lifeMs / 60_000} minutes. Open a new one to continue.`,
   );
 }

@@ -190,7 +190,7 @@ describe("an answer that is no stream", () => {
     (text) => {
       const { channel, turn } = aTurn();
       const answer = () => turn.answer(200, json, Buffer.from(text), () => undefined);
-      expect(answer).toThrow("no response");
+      expect(answer).toThrow("not a response object");
       expect(turn.isHeadWritten).toBe(false);
       expect(channel.messages).toEqual([]);
     },
@@ -200,9 +200,15 @@ describe("an answer that is no stream", () => {
 describe("a failure before the stream", () => {
   test("of the hub is nested and flat, with the headers of an answer", () => {
     const { channel, turn } = aTurn();
-    const error = new HubError("participant_offline", "Nobody is there.", { param: "model" });
+    const error = new HubError("participant_offline", "No participant is there.", {
+      param: "model",
+    });
     turn.refuse(error, { "x-request-id": "req_1" });
-    const told = { message: "Nobody is there.", param: "model", code: "participant_offline" };
+    const told = {
+      message: "No participant is there.",
+      param: "model",
+      code: "participant_offline",
+    };
     expect(channel.decoded).toEqual([
       {
         type: "error",

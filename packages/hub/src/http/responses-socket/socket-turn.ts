@@ -77,7 +77,7 @@ export class SocketTurn implements ClientResponse {
       this.#takePieces();
       throw new HubError(
         "response_too_large",
-        `An event of the answer is longer than ${this.#maxEventBytes} bytes (limit ROOMHUB_RESPONSE_BODY_BYTES).`,
+        `An event of the response is longer than ${this.#maxEventBytes} bytes (limit ROOMHUB_RESPONSE_BODY_BYTES).`,
       );
     }
     // A copy: the chunk is a window into a buffer that is not ours.
@@ -194,7 +194,10 @@ function parseResponse(text: string): { response: unknown; status: string } {
   } catch {
     // Not JSON is no response either.
   }
-  throw new HubError("provider_invalid_response", "The provider's answer is no response.");
+  throw new HubError(
+    "provider_invalid_response",
+    "The provider's output is not a response object.",
+  );
 }
 
 function readResult(response: unknown): TurnResult | undefined {

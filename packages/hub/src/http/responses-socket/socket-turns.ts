@@ -71,7 +71,7 @@ export class SocketTurns {
     if (this.#running !== undefined && this.#waiting.length >= limits.responseSocketQueue) {
       throw new HubError(
         "queue_full",
-        `${limits.responseSocketQueue} turns already wait on this socket.`,
+        `${limits.responseSocketQueue} turns are already queued on this socket.`,
       );
     }
     inference.bodies.hold(message.length);
@@ -196,7 +196,7 @@ function unknownContext(previousResponseId: string | undefined): HubError {
   const shown = JSON.stringify(previousResponseId.slice(0, 100));
   return new HubError(
     "previous_response_not_found",
-    `The previous response ${shown} is not the last one of this socket.`,
+    `The previous response ${shown} is not the last one on this socket.`,
     { param: "previous_response_id" },
   );
 }

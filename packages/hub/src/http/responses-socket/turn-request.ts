@@ -143,7 +143,7 @@ function readBody(
   if (chunks.reduce((sum, { length }) => sum + length, 0) > maxBytes) {
     throw new HubError(
       "request_too_large",
-      `The turn and what was said before it are larger than ${maxBytes} bytes (limit ROOMHUB_INFERENCE_BODY_BYTES).`,
+      `The turn and its history are larger than ${maxBytes} bytes (limit ROOMHUB_INFERENCE_BODY_BYTES).`,
     );
   }
   // The socket remembers some of it.

@@ -22,23 +22,23 @@ export function judgeHead(
   if (!Number.isInteger(status) || status < 200 || status > 599) {
     throw invalid(
       participantId,
-      `answered with the impossible status ${String(status).slice(0, 10)}`,
+      `responded with the invalid status ${String(status).slice(0, 10)}`,
     );
   }
   if (status >= 400) return "refusal";
   if (status >= 300)
-    throw invalid(participantId, `answered with a redirect (${status}), which is not followed`);
+    throw invalid(participantId, `responded with a redirect (${status}), which is not followed`);
   if (status === 204 || status === 205)
-    throw invalid(participantId, `answered ${status} without a body`);
+    throw invalid(participantId, `responded ${status} without a body`);
   const type = head.headers["content-type"];
   if (type === undefined) return isStream ? "stream" : "json";
   if (json.test(type)) return "json";
   if (isStream && eventStream.test(type)) return "stream";
-  throw invalid(participantId, `answered with content type ${JSON.stringify(type.slice(0, 60))}`);
+  throw invalid(participantId, `responded with content type ${JSON.stringify(type.slice(0, 60))}`);
 }
 
 function invalid(participantId: string, what: string): HubError {
   return new HubError("provider_invalid_response", `The provider of ${participantId} ${what}.`, {
-    hint: "Whoever runs it looks at the model server: roomhub doctor --endpoint URL",
+    hint: "On its machine, check the model server: roomhub doctor --endpoint URL",
   });
 }

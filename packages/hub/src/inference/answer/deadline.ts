@@ -36,7 +36,7 @@ export function checkClient(
   blockedMs: number | undefined,
 ): void {
   if (blockedMs === undefined || nowMs - blockedMs <= clientStallMs) return;
-  throw new HubError("client_stalled", `The client took nothing for ${clientStallMs / 1000} s.`);
+  throw new HubError("client_stalled", `Client stopped reading for ${clientStallMs / 1000} s.`);
 }
 
 /**
@@ -52,7 +52,7 @@ export function checkProvider(
 ): void {
   if (askedMs === undefined) {
     if (nowMs - lastByteMs <= streamIdleMs) return;
-    const what = "The pause between two bytes was";
+    const what = "The provider sent no data for";
     throw timeout("stream_idle_timeout", what, streamIdleMs, "STREAM_IDLE_MS");
   }
   if (nowMs - askedMs <= firstByteMs) return;
@@ -70,4 +70,4 @@ function timeout(code: TimeoutCode, what: string, limitMs: number, knob: string)
 
 const whoIsBusy = "See what it waited for: roomhub route CODE --model MODEL";
 const whereTimeGoes =
-  "The model may be loading: try again; roomhub doctor tells where the time goes.";
+  "The model may be loading: try again; roomhub doctor shows where the time goes.";

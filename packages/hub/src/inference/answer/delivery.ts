@@ -129,7 +129,7 @@ export class Delivery {
     } else if (this.#client.isHeadWritten) {
       throw new HubError(
         "provider_invalid_response",
-        `The provider of ${served.participantId} answered with JSON after a stream had begun.`,
+        `The provider of ${served.participantId} responded with JSON after a stream had begun.`,
       );
     } else {
       this.#state = { kind, head, answer: new JsonAnswer(served.participantId) };
@@ -183,7 +183,7 @@ export class Delivery {
     if (answer.length > this.#limits.responseBodyBytes) {
       throw new HubError(
         "response_too_large",
-        `The answer is longer than ${this.#limits.responseBodyBytes} bytes (limit ROOMHUB_RESPONSE_BODY_BYTES).`,
+        `The response is longer than ${this.#limits.responseBodyBytes} bytes (limit ROOMHUB_RESPONSE_BODY_BYTES).`,
       );
     }
     if (out === undefined) return;
@@ -214,7 +214,7 @@ export class Delivery {
         return { kind: "refused", status: state.head.status, body: Buffer.concat(state.chunks) };
       case "idle":
       case "waiting":
-        throw new HubError("provider_invalid_response", "The provider's answer had no head.");
+        throw new HubError("provider_invalid_response", "The provider's response had no headers.");
     }
   }
 

@@ -83,7 +83,7 @@ describe("an error in a 200's clothes", () => {
   ])("%s", (text, message) => {
     const error = refusalOf(text);
     expect(error.code).toBe("provider_error");
-    expect(error.message).toBe(`The provider of ana answered 200 with an error: ${message}`);
+    expect(error.message).toBe(`The provider of ana responded 200 with an error: ${message}`);
   });
 
   test.each([

@@ -61,7 +61,7 @@ export class JsonAnswer {
     if (error !== undefined && !isResult) {
       throw new HubError(
         "provider_error",
-        `The provider of ${this.#participantId} answered 200 with an error: ${error}`,
+        `The provider of ${this.#participantId} responded 200 with an error: ${error}`,
       );
     }
     const id = shortValue(this.#scanner.last("id"));
@@ -75,7 +75,7 @@ export class JsonAnswer {
   #notJson(): HubError {
     return new HubError(
       "provider_invalid_response",
-      `The provider of ${this.#participantId} answered with something that is not JSON.`,
+      `The provider of ${this.#participantId} responded with a body that is not JSON.`,
     );
   }
 

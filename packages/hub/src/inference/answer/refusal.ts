@@ -29,7 +29,7 @@ export function readRefusal(
   shape: ErrorShape,
 ): ProviderRefusal {
   const { message, code, ...has } = readProviderError(text);
-  const told = (message ?? `The provider answered ${status} without a readable message.`).slice(
+  const told = (message ?? `The provider responded ${status} without a readable message.`).slice(
     0,
     maxMessageLength,
   );
@@ -38,7 +38,7 @@ export function readRefusal(
       "provider_auth_failed",
       `The provider of ${participantId} refused the participant's credentials (${status}).`,
       {
-        hint: `Whoever runs ${participantId} must give it a valid key: roomhub join … --header-env Authorization=VAR`,
+        hint: `On its machine, give ${participantId} a valid key: roomhub join … --header-env Authorization=VAR`,
       },
     );
   }
@@ -46,7 +46,7 @@ export function readRefusal(
     throw new HubError(
       "unsupported_protocol",
       `The provider of ${participantId} does not serve this request (501): ${told}`,
-      { stage: "provider", hint: "Ask another participant, or * for any that can.", isFinal: true },
+      { stage: "provider", hint: "Use another participant, or * for any that can.", isFinal: true },
     );
   }
   if (status >= 500) {

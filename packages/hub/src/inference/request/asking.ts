@@ -107,7 +107,7 @@ export class ModelAsking implements Asking {
   refusalOf(pinned: Participant, reason: HubError): HubError {
     if (reason.code === "unsupported_protocol") return reason;
     const id = this.#previousResponseId ?? "";
-    return noPrevious(id, `is with ${pinned.id}, which cannot be asked: ${reason.message}`);
+    return noPrevious(id, `is with ${pinned.id}, which cannot serve it now: ${reason.message}`);
   }
 
   mayAskUsageOf(participant: Participant): boolean {
@@ -129,7 +129,8 @@ export class ModelAsking implements Asking {
   }
 
   get #whole(): { body: RequestBody; headers: Record<string, string> } {
-    if (this.#request === undefined) throw new Error("asked once more after its body was let go");
+    if (this.#request === undefined)
+      throw new Error("dispatched again after its body was released");
     return this.#request;
   }
 

@@ -93,7 +93,7 @@ function readModel(member: JsonMember | undefined): string {
   if (member === undefined) {
     throw new HubError("missing_required_parameter", "The field model is required.", {
       param: "model",
-      hint: 'Use a participant id, a model name, or "*" for anybody.',
+      hint: 'Use a participant id, a model name, or "*" for any participant.',
     });
   }
   if (member.raw === undefined) {

@@ -98,9 +98,13 @@ export function createTunnelAcceptor(
     if (problem !== undefined) throw new HubError("bad_request", problem);
     // `ws` would open a tunnel for somebody who speaks something else.
     if (!offersOurProtocol(request)) {
-      throw new HubError("bad_request", `A tunnel speaks the subprotocol ${TUNNEL_SUBPROTOCOL}.`, {
-        hint: "Send it as Sec-WebSocket-Protocol, and check that no proxy drops it.",
-      });
+      throw new HubError(
+        "bad_request",
+        `A tunnel requires the subprotocol ${TUNNEL_SUBPROTOCOL}.`,
+        {
+          hint: "Send it as Sec-WebSocket-Protocol, and check that no proxy drops it.",
+        },
+      );
     }
     events.opening(participant);
     server.handleUpgrade(request, socket, head, (webSocket) =>

@@ -116,7 +116,7 @@ class TunnelCall implements ResponseHandler, UpstreamCall {
     if (code === RESET_CODES.tunnelLost) return `The tunnel to ${this.#participantId} was lost.`;
     const detail = reason.slice(0, 400);
     return detail === ""
-      ? `${this.#participantId} gave the request up.`
+      ? `${this.#participantId} aborted the request.`
       : `${this.#participantId}: ${detail}`;
   }
 }

@@ -82,7 +82,7 @@ export function wrongType(path: string, expected: string): UntranslatableError {
  */
 export function noCounterpart(what: string, path: string, nextStep: string): UntranslatableError {
   return new UntranslatableError(
-    `${what} has no counterpart in chat completions, which is all this participant's provider speaks. ${nextStep}`,
+    `${what} has no counterpart in chat completions, the only API this participant's provider supports. ${nextStep}`,
     path,
     "unsupported_value",
   );

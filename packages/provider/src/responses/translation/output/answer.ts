@@ -28,7 +28,7 @@ export function translateAnswer(
   const answer = readChatCompletion(parse(body));
   if (answer === undefined) {
     throw new NotChatError(
-      "The provider's answer has no choices[0].message, so it is no chat completion. Check that its base URL leads to an OpenAI-compatible server.",
+      "The provider's response has no choices[0].message, so it is not a chat completion. Check that its base URL points to an OpenAI-compatible server.",
     );
   }
   if (answer.thoughtField !== undefined) onThoughts?.(answer.thoughtField);

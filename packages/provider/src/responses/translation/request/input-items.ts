@@ -28,7 +28,7 @@ export function translateInput(body: JsonObject, naming: ToolNaming): ChatMessag
   const messages = transcript.messages();
   if (messages.length > 0) return messages;
   throw new UntranslatableError(
-    "There is nothing to answer: input and instructions are empty. Send at least one message.",
+    "The request has no content: input and instructions are empty. Send at least one message.",
     "input",
     "unsupported_value",
   );

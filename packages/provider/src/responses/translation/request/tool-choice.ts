@@ -65,7 +65,7 @@ function checkMode(mode: string, tools: readonly DeclaredTool[], path: string) {
   }
   if (mode === "required" && tools.length === 0) {
     throw new UntranslatableError(
-      `${path} demands a tool call, but none of the tools exists in chat completions, which is all this participant's provider speaks. Declare a function.`,
+      `${path} demands a tool call, but none of the tools exists in chat completions, the only API this participant's provider supports. Declare a function.`,
       path,
       "unsupported_value",
     );
