@@ -224,7 +224,9 @@ describe("when something is wrong, the steps after it that need it are left out"
       listParticipants: () => Promise.reject(refusal(503, "hub_draining", "roomhub room list")),
     };
     const { world } = await runDoctor([url], { client, context: { commandName: "npx roomhub" } });
-    expect(world.stdout.text).toContain(`→ See who is there: npx roomhub participants ${url}\n`);
+    expect(world.stdout.text).toContain(
+      `→ List the participants: npx roomhub participants ${url}\n`,
+    );
     expect(world.stdout.text).toContain("→ npx roomhub room list --hub http://hub:5050\n");
   });
 
