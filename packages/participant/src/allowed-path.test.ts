@@ -64,7 +64,7 @@ test("the listed method and path pairs are served", () => {
   expect(served.filter((line) => !isAllowed(line))).toEqual([]);
 });
 
-test("everything else is refused: other methods, queries, climbs, absolute URLs", () => {
+test("everything else is refused: other methods, queries, path traversal, absolute URLs", () => {
   expect(refused.filter(isAllowed)).toEqual([]);
 });
 

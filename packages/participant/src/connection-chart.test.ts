@@ -117,28 +117,28 @@ for (const kind of Object.keys(table) as Kind[]) {
   });
 }
 
-test("whichever of join and dial failed is tried again, later and later", () => {
+test("a failed join or dial is retried with backoff", () => {
   const joining = nextState({ kind: "joining", failures: 0 }, events.failed, inputs);
   expect(joining).toEqual({ kind: "waiting", failures: 1, untilMs: 100_125, next: "joining" });
   const dialling = nextState(states.dialling, events.failed, inputs);
   expect(dialling).toEqual({ kind: "waiting", failures: 3, untilMs: 100_500, next: "dialling" });
 });
 
-test("a pause the hub asks for is kept, up to a minute", () => {
+test("retry-after is honoured up to a minute", () => {
   const asked = (retryAfterMs: number) =>
     nextState({ kind: "joining", failures: 0 }, { type: "failed", retryAfterMs }, inputs);
   expect(asked(2_000)).toMatchObject({ untilMs: 102_125 });
   expect(asked(9_999_999)).toMatchObject({ untilMs: 160_125 });
 });
 
-test("thirty seconds of a tunnel start the backoff anew, a millisecond less does not", () => {
+test("a tunnel open for 30 s resets the backoff, a millisecond less does not", () => {
   const lost = (sinceMs: number) =>
     nextState({ kind: "connected", failures: 4, sinceMs }, events.failed, inputs);
   expect(lost(70_000)).toMatchObject({ failures: 1, untilMs: 100_125 });
   expect(lost(70_001)).toMatchObject({ failures: 5, untilMs: 102_000 });
 });
 
-test("a forgotten participant joins again at once, and slower when it is forgotten again", () => {
+test("a forgotten participant joins again at once, and with backoff if forgotten again", () => {
   const first = nextState(
     { kind: "dialling", failures: 0, isRedial: false },
     events.forgotten,
@@ -154,14 +154,14 @@ test("a forgotten participant joins again at once, and slower when it is forgott
   expect(nextState(states.waiting, events.forgotten, inputs)).toMatchObject({ next: "joining" });
 });
 
-test("a redial that finds a restarted hub joins at once, however long the hub was gone", () => {
+test("a redial to a restarted hub joins at once, however long the hub was down", () => {
   const redial = nextState(states.waiting, events.due, inputs);
   expect(redial).toEqual({ kind: "dialling", failures: 2, isRedial: true });
   const again = nextState(redial, events.forgotten, inputs);
   expect(again).toEqual({ kind: "joining", failures: 3 });
 });
 
-test("a wait is not over early", () => {
+test("a wait does not end early", () => {
   expect(nextState(states.waiting, events.due, { ...inputs, nowMs: 99_999 })).toBe(states.waiting);
 });
 
@@ -173,7 +173,7 @@ test("the backoff doubles from 250 ms to 15 s, with full jitter", () => {
   expect(backoffMs(3, { ...inputs, random: 0 })).toBe(0);
 });
 
-test("no order of events leads out of stopped, or waits longer than it may", () => {
+test("no sequence of events leaves stopped or exceeds the longest wait", () => {
   const anyEvent = constantFrom(...Object.values(events));
   const anyStep = record({
     event: anyEvent,

@@ -1,16 +1,16 @@
 import type { StopReason } from "./notice.ts";
 
 /**
- * How a participant gets to the hub and back to it.
+ * How a participant connects and reconnects to the hub.
  *
  * ```
  * idle ─start─► joining ─joined─► dialling ─opened─► connected
  *                 ▲  │ failed        │ failed            │ failed
  *                 │  ▼               ▼                   ▼
- *                 └─ waiting ─due, woke─► (joining | dialling, whichever failed)
+ *                 └─ waiting ─due, woke─► (joining | dialling, the one that failed)
  *
- * dialling, connected ─forgotten─► joining     the hub does not know this participant (any more)
- * any ─refused, close─► stopped                nothing follows
+ * dialling, connected ─forgotten─► joining     the hub does not have this participant
+ * any ─refused, close─► stopped                final
  * ```
  *
  * States are values; this file reads no clock and no randomness.
@@ -18,7 +18,7 @@ import type { StopReason } from "./notice.ts";
 export type ConnectionState =
   | { kind: "idle" }
   | { kind: "joining"; failures: number }
-  /** `isRedial`: with the token of an earlier join, which the hub may have forgotten since */
+  /** `isRedial`: with the token of an earlier join, which the hub may have lost since */
   | { kind: "dialling"; failures: number; isRedial: boolean }
   | { kind: "waiting"; failures: number; untilMs: number; next: "joining" | "dialling" }
   | { kind: "connected"; failures: number; sinceMs: number }
@@ -29,13 +29,13 @@ export type ConnectionEvent =
   | { type: "joined" }
   /** HELLO of the hub. */
   | { type: "opened" }
-  /** A join or a dial came to nothing, or the tunnel broke. `retryAfterMs`: what the hub asked for. */
+  /** A join or a dial failed, or the tunnel broke. `retryAfterMs`: the hub's `retry-after`. */
   | { type: "failed"; retryAfterMs?: number | undefined }
-  /** The hub answered 404. */
+  /** The hub responded 404. */
   | { type: "forgotten" }
   /** The wait is over. */
   | { type: "due" }
-  /** The machine slept: waiting on makes no sense. */
+  /** The machine slept: retry without further delay. */
   | { type: "woke" }
   | { type: "refused"; stop: StopReason }
   | { type: "close" };
@@ -50,10 +50,10 @@ export interface ChartInputs {
   stableMs: number;
 }
 
-/** A hub that asks for a longer pause is not asked again before; a mistaken one does not send us to sleep. */
+/** The longest `retry-after` that is honoured. */
 const maxRetryAfterMs = 60_000;
 
-/** @returns the same object when the event means nothing in this state */
+/** @returns the same object when the event has no effect in this state */
 export function nextState(
   state: ConnectionState,
   event: ConnectionEvent,
@@ -62,7 +62,7 @@ export function nextState(
   if (state.kind === "stopped") return state;
   switch (event.type) {
     case "close":
-      return { kind: "stopped", stop: { code: "closed", reason: "closed here" } };
+      return { kind: "stopped", stop: { code: "closed", reason: "closed by this program" } };
     case "refused":
       return { kind: "stopped", stop: event.stop };
     case "start":
@@ -87,9 +87,9 @@ export function nextState(
 }
 
 /**
- * Full jitter: anything from 0 to the bound, which doubles with each failure in a row.
+ * Full jitter: from 0 to a bound that doubles with each consecutive failure.
  *
- * @param failures - in a row, this one not counted
+ * @param failures - consecutive, without this one
  */
 export function backoffMs(failures: number, inputs: ChartInputs): number {
   const boundMs = Math.min(inputs.backoffMaxMs, inputs.backoffBaseMs * 2 ** Math.min(failures, 20));
@@ -112,8 +112,8 @@ function afterForgotten(state: ConnectionState, inputs: ChartInputs): Connection
   if (state.kind === "waiting") return { ...state, next: "joining" };
   if (state.kind !== "dialling" && state.kind !== "connected") return state;
   const failures = failuresOf(state, inputs);
-  // At once when a redial found the hub again: it answers, so it was restarted. A hub that forgets us right after a join
-  // is asked ever more slowly.
+  // Immediately if a redial reached the hub: it was restarted. With backoff if the hub loses a participant right after its
+  // join.
   const isHubBack = state.kind === "dialling" && state.isRedial;
   if (failures === 0 || isHubBack) return { kind: "joining", failures: failures + 1 };
   return waitFor("joining", failures, 0, inputs);
@@ -133,8 +133,8 @@ function waitFor(
   retryAfterMs: number,
   inputs: ChartInputs,
 ): ConnectionState {
-  const askedMs = Math.min(retryAfterMs, maxRetryAfterMs);
-  const untilMs = inputs.nowMs + askedMs + backoffMs(failures, inputs);
+  const pauseMs = Math.min(retryAfterMs, maxRetryAfterMs);
+  const untilMs = inputs.nowMs + pauseMs + backoffMs(failures, inputs);
   return { kind: "waiting", failures: failures + 1, untilMs, next };
 }
 

@@ -51,7 +51,7 @@ function handStream() {
   };
 }
 
-test("a function gets each request as a web Request and answers with a Response", async () => {
+test("a function gets each request as a web Request and returns a Response", async () => {
   const seen: Request[] = [];
   await using ana = await startServing(async (request) => {
     seen.push(request);
@@ -77,7 +77,7 @@ test("a function gets each request as a web Request and answers with a Response"
   expect(seen[0]!.headers.get("accept")).toBe("text/event-stream");
 });
 
-test("it is listed under an endpoint that nobody can dial, and is asked nothing but what clients ask", async () => {
+test("a function is listed with an unreachable endpoint and gets only client requests", async () => {
   let calls = 0;
   await using ana = await startServing(() => {
     calls += 1;
@@ -94,7 +94,7 @@ test("it is listed under an endpoint that nobody can dial, and is asked nothing 
   expect(calls).toBe(1);
 });
 
-test("each piece of a stream leaves as it is written", async () => {
+test("each chunk of a stream is sent as it is written", async () => {
   const answer = handStream();
   await using ana = await startServing(() => {
     return new Response(answer.body, { headers: { "content-type": "text/event-stream" } });
@@ -115,7 +115,7 @@ test("each piece of a stream leaves as it is written", async () => {
   expect(asked.log).toEqual(["head", "end", "closed"]);
 });
 
-test("a long question streams in, and is read only as fast as the function reads it", async () => {
+test("a long request body is streamed at the pace of the function", async () => {
   const total = 4 * 1024 * 1024;
   const reading = Promise.withResolvers<void>();
   await using ana = await startServing(async (request) => {
@@ -134,7 +134,7 @@ test("a long question streams in, and is read only as fast as the function reads
 test.each<[string, (body: ReadableStream<Uint8Array>) => Promise<unknown>]>([
   ["reads on", (body) => body.getReader().read()],
   ["wants no more of it", (body) => body.cancel()],
-])("a question waits at 256 KiB until the function %s", async (_what, goOn) => {
+])("a request body pauses at 256 KiB until the function %s", async (_what, goOn) => {
   const serving = Promise.withResolvers<Request>();
   const drained = Promise.withResolvers<void>();
   const call = callFunction(
@@ -163,14 +163,14 @@ test.each<[string, (body: ReadableStream<Uint8Array>) => Promise<unknown>]>([
   call.cancel();
 });
 
-test("a function that answers without reading the question is not held up by it", async () => {
+test("a function may respond without reading the request body", async () => {
   await using ana = await startServing(() => new Response("no"));
   const asked = ask(ana.session, {}, [Buffer.alloc(3_000_000)]);
   await asked.closed;
   expect(asked.body).toBe("no");
 });
 
-test("a client that reads no further stops the function's stream, and sets it going again", async () => {
+test("a client that stops reading pauses the function's stream until it reads on", async () => {
   const piece = new Uint8Array(16 * 1024);
   const pieces = 200;
   let written = 0;
@@ -199,7 +199,7 @@ test("a client that reads no further stops the function's stream, and sets it go
   expect(written).toBe(pieces);
 });
 
-test("a client that leaves aborts request.signal, and is confirmed once the function is done", async () => {
+test("a disconnecting client aborts request.signal, and the cancel is confirmed once the function has returned", async () => {
   const finishing = Promise.withResolvers<void>();
   const signals: AbortSignal[] = [];
   await using ana = await startServing(async ({ signal }) => {
@@ -221,7 +221,7 @@ test("a client that leaves aborts request.signal, and is confirmed once the func
   expect(ana.notices.filter(({ kind }) => kind === "fault")).toEqual([]);
 });
 
-test("a client that leaves in the middle cancels the answer's stream, and waits for its end", async () => {
+test("a disconnect mid-stream cancels the response stream, and the cancel is confirmed after its end", async () => {
   const cleaning = Promise.withResolvers<void>();
   const cleaned = Promise.withResolvers<void>();
   await using ana = await startServing(({ method }) => {
@@ -243,7 +243,7 @@ test("a client that leaves in the middle cancels the answer's stream, and waits 
   expect(asked.log).toEqual(["head", "closed"]);
 });
 
-test("a client that leaves while it is still asking breaks the question off", async () => {
+test("a disconnect during the request body aborts the body", async () => {
   const asking = Promise.withResolvers<void>();
   const broken = Promise.withResolvers<unknown>();
   await using ana = await startServing(async (request) => {
@@ -260,7 +260,7 @@ test("a client that leaves while it is still asking breaks the question off", as
   expect(asked.log).toEqual(["closed"]);
 });
 
-test("a lost tunnel aborts what runs", async () => {
+test("a lost tunnel aborts running calls", async () => {
   const aborted = Promise.withResolvers<void>();
   await using ana = await startServing(({ signal }) => {
     signal.addEventListener("abort", () => aborted.resolve());
@@ -291,11 +291,11 @@ const faults: Record<string, [serve: ServeFunction, reset: RegExp]> = {
   ],
   "that returns nothing": [
     () => undefined as unknown as Response,
-    /^reset 5 serve\(\) returned no Response\.$/,
+    /^reset 5 serve\(\) did not return a Response\.$/,
   ],
   "that returns a network error": [
     () => Response.error(),
-    /^reset 5 serve\(\) returned no Response\.$/,
+    /^reset 5 serve\(\) did not return a Response\.$/,
   ],
 };
 for (const [what, [serve, reset]] of Object.entries(faults)) {
@@ -318,7 +318,7 @@ for (const [what, [serve, reset]] of Object.entries(faults)) {
   });
 }
 
-test("a stream that breaks, or carries text in place of bytes, never ends cleanly", async () => {
+test("a stream that fails or yields strings never ends cleanly", async () => {
   const answer = handStream();
   const texts = new ReadableStream({
     start(controller) {
@@ -340,7 +340,7 @@ test("a stream that breaks, or carries text in place of bytes, never ends cleanl
   expect(typed.log.at(-2)).toMatch(/^reset 5 .*TextEncoderStream/);
 });
 
-test("a function without /responses has them made of its chat", async () => {
+test("a function without /responses gets them translated to chat", async () => {
   const paths: string[] = [];
   await using ana = await startServing((request) => {
     const { pathname } = new URL(request.url);

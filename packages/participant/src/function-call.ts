@@ -7,15 +7,15 @@ import {
 } from "@roomhub/provider";
 
 /**
- * A program's own model in place of an endpoint.
+ * A function that serves a model in place of an endpoint.
  *
- * @param request - as a client of the model would send it, its URL below {@link FUNCTION_ENDPOINT}:
- *   `…/v1/chat/completions`. `request.signal` aborts when nobody wants the answer any more
- * @returns the answer; its body is read only as fast as the client takes it, and cancelled when the client leaves
+ * @param request - as a client would send it to an endpoint, with a URL below {@link FUNCTION_ENDPOINT}:
+ *   `…/v1/chat/completions`. `request.signal` aborts when the response is no longer needed
+ * @returns the response; its body is read at the client's pace and cancelled when the client disconnects
  */
 export type ServeFunction = (request: Request) => Response | Promise<Response>;
 
-/** What is listed for a participant that is a function. Nobody can dial it: RFC 2606 keeps `.invalid` free of hosts. */
+/** The endpoint listed for a participant that is a function. Not reachable: RFC 2606 reserves `.invalid`. */
 export const FUNCTION_ENDPOINT = "http://function.invalid/v1";
 
 type CallProvider = ModelServerOptions["call"];
@@ -27,7 +27,7 @@ const maxMessageLength = 400;
 /**
  * Calls a function as if it were an endpoint.
  *
- * @param onFault - gets whatever the function threw; the hub is told only a line of it
+ * @param onFault - gets the error that the function threw; the hub gets only its first line
  */
 export function callFunction(
   serve: ServeFunction,
@@ -36,31 +36,31 @@ export function callFunction(
   return (request, sink) => new FunctionCall(serve, request, sink, onFault);
 }
 
-/** One request of a function. Like a socket, it is closed once nothing of it runs any more. */
+/** One call of a function. Like a socket, it is closed once nothing of it runs. */
 class FunctionCall implements ProviderCall {
   readonly #sink: ProviderSink;
   readonly #onFault: (error: unknown) => void;
   readonly #abort = new AbortController();
   readonly #stream: ReadableStream<Uint8Array> | undefined;
-  /** Held until the end: a request that is garbage takes its signal's link to ours with it. */
+  /** Held until the end: once a Request is garbage-collected, its signal no longer follows ours. */
   #request: Request | undefined;
   #body: ReadableStreamDefaultController<Uint8Array> | undefined;
   #isBodyBehind = false;
   #wakeReader: (() => void) | undefined;
-  /** nothing more is said but `onClosed` */
+  /** only `onClosed` follows */
   #isSettled = false;
 
   constructor(
     serve: ServeFunction,
-    asked: CallRequest,
+    call: CallRequest,
     sink: ProviderSink,
     onFault: (error: unknown) => void,
   ) {
     this.#sink = sink;
     this.#onFault = onFault;
-    // Not within the call, as a socket would not answer within it either.
-    process.nextTick(() => void this.#run(serve, asked));
-    this.#stream = asked.body === "streamed" ? this.#openBody() : undefined;
+    // Not synchronously: a socket would not respond synchronously either.
+    process.nextTick(() => void this.#run(serve, call));
+    this.#stream = call.body === "streamed" ? this.#openBody() : undefined;
   }
 
   resume(): void {
@@ -71,7 +71,7 @@ class FunctionCall implements ProviderCall {
   cancel(): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    const reason = new DOMException("The client is gone.", "AbortError");
+    const reason = new DOMException("The client disconnected.", "AbortError");
     this.#abort.abort(reason);
     this.#body?.error(reason);
     this.#body = undefined;
@@ -91,10 +91,10 @@ class FunctionCall implements ProviderCall {
     this.#body = undefined;
   }
 
-  async #run(serve: ServeFunction, asked: CallRequest): Promise<void> {
+  async #run(serve: ServeFunction, call: CallRequest): Promise<void> {
     try {
       if (!this.#isSettled) {
-        this.#request = this.#requestOf(asked);
+        this.#request = this.#requestOf(call);
         await this.#relay(await serve(this.#request));
       }
     } catch (error) {
@@ -127,7 +127,7 @@ class FunctionCall implements ProviderCall {
           this.#sink.onBodyDrain?.();
         },
         cancel: () => {
-          // The function wants no more of the question; what still comes is dropped.
+          // The function stopped reading the request body; the rest is dropped.
           this.#body = undefined;
           if (this.#isBodyBehind && !this.#isSettled) this.#sink.onBodyDrain?.();
         },
@@ -137,7 +137,7 @@ class FunctionCall implements ProviderCall {
   }
 
   async #relay(response: Response): Promise<void> {
-    if (!isResponse(response)) throw new InvalidResponseError("serve() returned no Response");
+    if (!isResponse(response)) throw new InvalidResponseError("serve() did not return a Response");
     if (this.#isSettled) return response.body?.cancel();
     const headers = Object.fromEntries(response.headers);
     this.#sink.onHead({ status: response.status, headers });
@@ -149,11 +149,11 @@ class FunctionCall implements ProviderCall {
 
   async #pass(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
     let stopped: Promise<void> | undefined;
-    // What a stream throws while it is cancelled is nobody's answer any more.
+    // An error while the stream is cancelled concerns no response.
     const stop = (): void => {
       stopped ??= reader.cancel(this.#abort.signal.reason).catch(() => {});
     };
-    // A read that waits for a model would not notice that the client left.
+    // A pending read would not notice that the client disconnected.
     this.#abort.signal.addEventListener("abort", stop);
     try {
       for (;;) {
@@ -161,21 +161,21 @@ class FunctionCall implements ProviderCall {
         if (done || this.#isSettled) return;
         if (!(value instanceof Uint8Array)) {
           throw new InvalidResponseError(
-            "the body of serve()'s Response streams something other than Uint8Array; put a TextEncoderStream behind it",
+            "the body of serve()'s Response has chunks that are not Uint8Array; pipe it through a TextEncoderStream",
           );
         }
-        // Copied: whose stream it is may use the memory again.
-        if (value.length > 0 && !this.#sink.onData(Buffer.from(value))) await this.#roomAgain();
+        // Copied: the owner of the stream may reuse the memory.
+        if (value.length > 0 && !this.#sink.onData(Buffer.from(value))) await this.#untilResumed();
       }
     } finally {
       this.#abort.signal.removeEventListener("abort", stop);
-      // A cancel is confirmed only once the stream's owner has cleaned up.
+      // A cancel is confirmed only after the stream's owner has cleaned up.
       stop();
       await stopped;
     }
   }
 
-  #roomAgain(): Promise<void> {
+  #untilResumed(): Promise<void> {
     if (this.#isSettled) return Promise.resolve();
     return new Promise((resolve) => {
       this.#wakeReader = resolve;
@@ -183,29 +183,29 @@ class FunctionCall implements ProviderCall {
   }
 
   #fail(error: unknown): void {
-    // What it throws because it was told to stop is no fault.
+    // An error after a cancel is expected.
     if (this.#isSettled) return;
     this.#isSettled = true;
     this.#onFault(error);
     const code: ProviderFailureCode =
       error instanceof InvalidResponseError ? "provider_invalid_response" : "internal_error";
-    this.#sink.onFailure({ code, message: lineOf(error) });
+    this.#sink.onFailure({ code, message: messageForClient(error) });
   }
 }
 
-/** By its shape: the `undici` package and some frameworks bring a class of their own. */
+/** By its shape: the `undici` package and some frameworks have their own class. */
 function isResponse(value: Response): boolean {
   const given = value as Partial<Response> | null | undefined;
   return typeof given?.status === "number" && given.status >= 200 && given.headers !== undefined;
 }
 
-/** `serve` gave back what cannot be passed on. */
+/** `serve` returned something that cannot be relayed. */
 class InvalidResponseError extends Error {
   override readonly name = "InvalidResponseError";
 }
 
-/** For the client: the first line, without a stack and without what looks like a key. */
-function lineOf(error: unknown): string {
+/** For the client: the first line, without a stack and without anything like a key. */
+function messageForClient(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   const line = text.split("\n", 1)[0]?.trim() ?? "";
   if (error instanceof InvalidResponseError) return `${line}.`;

@@ -3,11 +3,11 @@ import { judgeHeartbeat, type Verdict } from "./hub-verdict.ts";
 export interface HeartbeatOptions {
   intervalMs: number;
   send: (token: string) => Promise<unknown>;
-  /** The hub does not know us, or refuses us. Anything else is a blip and not told. */
+  /** The hub does not have this participant, or refuses it. Other failures are not reported. */
   onVerdict: (verdict: Verdict) => void;
 }
 
-/** Says every 10 s that we are alive. One at a time: a slow hub is not asked twice. Interface §3. */
+/** Sends a heartbeat every 10 s, one at a time. Interface §3. */
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
   #token: string | undefined;
@@ -18,13 +18,13 @@ export class Heartbeat {
     this.#options = options;
   }
 
-  /** Joined: joining counted as a heartbeat. */
+  /** After a join, which counts as a heartbeat. */
   begin(token: string, nowMs: number): void {
     this.#token = token;
     this.#dueMs = nowMs + this.#options.intervalMs;
   }
 
-  /** Not joined (any more): answers to what is on its way are of no interest. */
+  /** While not joined: the response to a pending heartbeat is ignored. */
   pause(): void {
     this.#token = undefined;
   }

@@ -9,21 +9,21 @@ function refusedWith(status: number, code: string, hint: string | undefined): Ro
 
 const wrongPassword = refusedWith(401, "invalid_password", "Ask the host.");
 
-test("a refusal stops, and its next step stands apart from what happened", () => {
+test("a refusal stops the participant, with its hint apart from its message", () => {
   const stop = { code: "invalid_password", reason: "No.", hint: "Ask the host." };
   const expected = { event: { type: "refused", stop }, reason: "No." };
   expect(judgeJoin(wrongPassword, "no")).toEqual(expected);
   expect(judgeHeartbeat(wrongPassword)).toEqual(expected);
 });
 
-test("what passes is told in one line, the next step in it", () => {
+test("a temporary failure is one line that includes the hint", () => {
   const busy = judgeJoin(refusedWith(429, "too_many_joins", "Wait."), "no");
   expect(busy).toMatchObject({ event: { type: "failed" }, reason: "No. (Wait.)" });
   const restarted = judgeJoin(refusedWith(404, "room_not_found", undefined), "yes");
   expect(restarted).toMatchObject({ event: { type: "failed" }, reason: "No." });
 });
 
-test("only the hub's own refusal of a tunnel stops, not that of somebody on the way to it", () => {
+test("only a tunnel refusal by the hub stops the participant, not one by a proxy", () => {
   const code = "participant_token_invalid";
   const body = JSON.stringify({ error: { message: "No.", type: "", param: "", code } });
   const judged = (status: number, text: string, retryAfter?: string) =>
@@ -36,13 +36,13 @@ test("only the hub's own refusal of a tunnel stops, not that of somebody on the 
   }
   expect(judged(429, "<h1>Slow down</h1>", "3")).toEqual({
     event: { type: "failed", retryAfterMs: 3_000 },
-    reason: "the hub at hub.example answered 429 to the tunnel",
+    reason: "the hub at hub.example responded 429 to the tunnel request",
   });
   expect(judged(503, body, "2")).toMatchObject({ event: { type: "failed", retryAfterMs: 2_000 } });
   expect(judged(404, "")).toMatchObject({ event: { type: "forgotten" } });
 });
 
-test("a tunnel that flaps is dialled again after the pause, for the hub's own reason and next step", () => {
+test("a flapping tunnel is dialled again after retry-after, with the hub's message and hint", () => {
   const error = { message: "Too many.", type: "", param: "", code: "tunnel_flapping" };
   const judged = (hint: string | undefined) => {
     const body = JSON.stringify({ error: { ...error, hint } });

@@ -3,27 +3,27 @@ import { ErrorBody } from "@roomhub/protocol";
 import type { ConnectionEvent } from "./connection-chart.ts";
 import type { StopReason } from "./notice.ts";
 
-/** A call the hub did not grant, and what follows from it. */
+/** What a failed call to the hub means for the connection. */
 export interface Verdict {
   event: ConnectionEvent;
-  /** one line for a person */
+  /** one line for display */
   reason: string;
 }
 
-/** The client's code for an answer no hub gave: a proxy or a captive portal spoke in its place. */
+/** The SDK's code for a response that is not from a hub, such as that of a proxy or captive portal. */
 const notAHub = "invalid_response";
-/** 4xx that only ask for patience. */
+/** 4xx that a later retry may cure. */
 const passingStatuses = new Set([408, 425, 429]);
-/** Nobody was reached, so nobody has registered us. */
+/** No server was reached, so the participant is not registered. */
 const neverSentCodes = new Set(["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "ENOTFOUND"]);
 
-/** `perhaps`: a join was sent and nobody answered it. */
+/** `perhaps`: a join was sent and got no response. */
 export type Registered = "no" | "perhaps" | "yes";
 
 /**
- * A failed join. The first one tells the person at the keyboard what is wrong; after a success the same answer may only
- * mean that the hub was restarted or that a proxy speaks in its place, so only a refused password or token stops us.
- * Contract §3: 401/403 → stop. An id that is taken may be taken by us, until the hub misses our signs of life.
+ * Judges a failed join. Before the first success, a client error is a mistake of the user and stops the participant; later
+ * the same response may come from a restarted hub or a proxy, so only a refused password or token stops it.
+ * Contract §3: 401/403 → stop. A taken id may be taken by this participant's own earlier join, until that expires.
  */
 export function judgeJoin(error: unknown, registered: Registered): Verdict {
   const reason = lineOf(error);
@@ -36,7 +36,7 @@ export function judgeJoin(error: unknown, registered: Registered): Verdict {
   return { event: { type: "failed", retryAfterMs: error.retryAfterMs }, reason };
 }
 
-/** Whether a failed join may have registered us all the same. */
+/** Whether a failed join may have registered the participant. */
 export function mayHaveJoined(error: unknown): boolean {
   if (!isHubUnreachableError(error)) return false;
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
@@ -45,7 +45,7 @@ export function mayHaveJoined(error: unknown): boolean {
   return true;
 }
 
-/** A failed heartbeat; undefined when it is a blip. */
+/** Judges a failed heartbeat; undefined when it has no consequence. */
 export function judgeHeartbeat(error: unknown): Verdict | undefined {
   if (!(error instanceof RoomhubError)) return undefined;
   if (isRefusedByHub(error)) return refusalBy(error);
@@ -53,7 +53,7 @@ export function judgeHeartbeat(error: unknown): Verdict | undefined {
   return { event: { type: "forgotten" }, reason: lineOf(error) };
 }
 
-/** What the hub, or somebody on the way to it, answered in place of a tunnel. */
+/** A response in place of a tunnel, from the hub or a proxy. */
 export interface RefusedUpgrade {
   status: number;
   /** the header's value */
@@ -61,16 +61,19 @@ export interface RefusedUpgrade {
   body: string;
 }
 
-/** Contract §3: 404 → join again; 401/403 → stop, when it is the hub that says so: a proxy may refuse for a while. */
+/** Contract §3: 404 → join again; 401/403 → stop, when the response is from the hub: a proxy may refuse temporarily. */
 export function judgeUpgrade(host: string, { status, retryAfter, body }: RefusedUpgrade): Verdict {
   if (status === 404) {
-    return { event: { type: "forgotten" }, reason: "the hub forgot this participant" };
+    return {
+      event: { type: "forgotten" },
+      reason: "the hub does not have this participant; joining again",
+    };
   }
   const error = hubErrorIn(body);
   if ((status === 401 || status === 403) && error !== undefined) {
     return refusal({
       code: "participant_token_invalid",
-      reason: `The hub at ${host} refused this participant's tunnel (${status}): its token is not valid any more.`,
+      reason: `The hub at ${host} refused this participant's tunnel (${status}): its token is no longer valid.`,
       hint: "Join again.",
     });
   }
@@ -78,12 +81,12 @@ export function judgeUpgrade(host: string, { status, retryAfter, body }: Refused
   const retryAfterMs = Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : undefined;
   const reason =
     error === undefined
-      ? `the hub at ${host} answered ${status} to the tunnel`
+      ? `the hub at ${host} responded ${status} to the tunnel request`
       : withHint(error.message, error.hint);
   return { event: { type: "failed", retryAfterMs }, reason };
 }
 
-/** @returns undefined for the page of a proxy */
+/** @returns undefined for a proxy's error page */
 function hubErrorIn(body: string): ErrorBody["error"] | undefined {
   try {
     return ErrorBody.safeParse(JSON.parse(body)).data?.error;
@@ -104,7 +107,7 @@ function isRefusedByHub({ status, code }: RoomhubError): boolean {
   return (status === 401 || status === 403) && code !== notAHub;
 }
 
-/** An outage is told in one line, next step included. */
+/** One line, including the next step. */
 function lineOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return withHint(error.message, error instanceof RoomhubError ? error.hint : undefined);

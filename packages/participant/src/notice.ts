@@ -1,55 +1,55 @@
 import type { Metrics, Readiness } from "@roomhub/protocol";
 
-/** How a request ended, seen from here: `cancelled` by the hub or a lost tunnel, `failed` at the provider. */
+/** How a request ended: `cancelled` by the hub or a lost tunnel, `failed` at the provider. */
 export type RequestOutcome = "complete" | "failed" | "cancelled" | "refused";
 
-/** Why a participant is no more. `closed` is the owner's own wish; every other code is a refusal by the hub. */
+/** Why a participant stopped. `closed` means `close()` was called; every other code is a refusal by the hub. */
 export interface StopReason {
   /** `closed`, `replaced`, or the hub's error code: `invalid_password`, `participant_token_invalid`, … */
   code: string;
-  /** one line for a person */
+  /** one line for display */
   reason: string;
-  /** The next step, where there is one. */
+  /** The next step, if there is one. */
   hint?: string | undefined;
 }
 
 /**
- * How fast an answer was, by the rules of `llm.complete`, from the request's arrival here. What is not known is absent: an
- * answer that broke off has no counts, and one in which nothing is generated has none of this.
+ * Speed of a response by the rules of `llm.complete`, measured from the request's arrival at this participant. Unknown
+ * values are absent: a truncated response has no counts, and one without generated content has no metrics.
  */
 export type AnswerMetrics = Omit<Partial<Metrics>, "durationMs">;
 
-/** What happens to a participant, for whoever shows or logs it. Carries no header, password or token. */
+/** An event of a participant, to display or log. Contains no header, password or token. */
 export type ParticipantNotice =
   | { kind: "joined"; room: string; id: string; warnings: readonly string[] }
   | { kind: "connected" }
-  /** Once per outage and reason, however many attempts follow. */
+  /** Once per outage and reason, regardless of the number of attempts. */
   | { kind: "disconnected"; reason: string; retryInMs: number }
-  /** The verdict on the model server is another; at first it is `ready`. */
+  /** The readiness of the model server changed; it starts as `ready`. */
   | {
       kind: "provider-readiness";
       readiness: Readiness;
-      /** why no request should come, as the end of a sentence about the server; undefined when it is ready */
+      /** why it cannot take requests, as the end of a sentence about the server; undefined when it is ready */
       problem: string | undefined;
-      /** epoch ms: it has been so since then */
+      /** epoch ms of the change */
       since: number;
     }
-  /** `followModel`: the server was restarted with another model, which is shared from now on. */
+  /** `followModel`: the server was restarted with another model, which is now shared. */
   | { kind: "model-changed"; from: string; to: string }
   | { kind: "request-started"; path: string; model: string }
   | ({
       kind: "request-ended";
       path: string;
       model: string;
-      /** undefined when the provider gave no answer */
+      /** undefined when the provider did not respond */
       status: number | undefined;
       durationMs: number;
       outcome: RequestOutcome;
       /** for programs, why it failed, was cancelled or refused: `provider_unreachable`, `cancelled`, … */
       code: string | undefined;
-      /** the same for people */
+      /** the same as text for display */
       reason: string | undefined;
     } & AnswerMetrics)
-  /** What `serve` threw, or a bug of ours: it cost one request or one callback; the participant lives on. */
+  /** An error thrown by `serve`, or a bug: one request or callback failed; the participant continues. */
   | { kind: "fault"; error: unknown }
   | ({ kind: "stopped" } & StopReason);

@@ -13,31 +13,31 @@ import type { ProxyEnvironment } from "./proxy.ts";
 import { defaultTiming, type ParticipantTiming } from "./timing.ts";
 
 export interface ParticipantOptions {
-  /** As people type it; see `normaliseHubUrl` of `@roomhub/client`. */
+  /** Any form that `normaliseHubUrl` of `@roomhub/client` accepts. */
   hubUrl: string;
   room: string;
   id: string;
   nickname: string;
   model: string;
-  /** The provider's endpoint; the only place this participant ever calls. */
+  /** The provider's endpoint; this participant calls no other. */
   endpoint: string;
   password?: string | undefined;
   specs?: Specs | undefined;
   config?: ParticipantConfig | undefined;
   capabilities?: JoinRequest["capabilities"] | undefined;
-  /** Credentials that stay on this machine: added to provider calls, never sent to the hub; they win over the hub's. */
+  /** Credentials that stay on this machine: added to provider calls, never sent to the hub; they override the hub's. */
   headers?: Record<string, string> | undefined;
-  /** Handed to the hub, which sends them along with each request. */
+  /** Sent to the hub, which adds them to each request. */
   authHeaders?: Record<string, string> | undefined;
   /**
-   * When the server, restarted, serves another model in place of `model`: share that one, under its name. Default false:
-   * the participant gets no requests then until the server has `model` again.
+   * If the server is restarted with another model in place of `model`, share that model under its name. Default false: the
+   * participant gets no requests until the server has `model` again.
    */
   followModel?: boolean | undefined;
   onNotice?: ((notice: ParticipantNotice) => void) | undefined;
   /**
-   * Whether `request-ended` has the answer's pace and tokens, which takes reading answers. A function is called for each of
-   * them, right before. Default: with `onNotice`.
+   * Whether `request-ended` has the response's speed and tokens, which requires scanning responses. A function is called
+   * before each notice. Default: true with `onNotice`.
    */
   isMetered?: boolean | (() => boolean) | undefined;
   timing?: Partial<ParticipantTiming> | undefined;
@@ -45,13 +45,13 @@ export interface ParticipantOptions {
   random?: (() => number) | undefined;
   /** ms, monotonic; default `performance.now` */
   now?: (() => number) | undefined;
-  /** ms of the wall clock, which alone goes on while some machines sleep; default `Date.now` */
+  /** epoch ms; on some systems only this clock advances during sleep; default `Date.now` */
   wallNow?: (() => number) | undefined;
-  /** Where proxy settings are read; default `process.env` */
+  /** Source of proxy settings; default `process.env` */
   env?: ProxyEnvironment | undefined;
 }
 
-/** A participant that is a function of this program. It is listed under `http://function.invalid/v1`. */
+/** A participant that is a function of this program. Listed with the endpoint `http://function.invalid/v1`. */
 export interface FunctionParticipantOptions extends Omit<
   ParticipantOptions,
   "endpoint" | "headers" | "authHeaders" | "followModel"
@@ -59,7 +59,7 @@ export interface FunctionParticipantOptions extends Omit<
   serve: ServeFunction;
 }
 
-/** The options, checked and with every default filled in. */
+/** The validated options with all defaults. */
 export interface Settings {
   hubUrl: string;
   room: string;
@@ -70,7 +70,7 @@ export interface Settings {
   mayFollowModel: boolean;
   localHeaders: Record<string, string>;
   authHeaders: Record<string, string>;
-  /** What the user said; told in HELLO, with what was found out */
+  /** Declared by the user; sent in HELLO together with detected ones */
   capabilities: Record<string, string>;
   maxStreams: number;
   timing: ParticipantTiming;
@@ -82,11 +82,11 @@ export interface Settings {
   isMetered: boolean | (() => boolean);
 }
 
-/** A participant that cannot be, or was refused. `code` as in `StopReason`. */
+/** Invalid options, or a refusal by the hub. `code` as in `StopReason`. */
 export class ParticipantError extends Error {
   override readonly name = "ParticipantError";
   readonly code: string;
-  /** The next step, where there is one. */
+  /** The next step, if there is one. */
   readonly hint: string | undefined;
 
   constructor(code: string, message: string, hint?: string) {
@@ -96,7 +96,7 @@ export class ParticipantError extends Error {
   }
 }
 
-/** @throws ParticipantError when the endpoint or a header cannot be used */
+/** @throws ParticipantError when the endpoint or a header is invalid */
 export function readOptions(options: ParticipantOptions | FunctionParticipantOptions): Settings {
   if (!("serve" in options)) return readEndpointOptions(options, undefined);
   return readEndpointOptions({ ...options, endpoint: FUNCTION_ENDPOINT }, options.serve);
@@ -143,15 +143,15 @@ function readEndpointOptions(
   };
 }
 
-/** The rules the hub has for `authHeaders`; what stays here follows them too, since it ends in the same request. */
+/** The hub's rules for `authHeaders` apply to local headers too, since both end up in the same request. */
 function readHeaders(headers: Record<string, string> | undefined): Record<string, string> {
   const parsed = REQUEST_SCHEMAS.join.shape.authHeaders.safeParse(headers ?? {});
   if (parsed.success) return parsed.data ?? {};
-  const message = parsed.error.issues[0]?.message ?? "a header cannot be used";
+  const message = parsed.error.issues[0]?.message ?? "a header is invalid";
   throw new ParticipantError("invalid_auth_header", `${message}.`);
 }
 
-/** Twice what runs at once: a cancelled request keeps its stream until the provider's socket is closed. */
+/** Twice the concurrency: a cancelled request keeps its stream until the provider's socket is closed. */
 function streamsFor(maxConcurrency: number | undefined): number {
   const running = maxConcurrency ?? LIMITS.inFlightPerParticipant.default;
   return Math.min(2 * running, LIMITS.tunnelMaxStreams.default);

@@ -15,7 +15,7 @@ function verdictsOf({ notices }: TestParticipant): string[] {
   );
 }
 
-test("joins for a tunnel, keeps its own headers to itself, dials with the token, and leaves on close", async () => {
+test("joins with transport tunnel, does not send local headers, dials with the token, and leaves on close", async () => {
   await using hub = await startFakeHub();
   await using model = await startFakeModelServer((response) => response.end("{}"));
   await using ana = createTestParticipant(hub, model.endpoint, {
@@ -56,7 +56,10 @@ test("joins for a tunnel, keeps its own headers to itself, dials with the token,
     url: "/v1/rooms/ABC234/participants/ana",
     token: "rhp_1",
   });
-  expect(await ana.participant.stopped).toEqual({ code: "closed", reason: "closed here" });
+  expect(await ana.participant.stopped).toEqual({
+    code: "closed",
+    reason: "closed by this program",
+  });
   expect(ana.kinds()).toEqual(["joined", "connected", "stopped"]);
   expect(JSON.stringify(ana.notices)).not.toMatch(/stays-here|handed-over|swordfish|rhp_/);
   expect(ana.participant.state).toBe("stopped");
@@ -84,7 +87,7 @@ for (const [status, code] of [
   });
 }
 
-test("a hub that is not there yet is waited for, with one notice", async () => {
+test("an unreachable hub is retried, with one notice", async () => {
   const before = await startFakeHub();
   await before.close();
   await using ana = createTestParticipant(before, endpoint);
@@ -96,7 +99,7 @@ test("a hub that is not there yet is waited for, with one notice", async () => {
   expect(ana.kinds().filter((kind) => kind === "disconnected")).toHaveLength(1);
 });
 
-test("an id that its own join took, the answer to which got lost, is asked for until it is free", async () => {
+test("an id taken by its own join whose response was lost is retried until it is free", async () => {
   await using hub = await startFakeHub();
   let joins = 0;
   hub.losesAnswerTo = () => ++joins === 1;
@@ -106,7 +109,7 @@ test("an id that its own join took, the answer to which got lost, is asked for u
   expect(hub.calls).toHaveLength(4);
 });
 
-test("an id that somebody took before the hub was reached stops it", async () => {
+test("an id that another participant has stops it", async () => {
   const before = await startFakeHub();
   await before.close();
   await using ana = createTestParticipant(before, endpoint);
@@ -117,7 +120,7 @@ test("an id that somebody took before the hub was reached stops it", async () =>
   await expect(started).rejects.toMatchObject({ code: "participant_id_taken" });
 });
 
-test("a busy hub is asked again, and a hub's bug too", async () => {
+test("a busy hub and a failing hub are retried", async () => {
   await using hub = await startFakeHub();
   let refusals = 0;
   hub.failWith = ({ url }) => {
@@ -130,7 +133,7 @@ test("a busy hub is asked again, and a hub's bug too", async () => {
   expect(refusals).toBe(3);
 });
 
-test("a hub that lost everything is joined again, also when its room comes back later", async () => {
+test("a hub that lost its state is joined again, even if its room reappears later", async () => {
   const first = await startFakeHub();
   await using ana = createTestParticipant(first, endpoint);
   await startWith(first, ana);
@@ -166,7 +169,7 @@ test("a broken tunnel is dialled again without joining again", async () => {
   );
 });
 
-test("a refused token stops it for good", async () => {
+test("a refused token stops it permanently", async () => {
   await using hub = await startFakeHub();
   await using ana = createTestParticipant(hub, endpoint);
   await startWith(hub, ana);
@@ -174,12 +177,12 @@ test("a refused token stops it for good", async () => {
   hub.sessions[0]!.close(1001, "");
   expect(await ana.participant.stopped).toMatchObject({
     code: "participant_token_invalid",
-    reason: expect.stringMatching(/not valid any more/),
+    reason: expect.stringMatching(/no longer valid/),
     hint: "Join again.",
   });
 });
 
-test("a tunnel that is refused as flapping is waited for, with one notice that says why", async () => {
+test("a tunnel refused as flapping is retried, with one notice of the reason", async () => {
   await using hub = await startFakeHub();
   const refusedAtMs: number[] = [];
   hub.retryAfter = "0.2";
@@ -201,7 +204,7 @@ test("a tunnel that is refused as flapping is waited for, with one notice that s
   expect(hub.calls.filter(({ url }) => url.endsWith("/join"))).toHaveLength(1);
 });
 
-test("another agent with the same id takes over: this one does not fight for it", async () => {
+test("an agent replaced by another with the same id does not reconnect", async () => {
   await using hub = await startFakeHub();
   await using ana = createTestParticipant(hub, endpoint);
   await startWith(hub, ana);
@@ -209,7 +212,7 @@ test("another agent with the same id takes over: this one does not fight for it"
   expect(await ana.participant.stopped).toMatchObject({ code: "replaced" });
 });
 
-test("heartbeats: a blip is nothing, 404 joins again, 403 stops", async () => {
+test("heartbeats: a network failure is ignored, 404 joins again, 403 stops", async () => {
   await using hub = await startFakeHub();
   let answer: { status: number; code: string } | undefined = { status: 500, code: "x" };
   hub.failWith = ({ url }) => {
@@ -236,7 +239,7 @@ test("heartbeats: a blip is nothing, 404 joins again, 403 stops", async () => {
   expect(await ana.participant.stopped).toMatchObject({ code: "participant_token_invalid" });
 });
 
-test("after sleep, the hub must answer at once; a silent one is dialled anew", async () => {
+test("after sleep, a hub that does not respond to a ping is redialled", async () => {
   await using hub = await startFakeHub();
   let wallMs = 1_000;
   await using ana = createTestParticipant(hub, endpoint, {
@@ -257,7 +260,7 @@ test("after sleep, the hub must answer at once; a silent one is dialled anew", a
   expect(hub.sessions).toHaveLength(2);
 });
 
-test("a provider that is down is told to the hub from the first moment, and its return too", async () => {
+test("the hub is informed of a provider that is down from the start, and of its recovery", async () => {
   const before = await startFakeModelServer(() => {});
   await before.close();
   await using hub = await startFakeHub();
@@ -281,7 +284,7 @@ test("a provider that is down is told to the hub from the first moment, and its 
   expect(verdictsOf(ana)).toEqual(["down", "ready", "down"]);
 });
 
-test("the hub knows that the model server loads before it sees the answer that says so", async () => {
+test("the hub gets the loading status before the response that shows it", async () => {
   await using hub = await startFakeHub();
   await using model = await startFakeModelServer((response) => {
     response.writeHead(503).end('{"error":{"message":"Loading model"}}');
@@ -297,7 +300,7 @@ test("the hub knows that the model server loads before it sees the answer that s
   await asked.closed;
 });
 
-test("the model that the server has in place of its own is taken: the hub hears of the name alone, and the tunnel stays", async () => {
+test("followModel adopts the server's model: only the name is updated at the hub, and the tunnel stays open", async () => {
   await using hub = await startFakeHub();
   await using model = await startFakeModelServer((response) => response.end("{}"));
   await using ana = createTestParticipant(hub, model.endpoint, {
@@ -333,7 +336,7 @@ test("the model that the server has in place of its own is taken: the hub hears 
   ]);
 });
 
-test("nothing a hub announces or answers crashes it", async () => {
+test("no response of a hub crashes it", async () => {
   await using hub = await startFakeHub();
   for (const url of [
     "file:///x",
@@ -349,7 +352,7 @@ test("nothing a hub announces or answers crashes it", async () => {
   }
 });
 
-test("options that cannot work are refused at once", () => {
+test("invalid options are refused immediately", () => {
   const hub = { url: "http://127.0.0.1:5050" };
   expect(() => createTestParticipant(hub, "ftp://x")).toThrow(/http:\/\/ or https/);
   expect(() => createTestParticipant(hub, endpoint, { headers: { host: "x" } })).toThrow(/host/);
@@ -369,7 +372,7 @@ test("a participant that never started closes; start() of one closed while it wa
   await expect(started).rejects.toMatchObject({ code: "closed" });
 });
 
-test("paused, it tells the hub so, also after a redial, and resumed it is what its model server is", async () => {
+test("pause is reported to the hub, also after a redial, and resume restores the readiness of the model server", async () => {
   await using hub = await startFakeHub();
   await using model = await startFakeModelServer((response) => response.end("{}"));
   await using ana = createTestParticipant(hub, model.endpoint);

@@ -24,18 +24,18 @@ import { WakeWatch } from "./wake-watch.ts";
 
 export type ParticipantState = ConnectionState["kind"] | "closing";
 
-/** The agent beside a provider: keeps one tunnel to a hub and answers the requests that come through it. */
+/** The agent beside a provider: keeps one tunnel to a hub and serves the requests that arrive through it. */
 export interface Participant extends AsyncDisposable {
   /**
-   * Resolves when the hub knows us and the tunnel is up; keeps trying for ever while the hub is unreachable.
+   * Resolves when the participant has joined and its tunnel is open; retries without limit while the hub is unreachable.
    *
    * @throws ParticipantError when the hub refuses: wrong password, unknown room, id taken
    */
   start(): Promise<void>;
   readonly state: ParticipantState;
-  /** Resolves, never rejects, when this participant is no more: closed here, or refused by the hub later on. */
+  /** Resolves when this participant has stopped: closed by this program, or refused by the hub. Never rejects. */
   readonly stopped: Promise<StopReason>;
-  /** Asks the hub for no new requests until `resume()`; running ones finish. Holds across reconnects. */
+  /** Stops new requests until `resume()`; running ones finish. Persists across reconnects. */
   pause(): void;
   resume(): void;
   /** Lets running requests finish, at most `drainMs`; leaves the room; closes everything. */
@@ -43,9 +43,9 @@ export interface Participant extends AsyncDisposable {
 }
 
 /**
- * Shares a model in a room: an endpoint's, or with `serve` what a function of this program answers.
+ * Shares a model in a room: that of an endpoint, or with `serve` a function of this program.
  *
- * @throws ParticipantError when the endpoint or a header cannot be used, InvalidHubUrlError
+ * @throws ParticipantError when the endpoint or a header is invalid, InvalidHubUrlError
  */
 export function createParticipant(
   options: ParticipantOptions | FunctionParticipantOptions,
@@ -54,7 +54,7 @@ export function createParticipant(
 }
 
 const drainPollMs = 20;
-const joinAnswer = JoinResponse.pick({ tunnel: true, participantToken: true, warnings: true });
+const joinResponse = JoinResponse.pick({ tunnel: true, participantToken: true, warnings: true });
 
 class TunnelParticipant implements Participant {
   readonly #settings: Settings;
@@ -75,7 +75,7 @@ class TunnelParticipant implements Participant {
   #closing: Promise<void> | undefined;
   #ticker: NodeJS.Timeout | undefined;
   #waitTimer: NodeJS.Timeout | undefined;
-  #toldOutage: string | undefined;
+  #reportedOutage: string | undefined;
   #isPaused = false;
   #registered: Registered = "no";
 
@@ -102,7 +102,7 @@ class TunnelParticipant implements Participant {
         headers: () => headers,
         declared: () => settings.capabilities,
         responses: () => settings.joinRequest.config?.responses,
-        onCapabilities: () => this.#tellCapabilities(),
+        onCapabilities: () => this.#sendCapabilities(),
       },
       timing,
       now: settings.now,
@@ -129,7 +129,7 @@ class TunnelParticipant implements Participant {
       send: (token) => this.#sendHeartbeat(token),
       onVerdict: (verdict) => this.#stepBy(verdict),
     });
-    // Whoever does not wait for start() still learns of a refusal from `stopped` and the notice.
+    // A caller that does not await start() gets a refusal through `stopped` and the notice.
     this.#started.promise.catch(() => {});
   }
 
@@ -171,13 +171,13 @@ class TunnelParticipant implements Participant {
   }
 
   #step(event: ConnectionEvent, reason?: string): void {
-    // On the way out only the way out counts: nobody redials a participant that is leaving.
+    // While closing, only `close` counts: a participant that is leaving does not reconnect.
     if (this.#closing !== undefined && event.type !== "close") return;
     const { timing, now, random } = this.#settings;
     const next = nextState(this.#chart, event, { nowMs: now(), random: random(), ...timing });
     if (next === this.#chart) return;
     this.#chart = next;
-    if (reason !== undefined && next.kind !== "stopped") this.#tellOutage(reason, next);
+    if (reason !== undefined && next.kind !== "stopped") this.#reportOutage(reason, next);
     this.#enter(next);
   }
 
@@ -212,18 +212,18 @@ class TunnelParticipant implements Participant {
     const { room } = this.#settings;
     const joinRequest = { ...this.#settings.joinRequest, model: this.#served.name };
     try {
-      const answer = joinAnswer.safeParse(
+      const joined = joinResponse.safeParse(
         await this.#client.join(room, joinRequest, { signal: this.#abort.signal }),
       );
-      const token = answer.data?.participantToken;
-      if (answer.data === undefined || token === undefined) {
-        throw new Error("the hub's answer to the join names no tunnel or no token");
+      const token = joined.data?.participantToken;
+      if (joined.data === undefined || token === undefined) {
+        throw new Error("the hub's response to the join has no tunnel URL or no token");
       }
       this.#token = token;
-      this.#tunnelUrl = resolveTunnelUrl(this.#client.hubUrl, answer.data.tunnel.url);
+      this.#tunnelUrl = resolveTunnelUrl(this.#client.hubUrl, joined.data.tunnel.url);
       this.#registered = "yes";
       if (this.#chart !== entered) return;
-      const warnings = (answer.data.warnings ?? []).map((warning) => warning.message);
+      const warnings = (joined.data.warnings ?? []).map((warning) => warning.message);
       this.#heartbeat.begin(token, this.#settings.now());
       this.#notify({ kind: "joined", room, id: joinRequest.id, warnings });
       this.#step({ type: "joined" });
@@ -254,7 +254,7 @@ class TunnelParticipant implements Participant {
   }
 
   #onConnected(): void {
-    this.#toldOutage = undefined;
+    this.#reportedOutage = undefined;
     this.#notify({ kind: "connected" });
     this.#started.resolve();
   }
@@ -287,7 +287,7 @@ class TunnelParticipant implements Participant {
 
   async #rename(model: string): Promise<void> {
     const { room, joinRequest } = this.#settings;
-    // A join on its way carries the old name; one that follows carries the new one.
+    // A pending join has the old name; a later one has the new name.
     await this.#joining;
     const token = this.#token;
     if (token === undefined) return;
@@ -295,7 +295,7 @@ class TunnelParticipant implements Participant {
     await this.#client.updateParticipant(room, joinRequest.id, { model }, { token, signal });
   }
 
-  #tellCapabilities(): void {
+  #sendCapabilities(): void {
     this.#tunnel?.sendStatus({ ...this.#status(), capabilities: this.#capabilities() });
   }
 
@@ -319,9 +319,9 @@ class TunnelParticipant implements Participant {
     this.#tunnel = undefined;
   }
 
-  #tellOutage(reason: string, state: ConnectionState): void {
-    if (this.#toldOutage === reason) return;
-    this.#toldOutage = reason;
+  #reportOutage(reason: string, state: ConnectionState): void {
+    if (this.#reportedOutage === reason) return;
+    this.#reportedOutage = reason;
     const retryInMs = state.kind === "waiting" ? state.untilMs - this.#settings.now() : 0;
     this.#notify({ kind: "disconnected", reason, retryInMs });
   }
@@ -344,7 +344,7 @@ class TunnelParticipant implements Participant {
   }
 
   async #leaveAndClose(drainMs: number): Promise<void> {
-    // The first await comes before anything else, so that `#closing` is set when the rest runs.
+    // Awaits before anything else, so that `#closing` is set when the rest runs.
     await this.#drain(drainMs);
     if (this.#chart.kind !== "stopped") await this.#leave();
     this.#step({ type: "close" });
@@ -360,11 +360,11 @@ class TunnelParticipant implements Participant {
     await Promise.resolve();
   }
 
-  /** Best effort: a hub that does not hear it notices the silence after 30 s. */
+  /** Best effort: without it, the hub marks the participant offline after 30 s. */
   async #leave(): Promise<void> {
     const { room, joinRequest, timing } = this.#settings;
     const signal = AbortSignal.timeout(timing.leaveMs);
-    // A join on its way would register us after we left.
+    // A pending join would register the participant after it left.
     await Promise.race([this.#joining, once(signal)]);
     if (this.#token === undefined) return;
     try {
@@ -378,7 +378,7 @@ class TunnelParticipant implements Participant {
     try {
       this.#settings.onNotice?.(notice);
     } catch {
-      // Whoever shows notices may fail at it; serving goes on.
+      // A notice callback may throw; serving continues.
     }
   }
 }

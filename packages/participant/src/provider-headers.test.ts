@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { providerHeaders } from "./provider-headers.ts";
 
-test("credentials of this machine win over what the hub sends along", () => {
+test("local credentials override those from the hub", () => {
   const fromHub = { authorization: "Bearer hub", "x-api-key": "h", accept: "*/*" };
   expect(providerHeaders(fromHub, { Authorization: "Bearer local" })).toEqual({
     authorization: "Bearer local",
@@ -10,7 +10,7 @@ test("credentials of this machine win over what the hub sends along", () => {
   });
 });
 
-test("the hops are copied, and nothing that frames a message", () => {
+test("the hop header is copied, framing headers are not", () => {
   const fromHub = {
     "x-roomhub-hop": "a,b",
     host: "evil",
@@ -31,7 +31,7 @@ test("the hops are copied, and nothing that frames a message", () => {
   });
 });
 
-test("a hop header that cannot be one is left out", () => {
+test("an invalid hop header is dropped", () => {
   expect(providerHeaders({ "x-roomhub-hop": "a\nb" }, {})).toEqual({});
   expect(providerHeaders({ "x-roomhub-hop": "a".repeat(600) }, {})).toEqual({});
 });

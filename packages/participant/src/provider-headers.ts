@@ -4,10 +4,10 @@ const hopHeader = "x-roomhub-hop";
 const maxHopLength = 512;
 
 /**
- * The headers of a provider call: what the client's request needs, the participant's auth headers as the hub sends them
- * along, the hops against loops, and on top the credentials that never left this machine. Contract §3 and §4.
+ * The headers of a provider call: the forwarded request headers, the participant's auth headers from the hub, the hop
+ * header against loops, and the local credentials. Contract §3 and §4.
  *
- * @param local - these win over all others
+ * @param local - override all others; never sent to the hub
  */
 export function providerHeaders(
   fromHub: Readonly<Record<string, string>>,

@@ -30,7 +30,7 @@ function startWatch() {
   return { watch, seen, probes: () => seen.probes.map((atMs) => Math.round(atMs - startedMs)) };
 }
 
-test("a look follows when the one before says that it is due, counted from its answer", async () => {
+test("the next probe runs when due, counted from the previous response", async () => {
   const { watch, seen, probes } = startWatch();
   await vi.advanceTimersByTimeAsync(1);
   seen.answerMs = 500;
@@ -41,7 +41,7 @@ test("a look follows when the one before says that it is due, counted from its a
   expect(probes()).toHaveLength(3);
 });
 
-test("a look that became due earlier is made earlier, and not while another is on its way", async () => {
+test("a probe can be rescheduled earlier, but not while another is pending", async () => {
   const { watch, seen, probes } = startWatch();
   await vi.advanceTimersByTimeAsync(1_000);
   seen.dueMs = performance.now();
@@ -54,7 +54,7 @@ test("a look that became due earlier is made earlier, and not while another is o
   watch.stop();
 });
 
-test("a look that is spared is made when the next is due", async () => {
+test("a skipped probe is made when the next is due", async () => {
   const { watch, seen, probes } = startWatch();
   await vi.advanceTimersByTimeAsync(1);
   seen.isSpared = true;
@@ -65,7 +65,7 @@ test("a look that is spared is made when the next is due", async () => {
   watch.stop();
 });
 
-test("nothing is looked at once it has stopped, whatever changes", async () => {
+test("no probe runs after stop", async () => {
   const { watch, seen, probes } = startWatch();
   watch.stop();
   seen.dueMs = 0;

@@ -1,6 +1,6 @@
 import type { ModelServer } from "@roomhub/provider";
 
-/** Looks at the model server whenever its verdict says that a look is due. */
+/** Probes the model server whenever its readiness verdict is due for a check. */
 export class ProviderWatch {
   readonly #server: Pick<ModelServer, "lookInMs" | "probe" | "startLook">;
   readonly #answerMs: number;
@@ -8,7 +8,7 @@ export class ProviderWatch {
   #isLooking = false;
   #isStopped = false;
 
-  /** @param answerMs - how long a look waits for an answer */
+  /** @param answerMs - timeout of a probe */
   constructor(server: Pick<ModelServer, "lookInMs" | "probe" | "startLook">, answerMs: number) {
     this.#server = server;
     this.#answerMs = answerMs;
@@ -23,7 +23,7 @@ export class ProviderWatch {
     clearTimeout(this.#timer);
   }
 
-  /** The next look is due earlier than it was. */
+  /** The next probe is due earlier than scheduled. */
   reschedule(): void {
     clearTimeout(this.#timer);
     if (this.#isLooking || this.#isStopped) return;

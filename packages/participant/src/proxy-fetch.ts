@@ -3,11 +3,11 @@ import { request as httpsRequest } from "node:https";
 import type { Fetch } from "@roomhub/client";
 import { proxyAgentFor, type ProxyEnvironment } from "./proxy.ts";
 
-const maxAnswerBytes = 1024 * 1024;
+const maxBodyBytes = 1024 * 1024;
 
 /**
- * `fetch` for the few calls to the hub, through the proxy the environment names: Node's own looks at these variables only
- * when it was started with a flag. Without a proxy it is the global one.
+ * `fetch` for calls to the hub through the proxy in the environment, which Node.js reads only with a start-up flag.
+ * Without a proxy, it is the global `fetch`.
  */
 export function createProxyFetch(env: ProxyEnvironment): Fetch {
   return (url, init) => {
@@ -24,19 +24,19 @@ export function createProxyFetch(env: ProxyEnvironment): Fetch {
       });
       request.on("error", reject);
       request.on("response", (response) => {
-        readAnswer(response).then(resolve, reject);
+        readResponse(response).then(resolve, reject);
       });
       request.end(typeof init.body === "string" ? init.body : undefined);
     });
   };
 }
 
-async function readAnswer(response: IncomingMessage): Promise<Response> {
+async function readResponse(response: IncomingMessage): Promise<Response> {
   const parts: Buffer[] = [];
   let bytes = 0;
   for await (const part of response as AsyncIterable<Buffer>) {
     bytes += part.length;
-    if (bytes > maxAnswerBytes) throw new Error("the answer is larger than 1 MiB");
+    if (bytes > maxBodyBytes) throw new Error("the response body is larger than 1 MiB");
     parts.push(part);
   }
   const headers = new Headers();

@@ -109,7 +109,7 @@ test("a participant behind a proxy joins and dials through it, and calls its pro
   expect(proxy.connects).toEqual(["hub.example:5050", "hub.example:5050"]);
 });
 
-test("a proxy that cannot be one is told, and asked again", async () => {
+test("an invalid proxy is reported and retried", async () => {
   const hub = { url: "http://hub.example" };
   await using ana = createTestParticipant(hub, "http://127.0.0.1:9", {
     env: { http_proxy: "http://" },
@@ -120,7 +120,7 @@ test("a proxy that cannot be one is told, and asked again", async () => {
   await expect(started).rejects.toMatchObject({ code: "closed" });
 });
 
-test("a call that is given up leaves a proxy that never answers", async () => {
+test("an aborted call closes its connection to an unresponsive proxy", async () => {
   await using proxy = await startProxy(9, ["hang"]);
   const call = new AbortController();
   const failure = createProxyFetch(proxy.env)("http://hub.example/", { signal: call.signal });

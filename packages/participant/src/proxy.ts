@@ -1,11 +1,11 @@
 import type { Agent } from "node:http";
 import { HttpsProxyAgent } from "https-proxy-agent";
 
-/** The environment as the usual tools read it: `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`, in either letter case. */
+/** The environment with `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, in upper or lower case. */
 export type ProxyEnvironment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The proxy for a URL, or undefined when it is reached directly. Loopback never goes through one, as in Go.
+ * The proxy for a URL, or undefined for a direct connection. Loopback is always direct, as in Go.
  *
  * @param url - http, https, ws or wss
  */
@@ -27,10 +27,10 @@ export function proxyUrlFor(url: URL, env: ProxyEnvironment): string | undefined
 }
 
 /**
- * Speaks through the proxy with CONNECT, for http and ws too: proxies pass WebSockets only that way.
+ * Connects through the proxy with CONNECT, also for http and ws: proxies relay WebSockets only that way.
  *
- * @param signal - ends the connection to the proxy, which nobody else can reach before the proxy has answered CONNECT
- * @throws TypeError when the environment's value is no URL
+ * @param signal - ends the connection to the proxy; the only way to do so before the proxy has responded to CONNECT
+ * @throws TypeError when the environment's value is not a URL
  */
 export function proxyAgentFor(
   url: URL,

@@ -6,7 +6,7 @@ import { providerHeaders } from "./provider-headers.ts";
 
 type Head = IncomingRequest["head"];
 
-/** What follows from the heads of requests and answers. Most are those of the request before, handed out once more. */
+/** Checks and maps the heads of requests and responses. Results are reused while heads repeat. */
 export interface RequestHeads {
   isAllowed(head: Head): boolean;
   toProvider(fromHub: Head["headers"]): Record<string, string>;

@@ -56,7 +56,7 @@ function start(over: Partial<ServedModelOptions> = {}) {
   };
 }
 
-test("a verdict goes to the hub and into a notice, once, with the time since when", async () => {
+test("a readiness change is sent to the hub and as one notice, with its time", async () => {
   using one = start();
   await one.look();
   expect([one.log, one.served.status]).toEqual([[], { ready: true, readiness: "ready" }]);
@@ -82,7 +82,7 @@ test("a verdict goes to the hub and into a notice, once, with the time since whe
   ]);
 });
 
-test("a server that has another model is the wrong one where its model was chosen", async () => {
+test("a server with another model is reported as wrong-model without followModel", async () => {
   using one = start();
   await one.look();
   one.server.models = ["qwen"];
@@ -93,7 +93,7 @@ test("a server that has another model is the wrong one where its model was chose
   expect(one.served.name).toBe("llama3");
 });
 
-test("a server's other model is followed, the first of several, and its hub knows only the new name of it", async () => {
+test("followModel adopts the first of the server's models and renames it at the hub", async () => {
   using one = start({ mayFollow: true });
   await one.look();
   one.server.models = ["qwen", "phi"];
@@ -120,7 +120,7 @@ test("a restart with another model is loading, then the new name, then ready", a
   ]);
 });
 
-test("a name that the hub does not take makes the model the wrong one, and is tried again 15 s later", async () => {
+test("a rename that the hub refuses is reported as wrong-model and retried after 15 s", async () => {
   let isHubAway = true;
   const log: string[] = [];
   const rename = async (name: string) => {
@@ -143,7 +143,7 @@ test("a name that the hub does not take makes the model the wrong one, and is tr
   expect(one.served).toMatchObject({ name: "qwen", status: { ready: true } });
 });
 
-test("a model that comes back while its successor's name is refused keeps its own", async () => {
+test("a model that returns while the rename is refused keeps its name", async () => {
   const refusal = Promise.withResolvers<void>();
   using one = start({ mayFollow: true, rename: () => refusal.promise });
   await one.look();
@@ -157,7 +157,7 @@ test("a model that comes back while its successor's name is refused keeps its ow
   expect([one.served.name, one.log]).toEqual(["llama3", []]);
 });
 
-test("what is found out after the end is not reported", async () => {
+test("nothing is reported after stop", async () => {
   const renamed = Promise.withResolvers<void>();
   using one = start({ mayFollow: true, rename: () => renamed.promise });
   await one.look();

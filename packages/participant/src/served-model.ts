@@ -5,9 +5,9 @@ import { ProviderWatch } from "./provider-watch.ts";
 import type { ParticipantTiming } from "./timing.ts";
 
 export interface ServedModelOptions {
-  /** the model's name at first */
+  /** the model's initial name */
   name: string;
-  /** Take the name of the model that the server serves in its place. */
+  /** Adopt the name of another model that the server serves instead. */
   mayFollow: boolean;
   server: Pick<
     ModelServerOptions,
@@ -18,20 +18,20 @@ export interface ServedModelOptions {
   now: () => number;
   /** epoch ms */
   wallNow: () => number;
-  /** Makes the hub know the model under another name; rejects when it does not. */
+  /** Renames the model at the hub; rejects when the hub refuses. */
   rename: (name: string) => Promise<unknown>;
-  /** What `status` gives is another. Called before the answer that is the cause is passed on. */
+  /** `status` changed. Called before the response that caused it is relayed. */
   onStatus: () => void;
   notify: (notice: ParticipantNotice) => void;
 }
 
-/** The model that a participant serves: its server, whether that is ready, and its name, which may follow the server's. */
+/** The model that a participant serves: its server, the server's readiness, and its name, which may follow the server's. */
 export class ServedModel {
   readonly server: ModelServer;
   readonly #options: ServedModelOptions;
   readonly #watch: ProviderWatch;
   #name: string;
-  /** the verdict as others know it: a model that is followed was never the wrong one */
+  /** the verdict as reported: a model that is followed is never reported as wrong */
   #reported: ReadinessVerdict;
   #isRenaming = false;
   #isStopped = false;
@@ -65,7 +65,7 @@ export class ServedModel {
     return { ready: readiness === "ready", readiness, reason: problem, ...this.slots };
   }
 
-  /** what the model server reports of the requests that it runs at once */
+  /** the concurrency that the model server reports */
   get slots(): Pick<TunnelStatus, "limit" | "limitFrom" | "elsewhere"> {
     const { engine } = this.server;
     if (engine === undefined) return {};
@@ -77,14 +77,14 @@ export class ServedModel {
     this.#watch.start();
   }
 
-  /** Nothing is reported after it. */
+  /** Nothing is reported afterwards. */
   stop(): void {
     this.#isStopped = true;
     this.#watch.stop();
     this.server.close();
   }
 
-  /** Tries again what the hub did not take. */
+  /** Retries a rename that the hub refused. */
   tick(nowMs: number): void {
     if (this.#renameAgainMs === undefined || nowMs < this.#renameAgainMs) return;
     this.#renameAgainMs = undefined;
@@ -107,10 +107,10 @@ export class ServedModel {
       if (this.#isStopped) return;
       notify({ kind: "model-changed", from: this.#name, to: name });
       this.#name = name;
-      // Comes back as the verdict that it is the right one now.
+      // Causes a new verdict, in which this model is the right one.
       this.server.modelChanged();
     } catch {
-      // The hub is away, or would not have it: then the model is the wrong one until it does.
+      // The hub is unreachable or refused: the model is reported as wrong until a retry succeeds.
       if (this.#isStopped) return;
       this.#report(this.server.readiness);
       this.#renameAgainMs = now() + timing.backoffMaxMs;

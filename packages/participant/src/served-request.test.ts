@@ -28,7 +28,7 @@ async function startAll(
   };
 }
 
-test("a small request is answered from the provider, with the headers that may pass each way", async () => {
+test("a small request is served from the provider, with only the forwarded headers each way", async () => {
   await using all = await startAll(
     (response, _incoming, body) => {
       response.writeHead(200, {
@@ -80,7 +80,7 @@ test("a small request is answered from the provider, with the headers that may p
   ]);
 });
 
-test("a stream's notice tells when its content began, its tokens and their pace, by the participant's clock", async () => {
+test("a stream's notice has its time to first token, tokens and speed, by the participant's clock", async () => {
   let nowMs = 1_000;
   const talk = async (response: ServerResponse) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
@@ -108,7 +108,7 @@ test("a stream's notice tells when its content began, its tokens and their pace,
   });
 });
 
-test("an answer that is not metered has a notice without measures", async () => {
+test("a response that is not metered has a notice without metrics", async () => {
   const answer = '{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":40}}';
   const [measured, ...others] = await Promise.all(
     [true, false, () => false].map(async (isMetered) => {
@@ -133,7 +133,7 @@ test("an answer that is not metered has a notice without measures", async () => 
   }
 });
 
-test("an answer that broke off has no counts; one that is an error, or a list, has no measures at all", async () => {
+test("a truncated response has no counts; an error or a list has no metrics", async () => {
   await using all = await startAll((response, incoming) => {
     if (incoming.method === "GET") response.end('{"usage":{"completion_tokens":4}}');
     else if (incoming.url === "/v1/embeddings") response.writeHead(400).end('{"usage":{"x":1}}');
@@ -180,7 +180,7 @@ for (const [bytes, framing] of [
   });
 }
 
-test("many requests run at once, each with its own answer", async () => {
+test("concurrent requests each get their own response", async () => {
   await using all = await startAll((response, _incoming, body) => {
     setImmediate(() => response.end(body));
   });
@@ -191,7 +191,7 @@ test("many requests run at once, each with its own answer", async () => {
   expect(asked.map((one) => one.body)).toEqual(asked.map((_, index) => `body ${index}`));
 });
 
-test("a request without a body goes out without one", async () => {
+test("a request without a body is sent without one", async () => {
   await using all = await startAll((response) => response.end("{}"));
   const asked = ask(all.session, { method: "GET", path: "/responses/resp_1" }, []);
   await asked.closed;
@@ -248,7 +248,7 @@ test("a cancel closes the provider's socket, and is confirmed only then", async 
   });
 });
 
-test("a cancel before the provider answers, or while the body is still coming, is confirmed too", async () => {
+test("a cancel before the provider responds, or during the request body, is confirmed too", async () => {
   await using all = await startAll(() => {});
   const waiting = ask(all.session);
   await vi.waitFor(() => expect(all.model.requests).toHaveLength(1));
@@ -260,7 +260,7 @@ test("a cancel before the provider answers, or while the body is still coming, i
   }
 });
 
-test("a lost tunnel cancels what runs", async () => {
+test("a lost tunnel cancels running requests", async () => {
   const responses: ServerResponse[] = [];
   await using all = await startAll((response) => {
     responses.push(response);
@@ -276,7 +276,7 @@ test("a lost tunnel cancels what runs", async () => {
   );
 });
 
-test("a reader that stands still pauses the provider; the rest comes when it reads on", async () => {
+test("a reader that stops pauses the provider until it reads on", async () => {
   const total = 64 * 1024 * 1024;
   const piece = Buffer.alloc(64 * 1024, 98);
   let written = 0;
@@ -349,7 +349,7 @@ for (const [what, [answer, code]] of Object.entries(failures)) {
   });
 }
 
-test("a provider that is gone becomes RESET unreachable, and the hub hears that it is down", async () => {
+test("an unreachable provider causes RESET providerUnreachable and status down", async () => {
   await using all = await startAll((response) => response.end("{}"));
   await all.model.close();
   const asked = ask(all.session);
@@ -384,7 +384,7 @@ const repeating: Record<string, [status: number, headers: Record<string, string>
   "the headers of a refusal": [429, { ...json, "retry-after": repeated }, "{}"],
 };
 test.each(Object.entries(repeating))(
-  "%s leaves without the credentials it repeats, and is otherwise as it was",
+  "%s is sent without the credentials it repeats, and is otherwise unchanged",
   async (_what, [status, headers, body]) => {
     await using all = await startAll(
       (response) => response.writeHead(status, headers).end(body),
@@ -406,7 +406,7 @@ test.each(Object.entries(repeating))(
   },
 );
 
-test("a response made from chat is without the credentials that the chat repeats", async () => {
+test("a translated response does not contain credentials that the chat response repeats", async () => {
   await using all = await startAll((response, incoming) => {
     if (incoming.url === "/v1/responses") return void response.writeHead(404).end();
     const message = { role: "assistant", content: `it is ${ownKey}` };
@@ -419,7 +419,7 @@ test("a response made from chat is without the credentials that the chat repeats
   expect(asked.body).toContain(`"text":"it is ${"*".repeat(ownKey.length)}"`);
 });
 
-test("a credential that comes in pieces is overwritten; what only begins like one leaves in the end", async () => {
+test("a credential split across chunks is overwritten; a partial match is sent in the end", async () => {
   const talk = async (response: ServerResponse) => {
     response.writeHead(200, events);
     response.write("data: a very-");
@@ -438,7 +438,7 @@ test("a credential that comes in pieces is overwritten; what only begins like on
 test.each([
   ["is too short for a credential leaves as it came", "very", "very"],
   ["may be most of a credential leaves overwritten", "very-secret-ke", "**************"],
-])("of an answer that breaks off, an end that %s", async (_what, end, left) => {
+])("a truncated response with an end that %s", async (_what, end, left) => {
   const talk = async (response: ServerResponse) => {
     response.writeHead(200, events);
     response.write(`data: ${end}`);
@@ -452,7 +452,7 @@ test.each([
   expect(asked.log[1]).toMatch(new RegExp(`^reset ${RESET_CODES.providerDisconnected} `));
 });
 
-test("a reader that stands still gets the rest of an answer full of credentials, down to the end that waited", async () => {
+test("a paused reader gets all of a scrubbed response, including the held end", async () => {
   const body = `${`${ownKey}, `.repeat(300_000)}very`;
   await using all = await startAll((response) => response.end(body), credentials);
   const asked = ask(all.session, { stream: true });
@@ -469,7 +469,7 @@ test("a reader that stands still gets the rest of an answer full of credentials,
   expect(asked.log).toEqual(["head", "end", "closed"]);
 });
 
-test("a cancel while an end waits closes the provider's socket and says no more", async () => {
+test("a cancel while an end is held closes the provider's socket and sends nothing more", async () => {
   const responses: ServerResponse[] = [];
   await using all = await startAll((response) => {
     responses.push(response);
@@ -489,7 +489,7 @@ test.each([
   [400, { "x-key": "true" }, "it is true"],
   [200, { "anthropic-version": "2023-06-01" }, "on 2023-06-01"],
 ] as const)(
-  "with %i, %j is no credential, and %j is left as it is",
+  "with %i, %j is not a credential, and %j is unchanged",
   async (status, headers, said) => {
     await using all = await startAll((response) => response.writeHead(status).end(said), {
       headers,
@@ -500,7 +500,7 @@ test.each([
   },
 );
 
-test("close lets running requests finish, takes no new ones, and cuts what takes too long", async () => {
+test("close drains running requests, refuses new ones, and cancels those that take too long", async () => {
   const responses: ServerResponse[] = [];
   await using all = await startAll((response) => {
     responses.push(response);

@@ -17,26 +17,26 @@ import {
   type ResetCode,
   resetCodeName,
 } from "@roomhub/tunnel";
-import { type AnswerMeter, meterFor } from "./answer-meter.ts";
+import { type ResponseMeter, meterFor } from "./response-meter.ts";
 import type { AnswerMetrics, ParticipantNotice, RequestOutcome } from "./notice.ts";
 import type { RequestHeads } from "./request-heads.ts";
 
-/** What every request of one participant shares. */
+/** Shared by all requests of one participant. */
 export interface ServeDeps {
   server: ModelServer;
   /** may change while requests run */
   readonly model: string;
   heads: RequestHeads;
-  /** What no answer may repeat. */
+  /** Values that no response may contain. */
   secrets: AnswerSecrets;
   /** ms, monotonic */
   now: () => number;
-  /** Whether a notice has measures; a function is called right before each. */
+  /** Whether notices have metrics; a function is called before each notice. */
   isMetered: boolean | (() => boolean);
   notify: (notice: ParticipantNotice) => void;
 }
 
-/** A body up to this is collected first: it gets a length and a kept socket, and can be sent a second time. */
+/** A body up to this size is collected first: it gets a content-length and a kept-alive socket, and can be resent. */
 const maxCollectedBytes = 256 * 1024;
 
 const resetCodes: Record<ProviderFailureCode, ResetCode> = {
@@ -55,7 +55,7 @@ const refusedRequest: RequestBodyHandler = {
   onDrain() {},
 };
 
-/** Answers one request of the hub from the provider, or refuses it without opening a socket. */
+/** Serves one request of the hub from the provider, or refuses it without opening a socket. */
 export function serveRequest(request: IncomingRequest, deps: ServeDeps): RequestBodyHandler {
   const { method, path } = request.head;
   if (deps.heads.isAllowed(request.head)) return new ServedRequest(request, deps);
@@ -75,8 +75,8 @@ export function serveRequest(request: IncomingRequest, deps: ServeDeps): Request
 }
 
 /**
- * One request on its way: the tunnel's stream on one side, the provider's socket on the other. What either side cannot
- * take pauses the other; a RESET is confirmed once the provider's socket is closed.
+ * One request in flight between the tunnel's stream and the provider's socket. Backpressure of either side pauses the
+ * other; a RESET is confirmed once the provider's socket is closed.
  */
 class ServedRequest implements RequestBodyHandler, ProviderSink {
   readonly #request: IncomingRequest;
@@ -87,7 +87,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   #collectedBytes = 0;
   /** undefined when there is nothing to scrub */
   #scrubber: AnswerScrubber | undefined;
-  #meter: AnswerMeter | undefined;
+  #meter: ResponseMeter | undefined;
   #isWhole = false;
   #status: number | undefined;
   #outcome: RequestOutcome = "complete";
@@ -167,7 +167,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   onClosed(): void {
     const { head, responder } = this.#request;
     const { model, now } = this.#deps;
-    // After a cancel the confirmation that the provider's socket is closed; otherwise it was said already.
+    // After a cancel, this confirms that the provider's socket is closed.
     if (this.#outcome === "cancelled") responder.end();
     const durationMs = now() - this.#startedMs;
     this.#deps.notify({

@@ -3,27 +3,27 @@ import { HEARTBEAT_INTERVAL_MS, LIMITS } from "@roomhub/protocol";
 /** Every duration of a participant, in ms. */
 export interface ParticipantTiming {
   heartbeatMs: number;
-  /** the driver's beat: pings, wake-up check */
+  /** interval of the ticker: pings, sleep detection */
   tickMs: number;
-  /** a longer gap between two beats means that the machine slept */
+  /** a longer gap between two ticks means that the machine slept */
   wakeGapMs: number;
-  /** after a sleep, the hub must answer a ping within this */
+  /** after a sleep, the hub must respond to a ping within this time */
   wakeAnswerMs: number;
   backoffBaseMs: number;
   backoffMaxMs: number;
-  /** a tunnel that lived this long starts the backoff anew */
+  /** a tunnel open for this long resets the backoff */
   stableMs: number;
-  /** opening the tunnel, HELLO included */
+  /** timeout for opening the tunnel, including HELLO */
   dialMs: number;
   hubCallMs: number;
   providerConnectMs: number;
-  /** a model server that is ready is looked at so often */
+  /** interval between probes of a model server that is ready */
   providerCheckMs: number;
-  /** a model server that is down is looked at so often */
+  /** interval between probes of a model server that is down */
   providerRecheckMs: number;
-  /** how long a look waits for an answer */
+  /** timeout of a probe */
   providerAnswerMs: number;
-  /** a model server that loads its model for longer than this is down */
+  /** a model server that loads its model for longer counts as down */
   loadingMs: number;
   drainMs: number;
   leaveMs: number;

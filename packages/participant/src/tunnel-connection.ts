@@ -21,29 +21,29 @@ export interface TunnelConnectionOptions {
   env: ProxyEnvironment;
   timing: ParticipantTiming;
   maxStreams: number;
-  /** What is known of the provider when the tunnel opens. */
+  /** The provider's known capabilities when the tunnel opens. */
   capabilities: () => Record<string, string>;
-  /** How the provider is when the tunnel opens; later changes go through `sendStatus`. */
+  /** The provider's status when the tunnel opens; send later changes with `sendStatus`. */
   status: () => TunnelStatus;
-  /** HELLO came: requests follow. */
+  /** HELLO was received: requests follow. */
   onOpened: () => void;
   onRequest: (request: IncomingRequest) => RequestBodyHandler;
-  /** Exactly once, last, also when the dial failed; never from within the constructor. Not after `close()`. */
+  /** Called once, last, also after a failed dial. Never from the constructor, and not after `close()`. */
   onEnded: (verdict: Verdict) => void;
   onFault: (error: unknown) => void;
 }
 
-/** Far more than any refusal of a hub's. */
+/** Far more than any error response of a hub. */
 const maxRefusalBytes = 8 * 1024;
 
-/** One dial and the tunnel that came of it. Owns the WebSocket until it has ended. */
+/** One dial and its tunnel. Owns the WebSocket until it has ended. */
 export class TunnelConnection {
   readonly #options: TunnelConnectionOptions;
   readonly #dial = new AbortController();
   #socket: WebSocket | undefined;
   #session: AgentSession | undefined;
   #dialTimer: NodeJS.Timeout | undefined;
-  #answerByMs: number | undefined;
+  #pongDueMs: number | undefined;
   #hasEnded = false;
 
   constructor(options: TunnelConnectionOptions) {
@@ -63,7 +63,7 @@ export class TunnelConnection {
       this.#socket = socket;
       socket.on("open", () => this.#onOpen(socket));
       socket.on("pong", () => {
-        this.#answerByMs = undefined;
+        this.#pongDueMs = undefined;
       });
       socket.on("error", (error) => {
         if (this.#session === undefined)
@@ -80,30 +80,30 @@ export class TunnelConnection {
     this.#session?.sendStatus(status);
   }
 
-  /** No new requests; those that run go on. */
+  /** No new requests; running ones continue. */
   goAway(reason: string): void {
     this.#session?.goAway(reason);
   }
 
-  /** Streams without an answer to the end yet. */
+  /** Streams with an incomplete response. */
   get activeStreams(): number {
     return this.#session?.activeStreams ?? 0;
   }
 
   tick(nowMs: number): void {
     this.#session?.tick(nowMs);
-    if (this.#answerByMs === undefined || nowMs < this.#answerByMs) return;
-    this.#end(retry("the hub did not answer after this machine slept"));
+    if (this.#pongDueMs === undefined || nowMs < this.#pongDueMs) return;
+    this.#end(retry("no pong from the hub after this machine slept"));
   }
 
-  /** The machine slept: the connection may be long dead without anybody having said so. */
+  /** The machine slept: the connection may be dead without a socket error. */
   wake(nowMs: number): void {
     if (this.#session === undefined) return this.#end(retry("this machine slept"));
-    this.#answerByMs = nowMs + this.#options.timing.wakeAnswerMs;
+    this.#pongDueMs = nowMs + this.#options.timing.wakeAnswerMs;
     this.#socket?.ping();
   }
 
-  /** Ends what runs. `onEnded` is not called any more. */
+  /** Ends running streams. `onEnded` is no longer called. */
   close(code: number, reason: string): void {
     this.#hasEnded = true;
     clearTimeout(this.#dialTimer);
@@ -123,14 +123,14 @@ export class TunnelConnection {
       handlers: {
         onHello: () => this.#onHello(),
         onRequest,
-        // The hub closes when it has drained; the redial then finds it again, or its successor.
+        // The hub closes after draining; a redial then reaches the restarted hub.
         onGoAway: () => {},
         onClose: (code, reason) => this.#end(judgeClose(code, reason)),
         onError: onFault,
       },
     });
     this.#session = session;
-    // Leaves in one message with HELLO, so that no request comes in between.
+    // Sent in one message with HELLO, so that no request arrives in between.
     session.sendStatus(this.#options.status());
   }
 
@@ -141,7 +141,7 @@ export class TunnelConnection {
   }
 
   #onRefused(response: IncomingMessage): void {
-    // The dial's timer bounds the wait.
+    // The dial timer limits the wait.
     void readStart(response).then((body) => {
       const { statusCode: status = 0, headers } = response;
       const refused = { status, retryAfter: headers["retry-after"], body };
@@ -159,12 +159,12 @@ export class TunnelConnection {
 
   #terminate(): void {
     this.#socket?.terminate();
-    // What the WebSocket does not know of yet: a connection to a proxy that has not answered CONNECT.
+    // Also ends a connection to a proxy that has not responded to CONNECT, which the WebSocket does not have yet.
     this.#dial.abort();
   }
 }
 
-/** @returns the body's text, as much of it as came and at most 8 KiB */
+/** @returns the received text of the body, at most 8 KiB */
 async function readStart(response: IncomingMessage): Promise<string> {
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -175,7 +175,7 @@ async function readStart(response: IncomingMessage): Promise<string> {
       if (bytes >= maxRefusalBytes) break;
     }
   } catch {
-    // It broke off: half an answer is judged by its status.
+    // Truncated: the status is enough.
   }
   return Buffer.concat(parts).toString("utf8", 0, maxRefusalBytes);
 }
@@ -194,7 +194,7 @@ function judgeClose(code: number, reason: string): Verdict {
     });
   }
   if (code === CLOSE_CODES.goingAway) return retry("the hub is restarting");
-  // RFC 6455 §7.1.5: nobody closed it, the connection was gone.
-  if (code === 1006) return retry("the connection to the hub broke off");
+  // RFC 6455 §7.1.5: the connection closed without a close frame.
+  if (code === 1006) return retry("the connection to the hub was lost");
   return retry(`the tunnel broke (${reason === "" ? `code ${code}` : reason})`);
 }

@@ -1,8 +1,8 @@
 /**
- * Where to dial, from what the hub said at join. A hub behind a TLS proxy may not know that the world reaches it by
- * https: the token then must not travel in the clear, so the way we came in ourselves is taken.
+ * The tunnel URL from the hub's join response. A hub behind a TLS proxy may announce ws: instead of wss:; the token must
+ * not be sent in the clear, so the scheme and port of the hub URL are used.
  *
- * @throws Error when the hub's text is no WebSocket URL
+ * @throws Error when the hub's text is not a WebSocket URL
  */
 export function resolveTunnelUrl(hubUrl: string, announced: string): URL {
   const hub = new URL(hubUrl);
@@ -10,7 +10,7 @@ export function resolveTunnelUrl(hubUrl: string, announced: string): URL {
   base.protocol = hub.protocol === "https:" ? "wss:" : "ws:";
   const url = new URL(announced, base);
   if (url.protocol !== "ws:" && url.protocol !== "wss:") {
-    throw new Error(`the hub announced a tunnel URL that is none: ${announced.slice(0, 200)}`);
+    throw new Error(`the hub announced an invalid tunnel URL: ${announced.slice(0, 200)}`);
   }
   if (hub.protocol === "https:" && url.protocol === "ws:" && url.hostname === hub.hostname) {
     url.protocol = "wss:";

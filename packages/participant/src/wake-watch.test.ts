@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { WakeWatch } from "./wake-watch.ts";
 
-test("a gap on either clock is sleep; the first look and ordinary beats are not", () => {
+test("a gap on either clock is sleep; the first check and regular ticks are not", () => {
   let nowMs = 0;
   let wallMs = 1_000_000;
   const watch = new WakeWatch(

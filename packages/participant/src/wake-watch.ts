@@ -1,6 +1,6 @@
 /**
- * Notices that the machine slept: two looks that should be a second apart are not. The monotonic clock stands still
- * during sleep on Linux and macOS and goes on under Windows, so both clocks are read.
+ * Detects that the machine slept: the gap between two checks is too long. The monotonic clock stops during sleep on Linux
+ * and macOS and continues on Windows, so both clocks are read.
  */
 export class WakeWatch {
   readonly #gapMs: number;
@@ -15,7 +15,7 @@ export class WakeWatch {
     this.#wallNow = wallNow;
   }
 
-  /** Called at every beat. A wall clock set forward looks like sleep too; one ping too many does no harm. */
+  /** Call on every tick. A wall clock that is set forward also looks like sleep; an extra ping does no harm. */
   check(): boolean {
     const nowMs = this.#now();
     const wallMs = this.#wallNow();

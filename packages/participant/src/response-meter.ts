@@ -6,37 +6,37 @@ import {
   type Usage,
 } from "@roomhub/protocol";
 
-/** At least so much of an answer's end is kept. Usage stands behind everything but a few short fields. */
+/** At least this much of a response's end is kept. Only a few short fields follow usage. */
 const keptBytes = 4_096;
 const maxBytes = 2 * keptBytes;
-/** Most of the answers that are held at once have said little. */
+/** Most concurrent responses are short so far. */
 const firstBytes = 1_024;
 const noBytes = Buffer.alloc(0);
 
-/** Longer than any beginning of content up to its first character, so that a cut in the middle hides none. */
+/** As long as the longest match of {@link GENERATED_CONTENT}, so that a match across chunks is found. */
 const carriedChars = 64;
 
-/** By path; what only looks something up generates nothing. */
+/** By path; requests that only read generate nothing. */
 const markers = new Map(SURFACES.map(({ path, marker }) => [`/${path}`, marker]));
 
 /**
- * Measures an answer while it passes: when its first content came, and what usage its end tells. Looks at text until the
- * first content, which is in the first chunks; from then on a chunk costs one small copy. Reads usage once, at the end.
+ * Measures a response in transit: the time of its first content and the usage at its end. Searches text until the first
+ * content, which is in the first chunks; after that a chunk costs one small copy. Parses usage once, at the end.
  */
-export class AnswerMeter {
-  /** undefined for an answer whose first byte counts */
+export class ResponseMeter {
+  /** undefined for a response whose first byte counts */
   readonly #content: RegExp | undefined;
   #contentMs: number | undefined;
   #carried = "";
   #tail = noBytes;
   #length = 0;
 
-  /** @param marker - of a stream of events; undefined for an answer in one piece */
+  /** @param marker - for an event stream; undefined for a JSON response */
   constructor(marker: StreamMarker | undefined) {
     this.#content = marker === undefined ? undefined : GENERATED_CONTENT[marker];
   }
 
-  /** When the first content came, on the clock of {@link see}. Contract §5: not a role alone, nor `response.created`. */
+  /** Time of the first content, on the clock of {@link see}. Contract §5: a role alone or `response.created` does not count. */
   get contentMs(): number | undefined {
     return this.#contentMs;
   }
@@ -46,7 +46,7 @@ export class AnswerMeter {
     this.#keep(chunk);
   }
 
-  /** What the answer's end says; to be asked once it is whole. */
+  /** The usage at the response's end; call it once the response is complete. */
   usage(): Usage {
     return findUsage(this.#tail.toString("latin1", 0, this.#length));
   }
@@ -59,7 +59,7 @@ export class AnswerMeter {
     return isFound;
   }
 
-  /** Copied: a chunk is a view into the socket's read, and would hold all of it. */
+  /** Copied: a chunk is a view into the socket's read buffer and would retain all of it. */
   #keep(chunk: Buffer): void {
     const bytes = Math.min(chunk.length, keptBytes);
     this.#makeRoom(bytes);
@@ -80,13 +80,13 @@ export class AnswerMeter {
   }
 }
 
-/** @returns undefined where nothing is generated: lists, stored responses, an answer that is an error */
+/** @returns undefined where nothing is generated: lists, stored responses, error responses */
 export function meterFor(
   { method, path }: { method: string; path: string },
   { status, headers }: { status: number; headers: Record<string, string> },
-): AnswerMeter | undefined {
+): ResponseMeter | undefined {
   const marker = markers.get(path);
   if (method !== "POST" || marker === undefined || status >= 300) return undefined;
   const isStream = /^text\/event-stream\b/i.test(headers["content-type"] ?? "");
-  return new AnswerMeter(isStream ? marker : undefined);
+  return new ResponseMeter(isStream ? marker : undefined);
 }

@@ -1,18 +1,18 @@
 import { SURFACES } from "@roomhub/protocol";
 import { expect, test } from "vitest";
-import { type AnswerMeter, meterFor } from "./answer-meter.ts";
+import { type ResponseMeter, meterFor } from "./response-meter.ts";
 
 const sse = { status: 200, headers: { "content-type": "text/event-stream; charset=utf-8" } };
 const json = { status: 200, headers: { "content-type": "application/json" } };
 
-function meterOf(path: string, head = sse): AnswerMeter {
+function meterOf(path: string, head = sse): ResponseMeter {
   const meter = meterFor({ method: "POST", path }, head);
   if (meter === undefined) throw new Error(`${path} is not measured`);
   return meter;
 }
 
 /** @returns the number of the piece, from 0, that brought the first content */
-function feed(meter: AnswerMeter, pieces: readonly (string | Buffer)[]): number | undefined {
+function feed(meter: ResponseMeter, pieces: readonly (string | Buffer)[]): number | undefined {
   for (const [index, piece] of pieces.entries()) meter.see(Buffer.from(piece), () => index);
   return meter.contentMs;
 }
@@ -54,14 +54,14 @@ test.each([
     'data: {"type":"content_block_start","content_block":{"type":"tool_use","id":"t"}}\n\n',
   ],
 ])(
-  "the first content of a stream is %s, and not what opens it",
+  "the first content of a stream is %s, not its opening events",
   (_what, path, opening, content) => {
     expect(feed(meterOf(path), [opening])).toBeUndefined();
     expect(feed(meterOf(path), [": keepalive\n\n", opening, content, content])).toBe(2);
   },
 );
 
-test("wherever a stream is cut, its content is seen with its first character, and its usage at the end", () => {
+test("content is detected with its first character wherever the stream is cut, and usage at the end", () => {
   const text = `${role}data: {"choices":[{"delta":{"content":"Hi"}}]}\n\n${chatEnd}`;
   const first = text.indexOf('"Hi"') + 1;
   for (let cut = 1; cut < text.length; cut++) {
@@ -75,7 +75,7 @@ test("wherever a stream is cut, its content is seen with its first character, an
 });
 
 test.each([1, 7, 500, 1_023, 1_024, 4_095, 4_096, 4_097, 9_000, 70_000])(
-  "usage is found behind any length of answer, in pieces of %i bytes",
+  "usage is found after a response of any length, in chunks of %i bytes",
   (bytes) => {
     for (const length of [0, 900, 3_900, 8_100, 8_200, 100_000]) {
       const whole = Buffer.from(`{"choices":["${"é".repeat(length / 2)}"],${chatUsage}}`);
@@ -88,19 +88,19 @@ test.each([1, 7, 500, 1_023, 1_024, 4_095, 4_096, 4_097, 9_000, 70_000])(
   },
 );
 
-test("what a model says of usage is not its own", () => {
+test("usage in generated text is ignored", () => {
   const said = JSON.stringify({ choices: [`{${chatUsage}}`] });
   const meter = meterOf("/chat/completions", json);
   feed(meter, [said]);
   expect(meter.usage()).toEqual({});
 });
 
-test("of an answer in one piece the first byte counts", () => {
+test("the first byte of a JSON response counts as content", () => {
   expect(feed(meterOf("/chat/completions", json), ["", "{", "}"])).toBe(1);
   expect(feed(meterOf("/embeddings", json), ["{"])).toBe(0);
 });
 
-test("every relayed surface is measured, and nothing else", () => {
+test("only relayed surfaces are measured", () => {
   for (const { path } of SURFACES) expect(() => meterOf(`/${path}`)).not.toThrow();
   for (const [method, path, status] of [
     ["GET", "/models", 200],
