@@ -1,4 +1,6 @@
+import { createOpenAI } from "@ai-sdk/openai";
 import { createSseReader } from "@roomhub/protocol";
+import { streamText } from "ai";
 import { expect, test } from "vitest";
 import { settled } from "../support/hub/ledger.ts";
 import { PATHS } from "../support/hub/joining.ts";
@@ -48,6 +50,24 @@ describeReal.for(PATHS)("responses by %s", (path) => {
     expect(text).not.toBe("");
     expect(response.output_text).toBe(text);
     expect(response.usage?.output_tokens).toBe(20);
+  });
+
+  test("the AI SDK's own OpenAI provider streams a response", async () => {
+    await using llama = await startLlamaServer({ alias: "tiny" });
+    await using lab = await startLab();
+    await using _ada = await lab.bring(path, llama.url);
+    const openai = createOpenAI({ baseURL: lab.client.baseUrl(lab.code), apiKey: "any" });
+
+    const stream = streamText({
+      model: openai.responses("tiny"),
+      prompt: "go on",
+      maxOutputTokens: 20,
+      maxRetries: 0,
+    });
+
+    expect(await stream.text).not.toBe("");
+    expect(await stream.finishReason).toBe("length");
+    expect((await stream.usage).outputTokens).toBe(20);
   });
 
   test("a participant that is to answer natively gives the server's own bytes", async () => {
