@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { JsonSchema, Operations, Present, Target, Tool } from "./client.ts";
 import type { Asked, ReplayServer } from "./providers/replay-server.ts";
-import { REFUSAL_WORD, REFUSED_PROMPT, SCRIPT } from "./providers/script.ts";
+import { REFUSAL_WORD, REFUSED_PROMPT } from "./providers/script.ts";
 
 /** Something applications do, and what has to come out of it with every client. */
 export interface Case {
@@ -39,7 +39,7 @@ export const CASES: readonly Case[] = [
     title: "gets an answer of the participant's own model",
     needs: ["ask"],
     async run(does, target, provider) {
-      expect((await does.ask(target, question)).text).toBe(SCRIPT.text);
+      expect((await does.ask(target, question)).text).toBe(provider.shape.says.text);
       expect(lastAsked(provider).body["model"]).toBe(provider.shape.model);
     },
   },
@@ -55,8 +55,8 @@ export const CASES: readonly Case[] = [
         held.release();
       };
       const { text } = await does.stream(target, held.prompt, { onText, signal: neverAborted });
-      expect(heard[0]).toBe(SCRIPT.firstWords);
-      expect(text).toBe(SCRIPT.text);
+      expect(heard[0]).toBe(provider.shape.says.firstWords);
+      expect(text).toBe(provider.shape.says.text);
     },
   },
   {
@@ -87,8 +87,8 @@ export const CASES: readonly Case[] = [
           return "light rain";
         },
       };
-      expect(await does.useTool(target, question, weather)).toBe(SCRIPT.text);
-      expect(calls).toEqual([SCRIPT.toolCall.arguments]);
+      expect(await does.useTool(target, question, weather)).toBe(provider.shape.says.text);
+      expect(calls).toEqual([provider.shape.says.toolCall.arguments]);
       expect(JSON.stringify(lastAsked(provider).body)).toContain("light rain");
     },
   },
@@ -97,7 +97,9 @@ export const CASES: readonly Case[] = [
     title: "gets JSON of the schema it asked for",
     needs: ["askForJson"],
     async run(does, target, provider) {
-      expect(await does.askForJson(target, question, weatherSchema)).toEqual(SCRIPT.structured);
+      expect(await does.askForJson(target, question, weatherSchema)).toEqual(
+        provider.shape.says.structured,
+      );
       expect(JSON.stringify(lastAsked(provider).body)).toContain('"celsius"');
     },
   },
@@ -106,7 +108,7 @@ export const CASES: readonly Case[] = [
     title: "shows an image to the model",
     needs: ["askAboutImage"],
     async run(does, target, provider) {
-      expect(await does.askAboutImage(target, question, image)).toBe(SCRIPT.text);
+      expect(await does.askAboutImage(target, question, image)).toBe(provider.shape.says.text);
       const [, base64] = image.split(",");
       expect(JSON.stringify(lastAsked(provider).body)).toContain(base64);
     },
@@ -115,11 +117,11 @@ export const CASES: readonly Case[] = [
     column: "usage",
     title: "learns how many tokens an answer took, and a stream",
     needs: ["ask", "stream"],
-    async run(does, target) {
-      expect((await does.ask(target, question)).usage).toEqual(SCRIPT.usage);
+    async run(does, target, provider) {
+      expect((await does.ask(target, question)).usage).toEqual(provider.shape.says.usage);
       const listener = { onText: () => undefined, signal: neverAborted };
       const streamed = await does.stream(target, question, listener);
-      expect(streamed.usage).toEqual(SCRIPT.usage);
+      expect(streamed.usage).toEqual(provider.shape.says.usage);
     },
   },
   {

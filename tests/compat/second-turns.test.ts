@@ -7,7 +7,7 @@ import { ANY_KEY } from "./client.ts";
 import { SCRIPT } from "./providers/script.ts";
 import { type CompatWorld, SETUPS, startCompatWorld } from "./setups.ts";
 
-/** What an application sends back of a first answer, where responses are made of a chat that thinks in `reasoning`. */
+/** What an application sends back of a first answer, where responses are made of a chat that thinks. */
 
 const translated = SETUPS.filter(({ isTranslated }) => isTranslated);
 const question = "What should I wear in Oslo?";
@@ -30,9 +30,10 @@ test.each(translated)(
         { role: "user", content: "And tomorrow?" },
       ],
     });
+    const { thoughtField = "none" } = room.provider.shape;
     expect(room.provider.asked.at(-1)?.body["messages"]).toEqual([
       { role: "user", content: question },
-      { role: "assistant", content: SCRIPT.text, reasoning: SCRIPT.thought },
+      { role: "assistant", content: SCRIPT.text, [thoughtField]: SCRIPT.thought },
       { role: "user", content: "And tomorrow?" },
     ]);
   },

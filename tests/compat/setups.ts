@@ -1,25 +1,43 @@
 import type { ParticipantConfig } from "@roomhub/protocol";
 import { join, type Path } from "../support/hub/joining.ts";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
+import { until } from "../support/waiting.ts";
 import type { Target } from "./client.ts";
 import { type ReplayServer, startReplayServer } from "./providers/replay-server.ts";
-import { ollama, vllm, withoutResponses } from "./providers/shapes.ts";
+import type { ProviderShape } from "./providers/provider-shape.ts";
+import { llamaServer, ollama, vllm, withoutResponses } from "./providers/shapes.ts";
 import { watchResponses } from "./responses-watch.ts";
+
+const oldOllama = withoutResponses(ollama);
 
 /** One way from a client to a model. */
 export interface Setup {
   /** end of a sentence */
   name: string;
   path: Path;
+  shape: ProviderShape;
   /** whether a Responses request is translated for the provider */
   isTranslated: boolean;
+  /** its own column of the table, for all cases; left out, each case counts in the case's column */
+  column?: string;
+  /** columns of the cases that the recorded model cannot show */
+  without?: readonly string[];
 }
 
+const fromLlama = {
+  shape: llamaServer,
+  isTranslated: true,
+  column: "llama.cpp",
+  without: ["image"],
+};
+
 export const SETUPS: readonly Setup[] = [
-  { name: "tunnel, native", path: "tunnel", isTranslated: false },
-  { name: "tunnel, translated", path: "tunnel", isTranslated: true },
-  { name: "direct, native", path: "direct", isTranslated: false },
-  { name: "direct, translated", path: "direct", isTranslated: true },
+  { name: "tunnel, native", path: "tunnel", shape: vllm, isTranslated: false },
+  { name: "tunnel, translated", path: "tunnel", shape: oldOllama, isTranslated: true },
+  { name: "direct, native", path: "direct", shape: vllm, isTranslated: false },
+  { name: "direct, translated", path: "direct", shape: oldOllama, isTranslated: true },
+  { name: "tunnel, llama.cpp", path: "tunnel", ...fromLlama },
+  { name: "direct, llama.cpp", path: "direct", ...fromLlama },
 ];
 
 /** A room with one participant, and what serves it. */
@@ -44,9 +62,9 @@ export async function startCompatWorld(startFront?: StartFront): Promise<CompatW
   const url = startFront === undefined ? hub.url : await startFront(hub.url, stack);
   const rooms = new Map<Setup, SetupRoom>();
   for (const setup of SETUPS) {
-    const shape = setup.isTranslated ? withoutResponses(ollama) : vllm;
+    const { shape, path, isTranslated } = setup;
     const provider = stack.use(await startReplayServer(shape));
-    rooms.set(setup, await openRoom(hub, url, setup.path, provider, stack));
+    rooms.set(setup, await openRoom(hub, url, { path, isTranslated }, provider, stack));
   }
   const owned = stack.move();
   return {
@@ -63,7 +81,7 @@ export async function startCompatWorld(startFront?: StartFront): Promise<CompatW
 export async function openRoom(
   hub: TestHub,
   url: string,
-  path: Path,
+  { path, isTranslated }: Pick<Setup, "path" | "isTranslated">,
   provider: ReplayServer,
   stack: AsyncDisposableStack,
   config: ParticipantConfig = {},
@@ -71,9 +89,13 @@ export async function openRoom(
   const code = await hub.createRoom();
   const wishes = { endpoint: provider.url, model: provider.shape.model, config };
   const { id } = stack.use(await join(path, hub, code, wishes));
+  await until(
+    `what ${provider.shape.name} can do`,
+    () => hub.client.listParticipants(code),
+    ([one]) => one?.capabilities.chatCompletions === "supported",
+  );
   const watch = watchResponses();
   const roomUrl = `${url}/rooms/${code}`;
   const target = { roomUrl, baseUrl: `${roomUrl}/v1`, model: id, fetch: watch.fetch };
-  const isTranslated = !provider.shape.surfaces.includes("responses");
   return { target, provider, checkAnswers: () => watch.check(isTranslated) };
 }

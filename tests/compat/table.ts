@@ -6,8 +6,10 @@ export interface Cell {
   client: string;
   /** name of a setup */
   setup: string;
-  /** of a case */
+  /** of the table */
   column: string;
+  /** its name, which is most often the column */
+  case: string;
   /** `missing`: the client cannot run on this machine */
   state: "works" | "fails" | "does not apply" | "missing";
   /** why it does not apply */
@@ -33,14 +35,20 @@ const exceptionsHeader = ["Client", "Case", "Over", "Why not"];
 /** @param cells - all of one client, so that every case and every setup is among them */
 export function rowsOf(cells: readonly Cell[]): ClientRows {
   const client = cells[0]?.client ?? "";
-  const works = namesOf(cells, "column").map((column) => {
-    const inColumn = cells.filter((cell) => cell.column === column);
-    if (inColumn.some(({ state }) => state === "fails")) return "**fails**";
-    const good = inColumn.filter(({ state }) => state === "works").length;
-    if (good === 0) return "—";
-    return good === inColumn.length ? "yes" : `${good} of ${inColumn.length}`;
-  });
+  const works = namesOf(cells, "column").map((column) =>
+    textOf(cells.filter((cell) => cell.column === column)),
+  );
   return { works: [client, ...works], exceptions: exceptionsOf(client, cells) };
+}
+
+/** @param cells - of one column: of one case, or of all cases over a setup that has its own */
+function textOf(cells: readonly Cell[]): string {
+  if (cells.some(({ state }) => state === "fails")) return "**fails**";
+  const good = cells.filter(({ state }) => state === "works").length;
+  if (good === 0) return "—";
+  // Among all cases there are some that do not apply to the client over any setup.
+  const isOfOneCase = cells.every((cell) => cell.column === cell.case);
+  return good === cells.length || !isOfOneCase ? "yes" : `${good} of ${cells.length}`;
 }
 
 /** The rows of a client in the checked-in document. */
@@ -79,17 +87,17 @@ function exceptionsOf(client: string, cells: readonly Cell[]): string[][] {
   byReason.delete(undefined);
   return [...byReason].map(([reason = "", group]) => [
     client,
-    namesOrAll(group, cells, "column"),
+    namesOrAll(group, cells, "case"),
     namesOrAll(group, cells, "setup"),
     reason,
   ]);
 }
 
-function namesOf(cells: readonly Cell[], key: "setup" | "column"): string[] {
+function namesOf(cells: readonly Cell[], key: "setup" | "column" | "case"): string[] {
   return [...new Set(cells.map((cell) => cell[key]))];
 }
 
-function namesOrAll(some: readonly Cell[], all: readonly Cell[], key: "setup" | "column"): string {
+function namesOrAll(some: readonly Cell[], all: readonly Cell[], key: "setup" | "case"): string {
   const names = namesOf(some, key);
   return names.length === namesOf(all, key).length ? "all" : names.join("; ");
 }

@@ -24,12 +24,12 @@ describe.each(SETUPS)("openai's helpers over $name", (setup) => {
   }
 
   test("chat.completions.stream() tells every piece and puts them together", async () => {
-    const { openai, model } = connect();
+    const { openai, model, provider } = connect();
     const stream = openai.chat.completions.stream({ model, messages });
     const snapshots: string[] = [];
     stream.on("content", (_delta, snapshot) => snapshots.push(snapshot));
     expect(await stream.finalContent()).toBe(SCRIPT.text);
-    expect(snapshots[0]).toBe(SCRIPT.firstWords);
+    expect(snapshots[0]).toBe(provider.shape.says.firstWords);
     expect(snapshots.at(-1)).toBe(SCRIPT.text);
   });
 

@@ -1,3 +1,5 @@
+import type { Script } from "./script.ts";
+
 /** Paths below the base URL that generate. */
 export type ShapeSurface =
   | "chat/completions"
@@ -16,9 +18,11 @@ export interface RecordedAnswer {
 export interface ProviderShape {
   /** with the version the recordings follow */
   name: string;
-  recordings: "ollama" | "lm-studio" | "llama-cpp" | "vllm" | "openai";
+  recordings: "ollama" | "lm-studio" | "llama-cpp" | "llama-server" | "vllm" | "openai";
   /** as the server lists it */
   model: string;
+  /** what its model says; the words are the same in all recordings */
+  says: Script;
   surfaces: readonly ShapeSurface[];
   /** the file of recordings by which it is recognised */
   fingerprints: "fingerprints" | "fingerprints-before-responses";
@@ -36,6 +40,8 @@ export interface ProviderShape {
   emptyBody: RecordedAnswer;
   /** A prompt that is too long. */
   refusal: RecordedAnswer;
+  /** The same on `messages`, where it is no error of Anthropic's shape. */
+  messagesRefusal?: RecordedAnswer;
 }
 
 /** Anthropic's way of saying no, on `messages` of every server that has it. */

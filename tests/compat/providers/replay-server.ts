@@ -9,8 +9,8 @@ import {
   type RecordedAnswer,
   type ShapeSurface,
 } from "./provider-shape.ts";
-import { type Dialect, Recordings } from "./recordings.ts";
-import { REFUSED_PROMPT, SCRIPT } from "./script.ts";
+import { type Dialect, type Recording, type Recordings, recordingsOf } from "./recordings.ts";
+import { REFUSED_PROMPT } from "./script.ts";
 
 /** A request for a generation, as the server got it. */
 export interface Asked {
@@ -61,7 +61,7 @@ class RunningServer implements ReplayServer {
 
   constructor(shape: ProviderShape) {
     this.shape = shape;
-    this.#recordings = new Recordings(shape);
+    this.#recordings = recordingsOf(shape);
     const fingerprints = this.#recordings.file(`${shape.fingerprints}.json`);
     this.#fingerprints = JSON.parse(fingerprints) as Record<string, object>;
   }
@@ -130,7 +130,7 @@ class RunningServer implements ReplayServer {
         send(response, { status: 200, body: this.#recordings.file("embeddings.json") });
         break;
       case "messages/count_tokens":
-        send(response, { status: 200, body: { input_tokens: SCRIPT.usage.inputTokens } });
+        send(response, { status: 200, body: { input_tokens: this.shape.says.usage.inputTokens } });
         break;
       case "chat/completions":
         await this.#replay("chat", body, response);
@@ -145,7 +145,8 @@ class RunningServer implements ReplayServer {
     if (Object.keys(body).length === 0) return this.shape.emptyBody;
     this.asked.push({ surface, body });
     if (says(body, REFUSED_PROMPT)) {
-      return surface === "messages" ? anthropicRefusal : this.shape.refusal;
+      const { refusal, messagesRefusal = anthropicRefusal } = this.shape;
+      return surface === "messages" ? messagesRefusal : refusal;
     }
     const busy = [...this.#busy].find((prompt) => says(body, prompt));
     if (busy === undefined) return undefined;
@@ -154,20 +155,22 @@ class RunningServer implements ReplayServer {
   }
 
   async #replay(dialect: Dialect, body: AskedBody, response: ServerResponse): Promise<void> {
-    const { json, events } = this.#recordings.of(dialect, sceneFor(body));
+    const recording = this.#recordings.of(dialect, sceneFor(body));
     if (body["stream"] !== true) {
-      send(response, { status: 200, body: json });
+      send(response, { status: 200, body: recording.json });
       return;
     }
-    const counted = dialect === "chat" ? this.#countedAsAsked(events, body) : events;
+    const isChat = dialect === "chat";
+    const counted = isChat ? this.#countedAsAsked(recording, body) : recording.events;
     const held = [...this.#held].find(([prompt]) => says(body, prompt))?.[1];
     await this.#stream(dialect, counted, held, response);
   }
 
   /** Recorded with counts asked for; without, most servers leave out every trace of them. */
-  #countedAsAsked(events: readonly string[], body: AskedBody): readonly string[] {
+  #countedAsAsked({ events, uncounted }: Recording, body: AskedBody): readonly string[] {
     const options = body["stream_options"] as AskedBody | undefined;
     if (options?.["include_usage"] === true || this.shape.chatUsage !== "when-asked") return events;
+    if (uncounted !== undefined) return uncounted;
     return events
       .filter((event) => !event.includes('"choices":[]'))
       .map((event) => event.replace(',"usage":null', ""));
@@ -186,7 +189,7 @@ class RunningServer implements ReplayServer {
     let isHeld = held !== undefined;
     for (const event of events) {
       response.write(frameOf(this.shape, dialect, event));
-      if (!isHeld || !event.includes(`"${SCRIPT.firstWords}"`)) continue;
+      if (!isHeld || !event.includes(`"${this.shape.says.firstWords}"`)) continue;
       isHeld = false;
       await held?.released;
     }

@@ -1,10 +1,13 @@
-import type { ProviderShape } from "./provider-shape.ts";
+import { LLAMA_MODEL, llamaRecording } from "../../support/providers/recorded-llama.ts";
+import type { ProviderShape, RecordedAnswer } from "./provider-shape.ts";
+import { SCRIPT } from "./script.ts";
 
 /** Thoughts in `reasoning`, a tool call in one piece, Go's plain 404. Responses without state since 0.13.3. */
 export const ollama: ProviderShape = {
   name: "Ollama 0.33",
   recordings: "ollama",
   model: "qwen3:8b",
+  says: SCRIPT,
   surfaces: ["chat/completions", "responses", "messages", "embeddings"],
   fingerprints: "fingerprints",
   server: undefined,
@@ -21,6 +24,7 @@ const lmStudio: ProviderShape = {
   name: "LM Studio 0.4.1",
   recordings: "lm-studio",
   model: "qwen/qwen3-8b",
+  says: SCRIPT,
   surfaces: ["chat/completions", "responses", "messages", "embeddings"],
   fingerprints: "fingerprints",
   server: undefined,
@@ -46,6 +50,7 @@ const llamaCpp: ProviderShape = {
   name: "llama.cpp b7083",
   recordings: "llama-cpp",
   model: "Qwen3-8B-Q4_K_M.gguf",
+  says: SCRIPT,
   surfaces: ["chat/completions", "responses", "messages", "messages/count_tokens", "embeddings"],
   fingerprints: "fingerprints",
   server: "llama.cpp",
@@ -61,11 +66,30 @@ const llamaCpp: ProviderShape = {
   ),
 };
 
+/** A real llama-server v0.5.0, as recorded: responses without numbers and places, `timings`, slots to ask for. */
+export const llamaServer: ProviderShape = {
+  name: "llama.cpp 0.5.0",
+  recordings: "llama-server",
+  model: LLAMA_MODEL,
+  says: { ...SCRIPT, firstWords: "Ta", usage: { inputTokens: 15, outputTokens: 49 } },
+  surfaces: ["chat/completions", "responses", "messages", "messages/count_tokens"],
+  fingerprints: "fingerprints",
+  server: "llama.cpp",
+  lineEnd: "\n",
+  chatUsage: "when-asked",
+  thoughtField: "reasoning_content",
+  unknownPath: () => llamaError(404, "File Not Found", "not_found_error"),
+  emptyBody: recordedAnswer("chat-empty"),
+  refusal: recordedAnswer("error-overflow"),
+  messagesRefusal: recordedAnswer("error-overflow"),
+};
+
 /** FastAPI's 404, errors with a number as code. */
 export const vllm: ProviderShape = {
   name: "vLLM 0.32",
   recordings: "vllm",
   model: "Qwen/Qwen3-8B",
+  says: SCRIPT,
   surfaces: ["chat/completions", "responses", "messages", "messages/count_tokens", "embeddings"],
   fingerprints: "fingerprints",
   server: "uvicorn",
@@ -103,6 +127,7 @@ const openai: ProviderShape = {
   name: "OpenAI",
   recordings: "openai",
   model: "gpt-5-mini-2025-08-07",
+  says: SCRIPT,
   surfaces: ["chat/completions", "responses", "embeddings"],
   fingerprints: "fingerprints",
   server: "cloudflare",
@@ -118,7 +143,7 @@ const openai: ProviderShape = {
   ),
 };
 
-export const SHAPES = [ollama, lmStudio, llamaCpp, vllm, openai] as const;
+export const SHAPES = [ollama, lmStudio, llamaCpp, llamaServer, vllm, openai] as const;
 
 /** A server of the same kind before it had `/responses`: what the hub has to translate for. */
 export function withoutResponses(shape: ProviderShape): ProviderShape {
@@ -133,6 +158,11 @@ export function withoutResponses(shape: ProviderShape): ProviderShape {
 function openaiError(status: number, message: string, code: string | null) {
   const type = "invalid_request_error";
   return { status, body: { error: { message, type, param: null, code } } };
+}
+
+function recordedAnswer(name: string): RecordedAnswer {
+  const { status, body } = llamaRecording(name);
+  return { status, body: body.toString("utf8") };
 }
 
 function llamaError(code: number, message: string, type: string) {
