@@ -21,7 +21,7 @@ export const quickstart: readonly BlockPlan[] = [
   {
     begins: "npx roomhub doctor",
     async follow(block, lab) {
-      expect(await lab.shell(block)).toMatch(/✓ request .* ben answered/);
+      expect(await lab.shell(block)).toMatch(/✓ request .* ben responded/);
     },
   },
   { begins: "ana$ ", cannot: "scripts/quickstart-transcript.mjs writes it from terminals" },
