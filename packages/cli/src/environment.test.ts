@@ -27,7 +27,7 @@ test("every known variable passes, and what the command line names", () => {
   checkVariables({ ...env, ROOMHUB_MINE: "x", ROOMHUB_EMPTY: "" }, ["ROOMHUB_MINE"]);
 });
 
-test("what Kubernetes says about a service of this name is left alone", () => {
+test("variables that Kubernetes sets for a service of this name are ignored", () => {
   const env = {
     ROOMHUB_SERVICE_HOST: "10.0.0.1",
     ROOMHUB_SERVICE_PORT: "5050",

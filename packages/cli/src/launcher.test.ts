@@ -57,7 +57,7 @@ test("installed from npm the build runs, although the sources are there too", as
   expect(Buffer.concat(await said).toString()).toBe("from dist");
 });
 
-test("a checkout that nobody has installed yet says what to do, in one line", async () => {
+test("a checkout without dependencies prints the next step in one line", async () => {
   const root = await makeCheckout("process.exit(9);");
   await writeFile(join(root, "packages", "cli", "dist", "bin.js"), 'import "commander";');
   const child = launch(root);
@@ -89,7 +89,7 @@ test("a program that dies of a signal lets the launcher die of it too", async ()
   expect(await once(launch(root), "exit")).toEqual([null, "SIGKILL"]);
 });
 
-test("a Node that is too old is told which one is needed, in one line", async () => {
+test("an unsupported Node prints the required version in one line", async () => {
   const root = await makeCheckout("process.exit(9);");
   const path = join(root, "packages", "cli", "bin", "roomhub.js");
   const oldNode = 'Object.defineProperty(process.versions, "node", { value: "18.19.0" });';

@@ -88,7 +88,7 @@ test("the hint of a hub that is not the usual one names it, so that it can be pa
   expect(here.stderr.text).toContain(`→ ${hint}\n`);
 });
 
-test("the hub is where the environment says, when no --hub does", async () => {
+test("the hub comes from the environment when --hub is absent", async () => {
   const env = { ROOMHUB_URL: "hub.example:6060/v1" };
   const world = makeWorld({ env }, { listRooms: async () => [] });
   await world.run("room", "list");
@@ -110,7 +110,7 @@ test("of the process's own environment nothing is taken", async () => {
   expect(world.clientUrls).toEqual(["http://127.0.0.1:5050"]);
 });
 
-test("in a checkout the help, a mistake's usage and a hub's hint say what runs there", async () => {
+test("in a checkout the help, usage errors and hub hints have the npx prefix", async () => {
   const hint = refusal(404, "room_not_found", "roomhub room list");
   const world = makeWorld({ commandName: "npx roomhub" }, failing(hint));
   await world.run("room", "--help");
@@ -131,13 +131,13 @@ test.each([
   [["chat", "ABC234", "Why?", "--room", "ABC234"], "--room already names the room."],
   [["models", "--room", "ABC234"], "→ pass the room as an argument: roomhub models ABC234"],
   [["doctor", "--room", "ABC234"], "→ pass the room as an argument: roomhub doctor ABC234"],
-])("%j is answered with what is missing", async (args, hint) => {
+])("%j is an error with a hint", async (args, hint) => {
   const world = makeWorld();
   expect(await world.run(...args)).toBe(2);
   expect(world.stderr.text).toContain(hint);
 });
 
-test("a stack trace is shown to those who ask for it, with those of the causes", async () => {
+test("--verbose shows stack traces, including those of causes", async () => {
   const failure = new Error("boom", { cause: new Error("the reason") });
   const quiet = makeWorld({}, failing(failure));
   await quiet.run("room", "show", "ABC234");
@@ -154,20 +154,20 @@ test("a stack trace is shown to those who ask for it, with those of the causes",
   }
 });
 
-test("a mistyped command is answered with what was probably meant and one usage line", async () => {
+test("a mistyped command is an error with a suggestion and one usage line", async () => {
   const world = makeWorld();
   await world.run("modles", "ABC234");
   expect(world.stderr.text).toContain("→ did you mean models?\n");
   expect(world.stderr.text).toContain("Usage: roomhub ");
 });
 
-test("a command that takes no room does not say how to name one", async () => {
+test("a command without a room argument gives no hint about rooms", async () => {
   const world = makeWorld();
   expect(await world.run("serve", "--room", "lab")).toBe(2);
   expect(world.stderr.text).not.toContain("→ the room");
 });
 
-test("a mistyped option is answered with the usage of its own command", async () => {
+test("a mistyped option is an error with the usage of its command", async () => {
   const world = makeWorld();
   await world.run("room", "list", "--jsn");
   expect(world.stderr.text).toContain("→ did you mean --json?\n");
@@ -180,7 +180,7 @@ test("the version is the package's", async () => {
   expect(world.stdout.text).toBe("1.2.3\n");
 });
 
-test("an invite URL names the hub, whatever --hub says", async () => {
+test("an invite URL wins over --hub", async () => {
   const world = makeWorld({}, { listParticipants: async () => [aParticipant()] });
   await world.run("participants", "http://other:6060/rooms/abc234/v1", "--hub", "http://x:1");
   expect(world.clientUrls).toEqual(["http://other:6060"]);

@@ -24,7 +24,7 @@ async function read(
 
 const delta = (content: string) => `data: {"choices":[{"delta":{"content":"${content}"}}]}\n\n`;
 
-test("an answer survives being cut at every byte", async () => {
+test("a response is read the same when split at any byte", async () => {
   const stream = `: keepalive\n\n${delta("Grüße")}${delta(" 🙂")}data: [DONE]\n\n`;
   for (let cut = 0; cut <= Buffer.byteLength(stream); cut++) {
     expect(await read(stream, "chat", cut)).toMatchObject({ kind: "complete", text: "Grüße 🙂" });
@@ -77,7 +77,7 @@ test.each<[string, ChatSurface, string, Partial<ResponseEnd>]>([
   expect(await read(stream, surface)).toMatchObject(end);
 });
 
-test("reasoning is kept apart from the answer", async () => {
+test("reasoning is separate from text", async () => {
   const stream =
     'data: {"choices":[{"delta":{"reasoning_content":"hm"}}]}\n\n' +
     delta("yes") +

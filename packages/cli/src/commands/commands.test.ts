@@ -62,7 +62,7 @@ test("tables are aligned for people and have no colours in a pipe", async () => 
   );
 });
 
-test("participants says who can be reached, and how", async () => {
+test("participants shows who is reachable, and how", async () => {
   const away = aParticipant({
     id: "bob",
     connection: {
@@ -80,7 +80,7 @@ test("participants says who can be reached, and how", async () => {
   expect(lines[2]).toMatch(/^bob .* not connected/);
 });
 
-test("an empty room is said on stderr with the command that changes it", async () => {
+test("an empty room is reported on stderr with the command that joins it", async () => {
   const world = makeWorld({}, { listModels: async () => [] });
   expect(await world.run("models", "abc234")).toBe(0);
   expect(world.stdout.text).toBe("");
@@ -245,7 +245,7 @@ test("chat uses the responses surface, another selector, stdin, and the only roo
   expect(JSON.parse(world.stdout.text)).toMatchObject({ text: "Hi", participantId: "zoë" });
 });
 
-test("an answer that breaks off keeps what came, says so on stderr and fails", async () => {
+test("a truncated response keeps its text, prints an error on stderr and fails", async () => {
   const error = 'data: {"error":{"message":"The tunnel closed","code":"tunnel_lost"}}\n\n';
   const { world } = answering(200, "text/event-stream", `${chatStream}${error}data: [DONE]\n\n`);
   expect(await world.run("chat", "Hello", "--room", "ABC234")).toBe(1);
@@ -253,7 +253,7 @@ test("an answer that breaks off keeps what came, says so on stderr and fails", a
   expect(world.stderr.text).toBe("error: The tunnel closed (tunnel_lost)\n");
 });
 
-test("a refused chat shows the hub's hint and who is there", async () => {
+test("a refused chat shows the hub's hint and the participants", async () => {
   const error = {
     message: "No participant serves x",
     code: "model_not_found",
@@ -267,7 +267,7 @@ test("a refused chat shows the hub's hint and who is there", async () => {
   );
 });
 
-test("chat with several rooms asks which, as a usage error", async () => {
+test("chat with several rooms is a usage error that lists them", async () => {
   const listRooms = async () => [aRoom(), aRoom({ code: "XYZ789" })];
   const world = makeWorld({}, { listRooms });
   expect(await world.run("chat", "Hello")).toBe(2);
@@ -276,7 +276,7 @@ test("chat with several rooms asks which, as a usage error", async () => {
   );
 });
 
-test("chat asks the room before the question, which a pipe may bring", async () => {
+test("chat takes the room before the prompt, which may come from a pipe", async () => {
   const { world, asked } = answering(200, "text/event-stream", `${chatStream}data: [DONE]\n\n`);
   expect(await world.run("chat", "http://other:6060/rooms/xyz789", "-")).toBe(0);
   expect(asked[0]!.url).toBe("http://other:6060/rooms/XYZ789/v1/chat/completions");
@@ -287,7 +287,7 @@ test.each([
   ["abc234", "! ABC234 was sent as the prompt\n"],
   ["http://other:6060/rooms/XYZ789", "! http://other:6060/rooms/XYZ789 was sent as the prompt\n"],
   ["Hello", ""],
-])("of %s alone chat says %j, and asks it", async (word, said) => {
+])("with %s alone chat prints %j, and sends it as the prompt", async (word, said) => {
   const { world, asked } = answering(200, "text/event-stream", `${chatStream}data: [DONE]\n\n`);
   expect(await world.run("chat", word)).toBe(0);
   expect(asked[0]!.body["messages"]).toEqual([{ role: "user", content: word }]);
@@ -299,7 +299,7 @@ test.each<[string, string, Partial<Client>]>([
   ["one of several", "xyz789", { listRooms: async () => [aRoom(), aRoom({ code: "XYZ789" })] }],
   ["another hub", "http://other:6060/rooms/XYZ789", { listRooms: async () => [] }],
   ["another hub while ours is away", "http://other:6060/rooms/XYZ789", {}],
-])("of a room of %s alone chat says what is missing", async (_name, word, client) => {
+])("with a room of %s alone chat reports the missing prompt", async (_name, word, client) => {
   const world = makeWorld({}, client);
   expect(await world.run("chat", word)).toBe(2);
   expect(world.stderr.text).toBe(

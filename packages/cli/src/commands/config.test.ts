@@ -21,7 +21,7 @@ function makeLayers() {
   return { world, asked };
 }
 
-test("file < environment < flags, and --json says where each value came from", async () => {
+test("file < environment < flags, and --json has the source of each value", async () => {
   const { world } = makeLayers();
   const flags = ["--no-lan", "--direct", "--limit", "rooms=7", "--limit", "rooms=8"];
   expect(await world.run("config", "--json", ...flags)).toBe(0);

@@ -59,7 +59,7 @@ const healthy = [
   "",
 ];
 
-describe("when all is well", () => {
+describe("when all checks pass", () => {
   test("each step is a line with its mark, its time and what was found, and the command succeeds", async () => {
     const { world, error } = await runDoctor([url]);
     expect(error).toBeUndefined();
@@ -91,7 +91,7 @@ describe("when all is well", () => {
     expect(world.stderr.text).toBe("");
   });
 
-  test("--no-request asks no model", async () => {
+  test("--no-request sends no request", async () => {
     const asked: string[] = [];
     const context = {
       fetch: async (address: string) => {
@@ -141,7 +141,7 @@ test("a code that the hub of this machine does not know is looked for on the net
 });
 
 describe("when something is wrong, the steps after it that need it are left out", () => {
-  test("nobody listens: the fix starts a hub there, and the exit code is 5", async () => {
+  test("a closed port: the fix starts a hub there, and the exit code is 5", async () => {
     const machine = {
       reach: async () => {
         throw Object.assign(new Error("no"), { code: "ECONNREFUSED" });
@@ -187,7 +187,7 @@ describe("when something is wrong, the steps after it that need it are left out"
     expect(world.stdout.text).toContain("✓ tunnel");
   });
 
-  test("nobody in the room: the fix is the line that joins it", async () => {
+  test("an empty room: the fix is the command that joins it", async () => {
     const client = { listParticipants: async () => [] };
     const { world } = await runDoctor([url], { client });
     expect(world.stdout.text).toContain(
@@ -195,7 +195,7 @@ describe("when something is wrong, the steps after it that need it are left out"
     );
   });
 
-  test("a model server that is down: the participant says so, and the fix names its server", async () => {
+  test("a model server that is down: the fix names the server", async () => {
     const [one] = aRoute.participants;
     const reason = "not ready: its model server does not respond";
     const participants =
@@ -230,7 +230,7 @@ describe("when something is wrong, the steps after it that need it are left out"
     expect(world.stdout.text).toContain("→ npx roomhub room list --hub http://hub:5050\n");
   });
 
-  test("an answer that something in between holds back: how to let it through", async () => {
+  test("a response that a proxy buffers: the fix is the proxy's settings", async () => {
     const fetch = answeringWithin({ ttftMs: 100, durationMs: 2_400 });
     const { world, error } = await runDoctor([url], { context: { fetch } });
     expect(error).toMatchObject({ message: "1 of 12 checks failed: request", exitCode: 1 });
@@ -242,7 +242,7 @@ describe("when something is wrong, the steps after it that need it are left out"
     ]);
   });
 
-  test("everybody is busy: nobody is kept waiting for a look", async () => {
+  test("all participants at capacity: no request is queued", async () => {
     const asked: string[] = [];
     const context: Partial<CliContext> = {
       fetch: async (address, init) => {
@@ -314,7 +314,7 @@ describe("when something is wrong, the steps after it that need it are left out"
   });
 });
 
-test("a provider that only knows the newer name of the limit is asked by that", async () => {
+test("a provider that supports only the newer limit field gets that one", async () => {
   const asked: string[] = [];
   const context = {
     fetch: async (address: string, { body }: RequestInit) => {
@@ -332,7 +332,7 @@ test("a provider that only knows the newer name of the limit is asked by that", 
   expect(asked[1]).not.toContain('"max_tokens"');
 });
 
-test("headers go to the named model server and to nobody else", async () => {
+test("headers are sent to the named model server only", async () => {
   const asked: [url: string, key: string | null][] = [];
   const context: Partial<CliContext> = {
     env: { KEY: "Bearer s3cret" },
@@ -382,7 +382,7 @@ test.each(["Ana's lab", "ftp://hub", "http://hub:5050/rooms/a b"])(
   },
 );
 
-test("what the network says cannot steer the terminal", async () => {
+test("text from the network cannot control the terminal", async () => {
   const evil = "\u001b[2J";
   const client = {
     getRoom: async () => aRoom({ name: evil }),

@@ -71,7 +71,7 @@ test("an unknown room prints nothing that could be evaluated", async () => {
   expect(world.stdout.text).toBe("");
 });
 
-test("a hub that is away is only said, for it may come", async () => {
+test("an unreachable hub is only a warning", async () => {
   const gone = new HubUnreachableError("http://127.0.0.1:5050", new Error("refused"));
   const world = makeWorld({}, { getRoom: () => Promise.reject(gone) });
   expect(await world.run("env", "ABC234")).toBe(0);
@@ -81,7 +81,7 @@ test("a hub that is away is only said, for it may come", async () => {
   );
 });
 
-test("a model that nobody serves is only said, for somebody may join", async () => {
+test("a model without a participant is only a warning", async () => {
   const refusal = { status: 404, code: "model_not_found", message: "Nobody.", hint: "llama3?" };
   const world = makeWorld({}, { ...client, explainRoute: async () => ({ ...aRoute, refusal }) });
   expect(await world.run("env", "ABC234", "--model", "lama")).toBe(0);

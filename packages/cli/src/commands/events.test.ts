@@ -26,7 +26,7 @@ test("events --json leaves nothing out", async () => {
 });
 
 test.each([[[]], [["--json"]]])(
-  "events --quiet %j tells what failed and who went offline, and of the stream when it breaks",
+  "events --quiet %j prints failed requests, offline participants and broken streams",
   async (args) => {
     const { timestamp, roomCode } = aComplete;
     const cancelled = { ...aFailure, code: "client_disconnected" } as HubEvent;

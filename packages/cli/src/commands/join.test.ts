@@ -100,7 +100,7 @@ test.each([
   [["--quiet"], false],
   [["--json"], true],
   [["--json", "--quiet"], true],
-])("join %j reads answers to measure them: %s", async (args, isMetered) => {
+])("join %j measures responses: %s", async (args, isMetered) => {
   const world = makeWorld({ fetch: ollama }, { getRoom, listParticipants });
   const running = world.run("join", "ABC234", ...args);
   await untilJoined(world);
@@ -109,7 +109,7 @@ test.each([
   expect(world.participants[0]?.isMetered).toBe(isMetered);
 });
 
-test("join measures the answers whose rows it shows, and no others", async () => {
+test("join measures only responses whose rows it shows", async () => {
   const world = makeWorld({ fetch: ollama, after: () => () => {} }, { getRoom, listParticipants });
   const running = world.run("join", "ABC234");
   await untilJoined(world);
@@ -128,7 +128,7 @@ test("join measures the answers whose rows it shows, and no others", async () =>
   expect(world.stderr.text).toContain("… 5 more, 0 failed\n");
 });
 
-test("without a model server the message says what to start", async () => {
+test("without a model server the error names one to start", async () => {
   const world = makeWorld();
   expect(await world.run("join", "ABC234")).toBe(1);
   expect(world.stderr.text).toContain("No model server found on this machine (checked Ollama");
@@ -165,7 +165,7 @@ test("a participant the hub refuses for good ends the command with the refusal's
   expect(world.stderr.text).toContain("error: Wrong password\n→ Ask the host\n");
 });
 
-test("what happens is told in readable lines that cannot steer the terminal", async () => {
+test("notices are readable lines that cannot control the terminal", async () => {
   const stopped = Promise.resolve({ reason: "enough", code: "replaced" });
   const world = makeWorld(participantThat({ stopped }), { getRoom, listParticipants });
   await world.run("join", "ABC234");
@@ -195,7 +195,7 @@ test.each([
     4,
     { getRoom: async () => aRoom({ passwordProtected: true }) },
   ],
-  ["a hub that nobody answers for", 5, { getRoom: unreachable }],
+  ["a hub that is unreachable", 5, { getRoom: unreachable }],
 ])("%s ends join with %i before anything starts", async (_name, code, client) => {
   const world = makeWorld({ fetch: ollama }, client);
   const invite = "http://10.0.0.9:5050/rooms/ABC234";
@@ -223,7 +223,7 @@ test("an endpoint or header the agent cannot use is a usage error", async () => 
   expect(world.stderr.text).toContain("the header host is refused.");
 });
 
-test("the room's password may stand in ROOMHUB_PASSWORD", async () => {
+test("the room's password is read from ROOMHUB_PASSWORD", async () => {
   const protectedRoom = async () => aRoom({ passwordProtected: true });
   const env = { ROOMHUB_PASSWORD: "swordfish" };
   const world = makeWorld({ fetch: ollama, env }, { getRoom: protectedRoom, listParticipants });
@@ -292,7 +292,7 @@ function terminal(answers: Parameters<typeof answersOf>[1]): Partial<CliContext>
   };
 }
 
-test("on a terminal the models are asked for, and the password of a room that has one", async () => {
+test("on a terminal join prompts for models, and for a protected room's password", async () => {
   const { questions, ...context } = terminal({ some: ["qwen3"], secret: "swordfish" });
   const protectedRoom = async () => aRoom({ passwordProtected: true });
   const world = makeWorld(context, { getRoom: protectedRoom, listParticipants });
@@ -311,7 +311,7 @@ test.each([
   ["on a dumb terminal", [], { env: { TERM: "dumb" } }],
   ["without a terminal to type at", [], { isStdinTTY: false }],
   ["without a terminal to read from", [], { stderr: capture() }],
-])("%s nothing is asked and the first model is taken", async (_name, args, over) => {
+])("%s join does not prompt and shares the first model", async (_name, args, over) => {
   const { questions, ...context } = terminal({});
   const world = makeWorld({ ...context, ...over }, { getRoom, listParticipants });
   expect(await joined(world, ...args)).toBe(0);
@@ -319,7 +319,7 @@ test.each([
   expect(questions).toEqual([]);
 });
 
-test("--quiet says nothing while all is well", async () => {
+test("--quiet prints nothing without problems", async () => {
   const world = makeWorld({ fetch: ollama }, { getRoom, listParticipants });
   expect(await joined(world, "--quiet")).toBe(0);
   expect(world.stderr.text + world.stdout.text).toBe("");
@@ -384,7 +384,7 @@ test("one of several that is refused does not end the others, the last one does"
   expect(world.stderr.text).toContain("error: taken over\n");
 });
 
-test("join alone finds a hub by its announcement, and says that it looks for one", async () => {
+test("join alone finds a hub by its announcement, and shows the search", async () => {
   const mdns: CliContext["mdns"] = {
     announce: async () => async () => {},
     browse: async (_addresses, onHub) => {
@@ -408,7 +408,7 @@ test("join alone finds a hub by its announcement, and says that it looks for one
   expect(world.participants[0]!.room).toBe("ABC234");
 });
 
-test("a mistyped code is answered with the line that is right", async () => {
+test("a mistyped code is an error with the right command", async () => {
   const notFound = new RoomhubError("No room ABC235", {
     ...{ status: 404, code: "room_not_found", param: "", hint: undefined },
     ...{ requestId: undefined, retryAfterMs: undefined, participants: undefined },

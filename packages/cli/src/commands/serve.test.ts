@@ -12,7 +12,7 @@ async function serve(world: World, ...args: string[]): Promise<number> {
   return running;
 }
 
-test("serve is reachable from this machine only and says how to open it", async () => {
+test("serve is reachable from this machine only and shows how to open it", async () => {
   const world = makeWorld();
   expect(await serve(world)).toBe(0);
   expect(world.hubs[0]).toMatchObject({ host: undefined, port: 5050, logFormat: "text" });
@@ -28,7 +28,7 @@ test.each([
   [false, "0.0.0.0"],
   [true, "::"],
 ])(
-  "serve --lan listens on every address (IPv6 here: %s) and says who can reach it",
+  "serve --lan listens on every address (IPv6 here: %s) and prints the addresses",
   async (hasIpv6, host) => {
     const world = makeWorld({ hasIpv6 });
     await serve(world, "--lan", "--port", "6060");
@@ -39,7 +39,7 @@ test.each([
   },
 );
 
-test("a public URL is what others are told", async () => {
+test("a public URL is the URL printed for others", async () => {
   const world = makeWorld();
   await serve(world, "--public-url", "https://hub.example.org/");
   expect(world.stderr.text).toContain("roomhub join https://hub.example.org/rooms/CODE");
@@ -113,7 +113,7 @@ test("--json prints where the hub is and nothing for people on stdout", async ()
   });
 });
 
-test("serve claims nothing of rooms whose state file cannot be written: the store has said it", async () => {
+test("serve does not claim to keep rooms when the state file cannot be written", async () => {
   const store = {
     ...{ isKeeping: false, load: async () => [], save: async () => {}, close: async () => {} },
   };
@@ -145,7 +145,7 @@ function healthy(status: "ok" | "draining"): Partial<Client> {
 }
 
 test.each(["serve", "up"])(
-  "%s on a port taken by another hub is answered with how to use that hub",
+  "%s on a port in use by another hub shows how to use that hub",
   async (command) => {
     const createHub = occupied("EADDRINUSE");
     const world = makeWorld({ createHub }, healthy("ok"));
@@ -182,14 +182,14 @@ test.each([
   ["EADDRINUSE", "Port 5050 is in use by another program"],
   ["EACCES", "This user is not permitted to open port"],
   ["EADDRNOTAVAIL", "This machine has no address"],
-])("%s is said in a sentence without a stack trace", async (code, message) => {
+])("%s is one sentence without a stack trace", async (code, message) => {
   const world = makeWorld({ createHub: occupied(code) });
   expect(await world.run("serve")).toBe(1);
   expect(world.stderr.text).toContain(message);
   expect(world.stderr.text).not.toMatch(/\n\s+at /);
 });
 
-test("a state file of another hub on the same port is answered with how to use that hub", async () => {
+test("a state file locked by another hub on the port shows how to use that hub", async () => {
   const locked = Object.assign(new Error("in use by process 1"), { name: "StateFileLockedError" });
   const here = makeWorld({ createHub: failing(locked) }, healthy("ok"));
   await here.run("serve");
@@ -207,7 +207,7 @@ test.each([
     "error: 1 request was interrupted by the shutdown\n→ allow running requests more time: --limit drainMs",
   ],
   [7, 1, "error: 7 requests were interrupted by the shutdown\n"],
-])("a hub that cut %i requests when it stopped ends with %i", async (cut, code, said) => {
+])("a hub that interrupts %i requests exits with %i", async (cut, code, said) => {
   const world = makeWorld();
   world.cut = cut;
   expect(await serve(world)).toBe(code);

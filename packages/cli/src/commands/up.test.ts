@@ -110,7 +110,7 @@ test.each([
   },
 );
 
-test("a network that cannot be announced to is said so once, and stops nothing", async () => {
+test("a failed announcement is reported once, and up continues", async () => {
   const mdns: CliContext["mdns"] = {
     announce: async (_hub, _addresses, onProblem) => {
       onProblem("bind EACCES");
@@ -132,7 +132,7 @@ test("--quiet is the invite URL alone", async () => {
   expect(world.stderr.text).toBe("");
 });
 
-test("without a model server a demo model stands in and is called one", async () => {
+test("without a model server the demo model is shared and labelled", async () => {
   const world = await up({}, hubWith([]));
   expect(world.code).toBe(0);
   expect(world.participants[0]).toMatchObject({ model: "demo", id: "ana-demo" });
@@ -182,13 +182,13 @@ test("a model server that starts later takes the place of the demo", async () =>
   );
 });
 
-test("up waits for a server that loads its model, and says so", async () => {
+test("up waits for a server that is loading its model, and prints a line", async () => {
   const world = await up({ fetch: startingServer(3, 503) }, hubWith([]));
   expect(world.participants.map(({ id }) => id)).toEqual(["ana-tiny"]);
   expect(world.stderr.text).toContain("llama.cpp at http://127.0.0.1:8080 is loading its model");
 });
 
-test("a server that requires credentials is named, and the demo stands in", async () => {
+test("a server that requires credentials is reported, and the demo is shared", async () => {
   const world = await up({ fetch: startingServer(Infinity, 401) }, hubWith([]));
   expect(world.participants[0]).toMatchObject({ id: "ana-demo" });
   expect(world.stderr.text).toContain(
@@ -217,7 +217,7 @@ test("a named model that is nowhere is a failure, not a demo", async () => {
   expect(world.hubs).toEqual([]);
 });
 
-test("each finished request is one line with who, what and how fast", async () => {
+test("each finished request is one line with participant, model and speed", async () => {
   const world = await up({ fetch: ollama }, hubWith([aComplete, aFailure]));
   expect(world.stdout.text).toMatch(
     /ana-llama3 +llama3 +- +120 ms +33\.3 {2}ok 2\.4 s, 80 tokens\n/,

@@ -34,7 +34,7 @@ test.each<[ChatSurface, string, object]>([
   ["chat", "chat/completions", { messages: [{ role: "user", content: "Hi there" }] }],
   ["responses", "responses", { input: "Hi there" }],
 ])(
-  "the demo model says what it is on the %s surface, streamed and not",
+  "the demo model identifies itself on the %s surface, streamed and not",
   async (surface, path, ask) => {
     await using demo = await startDemoProvider(options);
     for (const stream of [true, false]) {
@@ -54,7 +54,7 @@ test("the demo model lists itself", async () => {
   expect(list).toMatchObject({ object: "list", data: [{ id: "demo", object: "model" }] });
 });
 
-test("a chat stream has a usage chunk of its own only when asked, and ends with a reason and [DONE]", async () => {
+test("a chat stream has a usage chunk of its own only when requested, and ends with a reason and [DONE]", async () => {
   await using demo = await startDemoProvider(options);
   for (const include_usage of [true, false]) {
     const ask = { messages: [], stream: true, stream_options: { include_usage } };
@@ -85,7 +85,7 @@ test("a responses stream counts its events and repeats the whole text at the end
 test.each([
   ["chat/completions", { messages: [], max_tokens: 3 }, '"finish_reason":"length"'],
   ["responses", { input: "x", max_output_tokens: 3 }, '"status":"incomplete"'],
-])("a token limit on %s cuts the answer and says so", async (path, ask, sign) => {
+])("a token limit on %s truncates the reply and reports it", async (path, ask, sign) => {
   await using demo = await startDemoProvider(options);
   expect(await (await post(demo.endpoint, path, ask)).text()).toContain(sign);
 });
@@ -93,7 +93,7 @@ test.each([
 test.each([
   ["chat/completions", "{", 400],
   ["embeddings", "{}", 404],
-])("%s with the body %s is answered %i as JSON", async (path, body, status) => {
+])("%s with the body %s responds with %i as JSON", async (path, body, status) => {
   await using demo = await startDemoProvider(options);
   const response = await fetch(`${demo.endpoint}/${path}`, { method: "POST", body });
   expect(response.status).toBe(status);

@@ -261,12 +261,12 @@ describe("the provider", () => {
     ["none", {}, "skipped", "none is needed to use a room"],
   ]);
 
-  test("the line to look at a silent one by hand asks for what a model server has there", async () => {
+  test("the fix for a silent server is a curl line for its model list", async () => {
     const { fix } = await look("provider", { endpoint: "http://127.0.0.1:9/v1/" });
     expect(fix).toContain("curl http://127.0.0.1:9/v1/models");
   });
 
-  describe("that wants credentials", () => {
+  describe("that requires credentials", () => {
     const endpoint = "https://api.example.com/v1";
     const guarded = async (_url: string, { headers }: RequestInit) =>
       new Headers(headers).get("authorization") === "Bearer right"
@@ -275,12 +275,12 @@ describe("the provider", () => {
     const asked = (headers: Record<string, string>) =>
       look("provider", { endpoint, context: { fetch: guarded }, exam: { headers } });
 
-    test("is well with the right ones", async () => {
+    test("is ok with the right credentials", async () => {
       const { verdict, details } = await asked({ authorization: "Bearer right" });
       expect([verdict, details]).toEqual(["ok", [`model server at ${endpoint}: big-1`]]);
     });
 
-    test("says so without any, and the fix is the option", async () => {
+    test("fails without credentials, and the fix is the option", async () => {
       const { verdict, found, fix } = await asked({});
       expect([verdict, found]).toEqual([
         "failed",

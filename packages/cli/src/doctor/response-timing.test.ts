@@ -44,13 +44,13 @@ test.each([
   });
 });
 
-test("an answer of no text has no first token, and one that breaks off says so", async () => {
+test("a response without text has no first token, and a truncated one is a failure", async () => {
   expect(await arrive([[50, `data: ${finish}\n\n`]])).toMatchObject({ tokenMs: undefined });
   const broken = await arrive([[50, `data: ${content}\n\n`]]);
   expect(broken.failure).toContain("truncated");
 });
 
-test("an answer in JSON is no stream", async () => {
+test("a JSON response is not a stream", async () => {
   const whole: [number, string][] = [[70, '{"choices":[{"message":{"content":"Hi"}}]}']];
   expect(await arrive(whole, "application/json")).toMatchObject({ isStream: false, tokenMs: 70 });
 });

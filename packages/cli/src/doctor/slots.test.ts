@@ -37,7 +37,7 @@ test.each([
   expect((await slotsOf(answers)).text).toBe("4 slots");
 });
 
-test("a server without them shows none, nor does an endpoint that is none", async () => {
+test("a server without slots shows none, nor does an invalid endpoint", async () => {
   expect((await slotsOf({})).text).toBeUndefined();
   expect((await slotsOf({ "/props": { total_slots: "many" } })).text).toBeUndefined();
   expect((await slotsOf({}, "ftp://x")).text).toBeUndefined();

@@ -17,7 +17,7 @@ test.each([0, 80, 443, 5050, 5059, 8080, 11_434])("port %i is free to use", (por
   expect(isBlockedPort(port)).toBe(false);
 });
 
-test("a hub does not start on a port that nobody can call", async () => {
+test("a hub does not start on a port that fetch blocks", async () => {
   const world = makeWorld();
   expect(await world.run("serve", "--port", "5060")).toBe(2);
   expect(world.stderr.text).toBe(

@@ -34,7 +34,7 @@ test("a busy room is twenty rows, and one that counts the rest and what of it fa
   expect(rows().at(-1)).toBe("… 412 more, 204 failed");
 });
 
-test("who comes and goes is shown however busy the room is", () => {
+test("participants joining and leaving are shown however busy the room is", () => {
   const { tell, stop, world } = watching();
   tell(...Array.from({ length: 100 }, () => aComplete));
   const who = { participantId: "bea-qwen3", nickname: "Bea" };

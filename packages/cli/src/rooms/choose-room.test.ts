@@ -91,7 +91,7 @@ test.each<[string, string | undefined, string | undefined, Record<string, (typeo
   expect(await network(hubs).choose(given, hubUrl)).toMatchObject(expected);
 });
 
-test("several rooms are a question where somebody can answer it", async () => {
+test("several rooms are a prompt on a terminal", async () => {
   const { choose, questions } = network({ [here]: [ana], [there]: [bea] }, "bea's (BBB222)");
   const interactivity = { canAsk: true, isQuiet: false };
   expect(await choose(undefined, undefined, interactivity)).toEqual({
@@ -101,14 +101,14 @@ test("several rooms are a question where somebody can answer it", async () => {
   expect(questions).toEqual(["Select a room to join | ana's (AAA222) | bea's (BBB222)"]);
 });
 
-test("a room in which nobody is comes last: Enter takes the first", async () => {
+test("an empty room comes last, so that Enter picks another", async () => {
   const left = aRoom({ id: "3", code: "CCC222", name: "left over", participantCount: 0 });
   const { choose, questions } = network({ [here]: [left, ana, bea] }, "ana's (AAA222)");
   await choose(undefined, undefined, { canAsk: true, isQuiet: false });
   expect(questions[0]).toMatch(/ana's .* bea's .* left over \(CCC222\)$/);
 });
 
-test("a room's name in place of its code is answered with its code", async () => {
+test("a room's name in place of its code is an error with the code", async () => {
   const lab = aRoom({ id: "3", code: "CCC222", name: "Lab", participantCount: 1 });
   await expect(network({ [there]: [ana, lab, bea] }).choose("lab")).rejects.toMatchObject({
     message: "No hub on this machine or its network has a room lab",
@@ -118,7 +118,7 @@ test("a room's name in place of its code is answered with its code", async () =>
 });
 
 test.each(["ana's", "Ana's lab", "my room"])(
-  "a room's name that could be no code, like %s, is answered with its code too",
+  "a room's name that could be no code, like %s, is an error with the code too",
   async (name) => {
     const room = aRoom({ id: "3", code: "CCC222", name, participantCount: 1 });
     await expect(network({ [there]: [ana, room, bea] }).choose(name)).rejects.toMatchObject({
@@ -135,7 +135,7 @@ test("what is pasted around a URL makes it no name", async () => {
   expect(await network({}).choose(`“${there}/rooms/BBB222”.`)).toEqual(invite);
 });
 
-test("a URL at which another program answers is not taken for one without a room", async () => {
+test("a URL of another program is reported as not a hub", async () => {
   const { context } = network({}).world;
   const details = { status: 404, code: "invalid_response", param: "", hint: undefined };
   const none = { requestId: undefined, retryAfterMs: undefined, participants: undefined };
@@ -149,7 +149,7 @@ test("a URL at which another program answers is not taken for one without a room
   });
 });
 
-test("several rooms are an error with the commands to choose from where nobody can", async () => {
+test("several rooms are an error with the commands to choose from without a terminal", async () => {
   await expect(network({ [here]: [ana], [there]: [bea] }).choose()).rejects.toMatchObject({
     message: "There are 2 rooms to choose from",
     exitCode: 2,
@@ -160,7 +160,7 @@ test("several rooms are an error with the commands to choose from where nobody c
   });
 });
 
-test("more rooms than anybody reads are counted", async () => {
+test("a long list of rooms is shortened to a count", async () => {
   const rooms = Array.from({ length: 10 }, (_, n) => aRoom({ id: String(n), code: `AAA22${n}` }));
   const failure = await network({ [there]: rooms })
     .choose(there)
@@ -218,7 +218,7 @@ test.each<[string, string | undefined, Record<string, (typeof ana)[]>, object]>(
   await expect(network(hubs).choose(given)).rejects.toMatchObject(expected);
 });
 
-test("a URL that is neither an invitation nor a hub's is answered with what an invitation looks like", async () => {
+test("a URL of neither a room nor a hub is an error with the format of an invite URL", async () => {
   const { context } = network({}).world;
   const createClient = () => ({ listRooms: () => Promise.reject(notFound()) }) as unknown as Client;
   const requested = { given: "http://10.0.0.2:5050/AAA222", hubUrl: undefined };
@@ -228,7 +228,7 @@ test("a URL that is neither an invitation nor a hub's is answered with what an i
   });
 });
 
-test("why the network could not be searched is told with the failure", async () => {
+test("the error names the reason why the network could not be searched", async () => {
   const { context } = network({}).world;
   const mdns: CliContext["mdns"] = {
     ...context.mdns,
@@ -267,7 +267,7 @@ test("a hub's name for its room cannot steer the terminal or the shell", async (
   expect(world.stderr.text).not.toContain("; rm");
 });
 
-test("of a hub that is away the next step is another hub, of a wrong URL the right one", () => {
+test("the next step for an unreachable hub is another hub, for a wrong URL the right one", () => {
   const { context } = makeWorld();
   const away = new HubUnreachableError("https://hub:5050", new Error("ECONNREFUSED"));
   expect(unreachableHub(context, away).hint).toContain("roomhub up --lan");

@@ -35,7 +35,7 @@ function network(hubs: Record<string, Client["listRooms"]>, over: Partial<Mdns> 
   return { context, asked, searches };
 }
 
-test("the hub of this machine and those that announce themselves are asked, and the search is ended", async () => {
+test("this machine's hub and announced hubs are queried, and the search ends", async () => {
   const { context, searches } = network({
     [here]: async () => [ana],
     "http://10.0.0.2:5050": async () => [bea],
@@ -52,7 +52,7 @@ test("the hub of this machine and those that announce themselves are asked, and 
   expect(searches).toEqual({ open: 0, addresses: ["192.168.1.5"] });
 });
 
-test("a hub that is heard twice is asked once, and a room that is reached in two ways is there once", async () => {
+test("a hub announced twice is queried once, and a room reachable at two addresses is listed once", async () => {
   const other = "http://192.168.1.5:5050";
   const { context, asked } = network(
     { [here]: async () => [ana], [other]: async () => [ana] },
@@ -68,7 +68,7 @@ test("a hub that is heard twice is asked once, and a room that is reached in two
   expect(asked).toEqual([here, other]);
 });
 
-test("who does not answer, or answers with what is no room, is not found", async () => {
+test("a hub without a response, or with an invalid room, is not found", async () => {
   const evil = aRoom({ id: "3", code: "$(rm -rf)" });
   const { context } = network({ "http://10.0.0.3:1": async () => [evil] });
   expect(await findRooms(context)).toMatchObject({ rooms: [], hubUrls: ["http://10.0.0.3:1"] });
@@ -84,7 +84,7 @@ test("the room that is looked for ends the search before its time", async () => 
   expect(searches.open).toBe(0);
 });
 
-test("a network that cannot be searched is told, and the rest is found all the same", async () => {
+test("a network that cannot be searched is reported, and other rooms are still found", async () => {
   const browse: Mdns["browse"] = async (_addresses, _onHub, onProblem) => {
     onProblem("bind EACCES 0.0.0.0:5353");
     onProblem("another");

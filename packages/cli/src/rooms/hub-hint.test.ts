@@ -35,7 +35,7 @@ test("at the usual hub, or none, a code is enough", () => {
   }
 });
 
-test("in a checkout it says what runs there", () => {
+test("in a checkout commands get the npx prefix", () => {
   const checkout = makeWorld({ commandName: "npx roomhub" }).context;
   expect(hintHere(checkout, "roomhub models ABC234", hub)).toBe(`npx roomhub models ${room}`);
 });
@@ -59,7 +59,7 @@ test.each([
   expect(unreachableHubHint(makeWorld().context, error)).toMatch(expected);
 });
 
-test("a URL that is written wrong is put right", () => {
+test("a URL with the wrong scheme is corrected", () => {
   const cause = Object.assign(new Error("wrong"), { code: "ERR_SSL_WRONG_VERSION_NUMBER" });
   const error = new HubUnreachableError("https://hub:5050", cause);
   expect(unreachableHubHint(makeWorld().context, error)).toBe("use http://hub:5050");

@@ -46,7 +46,7 @@ test("all models are those of every server, without the embedding ones", async (
   ]);
 });
 
-test("who can answer is asked, with the first model as the proposal", async () => {
+test("a terminal prompts for models, with the first one preselected", async () => {
   const { choose, questions } = machine(two, ["qwen3"]);
   expect((await choose({}, interactivity)).map(({ model }) => model)).toEqual(["qwen3"]);
   expect(questions).toEqual(["Select models to share | [llama3:latest] | qwen3"]);
@@ -73,7 +73,7 @@ test.each([
     "mistral",
     "choose one of: llama3:latest (Ollama), nomic-embed-text (Ollama), qwen3 (LM Studio)",
   ],
-])("%s, which no server has, is answered with: %s", async (model, hint) => {
+])("%s, which no server has, is an error with the hint: %s", async (model, hint) => {
   const { choose } = machine(two);
   await expect(choose({ models: [model] })).rejects.toMatchObject({
     message: `No model server on this machine has ${model}`,
@@ -107,7 +107,7 @@ test.each([
   },
 );
 
-test("an endpoint and a model together need no answering server", async () => {
+test("an endpoint and a model together need no running server", async () => {
   const { choose, world } = machine({});
   expect(await choose({ endpoint: "http://gpu:8000", models: ["m"] })).toEqual([
     { endpoint: "http://gpu:8000", model: "m", serverName: undefined },
@@ -115,7 +115,7 @@ test("an endpoint and a model together need no answering server", async () => {
   expect(world.stderr.text).toBe("");
 });
 
-test("an endpoint that does not list the model is believed, and that is said", async () => {
+test("an endpoint that does not list the model is used with a warning", async () => {
   const { choose, world } = machine({ 9000: ["big-10"] });
   const endpoint = "http://127.0.0.1:9000";
   expect(await choose({ endpoint, models: ["big-1"] })).toMatchObject([{ model: "big-1" }]);
@@ -144,7 +144,7 @@ function loadingMachine(port: number, models: string[], queries: number, others 
   return made;
 }
 
-test("a server that loads its model is waited for, and the line says so", async () => {
+test("choosing waits for a server that is loading its model, and prints a line", async () => {
   const { choose, world } = loadingMachine(8080, ["tiny"], 3);
   expect(await choose()).toMatchObject([{ model: "tiny", serverName: "llama.cpp" }]);
   expect(world.stderr.text).toBe("llama.cpp at http://127.0.0.1:8080 is loading its model …\n");

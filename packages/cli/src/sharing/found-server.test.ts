@@ -27,7 +27,7 @@ function machine(
   return { context, asked };
 }
 
-test("all usual servers are asked at once and come back in order of preference", async () => {
+test("all default servers are queried concurrently and listed in order of preference", async () => {
   const { context, asked } = machine({ 8000: ["v"], 11434: ["o"], 8080: "<html>some site</html>" });
   const found = await findModelServers(context);
   expect(found.map(({ name }) => name)).toEqual(["Ollama", "vLLM"]);
@@ -43,13 +43,13 @@ test.each([
   ["https://gpu.local", "https://gpu.local"],
   ["not a host", "http://127.0.0.1:11434"],
   ["", "http://127.0.0.1:11434"],
-])("OLLAMA_HOST=%s is asked at %s", async (OLLAMA_HOST, endpoint) => {
+])("OLLAMA_HOST=%s is queried at %s", async (OLLAMA_HOST, endpoint) => {
   const { context, asked } = machine({}, { OLLAMA_HOST });
   await findModelServers(context);
   expect(asked[0]!.url).toBe(`${endpoint}/v1/models`);
 });
 
-test("an endpoint is asked with the headers given for it", async () => {
+test("an endpoint is queried with its headers", async () => {
   const { context, asked } = machine({ 9000: ["big-1"] });
   const headers = { authorization: "Bearer k" };
   const server = await queryModelServer(context, "http://127.0.0.1:9000/", headers);
@@ -106,13 +106,13 @@ test.each([
   [503, "loading"],
   [502, "down"],
   [404, "ready"],
-])("a named endpoint that answers %d is %s", async (status, readiness) => {
+])("a named endpoint that responds with %d is %s", async (status, readiness) => {
   const { context } = machine({ 9000: () => new Response("nothing to read", { status }) });
   const server = await queryModelServer(context, "http://127.0.0.1:9000", {});
   expect(server).toMatchObject({ readiness, status, models: undefined });
 });
 
-test("a named endpoint without an answer is down", async () => {
+test("a named endpoint without a response is down", async () => {
   const { context } = machine({});
   const server = await queryModelServer(context, "http://127.0.0.1:9000", {});
   expect(server).toMatchObject({ readiness: "down", status: undefined });

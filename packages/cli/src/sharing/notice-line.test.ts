@@ -34,6 +34,6 @@ test.each<[LineNotice, string]>([
     "the model server now serves qwen; sharing it instead of llama3",
   ],
   [{ kind: "fault", error: new Error("a bug") }, "internal error: a bug"],
-])("%j is told as %j", (notice, text) => {
+])("%j is printed as %j", (notice, text) => {
   expect(noticeLine(notice, 0, plain).replace(/^\d\d:\d\d:\d\d {2}/, "")).toBe(text);
 });

@@ -11,6 +11,6 @@ test("an outage of several begins once and ends with the last, however often eac
   expect(outage.began("b", 9000)).toBe(true);
 });
 
-test("who never lost anything has nothing back", () => {
+test("a participant that was not affected does not end the outage", () => {
   expect(trackOutage().ended("a", 5)).toBeUndefined();
 });

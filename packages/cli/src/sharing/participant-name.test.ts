@@ -21,7 +21,7 @@ test.each([
   expect(participantIdProblem(id)).toBeUndefined();
 });
 
-test("an id somebody is connected under gets the machine's name, and is counted up after that", () => {
+test("an id in use gets the machine's name appended, then a number", () => {
   expect(freeId("ana", "Box.local", new Set())).toBe("ana");
   expect(freeId("ana", "Box.local", new Set(["ana"]))).toBe("ana-box");
   expect(freeId("ana", "Box.local", new Set(["ana", "ana-box"]))).toBe("ana-2");
@@ -31,7 +31,7 @@ test("an id somebody is connected under gets the machine's name, and is counted 
   expect(participantIdProblem(long)).toBeUndefined();
 });
 
-test("who left is not in the way", () => {
+test("an id of a disconnected participant is free", () => {
   const gone = aParticipant({
     connection: {
       kind: "tunnel",

@@ -63,7 +63,7 @@ test("an outage of the hub is one line, and its end another, for all of them", (
   ]);
 });
 
-test("a hub that is away at first is said to be, and the first connection is no second one", () => {
+test("an unreachable hub at the start is reported, and the first connection is not a reconnection", () => {
   const { tell, lines } = telling([one]);
   tell(one, lost);
   tell(one, { kind: "connected" });
@@ -73,7 +73,7 @@ test("a hub that is away at first is said to be, and the first connection is no 
   ]);
 });
 
-test("a model server that is down is one line for all who use it, and one when it is back", () => {
+test("a model server outage is one line for all its participants, and its end another", () => {
   const { tell, lines } = telling([one, two, elsewhere]);
   for (const participant of [one, two, elsewhere]) tell(participant, down);
   for (const participant of [one, two]) tell(participant, ready);
@@ -84,7 +84,7 @@ test("a model server that is down is one line for all who use it, and one when i
   ]);
 });
 
-test("each state of a model server is one line for all who use it, whatever came between", () => {
+test("each state of a model server is one line for all its participants", () => {
   const { tell, lines } = telling([one, two]);
   for (const notice of [down, loading, down, ready, loading, ready]) {
     for (const participant of [one, two]) tell(participant, notice);
@@ -99,7 +99,7 @@ test("each state of a model server is one line for all who use it, whatever came
   ]);
 });
 
-test("warnings of the hub are told, with whom they are about where there are several", () => {
+test("the hub's warnings are printed, with the participant when there are several", () => {
   const joined = { kind: "joined", room: "ABC234", id: "x", warnings: ["an id\u001b"] } as const;
   const alone = telling([one]);
   alone.tell(one, joined);
@@ -109,20 +109,20 @@ test("warnings of the hub are told, with whom they are about where there are sev
   expect(several.lines()).toEqual(["! ana-b: an id\ufffd"]);
 });
 
-test("one of several that is refused is told of, and not waited for", () => {
+test("one of several that is refused is reported, and not awaited", () => {
   const { tell, lines } = telling([one, two]);
   tell(one, { kind: "stopped", code: "participant_id_taken", reason: "taken" });
   tell(two, { kind: "connected" });
   expect(lines()[0]).toBe("ana-a stopped: taken");
 });
 
-test("what to do about one that is refused is told below it", () => {
+test("the next step for a refused participant is on the following line", () => {
   const { tell, lines } = telling([one, two]);
   tell(one, { kind: "stopped", code: "replaced", reason: "taken over", hint: "run only one" });
   expect(lines()).toEqual(["ana-a stopped: taken over", "→ run only one"]);
 });
 
-test("who wants quiet hears of trouble and its end only", () => {
+test("--quiet prints problems and recoveries only", () => {
   const { tell, lines, pass } = telling([one], { isQuiet: true });
   tell(one, { kind: "connected" });
   tell(one, served);

@@ -40,7 +40,7 @@ const nobodyListens: Ailment = {
   },
 };
 
-test("a hub, a room and a model that are well", async () => {
+test("a healthy hub, room and model", async () => {
   expect(await everywhere([room])).toMatchSnapshot();
 });
 
@@ -52,7 +52,7 @@ test("without a request", async () => {
   expect(await examined([room, "--no-request"])).toMatchSnapshot();
 });
 
-test("nobody listens", async () => {
+test("a closed port", async () => {
   expect(await everywhere(["http://127.0.0.1:6060"], nobodyListens)).toMatchSnapshot();
   expect(await examined(["http://127.0.0.1:6060", "--json"], nobodyListens)).toMatchSnapshot();
 });
@@ -67,7 +67,7 @@ test("a hub with several rooms", async () => {
   expect(await examined(["http://hub:5050"], { client: { listRooms } }, 80)).toMatchSnapshot();
 });
 
-test("a room in which nobody is", async () => {
+test("an empty room", async () => {
   expect(
     await examined([room], { client: { listParticipants: async () => [] } }, 80),
   ).toMatchSnapshot();
@@ -91,7 +91,7 @@ test("a participant whose model server is down", async () => {
   ).toMatchSnapshot();
 });
 
-test("a model server that wants credentials", async () => {
+test("a model server that requires credentials", async () => {
   const fetch: CliContext["fetch"] = async (url, init) =>
     url.startsWith("https://api.example.com/")
       ? Response.json({ error: { message: "no key" } }, { status: 401 })

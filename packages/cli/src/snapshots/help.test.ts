@@ -20,11 +20,11 @@ describe.each(paths.map((path) => [["roomhub", ...path].join(" "), path] as cons
   (name, path) => {
     const args = [...path, "--help"];
 
-    test("says what it does and what it takes", async () => {
+    test("describes the command and its options", async () => {
       expect(await atTerminal(args)).toMatchSnapshot();
     });
 
-    test("says the same in a pipe", async () => {
+    test("is the same in a pipe", async () => {
       const [, ...lines] = (await atTerminal(args)).trim().split("\n");
       const [, , , ...piped] = (await inPipe(args)).trim().split("\n");
       expect(piped).toEqual(lines);

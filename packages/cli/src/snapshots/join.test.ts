@@ -97,12 +97,12 @@ function telling({ notices = [], keys = "", stopped, ...over }: Story = {}): () 
 
 const room = "http://10.0.0.9:5050/rooms/ABC234";
 
-test("join --yes asks nothing, shares the first model and leaves on Ctrl+C", async () => {
+test("join --yes prompts for nothing, shares the first model and leaves on Ctrl+C", async () => {
   const told = telling({ notices: [{ kind: "connected" }] });
   expect(await everywhere(["join", room, "--yes"], told)).toMatchSnapshot();
 });
 
-test("join in a pipe asks nothing either", async () => {
+test("join in a pipe does not prompt", async () => {
   const told = telling({ context: { isStdinTTY: false }, notices: [{ kind: "connected" }] });
   expect(await inPipe(["join", room], told)).toMatchSnapshot();
 });
@@ -125,7 +125,7 @@ test("all of it as JSON", async () => {
   expect(await inPipe(["join", room, "--json"], telling({ notices: aDay }))).toMatchSnapshot();
 });
 
-test("several models are told apart, and what befalls all of them is one line", async () => {
+test("several models have a column of names, and a shared outage is one line", async () => {
   const told = telling({ notices: aDay });
   expect(await atTerminal(["join", room, "--all-models"], told, 100)).toMatchSnapshot();
 });
@@ -135,14 +135,14 @@ test("p pauses and p resumes", async () => {
   expect(await atTerminal(["join", room, "--yes"], told)).toMatchSnapshot();
 });
 
-test("a participant that the hub replaces says by whom", async () => {
+test("a participant that the hub replaces reports the reason", async () => {
   const reason = "Another agent joined with this id and took over.";
   const hint = "Run only one of them, or choose another id.";
   const told = telling({ stopped: { code: "replaced", reason, hint } });
   expect(await everywhere(["join", room, "--yes"], told)).toMatchSnapshot();
 });
 
-test("a room with a password and nobody to ask for it", async () => {
+test("a room with a password and no terminal to prompt at", async () => {
   const protectedRoom = async () => aRoom({ passwordProtected: true });
   const told = telling({ client: { getRoom: protectedRoom } });
   expect(await everywhere(["join", room, "--yes"], told)).toMatchSnapshot();
@@ -155,7 +155,7 @@ test("an id that is taken gets the machine's name behind it", async () => {
   ).toMatchSnapshot();
 });
 
-test("the search of the network is told while it lasts, and taken back on a terminal", async () => {
+test("the network search shows progress, which a terminal erases", async () => {
   const after: CliContext["after"] = (ms, callback) => {
     // Whoever waits for the search loses patience before it ends; nothing else takes long.
     const handle = ms < 1000 ? setTimeout(callback, 0) : setTimeout(callback, 20);

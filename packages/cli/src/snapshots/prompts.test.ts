@@ -89,7 +89,7 @@ test("of several models some are chosen with the space bar", async () => {
   ]);
 });
 
-test("no model at all is no answer, and the question says which key chooses", async () => {
+test("an empty selection is rejected, and the prompt names the key that selects", async () => {
   const { frames: shown, world } = await frames(["ABC234"], ["Space", "Enter", "Space", "Enter"]);
   expect(shown).toMatchSnapshot();
   expect(world.participants.map(({ model }) => model)).toEqual(["llama3.2:3b"]);
@@ -108,7 +108,7 @@ test("of several rooms, on this machine and on its network, one is chosen", asyn
   expect(world.participants).toMatchObject([{ hubUrl: usualHubUrl, room: "AAA222" }]);
 });
 
-test("the password of a room that has one is asked for, and never shown", async () => {
+test("the password of a protected room is prompted for, and never shown", async () => {
   const over = { ...twoHubs(), fetch: oneModel };
   const pressed = ["Enter", "swordfish", "Enter"];
   const { frames: shown, world } = await frames([`${lan}/rooms/BBB222`], pressed, over);

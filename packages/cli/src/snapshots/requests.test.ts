@@ -38,21 +38,21 @@ function endless(signal: AbortSignal | null | undefined): Response {
 const ask = ["chat", "ABC234", "Hello"];
 
 describe("chat", () => {
-  test("streams the answer; on a terminal with its reasoning and who gave it", async () => {
+  test("streams the response; on a terminal with its reasoning and its participant", async () => {
     expect(await everywhere(ask, streaming(chunks))).toMatchSnapshot();
     expect(await inPipe([...ask, "--json"], streaming(chunks))).toMatchSnapshot();
   });
 
-  test("says when an answer broke off", async () => {
+  test("reports a truncated response", async () => {
     expect(await everywhere(ask, streaming(chunks.slice(0, 2), ""))).toMatchSnapshot();
   });
 
-  test("says what the model server said when it fails in the middle", async () => {
+  test("shows the model server's error when a stream fails", async () => {
     const error = { error: { message: "CUDA out of memory", code: "provider_failed" } };
     expect(await inPipe(ask, streaming([...chunks.slice(0, 2), error]))).toMatchSnapshot();
   });
 
-  test("shows the hub's refusal with its next step and everybody who is there", async () => {
+  test("shows the hub's refusal with its next step and the participants", async () => {
     const error = {
       code: "model_not_found",
       message: 'No participant in room ABC234 has the id or serves the model "gpt-9".',
@@ -68,7 +68,7 @@ describe("chat", () => {
     ).toMatchSnapshot();
   });
 
-  test("of a hub with no room, or with several, says what to do", async () => {
+  test("of a hub with no room, or with several, shows the next step", async () => {
     const several = [aRoom(), aRoom({ code: "XYZ789", name: "kitchen" })];
     const none: Scene = { client: { listRooms: async () => [] } };
     const two: Scene = { client: { listRooms: async () => several } };
@@ -76,11 +76,11 @@ describe("chat", () => {
     expect(await inPipe(["chat", "Hello"], two)).toMatchSnapshot();
   });
 
-  test("with nothing to ask shows how to ask", async () => {
+  test("without a prompt shows the usage", async () => {
     expect(await inPipe(["chat", "--room", "ABC234"])).toMatchSnapshot();
   });
 
-  test("of a room and nothing else says that the room is the question", async () => {
+  test("with only a room warns that it is sent as the prompt", async () => {
     const listRooms = async () => [aRoom()];
     const scene = streaming(chunks);
     const alone: Scene = { ...scene, client: { ...scene.client, listRooms } };

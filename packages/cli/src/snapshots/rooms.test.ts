@@ -14,7 +14,7 @@ describe("room", () => {
     expect(await inPipe(["room", "create", "Ana's lab", "--json"], scene)).toMatchSnapshot();
   });
 
-  test("create with a password says how others give it", async () => {
+  test("create with a password shows how others pass it", async () => {
     const scene: Scene = {
       context: { env: { LAB_PASSWORD: "swordfish" } },
       client: {
@@ -48,7 +48,7 @@ describe("room", () => {
     expect(await inPipe(["room", "list", "--json"], scene)).toMatchSnapshot();
   });
 
-  test("list of a hub without rooms says how to open one", async () => {
+  test("list of a hub without rooms shows how to create one", async () => {
     const scene: Scene = { client: { listRooms: async () => [] } };
     expect(await everywhere(["room", "list"], scene)).toMatchSnapshot();
     expect(
@@ -103,7 +103,7 @@ describe("participants, models and leave", () => {
     expect(await inPipe(["participants", "ABC234", "--json"], scene)).toMatchSnapshot();
   });
 
-  test("a room in which nobody is says how to join it", async () => {
+  test("an empty room shows how to join it", async () => {
     const client = { listParticipants: async () => [], listModels: async () => [] };
     expect(await everywhere(["participants", "ABC234"], { client })).toMatchSnapshot();
     expect(await inPipe(["participants", "ABC234", "--json"], { client })).toMatchSnapshot();
@@ -115,7 +115,7 @@ describe("participants, models and leave", () => {
     expect(await everywhere(["participants", "ABC243"], scene)).toMatchSnapshot();
   });
 
-  test("models are what can stand in a request", async () => {
+  test("models lists requestable models", async () => {
     const [one] = participants;
     const entry = { object: "model", created: 0, owned_by: "Ana" } as const;
     const connection = {
@@ -131,7 +131,7 @@ describe("participants, models and leave", () => {
     expect(await everywhere(["models", "ABC234"], scene)).toMatchSnapshot();
   });
 
-  test("leave of somebody whose token is another", async () => {
+  test("leave with a wrong token", async () => {
     const scene: Scene = {
       context: { env: { ANA_TOKEN: "t" } },
       client: {
@@ -146,7 +146,7 @@ describe("participants, models and leave", () => {
     expect(await everywhere(args, scene)).toMatchSnapshot();
   });
 
-  test("leave says who left", async () => {
+  test("leave names the participant that left", async () => {
     const scene: Scene = { client: { leave: async () => {} } };
     expect(await everywhere(["leave", "ABC234", "ana-llama3"], scene)).toMatchSnapshot();
     expect(await inPipe(["leave", "ABC234", "ana-llama3", "--json"], scene)).toMatchSnapshot();
@@ -177,7 +177,7 @@ describe("events", () => {
     expect(await inPipe(["events", "--json"], { events: [aComplete] })).toMatchSnapshot();
   });
 
-  test("a stream that breaks is said so", async () => {
+  test("a broken stream is reported", async () => {
     const scene: Scene = {
       client: {
         events: async function* (_room, options) {
@@ -207,14 +207,14 @@ describe("events", () => {
 describe("health", () => {
   const timestamp = "2026-01-02T03:04:05.000Z";
 
-  test("of a hub that is well", async () => {
+  test("of a healthy hub", async () => {
     const health = { status: "ok", version: "1.2.3", uptimeSeconds: 3725, timestamp } as const;
     const scene: Scene = { client: { health: async () => health } };
     expect(await everywhere(["health"], scene)).toMatchSnapshot();
     expect(await inPipe(["health", "--json"], scene)).toMatchSnapshot();
   });
 
-  test("of a hub that nobody answers for", async () => {
+  test("of an unreachable hub", async () => {
     const cause = new Error("connect ECONNREFUSED 127.0.0.1:5050");
     const away = new HubUnreachableError("http://127.0.0.1:5050", cause);
     const scene: Scene = { client: { health: () => Promise.reject(away) } };

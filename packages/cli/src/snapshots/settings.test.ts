@@ -10,7 +10,7 @@ describe("env", () => {
     client: { getRoom: async () => aRoom(), explainRoute: async () => aRoute },
   };
 
-  test("without a shell named writes for sh, and says on a terminal how to use it", async () => {
+  test("without --shell writes for sh, and shows on a terminal how to use it", async () => {
     expect(await everywhere(["env", "ABC234"], scene)).toMatchSnapshot();
   });
 
@@ -28,13 +28,13 @@ describe("env", () => {
     expect(await everywhere(["env", "ABC243"], scene)).toMatchSnapshot();
   });
 
-  test("of a hub that is away says so and prints them all the same", async () => {
+  test("of an unreachable hub warns and prints the variables", async () => {
     const away = () => Promise.reject(new HubUnreachableError("http://hub:5050", new Error("no")));
     const args = ["env", "http://hub:5050/rooms/ABC234"];
     expect(await everywhere(args, { client: { getRoom: away } })).toMatchSnapshot();
   });
 
-  test("with a model that nobody serves yet says so and prints them all the same", async () => {
+  test("with a model without a participant warns and prints the variables", async () => {
     const refusal = {
       ...{
         status: 404,
@@ -57,11 +57,11 @@ describe("config", () => {
     },
   };
 
-  test("as everything is by itself", async () => {
+  test("with the defaults", async () => {
     expect(await everywhere(["config"])).toMatchSnapshot();
   });
 
-  test("says of each value where it comes from", async () => {
+  test("shows the source of each value", async () => {
     expect(await inPipe(["config", "--lan", "--limit", "rooms=7"], layers)).toMatchSnapshot();
   });
 
@@ -73,7 +73,7 @@ describe("config", () => {
     expect(await inPipe(["config", "--json"], layers)).toMatchSnapshot();
   });
 
-  test("of a file with a key that is none", async () => {
+  test("of a file with an unknown key", async () => {
     const scene: Scene = { context: { readFile: async () => '{"limits":{"room":2}}' } };
     expect(await everywhere(["config"], scene)).toMatchSnapshot();
   });

@@ -48,11 +48,11 @@ test("up with a password", async () => {
   expect(await inPipe(["up", "--lan", "--password", "swordfish"], open)).toMatchSnapshot();
 });
 
-test("up where no model server runs offers a demo and says so", async () => {
+test("up without a model server shares a labelled demo", async () => {
   expect(await everywhere(["up"], { ...scene, context: {} })).toMatchSnapshot();
 });
 
-test("up without colours, as NO_COLOR asks", async () => {
+test("up without colours, with NO_COLOR", async () => {
   const plain = await atTerminal(["up", "--lan"], withEnv({ NO_COLOR: "1" }));
   expect(plain).not.toMatch(/‹/);
   expect(plain).toMatchSnapshot();
@@ -68,15 +68,15 @@ test("up on a terminal of 40 columns", async () => {
   expect(await atTerminal(["up", "--lan"], { ...scene, events: aDay }, 40)).toMatchSnapshot();
 });
 
-test("up --quiet says the invite URL alone", async () => {
+test("up --quiet prints the invite URL alone", async () => {
   expect(await everywhere(["up", "--quiet"], { ...scene, events: aDay })).toMatchSnapshot();
 });
 
-test("up --json says where everything is, then each event", async () => {
+test("up --json prints all addresses, then each event", async () => {
   expect(await inPipe(["up", "--json"], { ...scene, events: [aComplete] })).toMatchSnapshot();
 });
 
-test("who comes and goes, and every request when it is over", async () => {
+test("participants joining and leaving, and finished requests", async () => {
   expect(await everywhere(["up"], { ...scene, events: aDay })).toMatchSnapshot();
 });
 
@@ -85,7 +85,7 @@ test("a busy room is twenty requests a second, and one row that counts the rest"
   expect(await everywhere(["up"], { ...scene, events: many })).toMatchSnapshot();
 });
 
-test("trouble of the model that up itself shares is told, and its end", async () => {
+test("an outage of up's own model server is reported, and its end", async () => {
   const createParticipant: CliContext["createParticipant"] = async ({ onNotice, id }) => ({
     start: async () => {
       onNotice?.({ kind: "joined", room: "ABC234", id, warnings: [] });
@@ -118,7 +118,7 @@ test("up that stops while requests run waits for them and tells of those it cut"
   expect(await inPipe(["up", "--quiet"], busy)).toMatchSnapshot();
 });
 
-test("serve says where the hub is, who can reach it, and how to go on", async () => {
+test("serve prints the hub's address, who can reach it, and the next steps", async () => {
   const running: Scene = { meanwhile: (world) => untilSaid(world, "5050") };
   expect(await everywhere(["serve"], running)).toMatchSnapshot();
   expect(await everywhere(["serve", "--lan"], running)).toMatchSnapshot();

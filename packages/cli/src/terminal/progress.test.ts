@@ -54,7 +54,7 @@ test("the line is taken back when the wait fails too, and the failure goes on", 
   expect(stderr.text.endsWith("\r\u001b[K")).toBe(true);
 });
 
-test("who wants quiet has it", async () => {
+test("--quiet prints no progress", async () => {
   const { stderr, work, waited, losePatience } = aWait(80, {}, true);
   losePatience();
   work.resolve(1);

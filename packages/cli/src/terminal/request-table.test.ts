@@ -74,7 +74,7 @@ test("a demo's thousands of tokens a second push no column apart, and one token 
   expect(paced(14_153.3)).toMatch(/ 4 ms {2}14153 {2}ok 4 ms, 1 token$/);
 });
 
-test("whose failure it was is not said twice", () => {
+test("the failed participant is not named twice", () => {
   const terminal = capture();
   const row = createRoomTable(terminal, colorsFor(makeWorld().context, terminal));
   const error = "ana-llama3: 127.0.0.1:11434 refused the connection";
@@ -164,7 +164,7 @@ test.each([false, true])("a participant's own rows (several: %s)", (hasNames) =>
   expect(servedTable(hasNames)).toMatchSnapshot();
 });
 
-test("a terminal of 60 columns leaves out the tokens and cuts what was asked for", () => {
+test("a terminal of 60 columns drops the tokens column and truncates the path", () => {
   expect(servedTable(false, 60)).toMatchSnapshot();
 });
 

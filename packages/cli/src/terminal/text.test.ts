@@ -34,7 +34,7 @@ test("columns are as wide as their widest cell, whatever the letters are made of
   ).toBe("A    B\nzoë  1\n👩‍💻   2\n");
 });
 
-test("an answer keeps its lines and tabs, a name keeps neither", () => {
+test("a response keeps its line breaks and tabs, a name keeps neither", () => {
   expect(safeLines("a\r\nb\tc\u001b[0m\n")).toBe("a\nb\tc\ufffd[0m\n");
   expect(safe("a\nb")).toBe("a\ufffdb");
   expect(safe(undefined)).toBe("?");
@@ -52,7 +52,7 @@ test.each([
   expect(duration(ms)).toBe(text);
 });
 
-test("a time that is none does not throw", () => {
+test("an invalid time does not throw", () => {
   expect(clockTime(Number.NaN)).toBe("--:--:--");
 });
 
