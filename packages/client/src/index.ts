@@ -1,5 +1,5 @@
 export type { CallOptions, OwnerCallOptions } from "./call-options.ts";
-export * from "./client.ts";
+export { RoomhubClient, type RoomhubClientOptions } from "./client.ts";
 export type { Fetch } from "./connection.ts";
 export {
   errorFromResponse,
@@ -11,7 +11,16 @@ export {
   type RoomhubErrorDetails,
 } from "./errors.ts";
 export type { EventStreamOptions } from "./event-stream.ts";
-export * from "./hub-url.ts";
-export * from "./open-room.ts";
+export { InvalidHubUrlError, type Invite, normaliseHubUrl, parseInvite } from "./hub-url.ts";
+export { openRoom, type OpenRoomOptions } from "./open-room.ts";
 export { RoomClient } from "./room-client.ts";
-export * from "./sdk-options.ts";
+export {
+  aiSDKOptions,
+  type AISDKOptions,
+  anthropicOptions,
+  openAIOptions,
+  type OpenResponsesOptions,
+  openResponsesOptions,
+  type RoomAddress,
+  type SDKOptions,
+} from "./sdk-options.ts";

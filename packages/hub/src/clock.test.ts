@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createClock, systemTime } from "./clock.ts";
 import { createPasswordAttempts } from "./credentials/attempts.ts";
-import { Liveness } from "./domain/liveness.ts";
+import { LivenessTracker } from "./domain/liveness.ts";
 import { aParticipant } from "./domain/room.fixture.ts";
 import { startSweep } from "./sweep.ts";
 
@@ -102,7 +102,7 @@ describe("the sweep", () => {
   test("finds nothing in the future of what was handled between waking up and it", () => {
     const { time, clock, period } = sweeping();
     const attempts = createPasswordAttempts({ burst: 1, intervalMs: 2_000 });
-    const liveness = new Liveness(30_000, 250);
+    const liveness = new LivenessTracker(30_000, 250);
     period();
     time.monotonicMs += 3_600_000;
     attempts.recordFailure("ada", clock.nowMs());

@@ -8,7 +8,7 @@ import { PasswordGate } from "./credentials/password-gate.ts";
 import { createPasswordKeeper, type RoomPassword } from "./credentials/passwords.ts";
 import { tokenFrom } from "./credentials/tokens.ts";
 import { AuthHeaderVault } from "./credentials/vault.ts";
-import { Liveness } from "./domain/liveness.ts";
+import { LivenessTracker } from "./domain/liveness.ts";
 import { Registry } from "./domain/registry.ts";
 import { TunnelOpenings } from "./domain/tunnel-openings.ts";
 import { HubError } from "./errors.ts";
@@ -146,7 +146,7 @@ export function createHub(options: HubOptions = {}): Hub {
 
   const operations: OperationContext = {
     registry,
-    liveness: new Liveness(limits.offlineAfterMs, limits.sweepIntervalMs),
+    liveness: new LivenessTracker(limits.offlineAfterMs, limits.sweepIntervalMs),
     limits,
     ownership,
     emit,

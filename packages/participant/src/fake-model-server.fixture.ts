@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Its surfaces, listed so that nobody needs to ask each of them. */
+/** Its surfaces, listed so that none of them is probed. */
 const openApi = '{"paths":{"/v1/chat/completions":{},"/v1/responses":{}}}';
 
 /** A provider that lists its models and what it serves, and answers the rest as the test says. */

@@ -133,7 +133,7 @@ test("a long request body is streamed at the pace of the function", async () => 
 
 test.each<[string, (body: ReadableStream<Uint8Array>) => Promise<unknown>]>([
   ["reads on", (body) => body.getReader().read()],
-  ["wants no more of it", (body) => body.cancel()],
+  ["cancels it", (body) => body.cancel()],
 ])("a request body pauses at 256 KiB until the function %s", async (_what, goOn) => {
   const serving = Promise.withResolvers<Request>();
   const drained = Promise.withResolvers<void>();
@@ -210,7 +210,7 @@ test("a disconnecting client aborts request.signal, and the cancel is confirmed 
   });
   const asked = ask(ana.session);
   await vi.waitFor(() => expect(signals).toHaveLength(1));
-  asked.stream.reset(RESET_CODES.cancelled, "client gone");
+  asked.stream.reset(RESET_CODES.cancelled, "client disconnected");
   await vi.waitFor(() => expect(signals[0]!.aborted).toBe(true));
   expect(signals[0]!.reason).toMatchObject({ name: "AbortError" });
   expect(asked.log).toEqual([]);

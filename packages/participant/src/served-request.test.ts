@@ -237,14 +237,14 @@ test("a cancel closes the provider's socket, and is confirmed only then", async 
   const gone = once(responses[0]!, "close");
   let isGone = false;
   void gone.then(() => (isGone = true));
-  asked.stream.reset(RESET_CODES.cancelled, "client gone");
+  asked.stream.reset(RESET_CODES.cancelled, "client disconnected");
   await asked.closed;
   await vi.waitFor(() => expect(isGone).toBe(true));
   expect(asked.log).toEqual(["head", "closed"]);
   expect(all.ana.notices.at(-1)).toMatchObject({
     outcome: "cancelled",
     code: "cancelled",
-    reason: "client gone",
+    reason: "client disconnected",
   });
 });
 
@@ -372,7 +372,7 @@ const json = { "content-type": "application/json" };
 const events = { "content-type": "text/event-stream" };
 const repeating: Record<string, [status: number, headers: Record<string, string>, body: string]> = {
   "a refusal": [400, json, `{"error":{"message":"bad key ${repeated}"}}`],
-  "a refusal longer than anybody reads": [500, json, `${repeated}${"x".repeat(300_000)}`],
+  "a refusal longer than the read limit": [500, json, `${repeated}${"x".repeat(300_000)}`],
   "a page": [404, { "content-type": "text/html" }, `<html>${repeated}</html>`],
   "an error that says 200": [200, json, `{"error":"bad key ${repeated}"}`],
   "an answer": [200, json, `{"choices":["${repeated}"],"error":null}`],
@@ -478,7 +478,7 @@ test("a cancel while an end is held closes the provider's socket and sends nothi
   const asked = ask(all.session, { stream: true });
   await vi.waitFor(() => expect(asked.body).toBe("data: "));
   const gone = once(responses[0]!, "close");
-  asked.stream.reset(RESET_CODES.cancelled, "client gone");
+  asked.stream.reset(RESET_CODES.cancelled, "client disconnected");
   await asked.closed;
   await gone;
   expect(asked).toMatchObject({ body: "data: ", log: ["head", "closed"] });

@@ -37,7 +37,7 @@ function openAgent(transport: MemoryTransport): AgentSession {
     handlers: {
       onHello() {},
       onRequest() {
-        throw new Error("nobody asks");
+        throw new Error("no request expected");
       },
       onGoAway() {},
       onClose() {},

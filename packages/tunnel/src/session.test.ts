@@ -359,7 +359,7 @@ describe.each([
     const { stream } = tunnel.send(body);
     const given = tunnel.send(body).stream;
     expect([stream.isBodyTaken, given.isBodyTaken]).toEqual([false, false]);
-    given.reset(RESET_CODES.cancelled, "client is gone");
+    given.reset(RESET_CODES.cancelled, "client disconnected");
     expect([stream.isBodyTaken, given.isBodyTaken]).toEqual([false, true]);
     const slow = await tunnel.firstRequest();
     slow.isBehind = false;
@@ -401,7 +401,7 @@ describe.each([
     const incoming = await tunnel.firstRequest();
     incoming.responder.head(ok);
     await answer.until("head 200");
-    stream.reset(RESET_CODES.cancelled, "client is gone");
+    stream.reset(RESET_CODES.cancelled, "client disconnected");
     stream.reset(RESET_CODES.internal, "twice");
     await incoming.until("reset 1");
     expect(incoming.responder.write(Buffer.from("too late"))).toBe(false);

@@ -1,14 +1,14 @@
 import { array, assert, boolean, constantFrom, integer, property, record } from "fast-check";
 import { expect, test } from "vitest";
 import { createClock } from "../clock.ts";
-import { Liveness } from "./liveness.ts";
+import { LivenessTracker } from "./liveness.ts";
 import { aParticipant } from "./room.fixture.ts";
 
 const offlineAfterMs = 30_000;
 const bucketMs = 250;
 
 function watched(lastSeenMs: number) {
-  const liveness = new Liveness(offlineAfterMs, bucketMs);
+  const liveness = new LivenessTracker(offlineAfterMs, bucketMs);
   const participant = aParticipant({ id: "a", lastSeenMs });
   liveness.watch(participant);
   return { liveness, participant };
@@ -83,7 +83,7 @@ test("over any schedule each silence above 30 s is found once, within a period, 
       let passedMs = 5_000;
       let nextSweepMs = 5_000;
       const clock = createClock({ monotonicMs: () => passedMs, wallMs: () => 0 });
-      const liveness = new Liveness(offlineAfterMs, bucketMs);
+      const liveness = new LivenessTracker(offlineAfterMs, bucketMs);
       const participant = aParticipant({ id: "a", lastSeenMs: clock.nowMs() });
       liveness.watch(participant);
       let isOnline = true;

@@ -7,7 +7,7 @@ import type { Participant } from "./participant.ts";
  * when a bucket's time has come, each in it is either overdue or moves to the bucket of its new deadline. So a
  * participant costs one step per deadline, however often it is heard of.
  */
-export class Liveness {
+export class LivenessTracker {
   readonly #buckets = new Map<number, Set<Participant>>();
   readonly #bucketOf = new Map<Participant, number>();
   readonly #offlineAfterMs: number;

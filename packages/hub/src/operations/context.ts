@@ -3,7 +3,7 @@ import type { PasswordAttempts } from "../credentials/attempts.ts";
 import type { PasswordGate } from "../credentials/password-gate.ts";
 import type { PasswordKeeper, RoomPassword } from "../credentials/passwords.ts";
 import type { AuthHeaderVault } from "../credentials/vault.ts";
-import type { Liveness } from "../domain/liveness.ts";
+import type { LivenessTracker } from "../domain/liveness.ts";
 import type { DirectPath, Participant, Registration } from "../domain/participant.ts";
 import type { Registry } from "../domain/registry.ts";
 import type { TunnelOpenings } from "../domain/tunnel-openings.ts";
@@ -46,7 +46,7 @@ interface ParticipantPaths {
 /** What the use-cases of one hub share. Made in `hub.ts`. */
 export interface OperationContext {
   registry: Registry;
-  liveness: Liveness;
+  liveness: LivenessTracker;
   limits: Limits;
   ownership: OwnershipMode;
   emit: Emitter;

@@ -3,7 +3,7 @@ import { createPasswordAttempts } from "../credentials/attempts.ts";
 import { PasswordGate } from "../credentials/password-gate.ts";
 import { createPasswordKeeper } from "../credentials/passwords.ts";
 import { AuthHeaderVault } from "../credentials/vault.ts";
-import { Liveness } from "../domain/liveness.ts";
+import { LivenessTracker } from "../domain/liveness.ts";
 import type { DirectPath, Participant, PathVerdict } from "../domain/participant.ts";
 import { Registry } from "../domain/registry.ts";
 import { TunnelOpenings } from "../domain/tunnel-openings.ts";
@@ -102,7 +102,7 @@ export function createOffice(
   const limits = resolveLimits(options.limits);
   const context: OperationContext = {
     registry: new Registry(),
-    liveness: new Liveness(limits.offlineAfterMs, limits.sweepIntervalMs),
+    liveness: new LivenessTracker(limits.offlineAfterMs, limits.sweepIntervalMs),
     limits,
     ownership: options.ownership ?? "compat",
     emit,
