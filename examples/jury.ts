@@ -1,4 +1,4 @@
-// A jury: everybody in the room answers, then one of them judges which answer is best.
+// A jury: every participant responds, then one of them judges which response is best.
 //   node --conditions=@roomhub/source examples/jury.ts http://127.0.0.1:5050/rooms/ABC234 "Is a tomato a fruit?"
 import { openAIOptions, openRoom } from "@roomhub/client";
 import OpenAI from "openai";
@@ -8,12 +8,12 @@ const [invite = "", question = "Is a tomato a fruit?"] = process.argv.slice(2);
 const room = await openRoom(invite);
 const openai = new OpenAI(openAIOptions(room));
 
-const everybody = await room.participants();
-const jurors = everybody.filter(
+const participants = await room.participants();
+const jurors = participants.filter(
   ({ status, connection }) => status === "online" && connection.connected,
 );
 const judge = jurors[0];
-if (judge === undefined) throw new Error(`Nobody is in ${room.name} who could answer.`);
+if (judge === undefined) throw new Error(`No participant in ${room.name} is online.`);
 
 const answers = await Promise.all(jurors.map(({ id }) => ask(id, question)));
 jurors.forEach(({ id }, index) => print(`${index + 1}. ${id}: ${answers[index]}`));
@@ -25,14 +25,14 @@ const ruling = await ask(
 );
 print(`\n${judge.nickname} judges: ${ruling}`);
 
-/** One juror who fails is no reason to send the others home. */
+/** A failing juror does not end the jury. */
 async function ask(model: string, content: string): Promise<string> {
   try {
     const messages = [{ role: "user" as const, content }];
     const { choices } = await openai.chat.completions.create({ model, messages });
-    return choices[0]?.message.content?.trim() ?? "(said nothing)";
+    return choices[0]?.message.content?.trim() ?? "(empty response)";
   } catch (error) {
-    return `(could not answer: ${(error as Error).message})`;
+    return `(failed: ${(error as Error).message})`;
   }
 }
 
