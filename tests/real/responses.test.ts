@@ -122,6 +122,23 @@ describeReal.for(PATHS)("responses by %s", (path) => {
   });
 });
 
+describeReal("responses right after a registration", () => {
+  test("keep the rules too", async () => {
+    await using llama = await startLlamaServer({ alias: "tiny" });
+    await using lab = await startLab();
+    await using _ada = await lab.register(llama.url);
+
+    const streamed = await lab.post("/responses", {
+      model: "*",
+      input: "go on",
+      max_output_tokens: 20,
+      stream: true,
+    });
+
+    expect(checkEvents(dataOf(await streamed.text()))).toEqual([]);
+  });
+});
+
 /** What the `data:` lines of a stream say: parsed, and `[DONE]` as it is. */
 function dataOf(stream: string): unknown[] {
   const found: unknown[] = [];

@@ -2,6 +2,7 @@ import { LIMITS, type ResponsesMode } from "@roomhub/protocol";
 import { randomBytes } from "node:crypto";
 import { discoverCapabilities } from "./learn/capabilities.ts";
 import type { ProviderCall, ProviderRequest, ProviderSink } from "./call/provider-call.ts";
+import { programOf } from "./learn/fingerprints.ts";
 import type { CapabilityName } from "./learn/known-capabilities.ts";
 import { LearningSink } from "./learn/learning-sink.ts";
 import type { CallProvider } from "./learn/look.ts";
@@ -215,7 +216,7 @@ export class ModelServer {
   /** @returns what the server says of itself */
   async #discover(found: ProbeResult): Promise<Record<string, unknown> | undefined> {
     const { call, baseUrl, headers, declared } = this.#options;
-    this.#knowledge.beginLook();
+    this.#knowledge.beginLook(programOf(found));
     const { capabilities, program, answer } = await discoverCapabilities({
       call,
       baseUrl,

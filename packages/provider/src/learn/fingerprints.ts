@@ -179,6 +179,13 @@ export async function recognise(
   return { ...unanswered, program: certain?.program, capabilities: { ...certain?.always } };
 }
 
+/** The program that a models list gives away by itself; undefined when it does not. */
+export function programOf(
+  found: Pick<ProbeResult, "ownedBy" | "server">,
+): ServerProgram | undefined {
+  return fingerprints.find((one) => isNamed(one, found))?.program;
+}
+
 const unanswered = { isAsleep: false, answer: undefined } as const;
 
 function isNamed(one: Fingerprint, { ownedBy, server }: Pick<ProbeResult, "ownedBy" | "server">) {

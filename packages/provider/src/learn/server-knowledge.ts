@@ -101,10 +101,15 @@ export class ServerKnowledge {
     this.#state = "doubtful";
   }
 
-  /** A look at the server begins. What is learned meanwhile counts beside what it finds; what another taught does not. */
-  beginLook(): void {
+  /**
+   * A look at the server begins. What is learned meanwhile counts beside what it finds; what another taught does not.
+   *
+   * @param program - as its models list gives it away: requests that come during the look are served by that
+   */
+  beginLook(program: ServerProgram | undefined): void {
     if (this.#state === "doubtful") this.#forget();
     this.#state = "looked";
+    this.#program = program ?? this.#program;
   }
 
   find(found: KnownCapabilities, program: ServerProgram | undefined): void {

@@ -31,6 +31,17 @@ test("llama.cpp's own responses break SDKs, so they are translated though it has
   expect(provider.lines().at(-1)).toBe(chat);
 });
 
+test("they are translated from the model list on, before the rest is known", async () => {
+  const { provider, server, told } = start({
+    ...llamaCpp,
+    "GET /props": { hangs: "before-head" },
+  });
+  await server.probe(1_000);
+  expect(JSON.parse((await ask(server)).body)).toMatchObject({ status: "completed" });
+  expect(provider.lines()).toEqual(["GET /v1/models", "GET /props", chat]);
+  expect(told).toEqual([expect.objectContaining({ chatCompletions: "supported" })]);
+});
+
 test("a body too long to be translated goes to llama.cpp's own responses", async () => {
   const { provider, server } = start(
     (asked) => (asked.body === "{}" ? { status: 400, body: "{}" } : llamaCpp[asked.line]),
