@@ -27,7 +27,7 @@ function newStream(): ResponsesStream {
 }
 
 /** @returns the text of the Responses stream, the chat stream cut at these places */
-function retold(chat: Buffer, cuts: number[]) {
+function translated(chat: Buffer, cuts: number[]) {
   const stream = newStream();
   let text = stream.start();
   let from = 0;
@@ -123,7 +123,7 @@ test.for(SEEDS)(
   (seed) => {
     assert(
       property(anyScript, cuts, (script, cuts) => {
-        const { text, isComplete } = retold(asStream(script), cuts);
+        const { text, isComplete } = translated(asStream(script), cuts);
         expect(isComplete).toBe(true);
         const data = dataIn(text);
         expect(checkEvents(data)).toEqual([]);
@@ -134,7 +134,7 @@ test.for(SEEDS)(
         expect(toldBy(response.output)).toEqual(saidBy(script));
         // Where it is cut, and how its lines end, changes nothing.
         const plain = { ...script.wire, lineEnd: "\n", hasNoise: false } as const;
-        expect(retold(asStream({ ...script, wire: plain }), []).text).toBe(text);
+        expect(translated(asStream({ ...script, wire: plain }), []).text).toBe(text);
       }),
       propertyRuns(seed, 400),
     );
@@ -147,7 +147,7 @@ test.for(SEEDS)(
   (seed) => {
     assert(
       property(scriptInOrder, (script) => {
-        const streamed = lastEvent(dataIn(retold(asStream(script), []).text)).response;
+        const streamed = lastEvent(dataIn(translated(asStream(script), []).text)).response;
         const body = Buffer.from(JSON.stringify(asCompletion(script)));
         const whole: unknown = JSON.parse(
           translateAnswer(body, askedResponse({ toolNames }), countingSource()).toString(),
@@ -167,7 +167,7 @@ test.for(SEEDS)(
     assert(
       property(anyScript, nat(), (script, place) => {
         const chat = asStream(script);
-        const whole = retold(chat, []).text;
+        const whole = translated(chat, []).text;
         const stream = newStream();
         const begun = stream.start() + stream.push(chat.subarray(0, place % (chat.length + 1)));
         expect(whole.startsWith(begun)).toBe(true);
@@ -175,8 +175,8 @@ test.for(SEEDS)(
         // Before the finish reason: what comes after it says nothing about the answer.
         const finish = eventsOf(script).findIndex((event) => event.includes(`_reason":"`));
         const events = eventsOf(script).slice(0, place % (finish + 1));
-        expect(retold(Buffer.from(events.join("")), []).isComplete).toBe(false);
-        const failed = retold(Buffer.from(`${events.join("")}data: {"error":"no"}\n\n`), []);
+        expect(translated(Buffer.from(events.join("")), []).isComplete).toBe(false);
+        const failed = translated(Buffer.from(`${events.join("")}data: {"error":"no"}\n\n`), []);
         expect(failed.isComplete).toBe(true);
         const data = dataIn(failed.text);
         expect(checkEvents(data)).toEqual([]);

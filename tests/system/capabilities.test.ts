@@ -132,7 +132,7 @@ test.for(PATHS)(
   },
 );
 
-test.for(PATHS)("by %s, a long question is retold as a whole", async (path) => {
+test.for(PATHS)("by %s, a long question is translated as a whole", async (path) => {
   await using provider = await startProvider(old);
   await using hub = await startTestHub();
   const code = await hub.createRoom();

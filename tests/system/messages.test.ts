@@ -113,7 +113,7 @@ test.each(["messages", "messages/count_tokens"])(
   },
 );
 
-test("a provider's refusal passes in its shape, and is retold when it has another", async () => {
+test("a provider's refusal passes in its shape, and is translated when it has another", async () => {
   const own = { type: "error", error: { type: "invalid_request_error", message: "too short" } };
   {
     await using room = await lab({ status: 400, json: own });

@@ -17,7 +17,7 @@ import { EventBus } from "./events/bus.ts";
 import { createEmitter } from "./events/emit.ts";
 import { createPace } from "./events/pace.ts";
 import { EventStreams } from "./http/event-stream.ts";
-import { LeavingAnswers } from "./http/leaving-answers.ts";
+import { FlushingResponses } from "./http/flushing-responses.ts";
 import { createPeerReader } from "./http/peer.ts";
 import { ResponseSockets } from "./http/responses-socket/response-sockets.ts";
 import { createHttpServer } from "./http/server.ts";
@@ -26,7 +26,7 @@ import { BodyBudget } from "./inference/body-budget.ts";
 import type { DispatchDeps } from "./inference/inference-call.ts";
 import { InFlight } from "./inference/in-flight.ts";
 import { RoomQueues } from "./inference/queue.ts";
-import { ResponseMakers } from "./inference/response-makers.ts";
+import { ResponseOwners } from "./inference/response-owners.ts";
 import { listen, type Listening } from "./listen.ts";
 import { createLineWriter, createLog } from "./log.ts";
 import type { OperationContext } from "./operations/context.ts";
@@ -212,7 +212,7 @@ export function createHub(options: HubOptions = {}): Hub {
     emit,
     queues,
     inFlight,
-    responseMakers: new ResponseMakers(limits.responsesPerRoom),
+    responseOwners: new ResponseOwners(limits.responsesPerRoom),
     upstreamFor: (participant) => upstreams.upstreamFor(participant),
     scrubberOf: (participant) => upstreams.scrubberOf(participant),
     reportBug: (error) => log.bug("a request failed", error),
@@ -229,7 +229,7 @@ export function createHub(options: HubOptions = {}): Hub {
   const serving = {
     inference,
     limits,
-    leaving: new LeavingAnswers(limits.clientStallMs, nowMs),
+    flushing: new FlushingResponses(limits.clientStallMs, nowMs),
     asksStreamUsage: options.streamUsage ?? true,
   };
   const responseSockets = new ResponseSockets({
@@ -282,7 +282,7 @@ export function createHub(options: HubOptions = {}): Hub {
         markOverdue(operations);
         settleFlapping(operations);
         inFlight.sweep(now);
-        serving.leaving.tick(now);
+        serving.flushing.tick(now);
         streams.tick();
         tunnels.tick(now);
         upstreams.tick(now);

@@ -104,7 +104,7 @@ test("the answer of a server that has neither passes, and the next look tells th
   });
 });
 
-test("a stream is retold event by event", async () => {
+test("a stream is translated event by event", async () => {
   const { server, told } = start({ [chat]: { type: "event-stream", body: chatStream } });
   const heard = await ask(server, { stream: true });
   expect(heard.log).toEqual(whole);
@@ -116,7 +116,7 @@ test("a stream is retold event by event", async () => {
   expect(told.at(-1)).toMatchObject({ streamUsage: "supported" });
 });
 
-test("a JSON answer to a stream that was asked for is retold as JSON", async () => {
+test("a JSON answer to a stream that was asked for is translated as JSON", async () => {
   const { server } = start({ [chat]: { body: completion } });
   const heard = await ask(server, { stream: true });
   expect(heard.headers["content-type"]).toBe("application/json");
@@ -264,7 +264,7 @@ test("a body of more than 64 MiB in pieces is refused here", async () => {
   expect(provider.lines()).toEqual([]);
 });
 
-test("a body given whole is retold up to the limit, and beyond it only passed on as it is", async () => {
+test("a body given whole is translated up to the limit, and beyond it only passed on as it is", async () => {
   const script = { [chat]: { body: completion } };
   const most = Buffer.concat(body()).length;
   const fits = start(script, { maxTranslatedBytes: most });

@@ -5,7 +5,7 @@ import type { ProviderCall, ProviderRequest, ProviderSink } from "./call/provide
 import { programOf } from "./learn/fingerprints.ts";
 import type { CapabilityName } from "./learn/known-capabilities.ts";
 import { LearningSink } from "./learn/learning-sink.ts";
-import type { CallProvider } from "./learn/look.ts";
+import type { CallProvider } from "./learn/query.ts";
 import { probeModels, type ProbeResult } from "./learn/probe.ts";
 import { findingOf } from "./readiness/probe-finding.ts";
 import { ReadinessSink } from "./readiness/readiness-sink.ts";
@@ -49,7 +49,7 @@ export interface ModelServerOptions {
   /** how often a probe is due while the server is ready, default 30 s, and while it is down, default 5 s */
   looks?: { readyMs: number; downMs: number } | undefined;
   /**
-   * The longest request that is retold, default 64 MiB: it is parsed in one go, and whoever shares the thread waits.
+   * The longest request that is translated, default 64 MiB: it is parsed in one go, and whoever shares the thread waits.
    */
   maxTranslatedBytes?: number | undefined;
   /** default: random ids and the wall clock */
@@ -68,7 +68,7 @@ const surfaces: Readonly<Record<string, CapabilityName>> = {
 };
 
 /**
- * One model server, and what is known of it. Requests for responses go to its chat, retold both ways, where it has only
+ * One model server, and what is known of it. Requests for responses go to its chat, translated both ways, where it has only
  * that.
  *
  * It is looked at once, after the first probe it answers, and again when it was away. Everything else is learned from its

@@ -1,6 +1,6 @@
 import type { ProviderRequest, ProviderSink, ResponseHead } from "./call/provider-call.ts";
 import type { ProviderFailure } from "./call/failure.ts";
-import type { CallProvider } from "./learn/look.ts";
+import type { CallProvider } from "./learn/query.ts";
 import type { InferenceRequest, ModelServer } from "./model-server.ts";
 
 /** How a scripted server answers one request. */

@@ -6,7 +6,7 @@ import type { InferenceContext } from "../inference/begin.ts";
 import type { Log } from "../log.ts";
 import type { OperationContext, Peer } from "../operations/context.ts";
 import type { EventStreams } from "./event-stream.ts";
-import type { LeavingAnswers } from "./leaving-answers.ts";
+import type { FlushingResponses } from "./flushing-responses.ts";
 import type { PeerReader } from "./peer.ts";
 import type { HealthState } from "./route.ts";
 import type { ResponseSockets } from "./responses-socket/response-sockets.ts";
@@ -18,7 +18,7 @@ export interface FrontDeps {
   operations: OperationContext;
   schemas: RequestSchemas;
   inference: InferenceContext;
-  leaving: LeavingAnswers;
+  flushing: FlushingResponses;
   asksStreamUsage: boolean;
   bus: EventBus;
   streams: EventStreams;

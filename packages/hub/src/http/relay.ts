@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HubError } from "../errors.ts";
 import type { ClientListener, ClientResponse } from "../inference/client-response.ts";
 import { sendError } from "./error-response.ts";
-import type { LeavingAnswers } from "./leaving-answers.ts";
+import type { FlushingResponses } from "./flushing-responses.ts";
 import { headPairs, setCommonHeaders } from "./response-head.ts";
 
 /** One client's socket, as dispatch sees it. Upstream bytes go in, back-pressure and departure come out. */
@@ -12,7 +12,7 @@ export class SocketClientResponse implements ClientResponse {
   readonly #requestId: string;
   readonly #errorShape: ErrorShape;
   readonly #skipsInformational: boolean;
-  readonly #leaving: LeavingAnswers;
+  readonly #flushing: FlushingResponses;
   #isGone = false;
 
   /** @param response - with no head and no headers yet */
@@ -21,9 +21,9 @@ export class SocketClientResponse implements ClientResponse {
     response: ServerResponse,
     requestId: string,
     errorShape: ErrorShape,
-    leaving: LeavingAnswers,
+    flushing: FlushingResponses,
   ) {
-    this.#leaving = leaving;
+    this.#flushing = flushing;
     this.#response = response;
     this.#requestId = requestId;
     this.#errorShape = errorShape;
@@ -66,19 +66,19 @@ export class SocketClientResponse implements ClientResponse {
     head.push("content-length", String(body.length));
     this.#response.writeHead(status, head);
     this.#response.end(body, onHandedOver);
-    if (onHandedOver === undefined) this.#leaving.note(this.#response);
+    if (onHandedOver === undefined) this.#flushing.note(this.#response);
   }
 
   end(onHandedOver?: () => void): void {
     this.#response.end(onHandedOver);
-    if (onHandedOver === undefined) this.#leaving.note(this.#response);
+    if (onHandedOver === undefined) this.#flushing.note(this.#response);
   }
 
   refuse(error: HubError, headers: Record<string, string>): void {
     if (this.#response.destroyed) return;
     setCommonHeaders(this.#response, this.#requestId, this.#errorShape);
     sendError(this.#response, error, this.#errorShape, headers);
-    this.#leaving.note(this.#response);
+    this.#flushing.note(this.#response);
   }
 
   writeProcessing(): void {

@@ -11,13 +11,13 @@ import { aRoom } from "../domain/room.fixture.ts";
 import type { HubError } from "../errors.ts";
 import { retryHeaders } from "../http/error-response.ts";
 import type { ClientResponse } from "./client-response.ts";
-import { ModelAsking } from "./request/asking.ts";
+import { ModelRequest } from "./request/inference-request.ts";
 import { Dispatch } from "./dispatch.ts";
 import { InFlight } from "./in-flight.ts";
 import type { DispatchDeps } from "./inference-call.ts";
 import { RoomQueues } from "./queue.ts";
 import { RequestBodyReader } from "./request/request-head.ts";
-import { ResponseMakers } from "./response-makers.ts";
+import { ResponseOwners } from "./response-owners.ts";
 import type { ResponseSink, Upstream, UpstreamFailure, UpstreamRequest } from "./upstream.ts";
 
 /** A client that remembers all it got. */
@@ -150,7 +150,7 @@ export type BenchEvent =
 export interface Sent {
   client: FakeClient;
   dispatch: Dispatch;
-  asking: ModelAsking;
+  asking: ModelRequest;
   /** how often it said that it is over */
   settledCount: () => number;
   /** the names of its events, in order */
@@ -215,7 +215,7 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
     inFlight,
     upstreamFor,
     scrubberOf: () => (text) => text.replaceAll("sk-CANARY", "[redacted]"),
-    responseMakers: new ResponseMakers(resolved.responsesPerRoom),
+    responseOwners: new ResponseOwners(resolved.responsesPerRoom),
     reportBug: (error) => void bugs.push(error),
   };
 
@@ -232,7 +232,7 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
     const reader = new RequestBodyReader(64, true);
     reader.push(Buffer.from(JSON.stringify({ model, stream, messages: [], ...options.fields })));
     let settledCount = 0;
-    const asking = new ModelAsking({
+    const asking = new ModelRequest({
       surface: SURFACES.find(({ path }) => path === surface) ?? failTo(`find ${surface}`),
       body: reader.end(),
       headers: { accept: "text/event-stream" },

@@ -2,7 +2,7 @@ import { array, assert, constantFrom, property } from "fast-check";
 import { describe, expect, test } from "vitest";
 import { aParticipant } from "../domain/room.fixture.ts";
 import { HubError } from "../errors.ts";
-import type { ModelAsking } from "./request/asking.ts";
+import type { ModelRequest } from "./request/inference-request.ts";
 import { createBench, type FakeCall, FakeClient, type BenchEvent } from "./dispatch.fixture.ts";
 import * as streams from "./stream/streams.fixture.ts";
 
@@ -24,7 +24,7 @@ function failure(event: BenchEvent | undefined) {
 }
 
 describe("the request's body", () => {
-  const askingAgain = (asking: ModelAsking) => expect(() => asking.requestFor(ana(), [], false));
+  const askingAgain = (asking: ModelRequest) => expect(() => asking.requestFor(ana(), [], false));
 
   test("is let go once its answer streams: nobody will be asked again", () => {
     const bench = createBench([ana()]);

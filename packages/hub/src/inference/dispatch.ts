@@ -76,7 +76,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     this.#guard(() => {
       refuseLoops(this.#call.hops, this.#deps.bootId);
       const { asking, room } = this.#call;
-      this.#routing.only = asking.pinnedTo((id) => this.#deps.responseMakers.makerOf(room, id));
+      this.#routing.only = asking.pinnedTo((id) => this.#deps.responseOwners.ownerOf(room, id));
       this.#route(false);
     });
   }
@@ -192,7 +192,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     const { responseId } = this.#delivery;
     if (responseId === undefined) return;
     this.#mayRemember = false;
-    this.#deps.responseMakers.remember(this.#call.room, responseId, maker);
+    this.#deps.responseOwners.remember(this.#call.room, responseId, maker);
   }
 
   #isStale(attempt: Attempt): boolean {

@@ -2,11 +2,11 @@ import type { Limits } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
 import type { Room } from "../domain/room.ts";
 import type { Emitter } from "../events/emit.ts";
-import type { Asking } from "./request/asking.ts";
+import type { InferenceRequest } from "./request/inference-request.ts";
 import type { ClientResponse } from "./client-response.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { RoomQueues } from "./queue.ts";
-import type { ResponseMakers } from "./response-makers.ts";
+import type { ResponseOwners } from "./response-owners.ts";
 import type { Upstream } from "./upstream.ts";
 
 /** Takes secrets out of a text. */
@@ -21,7 +21,7 @@ export interface DispatchDeps {
   emit: Pick<Emitter, "llmRequest" | "llmComplete" | "llmError">;
   queues: RoomQueues;
   inFlight: InFlight;
-  responseMakers: ResponseMakers;
+  responseOwners: ResponseOwners;
   /** How to reach a participant now; undefined when its path is gone. */
   upstreamFor: (participant: Participant) => Upstream | undefined;
   /** For what a participant's provider says; undefined when it has no secrets. */
@@ -33,7 +33,7 @@ export interface DispatchDeps {
 export interface InferenceCall {
   requestId: string;
   room: Room;
-  asking: Asking;
+  asking: InferenceRequest;
   /** hub ids this request already passed */
   hops: readonly string[];
   /** whose turn in the queue it takes */

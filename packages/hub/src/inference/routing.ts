@@ -5,7 +5,7 @@ import { parseSelector, type SelectionQuery, type Selector } from "../domain/sel
 import { selectParticipant, type Selection } from "../domain/selector.ts";
 import { HubError } from "../errors.ts";
 import type { HeaderMap } from "./answer/answer.ts";
-import type { Asking } from "./request/asking.ts";
+import type { InferenceRequest } from "./request/inference-request.ts";
 import type { Attempt } from "./attempt.ts";
 import { type FailureCause, nextStep } from "./retry.ts";
 
@@ -31,14 +31,14 @@ export class Routing implements SelectionQuery {
   excluded: readonly Participant[] = none;
   only: Participant | undefined;
   readonly #room: Room;
-  readonly #asking: Asking;
+  readonly #asking: InferenceRequest;
   /** They were loading when they got the request; each may get it once more. */
   #waitedFor: readonly Participant[] = none;
   #firstFailure: FirstFailure | undefined;
 
   constructor(
     room: Room,
-    asking: Asking,
+    asking: InferenceRequest,
     { random, nowMs }: Pick<SelectionQuery, "random" | "nowMs">,
   ) {
     this.selector = parseSelector(asking.selector);

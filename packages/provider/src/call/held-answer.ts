@@ -1,5 +1,5 @@
 import type { ResponseHead } from "./provider-call.ts";
-import type { Outlet } from "./outlet.ts";
+import type { PacedSink } from "./paced-sink.ts";
 
 /** Longer than any error text: what goes beyond is the answer itself. */
 const maxHeldBytes = 64 * 1024;
@@ -26,7 +26,7 @@ export class HeldAnswer {
   }
 
   /** @returns false when the sink is behind */
-  release(outlet: Outlet): boolean {
+  release(outlet: PacedSink): boolean {
     outlet.head(this.head);
     const isTaken = outlet.data(Buffer.concat(this.#parts));
     this.#parts = [];

@@ -1,6 +1,6 @@
 import { type Recognised, recognise } from "./fingerprints.ts";
 import { type CapabilityName, isDeclared } from "./known-capabilities.ts";
-import { type CallProvider, lookAt, type LookAround } from "./look.ts";
+import { type CallProvider, query, type Query } from "./query.ts";
 import type { ProbeResult } from "./probe.ts";
 import { judgeAnswer } from "./surface-verdict.ts";
 
@@ -60,12 +60,12 @@ function lacksResponses(
   return openResponses === "unsupported" || declared["openResponses"] === "unsupported";
 }
 
-function createLookAround({ call, headers }: DiscoveryOptions): LookAround {
+function createLookAround({ call, headers }: DiscoveryOptions): Query {
   let isOver = false;
   return async (method, baseUrl, path) => {
     if (isOver) return undefined;
     const isPost = method === "POST";
-    const look = await lookAt(
+    const look = await query(
       call,
       {
         baseUrl,

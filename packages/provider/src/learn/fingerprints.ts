@@ -1,6 +1,6 @@
 import type { CapabilityValue } from "@roomhub/protocol";
 import type { KnownCapabilities } from "./known-capabilities.ts";
-import { type LookAround, objectIn } from "./look.ts";
+import { type Query, objectIn } from "./query.ts";
 import type { ProbeResult } from "./probe.ts";
 
 /** Programs that are recognised. */
@@ -159,7 +159,7 @@ const openai: KnownCapabilities = {
 export async function recognise(
   baseUrl: string,
   found: Pick<ProbeResult, "ownedBy" | "server">,
-  look: LookAround,
+  look: Query,
 ): Promise<Recognised> {
   const { hostname, port } = new URL(baseUrl);
   if (hostname === "api.openai.com") {

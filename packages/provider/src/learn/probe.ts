@@ -1,4 +1,4 @@
-import { type CallProvider, type Look, lookAt, objectIn } from "./look.ts";
+import { type CallProvider, type QueryResult, query, objectIn } from "./query.ts";
 
 /** What a look at `GET {base}/models` found. */
 export interface ProbeResult {
@@ -40,17 +40,17 @@ export async function probeModels(
   timeoutMs: number,
 ): Promise<ProbeResult> {
   const request = { baseUrl, method: "GET", path: "/models", headers, body: undefined };
-  const look = await lookAt(call, request, timeoutMs);
+  const look = await query(call, request, timeoutMs);
   return { ...headOf(look), ...bodyOf(look, baseUrl, timeoutMs) };
 }
 
-function headOf({ head }: Look): ProbeResult {
+function headOf({ head }: QueryResult): ProbeResult {
   if (head === undefined) return { answered: false };
   const server = head.headers["server"];
   return { answered: true, status: head.status, ...(server === undefined ? {} : { server }) };
 }
 
-function bodyOf(look: Look, baseUrl: string, timeoutMs: number): Partial<ProbeResult> {
+function bodyOf(look: QueryResult, baseUrl: string, timeoutMs: number): Partial<ProbeResult> {
   switch (look.problem?.kind) {
     case "timeout":
       return {

@@ -7,7 +7,10 @@ import {
   type KnownCapabilities,
 } from "./known-capabilities.ts";
 import { judgeAnswer } from "./surface-verdict.ts";
-import type { ThoughtField, ThoughtsTaken } from "../responses/translation/thought-field.ts";
+import type {
+  ReasoningField,
+  AcceptedReasoning,
+} from "../responses/translation/reasoning-field.ts";
 
 /** As others see it: what is asked for most is always there. */
 export type ReportedCapabilities = Record<"openResponses" | "chatCompletions", CapabilityValue> &
@@ -33,8 +36,8 @@ export class ServerKnowledge {
   #state: "not looked" | "looked" | "doubtful" = "not looked";
   #found: KnownCapabilities = {};
   #learned: KnownCapabilities = {};
-  #thoughtsHeard: ThoughtField | undefined;
-  #thoughtsLearned: ThoughtsTaken | undefined;
+  #reasoningSeen: ReasoningField | undefined;
+  #reasoningLearned: AcceptedReasoning | undefined;
   #reported: ReportedCapabilities = { openResponses: "unknown", chatCompletions: "unknown" };
 
   /**
@@ -83,8 +86,8 @@ export class ServerKnowledge {
   }
 
   /** What it refused says more than the name it uses itself; the first guess is what most servers read. */
-  get thoughtsTaken(): ThoughtsTaken {
-    return this.#thoughtsLearned ?? this.#thoughtsHeard ?? "reasoning_content";
+  get acceptedReasoning(): AcceptedReasoning {
+    return this.#reasoningLearned ?? this.#reasoningSeen ?? "reasoning_content";
   }
 
   get isLookDue(): boolean {
@@ -155,19 +158,19 @@ export class ServerKnowledge {
   }
 
   /** The name the server itself has for its thoughts. */
-  hearThoughts(field: ThoughtField): void {
-    this.#thoughtsHeard = field;
+  seeReasoning(field: ReasoningField): void {
+    this.#reasoningSeen = field;
   }
 
   /** How it takes them, having refused another way. */
-  learnThoughts(taken: ThoughtsTaken): void {
-    this.#thoughtsLearned = taken;
+  learnReasoning(taken: AcceptedReasoning): void {
+    this.#reasoningLearned = taken;
   }
 
   #forget(): void {
     this.#learned = {};
-    this.#thoughtsHeard = undefined;
-    this.#thoughtsLearned = undefined;
+    this.#reasoningSeen = undefined;
+    this.#reasoningLearned = undefined;
   }
 
   #publish(): void {

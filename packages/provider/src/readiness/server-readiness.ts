@@ -180,7 +180,7 @@ export class ServerReadiness {
     const hasLostServer = code === "provider_unreachable" || code === "provider_disconnected";
     if (!hasLostServer || this.#downProblem !== undefined) return;
     this.#hasBytes = false;
-    this.#lookAt(nowMs);
+    this.#probeAt(nowMs);
   }
 
   /** Other credentials go along from now on: what the old ones taught counts no more. */
@@ -189,7 +189,7 @@ export class ServerReadiness {
     this.#refusedAt = undefined;
     this.#haveCredentialsWorked = false;
     this.#publish(nowMs);
-    this.#lookAt(nowMs);
+    this.#probeAt(nowMs);
   }
 
   /** The participant serves another model: what the list had or lost before proves nothing of it. */
@@ -199,7 +199,7 @@ export class ServerReadiness {
     this.#listedModel = this.#serves.some((name) => name === model) ? model : undefined;
     this.#serves = [];
     this.#publish(nowMs);
-    this.#lookAt(nowMs);
+    this.#probeAt(nowMs);
   }
 
   #succeed(isCurrent: boolean): void {
@@ -222,17 +222,17 @@ export class ServerReadiness {
       case 503:
         this.#downProblem = undefined;
         this.#loading.seenAtCall(nowMs);
-        return this.#lookAt(nowMs + this.#loading.lookInMs(nowMs, this.#options.loadingMs));
+        return this.#probeAt(nowMs + this.#loading.lookInMs(nowMs, this.#options.loadingMs));
       case 403:
         // It may be about the prompt.
         return;
       case 502:
       case 504:
         // A gateway's: the model list decides.
-        return this.#lookAt(nowMs);
+        return this.#probeAt(nowMs);
       default:
         this.#downProblem = undefined;
-        if (this.#loading.sinceMs !== undefined) this.#lookAt(nowMs);
+        if (this.#loading.sinceMs !== undefined) this.#probeAt(nowMs);
     }
   }
 
@@ -250,7 +250,7 @@ export class ServerReadiness {
     this.#serves = isListed || this.#listedModel !== model ? [] : models;
   }
 
-  #lookAt(wantedMs: number): void {
+  #probeAt(wantedMs: number): void {
     const atMs = Math.max(wantedMs, this.#hurriedMs + hurriedPauseMs);
     if (atMs >= this.#nextLookMs) return;
     this.#hurriedMs = atMs;

@@ -1,9 +1,9 @@
 import type { ResponseHead } from "../call/provider-call.ts";
 import type { ProviderFailure } from "../call/failure.ts";
-import type { ChatManner } from "./chat-manner.ts";
+import type { ChatDialect } from "./chat-dialect.ts";
 import { HeldAnswer, isEventStream, isJson, isSuccess } from "../call/held-answer.ts";
-import { objectIn } from "../learn/look.ts";
-import type { Outlet } from "../call/outlet.ts";
+import { objectIn } from "../learn/query.ts";
+import type { PacedSink } from "../call/paced-sink.ts";
 import type { Answer } from "./answer.ts";
 import type { ServerKnowledge } from "../learn/server-knowledge.ts";
 import { NotChatError, translateAnswer } from "./translation/output/answer.ts";
@@ -19,7 +19,7 @@ type Mode =
   | { kind: "stream"; stream: ResponsesStream };
 
 export interface ChatAnswerDeps {
-  outlet: Outlet;
+  outlet: PacedSink;
   knowledge: ServerKnowledge;
   source: TranslationSource;
   maxAnswerBytes: number;
@@ -30,15 +30,15 @@ export interface ChatAnswerDeps {
 /** A chat answer on its way to somebody who asked for a response. Refusals pass as they are: their shape is the same. */
 export class ChatAnswer implements Answer {
   readonly #asked: AskedResponse;
-  readonly #manner: ChatManner;
+  readonly #dialect: ChatDialect;
   readonly #deps: ChatAnswerDeps;
   #mode: Mode = { kind: "waiting" };
   #isChatNext = false;
 
-  /** @param manner - in which the request was sent */
-  constructor(asked: AskedResponse, manner: ChatManner, deps: ChatAnswerDeps) {
+  /** @param dialect - in which the request was sent */
+  constructor(asked: AskedResponse, dialect: ChatDialect, deps: ChatAnswerDeps) {
     this.#asked = asked;
-    this.#manner = manner;
+    this.#dialect = dialect;
     this.#deps = deps;
   }
 
@@ -52,8 +52,8 @@ export class ChatAnswer implements Answer {
     if (this.#mode.kind === "passing") outlet.head(head);
     if (this.#mode.kind !== "stream") return;
     knowledge.note("chatCompletions", "supported");
-    this.#manner.confirm(true);
-    outlet.head(retold(head, "text/event-stream; charset=utf-8"));
+    this.#dialect.confirm(true);
+    outlet.head(translated(head, "text/event-stream; charset=utf-8"));
     outlet.data(Buffer.from(this.#mode.stream.start()));
   }
 
@@ -115,8 +115,8 @@ export class ChatAnswer implements Answer {
 
   #retellChunk(stream: ResponsesStream, chunk: Buffer): boolean {
     const text = stream.push(chunk);
-    const { thoughtField } = stream;
-    if (thoughtField !== undefined) this.#deps.knowledge.hearThoughts(thoughtField);
+    const { reasoningField } = stream;
+    if (reasoningField !== undefined) this.#deps.knowledge.seeReasoning(reasoningField);
     if (stream.isBroken) {
       this.#fail("provider_invalid_response", "The provider's stream is not a chat stream.");
       return true;
@@ -136,11 +136,11 @@ export class ChatAnswer implements Answer {
     const { outlet, knowledge, source } = this.#deps;
     try {
       const response = translateAnswer(body, this.#asked, source, (field) =>
-        knowledge.hearThoughts(field),
+        knowledge.seeReasoning(field),
       );
       knowledge.note("chatCompletions", "supported");
-      this.#manner.confirm(false);
-      outlet.head(retold(head, "application/json"));
+      this.#dialect.confirm(false);
+      outlet.head(translated(head, "application/json"));
       outlet.data(response);
       outlet.end();
     } catch (error) {
@@ -160,7 +160,7 @@ export class ChatAnswer implements Answer {
     const { outlet, knowledge } = this.#deps;
     const { status } = held.head;
     const text = held.text();
-    if (this.#manner.giveWay(status, text)) {
+    if (this.#dialect.fallBack(status, text)) {
       this.#isChatNext = true;
       return;
     }
@@ -181,7 +181,7 @@ export class ChatAnswer implements Answer {
   }
 }
 
-function retold(head: ResponseHead, contentType: string): ResponseHead {
+function translated(head: ResponseHead, contentType: string): ResponseHead {
   const { "content-length": _length, ...headers } = head.headers;
   return { status: head.status, headers: { ...headers, "content-type": contentType } };
 }

@@ -1,7 +1,7 @@
 import type { ResponseHead } from "../call/provider-call.ts";
 import type { ProviderFailure } from "../call/failure.ts";
 import { HeldAnswer, isEventStream, isSuccess } from "../call/held-answer.ts";
-import type { Outlet } from "../call/outlet.ts";
+import type { PacedSink } from "../call/paced-sink.ts";
 import type { Answer } from "./answer.ts";
 import type { ServerKnowledge } from "../learn/server-knowledge.ts";
 import { judgeAnswer } from "../learn/surface-verdict.ts";
@@ -11,12 +11,12 @@ import { judgeAnswer } from "../learn/surface-verdict.ts";
  * has not: then nothing was generated, and the same request goes out as chat.
  */
 export class NativeAnswer implements Answer {
-  readonly #outlet: Outlet;
+  readonly #outlet: PacedSink;
   readonly #knowledge: ServerKnowledge;
   #held: HeldAnswer | undefined;
   #isChatNext = false;
 
-  constructor(outlet: Outlet, knowledge: ServerKnowledge) {
+  constructor(outlet: PacedSink, knowledge: ServerKnowledge) {
     this.#outlet = outlet;
     this.#knowledge = knowledge;
   }

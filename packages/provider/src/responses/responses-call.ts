@@ -1,7 +1,7 @@
 import { isDeeperThan, LIMITS } from "@roomhub/protocol";
 import type { Answer } from "./answer.ts";
 import { ChatAnswer } from "./chat-answer.ts";
-import { ChatManner } from "./chat-manner.ts";
+import { ChatDialect } from "./chat-dialect.ts";
 import type {
   ProviderCall,
   ProviderRequest,
@@ -9,9 +9,9 @@ import type {
   ResponseHead,
 } from "../call/provider-call.ts";
 import type { ProviderFailure } from "../call/failure.ts";
-import type { CallProvider } from "../learn/look.ts";
+import type { CallProvider } from "../learn/query.ts";
 import { NativeAnswer } from "./native-answer.ts";
-import { Outlet } from "../call/outlet.ts";
+import { PacedSink } from "../call/paced-sink.ts";
 import type { ServerKnowledge } from "../learn/server-knowledge.ts";
 import { type AskedResponse, type TranslationSource } from "./translation/asked.ts";
 import { UntranslatableError } from "./translation/untranslatable-error.ts";
@@ -24,7 +24,7 @@ export interface ResponsesCallDeps {
   maxBodyBytes: number;
 }
 
-/** What is retold may stand a little deeper than it stood. */
+/** What is translated may stand a little deeper than it stood. */
 const maxDepth = 2 * LIMITS.jsonDepth.default;
 const maxAnswerBytes = LIMITS.responseBodyBytes.default;
 
@@ -42,12 +42,12 @@ const maxAnswerBytes = LIMITS.responseBodyBytes.default;
 export class ResponsesCall implements ProviderCall, ProviderSink {
   readonly #request: ProviderRequest;
   readonly #deps: ResponsesCallDeps;
-  readonly #outlet: Outlet;
+  readonly #outlet: PacedSink;
   #body: Buffer[] = [];
   #bodyBytes = 0;
   #isCollecting: boolean;
   #asked: AskedResponse | undefined;
-  #manner: ChatManner | undefined;
+  #dialect: ChatDialect | undefined;
   #answer: Answer | undefined;
   /** what is on its way to the provider now */
   #call: ProviderCall | undefined;
@@ -55,7 +55,7 @@ export class ResponsesCall implements ProviderCall, ProviderSink {
   constructor(request: ProviderRequest, sink: ProviderSink, deps: ResponsesCallDeps) {
     this.#request = request;
     this.#deps = deps;
-    this.#outlet = new Outlet(sink);
+    this.#outlet = new PacedSink(sink);
     this.#isCollecting = request.body === "streamed";
     if (request.body === "streamed") return;
     for (const chunk of request.body ?? []) this.#keep(chunk);
@@ -139,15 +139,15 @@ export class ResponsesCall implements ProviderCall, ProviderSink {
     const asked = this.#translated();
     if (asked === undefined) return;
     const { knowledge, source } = this.#deps;
-    const manner = (this.#manner ??= new ChatManner(asked, knowledge));
-    const answer = new ChatAnswer(asked, manner, {
+    const dialect = (this.#dialect ??= new ChatDialect(asked, knowledge));
+    const answer = new ChatAnswer(asked, dialect, {
       outlet: this.#outlet,
       knowledge,
       source,
       maxAnswerBytes,
       stop: () => this.#call?.cancel(),
     });
-    this.#send("/chat/completions", [manner.body()], answer);
+    this.#send("/chat/completions", [dialect.body()], answer);
   }
 
   /** @returns undefined when the request was answered here: it is too long, or has no counterpart in chat */

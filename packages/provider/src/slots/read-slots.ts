@@ -1,4 +1,4 @@
-import { type CallProvider, type Look, lookAt, objectIn } from "../learn/look.ts";
+import { type CallProvider, type QueryResult, query, objectIn } from "../learn/query.ts";
 
 /** A llama-server whose slots are read. */
 export interface SlotPlace {
@@ -58,11 +58,11 @@ export async function countBusySlots(place: SlotPlace): Promise<number | undefin
   }
 }
 
-function lookBelowRoot(place: SlotPlace, path: string): Promise<Look> {
+function lookBelowRoot(place: SlotPlace, path: string): Promise<QueryResult> {
   const { call, baseUrl, headers, routedModel } = place;
-  const query =
+  const search =
     routedModel === undefined ? "" : `?model=${encodeURIComponent(routedModel)}&autoload=false`;
   const root = baseUrl.replace(/\/v1$/, "");
-  const request = { baseUrl: root, method: "GET", path: path + query, body: undefined };
-  return lookAt(call, { ...request, headers: headers() }, lookMs);
+  const request = { baseUrl: root, method: "GET", path: path + search, body: undefined };
+  return query(call, { ...request, headers: headers() }, lookMs);
 }

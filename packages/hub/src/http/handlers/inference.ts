@@ -1,18 +1,18 @@
 import { forwardRequestHeaders, type Limits, type Surface } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { ModelAsking } from "../../inference/request/asking.ts";
+import { ModelRequest } from "../../inference/request/inference-request.ts";
 import { admit, begin, type InferenceContext, type InferenceRoom } from "../../inference/begin.ts";
 import type { BodyBudget } from "../../inference/body-budget.ts";
 import type { RequestBody } from "../../inference/request/request-body.ts";
 import { RequestBodyReader } from "../../inference/request/request-head.ts";
 import { type BodySink, inferenceBodyLimits, readBody } from "../body.ts";
-import type { LeavingAnswers } from "../leaving-answers.ts";
+import type { FlushingResponses } from "../flushing-responses.ts";
 import { SocketClientResponse } from "../relay.ts";
 
 export interface InferenceDeps {
   inference: InferenceContext;
   limits: Limits;
-  leaving: LeavingAnswers;
+  flushing: FlushingResponses;
   /** See {@link HubOptions.streamUsage}. */
   asksStreamUsage: boolean;
 }
@@ -91,16 +91,16 @@ class ArrivingRequest implements BodySink {
   #begin(body: RequestBody): void {
     const { request, response, room, input, deps } = this.#arrival;
     const { requestId, surface, clientKey } = input;
-    const { inference, asksStreamUsage, leaving } = deps;
+    const { inference, asksStreamUsage, flushing } = deps;
     const { errorShape } = surface;
-    const client = new SocketClientResponse(request, response, requestId, errorShape, leaving);
+    const client = new SocketClientResponse(request, response, requestId, errorShape, flushing);
     const headers = forwardRequestHeaders(request.headers);
     // JSON whatever the client called it: curl says form data, fetch says plain text. Contract §1.
     headers["content-type"] = "application/json";
     const dispatch = begin(inference, {
       requestId,
       room,
-      asking: new ModelAsking({ surface, body, headers, asksStreamUsage }),
+      asking: new ModelRequest({ surface, body, headers, asksStreamUsage }),
       hops: hopsOf(request),
       clientKey,
       startedMs: this.#startedMs,

@@ -1,7 +1,7 @@
 import { forwardRequestHeaders } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { HubError } from "../../errors.ts";
-import { StoredResponseAsking } from "../../inference/request/asking.ts";
+import { StoredResponseRequest } from "../../inference/request/inference-request.ts";
 import { admit, beginSilently } from "../../inference/begin.ts";
 import { SocketClientResponse } from "../relay.ts";
 import { hopsOf, type InferenceDeps } from "./inference.ts";
@@ -32,24 +32,24 @@ export function serveStoredResponse(
   request: IncomingMessage,
   response: ServerResponse,
   input: StoredResponseInput,
-  { inference, leaving }: InferenceDeps,
+  { inference, flushing }: InferenceDeps,
 ): void {
   const room = admit(inference, input.code);
-  const maker = inference.dispatch.responseMakers.makerOf(room, input.responseId);
-  if (maker === undefined) throw notFound(input.responseId);
+  const owner = inference.dispatch.responseOwners.ownerOf(room, input.responseId);
+  if (owner === undefined) throw notFound(input.responseId);
   const query = request.url?.split("?", 2)[1] ?? "";
   if (!safeQuery.test(query)) {
     throw new HubError("bad_request", "The query contains characters that are not forwarded.");
   }
-  const client = new SocketClientResponse(request, response, input.requestId, "openai", leaving);
+  const client = new SocketClientResponse(request, response, input.requestId, "openai", flushing);
   const dispatch = beginSilently(inference, {
     requestId: input.requestId,
     room,
-    asking: new StoredResponseAsking({
+    asking: new StoredResponseRequest({
       method: input.method,
       path: `/responses/${encodeURIComponent(input.responseId)}${input.suffix}${query === "" ? "" : `?${query}`}`,
       isStream: /(?:^|&)stream=true(?:&|$)/.test(query),
-      maker,
+      maker: owner,
       headers: forwardRequestHeaders(request.headers),
     }),
     hops: hopsOf(request),

@@ -1,6 +1,6 @@
 import { SURFACES } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
-import { ModelAsking } from "../../inference/request/asking.ts";
+import { ModelRequest } from "../../inference/request/inference-request.ts";
 import { admit, begin, touchRoom } from "../../inference/begin.ts";
 import type { Dispatch } from "../../inference/dispatch.ts";
 import type { InferenceDeps } from "../handlers/inference.ts";
@@ -119,7 +119,7 @@ export class SocketTurns {
     turn.dispatch = begin(inference, {
       requestId,
       room,
-      asking: new ModelAsking({ surface, body, headers, asksStreamUsage }),
+      asking: new ModelRequest({ surface, body, headers, asksStreamUsage }),
       hops,
       clientKey,
       startedMs: inference.dispatch.nowMs(),

@@ -1,6 +1,6 @@
 import type { StreamMarker } from "@roomhub/protocol";
 import { blankLine } from "./event-boundary.ts";
-import { errorIn, messagesIn, objectIn, type StreamEvent } from "./stream-signs.ts";
+import { errorIn, messagesIn, objectIn, type StreamEvent } from "./stream-status.ts";
 
 /** What does not reach the client as the provider said it. Contract §4 and §6. */
 export interface StreamEdits {

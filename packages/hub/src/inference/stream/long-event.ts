@@ -5,11 +5,11 @@ import {
   finishReason,
   isTerminal,
   lastSequenceNumber,
-  noSigns,
+  noStatus,
   type StreamEvent,
-  type StreamSigns,
+  type StreamStatus,
   typeOf,
-} from "./stream-signs.ts";
+} from "./stream-status.ts";
 import { WantedKeys, wantedKeys } from "../json/wanted-keys.ts";
 
 const keptMembers = ["type", "error", "message"];
@@ -57,10 +57,10 @@ export class LongEvent {
   }
 
   /** The event is whole. */
-  signs(): StreamSigns {
+  status(): StreamStatus {
     this.#endLine();
     this.#readText();
-    if (!this.#scanner.end()) return noSigns;
+    if (!this.#scanner.end()) return noStatus;
     const json = this.#members();
     const type = typeOf(json, this.#name);
     return {

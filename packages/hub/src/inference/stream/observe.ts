@@ -156,7 +156,7 @@ export class StreamObserver {
   }
 
   #judge(): StreamVerdict {
-    const { hasDone, isFinished, providerError, usage, sequenceNumber } = this.#tail.signs();
+    const { hasDone, isFinished, providerError, usage, sequenceNumber } = this.#tail.status();
     const isWhole = providerError === undefined;
     return {
       isComplete: isWhole && (hasDone || isFinished),

@@ -1,6 +1,6 @@
 import type { StreamMarker } from "@roomhub/protocol";
 import { LongEvent } from "./long-event.ts";
-import { mergeSigns, noSigns, readSigns, type StreamSigns } from "./stream-signs.ts";
+import { mergeStatus, noStatus, readStatus, type StreamStatus } from "./stream-status.ts";
 
 const halfBytes = 3_072;
 /** A half begins small and grows: most of the streams that a hub holds at once have said little. */
@@ -31,7 +31,7 @@ export class StreamTail {
   /** at least so many events are in the newer half */
   #newerEvents = 0;
   /** from events that may have left the tail */
-  #settled: StreamSigns = noSigns;
+  #settled: StreamStatus = noStatus;
   #longEvent: LongEvent | undefined;
 
   constructor(marker: StreamMarker) {
@@ -63,20 +63,20 @@ export class StreamTail {
   /** That event is whole. */
   endLongEvent(): void {
     if (this.#longEvent === undefined) return;
-    this.#settled = mergeSigns(this.#settled, this.#longEvent.signs());
+    this.#settled = mergeStatus(this.#settled, this.#longEvent.status());
     this.#longEvent = undefined;
   }
 
-  signs(): StreamSigns {
-    const older = readSigns(this.#older.subarray(0, this.#olderLength), this.#marker);
-    const newer = readSigns(this.#newerBytes(), this.#marker);
-    return mergeSigns(this.#settled, mergeSigns(older, newer));
+  status(): StreamStatus {
+    const older = readStatus(this.#older.subarray(0, this.#olderLength), this.#marker);
+    const newer = readStatus(this.#newerBytes(), this.#marker);
+    return mergeStatus(this.#settled, mergeStatus(older, newer));
   }
 
   #turnOver(): void {
     // With fewer events in the newer half, the older one may still hold one of the last.
     if (this.#newerEvents < lastEvents && startOfLastEvents(this.#newerBytes()) === undefined) {
-      this.#settled = this.signs();
+      this.#settled = this.status();
     }
     [this.#older, this.#newer] = [this.#newer, this.#older];
     this.#olderLength = this.#newerLength;
@@ -88,7 +88,7 @@ export class StreamTail {
     const start = startOfLastEvents(events);
     if (start === undefined) {
       this.#settle();
-      this.#settled = mergeSigns(this.#settled, readSigns(events, this.#marker));
+      this.#settled = mergeStatus(this.#settled, readStatus(events, this.#marker));
       return;
     }
     this.#forget();
@@ -106,7 +106,7 @@ export class StreamTail {
   }
 
   #settle(): void {
-    this.#settled = this.signs();
+    this.#settled = this.status();
     this.#forget();
   }
 

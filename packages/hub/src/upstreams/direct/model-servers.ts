@@ -14,7 +14,7 @@ export interface ModelServersOptions {
   loadingMs: number;
 }
 
-/** A body is retold in one go, and meanwhile nobody else is served here; agents, each for itself, retell longer ones. */
+/** A body is translated in one go, and meanwhile nobody else is served here; agents, each for itself, retell longer ones. */
 const maxTranslatedBytes = 16 * 1024 * 1024;
 
 /**

@@ -57,7 +57,7 @@ export const chatDone = "data: [DONE]\n\n";
 export type StreamEvent = Record<string, unknown> & { type: string };
 
 /** What a whole chat stream becomes. */
-export function retold(chat: string, changes: Partial<AskedResponse> = {}) {
+export function translated(chat: string, changes: Partial<AskedResponse> = {}) {
   const stream = new ResponsesStream(askedResponse(changes), countingSource());
   const text = stream.start() + stream.push(Buffer.from(chat));
   const end = stream.end();

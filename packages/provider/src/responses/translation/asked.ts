@@ -42,7 +42,7 @@ export interface ResponseEcho {
   previous_response_id: null;
 }
 
-/** A Responses request retold for chat, and what the way back needs. */
+/** A Responses request translated for chat, and what the way back needs. */
 export interface AskedResponse {
   /** the body for `POST {base}/chat/completions`; in which manner it is put depends on the server */
   chat: Record<string, unknown> & { messages: readonly ChatMessage[] };

@@ -1,7 +1,7 @@
 /** The request has no counterpart in chat. Answered 400 in OpenAI's shape; nothing was asked of the provider. */
 export class UntranslatableError extends Error {
   override readonly name = "UntranslatableError";
-  /** the field that cannot be retold, as a path: `input[2].type` */
+  /** the field that cannot be translated, as a path: `input[2].type` */
   readonly param: string;
   readonly code: "unsupported_value" | "invalid_type" | "previous_response_not_found";
 

@@ -35,7 +35,7 @@ test("a chunk is read whole", () => {
       calls: [{ index: 2, id: "c", name: "f", arguments: "{" }],
       logprobs: [],
     },
-    thoughtField: "reasoning_content",
+    reasoningField: "reasoning_content",
     finishReason: "stop",
     model: "m",
     usage: { prompt_tokens: 1 },
@@ -75,9 +75,9 @@ test.each([
   [{ reasoning: "a", reasoning_content: "" }, "reasoning"],
   [{ reasoning: "a", reasoning_content: "a" }, "reasoning_content"],
   [{ reasoning: null, content: "b" }, undefined],
-])("%j tells the name that the server has for thoughts: %s", (message, thoughtField) => {
-  expect(readChatChunk({ choices: [{ delta: message }] })).toMatchObject({ thoughtField });
-  expect(readChatCompletion({ choices: [{ message }] })).toMatchObject({ thoughtField });
+])("%j tells the name that the server has for thoughts: %s", (message, reasoningField) => {
+  expect(readChatChunk({ choices: [{ delta: message }] })).toMatchObject({ reasoningField });
+  expect(readChatCompletion({ choices: [{ message }] })).toMatchObject({ reasoningField });
 });
 
 test("a choice whose index is null is the first", () => {

@@ -1,7 +1,7 @@
 import { type LogProb, readLogProbs } from "./log-probs.ts";
 import { fieldsOf, textOf } from "./provider-field.ts";
 import { isAbsent, isObject, type JsonObject } from "../read-field.ts";
-import type { ThoughtField } from "../thought-field.ts";
+import type { ReasoningField } from "../reasoning-field.ts";
 
 /** What one chunk of a chat stream, or one whole message, says. Empty strings and lists where it says nothing. */
 export interface Said {
@@ -27,7 +27,7 @@ export interface CallPiece {
 export interface ChatAnswer {
   said: Said;
   /** the name the server has for its thoughts, when there are some in it */
-  thoughtField: ThoughtField | undefined;
+  reasoningField: ReasoningField | undefined;
   finishReason: string | undefined;
   model: string | undefined;
   /** as the provider wrote it */
@@ -68,7 +68,7 @@ function answerIn(
 ): ChatAnswer {
   return {
     said,
-    thoughtField: thoughtFieldIn(message),
+    reasoningField: reasoningFieldIn(message),
     // Some servers write an empty one in every chunk.
     finishReason: textOf(choice["finish_reason"]) || undefined,
     model: textOf(whole["model"]) || undefined,
@@ -84,10 +84,10 @@ function firstChoice(choices: unknown): JsonObject | undefined {
 function saidIn(message: JsonObject, choice: JsonObject): Said {
   const { content } = message;
   const parts = Array.isArray(content) ? readParts(content) : undefined;
-  const thoughtField = thoughtFieldIn(message);
+  const reasoningField = reasoningFieldIn(message);
   return {
     reasoning:
-      thoughtField === undefined ? (parts?.reasoning ?? "") : textOf(message[thoughtField]),
+      reasoningField === undefined ? (parts?.reasoning ?? "") : textOf(message[reasoningField]),
     text: parts?.text ?? textOf(content),
     refusal: textOf(message["refusal"]),
     calls: readCalls(message),
@@ -95,7 +95,7 @@ function saidIn(message: JsonObject, choice: JsonObject): Said {
   };
 }
 
-function thoughtFieldIn(message: JsonObject): ThoughtField | undefined {
+function reasoningFieldIn(message: JsonObject): ReasoningField | undefined {
   if (textOf(message["reasoning_content"]) !== "") return "reasoning_content";
   return textOf(message["reasoning"]) === "" ? undefined : "reasoning";
 }
@@ -105,11 +105,11 @@ function readParts(content: unknown[]): { text: string; reasoning: string } {
   const parts = content.map(fieldsOf);
   return {
     text: parts.map(({ text }) => textOf(text)).join(""),
-    reasoning: parts.map(({ thinking }) => thoughtIn(thinking)).join(""),
+    reasoning: parts.map(({ thinking }) => reasoningIn(thinking)).join(""),
   };
 }
 
-function thoughtIn(thinking: unknown): string {
+function reasoningIn(thinking: unknown): string {
   if (!Array.isArray(thinking)) return textOf(thinking);
   return thinking.map((part) => textOf(fieldsOf(part)["text"])).join("");
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { ErrorField } from "./error-field.ts";
 
-function retold(pieces: string[]): string {
+function translated(pieces: string[]): string {
   const field = new ErrorField();
   return pieces.map((piece) => field.retell(piece)).join("");
 }
@@ -13,11 +13,11 @@ test.each(["\n", "\r\n", "\r"])(
   (end) => {
     const text = `error: {}${end}${end}data: 1${end}error: {}${end}error: {}${end}`;
     const expected = text.replaceAll("error:", "event: error\ndata:");
-    expect(retold([text])).toBe(expected);
+    expect(translated([text])).toBe(expected);
     for (let cut = 0; cut <= text.length; cut++) {
-      expect(retold([text.slice(0, cut), text.slice(cut)])).toBe(expected);
+      expect(translated([text.slice(0, cut), text.slice(cut)])).toBe(expected);
     }
-    expect(retold(text.split(""))).toBe(expected);
+    expect(translated(text.split(""))).toBe(expected);
   },
 );
 
@@ -27,10 +27,10 @@ test.each([
   'data: "\u2028error: {}"\n\n',
   "errors: 1\nerr\nevent: error\ndata: x\n\n",
 ])("%j is told as it is, cut at every character", (text) => {
-  expect(retold([text])).toBe(text);
-  expect(retold(text.split(""))).toBe(text);
+  expect(translated([text])).toBe(text);
+  expect(translated(text.split(""))).toBe(text);
   for (let cut = 0; cut <= text.length; cut++) {
-    expect(retold([text.slice(0, cut), text.slice(cut)])).toBe(text);
+    expect(translated([text.slice(0, cut), text.slice(cut)])).toBe(text);
   }
 });
 

@@ -21,8 +21,8 @@ export class ErrorField {
     const isField = this.#isLineStart && known.startsWith(fieldName);
     const last = known.at(-1);
     if (last !== undefined) this.#isLineStart = last === "\n" || last === "\r";
-    const retold = known.includes(fieldName) ? known.replace(atLineStart, asEvent) : known;
-    return isField ? asEvent + retold.slice(fieldName.length) : retold;
+    const translated = known.includes(fieldName) ? known.replace(atLineStart, asEvent) : known;
+    return isField ? asEvent + translated.slice(fieldName.length) : translated;
   }
 
   #beginningOfName(all: string): string {

@@ -61,7 +61,7 @@ const orderlyTurn = fc.oneof(
   fc.record({ role: fc.constantFrom("user", "system", "developer") }),
   fc.record({
     role: fc.constant("assistant"),
-    isThought: fc.boolean(),
+    isReasoning: fc.boolean(),
     isSpoken: fc.boolean(),
     calls: fc.nat(3),
   }),
@@ -74,7 +74,7 @@ test("in a conversation that is in order every text is found again, in order", (
       for (const turn of turns) {
         if (!("calls" in turn)) conversation.message(turn.role);
         else {
-          if (turn.isThought) conversation.think();
+          if (turn.isReasoning) conversation.think();
           if (turn.isSpoken) conversation.message("assistant");
           const ids = Array.from({ length: turn.calls }, () => conversation.call());
           for (const id of ids) conversation.output(id);

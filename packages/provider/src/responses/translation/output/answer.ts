@@ -3,10 +3,10 @@ import type { AskedResponse, TranslationSource } from "../asked.ts";
 import { readChatCompletion } from "../chat/chat-said.ts";
 import { outcomeOf } from "../chat/finish.ts";
 import { beginResponse, responseObject } from "./response-object.ts";
-import type { ThoughtField } from "../thought-field.ts";
+import type { ReasoningField } from "../reasoning-field.ts";
 import { responseUsage } from "../chat/usage.ts";
 
-/** The provider answered 2xx with something that is no chat completion. Nothing of it can be retold. */
+/** The provider answered 2xx with something that is no chat completion. Nothing of it can be translated. */
 export class NotChatError extends Error {
   override readonly name = "NotChatError";
 }
@@ -15,14 +15,14 @@ export class NotChatError extends Error {
  * Retells a whole chat completion as a response object: a stream of one chunk whose events nobody reads, so that both
  * kinds of answer say the same.
  *
- * @param body - the provider's, of status 2xx; @param onThoughts - called with the name it has for thoughts, when it thought
+ * @param body - the provider's, of status 2xx; @param onReasoning - called with the name it has for thoughts, when it thought
  * @throws NotChatError
  */
 export function translateAnswer(
   body: Buffer,
   asked: AskedResponse,
   source: TranslationSource,
-  onThoughts?: (field: ThoughtField) => void,
+  onReasoning?: (field: ReasoningField) => void,
 ): Buffer {
   const origin = beginResponse(asked, source);
   const answer = readChatCompletion(parse(body));
@@ -31,7 +31,7 @@ export function translateAnswer(
       "The provider's response has no choices[0].message, so it is not a chat completion. Check that its base URL points to an OpenAI-compatible server.",
     );
   }
-  if (answer.thoughtField !== undefined) onThoughts?.(answer.thoughtField);
+  if (answer.reasoningField !== undefined) onReasoning?.(answer.reasoningField);
   const outcome = outcomeOf(answer.finishReason);
   const output = new AnswerOutput(nobodyReads, asked.toolNames, source);
   output.add(answer.said);

@@ -6,7 +6,7 @@ import {
   chatDone,
   countingSource,
   eventsIn,
-  retold,
+  translated,
   type StreamEvent,
 } from "../answer.fixture.ts";
 import type { ToolName } from "../asked.ts";
@@ -34,13 +34,13 @@ function finalResponse(events: StreamEvent[]) {
 }
 
 function outputOf(chat: string, toolNames = new Map<string, ToolName>()) {
-  return finalResponse(retold(chat, { toolNames }).events)["output"];
+  return finalResponse(translated(chat, { toolNames }).events)["output"];
 }
 
 const call = (piece: object) => chatChunk({ tool_calls: [piece] });
 
 test("text arrives as one message with one part, in the order clients rely on", () => {
-  const { events, sse } = retold(hello);
+  const { events, sse } = translated(hello);
   expect(outline(events)).toEqual([
     "created",
     "in_progress",
@@ -59,7 +59,7 @@ test("text arrives as one message with one part, in the order clients rely on", 
 
 test("the last event carries the whole answer, its usage and the provider's name of the model", () => {
   const named = chatData({ model: "real-model", choices: [] }) + hello;
-  expect(finalResponse(retold(named).events)).toMatchObject({
+  expect(finalResponse(translated(named).events)).toMatchObject({
     id: "resp_0",
     status: "completed",
     model: "real-model",
@@ -109,7 +109,7 @@ test("reasoning is an item of its own, closed before the text begins", () => {
     chatChunk({ reasoning_content: " see" }) +
     chatChunk({ content: "42" }, "stop") +
     chatDone;
-  const { events } = retold(chat);
+  const { events } = translated(chat);
   expect(outline(events).slice(2, 12)).toEqual([
     "output_item.added 0",
     "reasoning_summary_part.added 0",
@@ -151,7 +151,7 @@ test("thoughts inside the text are left where they are", () => {
 
 test("a refusal is a part of its message, after the text", () => {
   const chat = chatChunk({ content: "Well, " }) + chatChunk({ refusal: "no." }, "stop") + chatDone;
-  const { events } = retold(chat);
+  const { events } = translated(chat);
   expect(outline(events).slice(2, -1)).toEqual([
     "output_item.added 0",
     "content_part.added 0",
@@ -181,7 +181,7 @@ test("a call tells its name at the beginning and at the end, and its arguments p
     call({ index: 0, function: { arguments: '"Bonn"}' } }) +
     chatChunk({}, "tool_calls") +
     chatDone;
-  const { events } = retold(chat);
+  const { events } = translated(chat);
   expect(outline(events).slice(2, -1)).toEqual([
     "output_item.added 0",
     'function_call_arguments.delta 0 "{\\"city\\":"',
@@ -208,7 +208,7 @@ test("a call that is whole is closed before the next one opens", () => {
     call({ index: 0, id: "a", function: { name: "f", arguments: '{"n":1}' } }) +
     call({ index: 1, id: "b", function: { name: "f", arguments: '{"n":2}' } }) +
     chatChunk({}, "tool_calls");
-  expect(outline(retold(chat).events).slice(2, -1)).toEqual([
+  expect(outline(translated(chat).events).slice(2, -1)).toEqual([
     "output_item.added 0",
     'function_call_arguments.delta 0 "{\\"n\\":1}"',
     "function_call_arguments.done 0",
@@ -227,7 +227,7 @@ test("calls whose pieces are mixed stay open side by side", () => {
     call({ index: 0, function: { arguments: "}" } }) +
     call({ index: 1, function: { arguments: "}" } }) +
     chatChunk({}, "tool_calls");
-  const { events } = retold(chat);
+  const { events } = translated(chat);
   expect(outline(events).slice(2, -1)).toEqual([
     "output_item.added 0",
     'function_call_arguments.delta 0 "{"',
@@ -295,7 +295,7 @@ test("the text of a custom tool arrives while its arguments do", () => {
     call({ index: 0, function: { arguments: 'ntwo"' } }) +
     call({ index: 0, function: { arguments: "}" } }) +
     chatChunk({}, "tool_calls");
-  const { events } = retold(chat, { toolNames });
+  const { events } = translated(chat, { toolNames });
   expect(outline(events).slice(2, -1)).toEqual([
     "output_item.added 0",
     'custom_tool_call_input.delta 0 "one"',
@@ -313,7 +313,7 @@ test.each([
   ["length", "incomplete", { reason: "max_output_tokens" }],
   ["content_filter", "incomplete", { reason: "content_filter" }],
 ])("finish reason %s is %s", (reason, status, details) => {
-  const { events } = retold(chatChunk({ content: "a" }) + chatChunk({}, reason) + chatDone);
+  const { events } = translated(chatChunk({ content: "a" }) + chatChunk({}, reason) + chatDone);
   expect(events.at(-1)?.type).toBe(`response.${status}`);
   expect(finalResponse(events)).toMatchObject({
     status,
@@ -349,7 +349,7 @@ test.each([
     undefined,
   ],
 ])("usage %s is told as it is", (_where, chat, total) => {
-  const { usage } = finalResponse(retold(chat + chatDone).events) as { usage: object | null };
+  const { usage } = finalResponse(translated(chat + chatDone).events) as { usage: object | null };
   expect(usage === null ? undefined : usage).toEqual(
     total === undefined ? undefined : expect.objectContaining({ total_tokens: total }),
   );
@@ -365,7 +365,7 @@ test("empty deltas open no item, and an answer of nothing has no output", () => 
     chatChunk({ content: null, reasoning_content: "", tool_calls: [] }) +
     chatChunk({}, "stop") +
     chatDone;
-  const { events } = retold(chat);
+  const { events } = translated(chat);
   expect(outline(events)).toEqual(["created", "in_progress", "completed"]);
   expect(finalResponse(events)["output"]).toEqual([]);
 });
@@ -389,7 +389,7 @@ test("log probabilities travel with their text", () => {
       { index: 0, delta: { content: "é" }, logprobs: { content: [token] }, finish_reason: "stop" },
     ],
   });
-  const { events } = retold(chat);
+  const { events } = translated(chat);
   const logprobs = [{ token: "é", logprob: -0.5, bytes: [195, 169], top_logprobs: [] }];
   expect(events[4]).toMatchObject({ type: "response.output_text.delta", logprobs });
   expect(events[5]).toMatchObject({ type: "response.output_text.done", logprobs });
@@ -402,7 +402,7 @@ test.each([
   ["in an event of its own name", "event: error\ndata: out of memory\n\n"],
   ["in a field of its own name", 'error: {"code":500,"message":"out of memory"}\n\n'],
 ])("an error %s ends the stream as a failure that every SDK reads", (_shape, error) => {
-  const { events, sse, isComplete } = retold(
+  const { events, sse, isComplete } = translated(
     chatChunk({ content: "a" }) + error + chatChunk({ content: "b" }, "stop") + chatDone,
   );
   const [failure, failed] = events.slice(-2);
@@ -430,7 +430,7 @@ test.each([
 });
 
 test("an end without a finish reason is no end, and nothing is claimed", () => {
-  const { events, isComplete, isBroken } = retold(chatChunk({ content: "a" }));
+  const { events, isComplete, isBroken } = translated(chatChunk({ content: "a" }));
   expect(outline(events).at(-1)).toBe('output_text.delta 0 "a"');
   expect({ isComplete, isBroken }).toEqual({ isComplete: false, isBroken: false });
 });
@@ -441,13 +441,13 @@ test.each([
   ["a [DONE] without its blank line", chatChunk({ content: "a" }) + "data: [DONE]"],
   ["a cut in what follows the finish reason", chatChunk({ content: "a" }, "stop") + 'data: {"cho'],
 ])("%s is the end", (_what, chat) => {
-  const { events, isComplete } = retold(chat);
+  const { events, isComplete } = translated(chat);
   expect(events.at(-1)?.type).toBe("response.completed");
   expect(isComplete).toBe(true);
 });
 
 test("data that is no JSON breaks the stream after what came before it", () => {
-  const { events, isComplete, isBroken } = retold(
+  const { events, isComplete, isBroken } = translated(
     chatChunk({ content: "a" }) +
       "data: <html>\n\n" +
       chatChunk({ content: "b" }, "stop") +
@@ -459,7 +459,9 @@ test("data that is no JSON breaks the stream after what came before it", () => {
 
 test("comments, empty events and JSON that says nothing are passed over", () => {
   const noise = ": ping\n\ndata:\n\ndata: null\n\ndata: 7\n\ndata: {}\n\nid: 4\nretry: 9\n\n";
-  expect(retold(noise + hello.replaceAll("\n\n", `\n\n${noise}`)).sse).toBe(retold(hello).sse);
+  expect(translated(noise + hello.replaceAll("\n\n", `\n\n${noise}`)).sse).toBe(
+    translated(hello).sse,
+  );
 });
 
 const toolStream =
@@ -498,7 +500,7 @@ test.each([
 });
 
 test.each(["\r\n", "\r"])("line ends %j make no difference", (lineEnd) => {
-  expect(retold(hello.replaceAll("\n", lineEnd)).sse).toBe(retold(hello).sse);
+  expect(translated(hello.replaceAll("\n", lineEnd)).sse).toBe(translated(hello).sse);
 });
 
 test("an answer longer than what may be held breaks the stream, one as long does not", () => {

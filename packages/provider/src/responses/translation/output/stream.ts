@@ -8,14 +8,14 @@ import { EventWriter } from "./event-writer.ts";
 import { outcomeOf } from "../chat/finish.ts";
 import { type ProviderError, providerErrorIn } from "../chat/provider-error.ts";
 import { beginResponse, type ResponseOrigin, responseObject } from "./response-object.ts";
-import type { ThoughtField } from "../thought-field.ts";
+import type { ReasoningField } from "../reasoning-field.ts";
 import { type ResponseUsage, responseUsage } from "../chat/usage.ts";
 
 /** What is kept for the response object at the end, or of an event whose end has not come. */
 const defaultMaxHeldCharacters = 64 * 1024 * 1024;
 
 /**
- * A chat stream retold as a Responses stream, event by event.
+ * A chat stream translated as a Responses stream, event by event.
  *
  * ```
  * open ──[DONE], or a finish reason and the end──► complete   response.completed | response.incomplete
@@ -41,7 +41,7 @@ export class ResponsesStream {
   #model: string;
   #finishReason: string | undefined;
   #usage: ResponseUsage | null = null;
-  #thoughtField: ThoughtField | undefined;
+  #reasoningField: ReasoningField | undefined;
 
   constructor(
     asked: AskedResponse,
@@ -67,8 +67,8 @@ export class ResponsesStream {
   }
 
   /** The name the server has for its thoughts, once it thought. */
-  get thoughtField(): ThoughtField | undefined {
-    return this.#thoughtField;
+  get reasoningField(): ReasoningField | undefined {
+    return this.#reasoningField;
   }
 
   /** Written as soon as the provider's 200 arrives, and not before. @returns `response.created` and `.in_progress` */
@@ -117,8 +117,8 @@ export class ResponsesStream {
   }
 
   #add(value: unknown): void {
-    const { said, thoughtField, finishReason, model, usage } = readChatChunk(value);
-    this.#thoughtField ??= thoughtField;
+    const { said, reasoningField, finishReason, model, usage } = readChatChunk(value);
+    this.#reasoningField ??= reasoningField;
     this.#model = model ?? this.#model;
     this.#finishReason = finishReason ?? this.#finishReason;
     this.#usage = responseUsage(usage) ?? this.#usage;

@@ -15,7 +15,7 @@ import type { ToolNaming } from "../tool-naming.ts";
 import { type ChatMessage, Transcript } from "../chat/transcript.ts";
 
 /**
- * `instructions` and `input` as chat messages, in order. History is retold or refused, never left out.
+ * `instructions` and `input` as chat messages, in order. History is translated or refused, never left out.
  *
  * @param naming - knows the declared tools; calls of tools that are gone get names too
  * @throws UntranslatableError for items, roles and content chat does not know

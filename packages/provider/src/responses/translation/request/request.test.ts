@@ -137,7 +137,7 @@ test("a message names the field and never repeats a long word", () => {
   expect(() => translated({ input: [{ type }] })).toThrow(/^An item of type "x{60}…" has no/);
 });
 
-test("a Codex request is retold as one conversation", () => {
+test("a Codex request is translated as one conversation", () => {
   const { messages } = chatOf(codexRequest);
   expect(messages).toEqual([
     {

@@ -19,7 +19,7 @@ import { translateText } from "./text-format.ts";
 import { ToolNaming } from "../tool-naming.ts";
 
 /**
- * Fields that do not reach the provider under their own name and meaning: retold below, echoed in the response object, or
+ * Fields that do not reach the provider under their own name and meaning: translated below, echoed in the response object, or
  * said to the service that keeps responses. All others pass as they are, since model servers have their own.
  */
 const notPassedOn = new Set([

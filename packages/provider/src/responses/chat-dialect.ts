@@ -2,18 +2,18 @@ import { isRefusalOf, refusesStreamOptions } from "@roomhub/protocol";
 import type { ServerKnowledge } from "../learn/server-knowledge.ts";
 import type { AskedResponse } from "./translation/asked.ts";
 import {
-  hasThoughts,
-  type ThoughtField,
-  type ThoughtsTaken,
-  withThoughts,
-} from "./translation/thought-field.ts";
+  hasReasoning,
+  type ReasoningField,
+  type AcceptedReasoning,
+  withReasoning,
+} from "./translation/reasoning-field.ts";
 
 /** Anything longer that begins so is another field: `reasoning_effort`. */
-const named: Readonly<Record<ThoughtField, RegExp>> = {
+const named: Readonly<Record<ReasoningField, RegExp>> = {
   reasoning_content: /\breasoning_content\b/,
   reasoning: /\breasoning\b/,
 };
-const otherName: Readonly<Record<ThoughtField, ThoughtField>> = {
+const otherName: Readonly<Record<ReasoningField, ReasoningField>> = {
   reasoning_content: "reasoning",
   reasoning: "reasoning_content",
 };
@@ -23,40 +23,40 @@ const otherName: Readonly<Record<ThoughtField, ThoughtField>> = {
  * under which name thoughts go back. Begins with what is known of the server and gives way to its refusals, each of which
  * takes something away, so there are few. Thoughts: one name, the other, none.
  */
-export class ChatManner {
+export class ChatDialect {
   readonly #chat: AskedResponse["chat"];
   readonly #knowledge: ServerKnowledge;
-  readonly #refusedNames = new Set<ThoughtField>();
-  #thoughts: ThoughtsTaken;
+  readonly #refusedNames = new Set<ReasoningField>();
+  #reasoning: AcceptedReasoning;
   #asksUsage: boolean;
   #isUsageRefused = false;
 
   constructor({ chat }: AskedResponse, knowledge: ServerKnowledge) {
     this.#chat = chat;
     this.#knowledge = knowledge;
-    this.#thoughts = hasThoughts(chat.messages) ? knowledge.thoughtsTaken : "none";
+    this.#reasoning = hasReasoning(chat.messages) ? knowledge.acceptedReasoning : "none";
     this.#asksUsage = "stream_options" in chat && knowledge.native("streamUsage") !== "unsupported";
   }
 
   body(): Buffer {
-    const messages = withThoughts(this.#chat.messages, this.#thoughts);
+    const messages = withReasoning(this.#chat.messages, this.#reasoning);
     const chat: Record<string, unknown> = { ...this.#chat, messages };
     if (!this.#asksUsage) delete chat["stream_options"];
     return Buffer.from(JSON.stringify(chat));
   }
 
-  /** @returns whether the refusal is about the manner, which is another now: the request is worth one more try */
-  giveWay(status: number, text: string): boolean {
+  /** @returns whether the refusal is about the dialect, which has changed: the request is worth one retry */
+  fallBack(status: number, text: string): boolean {
     if (this.#asksUsage && refusesStreamOptions(status, text)) {
       this.#asksUsage = false;
       this.#isUsageRefused = true;
       return true;
     }
-    const sent = this.#thoughts;
+    const sent = this.#reasoning;
     if (sent === "none" || !isRefusalOf(named[sent], status, text)) return false;
     this.#refusedNames.add(sent);
     const other = otherName[sent];
-    this.#thoughts = this.#refusedNames.has(other) ? "none" : other;
+    this.#reasoning = this.#refusedNames.has(other) ? "none" : other;
     return true;
   }
 
@@ -67,6 +67,6 @@ export class ChatManner {
     else if (isStream && this.#asksUsage && knowledge.native("streamUsage") === "unknown") {
       knowledge.learn("streamUsage", "supported");
     }
-    if (this.#refusedNames.size > 0) knowledge.learnThoughts(this.#thoughts);
+    if (this.#refusedNames.size > 0) knowledge.learnReasoning(this.#reasoning);
   }
 }

@@ -9,7 +9,7 @@ import type { ProviderFailure } from "../call/failure.ts";
 export type CallProvider = (request: ProviderRequest, sink: ProviderSink) => ProviderCall;
 
 /** What one short question found. */
-export interface Look {
+export interface QueryResult {
   /** undefined when no answer came */
   head: ResponseHead | undefined;
   /** what came of it, at most 1 MiB */
@@ -23,20 +23,20 @@ export interface Look {
 }
 
 /** Asks one thing at a time. @returns undefined when nothing is asked any more, or the answer is not whole */
-export type LookAround = (
+export type Query = (
   method: "GET" | "POST",
   baseUrl: string,
   path: string,
-) => Promise<Look | undefined>;
+) => Promise<QueryResult | undefined>;
 
 const maxBodyBytes = 1024 * 1024;
 
 /** Asks a provider something it can answer at once. Never throws; resolves within `timeoutMs`. */
-export function lookAt(
+export function query(
   call: CallProvider,
   request: ProviderRequest,
   timeoutMs: number,
-): Promise<Look> {
+): Promise<QueryResult> {
   return new Promise((resolve) => {
     const parts: Buffer[] = [];
     let bytes = 0;
@@ -59,12 +59,12 @@ export function lookAt(
       onClosed() {},
     });
 
-    function giveUp(problem: Look["problem"]): void {
+    function giveUp(problem: QueryResult["problem"]): void {
       running.cancel();
       finish(problem);
     }
 
-    function finish(problem: Look["problem"]): void {
+    function finish(problem: QueryResult["problem"]): void {
       clearTimeout(timer);
       resolve({ head, body: Buffer.concat(parts), problem });
     }

@@ -5,7 +5,7 @@ import type { Room } from "../domain/room.ts";
  * Which participant made which response, per room: only it can go on from there. Contract §4. Bounded; the longest unused
  * go first. Dies with the room and does not outlive the participant's registration.
  */
-export class ResponseMakers {
+export class ResponseOwners {
   readonly #maxPerRoom: number;
   readonly #rooms = new WeakMap<Room, Map<string, Participant>>();
 
@@ -27,7 +27,7 @@ export class ResponseMakers {
   }
 
   /** @returns undefined when nobody here is known to have made it, or its maker has left */
-  makerOf(room: Room, responseId: string): Participant | undefined {
+  ownerOf(room: Room, responseId: string): Participant | undefined {
     const makers = this.#rooms.get(room);
     const maker = makers?.get(responseId);
     if (makers === undefined || maker === undefined) return undefined;

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";
 import { expect, test } from "vitest";
-import { LeavingAnswers } from "./leaving-answers.ts";
+import { FlushingResponses } from "./flushing-responses.ts";
 
 /** An answer that has ended, with so many bytes its client has not taken. */
 class Answer extends EventEmitter {
@@ -20,15 +20,15 @@ class Answer extends EventEmitter {
   }
 }
 
-function leaving(...answers: Answer[]) {
-  const all = new LeavingAnswers(1_000, () => 0);
+function flushing(...answers: Answer[]) {
+  const all = new FlushingResponses(1_000, () => 0);
   for (const answer of answers) all.note(answer as unknown as ServerResponse);
   return all;
 }
 
 test("a client that takes nothing of what is left is cut off", () => {
   const answer = new Answer(500);
-  const all = leaving(answer);
+  const all = flushing(answer);
   all.tick(1_000);
   expect(answer.isDestroyed).toBe(false);
   all.tick(1_001);
@@ -37,7 +37,7 @@ test("a client that takes nothing of what is left is cut off", () => {
 
 test("a client that takes some now and then has its time", () => {
   const answer = new Answer(500);
-  const all = leaving(answer);
+  const all = flushing(answer);
   for (let ms = 900; ms < 4_000; ms += 900) {
     answer.writableLength -= 10;
     all.tick(ms);
@@ -47,7 +47,7 @@ test("a client that takes some now and then has its time", () => {
 
 test("what has left, or nothing is left of, is looked at no more", () => {
   const [gone, taken] = [new Answer(500), new Answer(0)];
-  const all = leaving(gone, taken);
+  const all = flushing(gone, taken);
   gone.emit("close");
   all.tick(5_000);
   expect([gone.isDestroyed, taken.isDestroyed]).toEqual([false, false]);

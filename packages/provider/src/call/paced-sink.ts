@@ -7,7 +7,7 @@ import type { ProviderFailure } from "./failure.ts";
  *
  * `onClosed` is its last word, when both the answer is over and {@link release} was called.
  */
-export class Outlet {
+export class PacedSink {
   readonly #sink: ProviderSink;
   #waiting: Buffer[] = [];
   #isBehind = false;

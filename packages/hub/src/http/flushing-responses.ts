@@ -5,10 +5,10 @@ import type { ServerResponse } from "node:http";
  * Answers that have ended, and that nobody waits for any more: their requests have failed and are settled. A client that
  * takes nothing of what is left must not keep it here for ever. Contract §6.
  */
-export class LeavingAnswers {
+export class FlushingResponses {
   readonly #stallMs: number;
   readonly #nowMs: () => number;
-  readonly #leaving = new Roster<LeavingAnswer>();
+  readonly #responses = new Roster<FlushingResponse>();
 
   /** @param stallMs - a client that takes nothing for so long is cut off */
   constructor(stallMs: number, nowMs: () => number) {
@@ -19,17 +19,17 @@ export class LeavingAnswers {
   /** @param response - just ended */
   note(response: ServerResponse): void {
     if (response.closed || response.writableLength === 0) return;
-    const answer = new LeavingAnswer(response, this.#nowMs());
-    this.#leaving.add(answer);
-    response.on("close", () => this.#leaving.remove(answer));
+    const answer = new FlushingResponse(response, this.#nowMs());
+    this.#responses.add(answer);
+    response.on("close", () => this.#responses.remove(answer));
   }
 
   tick(nowMs: number): void {
-    this.#leaving.forEach((answer) => answer.tick(nowMs, this.#stallMs));
+    this.#responses.forEach((answer) => answer.tick(nowMs, this.#stallMs));
   }
 }
 
-class LeavingAnswer implements RosterMember {
+class FlushingResponse implements RosterMember {
   place = -1;
   readonly #response: ServerResponse;
   #unsentBytes: number;

@@ -2,7 +2,7 @@ import { createSseReader, type StreamMarker, findUsage, type Usage } from "@room
 import { blankLine, lastEventEnd } from "./event-boundary.ts";
 
 /** What the whole events of a stream so far say about its end. */
-export interface StreamSigns {
+export interface StreamStatus {
   hasDone: boolean;
   /** a finish reason, the terminal event of a Responses stream, or the `message_stop` of a messages stream */
   isFinished: boolean;
@@ -13,7 +13,7 @@ export interface StreamSigns {
   sequenceNumber: number;
 }
 
-export const noSigns: StreamSigns = Object.freeze({
+export const noStatus: StreamStatus = Object.freeze({
   hasDone: false,
   isFinished: false,
   providerError: undefined,
@@ -23,7 +23,7 @@ export const noSigns: StreamSigns = Object.freeze({
 
 /** Only an event in which this is found is parsed. A quote inside a text would be escaped. */
 const chatSign = /\[DONE\]|"finish_reason"\s*:\s*"[^"]|"error"|event: ?error/g;
-const signs: Record<StreamMarker, RegExp> = {
+const markers: Record<StreamMarker, RegExp> = {
   chat: chatSign,
   none: chatSign,
   responses: /\[DONE\]|response\.(?:completed|incomplete|failed)|"error"|event: ?error/g,
@@ -39,13 +39,13 @@ const terminalType = /^response\.(?:completed|incomplete|failed)$/;
  *
  * @param events - begin where an event begins
  */
-export function readSigns(events: Buffer, marker: StreamMarker): StreamSigns {
+export function readStatus(events: Buffer, marker: StreamMarker): StreamStatus {
   // In Latin-1 no character of a text can pass for a line end, and offsets are those of the bytes.
   const text = events.toString("latin1");
-  const found = { ...noSigns, usage: findUsage(text) };
+  const found = { ...noStatus, usage: findUsage(text) };
   if (marker === "responses") found.sequenceNumber = lastSequenceNumber(text);
   let end = 0;
-  for (const { index } of text.matchAll(signs[marker])) {
+  for (const { index } of text.matchAll(markers[marker])) {
     if (index < end) continue;
     const start = end + lastEventEnd(events.subarray(end, index), 0);
     const length = text.slice(index).search(blankLine);
@@ -55,7 +55,7 @@ export function readSigns(events: Buffer, marker: StreamMarker): StreamSigns {
   return found;
 }
 
-function readEvent(text: string, marker: StreamMarker, found: StreamSigns): void {
+function readEvent(text: string, marker: StreamMarker, found: StreamStatus): void {
   for (const { event: name, data } of messagesIn(text)) {
     if (marker !== "messages" && data.trim() === "[DONE]") {
       found.hasDone = true;
@@ -136,7 +136,7 @@ export function lastSequenceNumber(text: string): number {
 }
 
 /** @param after - of what came later, and so the last word */
-export function mergeSigns(before: StreamSigns, after: StreamSigns): StreamSigns {
+export function mergeStatus(before: StreamStatus, after: StreamStatus): StreamStatus {
   return {
     hasDone: before.hasDone || after.hasDone,
     isFinished: before.isFinished || after.isFinished,

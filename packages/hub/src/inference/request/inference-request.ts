@@ -6,7 +6,7 @@ import { giveBack, type RequestBody } from "./request-body.ts";
 import type { UpstreamRequest } from "../upstream.ts";
 
 /** What a client asks for, whoever will answer it. */
-export interface Asking {
+export interface InferenceRequest {
   protocol: InferenceProtocol;
   /** What a participant must be able to do, as its capabilities name it. */
   capability: string;
@@ -24,7 +24,7 @@ export interface Asking {
    *
    * @throws HubError `previous_response_not_found`
    */
-  pinnedTo(makerOf: (responseId: string) => Participant | undefined): Participant | undefined;
+  pinnedTo(ownerOf: (responseId: string) => Participant | undefined): Participant | undefined;
   /** What the client is told when the one participant cannot be asked. */
   refusalOf(pinned: Participant, reason: HubError): HubError;
   /** Whether the provider is to be asked for the usage of its stream, and the answer to be kept from the client. */
@@ -47,7 +47,7 @@ export interface Asking {
   ): UpstreamRequest;
 }
 
-export interface ModelAskingOptions {
+export interface ModelRequestOptions {
   surface: Surface;
   body: RequestBody;
   /** what the provider may see of the client's headers */
@@ -57,7 +57,7 @@ export interface ModelAskingOptions {
 }
 
 /** A request to a model: one of the surfaces, with a body that names whom it is for. */
-export class ModelAsking implements Asking {
+export class ModelRequest implements InferenceRequest {
   readonly selector: string;
   readonly marker: StreamMarker;
   readonly makesResponse: boolean;
@@ -66,7 +66,7 @@ export class ModelAsking implements Asking {
   readonly #asksStreamUsage: boolean;
   #request: { body: RequestBody; headers: Record<string, string> } | undefined;
 
-  constructor({ surface, body, headers, asksStreamUsage }: ModelAskingOptions) {
+  constructor({ surface, body, headers, asksStreamUsage }: ModelRequestOptions) {
     this.selector = body.model;
     this.marker = body.isStream ? surface.marker : "none";
     this.makesResponse = surface.path === "responses" && body.isStored;
@@ -92,16 +92,16 @@ export class ModelAsking implements Asking {
     return `${this.capability} ${this.selector}`;
   }
 
-  pinnedTo(makerOf: (responseId: string) => Participant | undefined): Participant | undefined {
+  pinnedTo(ownerOf: (responseId: string) => Participant | undefined): Participant | undefined {
     const previousResponseId = this.#previousResponseId;
     if (this.protocol !== "openResponses" || previousResponseId === undefined) return undefined;
-    const maker = makerOf(previousResponseId);
-    if (maker === undefined) throw noPrevious(previousResponseId, "is not known in this room");
+    const owner = ownerOf(previousResponseId);
+    if (owner === undefined) throw noPrevious(previousResponseId, "is not known in this room");
     // Some providers ignore the field, and the model would answer without the conversation.
-    if (capabilityOf(maker, "storedResponses") === "unsupported") {
-      throw noPrevious(previousResponseId, `was not kept by the provider of ${maker.id}`);
+    if (capabilityOf(owner, "storedResponses") === "unsupported") {
+      throw noPrevious(previousResponseId, `was not kept by the provider of ${owner.id}`);
     }
-    return maker;
+    return owner;
   }
 
   refusalOf(pinned: Participant, reason: HubError): HubError {
@@ -164,7 +164,7 @@ export interface StoredResponseAskingOptions {
 }
 
 /** A request about a response that was made before. Contract §4, "stored responses". */
-export class StoredResponseAsking implements Asking {
+export class StoredResponseRequest implements InferenceRequest {
   readonly protocol = "openResponses";
   readonly capability = "openResponses";
   readonly errorShape = "openai";

@@ -9,15 +9,15 @@ interface ChatBody {
 
 type AnswerChat = (body: ChatBody) => Reply | undefined;
 
-/** A server of chat alone. @param answer - undefined when it takes the request, and thinks in `thoughtField` */
-function start(answer: AnswerChat, thoughtField?: string) {
+/** A server of chat alone. @param answer - undefined when it takes the request, and thinks in `reasoningField` */
+function start(answer: AnswerChat, reasoningField?: string) {
   const bodies: ChatBody[] = [];
   const provider = scriptServer(({ line, body }) => {
     if (line === "GET /v1/models") return { body: '{"data":[{"id":"m"}]}' };
     if (line !== "POST /v1/chat/completions" || body === "{}") return undefined;
     const asked = JSON.parse(body) as ChatBody;
     bodies.push(asked);
-    const thought = thoughtField === undefined ? {} : { [thoughtField]: "hm" };
+    const thought = reasoningField === undefined ? {} : { [reasoningField]: "hm" };
     const taken = "stream_options" in asked ? streamOf(thought) : completionOf(thought);
     return answer(asked) ?? taken;
   });
@@ -146,10 +146,10 @@ test("what the other name did not help is not remembered", async () => {
 });
 
 test("stream_options and both names are given up one by one, and remembered together", async () => {
-  const refusesThoughts = refuses("reasoning_content", "reasoning");
+  const refusesReasoning = refuses("reasoning_content", "reasoning");
   const { server, bodies } = start((body) =>
     body.stream_options === undefined
-      ? refusesThoughts(body)
+      ? refusesReasoning(body)
       : { status: 400, body: '{"error":"unknown field stream_options"}' },
   );
   for (let count = 0; count < 2; count++) {
