@@ -11,7 +11,7 @@ export const hubPackage: readonly BlockPlan[] = [
   install,
   {
     begins: "import assert",
-    follow: (block, lab) => prints(block, lab, /whoever is in the room can be asked/),
+    follow: (block, lab) => prints(block, lab, /a participant of the room responds/),
   },
 ];
 
