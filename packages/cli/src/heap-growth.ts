@@ -7,7 +7,7 @@ const maxYoungBytes = 32 * 1024 * 1024;
 /** Below this size full collections are rare; above it V8's own rule applies. */
 const quietBytes = 64 * 1024 * 1024;
 /** V8's default */
-const usualYoungFactor = 2;
+const defaultYoungFactor = 2;
 
 const isLeftToV8 = switchFromText(process.env["ROOMHUB_HEAP_GROWTH"] ?? "") === false;
 
@@ -53,7 +53,7 @@ export function allowHeapGrowth(): void {
 
 /** Repeated after each collection, because V8 shrinks the young generation of an idle program, which then must regrow. */
 function boundYoung(): void {
-  if (!isYoungSizeGiven) growYoungBy(youngBytes() < maxYoungBytes ? usualYoungFactor : 1);
+  if (!isYoungSizeGiven) growYoungBy(youngBytes() < maxYoungBytes ? defaultYoungFactor : 1);
 }
 
 /** V8 reads the flag each time it grows. A V8 without the flag prints a line and keeps its own rule. */

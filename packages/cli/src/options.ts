@@ -2,7 +2,7 @@ import { InvalidHubUrlError, type Invite, normaliseHubUrl, parseInvite } from "@
 import { type ParticipantConfig, participantIdProblem, ResponsesMode } from "@roomhub/protocol";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext } from "./context.ts";
-import { usualHubUrl } from "./rooms/hub-address.ts";
+import { defaultHubUrl } from "./rooms/hub-address.ts";
 
 const hubVariable = "ROOMHUB_URL";
 
@@ -16,7 +16,7 @@ export function addHubOptions(command: Command): Command {
   return addJsonOption(
     command.addOption(
       new Option("--hub <url>", "hub URL")
-        .default(usualHubUrl, `"${usualHubUrl}", env: ${hubVariable}`)
+        .default(defaultHubUrl, `"${defaultHubUrl}", env: ${hubVariable}`)
         .argParser(hubUrlArgument),
     ),
   );

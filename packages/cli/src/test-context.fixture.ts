@@ -28,10 +28,10 @@ export interface World {
   context: CliContext;
   stdout: Captured;
   stderr: Captured;
-  /** Sends a stop signal to whoever listens. */
+  /** Sends a stop signal to its listeners. */
   stop: () => void;
   hubs: HubOptions[];
-  /** Tells events to whoever watches a hub of this process. */
+  /** Emits events to the watchers of a hub in this process. */
   tell: (...events: HubEvent[]) => void;
   closedHubs: number;
   /** how many requests a hub cuts when it closes */
@@ -42,13 +42,13 @@ export interface World {
   exits: number[];
   /** hubs that announced themselves, and are still announced */
   announced: Announced[];
-  /** Presses a key, if anybody reads them. */
+  /** Presses a key, if keys are being read. */
   press: (key: string) => void;
   /** `pause` and `resume` of participants, in order */
   pauses: string[];
   /** tokens of participants that were added from here */
   tokens: SavedToken[];
-  /** questions that were asked */
+  /** the prompts so far */
   questions: string[];
   run: (...args: string[]) => Promise<number>;
 }
@@ -104,7 +104,7 @@ export function makeWorld(
       lanAddresses: () => [{ address: "192.168.1.5", interfaceName: "eth0" }],
       hasIpv6: false,
       nowMs: () => 0,
-      // Waiting takes no time here, and whoever waits with a deadline meets it at once.
+      // Waiting takes no time here, so every deadline passes immediately.
       after: (_ms, callback) => {
         const handle = setImmediate(callback);
         return () => clearImmediate(handle);
@@ -187,9 +187,9 @@ export function makeWorld(
 }
 
 /**
- * Somebody at the terminal who gives these answers, by labels; a question without its answer is an error.
+ * Prompts that are answered with these labels; a prompt without a label is an error.
  *
- * @param questions - gets what was asked
+ * @param questions - collects the prompts
  */
 export function answersOf(
   questions: string[],

@@ -55,7 +55,7 @@ async function chat(
   const question: Question = { ...invite, surface, model: options.model, prompt: text };
   await untilStopped(context, async (signal) => {
     try {
-      const response = await ask(context, question, signal);
+      const response = await sendPrompt(context, question, signal);
       await printResponse(context, response, surface, options.json === true);
     } catch (error) {
       if (signal.aborted) throw new CommandError("Stopped", undefined, EXIT.interrupted);
@@ -123,7 +123,7 @@ interface Question {
   prompt: string;
 }
 
-async function ask(
+async function sendPrompt(
   context: CliContext,
   { hubUrl, room, surface, model, prompt }: Question,
   signal: AbortSignal,

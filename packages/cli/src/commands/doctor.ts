@@ -6,7 +6,7 @@ import { type Machine, thisMachine } from "../doctor/machine.ts";
 import { checkJson, checkLines } from "../doctor/report.ts";
 import { CommandError, UsageError } from "../exit-code.ts";
 import { findRooms, searchMs } from "../rooms/find-rooms.ts";
-import { usualHubUrl, usualPort } from "../rooms/hub-address.ts";
+import { defaultHubUrl, defaultPort } from "../rooms/hub-address.ts";
 import { addHubOptions, endpointArgument, type HubOptionValues } from "../options.ts";
 import { waitingFor } from "../terminal/progress.ts";
 import { addHeaderOptions, type HeaderOptionValues, readHeaders } from "../secrets.ts";
@@ -124,10 +124,10 @@ async function locate(
   hubUrl: string | undefined,
   { json = false }: { json?: boolean },
 ): Promise<Target> {
-  if (target === undefined) return { hubUrl: hubUrl ?? usualHubUrl, room: undefined };
-  const invite = inviteIn(target, hubUrl ?? usualHubUrl);
+  if (target === undefined) return { hubUrl: hubUrl ?? defaultHubUrl, room: undefined };
+  const invite = inviteIn(target, hubUrl ?? defaultHubUrl);
   if (invite === undefined) return { hubUrl: normaliseHubUrl(withPort(target)), room: undefined };
-  const isElsewhere = hubUrl !== undefined || invite.hubUrl !== usualHubUrl;
+  const isElsewhere = hubUrl !== undefined || invite.hubUrl !== defaultHubUrl;
   if (isElsewhere || (await isHere(context, invite))) return invite;
   const search = findRooms(context, ({ code }) => code === invite.room);
   const { rooms } = await waitingFor(context, "Searching the network for the room", search, {
@@ -152,7 +152,7 @@ function inviteIn(target: string, defaultHubUrl: string): Invite | undefined {
 
 /** A bare host name gets the hub's default port instead of the scheme's. */
 function withPort(target: string): string {
-  return /^[^/:]+$/.test(target) ? `${target}:${usualPort}` : target;
+  return /^[^/:]+$/.test(target) ? `${target}:${defaultPort}` : target;
 }
 
 function isHere(context: CliContext, { hubUrl, room }: Invite): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { HubUnreachableError, type Invite } from "@roomhub/client";
 import { type Command, Option } from "commander";
 import type { CliContext, Client } from "../context.ts";
-import { usualHubUrl } from "../rooms/hub-address.ts";
+import { defaultHubUrl } from "../rooms/hub-address.ts";
 import { hintHere } from "../rooms/hub-hint.ts";
 import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
 import { unreachableHubHint } from "../rooms/hub-hint.ts";
@@ -111,7 +111,7 @@ function printUsage(
   { model }: EnvOptionValues,
   shell: NamedShell,
 ): void {
-  const where = hubUrl === usualHubUrl ? room : `${hubUrl}/rooms/${room}`;
+  const where = hubUrl === defaultHubUrl ? room : `${hubUrl}/rooms/${room}`;
   const named = model === undefined ? "" : ` --model ${quotes[shell](model)}`;
   const command = `${context.commandName} env ${shellWord(where)}${named}`;
   const use: Record<NamedShell, string> = {

@@ -43,7 +43,7 @@ export interface Check {
   readonly waitsFor: string;
   readonly timeoutMs: number;
   /** @throws RoomhubError, HubUnreachableError: both become findings */
-  look(exam: Examination, signal: AbortSignal): Finding | Promise<Finding>;
+  run(exam: Examination, signal: AbortSignal): Finding | Promise<Finding>;
   /**
    * Explains a timeout while the check's request is still running; without it, or when it returns undefined, the network is
    * blamed.
@@ -91,7 +91,7 @@ async function lookWithin(exam: Examination, check: Check): Promise<Finding> {
   try {
     over.throwIfAborted();
     const signal = AbortSignal.any([exam.signal, leaving.signal]);
-    return await Promise.race([check.look(exam, signal), whenAborted(over)]);
+    return await Promise.race([check.run(exam, signal), whenAborted(over)]);
   } catch (error) {
     if (exam.signal.aborted) throw new CommandError("Stopped", undefined, EXIT.interrupted);
     if (deadline.aborted) {

@@ -386,7 +386,7 @@ test("what is known of a step that takes too long is read before its request is 
     name: "slow",
     waitsFor: "something",
     timeoutMs: 1,
-    look(_exam, signal) {
+    run(_exam, signal) {
       signalOfLook = signal;
       return new Promise(() => {});
     },
@@ -405,7 +405,7 @@ test("a step that takes too long is a finding", async () => {
     name: "slow",
     waitsFor: "something",
     timeoutMs: 1,
-    look: () => new Promise(() => {}),
+    run: () => new Promise(() => {}),
   };
   const { verdict, found } = await run(check, {});
   expect([verdict, found]).toEqual(["failed", "timed out after 1 ms waiting for something"]);
@@ -416,5 +416,5 @@ test("a bug in a step is no finding", async () => {
   const look = () => {
     throw bug;
   };
-  await expect(run({ name: "x", waitsFor: "x", timeoutMs: 1_000, look }, {})).rejects.toBe(bug);
+  await expect(run({ name: "x", waitsFor: "x", timeoutMs: 1_000, run: look }, {})).rejects.toBe(bug);
 });

@@ -10,7 +10,7 @@ export const clockCheck: Check = {
   name: "clock",
   waitsFor: "nothing",
   timeoutMs: 1_000,
-  look({ clockSkewMs }) {
+  run({ clockSkewMs }) {
     if (clockSkewMs === undefined) return skipped("needs the hub");
     const apart = duration(Math.abs(clockSkewMs));
     if (Math.abs(clockSkewMs) <= largestSkewMs) return ok(`within ${apart} of the hub's`);

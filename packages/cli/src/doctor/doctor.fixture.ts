@@ -59,10 +59,10 @@ export function aClient(given: Partial<Client> = {}): Partial<Client> {
 
 const chunk = '{"choices":[{"delta":{"content":"Hi"},"finish_reason":"length"}]}';
 
-/** A hub's answers to what is not asked through the client: the event stream, and a request of a few tokens. */
+/** The hub's responses to requests without the client: the event stream, and the test request. */
 export const answering = answeringWithin({ ttftMs: 400, durationMs: 500 });
 
-/** @param metrics - of the request, as the hub saw it; here its answer comes in one piece */
+/** @param metrics - of the request, as the hub measured it; here the response arrives all at once */
 export function answeringWithin(metrics: {
   ttftMs: number;
   durationMs: number;
@@ -90,7 +90,7 @@ export interface DoctorRun {
   error: unknown;
 }
 
-/** Runs `roomhub doctor` in a world in which all is well but for what the test changes. */
+/** Runs `roomhub doctor` in a healthy world, except for what the test changes. */
 export async function runDoctor(
   args: readonly string[],
   over: {
@@ -100,7 +100,7 @@ export async function runDoctor(
     whenStarted?: (world: World) => void;
   } = {},
 ): Promise<DoctorRun> {
-  // Nothing here takes long enough to be told of.
+  // No wait here is long enough to be reported.
   const quick = { after: () => () => {}, fetch: answering };
   const world = makeWorld({ ...quick, ...over.context }, aClient(over.client));
   const program = new Command().exitOverride();

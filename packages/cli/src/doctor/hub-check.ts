@@ -10,7 +10,7 @@ export const hubCheck: Check = {
   name: "hub",
   waitsFor: "the hub to respond",
   timeoutMs: 5_000,
-  async look(exam, signal) {
+  async run(exam, signal) {
     const { context, hubUrl } = exam;
     if (!exam.isPortOpen) return skipped("needs the port");
     try {

@@ -10,7 +10,7 @@ export const modelCheck: Check = {
   name: "model",
   waitsFor: "the hub to explain the route of a request",
   timeoutMs: 5_000,
-  async look(exam, signal) {
+  async run(exam, signal) {
     const { context, hubUrl, room, model } = exam;
     if (room === undefined) return skipped("needs the room");
     const client = context.createClient(hubUrl);

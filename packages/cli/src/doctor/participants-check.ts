@@ -12,7 +12,7 @@ export const participantsCheck: Check = {
   name: "participants",
   waitsFor: "the hub to list the participants",
   timeoutMs: 5_000,
-  async look(exam, signal) {
+  async run(exam, signal) {
     const { context, hubUrl, room } = exam;
     if (room === undefined) return skipped("needs the room");
     const client = context.createClient(hubUrl);

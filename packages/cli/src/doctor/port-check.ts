@@ -1,5 +1,5 @@
 import { EXIT } from "../exit-code.ts";
-import { isThisMachine, portFlag, portOf, usualPort } from "../rooms/hub-address.ts";
+import { isThisMachine, portFlag, portOf, defaultPort } from "../rooms/hub-address.ts";
 import { safe } from "../terminal/text.ts";
 import type { Check, Examination } from "./check.ts";
 import { failed, type Finding, ok, skipped } from "./finding.ts";
@@ -9,7 +9,7 @@ export const portCheck: Check = {
   name: "port",
   waitsFor: "a connection to the hub's port",
   timeoutMs: 5_000,
-  async look(exam, signal) {
+  async run(exam, signal) {
     const url = new URL(exam.hubUrl);
     const usesProxy = (exam.context.env["NODE_USE_ENV_PROXY"] ?? "") !== "";
     if (usesProxy && (await exam.machine.proxyFor(url)) !== undefined) {
@@ -37,8 +37,8 @@ function unreachable(
   const flag = portFlag(port);
   // The default port is checked when no hub is named, and the intended hub may be on another machine.
   const elsewhere =
-    port === usualPort
-      ? `; or check a remote hub: ${commandName} doctor http://HOST:${usualPort}`
+    port === defaultPort
+      ? `; or check a remote hub: ${commandName} doctor http://HOST:${defaultPort}`
       : "";
   const exitCode = EXIT.unreachable;
   if (code === "ECONNREFUSED" && isThisMachine(host)) {

@@ -6,7 +6,7 @@ export const programCheck: Check = {
   name: "program",
   waitsFor: "nothing",
   timeoutMs: 1_000,
-  look({ context, machine }) {
+  run({ context, machine }) {
     const { nodeVersion, neededNode } = machine;
     if (isAtLeast(nodeVersion, neededNode)) {
       return ok(`Node ${nodeVersion}, roomhub ${context.version}`);

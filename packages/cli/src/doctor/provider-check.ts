@@ -17,7 +17,7 @@ export const providerCheck: Check = {
   name: "provider",
   waitsFor: "model servers to respond",
   timeoutMs: 5_000,
-  async look(exam) {
+  async run(exam) {
     const { context, headers } = exam;
     const requested = exam.endpoint === undefined ? endpointsHere(exam) : [exam.endpoint];
     const [named, usual] = await Promise.all([

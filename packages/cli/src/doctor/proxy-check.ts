@@ -9,7 +9,7 @@ export const proxyCheck: Check = {
   name: "proxy",
   waitsFor: "nothing",
   timeoutMs: 1_000,
-  async look({ context: { env }, machine, hubUrl }) {
+  async run({ context: { env }, machine, hubUrl }) {
     const set = variables.flatMap((name) =>
       [name, name.toLowerCase()].filter((spelling) => (env[spelling] ?? "") !== ""),
     );

@@ -20,7 +20,7 @@ export const requestCheck: Check = {
   name: "request",
   waitsFor: "a few tokens from the model, which may be loading",
   timeoutMs: responseMs + eventMs,
-  async look(exam, signal) {
+  async run(exam, signal) {
     const { context, room, route } = exam;
     if (!exam.mayRequest) return skipped("disabled by --no-request");
     if (room === undefined) return skipped("needs the room");

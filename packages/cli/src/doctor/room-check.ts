@@ -11,7 +11,7 @@ export const roomCheck: Check = {
   name: "room",
   waitsFor: "the hub to find the room",
   timeoutMs: 5_000,
-  async look(exam, signal) {
+  async run(exam, signal) {
     if (exam.health === undefined) return skipped("needs the hub");
     if (exam.roomCode === undefined) return onlyRoom(exam, signal);
     const { context, hubUrl, roomCode: room } = exam;

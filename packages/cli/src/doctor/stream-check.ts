@@ -15,7 +15,7 @@ export const streamCheck: Check = {
   name: "stream",
   waitsFor: "the first bytes of a stream",
   timeoutMs: 2 * firstBytesMs,
-  async look(exam, signal) {
+  async run(exam, signal) {
     const { context, hubUrl, room } = exam;
     if (room === undefined) return skipped("needs the room");
     const limit = AbortSignal.timeout(firstBytesMs);

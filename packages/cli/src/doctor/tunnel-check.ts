@@ -14,7 +14,7 @@ export const tunnelCheck: Check = {
   name: "tunnel",
   waitsFor: "the response to a WebSocket handshake",
   timeoutMs: 5_000,
-  async look({ hubUrl, health, room, machine }, signal) {
+  async run({ hubUrl, health, room, machine }, signal) {
     if (health === undefined) return skipped("needs the hub");
     const code = room?.code ?? noParticipant.room;
     const url = new URL(`${hubUrl}/v1/rooms/${code}/participants/${noParticipant.id}/tunnel`);

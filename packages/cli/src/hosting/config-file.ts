@@ -4,7 +4,7 @@ import { UsageError } from "../exit-code.ts";
 import { HUB_SETTINGS, type HubSettings, SETTING_NAMES, type SettingName } from "./hub-settings.ts";
 import { nearest } from "../terminal/nearest.ts";
 
-const usualFile = "roomhub.config.json";
+const defaultFile = "roomhub.config.json";
 
 export interface ConfigFile {
   path: string;
@@ -24,7 +24,7 @@ export async function readConfigFile(
 ): Promise<ConfigFile | undefined> {
   const text = await readText(context, path);
   if (text === undefined) return undefined;
-  const file = path ?? usualFile;
+  const file = path ?? defaultFile;
   const object = parseObject(file, text);
   const { limits = {}, ...settings } = object;
   for (const [key, value] of Object.entries(settings)) checkSetting(file, key, value);
@@ -38,12 +38,12 @@ async function readText(
   path: string | undefined,
 ): Promise<string | undefined> {
   try {
-    return await context.readFile(path ?? usualFile);
+    return await context.readFile(path ?? defaultFile);
   } catch (error) {
     const isMissing = (error as { code?: unknown }).code === "ENOENT";
     if (path === undefined && isMissing) return undefined;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`The config file ${path ?? usualFile} cannot be read: ${reason}`);
+    throw new UsageError(`The config file ${path ?? defaultFile} cannot be read: ${reason}`);
   }
 }
 

@@ -3,7 +3,7 @@ import { isBlockedPort } from "./blocked-port.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { ipv4Addresses } from "../rooms/find-rooms.ts";
-import { usualPort } from "../rooms/hub-address.ts";
+import { defaultPort } from "../rooms/hub-address.ts";
 import { type HubConfig, hasPrecedence, overriddenLimits } from "./hub-config.ts";
 import type { HubOptions, LogFormat, OpenedRoomStore, RunningHub } from "../services.ts";
 import { countOf, safe } from "../terminal/text.ts";
@@ -34,17 +34,17 @@ export type RoomStorage =
 /**
  * Starts a hub with this configuration. The caller closes it.
  *
- * @param usualLogFormat - unless configured
+ * @param defaultLogFormat - unless configured
  * @throws CommandError when the port cannot be opened, with the next step
  */
 export async function launchHub(
   context: CliContext,
   config: HubConfig,
-  usualLogFormat: LogFormat,
+  defaultLogFormat: LogFormat,
 ): Promise<LaunchedHub> {
   const { settings } = config;
   const host = listenHost(context, config);
-  const port = settings.port.value ?? usualPort;
+  const port = settings.port.value ?? defaultPort;
   if (isBlockedPort(port)) throw blockedPort(port);
   if (config.file !== undefined) context.stderr.write(`Settings from ${safe(config.file)}\n`);
   const opened = isEphemeral(config)
@@ -62,7 +62,7 @@ export async function launchHub(
     publicUrl: settings.publicUrl.value,
     trustProxy: settings.trustProxy.value,
     limits: overriddenLimits(config),
-    logFormat: settings.logFormat.value ?? usualLogFormat,
+    logFormat: settings.logFormat.value ?? defaultLogFormat,
   };
   const hub = await context.createHub(options);
   try {
@@ -148,7 +148,7 @@ export function failOnCutRequests(cut: number): void {
 function blockedPort(port: number): CommandError {
   return new CommandError(
     `Port ${port} belongs to another protocol; browsers and Node block it`,
-    `choose another: --port ${usualPort}`,
+    `choose another: --port ${defaultPort}`,
     EXIT.usage,
   );
 }
@@ -165,7 +165,7 @@ async function explainListenFailure(
   if (code === "EACCES") {
     return new CommandError(
       `This user is not permitted to open port ${port}`,
-      `choose one above 1023: --port ${usualPort}`,
+      `choose one above 1023: --port ${defaultPort}`,
     );
   }
   if (code === "EADDRNOTAVAIL") {
@@ -177,7 +177,7 @@ async function explainListenFailure(
   }
   if (code !== "EADDRINUSE" && !isLocked) return error;
   const url = urlOf(isLoopbackReachable(host) ? "127.0.0.1" : (host ?? ""), port);
-  const other = `choose another port: --port ${port === 65_535 ? usualPort : port + 1}`;
+  const other = `choose another port: --port ${port === 65_535 ? defaultPort : port + 1}`;
   const hub = await hubAt(context, url);
   if (hub !== undefined) return explainOtherHub(context, hub, url, other);
   return isLocked ? error : new CommandError(`Port ${port} is in use by another program`, other);

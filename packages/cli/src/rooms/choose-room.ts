@@ -11,7 +11,7 @@ import type { Interactivity } from "../terminal/interactivity.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { type Found, findRooms, type FoundRoom, joinable, searchMs } from "./find-rooms.ts";
-import { usualHubUrl, usualPort } from "./hub-address.ts";
+import { defaultHubUrl, defaultPort } from "./hub-address.ts";
 import { nearest } from "../terminal/nearest.ts";
 import { waitingFor } from "../terminal/progress.ts";
 import { unreachableHubHint } from "./hub-hint.ts";
@@ -76,7 +76,7 @@ export function noRoomAt(context: CliContext, hubUrl: string): CommandError {
 
 /** A line to paste. */
 export function createRoomCommand({ commandName }: CliContext, hubUrl: string): string {
-  const hub = hubUrl === usualHubUrl ? "" : ` --hub ${hubUrl}`;
+  const hub = hubUrl === defaultHubUrl ? "" : ` --hub ${hubUrl}`;
   return `${commandName} room create "my room"${hub}`;
 }
 
@@ -122,7 +122,7 @@ async function roomAt(
   interactivity: Interactivity,
 ): Promise<Invite> {
   // A bare host name gets the hub's default port instead of the scheme's.
-  const hubUrl = normaliseHubUrl(/^[^/:]+$/.test(text) ? `${text}:${usualPort}` : text);
+  const hubUrl = normaliseHubUrl(/^[^/:]+$/.test(text) ? `${text}:${defaultPort}` : text);
   const client = context.createClient(hubUrl);
   const listing = client.listRooms().catch((error: unknown) => {
     throw error instanceof HubUnreachableError ? unreachableHub(context, error) : error;
@@ -146,8 +146,8 @@ async function roomOfCode(
   interactivity: Interactivity,
 ): Promise<Invite> {
   const code = normaliseRoomCode(given);
-  const isHere = isCode(given) && (await isAtUsualHub(context, code));
-  if (isHere) return { hubUrl: usualHubUrl, room: code };
+  const isHere = isCode(given) && (await isAtDefaultHub(context, code));
+  if (isHere) return { hubUrl: defaultHubUrl, room: code };
   const found = await search(context, interactivity, code);
   const match = found.rooms.find(({ room }) => room.code === code);
   if (match !== undefined) return { hubUrl: match.hubUrl, room: code };
@@ -156,9 +156,9 @@ async function roomOfCode(
   throw unknownRoom(context, message, code, found.rooms);
 }
 
-function isAtUsualHub(context: CliContext, code: string): Promise<boolean> {
+function isAtDefaultHub(context: CliContext, code: string): Promise<boolean> {
   return context
-    .createClient(usualHubUrl)
+    .createClient(defaultHubUrl)
     .getRoom(code, { signal: AbortSignal.timeout(searchMs) })
     .then(
       () => true,

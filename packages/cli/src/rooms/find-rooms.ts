@@ -1,6 +1,6 @@
 import type { Room } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
-import { usualHubUrl } from "./hub-address.ts";
+import { defaultHubUrl } from "./hub-address.ts";
 
 /** A room, and the hub that has it. */
 export interface FoundRoom {
@@ -31,15 +31,15 @@ export async function findRooms(
   isWanted: (room: Room) => boolean = () => false,
 ): Promise<Found> {
   const found: Found = { rooms: [], hubUrls: [], problem: undefined };
-  const asked = new Map<string, Promise<void>>();
+  const queries = new Map<string, Promise<void>>();
   const ended = Promise.withResolvers<void>();
   const cancel = context.after(searchMs, ended.resolve);
 
-  function ask(hubUrl: string): void {
-    if (asked.has(hubUrl)) return;
+  function query(hubUrl: string): void {
+    if (queries.has(hubUrl)) return;
     const signal = AbortSignal.timeout(listMs);
     const listing = context.createClient(hubUrl).listRooms({ signal });
-    asked.set(
+    queries.set(
       hubUrl,
       listing.then(
         (rooms) => {
@@ -58,14 +58,14 @@ export async function findRooms(
   }
 
   // First, so that its rooms are listed at the address that always works here.
-  ask(usualHubUrl);
-  const stop = await context.mdns.browse(ipv4Addresses(context), ask, (reason) => {
+  query(defaultHubUrl);
+  const stop = await context.mdns.browse(ipv4Addresses(context), query, (reason) => {
     found.problem ??= reason;
   });
   await ended.promise;
   cancel();
   await stop();
-  if (!found.rooms.some(({ room }) => isWanted(room))) await Promise.all(asked.values());
+  if (!found.rooms.some(({ room }) => isWanted(room))) await Promise.all(queries.values());
   return found;
 }
 

@@ -1,10 +1,10 @@
 /** The default address of a hub on this machine. */
-export const usualPort = 5050;
-export const usualHubUrl = `http://127.0.0.1:${usualPort}`;
+export const defaultPort = 5050;
+export const defaultHubUrl = `http://127.0.0.1:${defaultPort}`;
 
 /** The flag that makes `up` and `serve` listen on the port. */
 export function portFlag(port: number): string {
-  return port === usualPort ? "" : ` --port ${port}`;
+  return port === defaultPort ? "" : ` --port ${port}`;
 }
 
 /** The URL's port, or its scheme's default. */

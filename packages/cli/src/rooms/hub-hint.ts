@@ -1,7 +1,7 @@
 import type { HubUnreachableError } from "@roomhub/client";
 import { withCommandName } from "../command-name.ts";
 import type { CliContext } from "../context.ts";
-import { isThisMachine, portFlag, portOf, usualHubUrl } from "./hub-address.ts";
+import { isThisMachine, portFlag, portOf, defaultHubUrl } from "./hub-address.ts";
 import { shellWord } from "../terminal/text.ts";
 
 const namesRoom =
@@ -15,7 +15,7 @@ const listsRooms = /\broomhub room list\b(?! --hub)/g;
  * @param hubUrl - the hub that sent the hint; undefined when no hub was contacted
  */
 export function hintHere(context: CliContext, hint: string, hubUrl: string | undefined): string {
-  if (hubUrl === undefined || hubUrl === usualHubUrl) return withCommandName(context, hint);
+  if (hubUrl === undefined || hubUrl === defaultHubUrl) return withCommandName(context, hint);
   const named = hint
     .replaceAll(
       namesRoom,

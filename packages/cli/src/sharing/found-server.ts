@@ -21,7 +21,7 @@ export interface FoundServer {
 const ollama = { name: "Ollama", port: 11_434 };
 
 /** Default ports of common model servers, in order of preference. */
-const usualServers = [
+const defaultServers = [
   ollama,
   { name: "LM Studio", port: 1234 },
   { name: "llama.cpp", port: 8080 },
@@ -43,7 +43,7 @@ export async function findModelServers(
   headers: Readonly<Record<string, string>> = {},
 ): Promise<FoundServer[]> {
   const found = await Promise.all(
-    usualEndpoints(context).map((usual) => queryUsual(context, usual, headers)),
+    defaultEndpoints(context).map((usual) => queryDefault(context, usual, headers)),
   );
   return found.filter((server) => server !== undefined);
 }
@@ -59,9 +59,9 @@ export async function queryModelServer(
 }
 
 /** Any program may use a default port, so only one that responds like a model server counts. */
-async function queryUsual(
+async function queryDefault(
   context: CliContext,
-  { name, endpoint }: UsualEndpoint,
+  { name, endpoint }: DefaultEndpoint,
   headers: Readonly<Record<string, string>>,
 ): Promise<FoundServer | undefined> {
   let found = await listModels(context, endpoint, {}, discoveryMs);
@@ -75,7 +75,7 @@ async function queryUsual(
 
 /** The error when no model server is found. */
 export function noModelServer(context: CliContext): CommandError {
-  const checked = usualEndpoints(context)
+  const checked = defaultEndpoints(context)
     .map(({ name, endpoint }) => `${name} ${endpoint.replace("http://127.0.0.1", "")}`)
     .join(", ");
   return new CommandError(
@@ -117,14 +117,14 @@ export function offerableModels(models: readonly string[]): readonly string[] {
   return chatting.length > 0 ? chatting : models;
 }
 
-interface UsualEndpoint {
+interface DefaultEndpoint {
   name: string;
   endpoint: string;
 }
 
-function usualEndpoints({ env }: CliContext): UsualEndpoint[] {
+function defaultEndpoints({ env }: CliContext): DefaultEndpoint[] {
   const moved = ollamaEndpoint(env["OLLAMA_HOST"]);
-  return usualServers.map(({ name, port }) => ({
+  return defaultServers.map(({ name, port }) => ({
     name,
     endpoint: name === ollama.name && moved !== undefined ? moved : `http://127.0.0.1:${port}`,
   }));

@@ -1,7 +1,7 @@
 import type { Room } from "@roomhub/protocol";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { CliContext, Client } from "../context.ts";
-import { usualHubUrl } from "../rooms/hub-address.ts";
+import { defaultHubUrl } from "../rooms/hub-address.ts";
 import { promptsAt } from "../terminal/prompts.ts";
 import { aRoom, makeWorld, type World } from "../test-context.fixture.ts";
 import { ollamaWith } from "./scenery.fixture.ts";
@@ -27,7 +27,7 @@ const oneModel = ollamaWith("llama3.2:3b");
 /** A hub on this machine and one on its network, with a room each. */
 function twoHubs(): Partial<CliContext> {
   const rooms: Record<string, Room> = {
-    [usualHubUrl]: aRoom({ name: "Ana's room", code: "AAA222", participantCount: 1 }),
+    [defaultHubUrl]: aRoom({ name: "Ana's room", code: "AAA222", participantCount: 1 }),
     [lan]: aRoom({ id: "2", name: "Labor Zürich", code: "BBB222", passwordProtected: true }),
   };
   return {
@@ -105,7 +105,7 @@ test("of several rooms, on this machine and on its network, one is chosen", asyn
   const over = { ...twoHubs(), fetch: oneModel };
   const { frames: shown, world } = await frames([], ["↓", "↑", "Enter"], over);
   expect(shown).toMatchSnapshot();
-  expect(world.participants).toMatchObject([{ hubUrl: usualHubUrl, room: "AAA222" }]);
+  expect(world.participants).toMatchObject([{ hubUrl: defaultHubUrl, room: "AAA222" }]);
 });
 
 test("the password of a protected room is prompted for, and never shown", async () => {

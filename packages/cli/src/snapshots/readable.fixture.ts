@@ -1,4 +1,4 @@
-/** What a terminal is told about colours, by what people call it. ECMA-48 §8.3.117 (SGR). */
+/** Names of the escape codes for colours. ECMA-48 §8.3.117 (SGR). */
 const tags: Readonly<Record<string, string>> = {
   "1": "bold",
   "2": "dim",

@@ -98,7 +98,7 @@ const keys = {
 
 export type Key = keyof typeof keys;
 
-/** A keyboard on which somebody presses one key after the other. */
+/** A keyboard whose keys are pressed one after the other. */
 export class Keyboard extends PassThrough {
   readonly isTTY = true;
   isRaw = false;

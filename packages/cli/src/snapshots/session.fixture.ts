@@ -8,9 +8,9 @@ import { pipePage, terminalPage } from "./page.fixture.ts";
 export interface Scene {
   context?: Partial<CliContext>;
   client?: Partial<Client>;
-  /** What the hub tells, in its event stream or in this process; then somebody presses Ctrl+C. */
+  /** Events of the hub, in its stream or in this process; Ctrl+C follows. */
   events?: readonly HubEvent[];
-  /** What happens while the command runs; then somebody presses Ctrl+C. */
+  /** What happens while the command runs; Ctrl+C follows. */
   meanwhile?: (world: World) => Promise<void>;
 }
 
@@ -88,7 +88,7 @@ async function run(
   }
   return running;
 
-  /** Once `up` has said where the room is, it watches it. */
+  /** `up` watches the room once its banner is printed. */
   async function tellOwnHub(): Promise<void> {
     await untilSaid(world, "/rooms/");
     world.tell(...(scene.events ?? []));
