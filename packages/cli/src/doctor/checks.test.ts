@@ -416,5 +416,7 @@ test("a bug in a step is no finding", async () => {
   const look = () => {
     throw bug;
   };
-  await expect(run({ name: "x", waitsFor: "x", timeoutMs: 1_000, run: look }, {})).rejects.toBe(bug);
+  await expect(run({ name: "x", waitsFor: "x", timeoutMs: 1_000, run: look }, {})).rejects.toBe(
+    bug,
+  );
 });
