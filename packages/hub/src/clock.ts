@@ -38,7 +38,7 @@ const freezeMs = 2_000;
 
 export function createClock(source: TimeSource): Clock {
   let forgivenMs = 0;
-  /** when the sweep comes next; nobody is awaited before the first one */
+  /** when the sweep comes next; undefined before the first one */
   let dueMs = Number.POSITIVE_INFINITY;
 
   const passedMs = () => source.monotonicMs() - forgivenMs;

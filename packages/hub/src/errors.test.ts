@@ -21,7 +21,7 @@ test("an error carries the next step, the field and the cause", () => {
   expect(new HubError("invalid_id", "no").param).toBe("");
 });
 
-test("a bug is told without its detail, and keeps it as its cause", () => {
+test("a bug is reported without its detail, and keeps it as its cause", () => {
   const bug = new TypeError("secret detail");
   const error = asHubError(bug);
   expect(error).toMatchObject({ code: "internal_error", status: 500, cause: bug });

@@ -48,7 +48,7 @@ export class HubError extends Error {
   }
 }
 
-/** Anything thrown, as what may be told: a bug says nothing about itself. */
+/** Anything thrown, as an error for clients: a bug discloses no detail. */
 export function asHubError(thrown: unknown): HubError {
   if (thrown instanceof HubError) return thrown;
   return new HubError(

@@ -55,10 +55,10 @@ import { UpstreamDirectory } from "./upstreams/directory.ts";
 import { createTunnelAcceptor } from "./upstreams/tunnel/accept.ts";
 import { TunnelRegistry } from "./upstreams/tunnel/registry.ts";
 
-/** Nobody reads a log faster, and a busy hub writes some hundred lines at once. */
+/** Frequent enough for readers of a log, while a busy hub writes some hundred lines at once. */
 const logDelayMs = 20;
 
-/** Nobody sees it who watches, and a busy hub writes some hundred events at once. */
+/** Too short for viewers to notice, while a busy hub writes some hundred events at once. */
 const eventGapMs = 10;
 
 /** What is still written when the hub stops has so long to leave. */
@@ -274,7 +274,7 @@ export function createHub(options: HubOptions = {}): Hub {
   let closing: Promise<{ cut: number }> | undefined;
 
   async function open(): Promise<HubAddress> {
-    // Rooms first: a hub that answers before it knows its rooms would send everybody away.
+    // Rooms first: a hub that answers before it knows its rooms would reject every client.
     await rooms.load();
     listening = await listen(server, options.host, options.port ?? DEFAULT_PORT);
     stopSweep = startSweep(clock, limits.sweepIntervalMs, {

@@ -11,7 +11,7 @@ export interface Listening {
   port: number;
   /**
    * Takes nothing new. Connections on which nothing is written end at once, the others when their answers have left, and
-   * whoever is not done after `graceMs` is cut, upgraded or not.
+   * connections still open after `graceMs` are cut, upgraded or not.
    */
   close(graceMs: number): Promise<void>;
 }
@@ -42,7 +42,7 @@ export async function listen(
     async close(graceMs) {
       // Who already waits at the port is let in: the system would reset them.
       await nextTurn();
-      // Of Server's own close() only the ports: it would also drop whoever has not read his answer to its end.
+      // Only the ports of Server's own close(): it would also drop clients that have not read their whole response.
       NetServer.prototype.close.call(server);
       second?.close();
       await connections.close(graceMs);
@@ -102,6 +102,6 @@ async function tryListen(
     await listenOn(second, host, port);
     return second;
   } catch {
-    return undefined; // no ::1 here, or somebody else's: 127.0.0.1 is bound, which is what was promised
+    return undefined; // no ::1 here, or it is in use: 127.0.0.1 is bound, which is what was promised
   }
 }

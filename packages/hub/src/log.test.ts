@@ -148,7 +148,7 @@ describe("the lines of one moment", () => {
     expect(written).toEqual(["a\nb\n", "c\n"]);
   });
 
-  test("are written before that when they are many, or when somebody cannot wait", () => {
+  test("are written before that when they are many, or when a caller cannot wait", () => {
     const { written, turns, writer } = waiting();
     for (let line = 0; line < 255; line++) writer.write("x\n");
     expect(written).toEqual([]);

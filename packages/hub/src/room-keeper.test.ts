@@ -85,7 +85,7 @@ describe("loading", () => {
   });
 });
 
-describe("a store with a digest that nobody can check", () => {
+describe("a store with a digest that cannot be checked", () => {
   const digest = `scrypt$262144$8$1$${"a".repeat(22)}$${"b".repeat(43)}`;
   const spoilt = [stored, { ...stored, code: "XYZ987", passwordDigest: digest }];
 
@@ -172,7 +172,7 @@ describe("saving", () => {
     ]);
   });
 
-  test("that fails is told to the operator, and the next one is tried all the same", async () => {
+  test("that fails is reported to the operator, and the next one is still tried", async () => {
     const store = new NotedStore();
     const { keeper, lines } = keeping(store);
     await keeper.load();

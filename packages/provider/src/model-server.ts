@@ -49,7 +49,7 @@ export interface ModelServerOptions {
   /** how often a probe is due while the server is ready, default 30 s, and while it is down, default 5 s */
   looks?: { readyMs: number; downMs: number } | undefined;
   /**
-   * The longest request that is translated, default 64 MiB: it is parsed in one go, and whoever shares the thread waits.
+   * The longest request that is translated, default 64 MiB: it is parsed in one go, which blocks the thread.
    */
   maxTranslatedBytes?: number | undefined;
   /** default: random ids and the wall clock */
@@ -72,7 +72,7 @@ const surfaces: Readonly<Record<string, CapabilityName>> = {
  * that.
  *
  * It is looked at once, after the first probe it answers, and again when it was away. Everything else is learned from its
- * answers. Opens no socket of its own: whoever made it owns the client behind `call`.
+ * answers. Opens no socket of its own: its creator owns the client behind `call`.
  */
 export class ModelServer {
   readonly #options: ModelServerOptions;

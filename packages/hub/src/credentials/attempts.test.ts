@@ -50,7 +50,7 @@ test("what still counts is a whole number that one failure is taken from each tw
   expect(unlimited.spent(key, 0)).toBe(0);
 });
 
-test("failures beyond the limit do not lock anybody out for longer", () => {
+test("failures beyond the limit do not lock any caller out for longer", () => {
   const attempts = createPasswordAttempts(limits);
   failTimes(attempts, 500);
   expect(attempts.isAllowed(key, 2_000)).toBe(true);
@@ -75,7 +75,7 @@ test("memory is bounded: the longest quiet are forgotten first", () => {
   expect(attempts.isAllowed("c", 0)).toBe(false);
 });
 
-test("a caller who is known already costs nobody else a place", () => {
+test("a known caller takes no other caller's place", () => {
   const attempts = createPasswordAttempts({ ...limits, maxCallers: 2 });
   for (let index = 0; index < 5; index++) attempts.recordFailure("a", 0);
   for (let index = 0; index < 50; index++) attempts.recordFailure("b", 0);

@@ -4,7 +4,7 @@ const redacted = "[redacted]";
 
 /**
  * A text that must not leave by accident: printed, logged, interpolated or serialised it is `[redacted]`.
- * Whoever needs it writes `reveal()`, so every use can be found by that word.
+ * Code that needs it calls `reveal()`, so every use can be found by that word.
  */
 export class Secret {
   readonly #text: string;

@@ -51,7 +51,7 @@ test.each([
     "rhp_one",
   ],
   ["the first of a repeated header", { "x-participant-token": ["rhp_one", "rhp_two"] }, "rhp_one"],
-  ["nothing from somebody's API key", { authorization: "Bearer sk-123" }, undefined],
+  ["nothing from an unrelated API key", { authorization: "Bearer sk-123" }, undefined],
   ["nothing from another scheme", { authorization: "Basic rhp_abc" }, undefined],
   ["nothing from a bare token in Authorization", { authorization: "rhp_abc" }, undefined],
   ["nothing from a key beside a token", { authorization: "Bearer rhp_abc x" }, undefined],

@@ -33,7 +33,7 @@ export function looksLikeToken(text: string): boolean {
 /**
  * The participant token a request carries, in `authorization: Bearer rhp_…` or `x-participant-token`. Contract §3.
  *
- * Only values that begin with `rhp_` are judged; any other Authorization is somebody's API key. A malformed `rhp_…` is
+ * Only values that begin with `rhp_` are judged; any other Authorization is an unrelated API key. A malformed `rhp_…` is
  * returned too, to be refused as wrong rather than taken for missing.
  */
 export function tokenFrom(

@@ -28,7 +28,7 @@ test("a put replaces all that was there, and an empty one drops it", () => {
   expect(vault.has("p1")).toBe(false);
 });
 
-test("dropped headers are gone", () => {
+test("dropped headers are no longer there", () => {
   const vault = new AuthHeaderVault();
   vault.put("p1", origin, { authorization: "one" });
   expect(vault.drop("p1")).toBe(true);

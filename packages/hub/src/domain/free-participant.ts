@@ -5,7 +5,7 @@ import type { Room } from "./room.ts";
 import type { SelectionQuery } from "./selection-query.ts";
 
 /**
- * Who serves a request at once, found without a look at more participants than needed; undefined when nobody is free, or
+ * Who serves a request at once, found without a look at more participants than needed; undefined when none is free, or
  * when it takes the whole rule to tell. In a room of a thousand this is what a request costs.
  */
 export function freeParticipant(room: Room, query: SelectionQuery): Participant | undefined {

@@ -46,7 +46,7 @@ test("a sign of life is enough; it need not be announced", () => {
   expect(liveness.takeOverdue(59_250)).toEqual([participant]);
 });
 
-test("whoever left is not missed", () => {
+test("participants that left are not reported offline", () => {
   const { liveness, participant } = watched(0);
   liveness.forget(participant);
   liveness.forget(participant);

@@ -75,7 +75,7 @@ describe("* and any", () => {
     ]);
   });
 
-  test("waits when everybody routable is full, and names who it waits for", () => {
+  test("waits when all routable participants are at capacity, and names them", () => {
     const selection = select(
       [aParticipant({ id: "a", ...full }), aParticipant({ id: "b", ...offline })],
       "*",
@@ -96,7 +96,7 @@ describe("model:<name>", () => {
     expect(outcome(select(participants, "model:llama3", { random: () => 0.99 }))).toBe("b");
   });
 
-  test("passes over whoever is full or unreachable while another has room", () => {
+  test("skips participants at capacity or unreachable while another has room", () => {
     const participants = [
       aParticipant({ id: "gone", ...offline }),
       aParticipant({ id: "full", ...full }),
@@ -171,7 +171,7 @@ describe("the :latest tag", () => {
     expect(outcome(selection)).toBe("model_not_found");
   });
 
-  test("an exact name comes first, whoever joined first", () => {
+  test("an exact name comes first, in any join order", () => {
     const participants = [
       aParticipant({ id: "tagged", model: "llama3:latest" }),
       aParticipant({ id: "exact", model: "llama3" }),
@@ -252,7 +252,7 @@ describe("capabilities", () => {
 });
 
 describe("a refusal", () => {
-  test("gives everybody's own reason", () => {
+  test("gives each participant's own reason", () => {
     const selection = select(
       [
         aParticipant({ id: "gone", ...offline }),
@@ -435,7 +435,7 @@ describe("what a model server is known to be", () => {
   });
 });
 
-test("whatever the room and the selector, the rule holds and nobody unroutable, full, unable or excluded is selected", () => {
+test("whatever the room and the selector, the rule holds and no unroutable, full, unable or excluded participant is selected", () => {
   const state = record({
     id: constantFrom("a", "b", "c", "llama3", "x:latest"),
     model: constantFrom("llama3", "llama3:latest", "a", "x", "x:latest"),

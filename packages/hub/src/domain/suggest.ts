@@ -1,10 +1,10 @@
 import { editDistance } from "@roomhub/protocol";
 
-/** Nobody types more, and longer names differ before. */
+/** Typed names are not longer, and longer names differ before. */
 const comparedLength = 100;
 
 /**
- * The name somebody probably meant: one that differs in at most a third of its letters, or that contains what was
+ * The name that was probably meant: one that differs in at most a third of its letters, or that contains what was
  * typed. Undefined when nothing is near.
  */
 export function closest(wanted: string, names: readonly string[]): string | undefined {

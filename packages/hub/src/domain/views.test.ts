@@ -83,7 +83,7 @@ describe("the connection block", () => {
     expect(view).toMatchObject({ kind: "tunnel", connected, lastTunnelSeenAt: null, path });
   });
 
-  test("says why nobody is sent there, and nothing when somebody may be", () => {
+  test("says why no request is routed there, and nothing when requests may be", () => {
     const paused = { ...open, problem: "paused" };
     expect(connectionView(aParticipant({ id: "a", tunnel: paused }), 0).problem).toBe(
       "not ready: paused",
@@ -121,7 +121,7 @@ describe("the models list", () => {
     expect(ModelEntry.strict().parse(view)).toEqual(view);
   });
 
-  test("holds everybody online, routable ones first, otherwise in join order", () => {
+  test("holds all participants online, routable ones first, otherwise in join order", () => {
     const room = aRoom(
       aParticipant({ id: "failed", direct: { kind: "failed", reason: "" } }),
       aParticipant({ id: "b" }),

@@ -11,7 +11,7 @@ import { HubError } from "../errors.ts";
 
 const reconnectAfterMs = 2_000;
 
-/** Everybody who watches this hub. Contract §5. */
+/** All subscribers of this hub's events. Contract §5. */
 export class EventStreams {
   readonly #bus: EventBus;
   readonly #limits: Limits;
@@ -67,7 +67,7 @@ export class EventStreams {
     onOpen(stream);
   }
 
-  /** Comments on quiet streams, so that nobody on the way takes them for dead. */
+  /** Comments on quiet streams, so that no proxy closes them as idle. */
   tick(): void {
     const quietSinceMs = this.#nowMs() - this.#limits.eventCommentMs;
     const comment = encodeSseComment("quiet");

@@ -2,7 +2,7 @@ import { Roster, type RosterMember } from "@roomhub/protocol";
 import type { ServerResponse } from "node:http";
 
 /**
- * Answers that have ended, and that nobody waits for any more: their requests have failed and are settled. A client that
+ * Responses that have ended but are not flushed yet: their requests have failed and are settled. A client that
  * takes nothing of what is left must not keep it here for ever. Contract §6.
  */
 export class FlushingResponses {

@@ -19,7 +19,7 @@ import type { JsonHandler, RouteRequest } from "./route.ts";
 import { createRouter, pathOf, queryOf, type RouteMatch } from "./router.ts";
 import { ROUTES } from "./routes.ts";
 
-/** Takes every request and every handshake to whoever answers it. */
+/** Routes every request and every handshake to its handler. */
 export class Front {
   readonly #deps: FrontDeps;
   readonly #router = createRouter(ROUTES);

@@ -9,7 +9,7 @@ const file = new URL("../../openapi.json", import.meta.url);
 export class OpenApiDocument {
   #kept: { bytes: Buffer; etag: string } | undefined;
 
-  /** `GET /openapi.json`. Read when somebody first asks, kept from then on. */
+  /** `GET /openapi.json`. Read at the first request, kept from then on. */
   serve(request: IncomingMessage, response: ServerResponse): void {
     const { bytes, etag } = (this.#kept ??= read());
     const headers = {

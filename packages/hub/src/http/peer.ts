@@ -32,7 +32,7 @@ const plainHost = /^[A-Za-z0-9.\-_[\]:]{1,255}$/;
 
 /**
  * Contract §3, "Peer address": the socket's, unless a trusted proxy says otherwise. A request with forwarding headers
- * from anybody else has no address: it proves nothing and is never near.
+ * from any other peer has no address: it proves nothing and is never near.
  *
  * @param publicUrl - what to call the hub, whatever the request says
  * @throws TypeError when a trusted proxy is no address

@@ -4,7 +4,7 @@ import { corsHeaders } from "./cors.ts";
 
 const corsPairs = Object.entries(corsHeaders).flat();
 
-/** Puts on a response what every answer has, whoever completes its head. Contract §4. */
+/** Adds the headers that every response has. Contract §4. */
 export function setCommonHeaders(
   response: ServerResponse,
   requestId: string,

@@ -31,7 +31,7 @@ function inference(base: string): Route[] {
   }));
 }
 
-/** Contract §4: responses that were made before, asked of whoever made them. */
+/** Contract §4: stored responses, requested from the participant that created them. */
 function storedResponses(base: string): Route[] {
   const one = `${base}/responses/:responseId`;
   return [

@@ -39,6 +39,6 @@ test("of pipelined answers each counts, also once those before it are finished",
   expect(isMid()).toBe(true);
 });
 
-test("a socket that nobody answered is in the middle of nothing", () => {
+test("a socket without a response is in the middle of nothing", () => {
   expect(new SocketAnswers().isMidAnswer(new PassThrough())).toBe(false);
 });

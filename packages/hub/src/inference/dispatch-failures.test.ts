@@ -44,7 +44,7 @@ describe("a provider that refuses", () => {
   );
 
   test.each([408, 409])(
-    "with %i: SDKs are told to stop, unless the provider says otherwise",
+    "with %i: SDKs get the header to stop, unless the provider says otherwise",
     (status) => {
       const { sent, call } = one();
       call.answer(status, body);
@@ -76,7 +76,7 @@ describe("a provider that refuses", () => {
     [503, 503],
     [504, 504],
     [529, 502],
-  ])("with %i, and nobody else there: %i", (status, answered) => {
+  ])("with %i, and no other participant: %i", (status, answered) => {
     const { sent, call } = one();
     call.answer(status, '{"error":"out of sk-CANARY"}', {
       "content-type": "application/json",
@@ -111,7 +111,7 @@ describe("a provider that refuses", () => {
     ["HTML", "<html>nginx</html>", html],
     ["nothing", "", {}],
     ["another shape", '{"detail":"no"}', undefined],
-  ])("in %s is told in our words, with its status", (_what, text, headers) => {
+  ])("in %s gets the hub's own message, with its status", (_what, text, headers) => {
     const { sent, call } = one();
     call.answer(404, text, headers);
     expect(sent.client).toMatchObject({ status: 404, text: "" });
@@ -120,7 +120,7 @@ describe("a provider that refuses", () => {
     );
   });
 
-  test("after an early commit is told by a frame", () => {
+  test("after an early commit is reported by a frame", () => {
     const { bench, sent, call } = one({ stream: true });
     bench.pass(45_001);
     call.answer(404, body);
@@ -153,7 +153,7 @@ describe("an answer that cannot be one", () => {
     ["HTML", "text/html", "<html>"],
     ["JSON that is none", "application/json", "{oops"],
     ["half of JSON", "application/json", '{"choices":['],
-    ["an event stream nobody asked for", "text/event-stream", chatStream([done])],
+    ["an event stream that was not requested", "text/event-stream", chatStream([done])],
   ])("is %s", (_what, type, text) => {
     const { sent, call } = one();
     call.answer(200, text, { "content-type": type });
@@ -168,7 +168,7 @@ describe("an answer that cannot be one", () => {
   });
 
   test.each([true, false])(
-    "is an error in a 200's clothes, stream %s; nobody else is asked",
+    "is an error in spite of the 200, stream %s; no other participant is tried",
     (stream) => {
       const bench = createBench(two());
       const sent = bench.send({ stream });

@@ -143,7 +143,7 @@ describe("another attempt", () => {
     expect(bench.calls.map((call) => call.participant.id)).toEqual(["ana", "bob"]);
   });
 
-  test("to a path that has just gone reports what happened first", () => {
+  test("to a path that has just closed reports the first failure", () => {
     const bench = createBench(two());
     const sent = bench.send();
     bench.gone.add("bob");

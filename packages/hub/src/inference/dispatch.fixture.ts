@@ -82,7 +82,7 @@ export class FakeClient implements ClientResponse {
   }
 }
 
-/** One call to a participant, and the levers of whoever answers it. */
+/** One call to a participant, and the controls of its provider. */
 export class FakeCall {
   readonly participant: Participant;
   readonly request: UpstreamRequest;

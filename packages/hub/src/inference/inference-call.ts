@@ -22,7 +22,7 @@ export interface DispatchDeps {
   queues: RoomQueues;
   inFlight: InFlight;
   responseOwners: ResponseOwners;
-  /** How to reach a participant now; undefined when its path is gone. */
+  /** How to reach a participant now; undefined when it has no open path. */
   upstreamFor: (participant: Participant) => Upstream | undefined;
   /** For what a participant's provider says; undefined when it has no secrets. */
   scrubberOf: (participant: Participant) => Scrubber | undefined;

@@ -90,7 +90,7 @@ describe("whose turn it is", () => {
     expect(left).toEqual(["retry of a newcomer", "retry", "y1", "x1"]);
   });
 
-  test("a model that is busy holds up nobody who wants another one", () => {
+  test("a model that is busy holds up no request for another one", () => {
     const { left, busy, add, free } = bench();
     const [a, b] = [busy("a"), busy("b")];
     const stuck = add("stuck", "x", [a]);
@@ -116,7 +116,7 @@ describe("the bound", () => {
 });
 
 describe("the count of those waiting", () => {
-  test("rises for every candidate and is back at 0 when all have left or gone", () => {
+  test("rises for every candidate and is back at 0 when all have left", () => {
     const { queue, busy, add, free } = bench();
     const [a, b] = [busy("a"), busy("b")];
     const gone = add("gone", "x", [a, b]);
@@ -198,12 +198,12 @@ describe("a wake from inside", () => {
     expect(left).toEqual(["follower"]);
   });
 
-  test("a room where nobody waits is none of its business", () => {
+  test("a room with an empty queue is left alone", () => {
     expect(() => new RoomQueues(1).wake("ABC234")).not.toThrow();
   });
 });
 
-test("whatever comes, goes and frees, nobody waits while a candidate has room, and counts are true", () => {
+test("whatever comes, goes and frees, no request waits while a candidate has capacity, and counts are true", () => {
   const step = record({
     kind: constantFrom("add" as const, "retry" as const, "remove" as const, "free" as const),
     client: constantFrom("x", "y", "z"),

@@ -15,7 +15,7 @@ export interface QueueEntry {
 
 /**
  * The requests of one room that wait for a slot. Contract §3: first come, first served within
- * a client, turns between clients, and a model that is busy holds up nobody who wants another one.
+ * a client, turns between clients, and a model that is busy holds up no request for another one.
  */
 export class RoomQueue {
   /** by client, the one whose turn is next first */
@@ -71,7 +71,7 @@ export class RoomQueue {
     for (const candidate of entry.candidates) candidate.queued--;
   }
 
-  /** Somebody may have room now. Lets go whoever can, one per client and turn, until nobody can. */
+  /** Capacity may be free now. Dispatches waiting requests, one per client and turn, until none can start. */
   wake(): void {
     this.#isWakeWanted = true;
     // An entry that leaves may fail at once and free its slot: that wakes us again from inside.

@@ -20,7 +20,7 @@ export interface RequestFacts {
   queueMs: number;
 }
 
-/** What the headers of its answer tell, once somebody was asked. */
+/** The facts for its response headers, once a participant was called. */
 export interface ServedBy {
   requestId: string;
   participantId: string;

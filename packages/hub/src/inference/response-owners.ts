@@ -26,7 +26,7 @@ export class ResponseOwners {
     }
   }
 
-  /** @returns undefined when nobody here is known to have made it, or its maker has left */
+  /** @returns undefined when its owner is unknown here, or has left */
   ownerOf(room: Room, responseId: string): Participant | undefined {
     const makers = this.#rooms.get(room);
     const maker = makers?.get(responseId);

@@ -41,7 +41,7 @@ describe("a model's name", () => {
     });
   });
 
-  test("passes over who is full while another has room", async () => {
+  test("skips a participant at capacity while another has room", async () => {
     const { ana, ask } = await lab();
     ana.active = 2;
     expect(verdicts(ask()).slice(0, 2)).toEqual([

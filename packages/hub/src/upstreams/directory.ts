@@ -123,7 +123,7 @@ export class UpstreamDirectory {
 
   /**
    * `GET <base>/models`: any HTTP answer counts. What else can be found out follows in the background, when it is due.
-   * Never rejects. One at a time per endpoint of a participant, whoever asks.
+   * Never rejects. One at a time per endpoint of a participant, shared by all callers.
    */
   probe(participant: Participant): Promise<void> {
     const place = `${participant.key} ${participant.baseUrl}`;
@@ -137,7 +137,7 @@ export class UpstreamDirectory {
   async #probe(participant: Participant): Promise<void> {
     const { baseUrl } = participant;
     const found = await this.#servers.serverOf(participant).probe(this.#options.probeTimeoutMs);
-    // Of an endpoint that was left meanwhile nobody wants to know.
+    // The result is stale when the endpoint changed meanwhile.
     if (participant.baseUrl === baseUrl) this.#record(participant, found, false);
   }
 

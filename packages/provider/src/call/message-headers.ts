@@ -24,7 +24,7 @@ export class RequestHeaders {
     this.#common = rememberLast((headers) => commonHeaders(host, headers));
   }
 
-  /** The caller's headers and our own framing, which nobody else may set: it decides where one request ends. */
+  /** The caller's headers and our own framing, which no header may set: it decides where one request ends. */
   of({ headers, body }: Pick<ProviderRequest, "headers" | "body">): string[] {
     const sent = [...this.#common(headers)];
     if (body === "streamed") sent.push("transfer-encoding", "chunked");

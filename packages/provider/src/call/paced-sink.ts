@@ -62,7 +62,7 @@ export class PacedSink {
     return !this.#isBehind;
   }
 
-  /** Nobody wants the answer any more. */
+  /** The response is no longer needed. */
   discard(): void {
     this.#isOver = true;
     this.#waiting = [];

@@ -58,7 +58,7 @@ export class ProviderClient {
     return exchange;
   }
 
-  /** Cuts what runs and what is still called (sinks hear a failure); resolves when the last socket is gone. */
+  /** Cuts what runs and what is still called (sinks hear a failure); resolves when the last socket is closed. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#running.forEach((exchange) => exchange.stop());

@@ -56,7 +56,7 @@ export class SocketPool {
     return { socket, isReused: false };
   }
 
-  /** Closes those that nobody uses, now and later. */
+  /** Closes those that are idle, now and later. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#sweep);
@@ -132,7 +132,7 @@ class KeptSocket implements ProviderSocket {
       this.idleSinceMs = performance.now();
       if (socket.connecting || !socket.writable || !keep(this)) socket.destroy();
     });
-    // Bytes nobody asked for would become the beginning of the next request's answer.
+    // Unrequested bytes would become the beginning of the next request's response.
     socket.on("data", () => {
       if (this.#isIdle) socket.destroy();
     });
@@ -148,7 +148,7 @@ class KeptSocket implements ProviderSocket {
 function ignore(): void {}
 
 /**
- * In the place of an agent: such a request gets its socket from whoever made it. Node asks for no more of an agent than
+ * In the place of an agent: such a request gets its socket from its caller. Node asks for no more of an agent than
  * this; what it does with the socket afterwards depends on `keepAlive`.
  */
 function agentWithoutSockets(keepAlive: boolean): Agent {

@@ -16,7 +16,7 @@ export interface Recognised {
   answer: Record<string, unknown> | undefined;
 }
 
-/** One program that serves models, and how it is told from others. */
+/** One program that serves models, and how it is recognised. */
 interface Fingerprint {
   program: ServerProgram;
   /** its `owned_by` in models lists */

@@ -97,7 +97,7 @@ function waitingCall(isAccepted: boolean) {
   return { resume() {}, cancel() {}, writeBody: () => true, endBody() {}, isAccepted };
 }
 
-test("a probe of nobody says why", async () => {
+test("a probe without a server says why", async () => {
   await using client = new ProviderClient({ connectTimeoutMs: 1_000 });
   expect(await probe(client, "http://127.0.0.1:1/v1", {}, 1_000)).toEqual({
     answered: false,

@@ -151,13 +151,13 @@ export class ServerKnowledge {
   note(name: CapabilityName, verdict: CapabilityValue): void {
     if (verdict === "unknown") return;
     const isContradiction = verdict === "unsupported" && this.native(name) === "supported";
-    // A server without chat serves nearly nobody, so one answer is not believed: the next look tells.
+    // A server without chat is rare, so one response does not prove it: the next look decides.
     const isUnlikely = verdict === "unsupported" && name === "chatCompletions";
     if (isUnlikely) this.doubt();
     this.learn(name, isContradiction || isUnlikely ? "unknown" : verdict);
   }
 
-  /** The name the server itself has for its thoughts. */
+  /** The server's own field for reasoning. */
   seeReasoning(field: ReasoningField): void {
     this.#reasoningSeen = field;
   }
@@ -186,7 +186,7 @@ export class ServerKnowledge {
     for (const name of CAPABILITY_NAMES) {
       const said = declared[name];
       const value = isDeclared(said) ? said : this.#served(name);
-      // Whoever was told more than that must hear that it holds no longer.
+      // A reported value that no longer holds must be reported as unknown.
       const isTold = this.#reported[name] !== undefined;
       if (value !== "unknown" || isTold) reported[name] = value;
     }

@@ -27,7 +27,7 @@ export interface ChatAnswerDeps {
   stop: () => void;
 }
 
-/** A chat answer on its way to somebody who asked for a response. Refusals pass as they are: their shape is the same. */
+/** A chat response on its way to a client that requested a Responses object. Refusals pass as they are: their shape is the same. */
 export class ChatAnswer implements Answer {
   readonly #asked: AskedResponse;
   readonly #dialect: ChatDialect;

@@ -77,7 +77,7 @@ function refuses(...names: string[]): AnswerChat {
 const takesAll: AnswerChat = () => undefined;
 
 test.each(["reasoning", "reasoning_content"])(
-  "thoughts go back under the name that the server itself used, %s, in an answer or a stream",
+  "reasoning is sent back under the name that the server itself used, %s, in an answer or a stream",
   async (name) => {
     for (const stream of [false, true]) {
       const { server, bodies } = start(takesAll, name);
@@ -88,7 +88,7 @@ test.each(["reasoning", "reasoning_content"])(
   },
 );
 
-test("thoughts go back as reasoning_content to a server that never told any", async () => {
+test("reasoning is sent back as reasoning_content to a server that never sent any", async () => {
   const { server, bodies } = start(takesAll);
   await ask(server, secondTurn);
   expect(namesIn(bodies)).toEqual(["reasoning_content"]);
@@ -110,7 +110,7 @@ test("a server that refuses both names gets none, also when it thinks aloud itse
   expect(namesIn(bodies)).toEqual(["reasoning_content", "reasoning", "", ""]);
 });
 
-test("where thoughts are not taken, a message of nothing else is left out", async () => {
+test("where reasoning is not accepted, a message of nothing else is left out", async () => {
   const { server, bodies } = start(refuses("reasoning_content", "reasoning"));
   await ask(server, {
     input: [{ role: "user", content: "2+2?" }, thought, { role: "user", content: "?" }],
@@ -127,7 +127,7 @@ test.each<[string, object]>([
     { loc: ["body", "n"], msg: "too large", input: { reasoning_content: "Simple." } },
   ],
   ["a word of its own", { message: "reasoning_content_length and reasoning_effort are odd" }],
-])("a refusal that names thoughts only in %s passes after one try", async (_where, error) => {
+])("a refusal that names reasoning only in %s passes after one try", async (_where, error) => {
   const { server, bodies } = start(() => ({ status: 422, body: JSON.stringify(error) }));
   expect((await ask(server, secondTurn)).status).toBe(422);
   expect(bodies).toHaveLength(1);

@@ -20,8 +20,8 @@ const otherName: Readonly<Record<ReasoningField, ReasoningField>> = {
 
 /**
  * How one request is put in chat where servers differ and the client has no say: whether `stream_options` ask for usage, and
- * under which name thoughts go back. Begins with what is known of the server and gives way to its refusals, each of which
- * takes something away, so there are few. Thoughts: one name, the other, none.
+ * under which name reasoning is sent back. Begins with what is known of the server and falls back at its refusals, each of which
+ * takes something away, so there are few. Reasoning: one name, the other, none.
  */
 export class ChatDialect {
   readonly #chat: AskedResponse["chat"];

@@ -34,10 +34,10 @@ const maxAnswerBytes = LIMITS.responseBodyBytes.default;
  * ```
  * collecting ──body whole──┬─► asking natively ──there is no such path──┐
  *                          └─► asking chat ◄────────────────────────────┘
- *                                   └──not in this manner, please──► asking chat
+ *                                   └──refused in this dialect──► asking chat
  * ```
  *
- * The body is kept until an answer was passed on, so that it can be sent again. Whoever called sees one answer.
+ * The body is kept until an answer was passed on, so that it can be sent again. The caller sees one response.
  */
 export class ResponsesCall implements ProviderCall, ProviderSink {
   readonly #request: ProviderRequest;

@@ -11,7 +11,7 @@ test("a secret is replaced whole, bare, and as JSON escapes it", () => {
   );
 });
 
-test("keys in OpenAI's form go, whoever's they are", () => {
+test("keys in OpenAI's form are removed, whatever their origin", () => {
   expect(scrubSecrets("Incorrect API key: sk-proj_AbCd-1234.", [])).toBe(
     "Incorrect API key: [redacted].",
   );

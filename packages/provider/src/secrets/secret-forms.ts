@@ -4,7 +4,7 @@
  */
 export const minSecretLength = { inErrors: 6, inAnswers: 8 };
 
-/** Whose value nobody may see. Others (`anthropic-version`, `http-referer`) say what any answer may say, too. */
+/** Headers whose value is secret. Others (`anthropic-version`, `http-referer`) say what any answer may say, too. */
 const credentialName = /auth|key|token|secret|cookie|passw|credential|session|signature/i;
 
 /** @param headers - of a request to a provider. @returns the values that are credentials by their names */

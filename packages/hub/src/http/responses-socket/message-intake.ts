@@ -33,7 +33,7 @@ export class MessageIntake {
     this.#release(Math.min(this.#bytes, payloadBytes + controlFrameBytes));
   }
 
-  /** They were a message, which is whole: from here on its bytes are counted by whoever keeps it. */
+  /** They were a message, which is whole: from here on its bytes are counted by its new holder. */
   hadMessage(): void {
     this.#release(this.#bytes);
   }

@@ -18,7 +18,7 @@ export interface ResponseSocketDeps extends SocketTurnsDeps {
 /** Why nothing new is taken: the socket closes once the turn that runs is over. */
 interface Ending {
   error: HubError;
-  /** Said even when nobody waits for an answer. */
+  /** Sent even when no response is pending. */
   isAnnounced: boolean;
 }
 

@@ -71,7 +71,7 @@ export class ResponseSockets {
     for (const socket of this.#sockets) socket.drain();
   }
 
-  /** Whoever has not closed by now is cut off. */
+  /** Sockets still open by now are cut off. */
   terminate(): void {
     for (const socket of this.#sockets) socket.terminate();
   }

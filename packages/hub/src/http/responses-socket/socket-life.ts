@@ -1,4 +1,4 @@
-/** What is due on a socket: nothing, a ping, or its end because nobody is there or its time is over. */
+/** What is due on a socket: nothing, a ping, or its end because the client is unresponsive or its time is over. */
 export type Due = "nothing" | "ping" | "dead" | "expired";
 
 const maxMissedPings = 2;

@@ -72,7 +72,7 @@ describe("a stream becomes messages, one event one message", () => {
     expect(channel.decoded).toEqual([{ type: "x" }]);
   });
 
-  test("comments and the end marker are not told", () => {
+  test("comments and the end marker are not relayed", () => {
     const { channel, turn } = aTurn();
     turn.writeHead(200, sse);
     turn.write(": keepalive\n\ndata: [DONE]\n\n");
@@ -88,7 +88,7 @@ describe("a stream becomes messages, one event one message", () => {
     expect(turn.result).toBeUndefined();
   });
 
-  test("a last event that only lacked its blank line is told", () => {
+  test("a last event that only lacked its blank line is relayed", () => {
     const { channel, turn } = aTurn();
     turn.writeHead(200, sse);
     turn.write(Buffer.from('data: {"type":"last"}'));
@@ -146,7 +146,7 @@ describe("an event is held whole", () => {
     turn.write('\n\ndata: {"type":"error"}\n\n');
   });
 
-  test("and nothing of one that was too long is told", () => {
+  test("and nothing of one that was too long is relayed", () => {
     const { channel, turn } = aTurn(100);
     turn.writeHead(200, sse);
     expect(() => turn.write(head.padEnd(101, "x"))).toThrow("ROOMHUB_RESPONSE_BODY_BYTES");
@@ -272,7 +272,7 @@ describe("the end", () => {
   });
 });
 
-test("a client that is behind is told of by every write", () => {
+test("every write reports a client that is behind", () => {
   const { channel, turn } = aTurn();
   turn.writeHead(200, sse);
   expect(turn.write("data: {}\n\n")).toBe(true);

@@ -142,7 +142,7 @@ export class SocketTurn implements ClientResponse {
     this.#send(errorMessage(error, headers));
   }
 
-  /** There is nobody to skip it: the socket's pings keep the way open. */
+  /** Not needed: the socket's pings keep the connection open. */
   writeProcessing(): void {}
 
   destroy(): void {

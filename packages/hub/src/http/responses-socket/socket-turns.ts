@@ -141,7 +141,7 @@ export class SocketTurns {
     } else if (result !== undefined || turn.goesOnFromMemory) {
       this.#memory.forget();
     }
-    // Not before this turn's last event is told.
+    // Not before this turn's last event is sent.
     queueMicrotask(() => this.#advance());
   }
 
@@ -181,7 +181,7 @@ export class SocketTurns {
     return waiting.length;
   }
 
-  /** The client is gone: what runs is cancelled, what was remembered is forgotten. */
+  /** The client disconnected: the running turn is cancelled, and the history is dropped. */
   abandon(): void {
     this.stop();
     this.#running?.dispatch?.onGone();

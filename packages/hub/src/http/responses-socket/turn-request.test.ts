@@ -89,7 +89,7 @@ describe("a turn's request", () => {
     },
   );
 
-  test("is refused when the input cannot be gone on with", () => {
+  test("is refused when the input cannot be continued", () => {
     const go = () => requestOf({ model: "*", input: 7, previous_response_id: "r" }, '{"id":1}');
     expect(codeOf(go)).toBe("invalid_type");
   });

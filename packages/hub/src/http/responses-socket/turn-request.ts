@@ -111,7 +111,7 @@ export function turnRequest(
   return { body: readBody([open, all, Buffer.from("]}")], limits), items: all };
 }
 
-/** Whether all that the model is told stands in the message. */
+/** Whether the message holds the model's whole context. */
 function isSelfContained({ fields, previousResponseId }: TurnMessage): boolean {
   return previousResponseId === undefined && hiddenContext.every((name) => fields[name] == null);
 }

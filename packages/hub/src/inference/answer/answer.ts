@@ -6,7 +6,7 @@ import type { ResponseHead } from "../upstream.ts";
 /** lower-case names */
 export type HeaderMap = Record<string, string>;
 
-/** Before anybody was asked: what is on every answer of the inference surface. Contract §4. */
+/** Before any attempt: the headers on every response of the inference surface. Contract §4. */
 export function waitingHeaders(requestId: string): HeaderMap {
   return {
     "cache-control": "no-store",

@@ -159,7 +159,7 @@ describe("a long wait for a stream", () => {
     expect(sent.ending()).toMatchObject({ code: "tunnel_lost" });
   });
 
-  test("in the queue is committed too, before anybody is known to serve it", () => {
+  test("in the queue is committed too, before a participant is known", () => {
     const { bench } = one();
     const waiting = bench.send({ stream: true });
     bench.pass(45_001);
@@ -249,7 +249,7 @@ describe("102 Processing", () => {
     expect(sent.client.processingCount).toBe(2);
   });
 
-  test("is offered to those who wait in the queue, and to nobody when switched off", () => {
+  test("is offered to those who wait in the queue, and to none when switched off", () => {
     const { bench } = one({}, { queueWaitMs: 90_000 });
     const waiting = bench.send();
     bench.pass(60_001);
@@ -274,7 +274,7 @@ describe("back-pressure", () => {
     expect(sent.client.text).toBe(text.repeat(3));
   });
 
-  test("ends with the request: a late drain wakes nobody", () => {
+  test("ends with the request: a late drain has no effect", () => {
     const { sent, call } = one({ stream: true });
     call.fail("tunnel_lost");
     sent.dispatch.onDrain();

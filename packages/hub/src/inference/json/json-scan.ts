@@ -80,7 +80,7 @@ export class JsonScanner {
   #state: State = states.value;
   #position = 0;
   #isKey = false;
-  /** where the key's text goes on in this chunk; -1 when nobody wants to read it */
+  /** where the key's text goes on in this chunk; -1 when it is not read */
   #keyStart = -1;
   /** the key's text from chunks before */
   #keyText = "";

@@ -1,4 +1,4 @@
-/** A member that somebody wants to hear of. */
+/** A member that a reader has subscribed to. */
 export interface WantedKey {
   readonly key: string;
   /** the longest value of it that is kept, in bytes; 0 when its presence is all that counts */

@@ -5,7 +5,7 @@ import { bodyForProvider } from "./provider-body.ts";
 import { giveBack, type RequestBody } from "./request-body.ts";
 import type { UpstreamRequest } from "../upstream.ts";
 
-/** What a client asks for, whoever will answer it. */
+/** What a client requests, whichever participant serves it. */
 export interface InferenceRequest {
   protocol: InferenceProtocol;
   /** What a participant must be able to do, as its capabilities name it. */
@@ -17,22 +17,22 @@ export interface InferenceRequest {
   selector: string;
   /** Requests with the same key can be served by the same participants. */
   selectionKey: string;
-  /** The answer has an id by which a client may come back to its maker, who was not told to forget it. */
+  /** The response has an id that a client may use later, and its owner was not asked to discard it. */
   makesResponse: boolean;
   /**
-   * The one participant that can answer, whatever the selector says; undefined when anybody may.
+   * The one participant that can serve it, whatever the selector says; undefined when any participant may.
    *
    * @throws HubError `previous_response_not_found`
    */
   pinnedTo(ownerOf: (responseId: string) => Participant | undefined): Participant | undefined;
-  /** What the client is told when the one participant cannot be asked. */
+  /** The client's error when the one participant cannot be used. */
   refusalOf(pinned: Participant, reason: HubError): HubError;
   /** Whether the provider is to be asked for the usage of its stream, and the answer to be kept from the client. */
   mayAskUsageOf(participant: Participant): boolean;
   /**
-   * Nobody will be asked any more: the request's body can go.
+   * No further attempt follows: the request's body can be released.
    *
-   * @param isBodyTaken - nobody reads its buffers any more either
+   * @param isBodyTaken - its buffers are no longer read either
    */
   forget(isBodyTaken: boolean): void;
   /**

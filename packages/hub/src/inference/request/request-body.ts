@@ -5,14 +5,14 @@ export interface RequestBody {
   /** the client's own bytes, in the cuts they came in */
   chunks: readonly Buffer[];
   length: number;
-  /** Nobody but this request reads the chunks: their memory may be given back after it. */
+  /** Only this request reads the chunks: their memory may be released after it. */
   hasOnlyReader: boolean;
   /** the `model` field: a selector. Interface §4 */
   model: string;
   isStream: boolean;
   /** the answer this request goes on from, by its id; null and "" are none */
   previousResponseId: string | undefined;
-  /** false when the client asked that the answer be kept by nobody */
+  /** false when the client asked for the response not to be stored */
   isStored: boolean;
   /** members of the outermost object that the hub may have to touch */
   members: readonly JsonMember[];

@@ -103,7 +103,7 @@ describe("what is refused", () => {
     expect(refusalOf(() => reader.push(deep)).code).toBe("field_too_large");
   });
 
-  test("an empty body is told that it is empty, a broken one where", () => {
+  test("an empty body is reported as empty, a malformed one with its offset", () => {
     expect(() => read("")).toThrow("The request body is empty");
     expect(() => read('{"model":nope}')).toThrow("not valid JSON (at byte 10)");
   });

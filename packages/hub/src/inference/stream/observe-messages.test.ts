@@ -51,7 +51,7 @@ describe("a messages stream", () => {
     }
   });
 
-  test("in which the provider reports an error is told by it", () => {
+  test("in which the provider reports an error is described by it", () => {
     const error = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
     for (const events of [
       [messageStart, error],

@@ -189,7 +189,7 @@ describe("a chat stream", () => {
     ["an error beside other fields", '{"id":"1","error":{"message":"boom"},"choices":[]}', "boom"],
     ["an error of a type", '{"type":"error","error":{"message":"boom"}}', "boom"],
     ["an error without words", '{"error":{}}', "The provider reported an error in the stream."],
-  ])("in which the provider reports an error is told by it: %s", (_what, json, message) => {
+  ])("in which the provider reports an error is described by it: %s", (_what, json, message) => {
     for (const end of ["", "data: [DONE]\n\n"]) {
       const text = `${start}data: ${json}\n\n${end}`;
       const { verdict, forwarded } = run("chat", cutBy(Buffer.from(text), [3]));
@@ -255,7 +255,7 @@ describe("a Responses stream", () => {
   test.each([
     ["nested", { error: { message: "boom", code: "x" } }],
     ["flat", { message: "boom", code: "x", param: null }],
-  ])("in which the provider reports an error is told by it: %s", (_form, fields) => {
+  ])("in which the provider reports an error is described by it: %s", (_form, fields) => {
     const text = responsesStream([created, { type: "error", ...fields }]);
     const { verdict } = run("responses", [Buffer.from(text)]);
     expect(verdict).toMatchObject({ isComplete: false, providerError: "boom" });

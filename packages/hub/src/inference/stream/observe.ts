@@ -193,7 +193,7 @@ function trailingLineEnds(bytes: Buffer): number {
   return count;
 }
 
-/** Whether nothing but the blank line is missing. Lines that carry no data are nobody's half. */
+/** Whether nothing but the blank line is missing. Lines that carry no data complete nothing. */
 function isWholeEvent(bytes: Buffer): boolean {
   const text = bytes.toString("utf8");
   const data = eventData(`${text}\n\n`);

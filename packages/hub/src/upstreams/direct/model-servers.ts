@@ -14,7 +14,7 @@ export interface ModelServersOptions {
   loadingMs: number;
 }
 
-/** A body is translated in one go, and meanwhile nobody else is served here; agents, each for itself, retell longer ones. */
+/** A body is translated in one go, and meanwhile no other request is served here; agents, each for itself, translate longer ones. */
 const maxTranslatedBytes = 16 * 1024 * 1024;
 
 /**
@@ -53,7 +53,7 @@ export class ModelServers {
 
   #create(participant: Participant, baseUrl: string): ModelServer {
     const { clientFor, headersOf, isPresent, events, nowMs, loadingMs } = this.#options;
-    // What was asked of it may still be answered when the participant has gone to another endpoint.
+    // Its running requests may still complete when the participant has moved to another endpoint.
     const isCurrent = () => participant.baseUrl === baseUrl;
     const current = onlyWhile(isCurrent, events);
     const answers = {

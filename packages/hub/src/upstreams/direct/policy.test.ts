@@ -94,7 +94,7 @@ describe("what can be said before dialling", () => {
     }
   });
 
-  test("a participant that announced a tunnel, or a hub that calls nobody, has no direct path", () => {
+  test("a participant that announced a tunnel, or a hub that calls no endpoints, has no direct path", () => {
     const participant = aParticipant({ id: "a", isTunnelOnly: true });
     expect(directPathOf(participant, true, classifyAddress).kind).toBe("refused");
     const refused = directPathOf(aParticipant({ id: "a" }), false, classifyAddress);

@@ -96,7 +96,7 @@ export function createTunnelAcceptor(
   return (participant, request, socket, head) => {
     const problem = handshakeProblem(request.method, request.headers);
     if (problem !== undefined) throw new HubError("bad_request", problem);
-    // `ws` would open a tunnel for somebody who speaks something else.
+    // `ws` would open a tunnel for a client of another subprotocol.
     if (!offersOurProtocol(request)) {
       throw new HubError(
         "bad_request",

@@ -44,7 +44,7 @@ export class TunnelRegistry {
     return this.isCurrent(participant, session) && this.#current.delete(participant.key);
   }
 
-  /** @param why - `replaced`: another owner took the id, whoever dials next needs a new token */
+  /** @param why - `replaced`: another owner took the id, and the next tunnel needs a new token */
   close(participant: Participant, why: "replaced" | "left"): void {
     const candidates = [...this.#candidates].filter(([, key]) => key === participant.key);
     for (const session of [

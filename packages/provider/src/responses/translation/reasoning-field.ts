@@ -1,19 +1,19 @@
 import type { ChatMessage } from "./chat/transcript.ts";
 
-/** The names servers have for what a model thinks. Those that use both say the same twice. */
+/** The fields servers use for a model's reasoning. Those that use both send the same text twice. */
 export type ReasoningField = "reasoning_content" | "reasoning";
 
-/** How a server takes back what its model thought; `none`: not at all. */
+/** The field in which a server accepts reasoning sent back; `none`: it accepts none. */
 export type AcceptedReasoning = ReasoningField | "none";
 
 type AssistantMessage = Extract<ChatMessage, { role: "assistant" }>;
 
-/** @param messages - as {@link ChatMessage} has them, with thoughts in `reasoning_content` */
+/** @param messages - as {@link ChatMessage} has them, with reasoning in `reasoning_content` */
 export function hasReasoning(messages: readonly ChatMessage[]): boolean {
   return messages.some(isReasoned);
 }
 
-/** The same conversation with its thoughts as the server takes them. */
+/** The same conversation with its reasoning in the form the server accepts. */
 export function withReasoning(
   messages: readonly ChatMessage[],
   taken: AcceptedReasoning,

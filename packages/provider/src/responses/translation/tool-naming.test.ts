@@ -31,7 +31,7 @@ test("the first to want a name has it, the others are numbered, and each is foun
   expect(names.map((name) => naming.names.get(name))).toEqual(tools);
 });
 
-test("a number that is somebody's name is passed over", () => {
+test("a number that is already a name is skipped", () => {
   const naming = new ToolNaming();
   naming.chatName(fn("a"));
   naming.chatName(fn("a_2"));

@@ -10,7 +10,7 @@ const separator = "__";
 /**
  * Gives each tool of a Responses request a chat function name, and remembers which stands for which.
  *
- * Chat has neither namespaces nor custom tools, so two tools may want the same name: whoever comes first has it, the next
+ * Chat has neither namespaces nor custom tools, so two tools may want the same name: the first one gets it, the next
  * one gets a number. The same tools in the same order get the same names, which a provider's prompt cache relies on.
  */
 export class ToolNaming {

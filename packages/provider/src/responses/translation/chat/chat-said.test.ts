@@ -75,7 +75,7 @@ test.each([
   [{ reasoning: "a", reasoning_content: "" }, "reasoning"],
   [{ reasoning: "a", reasoning_content: "a" }, "reasoning_content"],
   [{ reasoning: null, content: "b" }, undefined],
-])("%j tells the name that the server has for thoughts: %s", (message, reasoningField) => {
+])("%j reveals the server's field for reasoning: %s", (message, reasoningField) => {
   expect(readChatChunk({ choices: [{ delta: message }] })).toMatchObject({ reasoningField });
   expect(readChatCompletion({ choices: [{ message }] })).toMatchObject({ reasoningField });
 });
@@ -116,7 +116,7 @@ test("arguments that are an object are put into JSON", () => {
   ]);
 });
 
-test("arguments nested without end harm nobody", () => {
+test("arguments nested without end do no harm", () => {
   const depth = 100_000;
   const nested: unknown = JSON.parse(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`);
   expect(saidIn({ tool_calls: [{ function: { name: "f", arguments: nested } }] }).calls).toEqual([

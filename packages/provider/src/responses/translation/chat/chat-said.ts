@@ -26,7 +26,7 @@ export interface CallPiece {
 /** The first choice of a chat chunk or completion, the only one that counts: Responses knows no `n`. */
 export interface ChatAnswer {
   said: Said;
-  /** the name the server has for its thoughts, when there are some in it */
+  /** the server's field for reasoning, when there is some */
   reasoningField: ReasoningField | undefined;
   finishReason: string | undefined;
   model: string | undefined;

@@ -6,7 +6,7 @@ const cutName = /(?<=^|[\r\n])(?:e|er|err|erro|error)$/;
 
 /**
  * llama.cpp before September 2025 tells an error of its stream in a field of its own, `error: {…}`, which readers of
- * server-sent events pass over. Here it becomes an `event: error` like everybody else's.
+ * server-sent events pass over. Here it becomes an `event: error` like every other server's.
  */
 export class ErrorField {
   #isLineStart = true;

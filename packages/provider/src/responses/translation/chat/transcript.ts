@@ -25,7 +25,7 @@ interface ToolAnswer {
   attachments: readonly ChatAttachment[];
 }
 
-/** One assistant message with the answers to its calls; without the message where nobody made the call. */
+/** One assistant message with the answers to its calls; without the message where the call is missing. */
 interface AssistantTurn {
   role: "assistant";
   reasoning: string[];
@@ -43,7 +43,7 @@ const betweenItems = "\n\n";
  * Responses items, one after the other, as chat messages.
  *
  * A response is a row of items; in chat it is one assistant message, and the answers to all its calls must follow at once,
- * before anybody else speaks. So calls gather in one message, and an answer goes to its call, wherever it stands.
+ * before any other message. So calls gather in one message, and an answer goes to its call, wherever it stands.
  * Everything else keeps its place.
  */
 export class Transcript {

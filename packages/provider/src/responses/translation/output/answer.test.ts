@@ -45,7 +45,7 @@ test("a message becomes an output item, with the provider's model and usage", ()
   });
 });
 
-test("thoughts come first, then the message with its refusal, then the calls", () => {
+test("reasoning comes first, then the message with its refusal, then the calls", () => {
   const { output } = translated({
     tool_calls: [
       { id: "a", function: { name: "ns__f", arguments: '{"x":1}' } },

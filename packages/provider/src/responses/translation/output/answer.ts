@@ -12,10 +12,10 @@ export class NotChatError extends Error {
 }
 
 /**
- * Retells a whole chat completion as a response object: a stream of one chunk whose events nobody reads, so that both
+ * Translates a whole chat completion as a response object: a stream of one chunk whose events are not read, so that both
  * kinds of answer say the same.
  *
- * @param body - the provider's, of status 2xx; @param onReasoning - called with the name it has for thoughts, when it thought
+ * @param body - the provider's, of status 2xx; @param onReasoning - called with its field for reasoning, when it sent some
  * @throws NotChatError
  */
 export function translateAnswer(

@@ -51,7 +51,7 @@ export class CallItem {
     emit("response.output_item.added", { output_index: outputIndex, item: this.json() });
   }
 
-  /** @param piece - of the chat arguments; what comes after the end is nobody's */
+  /** @param piece - of the chat arguments; what comes after the end is ignored */
   add(piece: string): void {
     if (!this.isClosed) this.#pass(this.#given.add(piece));
   }

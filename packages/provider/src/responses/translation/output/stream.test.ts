@@ -143,7 +143,7 @@ test("reasoning after text, and text after a call, open items of their own", () 
   ]);
 });
 
-test("thoughts inside the text are left where they are", () => {
+test("reasoning inside the text is left where it is", () => {
   expect(outputOf(chatChunk({ content: "<think>hm</think>Yes" }, "stop"))).toMatchObject([
     { type: "message", content: [{ text: "<think>hm</think>Yes" }] },
   ]);
@@ -370,7 +370,7 @@ test("empty deltas open no item, and an answer of nothing has no output", () => 
   expect(finalResponse(events)["output"]).toEqual([]);
 });
 
-test("other choices than the first are nobody's", () => {
+test("other choices than the first are ignored", () => {
   const chat =
     chatData({ choices: [{ index: 1, delta: { content: "no" }, finish_reason: "length" }] }) +
     chatData({

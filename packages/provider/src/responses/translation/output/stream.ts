@@ -66,7 +66,7 @@ export class ResponsesStream {
     return this.#state === "broken";
   }
 
-  /** The name the server has for its thoughts, once it thought. */
+  /** The server's field for reasoning, once it sent some. */
   get reasoningField(): ReasoningField | undefined {
     return this.#reasoningField;
   }

@@ -11,7 +11,7 @@ import {
 } from "../read-field.ts";
 import type { ToolNaming } from "../tool-naming.ts";
 
-/** A tool the client runs itself, ready to be told as a chat function. */
+/** A tool the client runs itself, ready to be sent as a chat function. */
 export interface DeclaredTool {
   tool: ToolName;
   chatName: string;

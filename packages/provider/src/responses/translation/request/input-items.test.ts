@@ -161,11 +161,11 @@ test("an output goes to the last call of its id, for servers that count calls fr
   ]);
 });
 
-test("an output without a call is still told, at its place", () => {
+test("an output without a call is still sent, at its place", () => {
   expect(messagesOf([ask, output("9"), ask])).toEqual([ask, tool("9"), ask]);
 });
 
-test("a call nobody answered is still told", () => {
+test("a call without an output is still sent", () => {
   expect(messagesOf([ask, call("1"), ask])).toEqual([ask, calling("1"), ask]);
 });
 
@@ -271,7 +271,7 @@ test.each([
   expect(refusalOf({ input: [ask, item] })).toEqual(["unsupported_value", "input[1].type"]);
 });
 
-test("who refers to an item is told how to send the item itself", () => {
+test("an item reference is refused with how to send the item itself", () => {
   const items = [ask, { type: "item_reference", id: "msg_1" }];
   expect(() => translated({ input: items })).toThrow("Send the items themselves: store: false.");
 });

@@ -100,7 +100,7 @@ function addMessage(transcript: Transcript, item: JsonObject, path: string): voi
   }
 }
 
-/** The full thoughts where they are told, else their summary; what is encrypted only its maker can read. */
+/** The full reasoning where it is given, else its summary; only its provider can read what is encrypted. */
 function addReasoning(transcript: Transcript, item: JsonObject, path: string): void {
   for (const key of ["content", "summary"]) {
     const texts = reasoningTexts(optionalArray(item, key, path) ?? [], `${path}.${key}`);

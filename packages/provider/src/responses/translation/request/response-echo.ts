@@ -11,7 +11,7 @@ import {
 import { echoText } from "./text-format.ts";
 
 /**
- * What the response object says of its request. Numbers nobody gave are the defaults of the Responses API: the provider's
+ * What the response object says of its request. Numbers that are missing are the defaults of the Responses API: the provider's
  * own are not known, and the keys must be numbers.
  */
 export function echoRequest(body: JsonObject): ResponseEcho {
