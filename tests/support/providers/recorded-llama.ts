@@ -12,7 +12,7 @@ export interface LlamaRecording {
 }
 
 /** One request to the server. */
-export interface LlamaRequest {
+interface LlamaRequest {
   method: string;
   /** with the query */
   url: string;
@@ -75,7 +75,7 @@ export async function startRecordedLlama(
 }
 
 /** The recording for a request; a path without one is a 404. */
-export function llamaAnswer(request: LlamaRequest): LlamaRecording {
+function llamaAnswer(request: LlamaRequest): LlamaRecording {
   const name = recordingFor(request);
   return name === undefined ? notFound : llamaRecording(name);
 }
