@@ -15,6 +15,14 @@ import { createGate, until } from "../support/waiting.ts";
 
 const messages = [{ role: "user", content: "hi" }];
 
+/** A gateway in front of it that tells nothing of itself. */
+const anonymousList: LlamaRecording = {
+  status: 200,
+  headers: { "content-type": "application/json" },
+  body: Buffer.from(`{"data":[{"id":"${LLAMA_MODEL}"}]}`),
+};
+const notThere: LlamaRecording = { ...anonymousList, status: 404, body: Buffer.from("{}") };
+
 /** Once what it can do is known. */
 async function untilKnown(hub: TestHub, code: string): Promise<void> {
   await until(
@@ -40,6 +48,27 @@ describe.each(PATHS)("llama.cpp over %s", (path) => {
     expect(data).toMatchObject({
       metrics: { inputTokens: 30, outputTokens: 4, totalTokens: 34 },
     });
+  });
+
+  test("keeps its timings from the second stream on where no look recognised it", async () => {
+    await using llama = await startRecordedLlama(({ url }) =>
+      url === "/v1/models" ? anonymousList : url === "/props" ? notThere : undefined,
+    );
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    const capabilities = { streamUsage: "supported", chatCompletions: "supported" } as const;
+    const wishes = { endpoint: llama.url, model: LLAMA_MODEL, capabilities };
+    await using _ada = await join(path, hub, code, wishes);
+    const events = await hub.watch(code);
+    const json = { model: "*", stream: true, messages };
+    const stream = async () =>
+      (await hub.fetch(`/v1/rooms/${code}/chat/completions`, { json })).text();
+    expect(await stream()).not.toContain("timings");
+    expect(await stream()).toBe(llamaRecording("chat-stream").body.toString());
+    await events.waitFor("both ends", () => events.of("llm.complete").length === 2);
+    for (const { data } of events.of("llm.complete")) {
+      expect(data).toMatchObject({ metrics: { inputTokens: 30, outputTokens: 4 } });
+    }
   });
 
   test("streams the usage chunk of its own to a client with stream_options", async () => {

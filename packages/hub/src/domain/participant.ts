@@ -93,6 +93,8 @@ export interface Participant extends Registration {
   learnedCapabilities: Record<string, CapabilityValue>;
   /** Asked for the usage of a stream, its provider would not, whatever was declared. */
   refusesStreamUsage: boolean;
+  /** Its provider has `timings` in a stream, which `stream_options` would move, whatever its agent knows of that. */
+  reportsUsageItself: boolean;
   credentials: CredentialUse;
   /** Declared and learned together, see {@link capabilitiesOf}. */
   capabilities: Capabilities;

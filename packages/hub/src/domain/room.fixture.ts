@@ -17,6 +17,7 @@ export function aParticipant(fields: Partial<Participant> & { id: string }): Par
     declaredCapabilities: {},
     learnedCapabilities: {},
     refusesStreamUsage: false,
+    reportsUsageItself: false,
     credentials: { haveWorked: false, trial: undefined },
     capabilities: { openResponses: "unknown", chatCompletions: "unknown" },
     isTunnelOnly: false,

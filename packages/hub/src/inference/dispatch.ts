@@ -167,6 +167,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     if (this.#isStale(attempt)) return;
     try {
       const end = this.#delivery.end(() => this.#handedOver());
+      if (this.#delivery.hasHiddenTimings) attempt.participant.reportsUsageItself = true;
       if (this.#mayRemember) this.#rememberResponse(attempt.participant);
       if (end.kind === "told") this.#settle(withoutSecrets(end.error, attempt.scrubber));
       if (end.kind === "refused") this.#tellRefusal(attempt, end.status, end.body);

@@ -90,6 +90,7 @@ function join(
     key: context.newUuid(),
     learnedCapabilities: {},
     refusesStreamUsage: false,
+    reportsUsageItself: false,
     credentials: { haveWorked: false, trial: undefined },
     capabilities: capabilitiesOf({ ...registration, learnedCapabilities: {} }),
     status: "online",
@@ -197,6 +198,7 @@ export function refreshCapabilities(participant: Participant, baseUrlBefore: str
   if (hasMoved) {
     participant.learnedCapabilities = {};
     participant.refusesStreamUsage = false;
+    participant.reportsUsageItself = false;
     participant.reported = nothingReported;
   }
   participant.capabilities = capabilitiesOf(participant);

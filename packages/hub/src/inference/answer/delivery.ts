@@ -61,6 +61,7 @@ export class Delivery {
   #state: State = idle;
   #served: ServedBy | undefined;
   #hidesUsage = false;
+  #hasHiddenTimings = false;
   #scrubber: Scrubber | undefined;
   #responseId: string | undefined;
   #lastByteMs = 0;
@@ -92,6 +93,11 @@ export class Delivery {
     return this.#state.kind === "stream" ? this.#state.observer.responseId : this.#responseId;
   }
 
+  /** The chunk that was hidden carries `timings`, which are on a visible one where the usage is not asked for. */
+  get hasHiddenTimings(): boolean {
+    return this.#hasHiddenTimings;
+  }
+
   /**
    * A participant was asked.
    *
@@ -101,6 +107,7 @@ export class Delivery {
   begin(served: ServedBy, hidesUsage: boolean, scrubber: Scrubber | undefined): void {
     this.#served = served;
     this.#hidesUsage = hidesUsage;
+    this.#hasHiddenTimings = false;
     this.#scrubber = scrubber;
     this.#responseId = undefined;
     this.#lastByteMs = this.#nowMs();
@@ -140,7 +147,11 @@ export class Delivery {
   #observer(): StreamObserver {
     const { eventHoldBytes } = this.#limits;
     const scrub = this.#scrubber;
-    const edits = { hidesUsage: this.#hidesUsage, scrub };
+    const hidesUsage = this.#hidesUsage;
+    const onHidden = hidesUsage
+      ? (chunk: object) => void (this.#hasHiddenTimings = "timings" in chunk)
+      : undefined;
+    const edits = { hidesUsage, onHidden, scrub };
     return new StreamObserver(
       this.#marker,
       eventHoldBytes,

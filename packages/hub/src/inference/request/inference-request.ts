@@ -118,6 +118,7 @@ export class ModelRequest implements InferenceRequest {
       capabilityOf(participant, "streamUsage") === "supported" &&
       capabilityOf(participant, "implicitUsage") !== "supported" &&
       !participant.refusesStreamUsage &&
+      !participant.reportsUsageItself &&
       // A client that says anything of its own about it gets what it said.
       !this.#whole.body.members.some(({ key }) => key === "stream_options")
     );

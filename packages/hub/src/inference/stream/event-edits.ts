@@ -6,6 +6,8 @@ import { errorIn, messagesIn, objectIn, type StreamEvent } from "./stream-status
 export interface StreamEdits {
   /** The hub asked for a chat stream's usage and the client did not: the chunk with nothing else in it stays here. */
   hidesUsage: boolean;
+  /** Sees that chunk. */
+  onHidden?: ((chunk: StreamEvent) => void) | undefined;
   /** Takes the participant's secrets out of an error; undefined when it has none. */
   scrub: ((text: string) => string) | undefined;
 }
@@ -58,7 +60,10 @@ function editEvent(event: Buffer, marker: StreamMarker, edits: StreamEdits): Buf
   for (const { event: name, data } of messagesIn(event.toString("latin1"))) {
     const json = objectIn(data);
     if (json === undefined) continue;
-    if (hidesUsage && isUsageChunk(json)) return undefined;
+    if (hidesUsage && isUsageChunk(json)) {
+      edits.onHidden?.(json);
+      return undefined;
+    }
     if (scrub === undefined || !carriesError(json, name, marker)) continue;
     const text = event.toString("utf8");
     const scrubbed = scrub(text);
