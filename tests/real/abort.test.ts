@@ -31,7 +31,7 @@ describeReal.for(PATHS)("an abort by %s", (path) => {
 
     const wire = await untilClosed(world);
     expect(wire.isClosedByCaller).toBe(true);
-    expect(wire.answered.toString()).not.toMatch(/\[DONE\]|message_stop|response\.completed/);
+    expect(wire.received.toString()).not.toMatch(/\[DONE\]|message_stop|response\.completed/);
     await untilIdle(llama);
     await endedByClient(lab);
   });
@@ -52,8 +52,8 @@ describeReal.for(PATHS)("an abort by %s", (path) => {
 
     const wire = await untilClosed(world);
     expect(wire.isClosedByCaller).toBe(true);
-    // Nothing but what it was asked before on the same connection.
-    expect(wire.answered.toString()).not.toMatch(/completion_tokens|output_tokens/);
+    // Responses to earlier requests may have come on the same connection.
+    expect(wire.received.toString()).not.toMatch(/completion_tokens|output_tokens/);
     await endedByClient(lab);
     await until(
       "nothing to run there",
@@ -123,7 +123,7 @@ describeReal.for(PATHS)("an abort by %s", (path) => {
     expect((await tap.carrying("an aborted one")).isClosed).toBe(false);
     leaveFirst.abort();
     await settled(lab.events, 2);
-    expect(tap.connections.some(({ asked }) => asked.includes("a waiting one"))).toBe(false);
+    expect(tap.connections.some(({ sent }) => sent.includes("a waiting one"))).toBe(false);
   });
 });
 

@@ -1,7 +1,7 @@
 /** The body of the last HTTP answer in these bytes, its chunks put together. */
-export function lastBody(answered: Buffer): string {
+export function lastBody(received: Buffer): string {
   let body = "";
-  let rest = answered;
+  let rest = received;
   while (rest.length > 0) {
     const headEnd = rest.indexOf("\r\n\r\n");
     if (headEnd === -1) throw new Error(`no head in ${rest.toString()}`);

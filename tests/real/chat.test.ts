@@ -26,18 +26,18 @@ describeReal.for(PATHS)("chat by %s", (path) => {
 
     const wire = await tap.carrying("the plain one");
     expect(answer.status).toBe(200);
-    expect(body).toBe(lastBody(wire.answered));
+    expect(body).toBe(lastBody(wire.received));
     expect(JSON.parse(body)).toMatchObject({
       choices: [{ finish_reason: "length" }],
       usage: { completion_tokens: 20 },
       timings: { predicted_n: 20 },
     });
-    expect(wire.asked.toString()).toContain('"ignore_eos":true');
+    expect(wire.sent.toString()).toContain('"ignore_eos":true');
     await settled(lab.events, 1);
     expect(lab.events.of("llm.complete")[0]?.data["metrics"]).toMatchObject({ outputTokens: 20 });
   });
 
-  test("a stream passes byte for byte, timings included, is not asked for usage and is measured all the same", async () => {
+  test("a stream passes byte for byte, timings included, gets no stream_options and has its tokens counted all the same", async () => {
     await using llama = await startLlamaServer({ alias: "tiny" });
     await using tap = await startTap(llama.port);
     await using lab = await startLab();
@@ -53,8 +53,8 @@ describeReal.for(PATHS)("chat by %s", (path) => {
     const body = await answer.text();
 
     const wire = await tap.carrying("the streamed one");
-    expect(wire.asked.toString()).not.toContain("stream_options");
-    expect(body).toBe(lastBody(wire.answered));
+    expect(wire.sent.toString()).not.toContain("stream_options");
+    expect(body).toBe(lastBody(wire.received));
     const timings = /"timings":\{[^}]*\}/.exec(body)?.[0] ?? "";
     expect(timings).toContain('"predicted_n":30');
     await settled(lab.events, 1);
@@ -65,7 +65,7 @@ describeReal.for(PATHS)("chat by %s", (path) => {
     });
   });
 
-  test("a stream that is asked for its usage by the client has it", async () => {
+  test("a stream reports its usage to a client with stream_options", async () => {
     await using llama = await startLlamaServer({ alias: "tiny" });
     await using lab = await startLab();
     await using _ada = await lab.bring(path, llama.url);
@@ -114,7 +114,7 @@ describeReal.for(PATHS)("chat by %s", (path) => {
     expect(["red", "green"]).toContain(colour);
   });
 
-  test("more requests than the server has slots are all answered", async () => {
+  test("more requests than the server has slots all complete", async () => {
     await using llama = await startLlamaServer({ alias: "tiny", slots: 2 });
     await using lab = await startLab();
     await using _ada = await lab.bring(path, llama.url);

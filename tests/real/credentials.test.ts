@@ -12,7 +12,7 @@ const apiKey = "sk-the-servers-own-key-123456";
 const short = { messages: userSays("hi"), max_tokens: 5 };
 
 describeReal.for(PATHS)("a server that has come to require a key, by %s", (path) => {
-  test("takes no request from a participant that is well", async () => {
+  test("takes no request from a healthy participant", async () => {
     const open = await startLlamaServer({ alias: "tiny" });
     await using healthy = await startLlamaServer({ alias: "tiny" });
     await using tap = await startTap(open.port);
@@ -31,8 +31,8 @@ describeReal.for(PATHS)("a server that has come to require a key, by %s", (path)
       answers.map(({ status, headers }) => [status, headers.get("x-roomhub-participant")]),
     ).toEqual(answers.map(() => [200, "bob"]));
     await settled(lab.events, 21);
-    const asked = lab.events.of("llm.request").map(({ data }) => data["participantId"]);
-    expect(asked.filter((id) => id === "ada")).toHaveLength(1);
+    const selected = lab.events.of("llm.request").map(({ data }) => data["participantId"]);
+    expect(selected.filter((id) => id === "ada")).toHaveLength(1);
     expect(lab.events.of("llm.complete")).toHaveLength(21);
     expect(ledgerProblems(lab.events)).toEqual([]);
     expect(await problemOf(lab)).toContain("requires credentials");
@@ -64,7 +64,7 @@ describeReal.for(PATHS)("a server that has come to require a key, by %s", (path)
         },
       });
     }
-    expect(tap.connections.some(({ asked }) => asked.includes("not to be sent"))).toBe(false);
+    expect(tap.connections.some(({ sent }) => sent.includes("not to be sent"))).toBe(false);
     await settled(lab.events, 4);
     expect(lab.events.of("llm.request")).toHaveLength(1);
     expect(JSON.stringify(lab.events.events)).not.toContain(apiKey);

@@ -55,7 +55,7 @@ describeReal.for(PATHS)("a server that is killed, by %s", (path) => {
     expect((await lab.client.health()).status).toBe("ok");
   });
 
-  test("is no longer asked, and says so to the next request", async () => {
+  test("gets one more request at most: the next one is refused without a call", async () => {
     await using llama = await startLlamaServer({ alias: "tiny" });
     await using lab = await startLab();
     await using _ada = await lab.bring(path, llama.url);

@@ -46,7 +46,7 @@ export interface LlamaServer extends AsyncDisposable {
   slots(): Promise<Slot[]>;
   get(path: string): Promise<Response>;
   signal(name: "SIGSTOP" | "SIGCONT"): void;
-  /** Ends it and waits until it is gone. */
+  /** Resolves when it has ended. */
   kill(name?: "SIGTERM" | "SIGKILL"): Promise<void>;
 }
 

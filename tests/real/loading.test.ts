@@ -12,7 +12,7 @@ import { startTap } from "./tap.ts";
 const short = { max_tokens: 5 };
 
 describeReal.for(PATHS)("a server that loads its model, by %s", (path) => {
-  test("is listed as loading, and a request waits for it with keepalives until it is answered", async () => {
+  test("is listed as loading, and a request waits for it with keepalives, then completes", async () => {
     await using llama = await startLlamaServer({ alias: "tiny", isHeld: true });
     await using tap = await startTap(llama.port);
     await using lab = await startLab({
@@ -39,7 +39,7 @@ describeReal.for(PATHS)("a server that loads its model, by %s", (path) => {
     while (text.split(": keepalive").length < 3) text += (await reader?.read())?.value ?? "";
     await untilQueued(lab, 2);
     expect(text).not.toContain("data:");
-    expect(tap.connections.some(({ asked }) => asked.includes("a patient one"))).toBe(false);
+    expect(tap.connections.some(({ sent }) => sent.includes("a patient one"))).toBe(false);
 
     await llama.load();
     for (;;) {
@@ -92,7 +92,7 @@ describeReal.for(PATHS)("a server that loads its model, by %s", (path) => {
   });
 
   test.for(["ada", "tiny", "*"])(
-    "once more after a restart that is noticed at the call puts the request back: %s",
+    "puts the request that notices its restart back in the queue: %s",
     async (model) => {
       const first = await startLlamaServer({ alias: "tiny" });
       const { port } = first;

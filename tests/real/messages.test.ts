@@ -27,7 +27,7 @@ describeReal.for(PATHS)("messages by %s", (path) => {
         stream,
       });
       const body = await answer.text();
-      expect(body).toBe(lastBody((await tap.carrying(prompt)).answered));
+      expect(body).toBe(lastBody((await tap.carrying(prompt)).received));
     }
     await settled(lab.events, 2);
     expect(lab.events.of("llm.complete").map(({ data }) => data["protocol"])).toEqual([

@@ -48,7 +48,7 @@ describeReal.for(PATHS)("a client's mistake by %s", (path) => {
     expect(next.status).toBe(200);
   });
 
-  test("of asking for embeddings is told from the second time on without a call", async () => {
+  test("of requesting embeddings is refused without a call from the second time on", async () => {
     await using llama = await startLlamaServer({ alias: "tiny" });
     await using lab = await startLab();
     await using _ada = await lab.bring(path, llama.url);

@@ -88,10 +88,10 @@ describeReal.for(PATHS)("responses by %s", (path) => {
     const body = await answer.text();
 
     const wire = await tap.carrying("the native one");
-    expect(wire.asked.toString()).toContain("POST /v1/responses ");
-    expect(wire.asked.toString()).not.toContain('"responses"');
+    expect(wire.sent.toString()).toContain("POST /v1/responses ");
+    expect(wire.sent.toString()).not.toContain('"responses"');
     expect(body.replace(/data: \[DONE\]\n\n$/, "")).toBe(
-      lastBody(wire.answered).replace(/data: \[DONE\]\n\n$/, ""),
+      lastBody(wire.received).replace(/data: \[DONE\]\n\n$/, ""),
     );
     const ada = await lab.client.getParticipant(lab.code, "ada");
     expect(ada.capabilities.openResponses).toBe("supported");
@@ -107,7 +107,7 @@ describeReal.for(PATHS)("responses by %s", (path) => {
 
     expect(refused.status).toBe(400);
     expect(await refused.json()).toMatchObject({ error: { code: "unsupported_protocol" } });
-    expect(tap.connections.some(({ asked }) => asked.includes("the long one"))).toBe(false);
+    expect(tap.connections.some(({ sent }) => sent.includes("the long one"))).toBe(false);
   });
 
   test("input tokens are counted as the server counts them", async () => {

@@ -4,9 +4,9 @@ import { until } from "../support/waiting.ts";
 /** One connection to the model server. */
 export interface TappedConnection {
   /** what was sent to the server so far */
-  readonly asked: Buffer;
+  readonly sent: Buffer;
   /** what the server sent so far */
-  readonly answered: Buffer;
+  readonly received: Buffer;
   /** Whether the caller closed it, and not the server. */
   readonly isClosedByCaller: boolean;
   readonly isClosed: boolean;
@@ -36,7 +36,7 @@ export async function startTap(serverPort: number): Promise<Tap> {
     url: `http://127.0.0.1:${address.port}/v1`,
     connections,
     async carrying(text) {
-      const find = () => connections.findLast(({ asked }) => asked.includes(text));
+      const find = () => connections.findLast(({ sent }) => sent.includes(text));
       const found = await until(`a request with ${text}`, find, (one) => one !== undefined);
       return found as TappedConnection;
     },
@@ -48,12 +48,12 @@ export async function startTap(serverPort: number): Promise<Tap> {
 }
 
 function listen(caller: Socket, upstream: Socket): TappedConnection {
-  const asked: Buffer[] = [];
-  const answered: Buffer[] = [];
+  const sent: Buffer[] = [];
+  const received: Buffer[] = [];
   let isClosed = false;
   let isClosedByCaller = false;
-  caller.on("data", (bytes) => asked.push(bytes));
-  upstream.on("data", (bytes) => answered.push(bytes));
+  caller.on("data", (bytes) => sent.push(bytes));
+  upstream.on("data", (bytes) => received.push(bytes));
   caller.pipe(upstream).pipe(caller);
   const close = (by: Socket) => {
     if (!isClosed) isClosedByCaller = by === caller;
@@ -67,11 +67,11 @@ function listen(caller: Socket, upstream: Socket): TappedConnection {
     socket.on("close", () => close(socket));
   }
   return {
-    get asked() {
-      return Buffer.concat(asked);
+    get sent() {
+      return Buffer.concat(sent);
     },
-    get answered() {
-      return Buffer.concat(answered);
+    get received() {
+      return Buffer.concat(received);
     },
     get isClosed() {
       return isClosed;

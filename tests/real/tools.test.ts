@@ -41,14 +41,14 @@ describeReal.for(PATHS)("tools by %s", (path) => {
       expect(cityOf(call)).toMatch(/^(Rome|Oslo)$/);
     }
 
-    const asked = plain.choices[0]?.message;
-    if (asked === undefined) throw new Error("no message");
+    const made = plain.choices[0]?.message;
+    if (made === undefined) throw new Error("no message");
     const second = await lab.openai.chat.completions.create({
       model: "*",
       messages: [
         ...request.messages,
-        asked,
-        { role: "tool", tool_call_id: asked.tool_calls?.[0]?.id ?? "", content: "sunny" },
+        made,
+        { role: "tool", tool_call_id: made.tool_calls?.[0]?.id ?? "", content: "sunny" },
       ],
       tools: [chatTool],
       tool_choice: "none",
