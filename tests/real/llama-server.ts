@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { link, open, rename, symlink } from "node:fs/promises";
 import { constants } from "node:fs";
 import { createServer } from "node:net";
@@ -73,9 +73,14 @@ export async function startLlamaServer(options: LlamaServerOptions = {}): Promis
   );
   let output = "";
   let hasEnded = false;
+  const send = (name: NodeJS.Signals) => {
+    if (!hasEnded && child.pid !== undefined) process.kill(-child.pid, name);
+  };
+  const guard = guardGroup(child.pid);
   const exited = new Promise<void>((resolve) => {
     child.on("close", () => {
       hasEnded = true;
+      guard.kill("SIGKILL");
       resolve();
     });
   });
@@ -84,9 +89,6 @@ export async function startLlamaServer(options: LlamaServerOptions = {}): Promis
       output += text;
     });
   }
-  const send = (name: NodeJS.Signals) => {
-    if (!hasEnded && child.pid !== undefined) process.kill(-child.pid, name);
-  };
   const url = `http://127.0.0.1:${port}/v1`;
   const get = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
   const saysHealth = (status: number) =>
@@ -130,6 +132,17 @@ export async function startLlamaServer(options: LlamaServerOptions = {}): Promis
     await server[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/**
+ * Ends the process group when this process ends, in whatever way: a test that runs out of time disposes of nothing, and its
+ * worker is killed.
+ */
+function guardGroup(pid: number | undefined): ChildProcess {
+  return spawn("sh", ["-c", `cat > /dev/null; kill -9 -${pid}`], {
+    stdio: ["pipe", "ignore", "ignore"],
+    detached: true,
+  });
 }
 
 const nameOfFile = ({ file = "tiny.gguf" }: LlamaServerOptions) => file;
