@@ -4,6 +4,9 @@ import { defineConfig } from "vitest/config";
 /** Sources run as they are: packages find each other's TypeScript through this condition. */
 const ssr = { resolve: { conditions: ["@roomhub/source", ...defaultServerConditions] } };
 
+/** Whole programs that wait for real time, such as for a model server to be looked at again: `npm run test:slow`. */
+const slow = "tests/**/*.slow.test.ts";
+
 export default defineConfig({
   test: {
     maxWorkers: 2,
@@ -23,8 +26,17 @@ export default defineConfig({
         test: {
           name: "system",
           include: ["tests/**/*.test.ts"],
-          exclude: ["tests/faults/**", "tests/real/**"],
+          exclude: [slow, "tests/faults/**", "tests/real/**"],
           testTimeout: 30_000,
+          hookTimeout: 30_000,
+        },
+      },
+      {
+        ssr,
+        test: {
+          name: "slow",
+          include: [slow],
+          testTimeout: 120_000,
           hookTimeout: 30_000,
         },
       },
