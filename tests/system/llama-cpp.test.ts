@@ -1,3 +1,4 @@
+import { createSseReader } from "@roomhub/protocol";
 import { APIError } from "openai";
 import { describe, expect, test } from "vitest";
 import { join, joinDirect, PATHS } from "../support/hub/joining.ts";
@@ -8,6 +9,7 @@ import {
   llamaRecording,
   startRecordedLlama,
 } from "../support/providers/recorded-llama.ts";
+import { checkEvents } from "../support/documents/open-responses-rules.ts";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { createGate, until } from "../support/waiting.ts";
 
@@ -297,6 +299,31 @@ function slotsWith(busy: number): LlamaRecording {
   const changed = slots.map((slot, index) => ({ ...slot, is_processing: index < busy }));
   return { ...recording, body: Buffer.from(JSON.stringify(changed)) };
 }
+
+test.each([
+  "chat-stream-usage",
+  "chat-logprobs-stream",
+  "chat-stream-timings-per-token",
+  "reasoning-chat-stream",
+  "tools-chat-stream",
+])("a recorded %s becomes responses by the rules of Open Responses", async (name) => {
+  await using llama = await startRecordedLlama(({ body }) =>
+    body["model"] === LLAMA_MODEL ? llamaRecording(name) : undefined,
+  );
+  await using hub = await startTestHub();
+  const code = await hub.createRoom();
+  await using _ada = await joinDirect(hub, code, { endpoint: llama.url, model: LLAMA_MODEL });
+  await untilKnown(hub, code);
+  const json = { model: "*", stream: true, input: "hi" };
+  const answer = await hub.fetch(`/v1/rooms/${code}/responses`, { json });
+  const events: unknown[] = [];
+  const reader = createSseReader(({ data }) => {
+    events.push(data === "[DONE]" ? data : JSON.parse(data));
+  });
+  reader.feed(await answer.text());
+  expect(checkEvents(events)).toEqual([]);
+  expect(events.length).toBeGreaterThan(8);
+});
 
 test("PUT changes how the responses of a direct llama.cpp are served", async () => {
   await using llama = await startRecordedLlama();
