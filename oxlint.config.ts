@@ -166,7 +166,7 @@ function refusedInHub(room: string, allowed: AllowedInHub): string[] {
 function refusedInInference(room: string, { rooms, files }: { rooms: string[]; files: string[] }) {
   const others = missing(Object.keys(insideInference), [room, ...rooms]);
   return [
-    ...refusedInHub("inference", insideHub["inference"] as AllowedInHub),
+    ...refusedInHub("inference", insideHub["inference"]),
     ...others.map((name) => `^\\.\\./${name}/`),
     ...missing(inferenceRootFiles, files).map((name) => `^\\.\\./${name}\\.ts$`),
   ];
