@@ -5,7 +5,10 @@ import { defineConfig } from "vitest/config";
 const ssr = { resolve: { conditions: ["@roomhub/source", ...defaultServerConditions] } };
 
 /** Whole programs that wait for real time, such as for a model server to be looked at again: `npm run test:slow`. */
-const slow = "tests/**/*.slow.test.ts";
+const slow = [
+  "tests/**/*.slow.test.ts",
+  "tests/system/{guides,liveness-probe,llama-cpp,readiness}.test.ts",
+];
 
 export default defineConfig({
   test: {
@@ -26,7 +29,7 @@ export default defineConfig({
         test: {
           name: "system",
           include: ["tests/**/*.test.ts"],
-          exclude: [slow, "tests/faults/**", "tests/real/**"],
+          exclude: [...slow, "tests/faults/**", "tests/real/**"],
           testTimeout: 30_000,
           hookTimeout: 30_000,
         },
@@ -35,7 +38,7 @@ export default defineConfig({
         ssr,
         test: {
           name: "slow",
-          include: [slow],
+          include: slow,
           testTimeout: 120_000,
           hookTimeout: 30_000,
         },
