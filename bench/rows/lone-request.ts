@@ -4,7 +4,7 @@ import { loneJson } from "../measurements/lone-json.ts";
 import { measured, type Row, skipped } from "../row.ts";
 import { median } from "../spread.ts";
 
-/** What nobody's neighbours pay for: each request wakes every process on its way. */
+/** One request at a time: each wakes every process on its way. */
 export const loneRequest: Row = {
   id: "20",
   title: "one request at a time, against nginx: CPU of hub and participant, p50",

@@ -5,7 +5,7 @@ import { measured, type Row, skipped } from "../row.ts";
 
 /**
  * How a small room is used: several machines, a few people. Its goal is another hub's rate, which cannot be measured here;
- * what can is told against nginx.
+ * the rate is compared with that of nginx.
  */
 export const sixParticipants: Row = {
   id: "20b",

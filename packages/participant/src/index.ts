@@ -7,4 +7,4 @@ export {
 } from "./options.ts";
 export { createParticipant, type Participant, type ParticipantState } from "./participant.ts";
 export type { ParticipantTiming } from "./timing.ts";
-export { proxyAgentFor, type ProxyEnvironment, proxyUrlFor } from "./proxy.ts";
+export { proxyAgentFor, type ProxyEnvironment, proxyUrlFor } from "./connection/proxy.ts";

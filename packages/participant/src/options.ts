@@ -9,7 +9,7 @@ import {
 } from "@roomhub/protocol";
 import { FUNCTION_ENDPOINT, type ServeFunction } from "./function-call.ts";
 import type { ParticipantNotice } from "./notice.ts";
-import type { ProxyEnvironment } from "./proxy.ts";
+import type { ProxyEnvironment } from "./connection/proxy.ts";
 import { defaultTiming, type ParticipantTiming } from "./timing.ts";
 
 export interface ParticipantOptions {

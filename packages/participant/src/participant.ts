@@ -2,10 +2,19 @@ import { RoomhubClient } from "@roomhub/client";
 import { JoinResponse } from "@roomhub/protocol";
 import { answerSecretsOf, ProviderClient } from "@roomhub/provider";
 import { CLOSE_CODES, type TunnelStatus } from "@roomhub/tunnel";
-import { type ConnectionEvent, type ConnectionState, nextState } from "./connection-chart.ts";
+import {
+  type ConnectionEvent,
+  type ConnectionState,
+  nextState,
+} from "./connection/connection-chart.ts";
 import { callFunction } from "./function-call.ts";
-import { Heartbeat } from "./heartbeat.ts";
-import { judgeJoin, mayHaveJoined, type Registered, type Verdict } from "./hub-verdict.ts";
+import { Heartbeat } from "./connection/heartbeat.ts";
+import {
+  judgeJoin,
+  mayHaveJoined,
+  type Registered,
+  type Verdict,
+} from "./connection/hub-verdict.ts";
 import type { ParticipantNotice, StopReason } from "./notice.ts";
 import {
   type FunctionParticipantOptions,
@@ -14,13 +23,13 @@ import {
   readOptions,
   type Settings,
 } from "./options.ts";
-import { createProxyFetch } from "./proxy-fetch.ts";
+import { createProxyFetch } from "./connection/proxy-fetch.ts";
 import { createRequestHeads } from "./request-heads.ts";
 import { ServedModel } from "./served-model.ts";
 import { type ServeDeps, serveRequest } from "./served-request.ts";
-import { TunnelConnection } from "./tunnel-connection.ts";
-import { resolveTunnelUrl } from "./tunnel-url.ts";
-import { WakeWatch } from "./wake-watch.ts";
+import { TunnelConnection } from "./connection/tunnel-connection.ts";
+import { resolveTunnelUrl } from "./connection/tunnel-url.ts";
+import { WakeWatch } from "./connection/wake-watch.ts";
 
 export type ParticipantState = ConnectionState["kind"] | "closing";
 

@@ -1,7 +1,7 @@
 import { isHubUnreachableError, RoomhubError } from "@roomhub/client";
 import { ErrorBody } from "@roomhub/protocol";
 import type { ConnectionEvent } from "./connection-chart.ts";
-import type { StopReason } from "./notice.ts";
+import type { StopReason } from "../notice.ts";
 
 /** What a failed call to the hub means for the connection. */
 export interface Verdict {

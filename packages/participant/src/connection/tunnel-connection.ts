@@ -13,7 +13,7 @@ import { WebSocket } from "ws";
 import type { ConnectionEvent } from "./connection-chart.ts";
 import { judgeUpgrade, refusal, type Verdict } from "./hub-verdict.ts";
 import { proxyAgentFor, type ProxyEnvironment } from "./proxy.ts";
-import type { ParticipantTiming } from "./timing.ts";
+import type { ParticipantTiming } from "../timing.ts";
 
 export interface TunnelConnectionOptions {
   url: URL;

@@ -3,11 +3,11 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import type { Duplex } from "node:stream";
 import { expect, test, vi } from "vitest";
-import { ask, startFakeHub } from "./fake-hub.fixture.ts";
-import { startFakeModelServer } from "./fake-model-server.fixture.ts";
+import { ask, startFakeHub } from "../fake-hub.fixture.ts";
+import { startFakeModelServer } from "../fake-model-server.fixture.ts";
 import { createProxyFetch } from "./proxy-fetch.ts";
 import { type ProxyEnvironment, proxyUrlFor } from "./proxy.ts";
-import { createTestParticipant, startWith } from "./test-participant.fixture.ts";
+import { createTestParticipant, startWith } from "../test-participant.fixture.ts";
 
 const env = { HTTPS_PROXY: "http://s:1", HTTP_PROXY: "p:2", NO_PROXY: "" };
 const table: [url: string, env: ProxyEnvironment, proxy: string | undefined][] = [

@@ -1,4 +1,4 @@
-import type { StopReason } from "./notice.ts";
+import type { StopReason } from "../notice.ts";
 
 /**
  * How a participant connects and reconnects to the hub.
