@@ -1,7 +1,7 @@
 /** `node … bench/document.ts RESULTS`: puts the table of a run into docs/performance.md, between its marks. */
 import { readFile, writeFile } from "node:fs/promises";
-import { renderMarkdown, renderSummary } from "./render.ts";
-import { readResults, type Results } from "./results.ts";
+import { renderMarkdown, renderSummary } from "./report/render.ts";
+import { readResults, type Results } from "./report/results.ts";
 
 const begin = "<!-- bench: begin -->";
 const end = "<!-- bench: end -->";

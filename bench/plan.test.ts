@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { measureOnce } from "./measurement.ts";
+import { measureOnce } from "./measurements/measurement.ts";
 import { planOf } from "./plan.ts";
 import { measured, type Row } from "./row.ts";
 

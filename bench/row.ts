@@ -1,5 +1,5 @@
-import type { Measurement, Seconds } from "./measurement.ts";
-import type { BenchWorld } from "./world.ts";
+import type { Measurement, Seconds } from "./measurements/measurement.ts";
+import type { BenchWorld } from "./processes/world.ts";
 
 /** One goal and what was seen. Smaller is better in all of them. */
 export interface BenchFigure {

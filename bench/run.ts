@@ -9,8 +9,14 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { within } from "../tests/support/waiting.ts";
 import { type PlannedRow, planOf } from "./plan.ts";
-import { Progress } from "./progress.ts";
-import { renderComparison, renderSeen, renderSummary, renderTable, verdictOf } from "./render.ts";
+import { Progress } from "./report/progress.ts";
+import {
+  renderComparison,
+  renderSeen,
+  renderSummary,
+  renderTable,
+  verdictOf,
+} from "./report/render.ts";
 import {
   compare,
   loadAverage,
@@ -19,10 +25,10 @@ import {
   type Results,
   type RowReport,
   writeResults,
-} from "./results.ts";
+} from "./report/results.ts";
 import type { Row } from "./row.ts";
 import { rows } from "./rows/index.ts";
-import { BenchWorld } from "./world.ts";
+import { BenchWorld } from "./processes/world.ts";
 
 const { values } = parseArgs({
   options: {

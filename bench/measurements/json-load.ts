@@ -1,5 +1,5 @@
-import { interleave } from "../interleave.ts";
-import { measureOnce } from "../measurement.ts";
+import { interleave } from "./interleave.ts";
+import { measureOnce } from "./measurement.ts";
 
 /** JSON requests of 1 KB, answers of 1 KB, 128 at once: what rows 1, 2 and 14 look at. */
 export const jsonLoad = measureOnce("json load", { full: 52, quick: 6 }, (world) =>

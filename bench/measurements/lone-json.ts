@@ -1,6 +1,6 @@
-import { interleave } from "../interleave.ts";
-import { measureOnce } from "../measurement.ts";
-import { targetOf } from "../targets.ts";
+import { interleave } from "./interleave.ts";
+import { measureOnce } from "./measurement.ts";
+import { targetOf } from "../processes/targets.ts";
 
 const lone = { ask: { bodyBytes: 1_024 }, connections: 1, rampMs: 0, warmupMs: 150 };
 

@@ -1,5 +1,5 @@
-import { interleave } from "../interleave.ts";
-import { measureOnce } from "../measurement.ts";
+import { interleave } from "./interleave.ts";
+import { measureOnce } from "./measurement.ts";
 
 /** 200 streams at once with 50 tokens a second each, 100 tokens long: what rows 3, 5 and 6 look at. */
 export const pacedStreams = measureOnce("paced streams", { full: 46, quick: 9 }, (world) =>

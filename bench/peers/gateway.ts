@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Target } from "../target.ts";
-import type { BenchWorld } from "../world.ts";
+import type { Target } from "../load/target.ts";
+import type { BenchWorld } from "../processes/world.ts";
 import { freePort, portOpened } from "./peer.ts";
 
 const folder = fileURLToPath(new URL("../.peers/", import.meta.url));

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
-import type { Target } from "../target.ts";
-import type { BenchWorld } from "../world.ts";
+import type { Target } from "../load/target.ts";
+import type { BenchWorld } from "../processes/world.ts";
 import { commandPath, freePort, portOpened } from "./peer.ts";
 
 /** @returns undefined when it is not installed */

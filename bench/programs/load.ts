@@ -1,8 +1,8 @@
 /** The load generator: bare sockets, prebuilt requests, answers only counted. In a process of its own. */
 import { serveHarness } from "../../tests/faults/programs/rpc.ts";
-import { type LoadResult, LoadRun, type LoadWish, runLoad } from "../load.ts";
-import { HeldStreams } from "../held-streams.ts";
-import type { Ask, Target } from "../target.ts";
+import { type LoadResult, LoadRun, type LoadWish, runLoad } from "../load/load.ts";
+import { HeldStreams } from "../load/held-streams.ts";
+import type { Ask, Target } from "../load/target.ts";
 
 let held: HeldStreams | undefined;
 let steady: LoadRun | undefined;

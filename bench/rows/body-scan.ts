@@ -1,6 +1,6 @@
 import { RequestBodyReader } from "../../packages/hub/src/inference/request/request-head.ts";
 import { measured, type Row } from "../row.ts";
-import { median } from "../spread.ts";
+import { median } from "../figures/spread.ts";
 
 const mib = 1024 * 1024;
 /** as much as a socket is read at once */

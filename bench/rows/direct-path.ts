@@ -1,4 +1,4 @@
-import { costRatio } from "../cost.ts";
+import { costRatio } from "../figures/cost.ts";
 import { jsonLoad } from "../measurements/json-load.ts";
 import { measured, type Row, skipped } from "../row.ts";
 

@@ -1,11 +1,11 @@
 import type { SubscriberHandlers } from "../../tests/faults/programs/subscribers.ts";
-import { hubTarget, joinByTunnel, openRoom, sharedModel, startHub } from "../hub.ts";
-import { clean, costUs } from "../cost.ts";
-import { rotated } from "../interleave.ts";
-import type { LoadResult } from "../load.ts";
+import { hubTarget, joinByTunnel, openRoom, sharedModel, startHub } from "../processes/hub.ts";
+import { clean, costUs } from "../figures/cost.ts";
+import { rotated } from "../measurements/interleave.ts";
+import type { LoadResult } from "../load/load.ts";
 import { measured, type Row } from "../row.ts";
-import { median } from "../spread.ts";
-import { warmUp } from "../warm-up.ts";
+import { median } from "../figures/spread.ts";
+import { warmUp } from "../load/warm-up.ts";
 
 const few = [0, 1];
 const many = 100;

@@ -6,16 +6,16 @@ import {
   openRoom,
   sharedModel,
   startHub,
-} from "../hub.ts";
-import { inParallel } from "../in-parallel.ts";
-import { clean, costRatio, costUs } from "../cost.ts";
-import { rotated } from "../interleave.ts";
-import type { LoadResult } from "../load.ts";
+} from "../processes/hub.ts";
+import { inParallel } from "../load/in-parallel.ts";
+import { clean, costRatio, costUs } from "../figures/cost.ts";
+import { rotated } from "../measurements/interleave.ts";
+import type { LoadResult } from "../load/load.ts";
 import { measured, type Row } from "../row.ts";
-import { median } from "../spread.ts";
-import type { Target } from "../target.ts";
-import type { BenchWorld } from "../world.ts";
-import { warmUp } from "../warm-up.ts";
+import { median } from "../figures/spread.ts";
+import type { Target } from "../load/target.ts";
+import type { BenchWorld } from "../processes/world.ts";
+import { warmUp } from "../load/warm-up.ts";
 
 interface Member {
   room: string;

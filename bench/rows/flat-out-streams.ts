@@ -1,5 +1,5 @@
-import { costRatio, costsSeen } from "../cost.ts";
-import { interleave } from "../interleave.ts";
+import { costRatio, costsSeen } from "../figures/cost.ts";
+import { interleave } from "../measurements/interleave.ts";
 import { measured, type Row, skipped } from "../row.ts";
 
 /** The provider writes one token per turn of its event loop and stream, as fast as they are taken. */

@@ -1,8 +1,8 @@
-import { costRatio, costsSeen, costUs, ratioOf } from "../cost.ts";
-import type { LoadResult } from "../load.ts";
+import { costRatio, costsSeen, costUs, ratioOf } from "../figures/cost.ts";
+import type { LoadResult } from "../load/load.ts";
 import { loneJson } from "../measurements/lone-json.ts";
 import { measured, type Row, skipped } from "../row.ts";
-import { median } from "../spread.ts";
+import { median } from "../figures/spread.ts";
 
 /** One request at a time: each wakes every process on its way. */
 export const loneRequest: Row = {

@@ -1,4 +1,4 @@
-import { costRatio, costsSeen } from "../cost.ts";
+import { costRatio, costsSeen } from "../figures/cost.ts";
 import { pacedStreams } from "../measurements/paced-streams.ts";
 import { measured, type Row, skipped } from "../row.ts";
 

@@ -1,6 +1,6 @@
-import { costsSeen, ratioOf } from "../cost.ts";
-import { interleave } from "../interleave.ts";
-import type { LoadResult } from "../load.ts";
+import { costsSeen, ratioOf } from "../figures/cost.ts";
+import { interleave } from "../measurements/interleave.ts";
+import type { LoadResult } from "../load/load.ts";
 import { measured, type Row, skipped } from "../row.ts";
 
 /**

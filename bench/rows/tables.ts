@@ -1,15 +1,15 @@
 import { readFileSync } from "node:fs";
 import { type Child, roomhubCommand } from "../../tests/faults/child.ts";
 import { until } from "../../tests/support/waiting.ts";
-import { clean, costUs, ratioOf } from "../cost.ts";
-import { hubTarget, joinByTunnel, openRoom, sharedModel, startHub } from "../hub.ts";
-import { rotated } from "../interleave.ts";
-import type { LoadResult, LoadWish } from "../load.ts";
+import { clean, costUs, ratioOf } from "../figures/cost.ts";
+import { hubTarget, joinByTunnel, openRoom, sharedModel, startHub } from "../processes/hub.ts";
+import { rotated } from "../measurements/interleave.ts";
+import type { LoadResult, LoadWish } from "../load/load.ts";
 import { type BenchFigure, measured, type Row } from "../row.ts";
-import { median } from "../spread.ts";
-import type { Target } from "../target.ts";
-import { warmUp } from "../warm-up.ts";
-import type { BenchWorld } from "../world.ts";
+import { median } from "../figures/spread.ts";
+import type { Target } from "../load/target.ts";
+import { warmUp } from "../load/warm-up.ts";
+import type { BenchWorld } from "../processes/world.ts";
 
 type Manner = "table" | "quiet";
 const manners: readonly Manner[] = ["table", "quiet"];

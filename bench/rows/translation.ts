@@ -3,7 +3,7 @@ import { ResponsesStream } from "../../packages/provider/src/responses/translati
 import { translateRequest } from "../../packages/provider/src/responses/translation/request/request.ts";
 import { tokenStream } from "../../tests/support/providers/fast-provider.ts";
 import { measured, type Row } from "../row.ts";
-import { median } from "../spread.ts";
+import { median } from "../figures/spread.ts";
 
 const tokens = 1_000;
 

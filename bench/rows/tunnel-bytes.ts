@@ -1,7 +1,7 @@
 import type { ProxyHandlers } from "../../tests/faults/programs/proxy.ts";
 import { tokenBytes } from "../../tests/support/providers/fast-provider.ts";
-import { hubTarget, joinByTunnel, openRoom, sharedModel, startHub } from "../hub.ts";
-import { clean } from "../cost.ts";
+import { hubTarget, joinByTunnel, openRoom, sharedModel, startHub } from "../processes/hub.ts";
+import { clean } from "../figures/cost.ts";
 import { measured, type Row } from "../row.ts";
 
 /** Everything the agent sends, heads and ends of the streams included, counted by a proxy between it and the hub. */

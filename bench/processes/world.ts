@@ -1,13 +1,13 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Children, type Program } from "../tests/faults/child.ts";
-import type { Handlers } from "../tests/faults/programs/rpc.ts";
-import { within } from "../tests/support/waiting.ts";
-import type { LoadResult, LoadWish } from "./load.ts";
-import type { LoadHandlers } from "./programs/load.ts";
-import type { ProviderHandlers } from "./programs/provider.ts";
-import type { Target } from "./target.ts";
+import { Children, type Program } from "../../tests/faults/child.ts";
+import type { Handlers } from "../../tests/faults/programs/rpc.ts";
+import { within } from "../../tests/support/waiting.ts";
+import type { LoadResult, LoadWish } from "../load/load.ts";
+import type { LoadHandlers } from "../programs/load.ts";
+import type { ProviderHandlers } from "../programs/provider.ts";
+import type { Target } from "../load/target.ts";
 
 export interface BenchProvider {
   url: string;
@@ -107,7 +107,7 @@ export class BenchWorld implements AsyncDisposable {
   }
 
   #program<H extends Handlers>(name: "load" | "provider"): Promise<Program<H>> {
-    return this.children.program<H>(new URL(`programs/${name}.ts`, import.meta.url));
+    return this.children.program<H>(new URL(`../programs/${name}.ts`, import.meta.url));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,6 +1,6 @@
-import { addedMs } from "../cost.ts";
-import { pacedStreams } from "../measurements/paced-streams.ts";
-import { measured, type Row } from "../row.ts";
+import { addedMs } from "../../figures/cost.ts";
+import { pacedStreams } from "../../measurements/paced-streams.ts";
+import { measured, type Row } from "../../row.ts";
 
 export const firstToken: Row = {
   id: "5",

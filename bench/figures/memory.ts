@@ -1,5 +1,5 @@
-import type { Child } from "../tests/faults/child.ts";
-import { pauseMs } from "../tests/faults/figure.ts";
+import type { Child } from "../../tests/faults/child.ts";
+import { pauseMs } from "../../tests/faults/figure.ts";
 import { median } from "./spread.ts";
 
 /** Resident memory once what was begun has been worked off: the median of a second. */

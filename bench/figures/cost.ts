@@ -1,4 +1,4 @@
-import type { LoadResult } from "./load.ts";
+import type { LoadResult } from "../load/load.ts";
 import { median } from "./spread.ts";
 
 /** @throws Error when an answer was missing, or not what it should be */

@@ -1,7 +1,7 @@
-import { answerBytes } from "../tests/support/providers/fast-provider.ts";
+import { answerBytes } from "../../tests/support/providers/fast-provider.ts";
 import { Connection } from "./connection.ts";
-import { fineCpuMsOf } from "./process-cpu.ts";
-import { type Spread, spreadOf } from "./spread.ts";
+import { fineCpuMsOf } from "../figures/process-cpu.ts";
+import { type Spread, spreadOf } from "../figures/spread.ts";
 import { type Ask, requestBytes, type Target } from "./target.ts";
 
 export interface LoadWish {

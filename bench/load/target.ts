@@ -1,4 +1,4 @@
-import type { PlainWish } from "../tests/support/providers/fast-provider.ts";
+import type { PlainWish } from "../../tests/support/providers/fast-provider.ts";
 
 /** Somebody who is asked, and whose work is measured. */
 export interface Target {

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { availableParallelism, cpus, loadavg, release } from "node:os";
 import { dirname } from "node:path";
-import type { BenchFigure, RowOutcome } from "./row.ts";
+import type { BenchFigure, RowOutcome } from "../row.ts";
 
 /** What one row came to. */
 export type RowReport = { id: string; title: string; seconds: number } & (

@@ -1,8 +1,15 @@
-import { within } from "../../tests/support/waiting.ts";
-import { hubTarget, idsOf, joinByTunnel, joinCrowd, openRoom, startHub } from "../hub.ts";
-import { settledRssBytes } from "../memory.ts";
-import { measured, type Row } from "../row.ts";
-import { warmUp } from "../warm-up.ts";
+import { within } from "../../../tests/support/waiting.ts";
+import {
+  hubTarget,
+  idsOf,
+  joinByTunnel,
+  joinCrowd,
+  openRoom,
+  startHub,
+} from "../../processes/hub.ts";
+import { settledRssBytes } from "../../figures/memory.ts";
+import { measured, type Row } from "../../row.ts";
+import { warmUp } from "../../load/warm-up.ts";
 
 const perRoom = 500;
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { compare, type Results } from "./results.ts";
-import type { BenchFigure } from "./row.ts";
+import type { BenchFigure } from "../row.ts";
 
 function resultsWith(...figures: BenchFigure[]): Results {
   return {

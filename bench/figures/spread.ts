@@ -1,4 +1,4 @@
-import { percentile } from "../tests/faults/figure.ts";
+import { percentile } from "../../tests/faults/figure.ts";
 
 /** Many values in a few. NaN where there were none. */
 export interface Spread {

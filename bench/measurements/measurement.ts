@@ -1,4 +1,4 @@
-import type { BenchWorld } from "./world.ts";
+import type { BenchWorld } from "../processes/world.ts";
 
 /** How long something takes, about, in a full and in a quick run. */
 export interface Seconds {

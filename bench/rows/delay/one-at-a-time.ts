@@ -1,6 +1,6 @@
-import { addedMs } from "../cost.ts";
-import { loneJson } from "../measurements/lone-json.ts";
-import { measured, type Row } from "../row.ts";
+import { addedMs } from "../../figures/cost.ts";
+import { loneJson } from "../../measurements/lone-json.ts";
+import { measured, type Row } from "../../row.ts";
 
 export const oneAtATime: Row = {
   id: "7",

@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
-import { tokenBytes } from "../tests/support/providers/fast-provider.ts";
-import { AnswerReader, type AnswerListener } from "./answer-reader.ts";
+import { tokenBytes } from "../../tests/support/providers/fast-provider.ts";
+import { AnswerReader, type AnswerListener } from "./response-reader.ts";
 
 export interface ConnectionListener {
   /** of the body, since it was asked */

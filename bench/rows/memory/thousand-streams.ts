@@ -1,6 +1,13 @@
-import { hubTarget, joinByTunnel, manyAtOnce, openRoom, sharedModel, startHub } from "../hub.ts";
-import { measured, type Row } from "../row.ts";
-import { warmUp } from "../warm-up.ts";
+import {
+  hubTarget,
+  joinByTunnel,
+  manyAtOnce,
+  openRoom,
+  sharedModel,
+  startHub,
+} from "../../processes/hub.ts";
+import { measured, type Row } from "../../row.ts";
+import { warmUp } from "../../load/warm-up.ts";
 
 const streams = 1_000;
 const delayMs = 50;

@@ -1,6 +1,6 @@
-import { clean } from "./cost.ts";
+import { clean } from "../figures/cost.ts";
 import type { Ask, Target } from "./target.ts";
-import type { BenchWorld } from "./world.ts";
+import type { BenchWorld } from "../processes/world.ts";
 
 /**
  * Requests that count for nothing: a program that has just started is compiled while it runs, and its heap grows to what it

@@ -1,12 +1,12 @@
 import { readFile, rm } from "node:fs/promises";
-import { until } from "../../tests/support/waiting.ts";
-import { hubTarget, joinByTunnel, openRoom, sharedModel, startHub } from "../hub.ts";
-import { clean } from "../cost.ts";
-import { rotated } from "../interleave.ts";
-import { measured, type Row } from "../row.ts";
-import { median } from "../spread.ts";
-import type { LoopBlocks } from "../programs/loop-probe.ts";
-import type { BenchWorld } from "../world.ts";
+import { until } from "../../../tests/support/waiting.ts";
+import { hubTarget, joinByTunnel, openRoom, sharedModel, startHub } from "../../processes/hub.ts";
+import { clean } from "../../figures/cost.ts";
+import { rotated } from "../../measurements/interleave.ts";
+import { measured, type Row } from "../../row.ts";
+import { median } from "../../figures/spread.ts";
+import type { LoopBlocks } from "../../programs/loop-probe.ts";
+import type { BenchWorld } from "../../processes/world.ts";
 
 const small = 1_024;
 const sizes = [
@@ -73,7 +73,7 @@ function wallMsOf({ wallMs }: Seen): number {
 
 async function startWatchedHub(world: BenchWorld) {
   const path = world.newPath("loop");
-  const probe = new URL("../programs/loop-probe.ts", import.meta.url).href;
+  const probe = new URL("../../programs/loop-probe.ts", import.meta.url).href;
   const hub = await startHub(world, {
     env: { BENCH_LOOP_FILE: path },
     nodeOptions: `--import=${probe}`,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { addedMs, clean, costRatio, costUs } from "./cost.ts";
-import type { LoadResult } from "./load.ts";
+import type { LoadResult } from "../load/load.ts";
 
 const spread = { count: 1, p50: 1, p99: 1, max: 1 };
 

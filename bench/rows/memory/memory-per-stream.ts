@@ -1,8 +1,15 @@
-import { within } from "../../tests/support/waiting.ts";
-import { hubTarget, joinByTunnel, manyAtOnce, openRoom, sharedModel, startHub } from "../hub.ts";
-import { settledRssBytes } from "../memory.ts";
-import { measured, type Row } from "../row.ts";
-import { warmUp } from "../warm-up.ts";
+import { within } from "../../../tests/support/waiting.ts";
+import {
+  hubTarget,
+  joinByTunnel,
+  manyAtOnce,
+  openRoom,
+  sharedModel,
+  startHub,
+} from "../../processes/hub.ts";
+import { settledRssBytes } from "../../figures/memory.ts";
+import { measured, type Row } from "../../row.ts";
+import { warmUp } from "../../load/warm-up.ts";
 
 /** Each has had its first token and gets one more every two seconds. */
 const ask = { bodyBytes: 1_024, plain: { pieces: 1_000, delayMs: 2_000 } };

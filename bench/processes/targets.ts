@@ -8,11 +8,11 @@ import {
   sharedModel,
   startHub,
 } from "./hub.ts";
-import { startGateway } from "./peers/gateway.ts";
-import { startHaproxy } from "./peers/haproxy.ts";
-import { startNginx } from "./peers/nginx.ts";
-import type { Target } from "./target.ts";
-import { warmUp } from "./warm-up.ts";
+import { startGateway } from "../peers/gateway.ts";
+import { startHaproxy } from "../peers/haproxy.ts";
+import { startNginx } from "../peers/nginx.ts";
+import type { Target } from "../load/target.ts";
+import { warmUp } from "../load/warm-up.ts";
 import type { BenchWorld } from "./world.ts";
 
 /** Everybody who is compared. */

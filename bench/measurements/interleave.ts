@@ -1,7 +1,7 @@
-import { clean } from "./cost.ts";
-import type { LoadResult, LoadWish } from "./load.ts";
-import { targetOf, type TargetName } from "./targets.ts";
-import type { BenchWorld } from "./world.ts";
+import { clean } from "../figures/cost.ts";
+import type { LoadResult, LoadWish } from "../load/load.ts";
+import { targetOf, type TargetName } from "../processes/targets.ts";
+import type { BenchWorld } from "../processes/world.ts";
 
 /** What each of several saw, round by round. */
 export type Rounds<Name extends string> = Partial<Record<Name, LoadResult[]>>;

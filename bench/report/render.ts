@@ -1,5 +1,5 @@
 import type { Comparison, Results, RowReport } from "./results.ts";
-import { isMet } from "./row.ts";
+import { isMet } from "../row.ts";
 
 const header = ["#", "What", "Figure", "Goal", "Measured", ""];
 

@@ -1,4 +1,4 @@
-import type { PlannedRow } from "./plan.ts";
+import type { PlannedRow } from "../plan.ts";
 
 /** One line on a terminal that tells where a long run is. Elsewhere nothing. */
 export class Progress {

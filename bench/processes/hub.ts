@@ -1,9 +1,9 @@
 import { RoomhubClient } from "@roomhub/client";
 import { HEARTBEAT_INTERVAL_MS, type LimitName } from "@roomhub/protocol";
-import { type Child, type RoomhubChild, roomhubCommand } from "../tests/faults/child.ts";
-import type { ParticipantHandlers } from "../tests/faults/programs/participants.ts";
-import { until } from "../tests/support/waiting.ts";
-import type { Target } from "./target.ts";
+import { type Child, type RoomhubChild, roomhubCommand } from "../../tests/faults/child.ts";
+import type { ParticipantHandlers } from "../../tests/faults/programs/participants.ts";
+import { until } from "../../tests/support/waiting.ts";
+import type { Target } from "../load/target.ts";
 import type { BenchWorld } from "./world.ts";
 
 export interface HubOpening {

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { cpuMsOf } from "../tests/faults/proc.ts";
+import { cpuMsOf } from "../../tests/faults/proc.ts";
 
 /**
  * User and system time of all threads so far, in ms. Finer than the ticks of 10 ms that `/proc/PID/stat` counts, where the

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { AnswerReader } from "./answer-reader.ts";
+import { AnswerReader } from "./response-reader.ts";
 
 const answers = [
   "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",

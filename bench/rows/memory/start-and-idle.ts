@@ -1,14 +1,14 @@
 import { existsSync } from "node:fs";
 import { get } from "node:http";
 import { fileURLToPath } from "node:url";
-import { freePort } from "../peers/peer.ts";
-import { settledRssBytes } from "../memory.ts";
-import { measured, type Row } from "../row.ts";
-import { median } from "../spread.ts";
-import type { BenchWorld } from "../world.ts";
+import { freePort } from "../../peers/peer.ts";
+import { settledRssBytes } from "../../figures/memory.ts";
+import { measured, type Row } from "../../row.ts";
+import { median } from "../../figures/spread.ts";
+import type { BenchWorld } from "../../processes/world.ts";
 
-const built = fileURLToPath(new URL("../../packages/cli/dist/bin.js", import.meta.url));
-const source = fileURLToPath(new URL("../../packages/cli/src/bin.ts", import.meta.url));
+const built = fileURLToPath(new URL("../../../packages/cli/dist/bin.js", import.meta.url));
+const source = fileURLToPath(new URL("../../../packages/cli/src/bin.ts", import.meta.url));
 
 /** As an installed package starts, when `npm run build` was run; reading TypeScript takes longer and more memory. */
 export const startAndIdle: Row = {
