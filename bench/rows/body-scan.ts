@@ -1,3 +1,4 @@
+import { crc32 } from "node:zlib";
 import { RequestBodyReader } from "../../packages/hub/src/inference/request/request-head.ts";
 import { measured, type Row } from "../row.ts";
 import { median } from "../figures/spread.ts";
@@ -26,7 +27,7 @@ export const bodyScan: Row = {
 };
 
 function scan(body: Buffer): { longestMs: number; wholeMs: number } {
-  const reader = new RequestBodyReader(512, true);
+  const reader = new RequestBodyReader(512, true, crc32);
   const startMs = performance.now();
   let longestMs = 0;
   let stepMs = startMs;

@@ -27,6 +27,7 @@ import type { DispatchDeps } from "./inference/inference-call.ts";
 import { InFlight } from "./inference/in-flight.ts";
 import { RoomQueues } from "./inference/queue.ts";
 import { ResponseOwners } from "./inference/response-owners.ts";
+import { createKeyedHash } from "./keyed-hash.ts";
 import { listen, type Listening } from "./listen.ts";
 import { createLineWriter, createLog } from "./log.ts";
 import type { OperationContext } from "./operations/context.ts";
@@ -224,13 +225,14 @@ export function createHub(options: HubOptions = {}): Hub {
     dispatch,
     bodies: new BodyBudget(limits.heldBodyBytes),
     findRoom: (code) => registry.room(code),
+    keyedHash: createKeyedHash(),
     wallMs: () => clock.wallMs(),
   };
   const serving = {
     inference,
     limits,
     flushing: new FlushingResponses(limits.clientStallMs, nowMs),
-    asksStreamUsage: options.streamUsage ?? true,
+    requestsStreamUsage: options.streamUsage ?? true,
   };
   const responseSockets = new ResponseSockets({
     ...serving,

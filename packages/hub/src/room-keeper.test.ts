@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createPasswordKeeper, type RoomPassword } from "./credentials/passwords.ts";
 import { Registry } from "./domain/registry.ts";
+import { newPlacing } from "./domain/room.ts";
 import { aParticipant, aRoom } from "./domain/room.fixture.ts";
 import { createLog } from "./log.ts";
 import { RoomKeeper } from "./room-keeper.ts";
@@ -69,6 +70,7 @@ describe("loading", () => {
       ...stored,
       isPasswordProtected: false,
       participants: new Map(),
+      placing: newPlacing(),
     });
     expect(passwords.size).toBe(0);
   });

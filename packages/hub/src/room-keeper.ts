@@ -1,5 +1,6 @@
 import type { PasswordKeeper, RoomPassword } from "./credentials/passwords.ts";
 import type { Registry } from "./domain/registry.ts";
+import { newPlacing } from "./domain/room.ts";
 import type { Log } from "./log.ts";
 import type { RoomStore, StoredRoom } from "./storage/room-store.ts";
 
@@ -40,7 +41,12 @@ export class RoomKeeper {
     }));
     for (const { room, password } of loaded) {
       const isPasswordProtected = password !== undefined;
-      this.#registry.addRoom({ ...room, isPasswordProtected, participants: new Map() });
+      this.#registry.addRoom({
+        ...room,
+        isPasswordProtected,
+        participants: new Map(),
+        placing: newPlacing(),
+      });
       if (isPasswordProtected) this.#passwords.set(room.code, password);
     }
     this.#isLoaded = true;

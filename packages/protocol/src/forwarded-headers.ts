@@ -1,6 +1,20 @@
 /** Headers as `node:http` provides them: lower-case names, repeated ones as arrays. */
 export type IncomingHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
+/**
+ * Headers by which clients name a conversation. Contract §3, "Conversations": the hub goes by the first that there is, and
+ * routers behind a participant do the same.
+ */
+export const SESSION_HEADERS = [
+  "x-session-id",
+  "session-id",
+  "session_id",
+  "x-claude-code-session-id",
+  "x-session-affinity",
+  "x-opencode-session",
+  "x-openwebui-chat-id",
+] as const;
+
 const forwardedRequestNames = [
   "content-type",
   "accept",
@@ -9,6 +23,7 @@ const forwardedRequestNames = [
   "anthropic-beta",
   "idempotency-key",
   "x-client-request-id",
+  ...SESSION_HEADERS,
 ] as const;
 
 const forwardedResponseNames = new Set([

@@ -32,7 +32,11 @@ export {
   type HubEvent,
   spellEventName,
 } from "./event.ts";
-export { forwardRequestHeaders, forwardResponseHeaders } from "./forwarded-headers.ts";
+export {
+  forwardRequestHeaders,
+  forwardResponseHeaders,
+  SESSION_HEADERS,
+} from "./forwarded-headers.ts";
 export { GENERATED_CONTENT, hasGeneratedContent } from "./generated-content.ts";
 export { HealthResponse } from "./health.ts";
 export {

@@ -140,7 +140,7 @@ function chatRecording(body: Record<string, unknown>): string {
   if (JSON.stringify([body["tools"]]).includes(`{"type":"x"}`)) return "error-bad-tools";
   if (hasTools(body)) return isStream ? "tools-chat-stream" : "tools-chat";
   if (body["timings_per_token"] === true) return "chat-stream-timings-per-token";
-  if (isStream) return asksUsage(body) ? "chat-stream-usage" : "chat-stream";
+  if (isStream) return requestsUsage(body) ? "chat-stream-usage" : "chat-stream";
   return body["response_format"] === undefined ? "chat" : "chat-json-schema";
 }
 
@@ -158,6 +158,6 @@ function hasTools({ tools }: Record<string, unknown>): boolean {
   return Array.isArray(tools) && tools.length > 0;
 }
 
-function asksUsage({ stream_options: options }: Record<string, unknown>): boolean {
+function requestsUsage({ stream_options: options }: Record<string, unknown>): boolean {
   return (options as { include_usage?: unknown } | undefined)?.include_usage === true;
 }

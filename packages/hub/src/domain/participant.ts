@@ -9,6 +9,7 @@ import type {
   Readiness,
   Specs,
 } from "@roomhub/protocol";
+import type { Pace } from "./pace.ts";
 
 /** Who registered a participant, and from where. Decides what the hub may dial for it, and who may change it. */
 export interface Registrant {
@@ -117,8 +118,14 @@ export interface Participant extends Registration {
   lastUsedMs: number;
   /** requests running here */
   active: number;
+  /** when they began, in ms on the hub's clock, in any order */
+  startedMs: number[];
   /** requests waiting that could be served here */
   queued: number;
+  /** those of them that wait for this participant alone, since it holds their prompt warm */
+  awaited: number;
+  /** How fast it is; begins anew when its endpoint or its model changes. */
+  pace: Pace;
   /** What its model server reports of itself. */
   reported: ReportedLoad;
   /** requests that may run at once, see `updateLimit` */
@@ -128,6 +135,22 @@ export interface Participant extends Registration {
 
 export function isFull(participant: Participant): boolean {
   return participant.active >= participant.limit;
+}
+
+/** A request begins to run there. */
+export function occupySlot(participant: Participant, nowMs: number): void {
+  participant.active++;
+  participant.startedMs.push(nowMs);
+}
+
+/** @param startedMs - as given to {@link occupySlot} */
+export function releaseSlot(participant: Participant, startedMs: number, nowMs: number): void {
+  const { startedMs: running, pace } = participant;
+  const last = running.pop();
+  const index = last === undefined || last === startedMs ? -1 : running.indexOf(startedMs);
+  if (index >= 0) running[index] = last as number;
+  participant.active--;
+  pace.noteSlot(nowMs - startedMs);
 }
 
 /** Interface §2: live and ready. For a direct path, the last probe or call got an HTTP answer. Contract §1. */

@@ -96,11 +96,14 @@ export class Registry {
   add(room: Room, participant: Participant): void {
     if (!room.participants.has(participant.id)) this.#participantCount++;
     room.participants.set(participant.id, participant);
+    room.placing.serving.invalidate();
   }
 
   remove(room: Room, participant: Participant): void {
     if (room.participants.get(participant.id) !== participant) return;
     room.participants.delete(participant.id);
+    room.placing.serving.invalidate();
+    room.placing.warm.forget(participant);
     this.#participantCount--;
   }
 

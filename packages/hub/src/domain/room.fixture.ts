@@ -1,6 +1,7 @@
 import { nothingReported } from "./concurrency.ts";
+import { Pace } from "./pace.ts";
 import type { Participant } from "./participant.ts";
-import type { Room } from "./room.ts";
+import { newPlacing, type Room } from "./room.ts";
 
 let keys = 0;
 
@@ -37,7 +38,10 @@ export function aParticipant(fields: Partial<Participant> & { id: string }): Par
     lastContactMs: 0,
     lastUsedMs: 0,
     active: 0,
+    startedMs: [],
     queued: 0,
+    awaited: 0,
+    pace: new Pace(),
     reported: nothingReported,
     limit: 2,
     limitFrom: "declared",
@@ -55,5 +59,6 @@ export function aRoom(...participants: Participant[]): Room {
     isPasswordProtected: false,
     lastUsedAt: 1_700_000_000_000,
     participants: new Map(participants.map((one) => [one.id, one])),
+    placing: newPlacing(),
   };
 }

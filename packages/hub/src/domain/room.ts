@@ -1,4 +1,8 @@
+import { Pace } from "./pace.ts";
 import type { Participant } from "./participant.ts";
+import { ServingIndex } from "./serving-index.ts";
+import { SessionBindings } from "./session-bindings.ts";
+import { WarmConversations } from "./warm-conversations.ts";
 
 export interface Room {
   readonly id: string;
@@ -12,4 +16,32 @@ export interface Room {
   lastUsedAt: number;
   /** by id, in join order */
   readonly participants: Map<string, Participant>;
+  readonly placing: RoomPlacing;
+}
+
+/** What the placement of requests in a room goes by. */
+export interface RoomPlacing {
+  readonly serving: ServingIndex;
+  readonly warm: WarmConversations;
+  readonly sessions: SessionBindings;
+}
+
+export function newPlacing(): RoomPlacing {
+  return {
+    serving: new ServingIndex(),
+    warm: new WarmConversations(),
+    sessions: new SessionBindings(),
+  };
+}
+
+/** Whether this very registration is still in the room. */
+export function isPresent({ participants }: Room, participant: Participant): boolean {
+  return participants.get(participant.id) === participant;
+}
+
+/** A participant serves another model now: nothing that was measured or cached of the old one counts. */
+export function modelChanged({ placing }: Room, participant: Participant): void {
+  placing.serving.invalidate();
+  placing.warm.forget(participant);
+  participant.pace = new Pace();
 }

@@ -1,4 +1,7 @@
+import type { ErrorCode, Refusal } from "@roomhub/protocol";
+import type { ResponseForm } from "./pace.ts";
 import type { Participant } from "./participant.ts";
+import { noPrompt, type Prompt } from "./warm-conversations.ts";
 
 /** The `model` field of a request, read. Interface §4. */
 export type Selector =
@@ -20,8 +23,48 @@ export interface SelectionQuery {
   excluded: readonly Participant[];
   /** the one participant that can serve it at all */
   only: Participant | undefined;
+  /** where the request's prompt may be warm */
+  prompt: Prompt;
+  form: ResponseForm;
+  /** until when it waits for a participant that holds its prompt warm, on the hub's clock; undefined before it waited */
+  holdUntilMs: number | undefined;
   /** uniform in `[0, 1)` */
   random: () => number;
   /** ms on the hub's clock */
   nowMs: () => number;
+}
+
+export type Selection =
+  | { kind: "selected"; participant: Participant }
+  /**
+   * Some could serve it, but all of them are full or loading; or the request waits for one of them, which holds its
+   * prompt warm.
+   */
+  | { kind: "busy"; candidates: readonly Participant[]; hold?: Hold }
+  | { kind: "refused"; code: ErrorCode; message: string; hint: string; refusals: Refusal[] };
+
+/** A request waits for one participant, though another is free. */
+export interface Hold {
+  participant: Participant;
+  /** ms on the hub's clock; from then on it takes any */
+  untilMs: number;
+}
+
+/** The query for a look at where requests go, apart from any: of the free it takes the first. */
+export function plainQuery(
+  selector: Selector,
+  protocol: string,
+  nowMs: () => number,
+): SelectionQuery {
+  return {
+    selector,
+    protocol,
+    excluded: [],
+    only: undefined,
+    prompt: noPrompt,
+    form: "stream",
+    holdUntilMs: undefined,
+    random: () => 0,
+    nowMs,
+  };
 }

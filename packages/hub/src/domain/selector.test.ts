@@ -4,8 +4,13 @@ import { describe, expect, test } from "vitest";
 import { isFull, type Participant } from "./participant.ts";
 import { isLoading, isRoutable } from "./readiness.ts";
 import { aParticipant, aRoom } from "./room.fixture.ts";
-import { parseSelector, type SelectionQuery } from "./selection-query.ts";
-import { mayMoveElsewhere, selectByRule, selectParticipant, type Selection } from "./selector.ts";
+import {
+  parseSelector,
+  plainQuery,
+  type Selection,
+  type SelectionQuery,
+} from "./selection-query.ts";
+import { mayMoveElsewhere, selectByRule, selectParticipant } from "./selector.ts";
 
 const offline = { status: "offline" } as const;
 const full = { active: 2, limit: 2 };
@@ -16,12 +21,7 @@ function select(
   query: Partial<SelectionQuery> = {},
 ): Selection {
   return selectParticipant(aRoom(...participants), {
-    selector: parseSelector(model),
-    protocol: "chatCompletions",
-    excluded: [],
-    only: undefined,
-    random: () => 0,
-    nowMs: () => 0,
+    ...plainQuery(parseSelector(model), "chatCompletions", () => 0),
     ...query,
   });
 }
@@ -469,12 +469,9 @@ test("whatever the room and the selector, the rule holds and no unroutable, full
       const room = aRoom(...participants);
       const excluded = participants.slice(3);
       const query: SelectionQuery = {
-        selector: parseSelector(model),
-        protocol: "chatCompletions",
+        ...plainQuery(parseSelector(model), "chatCompletions", () => 0),
         excluded,
-        only: undefined,
         random: () => random,
-        nowMs: () => 0,
       };
       const selection = selectParticipant(room, query);
       // The short way comes to the same as the whole rule.

@@ -1,16 +1,11 @@
-import { type ErrorCode, type Refusal, withoutLatest } from "@roomhub/protocol";
+import { isSameModel, type Refusal, withoutLatest } from "@roomhub/protocol";
+import { exactFirst } from "./serving-index.ts";
 import { capabilityOf, isFull, type Participant } from "./participant.ts";
-import { freeParticipant } from "./free-participant.ts";
+import { placed, selectAtOnce } from "./select-at-once.ts";
 import { isLoading, isRoutable, readinessOf, unroutableReason } from "./readiness.ts";
 import type { Room } from "./room.ts";
-import type { SelectionQuery, Selector } from "./selection-query.ts";
+import type { Selection, SelectionQuery, Selector } from "./selection-query.ts";
 import { closest } from "./suggest.ts";
-
-export type Selection =
-  | { kind: "selected"; participant: Participant }
-  /** Some could serve it, but all of them are full or loading. */
-  | { kind: "busy"; candidates: Participant[] }
-  | { kind: "refused"; code: ErrorCode; message: string; hint: string; refusals: Refusal[] };
 
 /**
  * Which participant serves a request. Interface §4 and contract §3.
@@ -19,8 +14,8 @@ export type Selection =
  * `:latest` tag on either side.
  */
 export function selectParticipant(room: Room, query: SelectionQuery): Selection {
-  const free = query.only === undefined ? freeParticipant(room, query) : undefined;
-  return free === undefined ? selectByRule(room, query) : { kind: "selected", participant: free };
+  if (query.only !== undefined) return selectByRule(room, query);
+  return selectAtOnce(room, query) ?? selectByRule(room, query);
 }
 
 /** The same from a look at everybody, which tells too why there is nobody. */
@@ -60,10 +55,10 @@ export function mayMoveElsewhere(selector: Selector, failed: Participant): boole
 
 /** Who serves a model: under exactly that name first, then those that differ by a `:latest` tag, each in join order. */
 function servingModel(among: Participant[], model: string): Participant[] {
-  const exact = among.filter((one) => one.model === model);
-  const tagless = withoutLatest(model);
-  const loose = among.filter((one) => one.model !== model && withoutLatest(one.model) === tagless);
-  return [...exact, ...loose];
+  return exactFirst(
+    among.filter((one) => isSameModel(one.model, model)),
+    model,
+  );
 }
 
 function choose(room: Room, matched: Participant[], query: SelectionQuery): Selection {
@@ -82,7 +77,11 @@ function choose(room: Room, matched: Participant[], query: SelectionQuery): Sele
   if (candidates.length === 0) return unreachable(room, matched, able, query);
   const free = candidates.filter((one) => !isFull(one) && !isLoading(one));
   if (free.length === 0) return { kind: "busy", candidates };
-  const index = query.selector.kind === "any" ? Math.floor(query.random() * free.length) : 0;
+  const { selector, random } = query;
+  const named = selector.kind === "name" && matched.length > 1;
+  const chosen = named ? placed(room, candidates, query) : undefined;
+  if (chosen !== undefined) return chosen;
+  const index = selector.kind === "any" ? Math.floor(random() * free.length) : 0;
   return { kind: "selected", participant: free[index] as Participant };
 }
 

@@ -19,7 +19,7 @@ export interface FrontDeps {
   schemas: RequestSchemas;
   inference: InferenceContext;
   flushing: FlushingResponses;
-  asksStreamUsage: boolean;
+  requestsStreamUsage: boolean;
   bus: EventBus;
   streams: EventStreams;
   peers: PeerReader;

@@ -1,4 +1,10 @@
-import type { CredentialUse, Participant } from "../domain/participant.ts";
+import type { ResponseForm } from "../domain/pace.ts";
+import {
+  type CredentialUse,
+  occupySlot,
+  type Participant,
+  releaseSlot,
+} from "../domain/participant.ts";
 import type { Scrubber } from "./inference-call.ts";
 import type { RoomQueues } from "./queue.ts";
 import type {
@@ -19,6 +25,16 @@ export interface AttemptOwner {
   attemptLost(attempt: Attempt, failure: UpstreamFailure): void;
 }
 
+export interface AttemptOptions {
+  queues: RoomQueues;
+  nowMs: () => number;
+  /** The hub requests the usage of the stream, the client did not. */
+  requestsUsage: boolean;
+  scrubber: Scrubber | undefined;
+  /** bytes of the prompt that the participant is expected to compute; undefined when the request has none */
+  coldBytes: number | undefined;
+}
+
 /**
  * One try at one participant. Holds its slot from the opening until the participant is finished with it, which may be
  * after the request itself settled: a slot is free only when the generation really ended.
@@ -26,33 +42,33 @@ export interface AttemptOwner {
 export class Attempt implements ResponseSink {
   readonly participant: Participant;
   /** The hub asked for the usage of the stream, the client did not. */
-  readonly asksUsage: boolean;
+  readonly requestsUsage: boolean;
   /** Takes out of what its provider says the secrets that the participant had when it was asked. */
   readonly scrubber: Scrubber | undefined;
   /** Of those it was made with, whatever the participant has by now. */
   readonly credentials: CredentialUse;
   readonly #owner: AttemptOwner;
   readonly #queues: RoomQueues;
+  readonly #nowMs: () => number;
+  readonly #coldBytes: number | undefined;
+  #startedMs = 0;
   #call: UpstreamCall | undefined;
   #isClosed = false;
 
-  constructor(
-    participant: Participant,
-    owner: AttemptOwner,
-    queues: RoomQueues,
-    asksUsage: boolean,
-    scrubber: Scrubber | undefined,
-  ) {
+  constructor(participant: Participant, owner: AttemptOwner, options: AttemptOptions) {
     this.participant = participant;
     this.#owner = owner;
-    this.#queues = queues;
-    this.asksUsage = asksUsage;
-    this.scrubber = scrubber;
+    this.#queues = options.queues;
+    this.#nowMs = options.nowMs;
+    this.requestsUsage = options.requestsUsage;
+    this.scrubber = options.scrubber;
+    this.#coldBytes = options.coldBytes;
     this.credentials = participant.credentials;
   }
 
   open(upstream: Upstream, request: UpstreamRequest): void {
-    this.participant.active++;
+    this.#startedMs = this.#nowMs();
+    occupySlot(this.participant, this.#startedMs);
     try {
       this.#call = upstream.open(request, this);
     } catch (bug) {
@@ -74,6 +90,13 @@ export class Attempt implements ResponseSink {
     if (!this.#isClosed) this.#call?.cancel(reason);
   }
 
+  /** The response is complete: how long its first content took says how fast the participant is. */
+  measure(form: ResponseForm, firstContentMs: number): void {
+    if (this.#coldBytes === undefined) return;
+    const tookMs = firstContentMs - this.#startedMs;
+    this.participant.pace.noteFirst(form, this.#coldBytes, tookMs, this.#nowMs());
+  }
+
   onHead(head: ResponseHead): void {
     this.#owner.attemptHead(this, head);
   }
@@ -93,7 +116,7 @@ export class Attempt implements ResponseSink {
   onClosed(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.participant.active--;
+    releaseSlot(this.participant, this.#startedMs, this.#nowMs());
     this.#queues.wake(this.participant.roomCode);
   }
 }

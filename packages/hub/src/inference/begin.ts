@@ -2,6 +2,8 @@ import type { Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import { Dispatch } from "./dispatch.ts";
+import { namedSession } from "./request/named-session.ts";
+import type { RequestBody } from "./request/request-body.ts";
 import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
 
 /** What every way into inference shares. Made in `hub.ts`. */
@@ -10,6 +12,7 @@ export interface InferenceContext {
   bodies: BodyBudget;
   /** @throws HubError `room_not_found` */
   findRoom: (code: string) => Room;
+  keyedHash: (purpose: string, value: string) => string;
   /** epoch ms */
   wallMs: () => number;
 }
@@ -41,6 +44,17 @@ export function begin(context: InferenceContext, call: InferenceCall): Dispatch 
 /** The same for a request that generates nothing, and so has no llm events. Contract §4. */
 export function beginSilently(context: InferenceContext, call: InferenceCall): Dispatch {
   return start(context, { ...context.dispatch, emit: silent }, call);
+}
+
+/** The keyed hash of the session that a client names, which means nothing in another room. Contract §3, "Conversations". */
+export function sessionKey(
+  { keyedHash }: InferenceContext,
+  room: InferenceRoom,
+  headers: Readonly<Record<string, string>>,
+  body: RequestBody,
+): string | undefined {
+  const named = namedSession(headers, body);
+  return named === undefined ? undefined : keyedHash(`session ${room.code}`, named);
 }
 
 /** A room that is used is not dropped. Contract §1. */

@@ -6,6 +6,7 @@ import {
   type Limits,
   type RequestPayload,
 } from "@roomhub/protocol";
+import { crc32 } from "node:zlib";
 import type { Participant } from "../domain/participant.ts";
 import { aRoom } from "../domain/room.fixture.ts";
 import type { HubError } from "../errors.ts";
@@ -150,7 +151,7 @@ export type BenchEvent =
 export interface Sent {
   client: FakeClient;
   dispatch: Dispatch;
-  asking: ModelRequest;
+  request: ModelRequest;
   /** how often it said that it is over */
   settledCount: () => number;
   /** the names of its events, in order */
@@ -164,7 +165,8 @@ export interface SendOptions {
   surface?: string;
   clientKey?: string;
   hops?: string[];
-  asksStreamUsage?: boolean;
+  requestsStreamUsage?: boolean;
+  session?: string;
   /** further fields of the request */
   fields?: Record<string, unknown>;
   client?: FakeClient;
@@ -229,19 +231,20 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
     const { model = "*", stream = false, surface = "chat/completions" } = options;
     const requestId = `req_${++sentCount}`;
     const client = options.client ?? new FakeClient();
-    const reader = new RequestBodyReader(64, true);
+    const reader = new RequestBodyReader(64, true, crc32);
     reader.push(Buffer.from(JSON.stringify({ model, stream, messages: [], ...options.fields })));
     let settledCount = 0;
-    const asking = new ModelRequest({
+    const request = new ModelRequest({
       surface: SURFACES.find(({ path }) => path === surface) ?? failTo(`find ${surface}`),
       body: reader.end(),
       headers: { accept: "text/event-stream" },
-      asksStreamUsage: options.asksStreamUsage ?? false,
+      session: options.session,
+      requestsStreamUsage: options.requestsStreamUsage ?? false,
     });
     const dispatch = new Dispatch(deps, {
       requestId,
       room,
-      asking,
+      request,
       hops: options.hops ?? [],
       clientKey: options.clientKey ?? "127.0.0.1",
       startedMs: nowMs,
@@ -253,7 +256,7 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
     return {
       client,
       dispatch,
-      asking,
+      request,
       settledCount: () => settledCount,
       ledger: () => own().map((event) => event.name),
       ending: () => own().find((event) => event.name !== "llm.request"),

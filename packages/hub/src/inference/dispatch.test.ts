@@ -24,24 +24,25 @@ function failure(event: BenchEvent | undefined) {
 }
 
 describe("the request's body", () => {
-  const askingAgain = (asking: ModelRequest) => expect(() => asking.requestFor(ana(), [], false));
+  const requestingAgain = (request: ModelRequest) =>
+    expect(() => request.requestFor(ana(), [], false));
 
   test("is let go once its answer streams: nobody will be asked again", () => {
     const bench = createBench([ana()]);
-    const { asking } = bench.send({ stream: true });
-    askingAgain(asking).not.toThrow();
+    const { request } = bench.send({ stream: true });
+    requestingAgain(request).not.toThrow();
     bench.call().head();
-    askingAgain(asking).toThrow("after its body was released");
+    requestingAgain(request).toThrow("after its body was released");
   });
 
   test("is kept until the end of an answer that may still be asked for elsewhere", () => {
     const bench = createBench([ana()]);
-    const { asking } = bench.send();
+    const { request } = bench.send();
     bench.call().head(200, { "content-type": "application/json" });
-    askingAgain(asking).not.toThrow();
+    requestingAgain(request).not.toThrow();
     bench.call().data(json);
     bench.call().end();
-    askingAgain(asking).toThrow("after its body was released");
+    requestingAgain(request).toThrow("after its body was released");
   });
 
   describe("when it is long", () => {

@@ -3,7 +3,8 @@ import type { Participant } from "../domain/participant.ts";
 import { beginTrial } from "../domain/readiness.ts";
 import { asHubError, HubError } from "../errors.ts";
 import { errorHeaders } from "./answer/answer.ts";
-import { Attempt, type AttemptOwner } from "./attempt.ts";
+import type { Attempt, AttemptOwner } from "./attempt.ts";
+import { Attempts } from "./attempts.ts";
 import type { ClientListener } from "./client-response.ts";
 import { checkRequest } from "./answer/deadline.ts";
 import { Delivery } from "./answer/delivery.ts";
@@ -13,7 +14,7 @@ import { QueuePlace, type QueuedRequest } from "./queue-place.ts";
 import { causeOf, type FailureCause } from "./retry.ts";
 import { Routing } from "./routing.ts";
 import { requestPayload, servedBy, type RequestFacts } from "./request-facts.ts";
-import { pathIsGone, refuseLoops, withoutSecrets } from "./routing-errors.ts";
+import { refuseLoops, withoutSecrets } from "./routing-errors.ts";
 import { announceEnd } from "./settlement.ts";
 import type { ResponseHead, Upstream, UpstreamFailure } from "./upstream.ts";
 
@@ -21,10 +22,11 @@ import type { ResponseHead, Upstream, UpstreamFailure } from "./upstream.ts";
 type State =
   | { kind: "routing" }
   | { kind: "queued"; place: QueuePlace }
-  | { kind: "attempting"; attempt: Attempt }
-  | { kind: "settled"; attempt: Attempt | undefined };
+  | { kind: "attempting" }
+  | { kind: "settled" };
 
 const routing: State = { kind: "routing" };
+const settled: State = { kind: "settled" };
 
 /**
  * One request from routing to its end: select → queue → open → observe → settle. Everything that can end it (the last
@@ -35,11 +37,9 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
   readonly #call: InferenceCall;
   readonly #routing: Routing;
   readonly #delivery: Delivery;
+  readonly #attempts: Attempts;
   #state: State = routing;
-  #attempts = 0;
   #queueMs = 0;
-  /** Somebody who failed may still be reading the request's body. */
-  #isBodyLent = false;
   #mayRemember: boolean;
   /** In {@link InFlight}. */
   place = -1;
@@ -47,8 +47,9 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
   constructor(deps: DispatchDeps, call: InferenceCall) {
     this.#deps = deps;
     this.#call = call;
-    this.#routing = new Routing(call.room, call.asking, deps);
-    this.#mayRemember = call.asking.makesResponse;
+    this.#routing = new Routing(call.room, call.request, deps);
+    this.#attempts = new Attempts(deps, call, this.#routing);
+    this.#mayRemember = call.request.makesResponse;
     this.#delivery = new Delivery(deps, call);
   }
 
@@ -60,23 +61,17 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     return this.#state.kind === "settled";
   }
 
-  /** The one that runs, or was the last to run. */
-  get #attempt(): Attempt | undefined {
-    const state = this.#state;
-    return state.kind === "attempting" || state.kind === "settled" ? state.attempt : undefined;
-  }
-
   get selectionKey(): string {
     return this.#routing.selectionKey(this.#call.requestId);
   }
 
-  /** Never throws; every failure is answered. */
+  /** Never throws; every failure reaches the client. */
   start(): void {
     this.#deps.inFlight.add(this);
     this.#guard(() => {
       refuseLoops(this.#call.hops, this.#deps.bootId);
-      const { asking, room } = this.#call;
-      this.#routing.only = asking.pinnedTo((id) => this.#deps.responseOwners.ownerOf(room, id));
+      const { request, room } = this.#call;
+      this.#routing.only = request.pinnedTo((id) => this.#deps.responseOwners.ownerOf(room, id));
       this.#route(false);
     });
   }
@@ -89,6 +84,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     else if (selection.kind === "busy") {
       const queue = this.#deps.queues.of(this.#call.room.code);
       const place = new QueuePlace(this, queue, selection.candidates, this.#deps.nowMs());
+      place.wait(selection.hold);
       queue.add(place, isRetry);
       this.#state = { kind: "queued", place };
     } else throw this.#routing.refusal(selection);
@@ -96,7 +92,10 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
 
   tryToLeave(): boolean {
     const selection = this.#routing.select();
-    if (selection.kind === "busy") return false;
+    if (selection.kind === "busy") {
+      if (this.#state.kind === "queued") this.#state.place.wait(selection.hold);
+      return false;
+    }
     this.#leaveQueue();
     this.#guard(() => {
       if (selection.kind === "selected") this.#open(selection.participant);
@@ -114,36 +113,26 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
   // — one attempt —
 
   #open(participant: Participant): void {
-    const upstream = this.#upstreamFor(participant);
-    const { room, asking } = this.#call;
-    this.#attempts++;
+    const upstream = this.#attempts.upstreamFor(participant);
+    const { room, request } = this.#call;
+    this.#attempts.next();
     beginTrial(participant, this.#deps.nowMs);
     this.#deps.emit.llmRequest(room.code, requestPayload(this.#facts(), participant));
-    this.#ask(participant, upstream, asking.mayAskUsageOf(participant));
+    this.#send(participant, upstream, request.mayRequestUsageOf(participant));
   }
 
-  /** @throws HubError when its path is gone: the first failure, where there was one */
-  #upstreamFor(participant: Participant): Upstream {
-    const upstream = this.#deps.upstreamFor(participant);
-    if (upstream !== undefined) return upstream;
-    throw this.#routing.firstFailure?.error ?? pathIsGone(participant);
-  }
-
-  #ask(participant: Participant, upstream: Upstream, asksUsage: boolean): void {
-    const { asking, hops } = this.#call;
-    if (this.#attempt !== undefined) this.#leave(this.#attempt);
-    const scrubber = this.#deps.scrubberOf(participant);
-    const attempt = new Attempt(participant, this, this.#deps.queues, asksUsage, scrubber);
-    this.#state = { kind: "attempting", attempt };
-    this.#delivery.begin(servedBy(this.#facts(), participant), asksUsage, scrubber);
-    const passed = [...hops, this.#deps.bootId];
-    attempt.open(upstream, asking.requestFor(participant, passed, asksUsage));
+  #send(participant: Participant, upstream: Upstream, requestsUsage: boolean): void {
+    const attempt = this.#attempts.create(participant, this, requestsUsage);
+    this.#routing.noteChosen(participant);
+    this.#state = { kind: "attempting" };
+    this.#delivery.begin(servedBy(this.#facts(), participant), requestsUsage, attempt.scrubber);
+    this.#attempts.open(attempt, upstream);
   }
 
   attemptHead(attempt: Attempt, head: ResponseHead): void {
     if (this.#isStale(attempt)) return;
     try {
-      // A stream that has begun is not asked for once more, and may last long.
+      // A stream that has begun is not requested again, and may last long.
       if (this.#delivery.head(head) === "stream") this.#forgetBody();
       if (head.status < 300) attempt.credentials.haveWorked = true;
     } catch (thrown) {
@@ -170,7 +159,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
       if (this.#delivery.hasHiddenTimings) attempt.participant.reportsUsageItself = true;
       if (this.#mayRemember) this.#rememberResponse(attempt.participant);
       if (end.kind === "told") this.#settle(withoutSecrets(end.error, attempt.scrubber));
-      if (end.kind === "refused") this.#tellRefusal(attempt, end.status, end.body);
+      if (end.kind === "refused") this.#refused(attempt, end.status, end.body);
     } catch (thrown) {
       this.#attemptFailed(attempt, thrown, "other");
     }
@@ -188,23 +177,24 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     }
   }
 
-  /** So that who goes on from this answer comes back to its maker, also while it is still being made. */
-  #rememberResponse(maker: Participant): void {
+  /** So that a request which continues this response goes to the same participant, even before it is complete. */
+  #rememberResponse(owner: Participant): void {
     const { responseId } = this.#delivery;
     if (responseId === undefined) return;
     this.#mayRemember = false;
-    this.#deps.responseOwners.remember(this.#call.room, responseId, maker);
+    this.#deps.responseOwners.remember(this.#call.room, responseId, owner);
   }
 
   #isStale(attempt: Attempt): boolean {
-    return this.#isSettled || attempt !== this.#attempt;
+    return this.#isSettled || attempt !== this.#attempts.current;
   }
 
-  #tellRefusal(attempt: Attempt, status: number, body: Buffer): void {
-    const said = body.toString("utf8");
-    const text = attempt.scrubber?.(said) ?? said;
-    if (attempt.asksUsage && refusesStreamOptions(status, text)) {
-      this.#askWithoutUsage(attempt);
+  /** The provider responded with an error status. */
+  #refused(attempt: Attempt, status: number, body: Buffer): void {
+    const raw = body.toString("utf8");
+    const text = attempt.scrubber?.(raw) ?? raw;
+    if (attempt.requestsUsage && refusesStreamOptions(status, text)) {
+      this.#sendWithoutUsage(attempt);
       return;
     }
     try {
@@ -216,30 +206,26 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
   }
 
   /** Our own addition was refused, not the client's request: the same again without it, and never more here. */
-  #askWithoutUsage({ participant }: Attempt): void {
+  #sendWithoutUsage({ participant }: Attempt): void {
     participant.refusesStreamUsage = true;
-    this.#guard(() => this.#ask(participant, this.#upstreamFor(participant), false));
+    this.#guard(() => this.#send(participant, this.#attempts.upstreamFor(participant), false));
   }
 
   /** Tries again while nothing was promised to the client and another attempt may do better. Contract §3. */
   #attemptFailed(attempt: Attempt, thrown: unknown, cause: FailureCause): void {
     const error = withoutSecrets(this.#asHubError(thrown), attempt.scrubber);
     const { isHeadWritten } = this.#call.client;
-    if (isHeadWritten || !this.#routing.mayTryAgain(attempt, cause, this.#attempts)) {
+    if (isHeadWritten || !this.#routing.mayTryAgain(attempt, cause, this.#attempts.count)) {
       this.#fail(error);
       return;
     }
     const { participant } = attempt;
     attempt.cancel(error.message);
-    this.#leave(attempt);
+    this.#attempts.leave();
+    this.#state = routing;
     this.#routing.noteFailure({ participant, error, hints: this.#delivery.refusalHints() });
     this.#delivery.leave();
     this.#guard(() => this.#route(true));
-  }
-
-  #leave(attempt: Attempt): void {
-    this.#isBodyLent ||= !attempt.isBodyTaken;
-    this.#state = routing;
   }
 
   // — the client's side —
@@ -247,7 +233,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
   onDrain(): void {
     if (this.#isSettled) return;
     this.#delivery.drained();
-    this.#attempt?.resume();
+    this.#attempts.current?.resume();
   }
 
   onGone(): void {
@@ -257,7 +243,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     this.#settle(isComplete ? undefined : new HubError("client_disconnected", gone));
   }
 
-  /** The last byte of a whole answer is with the client's socket. */
+  /** The last byte of a complete response is with the client's socket. */
   #handedOver(): void {
     this.#settle(undefined);
   }
@@ -268,6 +254,13 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     this.#guard(() => {
       const queuedMs = this.#state.kind === "queued" ? this.#state.place.sinceMs : undefined;
       checkRequest(this.#deps.limits, nowMs, this.#call.startedMs, queuedMs);
+      if (
+        this.#state.kind === "queued" &&
+        this.#state.place.isHoldOver(nowMs) &&
+        this.tryToLeave()
+      ) {
+        return;
+      }
       if (this.#delivery.isLeftOpen(nowMs) && this.#endIfOver()) return;
       this.#delivery.tick(nowMs);
     });
@@ -275,7 +268,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
 
   cut(error: HubError): void {
     if (this.#isSettled) return;
-    // The hub is about to tell its watchers good-bye: what is whole is complete now.
+    // The event streams end next: what is whole is complete now.
     if (this.#endIfOver()) this.#settle(undefined);
     else this.#fail(error);
   }
@@ -296,16 +289,16 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     return asHubError(thrown);
   }
 
-  /** Nothing that happens to its path can make an answer less that has said it is whole. */
+  /** A response that reported its own end is complete, whatever happens to its path. */
   #endIfOver(): boolean {
     if (!this.#delivery.endIfOver(() => this.#handedOver())) return false;
-    this.#attempt?.cancel("complete");
+    this.#attempts.current?.cancel("complete");
     return true;
   }
 
   #fail(error: HubError): void {
     if (this.#isSettled) return;
-    // A client that takes nothing would not take the end either.
+    // A client that stopped reading would not read the end either.
     if (error.code !== "client_stalled" && this.#endIfOver()) return;
     this.#leaveQueue();
     const { client } = this.#call;
@@ -323,34 +316,36 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
   }
 
   get #lastParticipant(): Participant | undefined {
-    return this.#attempt?.participant ?? this.#routing.firstFailure?.participant;
+    return this.#attempts.current?.participant ?? this.#routing.firstFailure?.participant;
   }
 
-  /** Exactly one terminal event per request. @param error - undefined when the answer was complete */
+  /** Exactly one terminal event per request. @param error - undefined when the response was complete */
   #settle(error: HubError | undefined, providerCode?: string): void {
     if (this.#isSettled) return;
     this.#leaveQueue();
-    const attempt = this.#attempt;
-    this.#state = { kind: "settled", attempt };
+    this.#state = settled;
     this.#deps.inFlight.remove(this);
+    const attempt = this.#attempts.current;
     attempt?.cancel(error?.message ?? "complete");
+    const { firstContentMs } = this.#delivery;
+    if (error === undefined && firstContentMs !== undefined)
+      attempt?.measure(this.#routing.form, firstContentMs);
     this.#forgetBody();
     this.#call.onSettled();
     announceEnd(this.#deps, this.#call, this.#facts(), this.#delivery, error, providerCode);
   }
 
   #forgetBody(): void {
-    const isTaken = this.#attempt?.isBodyTaken ?? true;
-    this.#call.asking.forget(isTaken && !this.#isBodyLent);
+    this.#call.request.forget(this.#attempts.isBodyTaken);
   }
 
   #facts(): RequestFacts {
     return {
       requestId: this.#call.requestId,
       participant: this.#lastParticipant,
-      protocol: this.#call.asking.protocol,
-      selector: this.#call.asking.selector,
-      attempts: this.#attempts,
+      protocol: this.#call.request.protocol,
+      selector: this.#call.request.selector,
+      attempts: this.#attempts.count,
       queueMs: this.#queueMs,
     };
   }

@@ -33,7 +33,7 @@ export interface DispatchDeps {
 export interface InferenceCall {
   requestId: string;
   room: Room;
-  asking: InferenceRequest;
+  request: InferenceRequest;
   /** hub ids this request already passed */
   hops: readonly string[];
   /** whose turn in the queue it takes */

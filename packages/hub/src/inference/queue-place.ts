@@ -1,4 +1,5 @@
 import type { Participant } from "../domain/participant.ts";
+import type { Hold } from "../domain/selection-query.ts";
 import type { QueueEntry, RoomQueue } from "./queue.ts";
 
 /** A request that can wait in a queue. */
@@ -16,6 +17,7 @@ export class QueuePlace implements QueueEntry {
   readonly sinceMs: number;
   readonly #request: QueuedRequest;
   readonly #queue: RoomQueue;
+  #hold: Hold | undefined;
 
   /** @param candidates - the participants that could serve it */
   constructor(
@@ -32,12 +34,29 @@ export class QueuePlace implements QueueEntry {
     this.#queue = queue;
   }
 
+  get isHolding(): boolean {
+    return this.#hold !== undefined;
+  }
+
+  /** @param hold - for which participant it waits, when others are free */
+  wait(hold: Hold | undefined): void {
+    if (this.#hold !== undefined) this.#hold.participant.awaited--;
+    if (hold !== undefined) hold.participant.awaited++;
+    this.#hold = hold;
+  }
+
+  /** It has waited long enough for one participant. */
+  isHoldOver(nowMs: number): boolean {
+    return this.#hold !== undefined && nowMs >= this.#hold.untilMs;
+  }
+
   tryToLeave(): boolean {
     return this.#request.tryToLeave();
   }
 
   /** @returns how long it stayed, ms */
   leave(nowMs: number): number {
+    this.wait(undefined);
     this.#queue.remove(this);
     return nowMs - this.sinceMs;
   }

@@ -11,6 +11,7 @@ class Waiting implements QueueEntry {
   readonly selectionKey: string;
   readonly candidates: readonly Participant[];
   readonly #left: string[];
+  readonly isHolding = false;
   tries = 0;
 
   constructor(name: string, clientKey: string, candidates: Participant[], left: string[]) {
@@ -138,6 +139,7 @@ describe("a wake from inside", () => {
       clientKey: name,
       selectionKey: "a",
       candidates: [a],
+      isHolding: false,
       tryToLeave() {
         if (a.active >= a.limit) return false;
         left.push(name);
@@ -160,6 +162,7 @@ describe("a wake from inside", () => {
       clientKey: "x",
       selectionKey: "broken",
       candidates: [a],
+      isHolding: false,
       tryToLeave() {
         throw new TypeError("bug");
       },
@@ -183,6 +186,7 @@ describe("a wake from inside", () => {
         clientKey: "x",
         selectionKey: "first",
         candidates: [],
+        isHolding: false,
         tryToLeave() {
           queues.of("ABC234").remove(this);
           queues.wake("ABC234");

@@ -9,6 +9,8 @@ export interface QueueEntry {
   readonly selectionKey: string;
   /** the participants that could serve it */
   readonly candidates: readonly Participant[];
+  /** It waits for one participant though another may be free: others with its key need not. */
+  readonly isHolding: boolean;
   /** Tries again. @returns whether it no longer waits: it runs, or it was refused */
   tryToLeave(): boolean;
 }
@@ -108,7 +110,7 @@ export class RoomQueue {
         this.remove(entry);
         return true;
       }
-      stuck.add(entry.selectionKey);
+      if (!entry.isHolding) stuck.add(entry.selectionKey);
     }
     return false;
   }

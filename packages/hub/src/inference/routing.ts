@@ -1,8 +1,15 @@
 import type { Participant } from "../domain/participant.ts";
-import { isLoading } from "../domain/readiness.ts";
-import type { Room } from "../domain/room.ts";
-import { parseSelector, type SelectionQuery, type Selector } from "../domain/selection-query.ts";
-import { selectParticipant, type Selection } from "../domain/selector.ts";
+import { isLoading, isRoutable } from "../domain/readiness.ts";
+import { isPresent, type Room } from "../domain/room.ts";
+import type { ResponseForm } from "../domain/pace.ts";
+import type { Prompt } from "../domain/warm-conversations.ts";
+import {
+  parseSelector,
+  type Selection,
+  type SelectionQuery,
+  type Selector,
+} from "../domain/selection-query.ts";
+import { selectParticipant } from "../domain/selector.ts";
 import { HubError } from "../errors.ts";
 import type { HeaderMap } from "./answer/answer.ts";
 import type { InferenceRequest } from "./request/inference-request.ts";
@@ -28,25 +35,30 @@ export class Routing implements SelectionQuery {
   readonly protocol: string;
   readonly random: () => number;
   readonly nowMs: () => number;
+  readonly prompt: Prompt;
+  readonly form: ResponseForm;
+  holdUntilMs: number | undefined;
   excluded: readonly Participant[] = none;
   only: Participant | undefined;
   readonly #room: Room;
-  readonly #asking: InferenceRequest;
+  readonly #request: InferenceRequest;
   /** They were loading when they got the request; each may get it once more. */
   #waitedFor: readonly Participant[] = none;
   #firstFailure: FirstFailure | undefined;
 
   constructor(
     room: Room,
-    asking: InferenceRequest,
+    request: InferenceRequest,
     { random, nowMs }: Pick<SelectionQuery, "random" | "nowMs">,
   ) {
-    this.selector = parseSelector(asking.selector);
-    this.protocol = asking.capability;
+    this.selector = parseSelector(request.selector);
+    this.protocol = request.capability;
     this.random = random;
     this.nowMs = nowMs;
+    this.prompt = request.prompt;
+    this.form = request.marker === "none" ? "whole" : "stream";
     this.#room = room;
-    this.#asking = asking;
+    this.#request = request;
   }
 
   /** undefined until an attempt failed that did not end the request */
@@ -61,11 +73,36 @@ export class Routing implements SelectionQuery {
    */
   selectionKey(requestId: string): string {
     if (this.#firstFailure !== undefined) return requestId;
-    return this.only === undefined ? this.#asking.selectionKey : `pinned ${this.only.key}`;
+    return this.only === undefined ? this.#request.selectionKey : `pinned ${this.only.key}`;
   }
 
   select(): Selection {
-    return selectParticipant(this.#room, this);
+    const selection = selectParticipant(this.#room, this);
+    // Set once: what waiting may cost is estimated at arrival.
+    if (selection.kind === "busy") this.holdUntilMs ??= selection.hold?.untilMs;
+    return selection;
+  }
+
+  /** How much of the prompt a participant is expected to compute; undefined when the request has none. */
+  coldBytesOf(participant: Participant): number | undefined {
+    const { prompt } = this;
+    if (prompt.bytes === 0) return undefined;
+    const warm = this.#room.placing.warm.warmBytes(prompt, this.nowMs()).get(participant) ?? 0;
+    return Math.max(0, prompt.bytes - warm);
+  }
+
+  /** The participant computes the prompt now, and a session stays with it. Contract §3, "Conversations". */
+  noteChosen(participant: Participant): void {
+    if (this.only !== undefined) return;
+    const { warm, sessions } = this.#room.placing;
+    const nowMs = this.nowMs();
+    warm.note(participant, this.prompt, nowMs);
+    const { session } = this.prompt;
+    if (session === undefined || this.selector.kind !== "any") return;
+    const bound = sessions.find(session, nowMs);
+    const isKept =
+      bound !== undefined && isPresent(this.#room, bound) && isRoutable(bound, this.nowMs);
+    sessions.bind(session, isKept ? bound : participant, nowMs);
   }
 
   /** The error when no participant can serve the request: after a failed attempt, its failure. */
@@ -77,7 +114,7 @@ export class Routing implements SelectionQuery {
       param: "model",
       participants: refusals,
     });
-    return this.only === undefined ? refusal : this.#asking.refusalOf(this.only, refusal);
+    return this.only === undefined ? refusal : this.#request.refusalOf(this.only, refusal);
   }
 
   /**

@@ -7,14 +7,14 @@ import {
 import { isFull, type Participant } from "../domain/participant.ts";
 import { isLoading, unroutableReason } from "../domain/readiness.ts";
 import type { Room } from "../domain/room.ts";
-import { parseSelector, type SelectionQuery, type Selector } from "../domain/selection-query.ts";
 import {
-  isNamed,
-  matching,
-  mayMoveElsewhere,
-  selectParticipant,
+  parseSelector,
+  plainQuery,
   type Selection,
-} from "../domain/selector.ts";
+  type SelectionQuery,
+  type Selector,
+} from "../domain/selection-query.ts";
+import { isNamed, matching, mayMoveElsewhere, selectParticipant } from "../domain/selector.ts";
 import { connectionView, loadView } from "../domain/views.ts";
 import type { OperationContext } from "./context.ts";
 
@@ -38,14 +38,7 @@ export function explainRoute(
 ): RouteExplanation {
   const room = registry.room(code);
   const selector = parseSelector(model);
-  const query: SelectionQuery = {
-    selector,
-    protocol,
-    excluded: [],
-    only: undefined,
-    random: () => 0,
-    nowMs,
-  };
+  const query = plainQuery(selector, protocol, nowMs);
   const selection = withFullQueue(selectParticipant(room, query), waiting, limits.queuePerRoom);
   const everybody = [...room.participants.values()];
   const matched = matching(everybody, selector);

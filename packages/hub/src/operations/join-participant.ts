@@ -3,7 +3,8 @@ import { mintToken } from "../credentials/tokens.ts";
 import { nothingReported, updateLimit } from "../domain/concurrency.ts";
 import { capabilitiesOf, type Participant, type Registration } from "../domain/participant.ts";
 import { renewCredentials } from "../domain/readiness.ts";
-import type { Room } from "../domain/room.ts";
+import { Pace } from "../domain/pace.ts";
+import { modelChanged, type Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
 import type { OperationContext, Peer } from "./context.ts";
 import { isLive, proofOf, type Proof, registrantOf } from "./ownership.ts";
@@ -104,7 +105,10 @@ function join(
     lastContactMs: 0,
     lastUsedMs: context.nowMs(),
     active: 0,
+    startedMs: [],
     queued: 0,
+    awaited: 0,
+    pace: new Pace(),
     reported: nothingReported,
     limit: context.limits.inFlightPerParticipant,
     limitFrom: "default",
@@ -135,6 +139,7 @@ function rejoin(
   const registration = registrationOf(context, request, peer, digest);
   checkProbing(context, room, registration);
   Object.assign(participant, registration);
+  if (participant.model !== modelBefore) modelChanged(room, participant);
   participant.direct = context.paths.directPathOf(participant);
   renewCredentials(participant, context.nowMs());
   // Bound to token and endpoint origin: a change of either drops them unless sent again. Contract §3.
@@ -200,6 +205,7 @@ export function refreshCapabilities(participant: Participant, baseUrlBefore: str
     participant.refusesStreamUsage = false;
     participant.reportsUsageItself = false;
     participant.reported = nothingReported;
+    participant.pace = new Pace();
   }
   participant.capabilities = capabilitiesOf(participant);
 }

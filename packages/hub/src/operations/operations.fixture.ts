@@ -8,6 +8,7 @@ import type { DirectPath, Participant, PathVerdict } from "../domain/participant
 import { Registry } from "../domain/registry.ts";
 import { TunnelOpenings } from "../domain/tunnel-openings.ts";
 import type { Emitter } from "../events/emit.ts";
+import { newPlacing } from "../domain/room.ts";
 import type { OperationContext, OwnershipMode, Peer } from "./context.ts";
 import { joinParticipant, type JoinOutcome } from "./join-participant.ts";
 import { directAnswered, directFailed, tunnelClosed, tunnelOpened } from "./path-changes.ts";
@@ -163,6 +164,7 @@ export function createOffice(
     ...{ id: context.newUuid(), code: room, name: "lab", hostId: context.newUuid() },
     ...{ createdAt: context.wallMs(), lastUsedAt: context.wallMs(), isPasswordProtected: false },
     participants: new Map(),
+    placing: newPlacing(),
   });
   return {
     context,

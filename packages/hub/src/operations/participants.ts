@@ -1,7 +1,7 @@
 import type { HeartbeatResponse, ModelList, ParticipantSummary } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
 import { readinessOf } from "../domain/readiness.ts";
-import { parseSelector } from "../domain/selection-query.ts";
+import { parseSelector, plainQuery } from "../domain/selection-query.ts";
 import { selectParticipant } from "../domain/selector.ts";
 import { modelView, modelViews, participantView } from "../domain/views.ts";
 import { matchesToken } from "../credentials/tokens.ts";
@@ -81,14 +81,7 @@ export function listModels({ registry, nowMs }: OperationContext, code: string):
 /** `GET …/models/:id`: a participant id or any selector form; shows who would be asked now. Contract §4. */
 export function getModel(context: OperationContext, code: string, name: string) {
   const room = context.registry.room(code);
-  const selection = selectParticipant(room, {
-    selector: parseSelector(name),
-    protocol: "",
-    excluded: [],
-    only: undefined,
-    random: () => 0,
-    nowMs: context.nowMs,
-  });
+  const selection = selectParticipant(room, plainQuery(parseSelector(name), "", context.nowMs));
   if (selection.kind === "selected") return modelView(selection.participant, context.nowMs());
   if (selection.kind === "busy" && selection.candidates[0] !== undefined)
     return modelView(selection.candidates[0], context.nowMs());

@@ -1,6 +1,6 @@
 import type { CreateRoomRequest, CreateRoomResponse, Room as RoomView } from "@roomhub/protocol";
 import { unusedRoomCode } from "../domain/room-code.ts";
-import type { Room } from "../domain/room.ts";
+import { newPlacing, type Room } from "../domain/room.ts";
 import { roomView } from "../domain/views.ts";
 import { HubError } from "../errors.ts";
 import type { OperationContext, Peer } from "./context.ts";
@@ -36,6 +36,7 @@ export async function createRoom(
     isPasswordProtected: password !== undefined,
     lastUsedAt: context.wallMs(),
     participants: new Map(),
+    placing: newPlacing(),
   };
   registry.reserve(room);
   await keepRoom(context, room, password);

@@ -2,7 +2,7 @@ import type { ParticipantConfig, UpdateParticipantRequest, Warning } from "@room
 import { updateLimit } from "../domain/concurrency.ts";
 import type { Participant, Registration } from "../domain/participant.ts";
 import { readinessOf, renewCredentials } from "../domain/readiness.ts";
-import type { Room } from "../domain/room.ts";
+import { modelChanged, type Room } from "../domain/room.ts";
 import type { OperationContext, Peer } from "./context.ts";
 import { checkedEndpoint, conflictWarnings, refreshCapabilities } from "./join-participant.ts";
 import { registrantOf, requireProof } from "./ownership.ts";
@@ -40,6 +40,7 @@ export async function updateParticipant(
   // First, since it may refuse: a refused change changes nothing.
   const place = placeOf(context, room, participant, request, peer);
   const kept = applyNames(participant, request);
+  if (participant.model !== modelBefore) modelChanged(room, participant);
   applyPlace(context, participant, request, place, modelBefore);
   refreshCapabilities(participant, baseUrlBefore);
   updateLimit(participant, context.limits.inFlightPerParticipant);

@@ -28,27 +28,28 @@ export class ChatDialect {
   readonly #knowledge: ServerKnowledge;
   readonly #refusedNames = new Set<ReasoningField>();
   #reasoning: AcceptedReasoning;
-  #asksUsage: boolean;
+  #requestsUsage: boolean;
   #isUsageRefused = false;
 
   constructor({ chat }: AskedResponse, knowledge: ServerKnowledge) {
     this.#chat = chat;
     this.#knowledge = knowledge;
     this.#reasoning = hasReasoning(chat.messages) ? knowledge.acceptedReasoning : "none";
-    this.#asksUsage = "stream_options" in chat && knowledge.native("streamUsage") !== "unsupported";
+    this.#requestsUsage =
+      "stream_options" in chat && knowledge.native("streamUsage") !== "unsupported";
   }
 
   body(): Buffer {
     const messages = withReasoning(this.#chat.messages, this.#reasoning);
     const chat: Record<string, unknown> = { ...this.#chat, messages };
-    if (!this.#asksUsage) delete chat["stream_options"];
+    if (!this.#requestsUsage) delete chat["stream_options"];
     return Buffer.from(JSON.stringify(chat));
   }
 
   /** @returns whether the refusal is about the dialect, which has changed: the request is worth one retry */
   fallBack(status: number, text: string): boolean {
-    if (this.#asksUsage && refusesStreamOptions(status, text)) {
-      this.#asksUsage = false;
+    if (this.#requestsUsage && refusesStreamOptions(status, text)) {
+      this.#requestsUsage = false;
       this.#isUsageRefused = true;
       return true;
     }
@@ -64,7 +65,7 @@ export class ChatDialect {
   confirm(isStream: boolean): void {
     const knowledge = this.#knowledge;
     if (this.#isUsageRefused) knowledge.learn("streamUsage", "unsupported");
-    else if (isStream && this.#asksUsage && knowledge.native("streamUsage") === "unknown") {
+    else if (isStream && this.#requestsUsage && knowledge.native("streamUsage") === "unknown") {
       knowledge.learn("streamUsage", "supported");
     }
     if (this.#refusedNames.size > 0) knowledge.learnReasoning(this.#reasoning);

@@ -1,7 +1,14 @@
 import { forwardRequestHeaders, type Limits, type Surface } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { crc32 } from "node:zlib";
 import { ModelRequest } from "../../inference/request/inference-request.ts";
-import { admit, begin, type InferenceContext, type InferenceRoom } from "../../inference/begin.ts";
+import {
+  admit,
+  begin,
+  type InferenceContext,
+  type InferenceRoom,
+  sessionKey,
+} from "../../inference/begin.ts";
 import type { BodyBudget } from "../../inference/body-budget.ts";
 import type { RequestBody } from "../../inference/request/request-body.ts";
 import { RequestBodyReader } from "../../inference/request/request-head.ts";
@@ -14,7 +21,7 @@ export interface InferenceDeps {
   limits: Limits;
   flushing: FlushingResponses;
   /** See {@link HubOptions.streamUsage}. */
-  asksStreamUsage: boolean;
+  requestsStreamUsage: boolean;
 }
 
 export interface InferenceInput {
@@ -62,7 +69,7 @@ class ArrivingRequest implements BodySink {
     const { inference, limits } = arrival.deps;
     this.#arrival = arrival;
     this.#startedMs = inference.dispatch.nowMs();
-    this.#reader = new RequestBodyReader(limits.jsonDepth, true);
+    this.#reader = new RequestBodyReader(limits.jsonDepth, true, crc32);
   }
 
   onChunk(chunk: Buffer): void {
@@ -91,16 +98,17 @@ class ArrivingRequest implements BodySink {
   #begin(body: RequestBody): void {
     const { request, response, room, input, deps } = this.#arrival;
     const { requestId, surface, clientKey } = input;
-    const { inference, asksStreamUsage, flushing } = deps;
+    const { inference, requestsStreamUsage, flushing } = deps;
     const { errorShape } = surface;
     const client = new SocketClientResponse(request, response, requestId, errorShape, flushing);
     const headers = forwardRequestHeaders(request.headers);
     // JSON whatever the client called it: curl says form data, fetch says plain text. Contract §1.
     headers["content-type"] = "application/json";
+    const session = sessionKey(inference, room, headers, body);
     const dispatch = begin(inference, {
       requestId,
       room,
-      asking: new ModelRequest({ surface, body, headers, asksStreamUsage }),
+      request: new ModelRequest({ surface, body, headers, session, requestsStreamUsage }),
       hops: hopsOf(request),
       clientKey,
       startedMs: this.#startedMs,

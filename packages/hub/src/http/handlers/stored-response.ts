@@ -45,7 +45,7 @@ export function serveStoredResponse(
   const dispatch = beginSilently(inference, {
     requestId: input.requestId,
     room,
-    asking: new StoredResponseRequest({
+    request: new StoredResponseRequest({
       method: input.method,
       path: `/responses/${encodeURIComponent(input.responseId)}${input.suffix}${query === "" ? "" : `?${query}`}`,
       isStream: /(?:^|&)stream=true(?:&|$)/.test(query),

@@ -1,7 +1,7 @@
 import { SURFACES } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import { ModelRequest } from "../../inference/request/inference-request.ts";
-import { admit, begin, touchRoom } from "../../inference/begin.ts";
+import { admit, begin, sessionKey, touchRoom } from "../../inference/begin.ts";
 import type { Dispatch } from "../../inference/dispatch.ts";
 import type { InferenceDeps } from "../handlers/inference.ts";
 import { type MessageChannel, SocketTurn } from "./socket-turn.ts";
@@ -106,7 +106,7 @@ export class SocketTurns {
   }
 
   #start({ body, items }: TurnRequest, requestId: string, goesOnFromMemory: boolean): void {
-    const { inference, limits, asksStreamUsage } = this.#deps;
+    const { inference, limits, requestsStreamUsage } = this.#deps;
     const { bodies } = inference;
     const { code, clientKey, headers, hops } = this.#client;
     if (surface === undefined) throw new Error("there is no surface for responses");
@@ -116,10 +116,11 @@ export class SocketTurns {
     const turn: RunningTurn = { dispatch: undefined, response, items, goesOnFromMemory };
     // Before it begins: it may be over by then.
     this.#running = turn;
+    const session = sessionKey(inference, room, headers, body);
     turn.dispatch = begin(inference, {
       requestId,
       room,
-      asking: new ModelRequest({ surface, body, headers, asksStreamUsage }),
+      request: new ModelRequest({ surface, body, headers, session, requestsStreamUsage }),
       hops,
       clientKey,
       startedMs: inference.dispatch.nowMs(),

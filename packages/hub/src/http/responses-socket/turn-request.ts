@@ -1,4 +1,5 @@
 import type { Limits } from "@roomhub/protocol";
+import { crc32 } from "node:zlib";
 import { HubError } from "../../errors.ts";
 import type { RequestBody } from "../../inference/request/request-body.ts";
 import { RequestBodyReader } from "../../inference/request/request-head.ts";
@@ -147,7 +148,7 @@ function readBody(
     );
   }
   // The socket remembers some of it.
-  const reader = new RequestBodyReader(jsonDepth, false);
+  const reader = new RequestBodyReader(jsonDepth, false, crc32);
   for (const chunk of chunks) reader.push(chunk);
   return reader.end();
 }

@@ -71,12 +71,12 @@ export class Delivery {
   usage: Usage = {};
 
   constructor({ limits, nowMs }: DispatchDeps, call: InferenceCall) {
-    const { client, asking, requestId, startedMs } = call;
+    const { client, request, requestId, startedMs } = call;
     this.#limits = limits;
     this.#nowMs = nowMs;
     this.#client = client;
-    this.#marker = asking.marker;
-    this.#errorShape = asking.errorShape;
+    this.#marker = request.marker;
+    this.#errorShape = request.errorShape;
     this.#requestId = requestId;
     this.#writer = new ClientWriter(client, { limits, nowMs }, startedMs);
   }

@@ -136,6 +136,13 @@ export class JsonScanner {
     return this.last(key) !== undefined;
   }
 
+  /** The wanted member whose value is being read. */
+  get open(): { key: string; start: number } | undefined {
+    const wanted = this.#key;
+    if (wanted === undefined || this.#valueStart < 0) return undefined;
+    return { key: wanted.key, start: this.#valueStart };
+  }
+
   #skipString(chunk: Buffer, from: number): number {
     const index = endOfPlain(chunk, from);
     if (index === chunk.length) return index;

@@ -1,5 +1,6 @@
 import type { ErrorShape, InferenceProtocol, StreamMarker, Surface } from "@roomhub/protocol";
 import { capabilityOf, type Participant } from "../../domain/participant.ts";
+import { noPrompt, type Prompt } from "../../domain/warm-conversations.ts";
 import { HubError } from "../../errors.ts";
 import { bodyForProvider } from "./provider-body.ts";
 import { giveBack, type RequestBody } from "./request-body.ts";
@@ -17,6 +18,8 @@ export interface InferenceRequest {
   selector: string;
   /** Requests with the same key can be served by the same participants. */
   selectionKey: string;
+  /** where its prompt may be warm */
+  readonly prompt: Prompt;
   /** The response has an id that a client may use later, and its owner was not asked to discard it. */
   makesResponse: boolean;
   /**
@@ -28,7 +31,7 @@ export interface InferenceRequest {
   /** The client's error when the one participant cannot be used. */
   refusalOf(pinned: Participant, reason: HubError): HubError;
   /** Whether the provider is to be asked for the usage of its stream, and the answer to be kept from the client. */
-  mayAskUsageOf(participant: Participant): boolean;
+  mayRequestUsageOf(participant: Participant): boolean;
   /**
    * No further attempt follows: the request's body can be released.
    *
@@ -43,7 +46,7 @@ export interface InferenceRequest {
   requestFor(
     participant: Participant,
     hops: readonly string[],
-    asksUsage: boolean,
+    requestsUsage: boolean,
   ): UpstreamRequest;
 }
 
@@ -52,8 +55,10 @@ export interface ModelRequestOptions {
   body: RequestBody;
   /** what the provider may see of the client's headers */
   headers: Record<string, string>;
-  /** This hub asks for usage where it can. Contract §5 */
-  asksStreamUsage: boolean;
+  /** keyed hash of the session that the client names */
+  session: string | undefined;
+  /** This hub requests usage where it can. Contract §5 */
+  requestsStreamUsage: boolean;
 }
 
 /** A request to a model: one of the surfaces, with a body that names whom it is for. */
@@ -61,18 +66,20 @@ export class ModelRequest implements InferenceRequest {
   readonly selector: string;
   readonly marker: StreamMarker;
   readonly makesResponse: boolean;
+  readonly prompt: Prompt;
   readonly #surface: Surface;
   readonly #previousResponseId: string | undefined;
-  readonly #asksStreamUsage: boolean;
+  readonly #requestsStreamUsage: boolean;
   #request: { body: RequestBody; headers: Record<string, string> } | undefined;
 
-  constructor({ surface, body, headers, asksStreamUsage }: ModelRequestOptions) {
+  constructor({ surface, body, headers, session, requestsStreamUsage }: ModelRequestOptions) {
     this.selector = body.model;
     this.marker = body.isStream ? surface.marker : "none";
     this.makesResponse = surface.path === "responses" && body.isStored;
+    this.prompt = { session, borders: body.promptBorders, bytes: body.promptBytes };
     this.#surface = surface;
     this.#previousResponseId = body.previousResponseId;
-    this.#asksStreamUsage = asksStreamUsage;
+    this.#requestsStreamUsage = requestsStreamUsage;
     this.#request = { body, headers };
   }
 
@@ -110,9 +117,9 @@ export class ModelRequest implements InferenceRequest {
     return noPrevious(id, `is with ${pinned.id}, which cannot serve it now: ${reason.message}`);
   }
 
-  mayAskUsageOf(participant: Participant): boolean {
+  mayRequestUsageOf(participant: Participant): boolean {
     return (
-      this.#asksStreamUsage &&
+      this.#requestsStreamUsage &&
       this.#surface.path === "chat/completions" &&
       this.marker !== "none" &&
       capabilityOf(participant, "streamUsage") === "supported" &&
@@ -138,7 +145,7 @@ export class ModelRequest implements InferenceRequest {
   requestFor(
     participant: Participant,
     hops: readonly string[],
-    asksUsage: boolean,
+    requestsUsage: boolean,
   ): UpstreamRequest {
     const { body, headers } = this.#whole;
     const surface = this.#surface;
@@ -149,12 +156,12 @@ export class ModelRequest implements InferenceRequest {
       headers: { ...headers, "x-roomhub-hop": hops.join(",") },
       protocol: surface.protocol,
       isStream: this.marker !== "none",
-      body: bodyForProvider(body, surface, { model, config, asksUsage }),
+      body: bodyForProvider(body, surface, { model, config, requestsUsage }),
     };
   }
 }
 
-export interface StoredResponseAskingOptions {
+export interface StoredResponseOptions {
   method: "GET" | "DELETE" | "POST";
   /** below the base URL, with a leading slash and the query */
   path: string;
@@ -170,9 +177,10 @@ export class StoredResponseRequest implements InferenceRequest {
   readonly capability = "openResponses";
   readonly errorShape = "openai";
   readonly makesResponse = false;
-  readonly #options: StoredResponseAskingOptions;
+  readonly prompt = noPrompt;
+  readonly #options: StoredResponseOptions;
 
-  constructor(options: StoredResponseAskingOptions) {
+  constructor(options: StoredResponseOptions) {
     this.#options = options;
   }
 
@@ -196,7 +204,7 @@ export class StoredResponseRequest implements InferenceRequest {
     return reason;
   }
 
-  mayAskUsageOf(): boolean {
+  mayRequestUsageOf(): boolean {
     return false;
   }
 

@@ -1,3 +1,4 @@
+import { crc32 } from "node:zlib";
 import { SURFACES, type ParticipantConfig, type Surface } from "@roomhub/protocol";
 import { array, assert, integer, jsonValue, property } from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -6,10 +7,10 @@ import { bodyForProvider } from "./provider-body.ts";
 import type { RequestBody } from "./request-body.ts";
 import { RequestBodyReader } from "./request-head.ts";
 
-const plain = { model: "served", config: {}, asksUsage: false };
+const plain = { model: "served", config: {}, requestsUsage: false };
 
 function readChunks(chunks: readonly Buffer[]): RequestBody {
-  const reader = new RequestBodyReader(64, true);
+  const reader = new RequestBodyReader(64, true, crc32);
   for (const chunk of chunks) reader.push(chunk);
   return reader.end();
 }
@@ -184,7 +185,7 @@ describe("a participant's defaults", () => {
 
 describe("the question for usage", () => {
   test("stands in front, behind the defaults, and nothing else changes", () => {
-    const options = { ...plain, config: { seed: 6 }, asksUsage: true };
+    const options = { ...plain, config: { seed: 6 }, requestsUsage: true };
     const body = bodyForProvider(read(odd), surfaceAt("chat/completions"), options);
     const asked = '{"seed":6,"stream_options":{"include_usage":true},';
     expect(Buffer.concat(body).toString()).toBe(

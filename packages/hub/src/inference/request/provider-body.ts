@@ -63,7 +63,7 @@ export interface ProviderBodyOptions {
   model: string;
   config: ParticipantConfig;
   /** ask for the usage of a stream; the request itself must not have `stream_options` */
-  asksUsage: boolean;
+  requestsUsage: boolean;
 }
 
 /**
@@ -73,11 +73,11 @@ export interface ProviderBodyOptions {
 export function bodyForProvider(
   body: RequestBody,
   surface: Surface,
-  { model, config, asksUsage }: ProviderBodyOptions,
+  { model, config, requestsUsage }: ProviderBodyOptions,
 ): Buffer[] {
   const edits: Edit[] = [];
   // The object is never empty: it has a model. So a comma always follows.
-  const front = defaultsText(body, surface, config) + (asksUsage ? usageQuestion : "");
+  const front = defaultsText(body, surface, config) + (requestsUsage ? usageQuestion : "");
   if (front !== "") {
     edits.push({ start: body.bodyStart, end: body.bodyStart, text: Buffer.from(front) });
   }

@@ -1,3 +1,4 @@
+import { crc32 } from "node:zlib";
 import { expect, test } from "vitest";
 import { giveBack } from "./request-body.ts";
 import { RequestBodyReader } from "./request-head.ts";
@@ -5,7 +6,7 @@ import { RequestBodyReader } from "./request-head.ts";
 const start = '{"model":"*","x":"';
 
 function bodyOf(chunks: Buffer[], hasOnlyReader = true) {
-  const reader = new RequestBodyReader(64, hasOnlyReader);
+  const reader = new RequestBodyReader(64, hasOnlyReader, crc32);
   for (const chunk of [Buffer.from(start), ...chunks, Buffer.from('"}')]) reader.push(chunk);
   return reader.end();
 }

@@ -1,3 +1,4 @@
+import type { PromptBorder } from "../../domain/warm-conversations.ts";
 import type { JsonMember } from "../json/json-scan.ts";
 
 /** A request's body as it came, and what the hub reads of it. */
@@ -14,6 +15,12 @@ export interface RequestBody {
   previousResponseId: string | undefined;
   /** false when the client asked for the response not to be stored */
   isStored: boolean;
+  /** what the request is about: `messages`, `input` or `prompt` */
+  promptBytes: number;
+  promptBorders: readonly PromptBorder[];
+  /** what the client names its conversation by in the body: `prompt_cache_key`, or the session in `metadata.user_id` */
+  cacheKey: string | undefined;
+  sessionInMetadata: string | undefined;
   /** members of the outermost object that the hub may have to touch */
   members: readonly JsonMember[];
   /** offset behind the outermost `{` */

@@ -1,10 +1,11 @@
+import { crc32 } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { HubError } from "../../errors.ts";
 import type { RequestBody } from "./request-body.ts";
 import { RequestBodyReader } from "./request-head.ts";
 
 function readChunks(chunks: readonly Buffer[]): RequestBody {
-  const reader = new RequestBodyReader(64, true);
+  const reader = new RequestBodyReader(64, true, crc32);
   for (const chunk of chunks) reader.push(chunk);
   return reader.end();
 }
@@ -98,7 +99,7 @@ describe("what is refused", () => {
   });
 
   test("a body nested a hundred thousand deep, while it is still arriving", () => {
-    const reader = new RequestBodyReader(64, true);
+    const reader = new RequestBodyReader(64, true, crc32);
     const deep = Buffer.from(`{"model":"a","x":${"[".repeat(100_000)}`);
     expect(refusalOf(() => reader.push(deep)).code).toBe("field_too_large");
   });

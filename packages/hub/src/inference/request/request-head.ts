@@ -1,5 +1,7 @@
 import { HubError } from "../../errors.ts";
 import { JsonScanner, type JsonMember, valueOf } from "../json/json-scan.ts";
+import { type Checksum, PromptBorders } from "./prompt-borders.ts";
+import { sessionIn } from "./named-session.ts";
 import { settingFields } from "./provider-body.ts";
 import type { RequestBody } from "./request-body.ts";
 import { WantedKeys, wantedKeys } from "../json/wanted-keys.ts";
@@ -7,11 +9,20 @@ import { WantedKeys, wantedKeys } from "../json/wanted-keys.ts";
 /** The longest value the hub reads is a model name. */
 const maxReadBytes = 4_096;
 /** What the hub reads: the selector, and what decides how the answer comes and who may give it. */
-const readFields = ["model", "stream", "previous_response_id", "store"];
+const readFields = [
+  "model",
+  "stream",
+  "previous_response_id",
+  "store",
+  "prompt_cache_key",
+  "metadata",
+];
+/** Of these a request has one. */
+const promptFields = ["messages", "input", "prompt"];
 /** The others only count as present. */
 const wanted = new WantedKeys([
   ...wantedKeys(readFields, maxReadBytes),
-  ...wantedKeys(["stream_options", ...settingFields], 0),
+  ...wantedKeys(["stream_options", ...promptFields, ...settingFields], 0),
 ]);
 const maxScalarBytes = 1_024;
 
@@ -23,10 +34,17 @@ export class RequestBodyReader {
   readonly #scanner: JsonScanner;
   readonly #chunks: Buffer[] = [];
   readonly #hasOnlyReader: boolean;
+  readonly #borders: PromptBorders;
   #length = 0;
+  /** up to where the prompt was looked at */
+  #seen = 0;
 
-  /** @param hasOnlyReader - see {@link RequestBody} */
-  constructor(maxDepth: number, hasOnlyReader: boolean) {
+  /**
+   * @param hasOnlyReader - see {@link RequestBody}
+   * @param checksum - for the borders of its prompt
+   */
+  constructor(maxDepth: number, hasOnlyReader: boolean, checksum: Checksum) {
+    this.#borders = new PromptBorders(checksum);
     this.#hasOnlyReader = hasOnlyReader;
     this.#scanner = new JsonScanner({ wanted, maxDepth });
   }
@@ -36,6 +54,7 @@ export class RequestBodyReader {
     this.#chunks.push(chunk);
     this.#length += chunk.length;
     if (!this.#scanner.push(chunk)) this.#refuse();
+    this.#readPrompt(chunk);
   }
 
   /** @throws HubError `invalid_json`, `invalid_type` or `missing_required_parameter` */
@@ -51,11 +70,30 @@ export class RequestBodyReader {
       hasOnlyReader: this.#hasOnlyReader,
       model: readModel(this.#scanner.last("model")),
       isStream: this.#scanner.last("stream")?.raw === "true",
-      previousResponseId: readPrevious(this.#scanner.last("previous_response_id")),
+      previousResponseId: textOf(this.#scanner.last("previous_response_id")),
+      promptBytes: promptOf(this.#scanner),
+      promptBorders: this.#borders.borders,
+      cacheKey: textOf(this.#scanner.last("prompt_cache_key")),
+      sessionInMetadata: sessionIn(this.#scanner.last("metadata")),
       isStored: this.#scanner.last("store")?.raw !== "false",
       members,
       bodyStart,
     };
+  }
+
+  /** @param chunk - the last one that was scanned */
+  #readPrompt(chunk: Buffer): void {
+    const from = this.#length - chunk.length;
+    const whole = promptMember(this.#scanner);
+    if (whole !== undefined && whole.end > this.#seen) {
+      this.#borders.push(chunk, Math.max(whole.start, this.#seen, from) - from, whole.end - from);
+      this.#seen = whole.end;
+      return;
+    }
+    const { open } = this.#scanner;
+    if (open === undefined || !promptFields.includes(open.key)) return;
+    this.#borders.push(chunk, Math.max(open.start, from) - from, chunk.length);
+    this.#seen = this.#length;
   }
 
   #refuse(): never {
@@ -107,7 +145,16 @@ function readModel(member: JsonMember | undefined): string {
 }
 
 /** Whatever else stands there is for the provider to refuse. */
-function readPrevious(member: JsonMember | undefined): string | undefined {
+function textOf(member: JsonMember | undefined): string | undefined {
   const value = member === undefined ? undefined : valueOf(member);
   return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function promptMember(scanner: JsonScanner): JsonMember | undefined {
+  return scanner.members.findLast(({ key }) => promptFields.includes(key));
+}
+
+function promptOf(scanner: JsonScanner): number {
+  const member = promptMember(scanner);
+  return member === undefined ? 0 : member.end - member.start;
 }

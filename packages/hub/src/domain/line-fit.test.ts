@@ -1,0 +1,52 @@
+import { array, assert, double, property, record } from "fast-check";
+import { expect, test } from "vitest";
+import { LineFit } from "./line-fit.ts";
+
+function fitOf(samples: readonly (readonly [x: number, y: number])[]): LineFit {
+  const fit = new LineFit();
+  for (const [x, y] of samples) fit.add(x, y);
+  return fit;
+}
+
+test("is not known before the first sample", () => {
+  expect(new LineFit().at(100)).toBeUndefined();
+});
+
+test("finds the line that samples are on", () => {
+  const fit = fitOf([1_000, 4_000, 200, 9_000].map((x) => [x, 50 + x / 10]));
+  expect(fit.at(0)).toBeCloseTo(50, 6);
+  expect(fit.at(20_000)).toBeCloseTo(2_050, 6);
+});
+
+test("takes the cost to be in proportion while all samples have one size", () => {
+  expect(fitOf([[1_000, 100]]).at(3_000)).toBeCloseTo(300, 6);
+});
+
+test("does not fall with the size, whatever the samples", () => {
+  const falling = fitOf([
+    [100, 900],
+    [5_000, 10],
+  ]);
+  expect(falling.at(10_000)).toBe(falling.at(0));
+});
+
+test("follows a change within some twenty samples", () => {
+  const fit = fitOf(Array.from({ length: 50 }, (_, index) => [1_000 + index, 100]));
+  for (let index = 0; index < 20; index++) fit.add(1_000 + index, 400);
+  expect(fit.at(1_010)).toBeGreaterThan(350);
+});
+
+test("is finite, not negative and never falling for any samples", () => {
+  const amount = double({ min: 0, max: 1e7, noNaN: true });
+  const samples = array(record({ x: amount, y: amount }), { minLength: 1, maxLength: 30 });
+  assert(
+    property(samples, amount, amount, (all, one, other) => {
+      const fit = fitOf(all.map(({ x, y }) => [x, y]));
+      const [less, more] = [Math.min(one, other), Math.max(one, other)];
+      const [low, high] = [fit.at(less) ?? -1, fit.at(more) ?? -1];
+      expect(low).toBeGreaterThanOrEqual(0);
+      expect(Number.isFinite(high)).toBe(true);
+      expect(high).toBeGreaterThanOrEqual(low);
+    }),
+  );
+});

@@ -1,0 +1,44 @@
+/** Each new sample leaves this share of the weight of all earlier ones. */
+const keptWeight = 0.9;
+
+/**
+ * A line `y = base + slope · x` through samples, the latest of which weigh most. Least squares with exponential
+ * forgetting: six numbers, whatever the number of samples.
+ */
+export class LineFit {
+  #count = 0;
+  #weight = 0;
+  #x = 0;
+  #y = 0;
+  #xx = 0;
+  #xy = 0;
+
+  /** samples taken */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** @param x - and `y`: finite and not negative */
+  add(x: number, y: number): void {
+    this.#count++;
+    this.#weight = this.#weight * keptWeight + 1;
+    this.#x = this.#x * keptWeight + x;
+    this.#y = this.#y * keptWeight + y;
+    this.#xx = this.#xx * keptWeight + x * x;
+    this.#xy = this.#xy * keptWeight + x * y;
+  }
+
+  /** Never negative, and never falling with `x`. @returns undefined before the first sample */
+  at(x: number): number | undefined {
+    if (this.#weight === 0) return undefined;
+    const meanX = this.#x / this.#weight;
+    const meanY = this.#y / this.#weight;
+    const variance = this.#xx / this.#weight - meanX * meanX;
+    // Samples of one size say nothing of how the size counts: the cost is taken to be in proportion to it.
+    if (variance <= 1e-3 * meanX * meanX) return meanX === 0 ? meanY : (meanY * x) / meanX;
+    const slope = (this.#xy / this.#weight - meanX * meanY) / variance;
+    if (slope <= 0) return meanY;
+    const base = meanY - slope * meanX;
+    return base >= 0 ? base + slope * x : (this.#xy / this.#xx) * x;
+  }
+}

@@ -1,0 +1,54 @@
+import { describe, expect, test } from "vitest";
+import { Pace } from "./pace.ts";
+
+test("is not known before two requests were measured", () => {
+  const pace = new Pace();
+  pace.noteFirst("stream", 1_000, 100, 0);
+  expect(pace.expectedFirstMs("stream", 1_000, 0)).toBeUndefined();
+  pace.noteFirst("stream", 1_000, 100, 0);
+  expect(pace.expectedFirstMs("stream", 2_000, 0)).toBeCloseTo(200, 6);
+});
+
+test("is kept apart for streams and whole responses", () => {
+  const pace = new Pace();
+  for (let count = 0; count < 2; count++) pace.noteFirst("whole", 1_000, 5_000, 0);
+  expect(pace.expectedFirstMs("stream", 1_000, 0)).toBeUndefined();
+  expect(pace.expectedFirstMs("whole", 1_000, 0)).toBeCloseTo(5_000, 6);
+});
+
+test("is measured again after ten minutes without a request", () => {
+  const pace = new Pace();
+  for (let count = 0; count < 2; count++) pace.noteFirst("stream", 1_000, 100, 0);
+  expect(pace.expectedFirstMs("stream", 1_000, 600_000)).toBeDefined();
+  expect(pace.expectedFirstMs("stream", 1_000, 600_001)).toBeUndefined();
+});
+
+describe("the wait for a slot", () => {
+  const measured = () => {
+    const pace = new Pace();
+    pace.noteSlot(1_000);
+    return pace;
+  };
+
+  test("is not known before a request ended", () => {
+    expect(new Pace().expectedSlotMs([0], 0, 0)).toBeUndefined();
+  });
+
+  test.each([
+    ["the one that began first", [500, 0, 300], 0, 800, 200],
+    ["the next one, behind a request that waits too", [500, 0, 300], 1, 800, 500],
+    ["a second round, when more wait than slots there are", [500, 0, 300], 3, 800, 1_200],
+    ["a fifth of the mean, when it ran longer than that", [0], 0, 5_000, 200],
+    ["nothing, when nothing runs", [], 0, 0, 0],
+  ])("is until %s", (_what, startedMs, ahead, nowMs, expected) => {
+    expect(measured().expectedSlotMs(startedMs, ahead, nowMs)).toBe(expected);
+  });
+});
+
+test("loading is what a request took beyond its usual time", () => {
+  const pace = new Pace();
+  expect(pace.loadMs).toBeUndefined();
+  for (let count = 0; count < 2; count++) pace.noteFirst("stream", 1_000, 100, 0);
+  pace.noteLoad(1_000, 8_100);
+  expect(pace.loadMs).toBeCloseTo(8_000, 6);
+});

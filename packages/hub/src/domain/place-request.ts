@@ -1,0 +1,105 @@
+import { capabilityOf, isFull, type Participant } from "./participant.ts";
+import { type Placement, type PlacementCandidate, place } from "./placement.ts";
+import { isRoutable } from "./readiness.ts";
+import type { Room } from "./room.ts";
+import type { SelectionQuery } from "./selection-query.ts";
+
+/** A participant as a candidate for one request. */
+export class Candidate implements PlacementCandidate {
+  readonly participant: Participant;
+  readonly isFree: boolean;
+  readonly warmBytes: number;
+
+  constructor(participant: Participant, warmBytes: number) {
+    this.participant = participant;
+    this.isFree = !isFull(participant);
+    this.warmBytes = warmBytes;
+  }
+
+  get active(): number {
+    return this.participant.active;
+  }
+
+  get limit(): number {
+    return this.participant.limit;
+  }
+
+  get startedMs(): readonly number[] {
+    return this.participant.startedMs;
+  }
+
+  get awaited(): number {
+    return this.participant.awaited;
+  }
+
+  get mustLoad(): boolean {
+    return false;
+  }
+
+  get pace(): Participant["pace"] {
+    return this.participant.pace;
+  }
+}
+
+/** More free participants than this are sampled: a request must not cost more in a room of a thousand. */
+const maxCompared = 32;
+
+/**
+ * Where a request by model name goes now.
+ *
+ * @param serving - those that serve the model, in join order
+ */
+export function placeRequest(
+  room: Room,
+  serving: readonly Participant[],
+  query: SelectionQuery,
+): Placement<Candidate> {
+  const nowMs = query.nowMs();
+  const warm = room.placing.warm.warmBytes(query.prompt, nowMs);
+  const candidates = comparedCandidates(serving, warm, query);
+  const { form, holdUntilMs, prompt } = query;
+  return place(candidates, { promptBytes: prompt.bytes, form, nowMs, holdUntilMs });
+}
+
+/** The free ones, at most 32 of them from a random one on, and every one that holds the prompt warm. */
+function comparedCandidates(
+  serving: readonly Participant[],
+  warm: ReadonlyMap<Participant, number>,
+  query: SelectionQuery,
+): Candidate[] {
+  const candidates: Candidate[] = [];
+  const isSampled = serving.length > maxCompared;
+  const from = isSampled ? Math.floor(query.random() * serving.length) : 0;
+  let free = 0;
+  for (let step = 0; step < serving.length && free < maxCompared; step++) {
+    const one = serving[(from + step) % serving.length] as Participant;
+    if (warm.has(one) || isFull(one) || !mayServe(one, query)) continue;
+    free++;
+    candidates.push(new Candidate(one, 0));
+  }
+  if (warm.size === 0) return candidates;
+  const warmOnes = serving.length <= warm.size ? serving : [...warm.keys()];
+  for (const one of warmOnes) {
+    const bytes = warm.get(one);
+    if (bytes !== undefined && mayServe(one, query) && serving.includes(one)) {
+      candidates.push(new Candidate(one, bytes));
+    }
+  }
+  return isSampled ? candidates : inOrderOf(serving, candidates);
+}
+
+function inOrderOf(serving: readonly Participant[], candidates: Candidate[]): Candidate[] {
+  if (candidates.length < 2) return candidates;
+  return candidates.sort(
+    (one, other) => serving.indexOf(one.participant) - serving.indexOf(other.participant),
+  );
+}
+
+/** Whether the request may go there, now or once a slot is free. */
+function mayServe(one: Participant, { excluded, protocol, nowMs }: SelectionQuery): boolean {
+  return (
+    isRoutable(one, nowMs) &&
+    capabilityOf(one, protocol) !== "unsupported" &&
+    (excluded.length === 0 || !excluded.includes(one))
+  );
+}

@@ -1,0 +1,150 @@
+import type { Pace, ResponseForm } from "./pace.ts";
+
+/** One participant that could serve a request, as placement sees it. */
+export interface PlacementCandidate {
+  /** A slot is free, of the participant and of its machine. */
+  isFree: boolean;
+  /** requests that run there */
+  active: number;
+  /** requests that may run there at once */
+  limit: number;
+  /** when the requests that run there began, in ms on the hub's clock */
+  startedMs: readonly number[];
+  /** requests that wait for this participant and no other */
+  awaited: number;
+  /** bytes of the prompt that it may still hold in its cache */
+  warmBytes: number;
+  /** Its model server reports that the model is not loaded. */
+  mustLoad: boolean;
+  pace: Pace;
+}
+
+export interface PlacementQuery {
+  promptBytes: number;
+  form: ResponseForm;
+  nowMs: number;
+  /** A request may wait for a warm participant until then; undefined when it has not waited yet. */
+  holdUntilMs: number | undefined;
+}
+
+export type Placement<Candidate> =
+  | { kind: "take"; candidate: Candidate }
+  /** It waits for a participant that holds its prompt warm, though another is free. */
+  | { kind: "hold"; candidate: Candidate; untilMs: number }
+  | { kind: "full" };
+
+/** What is expected of one candidate, in ms. */
+export interface Expectation {
+  /** until one of its slots is free; undefined when no request was measured there */
+  waitMs: number | undefined;
+  /** from its slot to the first content; undefined when too little was measured there */
+  firstMs: number | undefined;
+}
+
+/** Loading a model, until it was measured. */
+const assumedLoadMs = 5_000;
+/** Waiting for less than this gain is not worth the guess. */
+const leastGainMs = 50;
+/** Less warm than this says nothing: a system prompt in common with other conversations. */
+const leastWarmShare = 0.5;
+
+/**
+ * Where a request by model name goes: to the candidate with the least expected time to its first content. Contract §3,
+ * "Placement". A candidate that was not measured is expected to be as fast as the best, and comes first: it is tried,
+ * not feared. Ties go to the first.
+ *
+ * @param candidates - in join order
+ */
+export function place<Candidate extends PlacementCandidate>(
+  candidates: readonly Candidate[],
+  query: PlacementQuery,
+): Placement<Candidate> {
+  const best = bestFree(candidates, query);
+  if (best === undefined) return { kind: "full" };
+  const warm = bestWarm(candidates, query);
+  if (warm === undefined) return { kind: "take", candidate: best.candidate };
+  const untilMs = query.holdUntilMs ?? query.nowMs + best.expectedMs;
+  const isWorthIt = warm.expectedMs + leastGainMs < best.expectedMs && query.nowMs < untilMs;
+  return isWorthIt
+    ? { kind: "hold", candidate: warm.candidate, untilMs }
+    : { kind: "take", candidate: best.candidate };
+}
+
+/** What a request can expect of a candidate, as far as it was measured. */
+export function expectationOf(
+  candidate: PlacementCandidate,
+  { promptBytes, form, nowMs }: Pick<PlacementQuery, "promptBytes" | "form" | "nowMs">,
+): Expectation {
+  const { isFree, pace, startedMs, awaited, mustLoad, warmBytes } = candidate;
+  const coldBytes = mustLoad ? promptBytes : Math.max(0, promptBytes - warmBytes);
+  const measuredMs = pace.expectedFirstMs(form, coldBytes, nowMs);
+  return {
+    waitMs: isFree ? 0 : pace.expectedSlotMs(startedMs, awaited, nowMs),
+    firstMs: measuredMs === undefined ? undefined : measuredMs * crowding(candidate),
+  };
+}
+
+interface Expected<Candidate> {
+  candidate: Candidate;
+  expectedMs: number;
+}
+
+function bestFree<Candidate extends PlacementCandidate>(
+  candidates: readonly Candidate[],
+  query: PlacementQuery,
+): Expected<Candidate> | undefined {
+  let best: Expected<Candidate> | undefined;
+  let unmeasured: Candidate | undefined;
+  for (const candidate of candidates) {
+    if (!candidate.isFree) continue;
+    const { firstMs } = expectationOf(candidate, query);
+    if (firstMs === undefined && !candidate.mustLoad) unmeasured ??= candidate;
+    const expectedMs = (firstMs ?? 0) + loadingMs(candidate);
+    if (firstMs === undefined && !candidate.mustLoad) continue;
+    if (best === undefined || expectedMs < best.expectedMs) best = { candidate, expectedMs };
+  }
+  if (unmeasured === undefined) return best;
+  // As fast as the best is on a prompt that is cold there: what is warm elsewhere is kept where it is.
+  const expectedMs = bestColdMs(candidates, query) ?? 0;
+  const isTried = best === undefined || expectedMs <= best.expectedMs;
+  return isTried ? { candidate: unmeasured, expectedMs } : best;
+}
+
+/** How fast the fastest candidate computes the whole prompt. */
+function bestColdMs(
+  candidates: readonly PlacementCandidate[],
+  { form, promptBytes, nowMs }: PlacementQuery,
+): number | undefined {
+  let least: number | undefined;
+  for (const { pace } of candidates) {
+    const ms = pace.expectedFirstMs(form, promptBytes, nowMs);
+    if (ms !== undefined && (least === undefined || ms < least)) least = ms;
+  }
+  return least;
+}
+
+/** Of those that are full, the warm one with the least expected time, where that is known. */
+function bestWarm<Candidate extends PlacementCandidate>(
+  candidates: readonly Candidate[],
+  query: PlacementQuery,
+): Expected<Candidate> | undefined {
+  let best: Expected<Candidate> | undefined;
+  for (const candidate of candidates) {
+    const isWarm = candidate.warmBytes >= leastWarmShare * query.promptBytes;
+    if (candidate.isFree || candidate.mustLoad || !isWarm || candidate.warmBytes === 0) continue;
+    const { waitMs, firstMs } = expectationOf(candidate, query);
+    if (waitMs === undefined || firstMs === undefined) continue;
+    const expectedMs = waitMs + firstMs;
+    if (best === undefined || expectedMs < best.expectedMs) best = { candidate, expectedMs };
+  }
+  return best;
+}
+
+function loadingMs({ mustLoad, pace }: PlacementCandidate): number {
+  return mustLoad ? (pace.loadMs ?? assumedLoadMs) : 0;
+}
+
+/** Slots share their machine: requests that run there slow this one down, by as much as they fill it. */
+function crowding({ active, limit }: PlacementCandidate): number {
+  return 1 + Math.min(1, active / limit);
+}

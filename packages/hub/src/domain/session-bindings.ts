@@ -1,0 +1,34 @@
+import type { Participant } from "./participant.ts";
+
+const keptMs = 15 * 60_000;
+const maxBindings = 4_096;
+
+/**
+ * Which participant the sessions of a room have that ask for any: the one that chance first gave them. Contract §3,
+ * "Conversations": the 4,096 used last, for 15 minutes.
+ */
+export class SessionBindings {
+  /** by keyed hash of the session, least recently used first */
+  readonly #bindings = new Map<string, { participant: Participant; usedMs: number }>();
+
+  get size(): number {
+    return this.#bindings.size;
+  }
+
+  find(session: string, nowMs: number): Participant | undefined {
+    const binding = this.#bindings.get(session);
+    return binding === undefined || nowMs - binding.usedMs > keptMs
+      ? undefined
+      : binding.participant;
+  }
+
+  bind(session: string, participant: Participant, nowMs: number): void {
+    this.#bindings.delete(session);
+    this.#bindings.set(session, { participant, usedMs: nowMs });
+    if (this.#bindings.size <= maxBindings) return;
+    for (const oldest of this.#bindings.keys()) {
+      this.#bindings.delete(oldest);
+      return;
+    }
+  }
+}

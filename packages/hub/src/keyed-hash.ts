@@ -1,0 +1,15 @@
+import { createHmac, randomBytes } from "node:crypto";
+
+/**
+ * A fingerprint of a value that must not be shown or kept: the first 8 bytes of its HMAC-SHA-256, as 16 hex digits. Only
+ * this process can make it.
+ *
+ * @param purpose - fingerprints of the same value for different purposes have nothing in common
+ */
+export type KeyedHash = (purpose: string, value: string) => string;
+
+/** @param key - 32 bytes; random when absent */
+export function createKeyedHash(key: Uint8Array = randomBytes(32)): KeyedHash {
+  return (purpose, value) =>
+    createHmac("sha256", key).update(`${purpose}\0${value}`).digest("hex").slice(0, 16);
+}
