@@ -2,11 +2,11 @@ import { createSseReader } from "@roomhub/protocol";
 import { array, assert, nat, property } from "fast-check";
 import { expect, test } from "vitest";
 import {
-  askedResponse,
+  translatedRequest,
   countingSource,
-} from "../../packages/provider/src/responses/translation/answer.fixture.ts";
-import { translateAnswer } from "../../packages/provider/src/responses/translation/output/answer.ts";
-import type { ToolName } from "../../packages/provider/src/responses/translation/asked.ts";
+} from "../../packages/provider/src/responses/translation/response.fixture.ts";
+import { translateResponse } from "../../packages/provider/src/responses/translation/output/whole-response.ts";
+import type { ToolName } from "../../packages/provider/src/responses/translation/translated-request.ts";
 import { ResponsesStream } from "../../packages/provider/src/responses/translation/output/stream.ts";
 import { checkEvents, checkResponse } from "../support/documents/open-responses-rules.ts";
 import { propertyRuns, propertyTimeoutMs, SEEDS } from "../support/property-runs.ts";
@@ -23,7 +23,7 @@ const toolNames = new Map<string, ToolName>([
 ]);
 
 function newStream(): ResponsesStream {
-  return new ResponsesStream(askedResponse({ toolNames }), countingSource());
+  return new ResponsesStream(translatedRequest({ toolNames }), countingSource());
 }
 
 /** @returns the text of the Responses stream, the chat stream cut at these places */
@@ -150,7 +150,7 @@ test.for(SEEDS)(
         const streamed = lastEvent(dataIn(translated(asStream(script), []).text)).response;
         const body = Buffer.from(JSON.stringify(asCompletion(script)));
         const whole: unknown = JSON.parse(
-          translateAnswer(body, askedResponse({ toolNames }), countingSource()).toString(),
+          translateResponse(body, translatedRequest({ toolNames }), countingSource()).toString(),
         );
         expect(checkResponse(whole)).toEqual([]);
         expect(streamed).toEqual(whole);

@@ -26,15 +26,15 @@ export interface FakeHub extends AsyncDisposable {
   calls: SeenCall[];
   statuses: TunnelStatus[];
   sessions: HubSession[];
-  goneAway: string[];
+  goAways: string[];
   upgrades: IncomingMessage[];
-  /** Answers instead of the hub where it returns a status. */
+  /** Responds instead of the hub where it returns a status. */
   failWith: (call: SeenCall) => { status: number; code: string } | undefined;
   failUpgradeWith: () => number | undefined;
   /** of failed upgrades */
   retryAfter: string | undefined;
-  /** Does what it is asked and breaks the connection off in place of an answer. */
-  losesAnswerTo: (call: SeenCall) => boolean;
+  /** Does what it is asked and breaks the connection off in place of a response. */
+  losesResponseTo: (call: SeenCall) => boolean;
   tunnelUrl: string | undefined;
   /** The latest tunnel, once its agent has said HELLO. */
   nextSession(): Promise<HubSession>;
@@ -56,8 +56,8 @@ export async function startFakeHub(port = 0): Promise<FakeHub> {
       const token = incoming.headers["x-participant-token"]?.toString();
       const call = { method: incoming.method ?? "", url: incoming.url ?? "", token, body };
       hub.calls.push(call);
-      if (hub.losesAnswerTo(call)) response.destroy();
-      else answer(call, response);
+      if (hub.losesResponseTo(call)) response.destroy();
+      else respond(call, response);
     });
   });
   server.on("upgrade", (request, socket, head) => {
@@ -87,7 +87,7 @@ export async function startFakeHub(port = 0): Promise<FakeHub> {
           },
           onStatus: (status) => void hub.statuses.push(status),
           onLife() {},
-          onGoAway: (reason) => void hub.goneAway.push(reason),
+          onGoAway: (reason) => void hub.goAways.push(reason),
           onClose() {},
           onError(error) {
             throw error;
@@ -97,17 +97,17 @@ export async function startFakeHub(port = 0): Promise<FakeHub> {
     });
   });
 
-  function answer(call: SeenCall, response: ServerResponse): void {
+  function respond(call: SeenCall, response: ServerResponse): void {
     const failure = hub.failWith(call);
     if (failure !== undefined) {
       const { status, code } = failure;
-      return send(response, status, errorBody(code));
+      return sendJson(response, status, errorBody(code));
     }
     if (call.url.endsWith("/join")) {
       joins += 1;
       const url =
         hub.tunnelUrl ?? `ws://127.0.0.1:${hub.port}/v1/rooms/ABC234/participants/a/tunnel`;
-      return send(response, 201, {
+      return sendJson(response, 201, {
         participant: {},
         roomId: "r",
         heartbeatWithinMs: 10_000,
@@ -115,7 +115,7 @@ export async function startFakeHub(port = 0): Promise<FakeHub> {
         participantToken: `rhp_${joins}`,
       });
     }
-    send(response, 200, { success: true });
+    sendJson(response, 200, { success: true });
   }
 
   server.listen(port, "127.0.0.1");
@@ -132,12 +132,12 @@ export async function startFakeHub(port = 0): Promise<FakeHub> {
     calls: [],
     statuses: [],
     sessions: [],
-    goneAway: [],
+    goAways: [],
     upgrades: [],
     failWith: () => undefined,
     failUpgradeWith: () => undefined,
     retryAfter: undefined,
-    losesAnswerTo: () => false,
+    losesResponseTo: () => false,
     tunnelUrl: undefined,
     nextSession: () => new Promise((resolve) => waiting.push(resolve)),
     close,
@@ -150,32 +150,32 @@ function errorBody(code: string) {
   return { error: { message: `no: ${code}`, type: "", param: "", code } };
 }
 
-function send(response: ServerResponse, status: number, body: unknown): void {
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { "content-type": "application/json" });
   response.end(JSON.stringify(body));
 }
 
-export interface Asked {
+export interface Exchange {
   stream: RequestStream;
   log: string[];
   status: number | undefined;
   headers: Record<string, string>;
   body: string;
-  /** while false, nothing of the answer counts as read */
+  /** while false, nothing of the response counts as read */
   isReading: boolean;
   head: Promise<void>;
   closed: Promise<void>;
 }
 
-/** Sends a request as a hub does and writes down the answer. */
-export function ask(
+/** Sends a request as a hub does and writes down the response. */
+export function send(
   session: HubSession,
   over: Partial<RequestHead> = {},
   body: readonly Buffer[] = [Buffer.from("{}")],
-): Asked {
+): Exchange {
   const head = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<void>();
-  const asked = {
+  const exchange = {
     log: [] as string[],
     status: undefined as number | undefined,
     headers: {},
@@ -183,8 +183,8 @@ export function ask(
     isReading: true,
     head: head.promise,
     closed: closed.promise,
-  } as Asked;
-  asked.stream = session.open(
+  } as Exchange;
+  exchange.stream = session.open(
     {
       method: "POST",
       path: "/chat/completions",
@@ -195,23 +195,23 @@ export function ask(
     },
     body,
     {
-      onHead(answer) {
-        asked.log.push("head");
-        asked.status = answer.status;
-        asked.headers = answer.headers;
+      onHead(response) {
+        exchange.log.push("head");
+        exchange.status = response.status;
+        exchange.headers = response.headers;
         head.resolve();
       },
       onData(chunk) {
-        asked.body += chunk.toString("latin1");
-        return asked.isReading;
+        exchange.body += chunk.toString("latin1");
+        return exchange.isReading;
       },
-      onEnd: () => void asked.log.push("end"),
-      onReset: (code, reason) => void asked.log.push(`reset ${code} ${reason}`),
+      onEnd: () => void exchange.log.push("end"),
+      onReset: (code, reason) => void exchange.log.push(`reset ${code} ${reason}`),
       onClosed() {
-        asked.log.push("closed");
+        exchange.log.push("closed");
         closed.resolve();
       },
     },
   );
-  return asked;
+  return exchange;
 }

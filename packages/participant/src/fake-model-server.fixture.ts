@@ -18,7 +18,7 @@ export interface FakeModelServer extends AsyncDisposable {
 }
 
 export async function startFakeModelServer(
-  answer: (response: ServerResponse, incoming: IncomingMessage, body: string) => void,
+  respond: (response: ServerResponse, incoming: IncomingMessage, body: string) => void,
   port = 0,
 ): Promise<FakeModelServer> {
   const requests: FakeModelServer["requests"] = [];
@@ -40,7 +40,7 @@ export async function startFakeModelServer(
       const body = Buffer.concat(parts).toString("latin1");
       const { method = "", url = "", headers } = incoming;
       requests.push({ method, url, headers, body });
-      answer(response, incoming, body);
+      respond(response, incoming, body);
     });
   });
   server.listen(port, "127.0.0.1");

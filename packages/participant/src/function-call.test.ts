@@ -1,6 +1,6 @@
 import { RESET_CODES } from "@roomhub/tunnel";
 import { expect, test, vi } from "vitest";
-import { ask, startFakeHub } from "./fake-hub.fixture.ts";
+import { send, startFakeHub } from "./fake-hub.fixture.ts";
 import { callFunction, FUNCTION_ENDPOINT, type ServeFunction } from "./function-call.ts";
 import type { ParticipantNotice } from "./notice.ts";
 import { createParticipant } from "./participant.ts";
@@ -57,13 +57,13 @@ test("a function gets each request as a web Request and returns a Response", asy
     seen.push(request);
     return Response.json({ echo: await request.json() }, { headers: { "x-own": "stays" } });
   });
-  const asked = ask(
+  const exchange = send(
     ana.session,
     { headers: { "content-type": "application/json", accept: "text/event-stream" } },
     [Buffer.from('{"model":"echo"}')],
   );
-  await asked.closed;
-  expect(asked).toMatchObject({
+  await exchange.closed;
+  expect(exchange).toMatchObject({
     status: 200,
     headers: { "content-type": "application/json" },
     body: '{"echo":{"model":"echo"}}',
@@ -89,30 +89,30 @@ test("a function is listed with an unreachable endpoint and gets only client req
     transport: "tunnel",
   });
   expect(ana.hub.statuses.at(-1)).toEqual({ ready: true, readiness: "ready" });
-  const asked = ask(ana.session, { method: "GET", path: "/models" }, []);
-  await asked.closed;
+  const exchange = send(ana.session, { method: "GET", path: "/models" }, []);
+  await exchange.closed;
   expect(calls).toBe(1);
 });
 
 test("each chunk of a stream is sent as it is written", async () => {
-  const answer = handStream();
+  const respond = handStream();
   await using ana = await startServing(() => {
-    return new Response(answer.body, { headers: { "content-type": "text/event-stream" } });
+    return new Response(respond.body, { headers: { "content-type": "text/event-stream" } });
   });
-  const asked = ask(ana.session, { stream: true });
-  await asked.head;
-  expect(asked.body).toBe("");
+  const exchange = send(ana.session, { stream: true });
+  await exchange.head;
+  expect(exchange.body).toBe("");
   for (const [piece, soFar] of [
     ["data: 1\n\n", "data: 1\n\n"],
     ["data: 2\n\n", "data: 1\n\ndata: 2\n\n"],
   ] as const) {
-    answer.write(piece);
-    await vi.waitFor(() => expect(asked.body).toBe(soFar));
+    respond.write(piece);
+    await vi.waitFor(() => expect(exchange.body).toBe(soFar));
   }
-  expect(asked.log).toEqual(["head"]);
-  answer.close();
-  await asked.closed;
-  expect(asked.log).toEqual(["head", "end", "closed"]);
+  expect(exchange.log).toEqual(["head"]);
+  respond.close();
+  await exchange.closed;
+  expect(exchange.log).toEqual(["head", "end", "closed"]);
 });
 
 test("a long request body is streamed at the pace of the function", async () => {
@@ -124,11 +124,11 @@ test("a long request body is streamed at the pace of the function", async () => 
     for await (const chunk of request.body ?? []) bytes += (chunk as Uint8Array).length;
     return new Response(String(bytes));
   });
-  const asked = ask(ana.session, {}, [Buffer.alloc(total, 97)]);
-  const other = ask(ana.session, {}, [Buffer.from("x")]);
+  const exchange = send(ana.session, {}, [Buffer.alloc(total, 97)]);
+  const other = send(ana.session, {}, [Buffer.from("x")]);
   reading.resolve();
-  await Promise.all([asked.closed, other.closed]);
-  expect([asked.body, other.body]).toEqual([String(total), "1"]);
+  await Promise.all([exchange.closed, other.closed]);
+  expect([exchange.body, other.body]).toEqual([String(total), "1"]);
 });
 
 test.each<[string, (body: ReadableStream<Uint8Array>) => Promise<unknown>]>([
@@ -165,9 +165,9 @@ test.each<[string, (body: ReadableStream<Uint8Array>) => Promise<unknown>]>([
 
 test("a function may respond without reading the request body", async () => {
   await using ana = await startServing(() => new Response("no"));
-  const asked = ask(ana.session, {}, [Buffer.alloc(3_000_000)]);
-  await asked.closed;
-  expect(asked.body).toBe("no");
+  const exchange = send(ana.session, {}, [Buffer.alloc(3_000_000)]);
+  await exchange.closed;
+  expect(exchange.body).toBe("no");
 });
 
 test("a client that stops reading pauses the function's stream until it reads on", async () => {
@@ -185,17 +185,17 @@ test("a client that stops reading pauses the function's stream until it reads on
     });
     return new Response(body);
   });
-  const asked = ask(ana.session, { stream: true });
-  asked.isReading = false;
-  await asked.head;
-  await vi.waitFor(() => expect(asked.body).toHaveLength(windowBytes));
+  const exchange = send(ana.session, { stream: true });
+  exchange.isReading = false;
+  await exchange.head;
+  await vi.waitFor(() => expect(exchange.body).toHaveLength(windowBytes));
   // Whatever was under way has arrived once a whole other exchange has.
-  await ask(ana.session, { method: "GET", path: "/models" }, []).closed;
+  await send(ana.session, { method: "GET", path: "/models" }, []).closed;
   expect(written).toBeLessThan(20);
-  asked.isReading = true;
-  asked.stream.resume();
-  await asked.closed;
-  expect(asked.body).toHaveLength(pieces * piece.length);
+  exchange.isReading = true;
+  exchange.stream.resume();
+  await exchange.closed;
+  expect(exchange.body).toHaveLength(pieces * piece.length);
   expect(written).toBe(pieces);
 });
 
@@ -208,15 +208,15 @@ test("a disconnecting client aborts request.signal, and the cancel is confirmed 
     await finishing.promise;
     throw signal.reason as Error;
   });
-  const asked = ask(ana.session);
+  const exchange = send(ana.session);
   await vi.waitFor(() => expect(signals).toHaveLength(1));
-  asked.stream.reset(RESET_CODES.cancelled, "client disconnected");
+  exchange.stream.reset(RESET_CODES.cancelled, "client disconnected");
   await vi.waitFor(() => expect(signals[0]!.aborted).toBe(true));
   expect(signals[0]!.reason).toMatchObject({ name: "AbortError" });
-  expect(asked.log).toEqual([]);
+  expect(exchange.log).toEqual([]);
   finishing.resolve();
-  await asked.closed;
-  expect(asked.log).toEqual(["closed"]);
+  await exchange.closed;
+  expect(exchange.log).toEqual(["closed"]);
   expect(ana.notices.at(-1)).toMatchObject({ kind: "request-ended", outcome: "cancelled" });
   expect(ana.notices.filter(({ kind }) => kind === "fault")).toEqual([]);
 });
@@ -232,15 +232,15 @@ test("a disconnect mid-stream cancels the response stream, and the cancel is con
     };
     return new Response(new ReadableStream({ cancel }));
   });
-  const asked = ask(ana.session, { stream: true });
-  await asked.head;
-  asked.stream.reset(RESET_CODES.cancelled, "");
+  const exchange = send(ana.session, { stream: true });
+  await exchange.head;
+  exchange.stream.reset(RESET_CODES.cancelled, "");
   await cleaning.promise;
-  await ask(ana.session, { method: "GET", path: "/models" }, []).closed;
-  expect(asked.log).toEqual(["head"]);
+  await send(ana.session, { method: "GET", path: "/models" }, []).closed;
+  expect(exchange.log).toEqual(["head"]);
   cleaned.resolve();
-  await asked.closed;
-  expect(asked.log).toEqual(["head", "closed"]);
+  await exchange.closed;
+  expect(exchange.log).toEqual(["head", "closed"]);
 });
 
 test("a disconnect during the request body aborts the body", async () => {
@@ -252,12 +252,12 @@ test("a disconnect during the request body aborts the body", async () => {
     await request.text().catch(broken.resolve);
     return new Response("too late");
   });
-  const asked = ask(ana.session, {}, [Buffer.alloc(3_000_000)]);
+  const exchange = send(ana.session, {}, [Buffer.alloc(3_000_000)]);
   await asking.promise;
-  asked.stream.reset(RESET_CODES.cancelled, "");
-  await asked.closed;
+  exchange.stream.reset(RESET_CODES.cancelled, "");
+  await exchange.closed;
   expect(await broken.promise).toMatchObject({ name: "AbortError" });
-  expect(asked.log).toEqual(["closed"]);
+  expect(exchange.log).toEqual(["closed"]);
 });
 
 test("a lost tunnel aborts running calls", async () => {
@@ -266,7 +266,7 @@ test("a lost tunnel aborts running calls", async () => {
     signal.addEventListener("abort", () => aborted.resolve());
     return new Promise(() => {});
   });
-  ask(ana.session);
+  send(ana.session);
   await vi.waitFor(() => expect(ana.notices.map(({ kind }) => kind)).toContain("request-started"));
   for (const request of ana.hub.upgrades) request.socket.destroy();
   await aborted.promise;
@@ -304,38 +304,38 @@ for (const [what, [serve, reset]] of Object.entries(faults)) {
     await using ana = await startServing((request) => {
       return isBroken ? serve(request) : new Response("fine");
     });
-    const asked = ask(ana.session);
-    await asked.closed;
-    expect(asked.log).toEqual([expect.stringMatching(reset), "closed"]);
+    const exchange = send(ana.session);
+    await exchange.closed;
+    expect(exchange.log).toEqual([expect.stringMatching(reset), "closed"]);
     expect(ana.notices.filter(({ kind }) => kind === "fault")).toHaveLength(1);
     expect(ana.notices).toContainEqual(
       expect.objectContaining({ kind: "request-ended", outcome: "failed" }),
     );
     isBroken = false;
-    const next = ask(ana.session);
+    const next = send(ana.session);
     await next.closed;
     expect(next.body).toBe("fine");
   });
 }
 
 test("a stream that fails or yields strings never ends cleanly", async () => {
-  const answer = handStream();
+  const respond = handStream();
   const texts = new ReadableStream({
     start(controller) {
       controller.enqueue("data: 1\n\n");
       controller.close();
     },
   });
-  const bodies = [answer.body, texts];
+  const bodies = [respond.body, texts];
   await using ana = await startServing(() => new Response(bodies.shift()));
-  const breaking = ask(ana.session, { stream: true });
+  const breaking = send(ana.session, { stream: true });
   await breaking.head;
-  answer.write("data: 1\n\n");
+  respond.write("data: 1\n\n");
   await vi.waitFor(() => expect(breaking.body).toBe("data: 1\n\n"));
-  answer.fail(new Error("out of memory"));
+  respond.fail(new Error("out of memory"));
   await breaking.closed;
   expect(breaking.log).toEqual(["head", "reset 8 serve() threw: out of memory", "closed"]);
-  const typed = ask(ana.session, { stream: true });
+  const typed = send(ana.session, { stream: true });
   await typed.closed;
   expect(typed.log.at(-2)).toMatch(/^reset 5 .*TextEncoderStream/);
 });
@@ -355,11 +355,11 @@ test("a function without /responses gets them translated to chat", async () => {
       choices: [{ index: 0, message, finish_reason: "stop" }],
     });
   });
-  const asked = ask(ana.session, { path: "/responses" }, [
+  const exchange = send(ana.session, { path: "/responses" }, [
     Buffer.from('{"model":"echo","input":"hi"}'),
   ]);
-  await asked.closed;
-  expect(JSON.parse(asked.body)).toMatchObject({
+  await exchange.closed;
+  expect(JSON.parse(exchange.body)).toMatchObject({
     object: "response",
     output: [{ content: [{ type: "output_text", text: "hello" }] }],
   });

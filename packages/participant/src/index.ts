@@ -1,5 +1,5 @@
 export type { ServeFunction } from "./function-call.ts";
-export type { AnswerMetrics, ParticipantNotice, RequestOutcome, StopReason } from "./notice.ts";
+export type { ResponseMetrics, ParticipantNotice, RequestOutcome, StopReason } from "./notice.ts";
 export {
   type FunctionParticipantOptions,
   ParticipantError,

@@ -17,7 +17,7 @@ export interface StopReason {
  * Speed of a response by the rules of `llm.complete`, measured from the request's arrival at this participant. Unknown
  * values are absent: a truncated response has no counts, and one without generated content has no metrics.
  */
-export type AnswerMetrics = Omit<Partial<Metrics>, "durationMs">;
+export type ResponseMetrics = Omit<Partial<Metrics>, "durationMs">;
 
 /** An event of a participant, to display or log. Contains no header, password or token. */
 export type ParticipantNotice =
@@ -49,7 +49,7 @@ export type ParticipantNotice =
       code: string | undefined;
       /** the same as text for display */
       reason: string | undefined;
-    } & AnswerMetrics)
+    } & ResponseMetrics)
   /** An error thrown by `serve`, or a bug: one request or callback failed; the participant continues. */
   | { kind: "fault"; error: unknown }
   | ({ kind: "stopped" } & StopReason);

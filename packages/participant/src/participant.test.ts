@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { ask, startFakeHub } from "./fake-hub.fixture.ts";
+import { send, startFakeHub } from "./fake-hub.fixture.ts";
 import { startFakeModelServer } from "./fake-model-server.fixture.ts";
 import {
   createTestParticipant,
@@ -50,7 +50,7 @@ test("joins with transport tunnel, does not send local headers, dials with the t
   expect(hub.upgrades[0]?.headers["sec-websocket-extensions"]).toBeUndefined();
   expect(hub.sessions[0]?.maxStreams).toBe(4);
   await ana.participant.close();
-  await vi.waitFor(() => expect(hub.goneAway).toEqual(["leaving"]));
+  await vi.waitFor(() => expect(hub.goAways).toEqual(["leaving"]));
   expect(hub.calls.at(-1)).toMatchObject({
     method: "DELETE",
     url: "/v1/rooms/ABC234/participants/ana",
@@ -102,7 +102,7 @@ test("an unreachable hub is retried, with one notice", async () => {
 test("an id taken by its own join whose response was lost is retried until it is free", async () => {
   await using hub = await startFakeHub();
   let joins = 0;
-  hub.losesAnswerTo = () => ++joins === 1;
+  hub.losesResponseTo = () => ++joins === 1;
   hub.failWith = () => (joins < 4 ? { status: 409, code: "participant_id_taken" } : undefined);
   await using ana = createTestParticipant(hub, endpoint);
   await startWith(hub, ana);
@@ -214,11 +214,11 @@ test("an agent replaced by another with the same id does not reconnect", async (
 
 test("heartbeats: a network failure is ignored, 404 joins again, 403 stops", async () => {
   await using hub = await startFakeHub();
-  let answer: { status: number; code: string } | undefined = { status: 500, code: "x" };
+  let respond: { status: number; code: string } | undefined = { status: 500, code: "x" };
   hub.failWith = ({ url }) => {
     if (!url.endsWith("/heartbeat")) return undefined;
-    const failure = answer;
-    if (failure?.status === 404) answer = undefined;
+    const failure = respond;
+    if (failure?.status === 404) respond = undefined;
     return failure;
   };
   await using ana = createTestParticipant(hub, endpoint, { timing: { heartbeatMs: 15 } });
@@ -232,10 +232,10 @@ test("heartbeats: a network failure is ignored, 404 joins again, 403 stops", asy
   });
   expect(hub.sessions).toHaveLength(1);
   const again = hub.nextSession();
-  answer = { status: 404, code: "participant_not_found" };
+  respond = { status: 404, code: "participant_not_found" };
   await again;
   expect(ana.kinds().filter((kind) => kind === "joined")).toHaveLength(2);
-  answer = { status: 403, code: "participant_token_invalid" };
+  respond = { status: 403, code: "participant_token_invalid" };
   expect(await ana.participant.stopped).toMatchObject({ code: "participant_token_invalid" });
 });
 
@@ -244,7 +244,7 @@ test("after sleep, a hub that does not respond to a ping is redialled", async ()
   let wallMs = 1_000;
   await using ana = createTestParticipant(hub, endpoint, {
     wallNow: () => wallMs,
-    timing: { wakeAnswerMs: 60 },
+    timing: { wakePongMs: 60 },
   });
   await startWith(hub, ana);
   const beats = () => hub.calls.filter((call) => call.url.endsWith("/heartbeat")).length;
@@ -252,7 +252,7 @@ test("after sleep, a hub that does not respond to a ping is redialled", async ()
   // The fake hub answers pings: nothing but a heartbeat follows.
   await vi.waitFor(() => expect(beats()).toBe(1));
   const again = hub.nextSession();
-  // One that takes no bytes any more does not answer.
+  // One that takes no bytes any more does not respond.
   const [socket] = hub.upgrades.map((request) => request.socket);
   socket!.pause();
   wallMs += 3_600_000;
@@ -291,13 +291,13 @@ test("the hub gets the loading status before the response that shows it", async 
   });
   await using ana = createTestParticipant(hub, model.endpoint);
   const session = await startWith(hub, ana);
-  const asked = ask(session);
-  const known = asked.head.then(() => [asked.status, hub.statuses.at(-1)]);
+  const exchange = send(session);
+  const known = exchange.head.then(() => [exchange.status, hub.statuses.at(-1)]);
   expect(await known).toMatchObject([
     503,
     { ready: false, readiness: "loading", reason: "is loading its model" },
   ]);
-  await asked.closed;
+  await exchange.closed;
 });
 
 test("followModel adopts the server's model: only the name is updated at the hub, and the tunnel stays open", async () => {
@@ -319,7 +319,7 @@ test("followModel adopts the server's model: only the name is updated at the hub
     },
   ]);
   expect(hub.statuses.filter(({ ready }) => !ready)).toEqual([]);
-  await ask(session).closed;
+  await send(session).closed;
   expect(ana.notices.at(-1)).toMatchObject({ kind: "request-ended", model: "n" });
 
   const again = hub.nextSession();

@@ -1,6 +1,6 @@
 import { RoomhubClient } from "@roomhub/client";
 import { JoinResponse } from "@roomhub/protocol";
-import { answerSecretsOf, ProviderClient } from "@roomhub/provider";
+import { responseSecretsOf, ProviderClient } from "@roomhub/provider";
 import { CLOSE_CODES, type TunnelStatus } from "@roomhub/tunnel";
 import {
   type ConnectionEvent,
@@ -127,7 +127,7 @@ class TunnelParticipant implements Participant {
         return served.name;
       },
       heads: createRequestHeads(localHeaders),
-      secrets: answerSecretsOf(headers),
+      secrets: responseSecretsOf(headers),
       now: settings.now,
       isMetered: settings.isMetered,
       notify: (notice) => this.#notify(notice),

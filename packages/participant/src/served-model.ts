@@ -52,7 +52,7 @@ export class ServedModel {
       onEngine: () => this.#options.onStatus(),
       isWanted: () => !this.#isStopped,
     });
-    this.#watch = new ProviderWatch(this.server, timing.providerAnswerMs);
+    this.#watch = new ProviderWatch(this.server, timing.probeTimeoutMs);
     this.#reported = this.server.readiness;
   }
 

@@ -2,17 +2,17 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { RESET_CODES } from "@roomhub/tunnel";
 import { expect, test, vi } from "vitest";
-import { ask, startFakeHub } from "./fake-hub.fixture.ts";
+import { send, startFakeHub } from "./fake-hub.fixture.ts";
 import { startFakeModelServer } from "./fake-model-server.fixture.ts";
 import type { ParticipantOptions } from "./options.ts";
 import { createTestParticipant, startWith } from "./test-participant.fixture.ts";
 
 async function startAll(
-  answer: Parameters<typeof startFakeModelServer>[0],
+  respond: Parameters<typeof startFakeModelServer>[0],
   over: Partial<ParticipantOptions> = {},
 ) {
   const hub = await startFakeHub();
-  const model = await startFakeModelServer(answer);
+  const model = await startFakeModelServer(respond);
   const ana = createTestParticipant(hub, model.endpoint, over);
   const session = await startWith(hub, ana);
   return {
@@ -48,10 +48,14 @@ test("a small request is served from the provider, with only the forwarded heade
     "x-roomhub-hop": "boot1",
     host: "evil",
   };
-  const asked = ask(all.session, { headers });
-  await asked.closed;
-  expect(asked).toMatchObject({ status: 200, body: '{"echo":{}}', log: ["head", "end", "closed"] });
-  expect(asked.headers).toEqual({
+  const exchange = send(all.session, { headers });
+  await exchange.closed;
+  expect(exchange).toMatchObject({
+    status: 200,
+    body: '{"echo":{}}',
+    log: ["head", "end", "closed"],
+  });
+  expect(exchange.headers).toEqual({
     "content-type": "application/json",
     "x-ratelimit-remaining": "3",
   });
@@ -85,17 +89,17 @@ test("a stream's notice has its time to first token, tokens and speed, by the pa
   const talk = async (response: ServerResponse) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write('data: {"choices":[{"delta":{"role":"assistant","content":""}}]}\n\n');
-    await vi.waitFor(() => expect(asked.body).toContain("assistant"));
+    await vi.waitFor(() => expect(exchange.body).toContain("assistant"));
     nowMs += 250;
     response.write('data: {"choices":[{"delta":{"content":"Hi"}}]}\n\n');
-    await vi.waitFor(() => expect(asked.body).toContain("Hi"));
+    await vi.waitFor(() => expect(exchange.body).toContain("Hi"));
     nowMs += 1_750;
     response.write('data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":40}}\n\n');
     response.end("data: [DONE]\n\n");
   };
   await using all = await startAll((response) => void talk(response), { now: () => nowMs });
-  const asked = ask(all.session, { stream: true });
-  await asked.closed;
+  const exchange = send(all.session, { stream: true });
+  await exchange.closed;
   await vi.waitFor(() => expect(all.ana.kinds()).toContain("request-ended"));
   expect(all.ana.notices.at(-1)).toMatchObject({
     outcome: "complete",
@@ -109,16 +113,16 @@ test("a stream's notice has its time to first token, tokens and speed, by the pa
 });
 
 test("a response that is not metered has a notice without metrics", async () => {
-  const answer = '{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":40}}';
+  const respond = '{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":40}}';
   const [measured, ...others] = await Promise.all(
     [true, false, () => false].map(async (isMetered) => {
       await using all = await startAll(
         (response) => {
-          response.writeHead(200, { "content-type": "application/json" }).end(answer);
+          response.writeHead(200, { "content-type": "application/json" }).end(respond);
         },
         { isMetered },
       );
-      await ask(all.session).closed;
+      await send(all.session).closed;
       await vi.waitFor(() => expect(all.ana.kinds()).toContain("request-ended"));
       return all.ana.notices.at(-1);
     }),
@@ -148,7 +152,7 @@ test("a truncated response has no counts; an error or a list has no metrics", as
     { path: "/embeddings" },
     { method: "GET", path: "/responses/resp_1" },
   ]) {
-    await ask(all.session, head, head.method === "GET" ? [] : undefined).closed;
+    await send(all.session, head, head.method === "GET" ? [] : undefined).closed;
   }
   await vi.waitFor(() =>
     expect(all.ana.kinds().filter((kind) => kind === "request-ended")).toHaveLength(3),
@@ -173,9 +177,9 @@ for (const [bytes, framing] of [
     await using all = await startAll((response, _incoming, body) =>
       response.end(String(body.length)),
     );
-    const asked = ask(all.session, {}, [Buffer.alloc(bytes, 97)]);
-    await asked.closed;
-    expect(asked.body).toBe(String(bytes));
+    const exchange = send(all.session, {}, [Buffer.alloc(bytes, 97)]);
+    await exchange.closed;
+    expect(exchange.body).toBe(String(bytes));
     expect(all.model.requests[0]?.headers[framing]).toBeDefined();
   });
 }
@@ -184,17 +188,17 @@ test("concurrent requests each get their own response", async () => {
   await using all = await startAll((response, _incoming, body) => {
     setImmediate(() => response.end(body));
   });
-  const asked = Array.from({ length: 40 }, (_, index) =>
-    ask(all.session, {}, [Buffer.from(`body ${index}`)]),
+  const exchange = Array.from({ length: 40 }, (_, index) =>
+    send(all.session, {}, [Buffer.from(`body ${index}`)]),
   );
-  await Promise.all(asked.map((one) => one.closed));
-  expect(asked.map((one) => one.body)).toEqual(asked.map((_, index) => `body ${index}`));
+  await Promise.all(exchange.map((one) => one.closed));
+  expect(exchange.map((one) => one.body)).toEqual(exchange.map((_, index) => `body ${index}`));
 });
 
 test("a request without a body is sent without one", async () => {
   await using all = await startAll((response) => response.end("{}"));
-  const asked = ask(all.session, { method: "GET", path: "/responses/resp_1" }, []);
-  await asked.closed;
+  const exchange = send(all.session, { method: "GET", path: "/responses/resp_1" }, []);
+  await exchange.closed;
   expect(all.model.requests[0]).toMatchObject({
     method: "GET",
     url: "/v1/responses/resp_1",
@@ -211,16 +215,16 @@ for (const [method, path] of [
 ] as const) {
   test(`${method} ${path} is refused and reaches no provider`, async () => {
     await using all = await startAll((response) => response.end("{}"));
-    const asked = ask(all.session, { method, path });
-    await asked.closed;
-    expect(asked.log[0]).toMatch(new RegExp(`^reset ${RESET_CODES.refused} `));
+    const exchange = send(all.session, { method, path });
+    await exchange.closed;
+    expect(exchange.log[0]).toMatch(new RegExp(`^reset ${RESET_CODES.refused} `));
     expect(all.model.requests).toEqual([]);
     expect(all.ana.notices.at(-1)).toMatchObject({
       kind: "request-ended",
       outcome: "refused",
       code: "refused",
     });
-    const next = ask(all.session);
+    const next = send(all.session);
     await next.closed;
     expect(next.status).toBe(200);
   });
@@ -232,15 +236,15 @@ test("a cancel closes the provider's socket, and is confirmed only then", async 
     responses.push(response);
     response.write("data: 1\n\n");
   });
-  const asked = ask(all.session, { stream: true });
-  await asked.head;
-  const gone = once(responses[0]!, "close");
-  let isGone = false;
-  void gone.then(() => (isGone = true));
-  asked.stream.reset(RESET_CODES.cancelled, "client disconnected");
-  await asked.closed;
-  await vi.waitFor(() => expect(isGone).toBe(true));
-  expect(asked.log).toEqual(["head", "closed"]);
+  const exchange = send(all.session, { stream: true });
+  await exchange.head;
+  const closed = once(responses[0]!, "close");
+  let isClosed = false;
+  void closed.then(() => (isClosed = true));
+  exchange.stream.reset(RESET_CODES.cancelled, "client disconnected");
+  await exchange.closed;
+  await vi.waitFor(() => expect(isClosed).toBe(true));
+  expect(exchange.log).toEqual(["head", "closed"]);
   expect(all.ana.notices.at(-1)).toMatchObject({
     outcome: "cancelled",
     code: "cancelled",
@@ -250,13 +254,13 @@ test("a cancel closes the provider's socket, and is confirmed only then", async 
 
 test("a cancel before the provider responds, or during the request body, is confirmed too", async () => {
   await using all = await startAll(() => {});
-  const waiting = ask(all.session);
+  const waiting = send(all.session);
   await vi.waitFor(() => expect(all.model.requests).toHaveLength(1));
-  const uploading = ask(all.session, {}, [Buffer.alloc(2_000_000)]);
-  for (const asked of [waiting, uploading]) {
-    asked.stream.reset(RESET_CODES.cancelled, "");
-    await asked.closed;
-    expect(asked.log).toEqual(["closed"]);
+  const uploading = send(all.session, {}, [Buffer.alloc(2_000_000)]);
+  for (const exchange of [waiting, uploading]) {
+    exchange.stream.reset(RESET_CODES.cancelled, "");
+    await exchange.closed;
+    expect(exchange.log).toEqual(["closed"]);
   }
 });
 
@@ -266,11 +270,11 @@ test("a lost tunnel cancels running requests", async () => {
     responses.push(response);
     response.write("data: 1\n\n");
   });
-  const asked = ask(all.session, { stream: true });
-  await asked.head;
-  const gone = once(responses[0]!, "close");
+  const exchange = send(all.session, { stream: true });
+  await exchange.head;
+  const closed = once(responses[0]!, "close");
   for (const request of all.hub.upgrades) request.socket.destroy();
-  await gone;
+  await closed;
   await vi.waitFor(() =>
     expect(all.ana.notices).toContainEqual(expect.objectContaining({ outcome: "cancelled" })),
   );
@@ -292,10 +296,10 @@ test("a reader that stops pauses the provider until it reads on", async () => {
     };
     pump();
   });
-  const asked = ask(all.session, { stream: true });
-  asked.isReading = false;
-  await asked.head;
-  const other = ask(all.session, { method: "GET", path: "/models" }, []);
+  const exchange = send(all.session, { stream: true });
+  exchange.isReading = false;
+  await exchange.head;
+  const other = send(all.session, { method: "GET", path: "/models" }, []);
   await other.closed;
   expect(other.status).toBe(200);
   let before = -1;
@@ -307,21 +311,21 @@ test("a reader that stops pauses the provider until it reads on", async () => {
     },
     { interval: 80, timeout: 4_000 },
   );
-  expect(asked.body.length).toBeLessThanOrEqual(64 * 1024);
+  expect(exchange.body.length).toBeLessThanOrEqual(64 * 1024);
   expect(written).toBeLessThan(32 * 1024 * 1024);
-  asked.isReading = true;
-  asked.stream.resume();
-  await asked.closed;
-  expect(asked.body).toHaveLength(total);
-  expect(asked.log).toEqual(["head", "end", "closed"]);
+  exchange.isReading = true;
+  exchange.stream.resume();
+  await exchange.closed;
+  expect(exchange.body).toHaveLength(total);
+  expect(exchange.log).toEqual(["head", "end", "closed"]);
 });
 
-const failures: Record<string, [answer: (response: ServerResponse) => void, code: number]> = {
-  "closes without an answer": [
+const failures: Record<string, [respond: (response: ServerResponse) => void, code: number]> = {
+  "closes without a response": [
     (response) => response.socket?.destroy(),
     RESET_CODES.providerDisconnected,
   ],
-  "answers garbage": [
+  "sends garbage": [
     (response) => response.socket?.end("garbage\r\n\r\n"),
     RESET_CODES.providerInvalidResponse,
   ],
@@ -332,18 +336,18 @@ const failures: Record<string, [answer: (response: ServerResponse) => void, code
     RESET_CODES.providerDisconnected,
   ],
 };
-for (const [what, [answer, code]] of Object.entries(failures)) {
+for (const [what, [respond, code]] of Object.entries(failures)) {
   test(`a provider that ${what} becomes RESET ${code}, and the tunnel lives on`, async () => {
     let isBroken = true;
     await using all = await startAll((response) => {
-      if (isBroken) answer(response);
+      if (isBroken) respond(response);
       else response.end("{}");
     });
-    const asked = ask(all.session);
-    await asked.closed;
-    expect(asked.log.at(-2)).toMatch(new RegExp(`^reset ${code} 127\\.0\\.0\\.1:\\d+ `));
+    const exchange = send(all.session);
+    await exchange.closed;
+    expect(exchange.log.at(-2)).toMatch(new RegExp(`^reset ${code} 127\\.0\\.0\\.1:\\d+ `));
     isBroken = false;
-    const next = ask(all.session);
+    const next = send(all.session);
     await next.closed;
     expect(next.status).toBe(200);
   });
@@ -352,9 +356,11 @@ for (const [what, [answer, code]] of Object.entries(failures)) {
 test("an unreachable provider causes RESET providerUnreachable and status down", async () => {
   await using all = await startAll((response) => response.end("{}"));
   await all.model.close();
-  const asked = ask(all.session);
-  await asked.closed;
-  expect(asked.log[0]).toMatch(new RegExp(`^reset ${RESET_CODES.providerUnreachable} .*refused`));
+  const exchange = send(all.session);
+  await exchange.closed;
+  expect(exchange.log[0]).toMatch(
+    new RegExp(`^reset ${RESET_CODES.providerUnreachable} .*refused`),
+  );
   await vi.waitFor(() => expect(all.hub.statuses.at(-1)?.ready).toBe(false));
 });
 
@@ -375,12 +381,12 @@ const repeating: Record<string, [status: number, headers: Record<string, string>
   "a refusal longer than the read limit": [500, json, `${repeated}${"x".repeat(300_000)}`],
   "a page": [404, { "content-type": "text/html" }, `<html>${repeated}</html>`],
   "an error that says 200": [200, json, `{"error":"bad key ${repeated}"}`],
-  "an answer": [200, json, `{"choices":["${repeated}"],"error":null}`],
-  "a long answer": [200, json, `{"choices":["${repeated}${"x".repeat(300_000)}${repeated}"]}`],
-  "an answer of no type": [200, {}, repeated],
+  "a response": [200, json, `{"choices":["${repeated}"],"error":null}`],
+  "a long response": [200, json, `{"choices":["${repeated}${"x".repeat(300_000)}${repeated}"]}`],
+  "a response of no type": [200, {}, repeated],
   "an error in a stream": [200, events, `data: {"error":{"message":"bad key ${repeated}"}}\n\n`],
   "the content of a stream": [200, events, `data: {"choices":["${repeated}"]}\n\ndata: [DONE]\n\n`],
-  "the headers of an answer": [200, { ...json, "x-ratelimit-key": repeated }, "{}"],
+  "the headers of a response": [200, { ...json, "x-ratelimit-key": repeated }, "{}"],
   "the headers of a refusal": [429, { ...json, "retry-after": repeated }, "{}"],
 };
 test.each(Object.entries(repeating))(
@@ -390,15 +396,15 @@ test.each(Object.entries(repeating))(
       (response) => response.writeHead(status, headers).end(body),
       credentials,
     );
-    const asked = ask(all.session);
-    await asked.closed;
-    expect(asked).toMatchObject({ status, log: ["head", "end", "closed"] });
-    expect(asked.body).toBe(body.replaceAll(repeated, covered));
+    const exchange = send(all.session);
+    await exchange.closed;
+    expect(exchange).toMatchObject({ status, log: ["head", "end", "closed"] });
+    expect(exchange.body).toBe(body.replaceAll(repeated, covered));
     const values = Object.entries(headers).map(([name, value]) => [
       name,
       value.replaceAll(repeated, covered),
     ]);
-    expect(asked.headers).toEqual(Object.fromEntries(values));
+    expect(exchange.headers).toEqual(Object.fromEntries(values));
     expect(all.ana.notices.at(-1)).toMatchObject({
       kind: "request-ended",
       outcome: status < 400 ? "complete" : "failed",
@@ -414,25 +420,25 @@ test("a translated response does not contain credentials that the chat response 
     response.writeHead(200, json).end(JSON.stringify({ object: "chat.completion", choices }));
   }, credentials);
   const body = [Buffer.from('{"model":"m","input":"hello"}')];
-  const asked = ask(all.session, { path: "/responses", protocol: "responses" }, body);
-  await asked.closed;
-  expect(asked.body).toContain(`"text":"it is ${"*".repeat(ownKey.length)}"`);
+  const exchange = send(all.session, { path: "/responses", protocol: "responses" }, body);
+  await exchange.closed;
+  expect(exchange.body).toContain(`"text":"it is ${"*".repeat(ownKey.length)}"`);
 });
 
 test("a credential split across chunks is overwritten; a partial match is sent in the end", async () => {
   const talk = async (response: ServerResponse) => {
     response.writeHead(200, events);
     response.write("data: a very-");
-    await vi.waitFor(() => expect(asked.body).toBe("data: a "));
+    await vi.waitFor(() => expect(exchange.body).toBe("data: a "));
     response.write("secret-key\n\ndata: very-secret");
-    await vi.waitFor(() => expect(asked.body).toBe("data: a ***************\n\ndata: "));
+    await vi.waitFor(() => expect(exchange.body).toBe("data: a ***************\n\ndata: "));
     response.end();
   };
   await using all = await startAll((response) => void talk(response), credentials);
-  const asked = ask(all.session, { stream: true });
-  await asked.closed;
-  expect(asked.body).toBe("data: a ***************\n\ndata: very-secret");
-  expect(asked.log).toEqual(["head", "end", "closed"]);
+  const exchange = send(all.session, { stream: true });
+  await exchange.closed;
+  expect(exchange.body).toBe("data: a ***************\n\ndata: very-secret");
+  expect(exchange.log).toEqual(["head", "end", "closed"]);
 });
 
 test.each([
@@ -442,31 +448,31 @@ test.each([
   const talk = async (response: ServerResponse) => {
     response.writeHead(200, events);
     response.write(`data: ${end}`);
-    await vi.waitFor(() => expect(asked.body).toBe("data: "));
+    await vi.waitFor(() => expect(exchange.body).toBe("data: "));
     response.socket?.destroy();
   };
   await using all = await startAll((response) => void talk(response), credentials);
-  const asked = ask(all.session, { stream: true });
-  await asked.closed;
-  expect(asked.body).toBe(`data: ${left}`);
-  expect(asked.log[1]).toMatch(new RegExp(`^reset ${RESET_CODES.providerDisconnected} `));
+  const exchange = send(all.session, { stream: true });
+  await exchange.closed;
+  expect(exchange.body).toBe(`data: ${left}`);
+  expect(exchange.log[1]).toMatch(new RegExp(`^reset ${RESET_CODES.providerDisconnected} `));
 });
 
 test("a paused reader gets all of a scrubbed response, including the held end", async () => {
   const body = `${`${ownKey}, `.repeat(300_000)}very`;
   await using all = await startAll((response) => response.end(body), credentials);
-  const asked = ask(all.session, { stream: true });
-  asked.isReading = false;
-  await asked.head;
-  const other = ask(all.session, { method: "GET", path: "/models" }, []);
+  const exchange = send(all.session, { stream: true });
+  exchange.isReading = false;
+  await exchange.head;
+  const other = send(all.session, { method: "GET", path: "/models" }, []);
   await other.closed;
-  expect(asked.body.length).toBeLessThanOrEqual(64 * 1024);
-  asked.isReading = true;
-  asked.stream.resume();
-  await asked.closed;
-  expect(asked.body).toHaveLength(body.length);
-  expect(asked.body === body.replaceAll(ownKey, "*".repeat(ownKey.length))).toBe(true);
-  expect(asked.log).toEqual(["head", "end", "closed"]);
+  expect(exchange.body.length).toBeLessThanOrEqual(64 * 1024);
+  exchange.isReading = true;
+  exchange.stream.resume();
+  await exchange.closed;
+  expect(exchange.body).toHaveLength(body.length);
+  expect(exchange.body === body.replaceAll(ownKey, "*".repeat(ownKey.length))).toBe(true);
+  expect(exchange.log).toEqual(["head", "end", "closed"]);
 });
 
 test("a cancel while an end is held closes the provider's socket and sends nothing more", async () => {
@@ -475,13 +481,13 @@ test("a cancel while an end is held closes the provider's socket and sends nothi
     responses.push(response);
     response.write("data: very-secret");
   }, credentials);
-  const asked = ask(all.session, { stream: true });
-  await vi.waitFor(() => expect(asked.body).toBe("data: "));
-  const gone = once(responses[0]!, "close");
-  asked.stream.reset(RESET_CODES.cancelled, "client disconnected");
-  await asked.closed;
-  await gone;
-  expect(asked).toMatchObject({ body: "data: ", log: ["head", "closed"] });
+  const exchange = send(all.session, { stream: true });
+  await vi.waitFor(() => expect(exchange.body).toBe("data: "));
+  const closed = once(responses[0]!, "close");
+  exchange.stream.reset(RESET_CODES.cancelled, "client disconnected");
+  await exchange.closed;
+  await closed;
+  expect(exchange).toMatchObject({ body: "data: ", log: ["head", "closed"] });
 });
 
 test.each([
@@ -494,9 +500,9 @@ test.each([
     await using all = await startAll((response) => response.writeHead(status).end(said), {
       headers,
     });
-    const asked = ask(all.session);
-    await asked.closed;
-    expect(asked.body).toBe(said);
+    const exchange = send(all.session);
+    await exchange.closed;
+    expect(exchange.body).toBe(said);
   },
 );
 
@@ -506,13 +512,13 @@ test("close drains running requests, refuses new ones, and cancels those that ta
     responses.push(response);
     response.write("a");
   });
-  const finishing = ask(all.session);
-  const endless = ask(all.session);
+  const finishing = send(all.session);
+  const endless = send(all.session);
   await Promise.all([finishing.head, endless.head]);
   const closed = all.ana.participant.close({ drainMs: 200 });
   expect(all.ana.participant.state).toBe("closing");
-  await vi.waitFor(() => expect(all.hub.goneAway).toEqual(["leaving"]));
-  const late = ask(all.session);
+  await vi.waitFor(() => expect(all.hub.goAways).toEqual(["leaving"]));
+  const late = send(all.session);
   await late.closed;
   expect(late.log[0]).toMatch(/^reset/);
   responses[0]!.end("b");

@@ -1,7 +1,7 @@
 import { tokensPerSecond } from "@roomhub/protocol";
 import {
-  AnswerScrubber,
-  type AnswerSecrets,
+  ResponseScrubber,
+  type ResponseSecrets,
   type ModelServer,
   type ProviderCall,
   type ProviderFailure,
@@ -18,7 +18,7 @@ import {
   resetCodeName,
 } from "@roomhub/tunnel";
 import { type ResponseMeter, meterFor } from "./response-meter.ts";
-import type { AnswerMetrics, ParticipantNotice, RequestOutcome } from "./notice.ts";
+import type { ResponseMetrics, ParticipantNotice, RequestOutcome } from "./notice.ts";
 import type { RequestHeads } from "./request-heads.ts";
 
 /** Shared by all requests of one participant. */
@@ -28,7 +28,7 @@ export interface ServeDeps {
   readonly model: string;
   heads: RequestHeads;
   /** Values that no response may contain. */
-  secrets: AnswerSecrets;
+  secrets: ResponseSecrets;
   /** ms, monotonic */
   now: () => number;
   /** Whether notices have metrics; a function is called before each notice. */
@@ -86,7 +86,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   #collected: Buffer[] = [];
   #collectedBytes = 0;
   /** undefined when there is nothing to scrub */
-  #scrubber: AnswerScrubber | undefined;
+  #scrubber: ResponseScrubber | undefined;
   #meter: ResponseMeter | undefined;
   #isWhole = false;
   #status: number | undefined;
@@ -140,10 +140,10 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
     if (this.#deps.isMetered !== false) this.#meter = meterFor(this.#request.head, head);
     if (status >= 400) this.#outcome = "failed";
     const passing = this.#deps.heads.toHub(headers);
-    const { inErrors, inAnswers } = this.#deps.secrets;
-    const secrets = status >= 400 ? inErrors : inAnswers;
+    const { inErrors, inResponses } = this.#deps.secrets;
+    const secrets = status >= 400 ? inErrors : inResponses;
     if (secrets === undefined) return this.#request.responder.head({ status, headers: passing });
-    this.#scrubber = new AnswerScrubber(secrets);
+    this.#scrubber = new ResponseScrubber(secrets);
     this.#request.responder.head({ status, headers: scrubHeaders(passing, secrets) });
   }
 
@@ -183,7 +183,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
     });
   }
 
-  #metrics(durationMs: number): AnswerMetrics {
+  #metrics(durationMs: number): ResponseMetrics {
     const meter = this.#meter;
     const { isMetered } = this.#deps;
     if (meter === undefined || (typeof isMetered === "function" && !isMetered())) return {};

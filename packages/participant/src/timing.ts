@@ -8,7 +8,7 @@ export interface ParticipantTiming {
   /** a longer gap between two ticks means that the machine slept */
   wakeGapMs: number;
   /** after a sleep, the hub must respond to a ping within this time */
-  wakeAnswerMs: number;
+  wakePongMs: number;
   backoffBaseMs: number;
   backoffMaxMs: number;
   /** a tunnel open for this long resets the backoff */
@@ -22,7 +22,7 @@ export interface ParticipantTiming {
   /** interval between probes of a model server that is down */
   providerRecheckMs: number;
   /** timeout of a probe */
-  providerAnswerMs: number;
+  probeTimeoutMs: number;
   /** a model server that loads its model for longer counts as down */
   loadingMs: number;
   drainMs: number;
@@ -33,7 +33,7 @@ export const defaultTiming: ParticipantTiming = {
   heartbeatMs: HEARTBEAT_INTERVAL_MS,
   tickMs: 1_000,
   wakeGapMs: 5_000,
-  wakeAnswerMs: 3_000,
+  wakePongMs: 3_000,
   backoffBaseMs: 250,
   backoffMaxMs: 15_000,
   stableMs: 30_000,
@@ -42,7 +42,7 @@ export const defaultTiming: ParticipantTiming = {
   providerConnectMs: LIMITS.connectMs.default,
   providerCheckMs: 30_000,
   providerRecheckMs: 5_000,
-  providerAnswerMs: 10_000,
+  probeTimeoutMs: 10_000,
   loadingMs: LIMITS.loadingMs.default,
   drainMs: LIMITS.drainMs.default,
   leaveMs: 2_000,

@@ -78,10 +78,10 @@ export function record(
   } as Recorded;
   const { log } = recorded;
   const sink: ProviderSink = {
-    onHead(answer) {
+    onHead(reply) {
       log.push("head");
-      recorded.status = answer.status;
-      recorded.headers = answer.headers;
+      recorded.status = reply.status;
+      recorded.headers = reply.headers;
       head.resolve();
     },
     onData(chunk) {
@@ -107,7 +107,7 @@ export function record(
   return recorded;
 }
 
-/** A complete answer with a length. */
-export function answer(body: string, extra = "", status = "200 OK"): string {
+/** A complete response with a length. */
+export function httpResponse(body: string, extra = "", status = "200 OK"): string {
   return `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\n${extra}content-length: ${body.length}\r\n\r\n${body}`;
 }

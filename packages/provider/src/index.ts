@@ -1,9 +1,9 @@
 export {
-  AnswerScrubber,
-  type AnswerSecrets,
-  answerSecretsOf,
+  ResponseScrubber,
+  type ResponseSecrets,
+  responseSecretsOf,
   scrubHeaders,
-} from "./secrets/answer-scrubber.ts";
+} from "./secrets/response-scrubber.ts";
 export { type AddressClass, classifyAddress, destinationOf } from "./call/address.ts";
 export type { AddressProblem } from "./call/lookup.ts";
 export type {
@@ -13,7 +13,7 @@ export type {
   ResponseHead,
 } from "./call/provider-call.ts";
 export type { ProviderFailure, ProviderFailureCode } from "./call/failure.ts";
-export { type InferenceRequest, ModelServer, type ModelServerOptions } from "./model-server.ts";
+export { type ModelServerRequest, ModelServer, type ModelServerOptions } from "./model-server.ts";
 export type { ProbeResult } from "./learn/probe.ts";
 export type { ReadinessVerdict } from "./readiness/server-readiness.ts";
 export { ProviderClient, type ProviderClientOptions } from "./call/provider-client.ts";

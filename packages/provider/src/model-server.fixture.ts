@@ -1,7 +1,7 @@
 import { expect, vi } from "vitest";
 import { ModelServer, type ModelServerOptions } from "./model-server.ts";
 import {
-  type Asked,
+  type SeenRequest,
   type Heard,
   listen,
   type Reply,
@@ -21,29 +21,29 @@ export const completion = JSON.stringify({
 });
 export const response: Reply = { body: '{"object":"response","error":null}' };
 
-type Script = (asked: Asked) => Reply | undefined;
+type Script = (requested: SeenRequest) => Reply | undefined;
 
 export function start(
   script: Script | Record<string, Reply>,
   over: Partial<ModelServerOptions> = {},
 ) {
-  const answer: Script = typeof script === "function" ? script : ({ line }) => script[line];
-  const provider = scriptServer(answer);
-  const told: object[] = [];
+  const reply: Script = typeof script === "function" ? script : ({ line }) => script[line];
+  const provider = scriptServer(reply);
+  const reported: object[] = [];
   let ids = 0;
   const server = new ModelServer({
     call: provider.call,
     baseUrl: "http://127.0.0.1:5000/v1",
     headers: () => ({}),
     declared: () => ({}),
-    onCapabilities: (capabilities) => told.push({ ...capabilities }),
+    onCapabilities: (capabilities) => reported.push({ ...capabilities }),
     source: { newId: (prefix) => `${prefix}_${++ids}`, nowSeconds: () => 1_700_000_000 },
     ...over,
   });
-  return { provider, server, told };
+  return { provider, server, reported };
 }
 
-export async function ask(server: ModelServer, more: object = {}): Promise<Heard> {
+export async function send(server: ModelServer, more: object = {}): Promise<Heard> {
   const heard = listen(server, { body: body(more) });
   await heard.closed;
   return heard;

@@ -1,7 +1,7 @@
 import { createSseReader } from "@roomhub/protocol";
 import { expect, test, vi } from "vitest";
 import {
-  ask,
+  send,
   body,
   chat,
   completion,
@@ -39,13 +39,13 @@ test.each([
   ["501", { status: 501, body: "" }],
   ["a 200 that says unexpected endpoint", unexpected],
 ] as const)(
-  "a server that has no responses (%s) is asked for chat instead, once and for all; the client sees one answer",
+  "a server that has no responses (%s) is asked for chat instead, once and for all; the client sees one response",
   async (_how, denial) => {
-    const { provider, server, told } = start({
+    const { provider, server, reported } = start({
       ...(denial === undefined ? {} : { [native]: denial }),
       [chat]: { body: completion, headers: { "content-length": "9999", "x-ratelimit-limit": "3" } },
     });
-    const first = await ask(server);
+    const first = await send(server);
     expect(first.log).toEqual(whole);
     expect(first.status).toBe(200);
     expect(first.headers).toEqual({ "content-type": "application/json", "x-ratelimit-limit": "3" });
@@ -54,27 +54,30 @@ test.each([
       status: "completed",
       output: [{ type: "message", content: [{ text: "hello" }] }],
     });
-    expect(JSON.parse(provider.asked[1]?.body ?? "")).toEqual({
+    expect(JSON.parse(provider.requests[1]?.body ?? "")).toEqual({
       model: "m",
       messages: [{ role: "user", content: "hi" }],
     });
-    await ask(server);
+    await send(server);
     expect(provider.lines()).toEqual([native, chat, chat]);
-    expect(told.at(-1)).toMatchObject({ openResponses: "supported", chatCompletions: "supported" });
-    expect(told.at(-1)).toMatchObject({ storedResponses: "unsupported" });
+    expect(reported.at(-1)).toMatchObject({
+      openResponses: "supported",
+      chatCompletions: "supported",
+    });
+    expect(reported.at(-1)).toMatchObject({ storedResponses: "unsupported" });
     expect(provider.open).toBe(0);
   },
 );
 
 test.each<[string, Reply]>([
-  ["a JSON answer", response],
+  ["a JSON response", response],
   ["a stream", { type: "event-stream", body: ["event: response.created\n", "data: {}\n\n"] }],
-  ["a long answer", { body: ["{", '"object":"response","x":"', "y".repeat(200_000), '"}'] }],
+  ["a long response", { body: ["{", '"object":"response","x":"', "y".repeat(200_000), '"}'] }],
   ["a refusal of a field", { status: 400, body: '{"error":{"message":"input is wrong"}}' }],
   ["a model it does not have", { status: 404, body: '{"error":"model \\"m\\" not found"}' }],
 ])("%s of a server that has responses passes as it is", async (_what, reply) => {
   const { provider, server } = start({ [native]: reply });
-  const heard = await ask(server);
+  const heard = await send(server);
   expect(heard).toMatchObject({ status: reply.status ?? 200, body: [reply.body].flat().join("") });
   expect(heard.log).toEqual(whole);
   expect(server.capabilities.openResponses).toBe("supported");
@@ -82,15 +85,15 @@ test.each<[string, Reply]>([
 });
 
 test.each([401, 429, 500, 503])("a %i says nothing of what the server has", async (status) => {
-  const { server, told } = start({ [native]: { status, body: '{"error":"no"}' } });
-  const heard = await ask(server);
+  const { server, reported } = start({ [native]: { status, body: '{"error":"no"}' } });
+  const heard = await send(server);
   expect(heard).toMatchObject({ status, body: '{"error":"no"}', log: whole });
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
 });
 
-test("the answer of a server that has neither passes, and the next look tells that it has neither", async () => {
+test("the response of a server that has neither passes, and the next look tells that it has neither", async () => {
   const { provider, server } = start({ "GET /v1/models": { body: '{"data":[{"id":"m"}]}' } });
-  const heard = await ask(server);
+  const heard = await send(server);
   expect(heard).toMatchObject({ status: 404, body: "404 page not found", log: whole });
   expect(provider.lines()).toEqual([native, chat]);
   expect(server.capabilities).toMatchObject({
@@ -105,45 +108,48 @@ test("the answer of a server that has neither passes, and the next look tells th
 });
 
 test("a stream is translated event by event", async () => {
-  const { server, told } = start({ [chat]: { type: "event-stream", body: chatStream } });
-  const heard = await ask(server, { stream: true });
+  const { server, reported } = start({ [chat]: { type: "event-stream", body: chatStream } });
+  const heard = await send(server, { stream: true });
   expect(heard.log).toEqual(whole);
   expect(heard.headers["content-type"]).toMatch(/^text\/event-stream/);
   const types = eventTypes(heard.body);
   expect(types.slice(0, 2)).toEqual(["response.created", "response.in_progress"]);
   expect(types.slice(-2)).toEqual(["response.completed", "[DONE]"]);
   expect(types.filter((type) => type === "response.output_text.delta")).toHaveLength(2);
-  expect(told.at(-1)).toMatchObject({ streamUsage: "supported" });
+  expect(reported.at(-1)).toMatchObject({ streamUsage: "supported" });
 });
 
-test("a JSON answer to a stream that was asked for is translated as JSON", async () => {
+test("a JSON response to a stream that was asked for is translated as JSON", async () => {
   const { server } = start({ [chat]: { body: completion } });
-  const heard = await ask(server, { stream: true });
+  const heard = await send(server, { stream: true });
   expect(heard.headers["content-type"]).toBe("application/json");
   expect(JSON.parse(heard.body)).toMatchObject({ object: "response" });
 });
 
 test("a server that does not take stream_options is asked again without, and never again with", async () => {
-  const { provider, server, told } = start(({ line, body: text }) => {
+  const { provider, server, reported } = start(({ line, body: text }) => {
     if (line === native) return undefined;
     return text.includes("stream_options")
       ? { status: 422, body: '{"error":"unknown field stream_options"}' }
       : { type: "event-stream", body: chatStream };
   });
-  const heard = await ask(server, { stream: true });
+  const heard = await send(server, { stream: true });
   expect(heard).toMatchObject({ status: 200, log: whole });
-  await ask(server, { stream: true });
+  await send(server, { stream: true });
   expect(provider.lines()).toEqual([native, chat, chat, chat]);
-  expect(told.at(-1)).toMatchObject({ streamUsage: "unsupported" });
+  expect(reported.at(-1)).toMatchObject({ streamUsage: "unsupported" });
 });
 
 test("a plain chat request that is refused for stream_options teaches the same", async () => {
   const refusal = { status: 400, body: '{"error":{"message":"stream_options: not permitted"}}' };
-  const { server, told } = start({ [chat]: refusal });
+  const { server, reported } = start({ [chat]: refusal });
   const heard = listen(server, { path: "/chat/completions", body: body() });
   await heard.closed;
   expect(heard).toMatchObject({ ...refusal, log: whole });
-  expect(told.at(-1)).toMatchObject({ streamUsage: "unsupported", chatCompletions: "supported" });
+  expect(reported.at(-1)).toMatchObject({
+    streamUsage: "unsupported",
+    chatCompletions: "supported",
+  });
 });
 
 test("refusals of chat pass as they are, also those that say 200", async () => {
@@ -155,7 +161,7 @@ test("refusals of chat pass as they are, also those that say 200", async () => {
     { status: 307, body: "" },
   ]) {
     const { server } = start({ [chat]: reply });
-    const heard = await ask(server);
+    const heard = await send(server);
     expect(heard).toMatchObject(reply);
     expect(heard.log.at(-2)).toBe("end");
   }
@@ -225,7 +231,7 @@ test.each<[string, Reply, string, string[]]>([
   ],
 ])("%s is a failure: %s", async (_what, reply, code, before) => {
   const { provider, server } = start({ [chat]: reply });
-  const heard = await ask(server, { stream: true });
+  const heard = await send(server, { stream: true });
   expect(heard.log).toEqual([...before, code, "closed"]);
   expect(provider.open).toBe(0);
 });
@@ -235,7 +241,7 @@ test("a stream that is cut after its finish reason is whole", async () => {
   const { server } = start({
     [chat]: { status: 200, type: "event-stream", body: chatStream.slice(0, 4), failure },
   });
-  const heard = await ask(server, { stream: true });
+  const heard = await send(server, { stream: true });
   expect(heard.log).toEqual(whole);
   expect(eventTypes(heard.body)).toContain("response.completed");
 });
@@ -249,7 +255,7 @@ test("a body that comes in pieces is collected and sent whole", async () => {
   heard.call.endBody();
   await heard.closed;
   expect(heard.status).toBe(200);
-  expect(provider.asked[0]?.body).toBe(whole.toString());
+  expect(provider.requests[0]?.body).toBe(whole.toString());
 });
 
 test("a body of more than 64 MiB in pieces is refused here", async () => {
@@ -268,46 +274,46 @@ test("a body given whole is translated up to the limit, and beyond it only passe
   const script = { [chat]: { body: completion } };
   const most = Buffer.concat(body()).length;
   const fits = start(script, { maxTranslatedBytes: most });
-  expect(JSON.parse((await ask(fits.server)).body)).toMatchObject({ object: "response" });
+  expect(JSON.parse((await send(fits.server)).body)).toMatchObject({ object: "response" });
   const tooLong = start(script, { maxTranslatedBytes: most - 1 });
-  expect(await ask(tooLong.server)).toMatchObject({ status: 413 });
+  expect(await send(tooLong.server)).toMatchObject({ status: 413 });
   expect(tooLong.provider.lines()).toEqual([native]);
   const whole = start({ [native]: response }, { maxTranslatedBytes: most - 1 });
-  expect(await ask(whole.server)).toMatchObject({ status: 200, body: response.body });
+  expect(await send(whole.server)).toMatchObject({ status: 200, body: response.body });
 });
 
 test("a server known to have responses gets a body in pieces as it comes", async () => {
   const { provider, server } = start({ [native]: response });
-  await ask(server);
+  await send(server);
   const heard = listen(server, { body: "streamed" });
   heard.call.writeBody(Buffer.from("a"));
   heard.call.endBody();
   await heard.closed;
-  expect(provider.asked[1]?.body).toBe("a");
+  expect(provider.requests[1]?.body).toBe("a");
 });
 
-test("a server found by a look and confirmed by an answer gets a body of any length as it comes", async () => {
+test("a server found by a look and confirmed by a response gets a body of any length as it comes", async () => {
   const script = { ...ollama("0.33.1"), [native]: response };
   const { provider, server } = start(script, { maxTranslatedBytes: 8 });
   await probe(server, provider);
   expect(server.capabilities.openResponses).toBe("supported");
-  await ask(server);
+  await send(server);
   const heard = listen(server, { body: "streamed" });
   heard.call.writeBody(Buffer.from("nine byte"));
   heard.call.endBody();
   await heard.closed;
   expect(heard.status).toBe(200);
-  expect(provider.asked.at(-1)?.body).toBe("nine byte");
+  expect(provider.requests.at(-1)?.body).toBe("nine byte");
 });
 
 test("a reader that stands still pauses the provider, and gets every byte when it reads on", async () => {
   const words = Array.from({ length: 50 }, (_, index) => chunkOf({ content: `w${index} ` }, null));
   const stream = [...chatStream.slice(0, 1), ...words, ...chatStream.slice(3)];
   const { server } = start({ [chat]: { type: "event-stream", body: stream } });
-  const told = listen(start({ [chat]: { type: "event-stream", body: stream } }).server, {
+  const reported = listen(start({ [chat]: { type: "event-stream", body: stream } }).server, {
     body: body({ stream: true }),
   });
-  await told.closed;
+  await reported.closed;
   const heard = listen(server, { body: body({ stream: true }) }, () => false);
   await heard.head;
   let resumes = 0;
@@ -320,7 +326,7 @@ test("a reader that stands still pauses the provider, and gets every byte when i
     // One chunk and what it becomes, no more: the last holds the whole text again.
     if (heard.log.at(-1) === "data") expect(grown).toBeLessThan(8_000);
   }
-  expect(heard.body).toBe(told.body);
+  expect(heard.body).toBe(reported.body);
   expect(heard.log).toEqual(whole);
   expect(resumes).toBeGreaterThan(20);
 });
@@ -363,7 +369,7 @@ for (const [when, reach] of Object.entries(cancelPoints)) {
   });
 }
 
-test("a cancel while the answer waits for the reader drops the rest", async () => {
+test("a cancel while the response waits for the reader drops the rest", async () => {
   const { server, provider } = start({ [chat]: { body: completion } });
   const heard = listen(server, { body: body() }, () => false);
   await vi.waitFor(() => expect(heard.log).toEqual(["head", "data"]));
@@ -380,11 +386,11 @@ test.each([
   ["/responses/compact", "responsesCompact"],
   ["/responses/input_tokens", "responsesInputTokens"],
 ] as const)("%s: a 404 passes and is remembered as what the server has not", async (path, name) => {
-  const { server, told } = start({});
+  const { server, reported } = start({});
   const heard = listen(server, { path, body: body() });
   await heard.closed;
   expect(heard).toMatchObject({ status: 404, body: "404 page not found", log: whole });
-  expect(told.at(-1)).toMatchObject({ [name]: "unsupported" });
+  expect(reported.at(-1)).toMatchObject({ [name]: "unsupported" });
 });
 
 test.each([
@@ -392,12 +398,12 @@ test.each([
   ["GET", "/responses/resp_1"],
   ["DELETE", "/responses/resp_1"],
 ])("%s %s: a 404 says nothing of the surface", async (method, path) => {
-  const { server, told, provider } = start({});
+  const { server, reported, provider } = start({});
   const heard = listen(server, { method, path });
   await heard.closed;
   expect(heard.status).toBe(404);
   expect(provider.lines()).toEqual([`${method} /v1${path}`]);
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
 });
 
 test("one no of a server that has it makes it uncertain, not lost", async () => {
@@ -408,11 +414,11 @@ test("one no of a server that has it makes it uncertain, not lost", async () => 
     },
     [chat]: { body: completion },
   });
-  await ask(server);
+  await send(server);
   reply = { status: 404, body: "gone" };
-  expect((await ask(server)).body).toBe("gone");
+  expect((await send(server)).body).toBe("gone");
   expect(server.capabilities.openResponses).toBe("unknown");
-  expect(JSON.parse((await ask(server)).body)).toMatchObject({ object: "response" });
+  expect(JSON.parse((await send(server)).body)).toMatchObject({ object: "response" });
   expect(provider.lines()).toEqual([native, native, native, chat]);
 });
 
@@ -444,15 +450,15 @@ test("what a look found is put to the test by the first request: a gateway may p
   const { provider, server } = start({ ...ollama("0.33.1"), [chat]: { body: completion } });
   await probe(server, provider);
   expect(server.capabilities.openResponses).toBe("supported");
-  expect(JSON.parse((await ask(server)).body)).toMatchObject({ object: "response" });
+  expect(JSON.parse((await send(server)).body)).toMatchObject({ object: "response" });
   expect(provider.lines().slice(-2)).toEqual([native, chat]);
 });
 
 test("a server is looked at after its first probe, and not at the next ones", async () => {
-  const { provider, server, told } = start(ollama("0.13.0"));
+  const { provider, server, reported } = start(ollama("0.13.0"));
   for (let count = 0; count < 3; count++) await probe(server, provider);
   expect(provider.lines()).toEqual([...lookedAt, "GET /v1/models", "GET /v1/models"]);
-  expect(told).toHaveLength(1);
+  expect(reported).toHaveLength(1);
   expect(server.capabilities).toMatchObject({
     openResponses: "supported",
     storedResponses: "unsupported",
@@ -464,7 +470,7 @@ test.each<[string, Reply]>([
   ["was hidden behind a gateway's error", { status: 502, body: "<html>" }],
 ])("a server that %s is looked at again: it may be another", async (_how, absence) => {
   let script = ollama("0.13.0");
-  const { provider, server } = start((asked) => script[asked.line]);
+  const { provider, server } = start((requested) => script[requested.line]);
   await probe(server, provider);
   script = { "GET /v1/models": absence };
   await probe(server, provider);
@@ -478,7 +484,7 @@ test.each<[string, Reply]>([
     "POST /v1/responses/input_tokens",
   ]);
   expect(server.capabilities).toMatchObject({ messages: "supported" });
-  await ask(server);
+  await send(server);
   expect(provider.lines().at(-1)).toBe(native);
 });
 
@@ -493,10 +499,10 @@ test("a server that a request did not reach is looked at again with the next pro
 
 test("a chat that was answered with 404 is not taken for missing before the server was looked at again", async () => {
   let isHidden = false;
-  const { provider, server } = start((asked) => {
-    if (asked.line === "GET /v1/models") return { body: '{"data":[{"id":"m"}]}' };
-    if (asked.line !== chat || isHidden) return undefined;
-    return asked.body === "{}" ? { status: 400, body: "{}" } : { body: completion };
+  const { provider, server } = start((requested) => {
+    if (requested.line === "GET /v1/models") return { body: '{"data":[{"id":"m"}]}' };
+    if (requested.line !== chat || isHidden) return undefined;
+    return requested.body === "{}" ? { status: 400, body: "{}" } : { body: completion };
   });
   isHidden = true;
   await listen(server, { path: "/chat/completions", body: body() }).closed;
@@ -552,6 +558,6 @@ test("what is declared is reported as it is, and a false word is helped by trans
     embeddings: "unsupported",
     chatCompletions: "supported",
   });
-  expect((await ask(server)).status).toBe(200);
+  expect((await send(server)).status).toBe(200);
   expect(provider.lines().slice(2)).toEqual([chat]);
 });

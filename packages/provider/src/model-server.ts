@@ -13,10 +13,10 @@ import { type ReadinessVerdict, ServerReadiness } from "./readiness/server-readi
 import { type EngineLoad, SlotWatch } from "./slots/slot-watch.ts";
 import { ResponsesCall } from "./responses/responses-call.ts";
 import { type ReportedCapabilities, ServerKnowledge } from "./learn/server-knowledge.ts";
-import type { TranslationSource } from "./responses/translation/asked.ts";
+import type { TranslationSource } from "./responses/translation/translated-request.ts";
 
 /** What is asked of a model server, below its base URL. */
-export type InferenceRequest = Omit<ProviderRequest, "baseUrl">;
+export type ModelServerRequest = Omit<ProviderRequest, "baseUrl">;
 
 export interface ModelServerOptions {
   call: CallProvider;
@@ -30,7 +30,7 @@ export interface ModelServerOptions {
   responses?: (() => ResponsesMode | undefined) | undefined;
   /** What is reported is another. Never called from within the constructor or `call()`. */
   onCapabilities: (capabilities: Readonly<ReportedCapabilities>) => void;
-  /** The verdict is another, before the answer that changed it is passed on. Never called as above either. */
+  /** The verdict is another, before the response that changed it is passed on. Never called as above either. */
   onReadiness?: ((verdict: ReadinessVerdict) => void) | undefined;
   /** `lookInMs` has become shorter between two probes. */
   onLookMoved?: (() => void) | undefined;
@@ -56,7 +56,7 @@ export interface ModelServerOptions {
   source?: TranslationSource | undefined;
 }
 
-/** The operations whose answers tell what the server has. */
+/** The operations whose responses tell what the server has. */
 const surfaces: Readonly<Record<string, CapabilityName>> = {
   "/responses": "openResponses",
   "/chat/completions": "chatCompletions",
@@ -71,8 +71,8 @@ const surfaces: Readonly<Record<string, CapabilityName>> = {
  * One model server, and what is known of it. Requests for responses go to its chat, translated both ways, where it has only
  * that.
  *
- * It is looked at once, after the first probe it answers, and again when it was away. Everything else is learned from its
- * answers. Opens no socket of its own: its creator owns the client behind `call`.
+ * It is looked at once, after the first probe it responds to, and again when it was away. Everything else is learned from its
+ * responses. Opens no socket of its own: its creator owns the client behind `call`.
  */
 export class ModelServer {
   readonly #options: ModelServerOptions;
@@ -123,7 +123,7 @@ export class ModelServer {
     this.#slots.close();
   }
 
-  /** Whether it can take a request now, by what its model list and its answers to calls said. */
+  /** Whether it can take a request now, by what its model list and its responses to calls said. */
   get readiness(): ReadinessVerdict {
     return this.#readiness.verdict;
   }
@@ -133,7 +133,7 @@ export class ModelServer {
     return this.#readiness.lookInMs(this.#nowMs());
   }
 
-  /** Whether to probe now: not when bytes of a running answer are as good. Then the next is due later. */
+  /** Whether to probe now: not when bytes of a running response are as good. Then the next is due later. */
   startLook(): boolean {
     return this.#readiness.startLook(this.#nowMs());
   }
@@ -160,7 +160,7 @@ export class ModelServer {
   }
 
   /** Starts a request. `sink` is called as by `ProviderClient.call`, once per call whatever is sent in turn. */
-  call(request: InferenceRequest, sink: ProviderSink): ProviderCall {
+  call(request: ModelServerRequest, sink: ProviderSink): ProviderCall {
     const asked = { ...request, baseUrl: this.#options.baseUrl };
     const surface = request.method === "POST" ? surfaces[request.path] : undefined;
     if (surface === undefined) return this.#send(asked, sink);
@@ -195,7 +195,7 @@ export class ModelServer {
   probed(looked: ProbeResult): ProbeResult {
     const found = this.#conclude(looked);
     const isReady = found.answered && (found.status ?? 0) < 400;
-    // A busy server is no other one. What answers in place of a server that is away, a gateway say, has no models.
+    // A busy server is no other one. What responds in place of a server that is away, a gateway say, has no models.
     if (!isReady && found.isTimeout !== true) this.#knowledge.doubt();
     if (isReady && !this.#isLooking) void this.#look(found);
     return found;

@@ -1,9 +1,9 @@
 import type { ProviderRequest, ProviderSink, ResponseHead } from "./call/provider-call.ts";
 import type { ProviderFailure } from "./call/failure.ts";
 import type { CallProvider } from "./learn/query.ts";
-import type { InferenceRequest, ModelServer } from "./model-server.ts";
+import type { ModelServerRequest, ModelServer } from "./model-server.ts";
 
-/** How a scripted server answers one request. */
+/** How a scripted server responds to one request. */
 export interface Reply {
   status?: number;
   /** application/json when left out; `event-stream` is short for the other usual one */
@@ -13,11 +13,11 @@ export interface Reply {
   body?: string | string[];
   /** never answered, or not to the end */
   hangs?: "before-head" | "after-body";
-  /** ends the answer, or comes in place of one when there is no status */
+  /** ends the response, or comes in place of one when there is no status */
   failure?: ProviderFailure;
 }
 
-export interface Asked {
+export interface SeenRequest {
   /** `POST /v1/responses`: the whole path */
   line: string;
   headers: Record<string, string>;
@@ -28,25 +28,25 @@ export interface Asked {
 export interface ScriptedServer {
   call: CallProvider;
   /** in the order they came */
-  asked: Asked[];
+  requests: SeenRequest[];
   /** just the request lines */
   lines(): string[];
   /** calls whose `onClosed` has not come */
   readonly open: number;
 }
 
-/** @param answer - asked for each request; undefined is a 404 page as Go's servers have it */
-export function scriptServer(answer: (asked: Asked) => Reply | undefined): ScriptedServer {
+/** @param respond - called for each request; undefined is a 404 page as Go's servers have it */
+export function scriptServer(respond: (request: SeenRequest) => Reply | undefined): ScriptedServer {
   let open = 0;
   const server: ScriptedServer = {
-    asked: [],
-    lines: () => server.asked.map(({ line }) => line),
+    requests: [],
+    lines: () => server.requests.map(({ line }) => line),
     get open() {
       return open;
     },
     call(request, sink) {
       open++;
-      return runCall(request, sink, answer, server, () => void open--);
+      return runCall(request, sink, respond, server, () => void open--);
     },
   };
   return server;
@@ -57,7 +57,7 @@ const notFound: Reply = { status: 404, type: "text/plain", body: "404 page not f
 function runCall(
   request: ProviderRequest,
   sink: ProviderSink,
-  answer: (asked: Asked) => Reply | undefined,
+  respond: (request: SeenRequest) => Reply | undefined,
   server: ScriptedServer,
   onClosed: () => void,
 ): ReturnType<CallProvider> {
@@ -68,13 +68,13 @@ function runCall(
   let reply: Reply = {};
 
   function start(): void {
-    const asked = {
+    const requested = {
       line: `${request.method} ${new URL(request.baseUrl).pathname.replace(/\/$/, "")}${request.path}`,
       headers: request.headers,
       body: Buffer.concat(uploaded).toString("utf8"),
     };
-    server.asked.push(asked);
-    reply = answer(asked) ?? notFound;
+    server.requests.push(requested);
+    reply = respond(requested) ?? notFound;
     process.nextTick(begin);
   }
 
@@ -145,7 +145,7 @@ export interface Heard {
 /** Calls and writes down what the sink hears. @param isTaking - what `onData` returns; true when left out */
 export function listen(
   server: ModelServer,
-  request: Partial<InferenceRequest>,
+  request: Partial<ModelServerRequest>,
   isTaking: () => boolean = () => true,
 ): Heard {
   const head = Promise.withResolvers<void>();

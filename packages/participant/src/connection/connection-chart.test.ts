@@ -125,10 +125,10 @@ test("a failed join or dial is retried with backoff", () => {
 });
 
 test("retry-after is honoured up to a minute", () => {
-  const asked = (retryAfterMs: number) =>
+  const exchange = (retryAfterMs: number) =>
     nextState({ kind: "joining", failures: 0 }, { type: "failed", retryAfterMs }, inputs);
-  expect(asked(2_000)).toMatchObject({ untilMs: 102_125 });
-  expect(asked(9_999_999)).toMatchObject({ untilMs: 160_125 });
+  expect(exchange(2_000)).toMatchObject({ untilMs: 102_125 });
+  expect(exchange(9_999_999)).toMatchObject({ untilMs: 160_125 });
 });
 
 test("a tunnel open for 30 s resets the backoff, a millisecond less does not", () => {

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import type { Duplex } from "node:stream";
 import { expect, test, vi } from "vitest";
-import { ask, startFakeHub } from "../fake-hub.fixture.ts";
+import { send, startFakeHub } from "../fake-hub.fixture.ts";
 import { startFakeModelServer } from "../fake-model-server.fixture.ts";
 import { createProxyFetch } from "./proxy-fetch.ts";
 import { type ProxyEnvironment, proxyUrlFor } from "./proxy.ts";
@@ -43,7 +43,7 @@ const portal = "<h1>Sign in first</h1>";
 /**
  * A CONNECT proxy that leads everywhere to one port.
  *
- * @param whims - what it does with the first connections: `hang` never answers, `refuse` speaks for itself
+ * @param whims - what it does with the first connections: `hang` never responds, `refuse` speaks for itself
  */
 async function startProxy(port: number, whims: readonly ("hang" | "refuse" | "lead")[] = []) {
   const connects: string[] = [];
@@ -85,12 +85,12 @@ async function startProxy(port: number, whims: readonly ("hang" | "refuse" | "le
 test("calls to the hub go through the proxy with CONNECT", async () => {
   await using hub = await startFakeHub();
   await using proxy = await startProxy(hub.port);
-  const answer = await createProxyFetch(proxy.env)("http://hub.example/rooms/X/leave", {
+  const respond = await createProxyFetch(proxy.env)("http://hub.example/rooms/X/leave", {
     method: "POST",
     headers: { "x-participant-token": "t" },
     body: "{}",
   });
-  expect(await answer.json()).toEqual({ success: true });
+  expect(await respond.json()).toEqual({ success: true });
   expect(proxy.connects).toEqual(["hub.example:80"]);
   expect(hub.calls[0]).toMatchObject({ method: "POST", body: "{}", token: "t" });
 });
@@ -103,9 +103,9 @@ test("a participant behind a proxy joins and dials through it, and calls its pro
   const { env } = proxy;
   const over = { hubUrl: "http://hub.example:5050", env };
   await using ana = createTestParticipant(hub, model.endpoint, over);
-  const asked = ask(await startWith(hub, ana));
-  await asked.closed;
-  expect(asked.body).toBe("{}");
+  const exchange = send(await startWith(hub, ana));
+  await exchange.closed;
+  expect(exchange.body).toBe("{}");
   expect(proxy.connects).toEqual(["hub.example:5050", "hub.example:5050"]);
 });
 
@@ -131,7 +131,7 @@ test("an aborted call closes its connection to an unresponsive proxy", async () 
 });
 
 for (const [what, whims] of [
-  ["at first never answers", ["hang", "lead", "hang"]],
+  ["at first never responds", ["hang", "lead", "hang"]],
   ["refuses the dial for a while", ["lead", "refuse", "refuse"]],
 ] as const) {
   test(`a participant behind a proxy that ${what} tries again until it is connected`, async () => {

@@ -99,7 +99,7 @@ export class TunnelConnection {
   /** The machine slept: the connection may be dead without a socket error. */
   wake(nowMs: number): void {
     if (this.#session === undefined) return this.#end(retry("this machine slept"));
-    this.#pongDueMs = nowMs + this.#options.timing.wakeAnswerMs;
+    this.#pongDueMs = nowMs + this.#options.timing.wakePongMs;
     this.#socket?.ping();
   }
 

@@ -1,7 +1,7 @@
 import type { RosterMember } from "@roomhub/protocol";
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { type CallPhase, failureOf, type ProviderFailure } from "./failure.ts";
-import type { AnswerHeaders, RequestHeaders } from "./message-headers.ts";
+import type { ResponseHeaders, RequestHeaders } from "./message-headers.ts";
 import type { ProviderCall, ProviderRequest, ProviderSink } from "./provider-call.ts";
 import { closingAgent, keepingAgent, type ProviderSocket, type SocketPool } from "./socket-pool.ts";
 import type { ProviderTarget } from "./target.ts";
@@ -10,7 +10,7 @@ import type { ProviderTarget } from "./target.ts";
 export interface ExchangeDeps {
   target: ProviderTarget;
   requestHeaders: RequestHeaders;
-  answerHeaders: AnswerHeaders;
+  responseHeaders: ResponseHeaders;
   sockets: SocketPool;
   connectTimeoutMs: number;
   onClosed(exchange: Exchange): void;
@@ -21,7 +21,7 @@ const maxInformational = 1_024;
 /** What else stands in `content-encoding` (`none`, `utf-8`) changes no byte. RFC 9110 §8.4.1. */
 const compression = /\b(?:(?:x-)?gzip|deflate|br|zstd|(?:x-)?compress)\b/i;
 
-/** One request and its answer. Owns the socket from `start()` until `onClosed`. */
+/** One request and its response. Owns the socket from `start()` until `onClosed`. */
 export class Exchange implements ProviderCall, RosterMember {
   place = -1;
   readonly #asked: ProviderRequest;
@@ -162,16 +162,16 @@ export class Exchange implements ProviderCall, RosterMember {
 
   #onResponse(response: IncomingMessage): void {
     this.#response = response;
-    // Comes when the socket closes under a paused or cancelled answer; without a listener it would be thrown.
+    // Comes when the socket closes under a paused or cancelled response; without a listener it would be thrown.
     response.on("error", (error) => this.#onError(this.#request, error));
     if (this.#isSettled) return;
     const status = response.statusCode ?? 0;
     if (status < 200 || status > 599) return this.#reject(`responded with status ${status}`);
-    const headers = this.#deps.answerHeaders.of(response.rawHeaders);
+    const headers = this.#deps.responseHeaders.of(response.rawHeaders);
     if (compression.test(headers["content-encoding"] ?? "")) {
       return this.#reject("compressed its response although no encoding was accepted");
     }
-    this.#phase = "answering";
+    this.#phase = "responding";
     this.#sink.onHead({ status, headers });
     response.on("data", (chunk: Buffer) => {
       if (!this.#isSettled && !this.#sink.onData(chunk)) response.pause();
@@ -190,7 +190,7 @@ export class Exchange implements ProviderCall, RosterMember {
 
   #onError(request: ClientRequest | undefined, error: NodeJS.ErrnoException): void {
     if (this.#isSettled || request !== this.#request) return;
-    // An answer that is here in whole counts, even when the rest of our body found a closed door.
+    // A response that is here in whole counts, even when the rest of our body found a closed door.
     if (this.#response?.complete === true && error.code?.startsWith("HPE_") !== true) return;
     if (request !== undefined && this.#mayResend(request, error)) {
       return this.#send(true);
@@ -199,7 +199,7 @@ export class Exchange implements ProviderCall, RosterMember {
     request?.destroy();
   }
 
-  /** Contract §3: a kept socket the provider had closed already; nothing of an answer was seen. At most once: fresh
+  /** Contract §3: a kept socket the provider had closed already; nothing of a response was seen. At most once: fresh
    * sockets are never `reusedSocket`. */
   #mayResend(request: ClientRequest, error: NodeJS.ErrnoException): boolean {
     return (

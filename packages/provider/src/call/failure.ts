@@ -12,14 +12,14 @@ export type ProviderFailureCode = Extract<
   | "internal_error"
 >;
 
-/** Why a call ended without an answer. `message` names the place and never a credential. */
+/** Why a call ended without a response. `message` names the place and never a credential. */
 export interface ProviderFailure {
   code: ProviderFailureCode;
   message: string;
 }
 
 /** How far a call had come when its socket failed. */
-export type CallPhase = "connecting" | "waiting" | "answering";
+export type CallPhase = "connecting" | "waiting" | "responding";
 
 const usualServers: Record<number, string> = {
   11434: "is Ollama running?",
@@ -36,7 +36,7 @@ export function failureOf(
   target: ProviderTarget,
 ): ProviderFailure {
   const code = error.code ?? "";
-  if (code.startsWith("HPE_")) return unreadableAnswer(code, error, target);
+  if (code.startsWith("HPE_")) return unreadableResponse(code, error, target);
   if (phase === "connecting") {
     return {
       code: "provider_unreachable",
@@ -56,7 +56,7 @@ export function failureOf(
   };
 }
 
-function unreadableAnswer(
+function unreadableResponse(
   code: string,
   error: Error & { reason?: unknown },
   target: ProviderTarget,

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { answer, record, startRawProvider } from "../fake-provider.fixture.ts";
+import { httpResponse, record, startRawProvider } from "../fake-provider.fixture.ts";
 import { ProviderClient } from "./provider-client.ts";
 
 const options = { connectTimeoutMs: 2_000 };
@@ -11,7 +11,7 @@ test("a streamed body goes out in pieces on a socket of its own, and drains", as
   await using provider = await startRawProvider((socket, data) => {
     receivedBytes += data.length;
     const text = data.subarray(-5).toString();
-    if (text === "0\r\n\r\n" || text.endsWith("{}")) socket.write(answer("{}"));
+    if (text === "0\r\n\r\n" || text.endsWith("{}")) socket.write(httpResponse("{}"));
   });
   await using client = new ProviderClient(options);
   let sent = 0;
@@ -39,9 +39,9 @@ test("a streamed body goes out in pieces on a socket of its own, and drains", as
   expect(provider.sockets).toHaveLength(2);
 });
 
-test("an answer that comes before the body is sent is whole, and the rest of the body is dropped", async () => {
+test("a response that comes before the body is sent is whole, and the rest of the body is dropped", async () => {
   await using provider = await startRawProvider((socket, _data, index) => {
-    if (index === 0) socket.write(answer('{"error":1}', "", "413 Too Large"));
+    if (index === 0) socket.write(httpResponse('{"error":1}', "", "413 Too Large"));
   });
   await using client = new ProviderClient(options);
   const got = record(client, { ...post, body: "streamed", baseUrl: provider.baseUrl });

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import { answer, record, startRawProvider } from "../fake-provider.fixture.ts";
+import { httpResponse, record, startRawProvider } from "../fake-provider.fixture.ts";
 import { ProviderClient } from "./provider-client.ts";
 
 const options = { connectTimeoutMs: 2_000 };
@@ -8,7 +8,7 @@ const post = { method: "POST", path: "/chat/completions", body: [Buffer.from("{}
 
 test("sockets are reused, for whole bodies only", async () => {
   await using provider = await startRawProvider((socket, data) => {
-    if (!data.includes("chunked") || data.includes("\r\n0\r\n")) socket.write(answer("{}"));
+    if (!data.includes("chunked") || data.includes("\r\n0\r\n")) socket.write(httpResponse("{}"));
   });
   await using client = new ProviderClient(options);
   await record(client, { ...post, baseUrl: provider.baseUrl }).closed;
@@ -18,7 +18,7 @@ test("sockets are reused, for whole bodies only", async () => {
 
 test("a kept socket that turns out closed is replaced once, unnoticed", async () => {
   await using provider = await startRawProvider((socket, _data, index) => {
-    if (index === 0) socket.write(answer("{}"));
+    if (index === 0) socket.write(httpResponse("{}"));
     else socket.resetAndDestroy();
   });
   await using client = new ProviderClient(options);
@@ -33,7 +33,7 @@ test("a kept socket that turns out closed is replaced once, unnoticed", async ()
 test("the second try is the last", async () => {
   let isFirst = true;
   await using provider = await startRawProvider((socket) => {
-    if (isFirst) socket.write(answer("{}"));
+    if (isFirst) socket.write(httpResponse("{}"));
     else socket.resetAndDestroy();
     isFirst = false;
   });
@@ -45,9 +45,9 @@ test("the second try is the last", async () => {
   expect(provider.received).toHaveLength(3);
 });
 
-test("nothing is sent again once a byte of an answer was seen, or on a fresh socket", async () => {
+test("nothing is sent again once a byte of a response was seen, or on a fresh socket", async () => {
   await using provider = await startRawProvider((socket, _data, index) => {
-    if (index === 0) socket.write(answer("{}"));
+    if (index === 0) socket.write(httpResponse("{}"));
     else socket.write("HTTP/1.1 2", () => socket.resetAndDestroy());
   });
   await using client = new ProviderClient(options);
@@ -80,23 +80,23 @@ test("a request cancelled before it got its kept socket leaves nothing on it for
   expect(next.body).toBe("{  }");
 });
 
-test("bytes on an idle socket never become the next answer", async () => {
-  await using provider = await startRawProvider((socket) => socket.write(answer("{}")));
+test("bytes on an idle socket never become the next response", async () => {
+  await using provider = await startRawProvider((socket) => socket.write(httpResponse("{}")));
   await using client = new ProviderClient(options);
   await record(client, { ...post, baseUrl: provider.baseUrl }).closed;
   const [socket] = provider.sockets;
-  const gone = once(socket!, "close");
-  socket!.write(answer('{"poison":1}'));
-  await gone;
+  const closed = once(socket!, "close");
+  socket!.write(httpResponse('{"poison":1}'));
+  await closed;
   const got = record(client, { ...post, baseUrl: provider.baseUrl });
   await got.closed;
   expect(got.body).toBe("{}");
   expect(provider.sockets).toHaveLength(2);
 });
 
-test("bytes after the end of an answer do not reach the next one", async () => {
+test("bytes after the end of a response do not reach the next one", async () => {
   await using provider = await startRawProvider((socket, _data, index) => {
-    socket.write(answer("{}") + (index === 0 ? answer('{"poison":1}') : ""));
+    socket.write(httpResponse("{}") + (index === 0 ? httpResponse('{"poison":1}') : ""));
   });
   await using client = new ProviderClient(options);
   await record(client, { ...post, baseUrl: provider.baseUrl }).closed;
@@ -106,7 +106,7 @@ test("bytes after the end of an answer do not reach the next one", async () => {
 });
 
 test.concurrent("an idle socket is closed after 4 s", async () => {
-  await using provider = await startRawProvider((socket) => socket.write(answer("{}")));
+  await using provider = await startRawProvider((socket) => socket.write(httpResponse("{}")));
   await using client = new ProviderClient(options);
   await record(client, { ...post, baseUrl: provider.baseUrl }).closed;
   const [socket] = provider.sockets;
@@ -117,9 +117,9 @@ test.concurrent("an idle socket is closed after 4 s", async () => {
   expect(idleMs).toBeLessThan(4_900);
 });
 
-test.concurrent("a silent answer is not cut by the idle limit of the pool", async () => {
+test.concurrent("a silent response is not cut by the idle limit of the pool", async () => {
   await using provider = await startRawProvider((socket) => {
-    setTimeout(() => socket.write(answer("{}")), 4_300);
+    setTimeout(() => socket.write(httpResponse("{}")), 4_300);
   });
   await using client = new ProviderClient(options);
   const got = record(client, { ...post, baseUrl: provider.baseUrl });

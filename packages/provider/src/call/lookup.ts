@@ -17,7 +17,7 @@ class AddressRefusedError extends Error {
 export function createLookup(addressProblem: AddressProblem | undefined): LookupFunction {
   return (hostname, options, callback) => {
     if (hostname === "localhost") {
-      // Node expects the answer after the call, as from the real one.
+      // Node expects the response after the call, as from the real one.
       process.nextTick(answer, null, [
         { address: "127.0.0.1", family: 4 },
         { address: "::1", family: 6 },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { AnswerHeaders, RequestHeaders } from "./message-headers.ts";
+import { ResponseHeaders, RequestHeaders } from "./message-headers.ts";
 
 const body = [Buffer.from("ab"), Buffer.from("c")];
 
@@ -16,15 +16,15 @@ test("a request's headers are a flat list of the caller's and our own framing", 
   expect(toHost.of({ headers: { accept: "a/b" }, body: undefined })).not.toEqual(common);
 });
 
-test("an answer's headers are the same record as long as they are the same headers", () => {
-  const answers = new AnswerHeaders();
-  const first = answers.of(["X-A", "1", "x-a", "2", "Date", "now"]);
+test("a response's headers are the same record as long as they are the same headers", () => {
+  const replies = new ResponseHeaders();
+  const first = replies.of(["X-A", "1", "x-a", "2", "Date", "now"]);
   expect(first).toEqual({ "x-a": "1", date: "now" });
-  expect(answers.of(["X-A", "1", "x-a", "2", "Date", "now"])).toBe(first);
-  expect(answers.of(["X-A", "1", "x-a", "2", "Date", "later"])).toEqual({
+  expect(replies.of(["X-A", "1", "x-a", "2", "Date", "now"])).toBe(first);
+  expect(replies.of(["X-A", "1", "x-a", "2", "Date", "later"])).toEqual({
     "x-a": "1",
     date: "later",
   });
-  expect(answers.of(["X-A", "1"])).toEqual({ "x-a": "1" });
+  expect(replies.of(["X-A", "1"])).toEqual({ "x-a": "1" });
   expect(first).toEqual({ "x-a": "1", date: "now" });
 });

@@ -48,8 +48,8 @@ function lengthOf(parts: readonly Buffer[]): number {
   return length;
 }
 
-/** The headers of a server's answers. They are often those of the one before, and then the same record. */
-export class AnswerHeaders {
+/** The headers of a server's responses. They are often those of the one before, and then the same record. */
+export class ResponseHeaders {
   #raw: readonly string[] = [];
   #made: Readonly<Record<string, string>> = {};
 

@@ -2,10 +2,10 @@ import type { ProviderSink, ResponseHead } from "./provider-call.ts";
 import type { ProviderFailure } from "./failure.ts";
 
 /**
- * Gives a sink an answer that is made here rather than read from a socket, in the pace the sink takes it. What is said
+ * Gives a sink a response that is made here rather than read from a socket, in the pace the sink takes it. What is said
  * while the sink is behind waits: at most what one chunk of the provider became, since the provider is paused meanwhile.
  *
- * `onClosed` is its last word, when both the answer is over and {@link release} was called.
+ * `onClosed` is its last word, when both the response is over and {@link release} was called.
  */
 export class PacedSink {
   readonly #sink: ProviderSink;

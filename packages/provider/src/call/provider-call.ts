@@ -30,7 +30,7 @@ export interface ProviderSink {
    * @returns false to pause the socket until {@link ProviderCall.resume}
    */
   onData(chunk: Buffer): boolean;
-  /** The answer is whole. */
+  /** The response is whole. */
   onEnd(): void;
   /** Exactly one of `onEnd` and `onFailure`, none after `cancel()`. */
   onFailure(failure: ProviderFailure): void;

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { gzipSync } from "node:zlib";
 import { expect, test, vi } from "vitest";
-import { answer, record, startRawProvider } from "../fake-provider.fixture.ts";
+import { httpResponse, record, startRawProvider } from "../fake-provider.fixture.ts";
 import { ProviderClient } from "./provider-client.ts";
 
 const options = { connectTimeoutMs: 2_000 };
@@ -13,7 +13,7 @@ const post = {
 };
 
 test("a call knows whether the provider has taken its connection", async () => {
-  await using provider = await startRawProvider((socket) => socket.write(answer("{}")));
+  await using provider = await startRawProvider((socket) => socket.write(httpResponse("{}")));
   await using client = new ProviderClient(options);
   const first = record(client, { baseUrl: provider.baseUrl });
   expect(first.call.isAccepted).toBe(false);
@@ -21,9 +21,9 @@ test("a call knows whether the provider has taken its connection", async () => {
   expect(first.call.isAccepted).toBe(true);
 });
 
-test("an answer arrives as head, data, end, closed; the request is framed by the client alone", async () => {
+test("a response arrives as head, data, end, closed; the request is framed by the client alone", async () => {
   await using provider = await startRawProvider((socket) =>
-    socket.write(answer("{}", "x-twice: one\r\nX-Twice: two\r\nset-cookie: a=b\r\n")),
+    socket.write(httpResponse("{}", "x-twice: one\r\nX-Twice: two\r\nset-cookie: a=b\r\n")),
   );
   await using client = new ProviderClient(options);
   const headers = {
@@ -51,7 +51,7 @@ test("an answer arrives as head, data, end, closed; the request is framed by the
 });
 
 const gzipped = gzipSync("{}").toString("latin1");
-const liars: Record<string, [answer: string, closes: boolean, log: string[], message: RegExp]> = {
+const liars: Record<string, [reply: string, closes: boolean, log: string[], message: RegExp]> = {
   "speaks something else": [
     "SSH-2.0-x\r\n",
     true,
@@ -102,13 +102,13 @@ const liars: Record<string, [answer: string, closes: boolean, log: string[], mes
     /larger than 16 KiB/,
   ],
   "compresses unasked": [
-    answer(gzipped, "content-encoding: gzip\r\n"),
+    httpResponse(gzipped, "content-encoding: gzip\r\n"),
     false,
     ["provider_invalid_response"],
     /compressed/,
   ],
   "compresses twice": [
-    answer(gzipped, "content-encoding: identity, X-GZip\r\n"),
+    httpResponse(gzipped, "content-encoding: identity, X-GZip\r\n"),
     false,
     ["provider_invalid_response"],
     /compressed/,
@@ -125,7 +125,12 @@ const liars: Record<string, [answer: string, closes: boolean, log: string[], mes
     ["provider_invalid_response"],
     /1xx/,
   ],
-  "invents a status": [answer("{}", "", "999 Odd"), false, ["provider_invalid_response"], /999/],
+  "invents a status": [
+    httpResponse("{}", "", "999 Odd"),
+    false,
+    ["provider_invalid_response"],
+    /999/,
+  ],
 };
 for (const [what, [bytes, closes, log, message]] of Object.entries(liars)) {
   test(`a provider that ${what} ends in ${log.at(-1)}, and its socket is closed`, async () => {
@@ -142,26 +147,26 @@ for (const [what, [bytes, closes, log, message]] of Object.entries(liars)) {
   });
 }
 
-const honest: Record<string, [answer: string, closes: boolean, status: number, body: string]> = {
+const honest: Record<string, [reply: string, closes: boolean, status: number, body: string]> = {
   "a redirect, not followed": [
-    answer("", "location: http://elsewhere/\r\n", "302 Found"),
+    httpResponse("", "location: http://elsewhere/\r\n", "302 Found"),
     false,
     302,
     "",
   ],
   "hints and processing first": [
-    `HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n${answer("{}")}`,
+    `HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n${httpResponse("{}")}`,
     false,
     200,
     "{}",
   ],
   "a body that ends with the connection": ["HTTP/1.0 200 OK\r\n\r\nold", true, 200, "old"],
   "no content": ["HTTP/1.1 204 No Content\r\n\r\n", false, 204, ""],
-  "Latin-1 rubbish in a header": [answer("{}", "x-odd: \xff\xfe\x80\r\n"), false, 200, "{}"],
-  "identity encoding": [answer("{}", "content-encoding: Identity\r\n"), false, 200, "{}"],
-  "an encoding that is none": [answer("{}", "content-encoding: none\r\n"), false, 200, "{}"],
+  "Latin-1 rubbish in a header": [httpResponse("{}", "x-odd: \xff\xfe\x80\r\n"), false, 200, "{}"],
+  "identity encoding": [httpResponse("{}", "content-encoding: Identity\r\n"), false, 200, "{}"],
+  "an encoding that is none": [httpResponse("{}", "content-encoding: none\r\n"), false, 200, "{}"],
   "a character set for an encoding": [
-    answer("{}", "content-encoding: UTF-8\r\n"),
+    httpResponse("{}", "content-encoding: UTF-8\r\n"),
     false,
     200,
     "{}",
@@ -197,7 +202,10 @@ test("a refused connection names the place, both addresses of localhost and what
 test("localhost finds a provider on either family", async () => {
   await using client = new ProviderClient(options);
   for (const host of ["127.0.0.1", "::1"]) {
-    await using provider = await startRawProvider((socket) => socket.write(answer("{}")), host);
+    await using provider = await startRawProvider(
+      (socket) => socket.write(httpResponse("{}")),
+      host,
+    );
     const got = record(client, { baseUrl: `http://localhost:${provider.port}/v1` });
     await got.closed;
     expect(got.body).toBe("{}");
@@ -205,11 +213,11 @@ test("localhost finds a provider on either family", async () => {
 });
 
 test("an address that may not be dialled is not dialled, literal or resolved", async () => {
-  await using provider = await startRawProvider((socket) => socket.write(answer("{}")));
-  const asked: string[] = [];
+  await using provider = await startRawProvider((socket) => socket.write(httpResponse("{}")));
+  const requested: string[] = [];
   await using client = new ProviderClient({
     ...options,
-    addressProblem: (address) => (asked.push(address), "loopback is not allowed here"),
+    addressProblem: (address) => (requested.push(address), "loopback is not allowed here"),
   });
   for (const host of ["127.0.0.1", "localhost", "0x7f.1", "[::1]", "[::ffff:7f00:1]"]) {
     const got = record(client, { baseUrl: `http://${host}:${provider.port}/v1` });
@@ -218,11 +226,11 @@ test("an address that may not be dialled is not dialled, literal or resolved", a
     expect(got.failure?.message).toContain("was not dialled: loopback is not allowed here");
   }
   expect(provider.sockets).toHaveLength(0);
-  expect(asked).toEqual(expect.arrayContaining(["127.0.0.1", "::1", "::ffff:7f00:1"]));
+  expect(requested).toEqual(expect.arrayContaining(["127.0.0.1", "::1", "::ffff:7f00:1"]));
 });
 
 test("a literal address is judged at each call", async () => {
-  await using provider = await startRawProvider((socket) => socket.write(answer("{}")));
+  await using provider = await startRawProvider((socket) => socket.write(httpResponse("{}")));
   let problem: string | undefined;
   await using client = new ProviderClient({ ...options, addressProblem: () => problem });
   const baseUrl = `http://127.0.0.1:${provider.port}/v1`;
@@ -236,7 +244,7 @@ test("a literal address is judged at each call", async () => {
 });
 
 test("of several addresses only the allowed ones are dialled", async () => {
-  await using provider = await startRawProvider((socket) => socket.write(answer("{}")));
+  await using provider = await startRawProvider((socket) => socket.write(httpResponse("{}")));
   await using client = new ProviderClient({
     ...options,
     addressProblem: (address) => (address === "127.0.0.1" ? undefined : "no"),
@@ -289,10 +297,10 @@ test("cancel closes the provider's socket, in every phase", async () => {
     const got = record(client, { ...post, baseUrl: provider.baseUrl });
     await arrived.promise;
     if (bytes !== "") await got.head;
-    const gone = once(provider.sockets[0]!, "close");
+    const closed = once(provider.sockets[0]!, "close");
     got.call.cancel();
     got.call.cancel();
-    await Promise.all([gone, got.closed]);
+    await Promise.all([closed, got.closed]);
     expect(got.log).toEqual(bytes === "" ? ["closed"] : ["head", "closed"]);
   }
   const early = record(client, { baseUrl: "http://127.0.0.1:9/v1" });

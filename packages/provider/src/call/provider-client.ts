@@ -1,7 +1,7 @@
 import { Roster } from "@roomhub/protocol";
 import { isIP } from "node:net";
 import { type AddressProblem, createLookup } from "./lookup.ts";
-import { AnswerHeaders, RequestHeaders } from "./message-headers.ts";
+import { ResponseHeaders, RequestHeaders } from "./message-headers.ts";
 import type { ProviderCall, ProviderRequest, ProviderSink } from "./provider-call.ts";
 import { Exchange, type ExchangeDeps } from "./exchange.ts";
 import { SocketPool } from "./socket-pool.ts";
@@ -11,7 +11,7 @@ export interface ProviderClientOptions {
   connectTimeoutMs: number;
   /**
    * Why an address may not be dialled, or undefined. Asked with every literal and every resolved address; the checked
-   * address is the dialled one. The answer for an address is always the same.
+   * address is the dialled one. The result for an address is always the same.
    */
   addressProblem?: AddressProblem | undefined;
 }
@@ -87,7 +87,7 @@ export class ProviderClient {
     return {
       target,
       requestHeaders: new RequestHeaders(target.host),
-      answerHeaders: new AnswerHeaders(),
+      responseHeaders: new ResponseHeaders(),
       sockets: this.#sockets,
       connectTimeoutMs: this.#options.connectTimeoutMs,
       onClosed: this.#onClosed,

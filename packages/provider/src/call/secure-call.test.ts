@@ -8,7 +8,7 @@ import {
   type TLSSocket,
 } from "node:tls";
 import { afterEach, expect, test } from "vitest";
-import { answer, record } from "../fake-provider.fixture.ts";
+import { httpResponse, record } from "../fake-provider.fixture.ts";
 import { ProviderClient } from "./provider-client.ts";
 import { certificate, key } from "./secure-call.fixture.ts";
 
@@ -17,7 +17,7 @@ afterEach(() => setDefaultCACertificates(trusted));
 
 const post = { method: "POST", path: "/chat/completions", body: [Buffer.from("{}")] };
 
-/** Answers each request. `sockets` has every one accepted so far, `isResumed` whether its session was an earlier one's. */
+/** Responds to each request. `sockets` has every one accepted so far, `isResumed` whether its session was an earlier one's. */
 async function startSecureProvider() {
   const sockets: TLSSocket[] = [];
   const isResumed: boolean[] = [];
@@ -27,7 +27,7 @@ async function startSecureProvider() {
       sockets.push(socket);
       isResumed.push(socket.isSessionReused());
       socket.on("error", () => {});
-      socket.on("data", () => socket.write(answer("{}")));
+      socket.on("data", () => socket.write(httpResponse("{}")));
     },
   );
   server.listen(0);

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import { answer, record, startRawProvider } from "../fake-provider.fixture.ts";
+import { httpResponse, record, startRawProvider } from "../fake-provider.fixture.ts";
 import { createLookup } from "./lookup.ts";
 import { ProviderClient } from "./provider-client.ts";
 import { dialOptions, SocketPool } from "./socket-pool.ts";
@@ -24,7 +24,7 @@ test("a socket is kept for its target alone, and the one that was used last is t
   const pool = new SocketPool(lookup);
   const [first, second] = [pool.take(target), pool.take(target)];
   await Promise.all([first, second].map(({ socket }) => once(socket, "connect")));
-  // What Node's request says when its answer is whole.
+  // What Node's request says when its response is whole.
   for (const { socket } of [first, second]) socket.emit("free");
   expect(pool.take(other).isReused).toBe(false);
   expect([pool.take(target), pool.take(target)]).toEqual([second, first]);
@@ -44,7 +44,7 @@ test("a socket whose request was cancelled before it was connected is closed", a
 });
 
 test("a socket that the provider closes while it is idle is not taken", async () => {
-  await using provider = await startRawProvider((socket) => socket.write(answer("{}")));
+  await using provider = await startRawProvider((socket) => socket.write(httpResponse("{}")));
   await using client = new ProviderClient({ connectTimeoutMs: 2_000 });
   const post = { method: "POST", body: [Buffer.from("{}")], baseUrl: provider.baseUrl };
   await record(client, post).closed;

@@ -19,7 +19,7 @@ const aliveProbeMs = 1_000;
 /** For one request at a time, and perhaps for one after another. */
 export interface ProviderSocket {
   readonly socket: Socket;
-  /** An answer has come on it before: the provider may have closed it meanwhile. */
+  /** A response has come on it before: the provider may have closed it meanwhile. */
   readonly isReused: boolean;
 }
 
@@ -125,7 +125,7 @@ class KeptSocket implements ProviderSocket {
   /** @param keep - whether it may be used once more, which is told by {@link use} */
   constructor(socket: Socket, keep: (kept: KeptSocket) => boolean) {
     this.socket = socket;
-    // Said by Node's request: the answer is whole and the server keeps the connection, or no request was written.
+    // Said by Node's request: the response is whole and the server keeps the connection, or no request was written.
     socket.on("free", () => {
       if (this.#isIdle) return;
       this.#isIdle = true;

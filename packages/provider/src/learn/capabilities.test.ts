@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { discoverCapabilities } from "./capabilities.ts";
-import { type Asked, type Reply, scriptServer } from "../scripted-server.fixture.ts";
+import { type SeenRequest, type Reply, scriptServer } from "../scripted-server.fixture.ts";
 
 afterEach(() => void vi.useRealTimers());
 
@@ -26,7 +26,7 @@ async function discover(
     ...over,
   });
   const { capabilities, program } = found;
-  return { found: capabilities, program, asked: server.lines(), requests: server.asked };
+  return { found: capabilities, program, requested: server.lines(), requests: server.requests };
 }
 
 test.each([
@@ -35,23 +35,23 @@ test.each([
   ["0.14.0-rc1", "supported", "supported"],
   ["1.0.0", "supported", "supported"],
 ])("Ollama %s: responses %s, messages %s, by its version", async (version, own, messages) => {
-  const { found, program, asked } = await discover(
+  const { found, program, requested } = await discover(
     { "GET /api/version": json({ version }) },
     { baseUrl: "http://127.0.0.1:11434/v1" },
   );
   expect(found).toMatchObject({ openResponses: own, messages, chatCompletions: "supported" });
   expect(found).toMatchObject({ storedResponses: "unsupported", streamUsage: "supported" });
   expect(program).toBe("Ollama");
-  expect(asked).toEqual(["GET /api/version", ...(own === "supported" ? besideResponses : [])]);
+  expect(requested).toEqual(["GET /api/version", ...(own === "supported" ? besideResponses : [])]);
 });
 
 test("a home-made Ollama does not tell its version, so its responses are asked for, empty", async () => {
-  const { found, asked } = await discover(
+  const { found, requested } = await discover(
     { "GET /api/version": json({ version: "0.0.0" }), "POST /v1/responses": refusal },
     { found: { ownedBy: "library" } },
   );
   expect(found).toMatchObject({ openResponses: "supported", chatCompletions: "supported" });
-  expect(asked).toEqual([
+  expect(requested).toEqual([
     "GET /api/version",
     "POST /v1/responses",
     "POST /v1/messages",
@@ -73,18 +73,18 @@ test("LM Studio is known by its list of instances; an older one by how it says t
   const models = json({ models: [{ key: "qwen", loaded_instances: [] }] });
   const now = await discover({ "GET /api/v1/models": models }, port);
   expect(now.found).toMatchObject({ openResponses: "supported", storedResponses: "supported" });
-  expect(now.asked).toEqual(["GET /api/v1/models", "POST /v1/messages", ...besideResponses]);
+  expect(now.requested).toEqual(["GET /api/v1/models", "POST /v1/messages", ...besideResponses]);
   const no = json({ error: "Unexpected endpoint or method. (POST /v1/responses)" });
   const older = await discover({ "GET /api/v1/models": no, "POST /v1/responses": no }, port);
   expect(older.found).toMatchObject({ openResponses: "unsupported", chatCompletions: "supported" });
-  expect(older.asked).toEqual(["GET /api/v1/models", "POST /v1/responses", "POST /v1/messages"]);
+  expect(older.requested).toEqual(["GET /api/v1/models", "POST /v1/responses", "POST /v1/messages"]);
 });
 
 const llamaProps = json({ default_generation_settings: {}, total_slots: 1 });
 
 test("llama.cpp stores no responses; the paths it has depend on the build, so each gets an empty body", async () => {
   const missing = { status: 500, body: `{"error":{"message":"'messages' is required"}}` };
-  const { found, program, asked, requests } = await discover(
+  const { found, program, requested, requests } = await discover(
     {
       "GET /props": llamaProps,
       "POST /v1/responses": refusal,
@@ -102,7 +102,7 @@ test("llama.cpp stores no responses; the paths it has depend on the build, so ea
   });
   expect(found).not.toHaveProperty("embeddings");
   expect(program).toBe("llama.cpp");
-  expect(asked).toEqual([
+  expect(requested).toEqual([
     "GET /props",
     "POST /v1/responses",
     "POST /v1/messages",
@@ -113,13 +113,13 @@ test("llama.cpp stores no responses; the paths it has depend on the build, so ea
 
 test("a llama.cpp that sleeps gets no POST, which would load its model", async () => {
   const props = json({ default_generation_settings: {}, is_sleeping: true });
-  const { found, asked } = await discover(
+  const { found, requested } = await discover(
     { "GET /props": props },
     { found: { server: "llama.cpp" } },
   );
   expect(found).toMatchObject({ chatCompletions: "supported" });
   expect(found).not.toHaveProperty("openResponses");
-  expect(asked).toEqual(["GET /props"]);
+  expect(requested).toEqual(["GET /props"]);
 });
 
 test("llama.cpp reports the usage of streams by itself, in builds that have a number", async () => {
@@ -143,7 +143,7 @@ test("what vLLM lists it has, and nothing else", async () => {
     "/tokenize": {},
     "/version": {},
   };
-  const { found, asked } = await discover(
+  const { found, requested } = await discover(
     { "GET /openapi.json": json({ paths }) },
     { baseUrl: "http://127.0.0.1:8000/v1" },
   );
@@ -158,7 +158,7 @@ test("what vLLM lists it has, and nothing else", async () => {
     streamUsage: "supported",
     storedResponses: "unsupported",
   });
-  expect(asked).toEqual(["GET /openapi.json"]);
+  expect(requested).toEqual(["GET /openapi.json"]);
 });
 
 test("another server that lists its paths is not taken for vLLM beyond them", async () => {
@@ -169,13 +169,13 @@ test("another server that lists its paths is not taken for vLLM beyond them", as
 });
 
 test("OpenAI is asked nothing", async () => {
-  const { found, asked } = await discover({}, { baseUrl: "https://api.openai.com/v1" });
+  const { found, requested } = await discover({}, { baseUrl: "https://api.openai.com/v1" });
   expect(found).toMatchObject({ openResponses: "supported", storedResponses: "supported" });
-  expect(asked).toEqual([]);
+  expect(requested).toEqual([]);
 });
 
 test("an unknown server gets at most nine requests, none of which loads a model, with its headers", async () => {
-  const { found, asked, requests } = await discover({
+  const { found, requested, requests } = await discover({
     "POST /v1/responses": refusal,
     "POST /v1/chat/completions": refusal,
   });
@@ -186,7 +186,7 @@ test("an unknown server gets at most nine requests, none of which loads a model,
     responsesCompact: "unsupported",
     responsesInputTokens: "unsupported",
   });
-  expect(asked).toEqual([
+  expect(requested).toEqual([
     "GET /api/version",
     "GET /api/v1/models",
     "GET /props",
@@ -204,42 +204,45 @@ test("an unknown server gets at most nine requests, none of which loads a model,
 });
 
 test("a base path other than /v1 is not left", async () => {
-  const { asked } = await discover({}, { baseUrl: "https://gpu.example/tenant/v1" });
-  expect(asked.slice(0, 1)).toEqual(["GET /tenant/api/version"]);
-  expect(asked.every((line) => line.includes(" /tenant/"))).toBe(true);
+  const { requested } = await discover({}, { baseUrl: "https://gpu.example/tenant/v1" });
+  expect(requested.slice(0, 1)).toEqual(["GET /tenant/api/version"]);
+  expect(requested.every((line) => line.includes(" /tenant/"))).toBe(true);
 });
 
 test("what was declared is not asked for; unknown is no declaration", async () => {
   const declared = { openResponses: "supported", chatCompletions: "unknown" };
-  const { found, asked } = await discover({ "POST /v1/chat/completions": refusal }, { declared });
+  const { found, requested } = await discover(
+    { "POST /v1/chat/completions": refusal },
+    { declared },
+  );
   expect(found).toMatchObject({ chatCompletions: "supported" });
-  expect(asked.slice(4)).toEqual([
+  expect(requested.slice(4)).toEqual([
     "POST /v1/chat/completions",
     "POST /v1/messages",
     ...besideResponses,
   ]);
   const without = { openResponses: "unsupported", messages: "unsupported" };
-  const { asked: fewer } = await discover({}, { declared: without });
+  const { requested: fewer } = await discover({}, { declared: without });
   expect(fewer.slice(4)).toEqual(["POST /v1/chat/completions"]);
 });
 
-test("a program that names itself in its models list and does not answer its own path is known as far as all its versions go", async () => {
-  const { found, asked } = await discover({}, { found: { ownedBy: "vllm" } });
+test("a program that names itself in its models list and does not respond its own path is known as far as all its versions go", async () => {
+  const { found, requested } = await discover({}, { found: { ownedBy: "vllm" } });
   expect(found).toMatchObject({ storedResponses: "unsupported", openResponses: "unsupported" });
-  expect(asked).toEqual(["GET /openapi.json", "POST /v1/responses", "POST /v1/messages"]);
+  expect(requested).toEqual(["GET /openapi.json", "POST /v1/responses", "POST /v1/messages"]);
 });
 
-test.each<[string, (asked: Asked) => Reply, number]>([
+test.each<[string, (requested: SeenRequest) => Reply, number]>([
   ["refuses the key everywhere", () => ({ status: 401, body: "{}" }), 9],
-  ["answers with lists", () => ({ status: 500, body: "[1]" }), 9],
+  ["responds with lists", () => ({ status: 500, body: "[1]" }), 9],
   [
     "is gone",
     () => ({ failure: { code: "provider_unreachable", message: "refused the connection" } }),
     1,
   ],
-  ["answers more than 1 MiB", () => ({ body: "x".repeat(1024 * 1024 + 1) }), 9],
-])("a server that %s leaves everything open", async (_what, answer, requests) => {
-  const server = scriptServer(answer);
+  ["responds with more than 1 MiB", () => ({ body: "x".repeat(1024 * 1024 + 1) }), 9],
+])("a server that %s leaves everything open", async (_what, reply, requests) => {
+  const server = scriptServer(reply);
   const { capabilities } = await discoverCapabilities({
     call: server.call,
     baseUrl: "http://127.0.0.1:5000/v1",

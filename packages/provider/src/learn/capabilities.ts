@@ -2,7 +2,7 @@ import { type Recognised, recognise } from "./fingerprints.ts";
 import { type CapabilityName, isDeclared } from "./known-capabilities.ts";
 import { type CallProvider, query, type Query } from "./query.ts";
 import type { ProbeResult } from "./probe.ts";
-import { judgeAnswer } from "./surface-verdict.ts";
+import { judgeResponse } from "./surface-verdict.ts";
 
 export interface DiscoveryOptions {
   call: CallProvider;
@@ -32,7 +32,7 @@ const lookMs = 3_000;
  * which program it is, then, for the paths that are still open, POST with the body `{}`. Never a model's name with nothing
  * to say to it, which would load it, and no POST at all to a server whose model is unloaded until the next one.
  *
- * At most nine requests, and none after one without an answer within 3 s: the server is busy, and real requests will
+ * At most nine requests, and none after one without a response within 3 s: the server is busy, and real requests will
  * tell. Never throws.
  */
 export async function discoverCapabilities(
@@ -47,7 +47,7 @@ export async function discoverCapabilities(
     if (path.startsWith("/responses/") && lacksResponses(options, capabilities)) continue;
     const answer = await look("POST", options.baseUrl, path);
     if (answer?.head === undefined) continue;
-    const verdict = judgeAnswer(answer.head.status, answer.body.toString("utf8"));
+    const verdict = judgeResponse(answer.head.status, answer.body.toString("utf8"));
     if (verdict !== "unknown") capabilities[name] = verdict;
   }
   return { program, capabilities, answer: own };

@@ -27,11 +27,11 @@ interface Fingerprint {
   port: string;
   /** asked by GET, below the base URL without its `/v1` */
   path: string;
-  /** @returns undefined when another program answers so */
+  /** @returns undefined when another program responds so */
   read: (answer: Record<string, unknown>, served: ServedPath) => KnownCapabilities | undefined;
-  /** What holds for every version, when `ownedBy` or `server` said it all and the path did not answer. */
+  /** What holds for every version, when `ownedBy` or `server` said it all and the path did not respond. */
   always: KnownCapabilities;
-  /** The answer says that its model is unloaded for now. */
+  /** The response says that its model is unloaded for now. */
   isAsleep?: (answer: Record<string, unknown>) => boolean;
 }
 

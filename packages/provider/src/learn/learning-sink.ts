@@ -1,15 +1,15 @@
 import { refusesStreamOptions } from "@roomhub/protocol";
 import type { ProviderSink, ResponseHead } from "../call/provider-call.ts";
 import type { ProviderFailure } from "../call/failure.ts";
-import { isEventStream, isSuccess } from "../call/held-answer.ts";
+import { isEventStream, isSuccess } from "../call/held-response.ts";
 import type { CapabilityName } from "./known-capabilities.ts";
 import type { ServerKnowledge } from "./server-knowledge.ts";
 import { mayBeErrorInDisguise } from "./surface-verdict.ts";
 
-/** Enough of an answer to see what it is about. */
+/** Enough of a response to see what it is about. */
 const maxSeenBytes = 8 * 1024;
 
-/** Passes everything on as it comes and notes on the side what the answer says about the surface that was asked. */
+/** Passes everything on as it comes and notes on the side what the response says about the surface that was asked. */
 export class LearningSink implements ProviderSink {
   readonly #sink: ProviderSink;
   readonly #surface: CapabilityName;
@@ -31,7 +31,7 @@ export class LearningSink implements ProviderSink {
     this.#status = head.status;
     if (isSuccess(head.status) && isEventStream(head)) {
       this.#knowledge.note(this.#surface, "supported");
-    } else if (isSuccess(head.status) && this.#knowledge.hasAnswered(this.#surface)) {
+    } else if (isSuccess(head.status) && this.#knowledge.hasResponded(this.#surface)) {
       this.#isExpected = true;
     } else this.#seen = [];
     this.#sink.onHead(head);
@@ -61,7 +61,7 @@ export class LearningSink implements ProviderSink {
     if (isChat && refusesStreamOptions(this.#status, text)) {
       this.#knowledge.learn("streamUsage", "unsupported");
     }
-    this.#knowledge.noteAnswer(this.#surface, this.#status, text);
+    this.#knowledge.noteResponse(this.#surface, this.#status, text);
   }
 
   onFailure(failure: ProviderFailure): void {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { answer, startRawProvider } from "../fake-provider.fixture.ts";
+import { httpResponse, startRawProvider } from "../fake-provider.fixture.ts";
 import { probeModels } from "./probe.ts";
 import { ProviderClient } from "../call/provider-client.ts";
 
@@ -20,9 +20,9 @@ const recorded = (name: string) =>
   );
 const thousands = Array.from({ length: 2_000 }, (_, index) => ({ id: `m${index}` }));
 
-const table: Record<string, [answer: string, expected: object]> = {
+const table: Record<string, [reply: string, expected: object]> = {
   "a models list": [
-    answer('{"object":"list","data":[{"id":"a"},{"id":7},null,{"id":"b"}]}'),
+    httpResponse('{"object":"list","data":[{"id":"a"},{"id":7},null,{"id":"b"}]}'),
     { answered: true, status: 200, models: ["a", "b"] },
   ],
   "llama.cpp's list, with the other names of its model": [
@@ -37,7 +37,7 @@ const table: Record<string, [answer: string, expected: object]> = {
     { answered: true, status: 401, problem: expect.stringContaining("Invalid API Key") },
   ],
   "llama.cpp that loads its model": [
-    answer(
+    httpResponse(
       '{"error":{"message":"Loading model","type":"unavailable_error","code":503}}',
       "",
       "503 No",
@@ -45,27 +45,30 @@ const table: Record<string, [answer: string, expected: object]> = {
     { answered: true, status: 503, problem: expect.stringContaining("Loading model") },
   ],
   "a list of thousands": [
-    answer(JSON.stringify({ data: thousands })),
+    httpResponse(JSON.stringify({ data: thousands })),
     { answered: true, models: thousands.map(({ id }) => id) },
   ],
   "aliases that are none": [
-    answer(
+    httpResponse(
       '{"data":[{"id":"a","aliases":[1,"b"]},{"id":"c","aliases":{}},{"id":"d","aliases":"e"}]}',
     ),
     { models: ["a", "c", "d"], aliases: ["b", "e"] },
   ],
   "a 200 that carries an error": [
-    answer('{"error":"Unexpected endpoint"}'),
+    httpResponse('{"error":"Unexpected endpoint"}'),
     { answered: true, status: 200, problem: expect.stringContaining("Unexpected endpoint") },
   ],
   "an error with a message": [
-    answer('{"error":{"message":"bad key"}}', "", "401 No"),
+    httpResponse('{"error":{"message":"bad key"}}', "", "401 No"),
     { answered: true, status: 401, problem: expect.stringContaining("bad key") },
   ],
-  "a page": [answer("<html>", "", "404 No"), { answered: true, status: 404 }],
-  "something else": [answer("[]"), { answered: true, problem: expect.stringContaining("list") }],
+  "a page": [httpResponse("<html>", "", "404 No"), { answered: true, status: 404 }],
+  "something else": [
+    httpResponse("[]"),
+    { answered: true, problem: expect.stringContaining("list") },
+  ],
   "more than 1 MiB": [
-    answer("x".repeat(1024 * 1024 + 1)),
+    httpResponse("x".repeat(1024 * 1024 + 1)),
     { answered: true, problem: expect.stringContaining("1 MiB") },
   ],
   garbage: ["garbage\r\n", { answered: false, problem: expect.stringContaining("invalid HTTP") }],

@@ -2,14 +2,14 @@ import { type CallProvider, type QueryResult, query, objectIn } from "./query.ts
 
 /** What a look at `GET {base}/models` found. */
 export interface ProbeResult {
-  /** any HTTP answer counts */
+  /** any HTTP response counts */
   answered: boolean;
   status?: number;
   /** nothing answered in time, which is no proof that nothing is there: a model may be loading */
   isTimeout?: boolean;
   /** after a timeout: the server took the connection, so it may be busy */
   isAccepted?: boolean;
-  /** ids, when the answer was a models list */
+  /** ids, when the response was a models list */
   models?: string[];
   /** other names of the same models, which llama.cpp lists; left out when there are none */
   aliases?: string[];
@@ -19,7 +19,7 @@ export interface ProbeResult {
   ownedBy?: string;
   /** the `server` header, for the same reason */
   server?: string;
-  /** what a person should know: why there was no answer, or what the answer complained about */
+  /** what a person should know: why there was no response, or what the response complained about */
   problem?: string;
 }
 

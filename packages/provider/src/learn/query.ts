@@ -10,11 +10,11 @@ export type CallProvider = (request: ProviderRequest, sink: ProviderSink) => Pro
 
 /** What one short question found. */
 export interface QueryResult {
-  /** undefined when no answer came */
+  /** undefined when no response came */
   head: ResponseHead | undefined;
   /** what came of it, at most 1 MiB */
   body: Buffer;
-  /** why the answer is not whole; undefined when it is */
+  /** why the response is not whole; undefined when it is */
   problem:
     | { kind: "timeout"; isAccepted: boolean }
     | { kind: "too-large" }
@@ -22,7 +22,7 @@ export interface QueryResult {
     | undefined;
 }
 
-/** Asks one thing at a time. @returns undefined when nothing is asked any more, or the answer is not whole */
+/** Asks one query at a time. @returns undefined when there is no next query, or the response is not whole */
 export type Query = (
   method: "GET" | "POST",
   baseUrl: string,

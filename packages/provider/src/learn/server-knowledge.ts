@@ -6,7 +6,7 @@ import {
   isDeclared,
   type KnownCapabilities,
 } from "./known-capabilities.ts";
-import { judgeAnswer } from "./surface-verdict.ts";
+import { judgeResponse } from "./surface-verdict.ts";
 import type {
   ReasoningField,
   AcceptedReasoning,
@@ -19,11 +19,11 @@ export type ReportedCapabilities = Record<"openResponses" | "chatCompletions", C
 /** Their events lack `sequence_number`, `output_index` and `content_index`, without which SDKs fail. */
 const nonConformant: ReadonlySet<ServerProgram | undefined> = new Set(["llama.cpp"]);
 
-/** `native-first`: translated once the server answers that it has no such path. */
+/** `native-first`: translated once the server responds that it has no such path. */
 export type ResponsesWay = ResponsesMode | "native-first";
 
 /**
- * What is known of one model server: found by looking, and learned from its answers since.
+ * What is known of one model server: found by looking, and learned from its responses since.
  *
  * What the server has itself (`native`) is kept apart from what is reported: responses it does not have are made from
  * its chat, and what the user declared is reported as it is.
@@ -95,7 +95,7 @@ export class ServerKnowledge {
   }
 
   /** A response has shown that the server has it. */
-  hasAnswered(name: CapabilityName): boolean {
+  hasResponded(name: CapabilityName): boolean {
     return this.#learned[name] === "supported";
   }
 
@@ -128,7 +128,7 @@ export class ServerKnowledge {
 
   /** For certain. */
   learn(name: CapabilityName, value: CapabilityValue): void {
-    // Not compared with what was found: an answer that says the same makes it certain.
+    // Not compared with what was found: a response that says the same makes it certain.
     if (this.#learned[name] === value) return;
     this.#learned[name] = value;
     this.#publish();
@@ -139,15 +139,15 @@ export class ServerKnowledge {
    *
    * @param text - the body, or its beginning when it is long
    */
-  noteAnswer(name: CapabilityName, status: number, text: string): void {
-    if (status !== 501) return this.note(name, judgeAnswer(status, text));
+  noteResponse(name: CapabilityName, status: number, text: string): void {
+    if (status !== 501) return this.note(name, judgeResponse(status, text));
     // "Not implemented" comes from the server itself, never from a gateway in front of it. A server known to have the
     // surface is looked at again: its 501 may be about one field.
     if (name === "chatCompletions" || this.native(name) === "supported") this.doubt();
     this.learn(name, "unsupported");
   }
 
-  /** What one answer says. One "no" of a server that has it may have a reason of its own: the next answer decides. */
+  /** What one response says. One "no" of a server that has it may have a reason of its own: the next response decides. */
   note(name: CapabilityName, verdict: CapabilityValue): void {
     if (verdict === "unknown") return;
     const isContradiction = verdict === "unsupported" && this.native(name) === "supported";
@@ -187,8 +187,8 @@ export class ServerKnowledge {
       const said = declared[name];
       const value = isDeclared(said) ? said : this.#served(name);
       // A reported value that no longer holds must be reported as unknown.
-      const isTold = this.#reported[name] !== undefined;
-      if (value !== "unknown" || isTold) reported[name] = value;
+      const isReported = this.#reported[name] !== undefined;
+      if (value !== "unknown" || isReported) reported[name] = value;
     }
     return reported;
   }

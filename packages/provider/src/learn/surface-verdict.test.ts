@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { judgeAnswer } from "./surface-verdict.ts";
+import { judgeResponse } from "./surface-verdict.ts";
 
 const openAiError = (message: string, code = "") =>
   JSON.stringify({ error: { message, type: "invalid_request_error", param: null, code } });
@@ -39,5 +39,5 @@ test.each([
   [502, "<html>", "unknown"],
   [302, "", "unknown"],
 ] as const)("%i %s: %s", (status, text, verdict) => {
-  expect(judgeAnswer(status, text)).toBe(verdict);
+  expect(judgeResponse(status, text)).toBe(verdict);
 });

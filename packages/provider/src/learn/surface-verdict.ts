@@ -2,21 +2,21 @@ import type { CapabilityValue } from "@roomhub/protocol";
 
 const noSuchPath = /unexpected endpoint|invalid url \(|no route/i;
 const noSuchPathIn200 = /unexpected endpoint|invalid url|no route|not found/i;
-/** llama.cpp answers 500 to a body of `messages` without them. */
+/** llama.cpp responds 500 to a body of `messages` without them. */
 const missesField = /["'][\w.]+["'] is required/i;
 /** What a server that knows the path complains about: the model, a field, a stored response. Not as a part of a path. */
 const namesPartOfTheRequest =
   /(?<![/\w-])(?:models?|model_\w+|response|resp_\w+|input|messages|prompt|field|parameter)\b/i;
 
 /**
- * Whether a server has the surface it was just asked for, as far as its answer tells. `unknown` when it could have given
- * that answer either way: no right to ask, too busy, broken.
+ * Whether a server has the surface it was just asked for, as far as its response tells. `unknown` when it could have given
+ * that response either way: no right to ask, too busy, broken.
  *
- * LM Studio answers 200 with an error to paths it does not know.
+ * LM Studio responds 200 with an error to paths it does not know.
  *
  * @param text - the body, or its beginning when it is long
  */
-export function judgeAnswer(status: number, text: string): CapabilityValue {
+export function judgeResponse(status: number, text: string): CapabilityValue {
   if (status >= 200 && status < 300) return judgeSuccess(text);
   switch (status) {
     case 405:
@@ -46,14 +46,14 @@ export function mayBeErrorInDisguise(start: Buffer): boolean {
   return start.includes(errorKey);
 }
 
-/** Some servers answer 200 to what they refuse. Only what has the word is parsed: every plain answer comes by here. */
+/** Some servers respond 200 to what they refuse. Only what has the word is parsed: every plain response comes by here. */
 function isErrorInDisguise(text: string): boolean {
   if (!text.includes('"error"')) return false;
   try {
     const { error } = JSON.parse(text) as { error?: unknown };
     return error !== undefined && error !== null;
   } catch {
-    // A stream, or an answer longer than what is looked at: errors are short.
+    // A stream, or a response longer than what is looked at: errors are short.
     return false;
   }
 }

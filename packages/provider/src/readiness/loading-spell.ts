@@ -16,14 +16,14 @@ export class LoadingSpell {
     return this.#sinceMs;
   }
 
-  /** The model list answered 503. */
+  /** The model list responded 503. */
   seenAtList(nowMs: number): void {
     this.#begin(nowMs);
     this.#heldUntilMs = nowMs;
   }
 
   /**
-   * A call was answered 503. A server whose list is fine meanwhile would be ready again after every look: the pauses
+   * A call received a 503. A server whose list is fine meanwhile would be ready again after every look: the pauses
    * double, from 1 s to 15 s, until a call succeeds.
    */
   seenAtCall(nowMs: number): void {
@@ -34,14 +34,14 @@ export class LoadingSpell {
     this.#heldUntilMs = nowMs + this.#holdMs;
   }
 
-  /** The model list answers something else. Without effect while a call's 503 holds. */
+  /** The model list responds with something else. Without effect while a call's 503 holds. */
   endAtList(nowMs: number): void {
     if (this.#sinceMs === undefined || nowMs < this.#heldUntilMs) return;
     this.#before = { sinceMs: this.#sinceMs, endedMs: nowMs };
     this.#sinceMs = undefined;
   }
 
-  /** The server is away, or answers calls with something else. */
+  /** The server is away, or responds to calls with something else. */
   end(): void {
     this.#sinceMs = undefined;
   }

@@ -10,7 +10,7 @@ const loading: Reply = {
   body: '{"error":{"message":"Loading model","type":"unavailable_error","code":503}}',
 };
 
-/** A server whose answers are set by their request line, and a log of its callbacks. */
+/** A server whose responses are set by their request line, and a log of its callbacks. */
 function start(script: Record<string, Reply>, over: Partial<ModelServerOptions> = {}) {
   const clock = { nowMs: 0 };
   const log: string[] = [];
@@ -30,7 +30,7 @@ function start(script: Record<string, Reply>, over: Partial<ModelServerOptions> 
   return { clock, log, provider, script, server };
 }
 
-async function ask(server: ModelServer, path = "/chat/completions"): Promise<Heard> {
+async function send(server: ModelServer, path = "/chat/completions"): Promise<Heard> {
   const body = [Buffer.from('{"model":"m","input":"hi"}')];
   const heard = listen(server, { path, body });
   await heard.closed;
@@ -41,7 +41,7 @@ describe("the verdict on a model server", () => {
   test("follows its model list", async () => {
     const { clock, log, script, server } = start({ "GET /v1/models": models });
     expect(server.lookInMs()).toBe(0);
-    const answers: [Reply, string][] = [
+    const replies: [Reply, string][] = [
       [models, "ready"],
       [loading, "loading"],
       [{ status: 401, body: "" }, "needs-credentials"],
@@ -51,7 +51,7 @@ describe("the verdict on a model server", () => {
       [{ status: 404, body: "" }, "wrong-model"],
       [models, "ready"],
     ];
-    for (const [reply, readiness] of answers) {
+    for (const [reply, readiness] of replies) {
       script["GET /v1/models"] = reply;
       clock.nowMs += 1_000;
       await server.probe(1_000);
@@ -61,7 +61,7 @@ describe("the verdict on a model server", () => {
     expect(log).toHaveLength(7);
   });
 
-  test("changes before the answer that is the cause is passed on", async () => {
+  test("changes before the response that is the cause is passed on", async () => {
     const { log, script, server } = start({ "GET /v1/models": models });
     for (const [status, readiness] of [
       [503, "loading"],
@@ -89,11 +89,11 @@ describe("the verdict on a model server", () => {
 
   test("follows every request that is sent for a response, native or by chat", async () => {
     const { clock, script, server } = start({ [native]: loading });
-    await ask(server, "/responses");
+    await send(server, "/responses");
     expect(server.readiness.readiness).toBe("loading");
     Object.assign(script, { [native]: { status: 404, body: "" }, [chat]: { status: 401 } });
     clock.nowMs += 5_000;
-    await ask(server, "/responses");
+    await send(server, "/responses");
     expect(server.readiness.readiness).toBe("needs-credentials");
   });
 
@@ -126,7 +126,7 @@ describe("the verdict on a model server", () => {
     const { clock, log, script, server } = start({ "GET /v1/models": models });
     await server.probe(1_000);
     script[chat] = { status: 401, body: "" };
-    await ask(server);
+    await send(server);
     clock.nowMs += 1_000;
     server.credentialsChanged();
     expect([server.readiness.readiness, server.lookInMs()]).toEqual(["ready", 0]);
@@ -155,7 +155,7 @@ test("a server of another model is looked at anew: it may be another program", a
   await expect.poll(looks).toBe(2);
 });
 
-test("a look is due as the verdict says, and spared by bytes of a running answer", async () => {
+test("a look is due as the verdict says, and spared by bytes of a running response", async () => {
   const { clock, script, server } = start({ "GET /v1/models": models });
   expect(server.startLook()).toBe(true);
   await server.probe(1_000);
@@ -171,16 +171,16 @@ test("a look is due as the verdict says, and spared by bytes of a running answer
   await running.closed;
 });
 
-test("a function gets no request for its models, and is ready until its answers say otherwise", async () => {
+test("a function gets no request for its models, and is ready until its responses say otherwise", async () => {
   const { clock, provider, script, server } = start({ [chat]: loading }, { isFunction: true });
   await server.probe(1_000);
   expect(provider.lines()).toEqual([]);
-  await ask(server);
+  await send(server);
   expect([server.readiness.readiness, server.lookInMs()]).toEqual(["loading", 1_000]);
   clock.nowMs += 1_000;
   await server.probe(1_000);
   expect(server.readiness.readiness).toBe("ready");
   script[chat] = { body: "{}" };
-  await ask(server);
+  await send(server);
   expect(provider.lines()).toEqual([chat, chat]);
 });

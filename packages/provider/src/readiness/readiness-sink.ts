@@ -28,7 +28,7 @@ export class ReadinessSink implements ProviderSink {
 
   /** In this order: an agent's hub knows that the server loads when it sees the 503. */
   onHead(head: ResponseHead): void {
-    this.#readiness.callAnswered(head.status, this.#nowMs(), this.#credentials);
+    this.#readiness.callResponded(head.status, this.#nowMs(), this.#credentials);
     this.#sink.onHead(head);
   }
 

@@ -53,10 +53,10 @@ function startMachine() {
   };
 }
 
-const list = (...models: string[]): ProbeFinding => ({ kind: "answers", models, aliases: [] });
+const list = (...models: string[]): ProbeFinding => ({ kind: "responds", models, aliases: [] });
 const silent = (isAccepted: boolean): ProbeFinding => ({
   kind: "silent",
-  problem: "no answer in time",
+  problem: "no response in time",
   isAccepted,
 });
 
@@ -65,19 +65,19 @@ type EventName =
   | "list has another model"
   | "list is empty"
   | "list refuses"
-  | "list answers 503"
-  | "list answers 502 or 504"
+  | "list responds 503"
+  | "list responds 502 or 504"
   | "no connection"
   | "silence"
   | "silence, accepted"
-  | "call answers 200"
-  | "call answers 400"
-  | "call answers 401"
-  | "call answers 403"
-  | "call answers 407"
-  | "call answers 500"
-  | "call answers 502"
-  | "call answers 503"
+  | "call responds 200"
+  | "call responds 400"
+  | "call responds 401"
+  | "call responds 403"
+  | "call responds 407"
+  | "call responds 500"
+  | "call responds 502"
+  | "call responds 503"
   | "call reaches no server"
   | "call breaks off"
   | "other credentials"
@@ -88,20 +88,20 @@ const perform: Record<EventName, (machine: ServerReadiness, nowMs: number) => vo
   "list has another model": (machine, nowMs) => machine.probed(list("qwen"), nowMs),
   "list is empty": (machine, nowMs) => machine.probed(list(), nowMs),
   "list refuses": (machine, nowMs) => machine.probed({ kind: "refuses" }, nowMs),
-  "list answers 503": (machine, nowMs) => machine.probed({ kind: "loads" }, nowMs),
-  "list answers 502 or 504": (machine, nowMs) =>
+  "list responds 503": (machine, nowMs) => machine.probed({ kind: "loads" }, nowMs),
+  "list responds 502 or 504": (machine, nowMs) =>
     machine.probed({ kind: "down", problem: "GET /models returned 502" }, nowMs),
   "no connection": (machine, nowMs) => machine.probed({ kind: "down", problem: "refused" }, nowMs),
   silence: (machine, nowMs) => machine.probed(silent(false), nowMs),
   "silence, accepted": (machine, nowMs) => machine.probed(silent(true), nowMs),
-  "call answers 200": (machine, nowMs) => machine.callAnswered(200, nowMs, machine.credentials),
-  "call answers 400": (machine, nowMs) => machine.callAnswered(400, nowMs, machine.credentials),
-  "call answers 401": (machine, nowMs) => machine.callAnswered(401, nowMs, machine.credentials),
-  "call answers 403": (machine, nowMs) => machine.callAnswered(403, nowMs, machine.credentials),
-  "call answers 407": (machine, nowMs) => machine.callAnswered(407, nowMs, machine.credentials),
-  "call answers 500": (machine, nowMs) => machine.callAnswered(500, nowMs, machine.credentials),
-  "call answers 502": (machine, nowMs) => machine.callAnswered(502, nowMs, machine.credentials),
-  "call answers 503": (machine, nowMs) => machine.callAnswered(503, nowMs, machine.credentials),
+  "call responds 200": (machine, nowMs) => machine.callResponded(200, nowMs, machine.credentials),
+  "call responds 400": (machine, nowMs) => machine.callResponded(400, nowMs, machine.credentials),
+  "call responds 401": (machine, nowMs) => machine.callResponded(401, nowMs, machine.credentials),
+  "call responds 403": (machine, nowMs) => machine.callResponded(403, nowMs, machine.credentials),
+  "call responds 407": (machine, nowMs) => machine.callResponded(407, nowMs, machine.credentials),
+  "call responds 500": (machine, nowMs) => machine.callResponded(500, nowMs, machine.credentials),
+  "call responds 502": (machine, nowMs) => machine.callResponded(502, nowMs, machine.credentials),
+  "call responds 503": (machine, nowMs) => machine.callResponded(503, nowMs, machine.credentials),
   "call reaches no server": (machine, nowMs) => machine.callFailed("provider_unreachable", nowMs),
   "call breaks off": (machine, nowMs) => machine.callFailed("provider_disconnected", nowMs),
   "other credentials": (machine, nowMs) => machine.credentialsChanged(nowMs),
@@ -123,23 +123,23 @@ type State =
 const reach: Record<State, EventName[]> = {
   "not looked at": [],
   "ready, by the list": ["list has the model"],
-  "ready, with credentials that work": ["list has the model", "call answers 200"],
-  "loading, by the list": ["list has the model", "list answers 503"],
-  "loading, by a call": ["list has the model", "call answers 503"],
+  "ready, with credentials that work": ["list has the model", "call responds 200"],
+  "loading, by the list": ["list has the model", "list responds 503"],
+  "loading, by a call": ["list has the model", "call responds 503"],
   "needs credentials, by the list": ["list refuses"],
-  "needs credentials, by a call": ["list has the model", "call answers 401"],
+  "needs credentials, by a call": ["list has the model", "call responds 401"],
   down: ["list has the model", "no connection"],
   "wrong model": ["list has the model", "list has another model"],
 };
 
-/** What a look or an answer says of every server, whatever was known before. */
+/** What a look or a response says of every server, whatever was known before. */
 const certain = {
-  "list answers 503": "loading",
-  "list answers 502 or 504": "down",
+  "list responds 503": "loading",
+  "list responds 502 or 504": "down",
   "no connection": "down",
-  "call answers 401": "needs-credentials",
-  "call answers 407": "needs-credentials",
-  "call answers 503": "loading",
+  "call responds 401": "needs-credentials",
+  "call responds 407": "needs-credentials",
+  "call responds 503": "loading",
 } as const;
 
 /** What says nothing new, but for a probe that follows. */
@@ -147,8 +147,8 @@ function unmoved<Verdict extends Readiness>(verdict: Verdict) {
   return {
     silence: verdict,
     "silence, accepted": verdict,
-    "call answers 403": verdict,
-    "call answers 502": verdict,
+    "call responds 403": verdict,
+    "call responds 502": verdict,
     "call reaches no server": verdict,
     "call breaks off": verdict,
   } as const;
@@ -161,9 +161,9 @@ const fromReady = {
   "list has another model": "wrong-model",
   "list is empty": "ready",
   "list refuses": "needs-credentials",
-  "call answers 200": "ready",
-  "call answers 400": "ready",
-  "call answers 500": "ready",
+  "call responds 200": "ready",
+  "call responds 400": "ready",
+  "call responds 500": "ready",
   "other credentials": "ready",
   "other model": "ready",
 } as const;
@@ -179,9 +179,9 @@ const table: Record<State, Record<EventName, Readiness>> = {
     "list has another model": "wrong-model",
     "list is empty": "ready",
     "list refuses": "needs-credentials",
-    "call answers 200": "ready",
-    "call answers 400": "loading",
-    "call answers 500": "loading",
+    "call responds 200": "ready",
+    "call responds 400": "loading",
+    "call responds 500": "loading",
     "other credentials": "loading",
     "other model": "loading",
   },
@@ -192,9 +192,9 @@ const table: Record<State, Record<EventName, Readiness>> = {
     "list has another model": "loading",
     "list is empty": "loading",
     "list refuses": "loading",
-    "call answers 200": "ready",
-    "call answers 400": "loading",
-    "call answers 500": "loading",
+    "call responds 200": "ready",
+    "call responds 400": "loading",
+    "call responds 500": "loading",
     "other credentials": "loading",
     "other model": "loading",
   },
@@ -205,9 +205,9 @@ const table: Record<State, Record<EventName, Readiness>> = {
     "list has another model": "ready",
     "list is empty": "ready",
     "list refuses": "needs-credentials",
-    "call answers 200": "ready",
-    "call answers 400": "needs-credentials",
-    "call answers 500": "needs-credentials",
+    "call responds 200": "ready",
+    "call responds 400": "needs-credentials",
+    "call responds 500": "needs-credentials",
     "other credentials": "ready",
     "other model": "needs-credentials",
   },
@@ -218,9 +218,9 @@ const table: Record<State, Record<EventName, Readiness>> = {
     "list has another model": "wrong-model",
     "list is empty": "needs-credentials",
     "list refuses": "needs-credentials",
-    "call answers 200": "ready",
-    "call answers 400": "needs-credentials",
-    "call answers 500": "needs-credentials",
+    "call responds 200": "ready",
+    "call responds 400": "needs-credentials",
+    "call responds 500": "needs-credentials",
     "other credentials": "ready",
     "other model": "needs-credentials",
   },
@@ -231,24 +231,24 @@ const table: Record<State, Record<EventName, Readiness>> = {
     "list has another model": "wrong-model",
     "list is empty": "ready",
     "list refuses": "needs-credentials",
-    "call answers 200": "ready",
-    "call answers 400": "ready",
-    "call answers 500": "ready",
+    "call responds 200": "ready",
+    "call responds 400": "ready",
+    "call responds 500": "ready",
     "other credentials": "down",
     "other model": "down",
   },
   "wrong model": {
     ...certain,
     ...unmoved("wrong-model"),
-    "call answers 401": "wrong-model",
-    "call answers 407": "wrong-model",
+    "call responds 401": "wrong-model",
+    "call responds 407": "wrong-model",
     "list has the model": "ready",
     "list has another model": "wrong-model",
     "list is empty": "wrong-model",
     "list refuses": "wrong-model",
-    "call answers 200": "wrong-model",
-    "call answers 400": "wrong-model",
-    "call answers 500": "wrong-model",
+    "call responds 200": "wrong-model",
+    "call responds 400": "wrong-model",
+    "call responds 500": "wrong-model",
     "other credentials": "wrong-model",
     "other model": "ready",
   },
@@ -287,7 +287,7 @@ test("each verdict says in words why no request should come", () => {
 
 test("a change is reported once, another reason of the same verdict too, and when it began stays", () => {
   const server = startMachine().do("no connection", "no connection").pass(7);
-  server.do("list answers 502 or 504").pass(7).do("list has the model", "call answers 200");
+  server.do("list responds 502 or 504").pass(7).do("list has the model", "call responds 200");
   expect(server.reported).toMatchObject([
     { readiness: "down", problem: "refused", sinceMs: 0 },
     { readiness: "down", problem: "GET /models returned 502", sinceMs: 0 },
@@ -297,11 +297,11 @@ test("a change is reported once, another reason of the same verdict too, and whe
 
 describe("a server that loads its model", () => {
   test("is looked at after 1 s, then ever less, every 15 s in the end", () => {
-    const server = startMachine().do("list answers 503");
+    const server = startMachine().do("list responds 503");
     const pauses: number[] = [];
     for (let looks = 0; looks < 60; looks++) {
       pauses.push(server.lookInMs);
-      server.pass(server.lookInMs).do("list answers 503");
+      server.pass(server.lookInMs).do("list responds 503");
     }
     expect(pauses.slice(0, 16)).toEqual(Array.from({ length: 16 }, () => 1_000));
     expect(pauses[20]).toBeGreaterThan(1_000);
@@ -310,10 +310,10 @@ describe("a server that loads its model", () => {
     expect(server.reported).toHaveLength(1);
   });
 
-  test("is down after more than loadingMs, is looked at every 15 s, and is back when it answers", () => {
-    const server = startMachine().do("list answers 503").pass(loadingMs).do("list answers 503");
+  test("is down after more than loadingMs, is looked at every 15 s, and is back when it responds", () => {
+    const server = startMachine().do("list responds 503").pass(loadingMs).do("list responds 503");
     expect(server.verdict).toMatchObject({ readiness: "loading", sinceMs: 0 });
-    server.pass(1).do("list answers 503");
+    server.pass(1).do("list responds 503");
     expect(server.verdict).toMatchObject({
       readiness: "down",
       problem: "has been loading its model for over 15 min",
@@ -328,7 +328,7 @@ describe("a server that loads its model", () => {
     const server = startMachine().do("list has the model");
     const pauses: number[] = [];
     for (let round = 0; round < 6; round++) {
-      server.do("call answers 503", "call answers 503");
+      server.do("call responds 503", "call responds 503");
       pauses.push(server.lookInMs);
       server.pass(server.lookInMs - 1).do("list has the model");
       expect(server.verdict.readiness).toBe("loading");
@@ -336,17 +336,17 @@ describe("a server that loads its model", () => {
       expect(server.verdict.readiness).toBe("ready");
     }
     expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 15_000, 15_000]);
-    server.do("call answers 200", "call answers 503");
+    server.do("call responds 200", "call responds 503");
     expect(server.lookInMs).toBe(1_000);
   });
 
   test("has loaded since its first 503 when it was ready for no more than 15 s in between, or else anew", () => {
-    const server = startMachine().do("call answers 503").pass(1_000).do("list has the model");
-    server.pass(15_000).do("call answers 503");
+    const server = startMachine().do("call responds 503").pass(1_000).do("list has the model");
+    server.pass(15_000).do("call responds 503");
     expect(server.verdict).toMatchObject({ readiness: "loading", sinceMs: 0 });
-    server.pass(2_000).do("list has the model").pass(15_001).do("call answers 503");
+    server.pass(2_000).do("list has the model").pass(15_001).do("call responds 503");
     expect(server.verdict).toMatchObject({ readiness: "loading", sinceMs: 33_001 });
-    server.do("call answers 200").pass(1).do("call answers 503");
+    server.do("call responds 200").pass(1).do("call responds 503");
     expect(server.verdict).toMatchObject({ readiness: "loading", sinceMs: 33_002 });
   });
 });
@@ -368,7 +368,7 @@ describe("a server that takes its time", () => {
     expect(server.verdict.readiness).toBe("ready");
     expect(server.lookInMs).toBe(downLookMs);
     server.pass(1).do("silence");
-    expect(server.verdict).toMatchObject({ readiness: "down", problem: "no answer in time" });
+    expect(server.verdict).toMatchObject({ readiness: "down", problem: "no response in time" });
   });
 
   test("that never answered at all is down after 60 s", () => {
@@ -380,29 +380,29 @@ describe("a server that takes its time", () => {
 
 describe("credentials that a call had refused", () => {
   test("are wanted until a call succeeds, whatever the list and outages say in between", () => {
-    const server = startMachine().do("call answers 401", "list has the model", "no connection");
-    server.do("list answers 503", "list has the model");
+    const server = startMachine().do("call responds 401", "list has the model", "no connection");
+    server.do("list responds 503", "list has the model");
     expect(server.verdict.readiness).toBe("needs-credentials");
-    expect(server.do("call answers 200").verdict.readiness).toBe("ready");
+    expect(server.do("call responds 200").verdict.readiness).toBe("ready");
   });
 
   test("that worked make a list that requires others as good as any, until a call is refused", () => {
-    const server = startMachine().do("call answers 200", "list refuses");
+    const server = startMachine().do("call responds 200", "list refuses");
     expect(server.verdict.readiness).toBe("ready");
-    server.do("call answers 401", "other credentials", "list refuses");
+    server.do("call responds 401", "other credentials", "list refuses");
     expect(server.verdict.readiness).toBe("needs-credentials");
   });
 });
 
-describe("an answer to credentials that were changed meanwhile", () => {
+describe("a response to credentials that were changed meanwhile", () => {
   test("says nothing of those of now, whether it refuses or succeeds", () => {
     const { machine } = startMachine();
     const old = machine.credentials;
     machine.credentialsChanged(0);
-    machine.callAnswered(401, 0, old);
+    machine.callResponded(401, 0, old);
     expect(machine.verdict.readiness).toBe("ready");
-    machine.callAnswered(401, 0, machine.credentials);
-    machine.callAnswered(200, 0, old);
+    machine.callResponded(401, 0, machine.credentials);
+    machine.callResponded(200, 0, old);
     expect(machine.verdict.readiness).toBe("needs-credentials");
   });
 
@@ -410,9 +410,9 @@ describe("an answer to credentials that were changed meanwhile", () => {
     const { machine } = startMachine();
     const old = machine.credentials;
     machine.credentialsChanged(0);
-    machine.callAnswered(503, 0, old);
+    machine.callResponded(503, 0, old);
     expect(machine.verdict.readiness).toBe("loading");
-    machine.callAnswered(200, 0, old);
+    machine.callResponded(200, 0, old);
     expect(machine.verdict.readiness).toBe("ready");
   });
 });
@@ -433,10 +433,10 @@ describe("another model", () => {
 
   test("is none while the list has the participant's under an alias", () => {
     const server = startMachine();
-    server.probe({ kind: "answers", models: ["/models/a.gguf"], aliases: ["x", "llama3"] });
-    server.probe({ kind: "answers", models: ["/models/b.gguf"], aliases: ["llama3:latest"] });
+    server.probe({ kind: "responds", models: ["/models/a.gguf"], aliases: ["x", "llama3"] });
+    server.probe({ kind: "responds", models: ["/models/b.gguf"], aliases: ["llama3:latest"] });
     expect(server.verdict.readiness).toBe("ready");
-    server.probe({ kind: "answers", models: ["/models/b.gguf"], aliases: ["x"] });
+    server.probe({ kind: "responds", models: ["/models/b.gguf"], aliases: ["x"] });
     expect(server.verdict.readiness).toBe("wrong-model");
   });
 
@@ -474,11 +474,11 @@ describe("a look", () => {
     });
   });
 
-  test("is due at once after a call that found no server, or the answer of a gateway; once a second however many there are", () => {
+  test("is due at once after a call that found no server, or the response of a gateway; once a second however many there are", () => {
     for (const event of [
       "call reaches no server",
       "call breaks off",
-      "call answers 502",
+      "call responds 502",
     ] as const) {
       const server = startMachine().do("list has the model").pass(3).do(event, event);
       expect([event, server.lookInMs, server.moves]).toEqual([event, 0, 1]);
@@ -489,7 +489,7 @@ describe("a look", () => {
     expect(down.lookInMs).toBe(downLookMs - 3);
   });
 
-  test("is spared by the bytes of a running answer, once for each 30 s", () => {
+  test("is spared by the bytes of a running response, once for each 30 s", () => {
     const server = startMachine().do("list has the model");
     server.machine.callStarted();
     server.machine.callFlows();
@@ -517,16 +517,16 @@ test("whatever happens in whatever order, the verdict keeps its promises", () =>
         server.pass(passMs).do(event);
         const { readiness, problem, sinceMs, serves } = server.verdict;
 
-        if (event === "call answers 401" || event === "call answers 407") isRefusedAtCall = true;
-        if (event === "call answers 200" || event === "other credentials") isRefusedAtCall = false;
+        if (event === "call responds 401" || event === "call responds 407") isRefusedAtCall = true;
+        if (event === "call responds 200" || event === "other credentials") isRefusedAtCall = false;
         if (event === "list has the model") wasListed = true;
         if (event === "other model") wasListed = false;
 
         if (isRefusedAtCall) expect(readiness).not.toBe("ready");
         if (!wasListed) expect(readiness).not.toBe("wrong-model");
-        if (event === "call answers 403") expect(server.verdict).toBe(before);
-        if (event === "call answers 200") expect(["ready", "wrong-model"]).toContain(readiness);
-        if (event === "call answers 503") expect(["loading", "down"]).toContain(readiness);
+        if (event === "call responds 403") expect(server.verdict).toBe(before);
+        if (event === "call responds 200") expect(["ready", "wrong-model"]).toContain(readiness);
+        if (event === "call responds 503") expect(["loading", "down"]).toContain(readiness);
         if (readiness === "loading") expect(server.nowMs - sinceMs).toBeLessThanOrEqual(loadingMs);
 
         expect(problem === undefined).toBe(readiness === "ready");

@@ -30,18 +30,18 @@ export interface ServerReadinessOptions {
   onLookMoved: () => void;
 }
 
-/** Without an answer, an accepted connection or a running request for so long, a silent server is down. */
+/** Without a response, an accepted connection or a running request for so long, a silent server is down. */
 const silenceMs = 60_000;
 /** However many calls fail, the looks they cause are so far apart. */
 const hurriedPauseMs = 1_000;
 
 /**
- * What a model list and the answers to calls say together of one model server: a state machine that reads no clock and
+ * What a model list and the responses to calls say together of one model server: a state machine that reads no clock and
  * sets no timer.
  *
  * | Verdict | Begins with | Ends with |
  * |---|---|---|
- * | `down` | no connection; 502 or 504 at the list; 60 s of silence; loading for too long | any other answer |
+ * | `down` | no connection; 502 or 504 at the list; 60 s of silence; loading for too long | any other response |
  * | `loading` | 503 | a list without it, or a call that succeeds |
  * | `wrong-model` | a list that has lost the model | a list that has it again |
  * | `needs-credentials` | 401, 403 or 407 at the list; 401 or 407 at a call | a call that succeeds, other credentials; what the list alone said, also with a list |
@@ -64,7 +64,7 @@ export class ServerReadiness {
   #serves: readonly string[] = [];
   #running = 0;
   #hasBytes = false;
-  /** of the last answer, accepted connection or running request */
+  /** of the last response, accepted connection or running request */
   #signMs: number;
   #nextLookMs: number;
   /** of the latest look that a call or a change caused */
@@ -89,7 +89,7 @@ export class ServerReadiness {
   }
 
   /**
-   * Begins a look when one is due. Bytes of a running answer since the last look are as good as one: then it counts as
+   * Begins a look when one is due. Bytes of a running response since the last look are as good as one: then it counts as
    * done.
    *
    * @returns whether to look at the model list now
@@ -108,7 +108,7 @@ export class ServerReadiness {
     const isSilent = finding.kind === "silent" && !finding.isAccepted && this.#running === 0;
     if (!isSilent) this.#signMs = nowMs;
     switch (finding.kind) {
-      case "answers":
+      case "responds":
         this.#downProblem = undefined;
         this.#loading.endAtList(nowMs);
         if (this.#refusedAt === "list") this.#refusedAt = undefined;
@@ -153,17 +153,17 @@ export class ServerReadiness {
     this.#signMs = nowMs;
   }
 
-  /** Bytes of an answer came. On the hot path. */
+  /** Bytes of a response came. On the hot path. */
   callFlows(): void {
     this.#hasBytes = true;
   }
 
   /**
-   * The head of an answer came: nothing was generated yet.
+   * The head of a response came: nothing was generated yet.
    *
    * @param credentials - those of when the call started: what was answered to others than those of now says nothing of these
    */
-  callAnswered(status: number, nowMs: number, credentials: number): void {
+  callResponded(status: number, nowMs: number, credentials: number): void {
     const isCurrent = credentials === this.#credentials;
     if (status >= 200 && status < 300) {
       this.#succeed(isCurrent);
@@ -250,8 +250,8 @@ export class ServerReadiness {
     this.#serves = isListed || this.#listedModel !== model ? [] : models;
   }
 
-  #probeAt(wantedMs: number): void {
-    const atMs = Math.max(wantedMs, this.#hurriedMs + hurriedPauseMs);
+  #probeAt(atLeastMs: number): void {
+    const atMs = Math.max(atLeastMs, this.#hurriedMs + hurriedPauseMs);
     if (atMs >= this.#nextLookMs) return;
     this.#hurriedMs = atMs;
     this.#nextLookMs = atMs;

@@ -7,19 +7,19 @@ interface ChatBody {
   stream_options?: object;
 }
 
-type AnswerChat = (body: ChatBody) => Reply | undefined;
+type ChatReply = (body: ChatBody) => Reply | undefined;
 
-/** A server of chat alone. @param answer - undefined when it takes the request, and thinks in `reasoningField` */
-function start(answer: AnswerChat, reasoningField?: string) {
+/** A server of chat alone. @param response - undefined when it takes the request, and thinks in `reasoningField` */
+function start(reply: ChatReply, reasoningField?: string) {
   const bodies: ChatBody[] = [];
   const provider = scriptServer(({ line, body }) => {
     if (line === "GET /v1/models") return { body: '{"data":[{"id":"m"}]}' };
     if (line !== "POST /v1/chat/completions" || body === "{}") return undefined;
-    const asked = JSON.parse(body) as ChatBody;
-    bodies.push(asked);
+    const requested = JSON.parse(body) as ChatBody;
+    bodies.push(requested);
     const thought = reasoningField === undefined ? {} : { [reasoningField]: "hm" };
-    const taken = "stream_options" in asked ? streamOf(thought) : completionOf(thought);
-    return answer(asked) ?? taken;
+    const taken = "stream_options" in requested ? streamOf(thought) : completionOf(thought);
+    return reply(requested) ?? taken;
   });
   const server = new ModelServer({
     call: provider.call,
@@ -43,7 +43,7 @@ function streamOf(thought: object): Reply {
   return { type: "event-stream", body: `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n` };
 }
 
-async function ask(server: ModelServer, more: object = {}) {
+async function send(server: ModelServer, more: object = {}) {
   const body = [Buffer.from(JSON.stringify({ model: "m", input: "2+2?", ...more }))];
   const heard = listen(server, { body });
   await heard.closed;
@@ -64,7 +64,7 @@ function namesIn(bodies: ChatBody[]): string[] {
 }
 
 /** As Cerebras refuses what it does not know. */
-function refuses(...names: string[]): AnswerChat {
+function refuses(...names: string[]): ChatReply {
   return ({ messages }) => {
     const name = names.find((name) => messages.some((message) => name in message));
     const error = `messages.1.assistant.${name}: property 'messages.1.assistant.${name}' is unsupported`;
@@ -74,15 +74,15 @@ function refuses(...names: string[]): AnswerChat {
   };
 }
 
-const takesAll: AnswerChat = () => undefined;
+const takesAll: ChatReply = () => undefined;
 
 test.each(["reasoning", "reasoning_content"])(
-  "reasoning is sent back under the name that the server itself used, %s, in an answer or a stream",
+  "reasoning is sent back under the name that the server itself used, %s, in a response or a stream",
   async (name) => {
     for (const stream of [false, true]) {
       const { server, bodies } = start(takesAll, name);
-      await ask(server, { stream });
-      await ask(server, secondTurn);
+      await send(server, { stream });
+      await send(server, secondTurn);
       expect(namesIn(bodies)).toEqual(["", name]);
     }
   },
@@ -90,14 +90,14 @@ test.each(["reasoning", "reasoning_content"])(
 
 test("reasoning is sent back as reasoning_content to a server that never sent any", async () => {
   const { server, bodies } = start(takesAll);
-  await ask(server, secondTurn);
+  await send(server, secondTurn);
   expect(namesIn(bodies)).toEqual(["reasoning_content"]);
 });
 
 test("a server that refuses one name is asked under the other, and from then on at once", async () => {
   const { server, bodies } = start(refuses("reasoning_content"));
   for (let count = 0; count < 2; count++) {
-    expect((await ask(server, secondTurn)).status).toBe(200);
+    expect((await send(server, secondTurn)).status).toBe(200);
   }
   expect(namesIn(bodies)).toEqual(["reasoning_content", "reasoning", "reasoning"]);
 });
@@ -105,14 +105,14 @@ test("a server that refuses one name is asked under the other, and from then on 
 test("a server that refuses both names gets none, also when it thinks aloud itself", async () => {
   const { server, bodies } = start(refuses("reasoning_content", "reasoning"), "reasoning");
   for (let count = 0; count < 2; count++) {
-    expect((await ask(server, secondTurn)).status).toBe(200);
+    expect((await send(server, secondTurn)).status).toBe(200);
   }
   expect(namesIn(bodies)).toEqual(["reasoning_content", "reasoning", "", ""]);
 });
 
 test("where reasoning is not accepted, a message of nothing else is left out", async () => {
   const { server, bodies } = start(refuses("reasoning_content", "reasoning"));
-  await ask(server, {
+  await send(server, {
     input: [{ role: "user", content: "2+2?" }, thought, { role: "user", content: "?" }],
   });
   expect(bodies.at(-1)?.messages).toEqual([
@@ -129,7 +129,7 @@ test.each<[string, object]>([
   ["a word of its own", { message: "reasoning_content_length and reasoning_effort are odd" }],
 ])("a refusal that names reasoning only in %s passes after one try", async (_where, error) => {
   const { server, bodies } = start(() => ({ status: 422, body: JSON.stringify(error) }));
-  expect((await ask(server, secondTurn)).status).toBe(422);
+  expect((await send(server, secondTurn)).status).toBe(422);
   expect(bodies).toHaveLength(1);
 });
 
@@ -139,9 +139,9 @@ test("what the other name did not help is not remembered", async () => {
     const refusal = refuses("reasoning_content")(body);
     return isUp.value ? undefined : (refusal ?? { status: 503, body: "{}" });
   });
-  expect((await ask(server, secondTurn)).status).toBe(503);
+  expect((await send(server, secondTurn)).status).toBe(503);
   isUp.value = true;
-  await ask(server, secondTurn);
+  await send(server, secondTurn);
   expect(namesIn(bodies)).toEqual(["reasoning_content", "reasoning", "reasoning_content"]);
 });
 
@@ -153,7 +153,7 @@ test("stream_options and both names are given up one by one, and remembered toge
       : { status: 400, body: '{"error":"unknown field stream_options"}' },
   );
   for (let count = 0; count < 2; count++) {
-    expect((await ask(server, { ...secondTurn, stream: true })).status).toBe(200);
+    expect((await send(server, { ...secondTurn, stream: true })).status).toBe(200);
   }
   expect(bodies.map((body) => "stream_options" in body)).toEqual([
     true,
@@ -170,9 +170,9 @@ test("stream_options that are refused with and without them are asked for again"
   const { server, bodies } = start(({ stream_options: options }) =>
     options === undefined || bodies.length < 3 ? refusal : undefined,
   );
-  expect((await ask(server, { stream: true })).status).toBe(400);
+  expect((await send(server, { stream: true })).status).toBe(400);
   expect(server.capabilities.streamUsage).toBeUndefined();
-  await ask(server, { stream: true });
+  await send(server, { stream: true });
   expect(bodies.map((body) => "stream_options" in body)).toEqual([true, false, true]);
   expect(server.capabilities.streamUsage).toBe("supported");
 });
@@ -184,8 +184,8 @@ test("a client's mistake that the server answers with the whole request leaves s
     const error = `[{'loc': ('body',), 'msg': '\`top_logprobs\` must be positive', 'input': ${sent}}]`;
     return { status: 400, body: JSON.stringify({ object: "error", message: error }) };
   });
-  await ask(server, { stream: true });
-  expect((await ask(server, { stream: true, top_logprobs: -1 })).status).toBe(400);
+  await send(server, { stream: true });
+  expect((await send(server, { stream: true, top_logprobs: -1 })).status).toBe(400);
   const mistake = { model: "m", top_logprobs: -1, stream_options: { include_usage: true } };
   await listen(server, {
     path: "/chat/completions",

@@ -1,6 +1,6 @@
 import { isRefusalOf, refusesStreamOptions } from "@roomhub/protocol";
 import type { ServerKnowledge } from "../learn/server-knowledge.ts";
-import type { AskedResponse } from "./translation/asked.ts";
+import type { TranslatedRequest } from "./translation/translated-request.ts";
 import {
   hasReasoning,
   type ReasoningField,
@@ -24,14 +24,14 @@ const otherName: Readonly<Record<ReasoningField, ReasoningField>> = {
  * takes something away, so there are few. Reasoning: one name, the other, none.
  */
 export class ChatDialect {
-  readonly #chat: AskedResponse["chat"];
+  readonly #chat: TranslatedRequest["chat"];
   readonly #knowledge: ServerKnowledge;
   readonly #refusedNames = new Set<ReasoningField>();
   #reasoning: AcceptedReasoning;
   #requestsUsage: boolean;
   #isUsageRefused = false;
 
-  constructor({ chat }: AskedResponse, knowledge: ServerKnowledge) {
+  constructor({ chat }: TranslatedRequest, knowledge: ServerKnowledge) {
     this.#chat = chat;
     this.#knowledge = knowledge;
     this.#reasoning = hasReasoning(chat.messages) ? knowledge.acceptedReasoning : "none";

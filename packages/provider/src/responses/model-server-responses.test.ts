@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
-  ask,
+  send,
   body,
   chat,
   completion,
@@ -19,76 +19,81 @@ const llamaCpp: Record<string, Reply> = {
 };
 
 test("llama.cpp's own responses break SDKs, so they are translated though it has some", async () => {
-  const { provider, server } = start((asked) =>
-    asked.body === "{}" ? { status: 400, body: "{}" } : llamaCpp[asked.line],
+  const { provider, server } = start((requested) =>
+    requested.body === "{}" ? { status: 400, body: "{}" } : llamaCpp[requested.line],
   );
   await probe(server, provider);
   expect(server.capabilities).toMatchObject({
     openResponses: "supported",
     responsesInputTokens: "supported",
   });
-  expect(JSON.parse((await ask(server)).body)).toMatchObject({ status: "completed" });
+  expect(JSON.parse((await send(server)).body)).toMatchObject({ status: "completed" });
   expect(provider.lines().at(-1)).toBe(chat);
 });
 
 test("they are translated from the model list on, before the rest is known", async () => {
-  const { provider, server, told } = start({
+  const { provider, server, reported } = start({
     ...llamaCpp,
     "GET /props": { hangs: "before-head" },
   });
   await server.probe(1_000);
-  expect(JSON.parse((await ask(server)).body)).toMatchObject({ status: "completed" });
+  expect(JSON.parse((await send(server)).body)).toMatchObject({ status: "completed" });
   expect(provider.lines()).toEqual(["GET /v1/models", "GET /props", chat]);
-  expect(told).toEqual([expect.objectContaining({ chatCompletions: "supported" })]);
+  expect(reported).toEqual([expect.objectContaining({ chatCompletions: "supported" })]);
 });
 
 test("a body too long to be translated goes to llama.cpp's own responses", async () => {
   const { provider, server } = start(
-    (asked) => (asked.body === "{}" ? { status: 400, body: "{}" } : llamaCpp[asked.line]),
+    (requested) =>
+      requested.body === "{}" ? { status: 400, body: "{}" } : llamaCpp[requested.line],
     { maxTranslatedBytes: 10 },
   );
   await probe(server, provider);
-  expect((await ask(server)).body).toBe(response.body);
+  expect((await send(server)).body).toBe(response.body);
   expect(provider.lines().at(-1)).toBe(native);
 });
 
 describe("the user's choice", () => {
   let choice: "native" | "translated" | undefined;
   const chosen = (script: Record<string, Reply>) =>
-    start((asked) => (asked.body === "{}" ? { status: 400, body: "{}" } : script[asked.line]), {
-      responses: () => choice,
-    });
+    start(
+      (requested) =>
+        requested.body === "{}" ? { status: 400, body: "{}" } : script[requested.line],
+      {
+        responses: () => choice,
+      },
+    );
 
   test("of native keeps what llama.cpp says, and a missing path stays missing", async () => {
     choice = "native";
     const { provider, server } = chosen(llamaCpp);
     await probe(server, provider);
     expect(server.capabilities.openResponses).toBe("supported");
-    expect((await ask(server)).body).toBe(response.body);
+    expect((await send(server)).body).toBe(response.body);
     const none = chosen({ [chat]: { body: completion } });
-    expect((await ask(none.server)).status).toBe(404);
+    expect((await send(none.server)).status).toBe(404);
     expect(none.server.capabilities.openResponses).toBe("unsupported");
     expect(none.provider.lines()).toEqual([native]);
   });
 
   test("of translated leaves a server's own responses aside, which are not stored then", async () => {
     choice = undefined;
-    const { provider, server, told } = chosen({
+    const { provider, server, reported } = chosen({
       "GET /v1/models": { body: '{"data":[{"id":"m"}]}' },
       "GET /api/v1/models": { body: '{"models":[]}' },
       [native]: response,
       [chat]: { body: completion },
     });
-    await ask(server);
+    await send(server);
     expect(server.capabilities.openResponses).toBe("supported");
     choice = "translated";
     server.settingsChanged();
     await listen(server, { path: "/chat/completions", body: body() }).closed;
-    expect(told.at(-1)).toMatchObject({
+    expect(reported.at(-1)).toMatchObject({
       openResponses: "supported",
       storedResponses: "unsupported",
     });
-    expect(JSON.parse((await ask(server)).body)).toMatchObject({ status: "completed" });
+    expect(JSON.parse((await send(server)).body)).toMatchObject({ status: "completed" });
     expect(provider.lines()).toEqual([native, chat, chat]);
   });
 
@@ -98,7 +103,7 @@ describe("the user's choice", () => {
       { [native]: response },
       { responses: () => choice, declared: () => ({ chatCompletions: "unsupported" }) },
     );
-    expect((await ask(server)).body).toBe(response.body);
+    expect((await send(server)).body).toBe(response.body);
     expect(provider.lines()).toEqual([native]);
   });
 });

@@ -1,6 +1,6 @@
 import { isDeeperThan, LIMITS } from "@roomhub/protocol";
-import type { Answer } from "./answer.ts";
-import { ChatAnswer } from "./chat-answer.ts";
+import type { ProviderResponse } from "./provider-response.ts";
+import { ChatResponse } from "./chat-response.ts";
 import { ChatDialect } from "./chat-dialect.ts";
 import type {
   ProviderCall,
@@ -10,10 +10,13 @@ import type {
 } from "../call/provider-call.ts";
 import type { ProviderFailure } from "../call/failure.ts";
 import type { CallProvider } from "../learn/query.ts";
-import { NativeAnswer } from "./native-answer.ts";
+import { NativeResponse } from "./native-response.ts";
 import { PacedSink } from "../call/paced-sink.ts";
 import type { ServerKnowledge } from "../learn/server-knowledge.ts";
-import { type AskedResponse, type TranslationSource } from "./translation/asked.ts";
+import {
+  type TranslatedRequest,
+  type TranslationSource,
+} from "./translation/translated-request.ts";
 import { UntranslatableError } from "./translation/untranslatable-error.ts";
 import { translateRequest } from "./translation/request/request.ts";
 
@@ -26,7 +29,7 @@ export interface ResponsesCallDeps {
 
 /** What is translated may stand a little deeper than it stood. */
 const maxDepth = 2 * LIMITS.jsonDepth.default;
-const maxAnswerBytes = LIMITS.responseBodyBytes.default;
+const maxResponseBytes = LIMITS.responseBodyBytes.default;
 
 /**
  * One `POST /responses` to a server that may not have it.
@@ -37,25 +40,25 @@ const maxAnswerBytes = LIMITS.responseBodyBytes.default;
  *                                   └──refused in this dialect──► asking chat
  * ```
  *
- * The body is kept until an answer was passed on, so that it can be sent again. The caller sees one response.
+ * The body is kept until a response was passed on, so that it can be sent again. The caller sees one response.
  */
 export class ResponsesCall implements ProviderCall, ProviderSink {
   readonly #request: ProviderRequest;
   readonly #deps: ResponsesCallDeps;
-  readonly #outlet: PacedSink;
+  readonly #clientResponse: PacedSink;
   #body: Buffer[] = [];
   #bodyBytes = 0;
   #isCollecting: boolean;
-  #asked: AskedResponse | undefined;
+  #asked: TranslatedRequest | undefined;
   #dialect: ChatDialect | undefined;
-  #answer: Answer | undefined;
+  #answer: ProviderResponse | undefined;
   /** what is on its way to the provider now */
   #call: ProviderCall | undefined;
 
   constructor(request: ProviderRequest, sink: ProviderSink, deps: ResponsesCallDeps) {
     this.#request = request;
     this.#deps = deps;
-    this.#outlet = new PacedSink(sink);
+    this.#clientResponse = new PacedSink(sink);
     this.#isCollecting = request.body === "streamed";
     if (request.body === "streamed") return;
     for (const chunk of request.body ?? []) this.#keep(chunk);
@@ -68,7 +71,7 @@ export class ResponsesCall implements ProviderCall, ProviderSink {
     this.#keep(Buffer.from(chunk));
     if (!this.#isTooLong) return true;
     this.#isCollecting = false;
-    this.#answerHere(413, tooLong(this.#deps.maxBodyBytes));
+    this.#refuseHere(413, tooLong(this.#deps.maxBodyBytes));
     return true;
   }
 
@@ -88,15 +91,15 @@ export class ResponsesCall implements ProviderCall, ProviderSink {
   }
 
   resume(): void {
-    if (this.#outlet.resume()) this.#call?.resume();
+    if (this.#clientResponse.resume()) this.#call?.resume();
   }
 
   cancel(): void {
-    if (this.#outlet.isOver) return;
-    this.#outlet.discard();
+    if (this.#clientResponse.isOver) return;
+    this.#clientResponse.discard();
     this.#isCollecting = false;
     this.#body = [];
-    if (this.#call === undefined) process.nextTick(() => this.#outlet.release());
+    if (this.#call === undefined) process.nextTick(() => this.#clientResponse.release());
     else this.#call.cancel();
   }
 
@@ -118,12 +121,12 @@ export class ResponsesCall implements ProviderCall, ProviderSink {
   }
 
   onClosed(): void {
-    const isChatNext = this.#answer?.isChatNext === true && !this.#outlet.isOver;
+    const isChatNext = this.#answer?.isChatNext === true && !this.#clientResponse.isOver;
     this.#call = undefined;
     this.#answer = undefined;
     if (isChatNext) return this.#askChat();
     this.#body = [];
-    this.#outlet.release();
+    this.#clientResponse.release();
   }
 
   #ask(): void {
@@ -132,7 +135,7 @@ export class ResponsesCall implements ProviderCall, ProviderSink {
     // Too long to be translated, it may still pass as it is.
     const mustPass = this.#isTooLong && knowledge.native("openResponses") === "supported";
     if (isTranslated && !mustPass) return this.#askChat();
-    this.#send(this.#request.path, this.#body, new NativeAnswer(this.#outlet, knowledge));
+    this.#send(this.#request.path, this.#body, new NativeResponse(this.#clientResponse, knowledge));
   }
 
   #askChat(): void {
@@ -140,20 +143,20 @@ export class ResponsesCall implements ProviderCall, ProviderSink {
     if (asked === undefined) return;
     const { knowledge, source } = this.#deps;
     const dialect = (this.#dialect ??= new ChatDialect(asked, knowledge));
-    const answer = new ChatAnswer(asked, dialect, {
-      outlet: this.#outlet,
+    const answer = new ChatResponse(asked, dialect, {
+      clientResponse: this.#clientResponse,
       knowledge,
       source,
-      maxAnswerBytes,
+      maxResponseBytes,
       stop: () => this.#call?.cancel(),
     });
     this.#send("/chat/completions", [dialect.body()], answer);
   }
 
   /** @returns undefined when the request was answered here: it is too long, or has no counterpart in chat */
-  #translated(): AskedResponse | undefined {
+  #translated(): TranslatedRequest | undefined {
     if (this.#asked === undefined && this.#isTooLong) {
-      this.#answerHere(413, tooLong(this.#deps.maxBodyBytes));
+      this.#refuseHere(413, tooLong(this.#deps.maxBodyBytes));
       return undefined;
     }
     try {
@@ -162,30 +165,30 @@ export class ResponsesCall implements ProviderCall, ProviderSink {
       return this.#asked;
     } catch (error) {
       if (!(error instanceof UntranslatableError)) throw error;
-      this.#answerHere(400, refusal(error));
+      this.#refuseHere(400, refusal(error));
       return undefined;
     }
   }
 
-  #send(path: string, body: Buffer[], answer: Answer): void {
+  #send(path: string, body: Buffer[], answer: ProviderResponse): void {
     this.#answer = answer;
     this.#call = this.#deps.send({ ...this.#request, path, body }, this);
   }
 
-  /** Nothing is asked of the provider. Said in a later turn, as every answer is. */
-  #answerHere(status: number, error: object): void {
+  /** Nothing is asked of the provider. Said in a later turn, as every response is. */
+  #refuseHere(status: number, error: object): void {
     this.#body = [];
     process.nextTick(() => {
-      this.#outlet.head({ status, headers: { "content-type": "application/json" } });
-      this.#outlet.data(Buffer.from(JSON.stringify({ error })));
-      this.#outlet.end();
-      this.#outlet.release();
+      this.#clientResponse.head({ status, headers: { "content-type": "application/json" } });
+      this.#clientResponse.data(Buffer.from(JSON.stringify({ error })));
+      this.#clientResponse.end();
+      this.#clientResponse.release();
     });
   }
 }
 
 /** A hub refuses deep nesting; an agent cannot rely on its hub, and JSON of any depth cannot be written again. */
-function translate(body: Buffer): AskedResponse {
+function translate(body: Buffer): TranslatedRequest {
   const asked = translateRequest(body);
   if (!isDeeperThan([asked.chat, asked.echo], maxDepth)) return asked;
   throw new UntranslatableError("The request body is nested too deeply.", "", "invalid_type");

@@ -7,7 +7,7 @@ export const openaiKey = /sk-[A-Za-z0-9_-]{8,}/g;
 
 /**
  * Takes credentials out of a provider's words before they travel on. Contract §6: error bodies pass with the
- * participant's secrets scrubbed. For a text that is whole; of an answer on its way `AnswerScrubber` takes them.
+ * participant's secrets scrubbed. For a text that is whole; of a response on its way `ResponseScrubber` takes them.
  *
  * @param secrets - auth header values; which of their texts count is in `secret-forms.ts`
  */

@@ -1,10 +1,10 @@
 /**
  * What is shorter (a flag, a tenant's number, the `ollama` of `Bearer ollama`) cannot be told from ordinary text, and
- * taking it out would tear that apart. An error's words bear more of that than an answer does.
+ * taking it out would tear that apart. An error's words bear more of that than a response does.
  */
-export const minSecretLength = { inErrors: 6, inAnswers: 8 };
+export const minSecretLength = { inErrors: 6, inResponses: 8 };
 
-/** Headers whose value is secret. Others (`anthropic-version`, `http-referer`) say what any answer may say, too. */
+/** Headers whose value is secret. Others (`anthropic-version`, `http-referer`) say what any response may say, too. */
 const credentialName = /auth|key|token|secret|cookie|passw|credential|session|signature/i;
 
 /** @param headers - of a request to a provider. @returns the values that are credentials by their names */

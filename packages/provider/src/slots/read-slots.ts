@@ -23,13 +23,13 @@ export interface ServerProps {
 const lookMs = 3_000;
 const maxSlots = 65_536;
 
-/** Loads nothing and wakes nothing. @returns undefined when there was no such answer. Never throws */
+/** Loads nothing and wakes nothing. @returns undefined when there was no such response. Never throws */
 export async function readProps(place: SlotPlace): Promise<ServerProps | undefined> {
   const answer = objectIn((await lookBelowRoot(place, "/props")).body);
   return answer === undefined ? undefined : propsIn(answer);
 }
 
-/** @param answer - of `GET /props` */
+/** @param response - of `GET /props` */
 export function propsIn(answer: Record<string, unknown>): ServerProps | undefined {
   const slots = answer["total_slots"];
   if (!Number.isInteger(slots) || !((slots as number) > 0)) return undefined;
@@ -43,7 +43,7 @@ export function propsIn(answer: Record<string, unknown>): ServerProps | undefine
 /**
  * How many slots are busy now. Wakes a server that sleeps, and keeps one awake that would: never to be done regularly.
  *
- * @returns undefined when there was no such answer. Never throws
+ * @returns undefined when there was no such response. Never throws
  */
 export async function countBusySlots(place: SlotPlace): Promise<number | undefined> {
   const { head, body, problem } = await lookBelowRoot(place, "/slots");

@@ -22,12 +22,12 @@ const change = (reply: Reply, fields: object): Reply => ({
   body: JSON.stringify({ ...(JSON.parse(String(reply.body)) as object), ...fields }),
 });
 
-/** A llama-server whose answers are set by their request line, and what is reported of its slots. */
+/** A llama-server whose responses are set by their request line, and what is reported of its slots. */
 function start(script: Record<string, Reply | undefined>) {
   const clock = { nowMs: 3_600_000 };
-  const told: (EngineLoad | undefined)[] = [];
-  const wanted = { is: true };
-  const answers: Record<string, Reply | undefined> = {
+  const reported: (EngineLoad | undefined)[] = [];
+  const listener = { is: true };
+  const replies: Record<string, Reply | undefined> = {
     "GET /v1/models": { body: recorded("models") },
     "GET /props": props,
     "GET /slots": { body: recorded("slots") },
@@ -35,7 +35,7 @@ function start(script: Record<string, Reply | undefined>) {
     ...script,
   };
   const provider = scriptServer(({ line, body }) =>
-    body === "{}" ? { status: 400, body: recorded("chat-empty") } : answers[line],
+    body === "{}" ? { status: 400, body: recorded("chat-empty") } : replies[line],
   );
   const server = new ModelServer({
     call: provider.call,
@@ -43,12 +43,12 @@ function start(script: Record<string, Reply | undefined>) {
     headers: () => ({ authorization: "Bearer k" }),
     declared: () => ({}),
     onCapabilities: () => {},
-    onEngine: (load) => told.push(load),
-    isWanted: () => wanted.is,
+    onEngine: (load) => reported.push(load),
+    isWanted: () => listener.is,
     model: () => "tiny",
     nowMs: () => clock.nowMs,
   });
-  return { answers, clock, provider, server, told, wanted };
+  return { replies, clock, provider, server, reported, listener };
 }
 
 type World = ReturnType<typeof start>;
@@ -59,7 +59,7 @@ async function probe({ server }: World): Promise<void> {
   await settle();
 }
 
-/** Lets every answer come that comes without time passing. */
+/** Lets every response come that comes without time passing. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 30; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -83,16 +83,16 @@ test("the slots of a llama-server are read with the first look, in one GET of /p
   const world = start({});
   await probe(world);
   expect(world.server.engine).toEqual({ slots: 2, elsewhere: 0 });
-  expect(world.told).toEqual([{ slots: 2, elsewhere: 0 }]);
-  const asked = world.provider.lines();
-  expect(asked.filter((line) => line === "GET /slots")).toHaveLength(1);
-  expect(asked.slice(0, 2)).toEqual(["GET /v1/models", "GET /props"]);
+  expect(world.reported).toEqual([{ slots: 2, elsewhere: 0 }]);
+  const requested = world.provider.lines();
+  expect(requested.filter((line) => line === "GET /slots")).toHaveLength(1);
+  expect(requested.slice(0, 2)).toEqual(["GET /v1/models", "GET /props"]);
 });
 
 test("a server with another number of slots after a restart is noticed within a minute", async () => {
   const world = start({});
   await probe(world);
-  world.answers["GET /props"] = change(props, { total_slots: 4 });
+  world.replies["GET /props"] = change(props, { total_slots: 4 });
   const before = world.provider.lines().length;
   world.clock.nowMs += 59_999;
   await probe(world);
@@ -116,17 +116,17 @@ test.each<[string, Reply | undefined]>([
 test("another program in its place has no slots", async () => {
   const world = start({});
   await probe(world);
-  world.answers["GET /v1/models"] = { status: 502, body: "" };
+  world.replies["GET /v1/models"] = { status: 502, body: "" };
   await probe(world);
   const other: Reply = { body: '{"data":[{"id":"tiny","owned_by":"library"}]}' };
-  Object.assign(world.answers, {
+  Object.assign(world.replies, {
     "GET /v1/models": other,
     "GET /props": undefined,
     "GET /api/version": { body: '{"version":"0.14.0"}' },
   });
   const before = world.provider.lines().length;
   await probe(world);
-  expect(world.told.at(-1)).toBeUndefined();
+  expect(world.reported.at(-1)).toBeUndefined();
   expect(world.server.engine).toBeUndefined();
   expect(lines(world, before).filter((line) => /props|slots/.test(line))).toEqual([]);
 });
@@ -135,7 +135,7 @@ describe("after a cancelled request", () => {
   test("the slots are read until they are free, ever less often", async () => {
     const world = start({});
     await probe(world);
-    world.answers["GET /slots"] = busySlots(1);
+    world.replies["GET /slots"] = busySlots(1);
     await cancelOne(world);
     const before = world.provider.lines().length;
     await pass(world, 2_500);
@@ -145,7 +145,7 @@ describe("after a cancelled request", () => {
     expect(lines(world, before)).toHaveLength(2);
     await pass(world, 1);
     expect(lines(world, before)).toHaveLength(4);
-    world.answers["GET /slots"] = busySlots(0);
+    world.replies["GET /slots"] = busySlots(0);
     await pass(world, 10_000);
     expect(world.server.engine).toEqual({ slots: 2, elsewhere: 0 });
     await pass(world, 600_000);
@@ -166,7 +166,7 @@ describe("after a cancelled request", () => {
     await probe(world);
     const running = listen(world.server, { path: "/chat/completions", body: [] });
     await cancelOne(world);
-    world.answers["GET /slots"] = busySlots(2);
+    world.replies["GET /slots"] = busySlots(2);
     await pass(world, 2_500);
     expect(world.server.engine).toEqual({ slots: 2, elsewhere: 1 });
     running.call.cancel();
@@ -177,19 +177,19 @@ describe("after a cancelled request", () => {
     const world = start({});
     await probe(world);
     await cancelOne(world);
-    world.answers["GET /props"] = change(props, { is_sleeping: true });
+    world.replies["GET /props"] = change(props, { is_sleeping: true });
     const before = world.provider.lines().length;
     await pass(world, 60_000);
     expect(lines(world, before)).toEqual(["GET /props"]);
   });
 
-  test("a server that does not answer is tried again, for ten minutes at most", async () => {
+  test("a server that does not respond is tried again, for ten minutes at most", async () => {
     const world = start({});
     await probe(world);
     await cancelOne(world);
-    world.answers["GET /slots"] = busySlots(2);
+    world.replies["GET /slots"] = busySlots(2);
     await pass(world, 2_500);
-    world.answers["GET /props"] = { hangs: "before-head" };
+    world.replies["GET /props"] = { hangs: "before-head" };
     for (let minute = 0; minute < 15; minute++) await pass(world, 60_000);
     expect(world.server.engine).toEqual({ slots: 2, elsewhere: 0 });
     const before = world.provider.lines().length;
@@ -203,7 +203,7 @@ describe("after a cancelled request", () => {
   ])("nothing is read of a server that %s", async (_what, script, isWanted) => {
     const world = start(script);
     await probe(world);
-    world.wanted.is = isWanted;
+    world.listener.is = isWanted;
     await cancelOne(world);
     const before = world.provider.lines().length;
     await pass(world, 60_000);
@@ -247,18 +247,18 @@ describe("a router", () => {
       const world = start(script(value));
       await probe(world);
       expect(world.server.engine).toBeUndefined();
-      const asked = world.provider.lines().filter((line) => /props|slots/.test(line));
-      expect(asked).toEqual(["GET /props"]);
+      const requested = world.provider.lines().filter((line) => /props|slots/.test(line));
+      expect(requested).toEqual(["GET /props"]);
     },
   );
 
   test("reports the slots of a model while its list has it as loaded", async () => {
     const world = start(script("unloaded"));
     await probe(world);
-    world.answers["GET /v1/models"] = list("loaded");
+    world.replies["GET /v1/models"] = list("loaded");
     await probe(world);
     expect(world.server.engine).toEqual({ slots: 2, elsewhere: 0 });
-    world.answers["GET /v1/models"] = list("unloaded");
+    world.replies["GET /v1/models"] = list("unloaded");
     await cancelOne(world);
     const before = world.provider.lines().length;
     await pass(world, 60_000);

@@ -33,7 +33,7 @@ export interface SlotWatchOptions extends Omit<SlotPlace, "routedModel"> {
 
 /**
  * llama.cpp looks whether the client of a plain request has left after a second in which it answered nothing, and reading
- * its slots is such an answer: sooner, it would keep busy what it is to find free.
+ * its slots is such a response: sooner, it would keep busy what it is to find free.
  */
 const firstPauseMs = 2_500;
 const maxPauseMs = 15_000;
@@ -73,7 +73,7 @@ export class SlotWatch {
   /**
    * The server answered with its model list.
    *
-   * @param answer - of `GET /props`, when that was just read
+   * @param response - of `GET /props`, when that was just read
    */
   async look(
     program: ServerProgram | undefined,
@@ -129,7 +129,7 @@ export class SlotWatch {
     if (this.#load === undefined || !this.#hasSlotList) return;
     const isLong = this.#options.nowMs() - this.#watchedSinceMs > maxWatchMs;
     this.#publish(isLong ? 0 : (elsewhere ?? this.#load.elsewhere));
-    // Without an answer it is busy, or away: the next look tells.
+    // Without a response it is busy, or away: the next look tells.
     if (!isLong && elsewhere !== 0) this.#schedule();
   }
 

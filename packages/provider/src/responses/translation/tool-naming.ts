@@ -1,4 +1,4 @@
-import type { ToolName, ToolNames } from "./asked.ts";
+import type { ToolName, ToolNames } from "./translated-request.ts";
 
 /** Chat completions, `tools[].function.name`: letters, digits, underscore, hyphen, at most 64. */
 const maxNameLength = 64;
@@ -29,7 +29,7 @@ export class ToolNaming {
     const names = this.#namesBeside(tool);
     const known = names.get(tool.name);
     if (known !== undefined) return known;
-    const name = this.#unused(wantedName(tool));
+    const name = this.#unused(preferredName(tool));
     names.set(tool.name, name);
     this.#tools.set(name, tool);
     return name;
@@ -54,7 +54,7 @@ export class ToolNaming {
   }
 }
 
-function wantedName({ namespace, name }: ToolName): string {
+function preferredName({ namespace, name }: ToolName): string {
   const full = namespace === undefined ? name : joined(namespace, name);
   // An empty name is no name.
   return full.slice(0, maxNameLength).replace(foreignCharacters, "_") || "_";

@@ -1,25 +1,27 @@
-import type { AskedResponse } from "./asked.ts";
+import type { TranslatedRequest } from "./translated-request.ts";
 import { UntranslatableError } from "./untranslatable-error.ts";
 import { translateRequest } from "./request/request.ts";
 
 /** Translates a request that has the fields of `asked` and what every request has. */
-export function translated(asked: Record<string, unknown>): AskedResponse {
-  return translateRequest(Buffer.from(JSON.stringify({ model: "llama", input: "hi", ...asked })));
+export function translated(requested: Record<string, unknown>): TranslatedRequest {
+  return translateRequest(
+    Buffer.from(JSON.stringify({ model: "llama", input: "hi", ...requested })),
+  );
 }
 
 /** The chat body as the provider reads it. */
-export function chatOf(asked: Record<string, unknown>): Record<string, unknown> {
-  return JSON.parse(JSON.stringify(translated(asked).chat)) as Record<string, unknown>;
+export function chatOf(requested: Record<string, unknown>): Record<string, unknown> {
+  return JSON.parse(JSON.stringify(translated(requested).chat)) as Record<string, unknown>;
 }
 
-export function messagesOf(input: unknown, asked: Record<string, unknown> = {}): unknown {
-  return chatOf({ input, ...asked })["messages"];
+export function messagesOf(input: unknown, requested: Record<string, unknown> = {}): unknown {
+  return chatOf({ input, ...requested })["messages"];
 }
 
 /** @returns why the request was refused: code and field */
-export function refusalOf(asked: Record<string, unknown>): [code: string, param: string] {
+export function refusalOf(requested: Record<string, unknown>): [code: string, param: string] {
   try {
-    translated(asked);
+    translated(requested);
   } catch (error) {
     if (error instanceof UntranslatableError) return [error.code, error.param];
     throw error;

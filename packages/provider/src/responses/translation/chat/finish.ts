@@ -1,7 +1,7 @@
-/** How an answer ended, in the words of a response object. */
+/** How a response ended, in the words of a response object. */
 export type Outcome = { status: "completed" } | { status: "incomplete"; reason: string };
 
-/** Why a chat answer is not whole, by finish reason. Any other reason is an ordinary end. */
+/** Why a chat response is not whole, by finish reason. Any other reason is an ordinary end. */
 const incompleteReasons: ReadonlyMap<string, string> = new Map([
   ["length", "max_output_tokens"],
   ["max_tokens", "max_output_tokens"],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { CallPiece } from "./chat-said.ts";
+import type { CallPiece } from "./chat-choice.ts";
 import { ToolCalls } from "./tool-calls.ts";
 
 /** The calls that come of these pieces, as `id name arguments`. */

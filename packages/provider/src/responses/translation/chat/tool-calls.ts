@@ -1,4 +1,4 @@
-import type { CallPiece } from "./chat-said.ts";
+import type { CallPiece } from "./chat-choice.ts";
 import { FunctionArguments } from "./function-arguments.ts";
 
 /** Takes the arguments of one call as they come. */

@@ -18,20 +18,20 @@ interface ChatToolCall {
   function: { name: string; arguments: string };
 }
 
-interface ToolAnswer {
+interface ToolResult {
   callId: string;
   text: string;
   /** what a tool message cannot hold */
   attachments: readonly ChatAttachment[];
 }
 
-/** One assistant message with the answers to its calls; without the message where the call is missing. */
+/** One assistant message with the results of its calls; without the message where the call is missing. */
 interface AssistantTurn {
   role: "assistant";
   reasoning: string[];
   texts: string[];
   calls: ChatToolCall[];
-  answers: ToolAnswer[];
+  answers: ToolResult[];
 }
 
 type Turn = Extract<ChatMessage, { role: "system" | "user" }> | AssistantTurn;
@@ -42,8 +42,8 @@ const betweenItems = "\n\n";
 /**
  * Responses items, one after the other, as chat messages.
  *
- * A response is a row of items; in chat it is one assistant message, and the answers to all its calls must follow at once,
- * before any other message. So calls gather in one message, and an answer goes to its call, wherever it stands.
+ * A response is a row of items; in chat it is one assistant message, and the results of all its calls must follow at once,
+ * before any other message. So calls gather in one message, and a result goes to its call, wherever it stands.
  * Everything else keeps its place.
  */
 export class Transcript {
@@ -77,7 +77,7 @@ export class Transcript {
     this.#turnOfCall.set(call.id, turn);
   }
 
-  addAnswer(answer: ToolAnswer): void {
+  addToolResult(answer: ToolResult): void {
     this.#open = undefined;
     const turn = this.#turnOfCall.get(answer.callId);
     if (turn !== undefined) turn.answers.push(answer);
@@ -99,7 +99,7 @@ export class Transcript {
     this.#turns.push(turn);
   }
 
-  /** Once an assistant message has text only calls may join it; once it has calls, everything up to the first answer. */
+  /** Once an assistant message has text only calls may join it; once it has calls, everything up to the first result. */
   #beforeText(): AssistantTurn {
     const turn = this.#open;
     if (turn === undefined) return this.#openTurn();
@@ -128,7 +128,7 @@ function messagesOf(turn: AssistantTurn): ChatMessage[] {
   return messages;
 }
 
-/** Nothing for a turn that is only there to hold an answer. */
+/** Nothing for a turn that is only there to hold a result. */
 function spokenMessage({ reasoning, texts, calls }: AssistantTurn): ChatMessage[] {
   if (reasoning.length + texts.length + calls.length === 0) return [];
   const isCallAlone = texts.length === 0 && calls.length > 0;

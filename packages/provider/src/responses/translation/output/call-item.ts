@@ -1,4 +1,4 @@
-import type { ToolName } from "../asked.ts";
+import type { ToolName } from "../translated-request.ts";
 import { CustomInput } from "../chat/custom-input.ts";
 import type { EmitEvent } from "./event-writer.ts";
 import { FunctionArguments } from "../chat/function-arguments.ts";
@@ -65,7 +65,7 @@ export class CallItem {
     return this.#status !== "in_progress";
   }
 
-  /** @param isCut - the answer was cut off; a whole call is complete all the same */
+  /** @param isCut - the response was cut off; a whole call is complete all the same */
   close(isCut: boolean): void {
     this.#pass(this.#given.end());
     const { kind, name } = this.#tool;

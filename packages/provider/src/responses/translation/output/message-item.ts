@@ -51,7 +51,7 @@ export class MessageItem {
     return this.#status !== "in_progress";
   }
 
-  /** @param isCut - the answer was cut off in it */
+  /** @param isCut - the response was cut off in it */
   close(isCut: boolean): void {
     this.#closePart();
     this.#status = isCut ? "incomplete" : "completed";

@@ -31,7 +31,7 @@ export class ReasoningItem {
     return this.#status !== "in_progress";
   }
 
-  /** @param isCut - the answer was cut off in it */
+  /** @param isCut - the response was cut off in it */
   close(isCut: boolean): void {
     this.#emit("response.reasoning_summary_text.done", { ...this.#place, text: this.#text });
     this.#emit("response.reasoning_summary_part.done", { ...this.#place, part: this.#part() });

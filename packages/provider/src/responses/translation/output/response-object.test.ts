@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { askedResponse, countingSource } from "../answer.fixture.ts";
+import { translatedRequest, countingSource } from "../response.fixture.ts";
 import { beginResponse, responseObject, type ResponseState } from "./response-object.ts";
 
 /** The keys compat clients and the published suite insist on. */
@@ -80,7 +80,7 @@ const states: [ResponseState, object][] = [
 ];
 
 test.each(states)("%j has all 31 keys and says so", (state, expected) => {
-  const origin = beginResponse(askedResponse(), countingSource());
+  const origin = beginResponse(translatedRequest(), countingSource());
   const response = responseObject(origin, "m", [{ type: "message" }], state);
   expect(Object.keys(response).sort()).toEqual(requiredKeys);
   expect(response).toMatchObject({
@@ -94,8 +94,13 @@ test.each(states)("%j has all 31 keys and says so", (state, expected) => {
 });
 
 test("what was asked is repeated", () => {
-  const asked = askedResponse();
-  const echo = { ...asked.echo, instructions: "be brief", metadata: { a: "b" }, temperature: 0.2 };
-  const origin = beginResponse({ ...asked, echo }, countingSource());
+  const requested = translatedRequest();
+  const echo = {
+    ...requested.echo,
+    instructions: "be brief",
+    metadata: { a: "b" },
+    temperature: 0.2,
+  };
+  const origin = beginResponse({ ...requested, echo }, countingSource());
   expect(responseObject(origin, "m", [], { kind: "in progress" })).toMatchObject(echo);
 });

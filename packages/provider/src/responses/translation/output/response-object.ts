@@ -1,4 +1,4 @@
-import type { AskedResponse, ResponseEcho, TranslationSource } from "../asked.ts";
+import type { TranslatedRequest, ResponseEcho, TranslationSource } from "../translated-request.ts";
 import type { Outcome } from "../chat/finish.ts";
 import type { ResponseUsage } from "../chat/usage.ts";
 
@@ -17,7 +17,7 @@ export type ResponseState =
   | { kind: "ended"; outcome: Outcome; usage: ResponseUsage | null; atSeconds: number }
   | { kind: "failed"; error: { code: string; message: string } };
 
-export function beginResponse(asked: AskedResponse, source: TranslationSource): ResponseOrigin {
+export function beginResponse(asked: TranslatedRequest, source: TranslationSource): ResponseOrigin {
   return {
     id: source.newId("resp"),
     createdAtSeconds: source.nowSeconds(),
@@ -50,19 +50,19 @@ export function responseObject(
 }
 
 function stateKeys(state: ResponseState) {
-  const unsaid = { completed_at: null, incomplete_details: null, error: null, usage: null };
+  const absent = { completed_at: null, incomplete_details: null, error: null, usage: null };
   switch (state.kind) {
     case "in progress":
-      return { status: "in_progress", ...unsaid };
+      return { status: "in_progress", ...absent };
     case "failed":
-      return { status: "failed", ...unsaid, error: state.error };
+      return { status: "failed", ...absent, error: state.error };
     case "ended": {
       const { outcome, usage, atSeconds } = state;
       return outcome.status === "completed"
-        ? { status: outcome.status, ...unsaid, usage, completed_at: atSeconds }
+        ? { status: outcome.status, ...absent, usage, completed_at: atSeconds }
         : {
             status: outcome.status,
-            ...unsaid,
+            ...absent,
             usage,
             incomplete_details: { reason: outcome.reason },
           };

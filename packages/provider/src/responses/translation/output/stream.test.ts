@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import {
-  askedResponse,
+  translatedRequest,
   chatChunk,
   chatData,
   chatDone,
@@ -8,8 +8,8 @@ import {
   eventsIn,
   translated,
   type StreamEvent,
-} from "../answer.fixture.ts";
-import type { ToolName } from "../asked.ts";
+} from "../response.fixture.ts";
+import type { ToolName } from "../translated-request.ts";
 import { ResponsesStream } from "./stream.ts";
 
 const hello =
@@ -57,7 +57,7 @@ test("text arrives as one message with one part, in the order clients rely on", 
   expect(sse.endsWith("\n\ndata: [DONE]\n\n")).toBe(true);
 });
 
-test("the last event carries the whole answer, its usage and the provider's name of the model", () => {
+test("the last event carries the whole response, its usage and the provider's name of the model", () => {
   const named = chatData({ model: "real-model", choices: [] }) + hello;
   expect(finalResponse(translated(named).events)).toMatchObject({
     id: "resp_0",
@@ -79,7 +79,7 @@ test("the last event carries the whole answer, its usage and the provider's name
 });
 
 test("the first two events are written before the provider says anything", () => {
-  const stream = new ResponsesStream(askedResponse(), countingSource());
+  const stream = new ResponsesStream(translatedRequest(), countingSource());
   const events = eventsIn(stream.start());
   expect(outline(events)).toEqual(["created", "in_progress"]);
   expect(events[1]).toMatchObject({
@@ -94,7 +94,7 @@ test("the first two events are written before the provider says anything", () =>
 });
 
 test("an event leaves as soon as its chunk is whole", () => {
-  const stream = new ResponsesStream(askedResponse(), countingSource());
+  const stream = new ResponsesStream(translatedRequest(), countingSource());
   stream.start();
   const chunk = chatChunk({ content: "now" });
   expect(stream.push(Buffer.from(chunk.slice(0, -1)))).toBe("");
@@ -322,7 +322,7 @@ test.each([
   });
 });
 
-test("of an answer cut short, only what was open is incomplete", () => {
+test("of a response cut short, only what was open is incomplete", () => {
   const chat =
     chatChunk({ content: "a" }) +
     call({ index: 0, id: "a", function: { name: "f", arguments: "{}" } }) +
@@ -359,7 +359,7 @@ function counts() {
   return { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
 }
 
-test("empty deltas open no item, and an answer of nothing has no output", () => {
+test("empty deltas open no item, and a response of nothing has no output", () => {
   const chat =
     chatChunk({ role: "assistant", content: "", refusal: null }) +
     chatChunk({ content: null, reasoning_content: "", tool_calls: [] }) +
@@ -484,7 +484,7 @@ test.each([
 ])("%s is the same cut at every byte", (_what, chat) => {
   const bytes = Buffer.from(chat, chat.includes("\xff") ? "latin1" : "utf8");
   const cutAt = (cuts: number[]) => {
-    const stream = new ResponsesStream(askedResponse(), countingSource());
+    const stream = new ResponsesStream(translatedRequest(), countingSource());
     let text = stream.start();
     let from = 0;
     for (const cut of [...cuts, bytes.length]) {
@@ -503,10 +503,10 @@ test.each(["\r\n", "\r"])("line ends %j make no difference", (lineEnd) => {
   expect(translated(hello.replaceAll("\n", lineEnd)).sse).toBe(translated(hello).sse);
 });
 
-test("an answer longer than what may be held breaks the stream, one as long does not", () => {
+test("a response longer than what may be held breaks the stream, one as long does not", () => {
   const limit = 1_024 + 10;
   const stateAfter = (length: number) => {
-    const stream = new ResponsesStream(askedResponse(), countingSource(), limit);
+    const stream = new ResponsesStream(translatedRequest(), countingSource(), limit);
     stream.start();
     for (let sent = 0; sent < length; sent++) stream.push(Buffer.from(chatChunk({ content: "x" })));
     return { isBroken: stream.isBroken, after: stream.push(Buffer.from(chatDone)) !== "" };
@@ -516,7 +516,7 @@ test("an answer longer than what may be held breaks the stream, one as long does
 });
 
 test("an event without an end is not held for ever", () => {
-  const stream = new ResponsesStream(askedResponse(), countingSource(), 100);
+  const stream = new ResponsesStream(translatedRequest(), countingSource(), 100);
   stream.start();
   for (let sent = 0; sent < 10; sent++) stream.push(Buffer.from(chatChunk({})));
   stream.push(Buffer.from(`data: ${"x".repeat(94)}`));

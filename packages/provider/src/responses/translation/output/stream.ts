@@ -1,8 +1,8 @@
 import { StringDecoder } from "node:string_decoder";
 import { createSseReader, type SseMessage, type SseReader } from "@roomhub/protocol";
-import { AnswerOutput } from "./answer-output.ts";
-import type { AskedResponse, TranslationSource } from "../asked.ts";
-import { readChatChunk } from "../chat/chat-said.ts";
+import { ResponseOutput } from "./response-output.ts";
+import type { TranslatedRequest, TranslationSource } from "../translated-request.ts";
+import { readChatChunk } from "../chat/chat-choice.ts";
 import { ErrorField } from "../chat/error-field.ts";
 import { EventWriter } from "./event-writer.ts";
 import { outcomeOf } from "../chat/finish.ts";
@@ -29,7 +29,7 @@ const defaultMaxHeldCharacters = 64 * 1024 * 1024;
 export class ResponsesStream {
   readonly #source: TranslationSource;
   readonly #origin: ResponseOrigin;
-  readonly #output: AnswerOutput;
+  readonly #output: ResponseOutput;
   readonly #events = new EventWriter();
   readonly #decoder = new StringDecoder("utf8");
   readonly #errorField = new ErrorField();
@@ -44,7 +44,7 @@ export class ResponsesStream {
   #reasoningField: ReasoningField | undefined;
 
   constructor(
-    asked: AskedResponse,
+    asked: TranslatedRequest,
     source: TranslationSource,
     maxHeldCharacters: number = defaultMaxHeldCharacters,
   ) {
@@ -52,7 +52,7 @@ export class ResponsesStream {
     this.#source = source;
     this.#origin = beginResponse(asked, source);
     this.#model = asked.model;
-    this.#output = new AnswerOutput(
+    this.#output = new ResponseOutput(
       (type, fields) => events.write(type, fields),
       asked.toolNames,
       source,

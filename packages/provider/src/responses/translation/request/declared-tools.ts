@@ -1,4 +1,4 @@
-import type { ToolName } from "../asked.ts";
+import type { ToolName } from "../translated-request.ts";
 import { UntranslatableError } from "../untranslatable-error.ts";
 import {
   type JsonObject,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { messagesOf, refusalOf, translated } from "../translate.fixture.ts";
 
-const ask = { role: "user", content: "ask" };
+const send = { role: "user", content: "ask" };
 
 function say(text: string) {
   return {
@@ -45,12 +45,12 @@ function calling(...ids: string[]) {
 }
 
 test("a string is one user message", () => {
-  expect(messagesOf("ask")).toEqual([ask]);
+  expect(messagesOf("ask")).toEqual([send]);
 });
 
 test("a message needs no type", () => {
-  expect(messagesOf([ask, { role: "assistant", content: "answer" }])).toEqual([
-    ask,
+  expect(messagesOf([send, { role: "assistant", content: "answer" }])).toEqual([
+    send,
     { role: "assistant", content: "answer" },
   ]);
 });
@@ -59,53 +59,53 @@ test("instructions and leading system and developer texts are one system message
   const input = [
     { role: "developer", content: "b" },
     { role: "system", content: [{ type: "input_text", text: "c" }] },
-    ask,
+    send,
   ];
   expect(messagesOf(input, { instructions: "a" })).toEqual([
     { role: "system", content: "a\n\nb\n\nc" },
-    ask,
+    send,
   ]);
 });
 
 test("system and developer texts in the middle stay where they are, as system messages", () => {
-  const input = [ask, { role: "developer", content: "a" }, { role: "system", content: "b" }, ask];
+  const input = [send, { role: "developer", content: "a" }, { role: "system", content: "b" }, send];
   expect(messagesOf(input)).toEqual([
-    ask,
+    send,
     { role: "system", content: "a" },
     { role: "system", content: "b" },
-    ask,
+    send,
   ]);
 });
 
 test("empty instructions are no message", () => {
-  expect(messagesOf([ask], { instructions: "" })).toEqual([ask]);
+  expect(messagesOf([send], { instructions: "" })).toEqual([send]);
 });
 
-test("instructions alone are enough to answer", () => {
+test("instructions alone are enough", () => {
   expect(messagesOf(null, { instructions: "a" })).toEqual([{ role: "system", content: "a" }]);
 });
 
 test("two assistant messages stay two", () => {
-  expect(messagesOf([ask, say("a"), say("b")])).toEqual([
-    ask,
+  expect(messagesOf([send, say("a"), say("b")])).toEqual([
+    send,
     { role: "assistant", content: "a" },
     { role: "assistant", content: "b" },
   ]);
 });
 
 test("consecutive calls are one assistant message, and their outputs follow", () => {
-  expect(messagesOf([ask, call("1"), call("2"), output("1"), output("2"), ask])).toEqual([
-    ask,
+  expect(messagesOf([send, call("1"), call("2"), output("1"), output("2"), send])).toEqual([
+    send,
     calling("1", "2"),
     tool("1"),
     tool("2"),
-    ask,
+    send,
   ]);
 });
 
 test("calls join the text before them", () => {
-  expect(messagesOf([ask, say("a"), say("b"), call("1"), output("1")])).toEqual([
-    ask,
+  expect(messagesOf([send, say("a"), say("b"), call("1"), output("1")])).toEqual([
+    send,
     { role: "assistant", content: "a" },
     { role: "assistant", content: "b", tool_calls: [toolCall("1")] },
     tool("1"),
@@ -113,8 +113,8 @@ test("calls join the text before them", () => {
 });
 
 test("one call after the other is two assistant messages", () => {
-  expect(messagesOf([ask, call("1"), output("1"), call("2"), output("2")])).toEqual([
-    ask,
+  expect(messagesOf([send, call("1"), output("1"), call("2"), output("2")])).toEqual([
+    send,
     calling("1"),
     tool("1"),
     calling("2"),
@@ -123,8 +123,8 @@ test("one call after the other is two assistant messages", () => {
 });
 
 test("text between a call and its output joins the call, since nothing may stand between them", () => {
-  expect(messagesOf([ask, call("1"), say("a"), output("1"), say("b")])).toEqual([
-    ask,
+  expect(messagesOf([send, call("1"), say("a"), output("1"), say("b")])).toEqual([
+    send,
     { role: "assistant", content: "a", tool_calls: [toolCall("1")] },
     tool("1"),
     { role: "assistant", content: "b" },
@@ -134,7 +134,7 @@ test("text between a call and its output joins the call, since nothing may stand
 test("an output goes to its call when others spoke in between", () => {
   const input = [
     call("1"),
-    ask,
+    send,
     call("2"),
     output("2"),
     { role: "system", content: "s" },
@@ -143,7 +143,7 @@ test("an output goes to its call when others spoke in between", () => {
   expect(messagesOf(input)).toEqual([
     calling("1"),
     tool("1"),
-    ask,
+    send,
     calling("2"),
     tool("2"),
     { role: "system", content: "s" },
@@ -151,34 +151,34 @@ test("an output goes to its call when others spoke in between", () => {
 });
 
 test("an output goes to the last call of its id, for servers that count calls from zero each time", () => {
-  const input = [call("0"), output("0", "a"), ask, call("0"), output("0", "b")];
+  const input = [call("0"), output("0", "a"), send, call("0"), output("0", "b")];
   expect(messagesOf(input)).toEqual([
     calling("0"),
     tool("0", "a"),
-    ask,
+    send,
     calling("0"),
     tool("0", "b"),
   ]);
 });
 
 test("an output without a call is still sent, at its place", () => {
-  expect(messagesOf([ask, output("9"), ask])).toEqual([ask, tool("9"), ask]);
+  expect(messagesOf([send, output("9"), send])).toEqual([send, tool("9"), send]);
 });
 
 test("a call without an output is still sent", () => {
-  expect(messagesOf([ask, call("1"), ask])).toEqual([ask, calling("1"), ask]);
+  expect(messagesOf([send, call("1"), send])).toEqual([send, calling("1"), send]);
 });
 
 test("images of outputs are a user message after the last output of the group", () => {
   const image = { type: "input_image", image_url: "data:a" };
   const outputs = [output("1", [image, { type: "input_text", text: "a" }]), output("2", [image])];
   const part = { type: "image_url", image_url: { url: "data:a" } };
-  expect(messagesOf([call("1"), call("2"), ...outputs, ask])).toEqual([
+  expect(messagesOf([call("1"), call("2"), ...outputs, send])).toEqual([
     calling("1", "2"),
     tool("1", "a"),
     tool("2", ""),
     { role: "user", content: [part, part] },
-    ask,
+    send,
   ]);
 });
 
@@ -197,15 +197,15 @@ test.each([
   ],
   ["summary where content is empty", { summary: [{ text: "a" }], content: [] }, "a"],
 ])("reasoning goes to the assistant message behind it: %s", (_, fields, reasoning) => {
-  expect(messagesOf([ask, { type: "reasoning", ...fields }, say("b")])).toEqual([
-    ask,
+  expect(messagesOf([send, { type: "reasoning", ...fields }, say("b")])).toEqual([
+    send,
     { role: "assistant", content: "b", reasoning_content: reasoning },
   ]);
 });
 
-test("reasoning, text and calls of one answer are one message", () => {
-  expect(messagesOf([ask, think("a"), say("b"), call("1"), think("c"), call("2")])).toEqual([
-    ask,
+test("reasoning, text and calls of one response are one message", () => {
+  expect(messagesOf([send, think("a"), say("b"), call("1"), think("c"), call("2")])).toEqual([
+    send,
     {
       role: "assistant",
       content: "b",
@@ -216,25 +216,25 @@ test("reasoning, text and calls of one answer are one message", () => {
 });
 
 test("reasoning after a text belongs to the next message", () => {
-  expect(messagesOf([ask, say("a"), think("b"), call("1")])).toEqual([
-    ask,
+  expect(messagesOf([send, say("a"), think("b"), call("1")])).toEqual([
+    send,
     { role: "assistant", content: "a" },
     { ...calling("1"), reasoning_content: "b" },
   ]);
 });
 
 test("reasoning that led to nothing is a message of its own", () => {
-  expect(messagesOf([ask, think("a"), ask])).toEqual([
-    ask,
+  expect(messagesOf([send, think("a"), send])).toEqual([
+    send,
     { role: "assistant", content: "", reasoning_content: "a" },
-    ask,
+    send,
   ]);
 });
 
 test("encrypted reasoning is left out, since only its maker can read it", () => {
   const encrypted = { type: "reasoning", summary: [], content: null, encrypted_content: "gAAAA" };
-  expect(messagesOf([ask, encrypted, say("a")])).toEqual([
-    ask,
+  expect(messagesOf([send, encrypted, say("a")])).toEqual([
+    send,
     { role: "assistant", content: "a" },
   ]);
 });
@@ -268,11 +268,11 @@ test.each([
   ["a hosted tool's call", { type: "web_search_call", id: "ws_1" }],
   ["an unknown item", { type: "toString" }],
 ])("%s is refused and named", (_, item) => {
-  expect(refusalOf({ input: [ask, item] })).toEqual(["unsupported_value", "input[1].type"]);
+  expect(refusalOf({ input: [send, item] })).toEqual(["unsupported_value", "input[1].type"]);
 });
 
 test("an item reference is refused with how to send the item itself", () => {
-  const items = [ask, { type: "item_reference", id: "msg_1" }];
+  const items = [send, { type: "item_reference", id: "msg_1" }];
   expect(() => translated({ input: items })).toThrow("Send the items themselves: store: false.");
 });
 
@@ -288,7 +288,7 @@ test.each([
   ["an object", {}, "input"],
   ["an item that is a string", ["ask"], "input[0]"],
   ["an item that is null", [null], "input[0]"],
-  ["a type that is a number", [{ ...ask, type: 1 }], "input[0].type"],
+  ["a type that is a number", [{ ...send, type: 1 }], "input[0].type"],
   ["a role that is a number", [{ role: 1, content: "a" }], "input[0].role"],
   ["a call without id", [{ ...call("1"), call_id: null }], "input[0].call_id"],
   ["a call without name", [{ ...call("1"), name: undefined }], "input[0].name"],

@@ -56,7 +56,7 @@ function addItem(transcript: Transcript, item: JsonObject, path: string, naming:
       return addCall(transcript, item, path, naming);
     case "function_call_output":
     case "custom_tool_call_output":
-      return transcript.addAnswer({
+      return transcript.addToolResult({
         callId: requiredString(item, "call_id", path),
         ...toolOutput(item["output"], `${path}.output`),
       });

@@ -23,8 +23,8 @@ const freeText = {
   additionalProperties: false,
 };
 
-function namesOffered(asked: Record<string, unknown>): string[] {
-  const tools = (chatOf(asked)["tools"] ?? []) as { function: { name: string } }[];
+function namesOffered(requested: Record<string, unknown>): string[] {
+  const tools = (chatOf(requested)["tools"] ?? []) as { function: { name: string } }[];
   return tools.map((tool) => tool.function.name);
 }
 
@@ -197,10 +197,10 @@ test("tools that are not allowed keep their names for the way back", () => {
 });
 
 test("parallel_tool_calls and tool_choice go only with tools", () => {
-  const asked = { parallel_tool_calls: false, tool_choice: "auto" };
-  expect(chatOf({ ...asked, tools: [weather] })).toMatchObject(asked);
+  const requested = { parallel_tool_calls: false, tool_choice: "auto" };
+  expect(chatOf({ ...requested, tools: [weather] })).toMatchObject(requested);
   for (const tools of [undefined, null, [], [search]]) {
-    const chat = chatOf({ ...asked, tools });
+    const chat = chatOf({ ...requested, tools });
     expect(chat).not.toHaveProperty("tools");
     expect(chat).not.toHaveProperty("tool_choice");
     expect(chat).not.toHaveProperty("parallel_tool_calls");
@@ -292,6 +292,6 @@ test.each([
     "tool_choice.tools[0].name",
   ],
   ["parallel_tool_calls as a word", { parallel_tool_calls: "yes" }, "parallel_tool_calls"],
-])("%s is an invalid type, and the field is named", (_, asked, param) => {
-  expect(refusalOf(asked)).toEqual(["invalid_type", param]);
+])("%s is an invalid type, and the field is named", (_, requested, param) => {
+  expect(refusalOf(requested)).toEqual(["invalid_type", param]);
 });

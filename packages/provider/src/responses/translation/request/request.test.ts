@@ -40,8 +40,8 @@ test.each([
   [{ metadata: { a: "b" }, client_metadata: { a: "b" } }, {}],
   [{ service_tier: "flex", truncation: "auto", max_tool_calls: 3 }, {}],
   [{ safety_identifier: "a", prompt_cache_key: "b" }, {}],
-])("%j is %j in chat", (asked, expected) => {
-  expect(chatOf(asked)).toStrictEqual({ ...plain, ...expected });
+])("%j is %j in chat", (requested, expected) => {
+  expect(chatOf(requested)).toStrictEqual({ ...plain, ...expected });
 });
 
 test("only a stream that was asked for is one", () => {
@@ -234,7 +234,9 @@ const fields = [...Object.keys(codexRequest), "previous_response_id", "backgroun
 test("any JSON in any field is translated or refused, nothing else", () => {
   const anyFields = fc.dictionary(fc.constantFrom(...fields), fc.jsonValue());
   fc.assert(
-    fc.property(anyFields, (asked) => translateOrRefuse({ model: "a", input: "b", ...asked })),
+    fc.property(anyFields, (requested) =>
+      translateOrRefuse({ model: "a", input: "b", ...requested }),
+    ),
   );
 });
 

@@ -1,4 +1,4 @@
-import type { AskedResponse } from "../asked.ts";
+import type { TranslatedRequest } from "../translated-request.ts";
 import { UntranslatableError } from "../untranslatable-error.ts";
 import { translateInput } from "./input-items.ts";
 import {
@@ -32,13 +32,13 @@ const notPassedOn = new Set([
 ]);
 
 /**
- * Retells a Responses request for a provider that speaks chat completions only. Faithful or refused: what the answer would
+ * Retells a Responses request for a provider that speaks chat completions only. Faithful or refused: what the response would
  * depend on is never left out silently.
  *
  * @param body - of `POST /responses`, with the provider's own model name in it
  * @throws UntranslatableError, and nothing else
  */
-export function translateRequest(body: Buffer): AskedResponse {
+export function translateRequest(body: Buffer): TranslatedRequest {
   const asked = parseObject(body);
   refuseKeptState(asked);
   const model = requiredString(asked, "model", "");

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { askedResponse } from "../answer.fixture.ts";
+import { translatedRequest } from "../response.fixture.ts";
 import { refusalOf, translated } from "../translate.fixture.ts";
 
-/** Every key, for a request that said nothing; the half that writes the answer is tested with the same. */
-const defaults = askedResponse().echo;
+/** Every key, for a request that said nothing; the half that writes the response is tested with the same. */
+const defaults = translatedRequest().echo;
 
 test("a request that says nothing is echoed with every key", () => {
   expect(translated({}).echo).toStrictEqual(defaults);

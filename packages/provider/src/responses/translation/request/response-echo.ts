@@ -1,4 +1,4 @@
-import type { ResponseEcho } from "../asked.ts";
+import type { ResponseEcho } from "../translated-request.ts";
 import {
   isObject,
   type JsonObject,

@@ -1,4 +1,4 @@
-import type { ToolName } from "../asked.ts";
+import type { ToolName } from "../translated-request.ts";
 import { UntranslatableError } from "../untranslatable-error.ts";
 import type { DeclaredTool } from "./declared-tools.ts";
 import {
@@ -27,7 +27,7 @@ interface ChatFunctionChoice {
 }
 
 /**
- * Reads `tool_choice`. What demands a tool that chat does not have is refused: an answer without it would be wrong.
+ * Reads `tool_choice`. What demands a tool that chat does not have is refused: a response without it would be wrong.
  *
  * @param declared - the tools that exist in chat
  * @throws UntranslatableError for a forced tool that is hosted or was not declared, and for unknown modes

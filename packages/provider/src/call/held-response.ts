@@ -1,11 +1,11 @@
 import type { ResponseHead } from "./provider-call.ts";
 import type { PacedSink } from "./paced-sink.ts";
 
-/** Longer than any error text: what goes beyond is the answer itself. */
+/** Longer than any error text: what goes beyond is the response itself. */
 const maxHeldBytes = 64 * 1024;
 
-/** An answer that is kept back until it is clear what it says. */
-export class HeldAnswer {
+/** A response that is kept back until it is clear what it says. */
+export class HeldResponse {
   readonly head: ResponseHead;
   #parts: Buffer[] = [];
   #bytes = 0;
@@ -26,9 +26,9 @@ export class HeldAnswer {
   }
 
   /** @returns false when the sink is behind */
-  release(outlet: PacedSink): boolean {
-    outlet.head(this.head);
-    const isTaken = outlet.data(Buffer.concat(this.#parts));
+  release(clientResponse: PacedSink): boolean {
+    clientResponse.head(this.head);
+    const isTaken = clientResponse.data(Buffer.concat(this.#parts));
     this.#parts = [];
     return isTaken;
   }

@@ -1,7 +1,10 @@
 import type { ProviderSink } from "../call/provider-call.ts";
 
 /** What the provider says to one of the requests that serve a call. */
-export interface Answer extends Pick<ProviderSink, "onHead" | "onData" | "onEnd" | "onFailure"> {
+export interface ProviderResponse extends Pick<
+  ProviderSink,
+  "onHead" | "onData" | "onEnd" | "onFailure"
+> {
   /** Nothing of it was passed on; chat is asked once its socket is closed. */
   readonly isChatNext: boolean;
 }

@@ -1,53 +1,53 @@
 import { array, assert, boolean, constantFrom, nat, property, record, string } from "fast-check";
 import { expect, test } from "vitest";
 import {
-  AnswerScrubber,
-  type AnswerSecrets,
-  answerSecretsOf,
+  ResponseScrubber,
+  type ResponseSecrets,
+  responseSecretsOf,
   scrubHeaders,
-} from "./answer-scrubber.ts";
+} from "./response-scrubber.ts";
 import { minSecretLength, secretForms } from "./secret-forms.ts";
 
 const secret = "canary-0042";
 const stars = "*".repeat(secret.length);
 
-type Kind = keyof AnswerSecrets;
-type SecretBytes = NonNullable<AnswerSecrets[Kind]>;
+type Kind = keyof ResponseSecrets;
+type SecretBytes = NonNullable<ResponseSecrets[Kind]>;
 
-function bytesOf(values: readonly string[], kind: Kind = "inAnswers"): SecretBytes {
+function bytesOf(values: readonly string[], kind: Kind = "inResponses"): SecretBytes {
   const headers = values.map((value, index) => [`x-key-${index}`, value]);
-  const secrets = answerSecretsOf(Object.fromEntries(headers) as Record<string, string>)[kind];
+  const secrets = responseSecretsOf(Object.fromEntries(headers) as Record<string, string>)[kind];
   if (secrets === undefined) throw new Error("no secret in these");
   return secrets;
 }
 
-/** What leaves of an answer that comes in these chunks and is then whole. */
+/** What leaves of a response that comes in these chunks and is then whole. */
 function scrub(chunks: readonly Buffer[], secrets: SecretBytes): Buffer {
-  const scrubber = new AnswerScrubber(secrets);
+  const scrubber = new ResponseScrubber(secrets);
   return Buffer.concat([...chunks.map((chunk) => scrubber.push(chunk)), scrubber.end()]);
 }
 
-function scrubText(text: string, kind: Kind = "inAnswers", ...values: string[]): string {
+function scrubText(text: string, kind: Kind = "inResponses", ...values: string[]): string {
   return scrub([Buffer.from(text)], bytesOf([secret, ...values], kind)).toString();
 }
 
 test("headers without a secret leave nothing to scrub", () => {
   for (const value of ["", "1", "true"]) {
-    expect(answerSecretsOf({ "x-key": value, accept: value })).toEqual({
+    expect(responseSecretsOf({ "x-key": value, accept: value })).toEqual({
       inErrors: undefined,
-      inAnswers: undefined,
+      inResponses: undefined,
     });
   }
 });
 
-test("what a model may say itself is no secret of its answers: other headers, and short values", () => {
+test("what a model may say itself is no secret of its responses: other headers, and short values", () => {
   const headers = {
     "anthropic-version": "2023-06-01",
     "http-referer": "https://example.com",
     "x-api-key": "ollama!",
   };
-  const { inErrors, inAnswers } = answerSecretsOf(headers);
-  expect(inAnswers).toBeUndefined();
+  const { inErrors, inResponses } = responseSecretsOf(headers);
+  expect(inResponses).toBeUndefined();
   const text = Buffer.from(Object.values(headers).join(" "));
   expect(scrub([text], inErrors!).toString()).toMatch(/^[* ]+$/);
 });
@@ -60,9 +60,9 @@ test("every byte of a secret becomes a star, as often as it is there, and nothin
 
 test("of secrets that overlap every byte goes, also where one ends that begins within another", () => {
   expect(
-    scrubText("a canary-0042-and-more b", "inAnswers", "0042-and-more", "canary-0042-and"),
+    scrubText("a canary-0042-and-more b", "inResponses", "0042-and-more", "canary-0042-and"),
   ).toBe(`a ${"*".repeat("canary-0042-and-more".length)} b`);
-  expect(scrubText("abcabcabcabcX", "inAnswers", "abcabcabc")).toBe("************X");
+  expect(scrubText("abcabcabcabcX", "inResponses", "abcabcabc")).toBe("************X");
 });
 
 test("a secret beyond ASCII is found as UTF-8 and as the Latin-1 of headers", () => {
@@ -76,7 +76,7 @@ test("a secret beyond ASCII is found as UTF-8 and as the Latin-1 of headers", ()
 });
 
 test("a chunk with nothing to overwrite goes on itself, and one with a secret stays as it was", () => {
-  const scrubber = new AnswerScrubber(bytesOf([secret]));
+  const scrubber = new ResponseScrubber(bytesOf([secret]));
   const plain = Buffer.from("data: hello\n\n");
   expect(scrubber.push(plain)).toBe(plain);
   const holding = Buffer.from(`data: ${secret}\n\n`);
@@ -85,7 +85,7 @@ test("a chunk with nothing to overwrite goes on itself, and one with a secret st
 });
 
 test("an end that may be a secret's beginning waits until it is clear what it is", () => {
-  const scrubber = new AnswerScrubber(bytesOf([secret]));
+  const scrubber = new ResponseScrubber(bytesOf([secret]));
   const push = (text: string) => scrubber.push(Buffer.from(text)).toString();
   expect(push("a canary")).toBe("a ");
   expect(push("-00")).toBe("");
@@ -94,7 +94,7 @@ test("an end that may be a secret's beginning waits until it is clear what it is
   expect(scrubber.end().toString()).toBe("c");
 });
 
-test("what waits at the end of a whole answer is innocent", () => {
+test("what waits at the end of a whole response is innocent", () => {
   expect(scrubText("a canary-004")).toBe("a canary-004");
 });
 
@@ -103,13 +103,13 @@ test.each([
   ["canary-0", "********"],
   ["canary-", "canary-"],
   ["done", "done"],
-])("an answer that breaks off in %j ends in %j", (end, left) => {
-  const scrubber = new AnswerScrubber(bytesOf([secret]));
+])("a response that breaks off in %j ends in %j", (end, left) => {
+  const scrubber = new ResponseScrubber(bytesOf([secret]));
   const begun = scrubber.push(Buffer.from(`a ${end}`));
   expect(Buffer.concat([begun, scrubber.breakOff()]).toString()).toBe(`a ${left}`);
 });
 
-test("in an error whatever looks like an OpenAI key goes too; in an answer it stays", () => {
+test("in an error whatever looks like an OpenAI key goes too; in a response it stays", () => {
   const text = "bad key sk-proj_AbCd-1234, risk-free";
   expect(scrubText(text, "inErrors")).toBe("bad key *****************, risk-free");
   expect(scrubText(text)).toBe(text);
@@ -147,10 +147,10 @@ const parts = array(
 );
 const cuts = array(nat(), { maxLength: 20 });
 
-test("whatever the secrets, the answer and the cuts: no secret leaves, no length changes, and no other byte", () => {
+test("whatever the secrets, the response and the cuts: no secret leaves, no length changes, and no other byte", () => {
   assert(
     property(headerValues, parts, cuts, (values, body, at) => {
-      const forms = secretForms(values, minSecretLength.inAnswers);
+      const forms = secretForms(values, minSecretLength.inResponses);
       const bytes = Buffer.concat(body.map((part) => written(part, forms)));
       const left = scrub(cutAt(bytes, at), bytesOf(values));
       expect(left).toEqual(overwrittenByHand(bytes, forms));

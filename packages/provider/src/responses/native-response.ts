@@ -1,23 +1,23 @@
 import type { ResponseHead } from "../call/provider-call.ts";
 import type { ProviderFailure } from "../call/failure.ts";
-import { HeldAnswer, isEventStream, isSuccess } from "../call/held-answer.ts";
+import { HeldResponse, isEventStream, isSuccess } from "../call/held-response.ts";
 import type { PacedSink } from "../call/paced-sink.ts";
-import type { Answer } from "./answer.ts";
+import type { ProviderResponse } from "./provider-response.ts";
 import type { ServerKnowledge } from "../learn/server-knowledge.ts";
-import { judgeAnswer } from "../learn/surface-verdict.ts";
+import { judgeResponse } from "../learn/surface-verdict.ts";
 
 /**
- * The answer of a server that may or may not have `/responses`. Kept back while it could still turn out to say that it
+ * The response of a server that may or may not have `/responses`. Kept back while it could still turn out to say that it
  * has not: then nothing was generated, and the same request goes out as chat.
  */
-export class NativeAnswer implements Answer {
-  readonly #outlet: PacedSink;
+export class NativeResponse implements ProviderResponse {
+  readonly #clientResponse: PacedSink;
   readonly #knowledge: ServerKnowledge;
-  #held: HeldAnswer | undefined;
+  #held: HeldResponse | undefined;
   #isChatNext = false;
 
-  constructor(outlet: PacedSink, knowledge: ServerKnowledge) {
-    this.#outlet = outlet;
+  constructor(clientResponse: PacedSink, knowledge: ServerKnowledge) {
+    this.#clientResponse = clientResponse;
     this.#knowledge = knowledge;
   }
 
@@ -27,15 +27,15 @@ export class NativeAnswer implements Answer {
 
   onHead(head: ResponseHead): void {
     if (mayDenyThePath(head)) {
-      this.#held = new HeldAnswer(head);
+      this.#held = new HeldResponse(head);
       return;
     }
     if (isSuccess(head.status)) this.#knowledge.note("openResponses", "supported");
-    this.#outlet.head(head);
+    this.#clientResponse.head(head);
   }
 
   onData(chunk: Buffer): boolean {
-    if (this.#held === undefined) return this.#outlet.data(chunk);
+    if (this.#held === undefined) return this.#clientResponse.data(chunk);
     return this.#held.push(chunk) || this.#release(this.#held, "");
   }
 
@@ -43,24 +43,24 @@ export class NativeAnswer implements Answer {
     if (this.#held !== undefined) {
       const text = this.#held.text();
       const { status } = this.#held.head;
-      if (judgeAnswer(status, text) === "unsupported") {
-        this.#knowledge.noteAnswer("openResponses", status, text);
+      if (judgeResponse(status, text) === "unsupported") {
+        this.#knowledge.noteResponse("openResponses", status, text);
         this.#isChatNext = this.#knowledge.responsesWay !== "native";
         if (this.#isChatNext) return;
       }
       this.#release(this.#held, text);
     }
-    this.#outlet.end();
+    this.#clientResponse.end();
   }
 
   onFailure(failure: ProviderFailure): void {
-    this.#outlet.fail(failure);
+    this.#clientResponse.fail(failure);
   }
 
-  #release(held: HeldAnswer, text: string): boolean {
+  #release(held: HeldResponse, text: string): boolean {
     this.#held = undefined;
-    this.#knowledge.noteAnswer("openResponses", held.head.status, text);
-    return held.release(this.#outlet);
+    this.#knowledge.noteResponse("openResponses", held.head.status, text);
+    return held.release(this.#clientResponse);
   }
 }
 

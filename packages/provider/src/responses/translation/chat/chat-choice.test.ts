@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { readChatChunk, readChatCompletion } from "./chat-said.ts";
+import { readChatChunk, readChatCompletion } from "./chat-choice.ts";
 
 const silence = { reasoning: "", text: "", refusal: "", calls: [], logprobs: [] };
 
-function saidIn(delta: unknown) {
+function contentIn(delta: unknown) {
   return readChatChunk({ choices: [{ index: 0, delta }] }).said;
 }
 
@@ -67,7 +67,7 @@ test.each([
   ["the one that is not empty", { reasoning: "a", reasoning_content: "" }],
   ["Mistral's list", { content: [{ type: "thinking", thinking: [{ type: "text", text: "a" }] }] }],
 ])("a thought is read from %s", (_where, delta) => {
-  expect(saidIn(delta)).toEqual({ ...silence, reasoning: "a" });
+  expect(contentIn(delta)).toEqual({ ...silence, reasoning: "a" });
 });
 
 test.each([
@@ -89,7 +89,7 @@ test("a choice whose index is null is the first", () => {
 
 test("a call that is not in a list is a list of one", () => {
   const call = { index: 0, id: "", function: { name: "f", arguments: "{" } };
-  expect(saidIn({ tool_calls: call }).calls).toEqual([
+  expect(contentIn({ tool_calls: call }).calls).toEqual([
     { index: 0, id: "", name: "f", arguments: "{" },
   ]);
 });
@@ -101,7 +101,7 @@ test("content as a list is its texts", () => {
     "x",
     null,
   ];
-  expect(saidIn({ content: [...content, { type: "text", text: "b" }] })).toEqual({
+  expect(contentIn({ content: [...content, { type: "text", text: "b" }] })).toEqual({
     ...silence,
     text: "ab",
   });
@@ -109,7 +109,7 @@ test("content as a list is its texts", () => {
 
 test("arguments that are an object are put into JSON", () => {
   const calls = [{ function: { name: "f", arguments: { a: 1 } } }, { function: null }, null];
-  expect(saidIn({ tool_calls: calls }).calls).toEqual([
+  expect(contentIn({ tool_calls: calls }).calls).toEqual([
     { index: undefined, id: "", name: "f", arguments: '{"a":1}' },
     { index: undefined, id: "", name: "", arguments: "" },
     { index: undefined, id: "", name: "", arguments: "" },
@@ -119,21 +119,21 @@ test("arguments that are an object are put into JSON", () => {
 test("arguments nested without end do no harm", () => {
   const depth = 100_000;
   const nested: unknown = JSON.parse(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`);
-  expect(saidIn({ tool_calls: [{ function: { name: "f", arguments: nested } }] }).calls).toEqual([
-    { index: undefined, id: "", name: "f", arguments: "" },
-  ]);
+  expect(contentIn({ tool_calls: [{ function: { name: "f", arguments: nested } }] }).calls).toEqual(
+    [{ index: undefined, id: "", name: "f", arguments: "" }],
+  );
 });
 
 test("the function_call of old is a call", () => {
-  expect(saidIn({ function_call: { name: "f", arguments: "{}" } }).calls).toEqual([
+  expect(contentIn({ function_call: { name: "f", arguments: "{}" } }).calls).toEqual([
     { index: undefined, id: "", name: "f", arguments: "{}" },
   ]);
 });
 
 test("in a whole message every call is one of its own, whatever its index and id", () => {
   const call = { index: 0, id: "same", function: { name: "f", arguments: "{}" } };
-  const answer = readChatCompletion({ choices: [{ message: { tool_calls: [call, call] } }] });
-  expect(answer?.said.calls).toMatchObject([
+  const reply = readChatCompletion({ choices: [{ message: { tool_calls: [call, call] } }] });
+  expect(reply?.said.calls).toMatchObject([
     { index: 0, id: "same" },
     { index: 1, id: "same" },
   ]);

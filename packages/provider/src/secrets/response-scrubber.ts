@@ -8,10 +8,10 @@ const latin1 = /^[\0-\xff]*$/;
 const openaiKeyBeginning = /s(?:k(?:-[A-Za-z0-9_-]{0,512})?)?$/;
 const maxKeyBeginning = 515;
 
-/** Secrets as bytes of an answer. */
+/** Secrets as bytes of a response. */
 interface SecretBytes {
   readonly forms: readonly Buffer[];
-  /** by byte: 1 when an answer cut behind it may have been cut within a secret */
+  /** by byte: 1 when a response cut behind it may have been cut within a secret */
   readonly innerBytes: Uint8Array;
   /** the shortest text that is a secret */
   readonly minLength: number;
@@ -20,20 +20,20 @@ interface SecretBytes {
   readonly hasOpenaiKeys: boolean;
 }
 
-/** What one participant's answers may not repeat; undefined where there is nothing. Made once, for all of them. */
-export interface AnswerSecrets {
-  /** in answers with a status of 400 and more: every value that is sent */
+/** What one participant's responses may not repeat; undefined where there is nothing. Made once, for all of them. */
+export interface ResponseSecrets {
+  /** in responses with a status of 400 and more: every value that is sent */
   readonly inErrors: SecretBytes | undefined;
   /** in all others: the credentials. A model may well say the value of another header. */
-  readonly inAnswers: SecretBytes | undefined;
+  readonly inResponses: SecretBytes | undefined;
 }
 
 /** @param headers - all that the participant sends to its provider by itself */
-export function answerSecretsOf(headers: Readonly<Record<string, string>>): AnswerSecrets {
-  const { inErrors, inAnswers } = minSecretLength;
+export function responseSecretsOf(headers: Readonly<Record<string, string>>): ResponseSecrets {
+  const { inErrors, inResponses } = minSecretLength;
   return {
     inErrors: secretBytesOf(Object.values(headers), inErrors, true),
-    inAnswers: secretBytesOf(credentialsIn(headers), inAnswers, false),
+    inResponses: secretBytesOf(credentialsIn(headers), inResponses, false),
   };
 }
 
@@ -58,12 +58,12 @@ function bytesOf(form: string): Buffer[] {
 }
 
 /**
- * Overwrites secrets in one answer while it passes, each byte with a `*`: no length changes, and what stands around them
- * is as it was. Where the answer is cut makes no difference.
+ * Overwrites secrets in one response while it passes, each byte with a `*`: no length changes, and what stands around them
+ * is as it was. Where the response is cut makes no difference.
  *
  * An end of what came that may be the beginning of a secret waits for what follows; it is shorter than the longest secret.
  */
-export class AnswerScrubber {
+export class ResponseScrubber {
   readonly #secrets: SecretBytes;
   /** as it came: a secret may begin within another */
   #held = noBytes;
@@ -97,13 +97,13 @@ export class AnswerScrubber {
     return scrubbed.subarray(0, decided);
   }
 
-  /** The answer is whole. @returns what was held back: it began like a secret and was none */
+  /** The response is whole. @returns what was held back: it began like a secret and was none */
   end(): Buffer {
     return this.#heldScrubbed;
   }
 
   /**
-   * The answer broke off, perhaps within a secret. @returns what was held back, overwritten where that is as long as a
+   * The response broke off, perhaps within a secret. @returns what was held back, overwritten where that is as long as a
    * secret is
    */
   breakOff(): Buffer {
@@ -136,13 +136,13 @@ export class AnswerScrubber {
   }
 }
 
-/** The headers of an answer, scrubbed as its body. */
+/** The headers of a response, scrubbed as its body. */
 export function scrubHeaders(
   headers: Readonly<Record<string, string>>,
   secrets: SecretBytes,
 ): Record<string, string> {
   const scrubText = (text: string): string => {
-    const scrubber = new AnswerScrubber(secrets);
+    const scrubber = new ResponseScrubber(secrets);
     const begun = scrubber.push(Buffer.from(text, "latin1"));
     return begun.toString("latin1") + scrubber.end().toString("latin1");
   };

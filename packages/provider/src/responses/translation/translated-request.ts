@@ -43,7 +43,7 @@ export interface ResponseEcho {
 }
 
 /** A Responses request translated for chat, and what the way back needs. */
-export interface AskedResponse {
+export interface TranslatedRequest {
   /** the body for `POST {base}/chat/completions`; its dialect depends on the server */
   chat: Record<string, unknown> & { messages: readonly ChatMessage[] };
   /** the provider's model name, for the response object before the provider says its own */

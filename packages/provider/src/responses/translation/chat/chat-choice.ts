@@ -4,7 +4,7 @@ import { isAbsent, isObject, type JsonObject } from "../read-field.ts";
 import type { ReasoningField } from "../reasoning-field.ts";
 
 /** What one chunk of a chat stream, or one whole message, says. Empty strings and lists where it says nothing. */
-export interface Said {
+export interface ChatContent {
   reasoning: string;
   text: string;
   refusal: string;
@@ -15,7 +15,7 @@ export interface Said {
 
 /** A tool call, or the part of one that a chunk carries. Empty strings where it says nothing. */
 export interface CallPiece {
-  /** which of the answer's calls; some servers never tell */
+  /** which of the response's calls; some servers never tell */
   index: number | undefined;
   id: string;
   name: string;
@@ -24,8 +24,8 @@ export interface CallPiece {
 }
 
 /** The first choice of a chat chunk or completion, the only one that counts: Responses knows no `n`. */
-export interface ChatAnswer {
-  said: Said;
+export interface ChatChoice {
+  said: ChatContent;
   /** the server's field for reasoning, when there is some */
   reasoningField: ReasoningField | undefined;
   finishReason: string | undefined;
@@ -40,32 +40,32 @@ const noCalls: readonly CallPiece[] = [];
  * Reads one chunk of a stream. Everything is optional: the chunk with the usage has no choices, some servers leave out
  * what OpenAI always sends.
  */
-export function readChatChunk(value: unknown): ChatAnswer {
+export function readChatChunk(value: unknown): ChatChoice {
   const chunk = fieldsOf(value);
   const choice = firstChoice(chunk["choices"]) ?? {};
   const delta = fieldsOf(choice["delta"]);
-  return answerIn(chunk, choice, delta, saidIn(delta, choice));
+  return choiceOf(chunk, choice, delta, contentIn(delta, choice));
 }
 
 /** Reads a whole `chat.completion`. @returns undefined when it is none */
-export function readChatCompletion(value: unknown): ChatAnswer | undefined {
+export function readChatCompletion(value: unknown): ChatChoice | undefined {
   const completion = fieldsOf(value);
   const choice = firstChoice(completion["choices"]);
   const said = choice?.["message"];
   if (choice === undefined || typeof said !== "object" || said === null) return undefined;
   const message = fieldsOf(said);
-  const { calls, ...rest } = saidIn(message, choice);
+  const { calls, ...rest } = contentIn(message, choice);
   // Here every entry is a call of its own, even where ids or indices repeat.
   const whole = calls.map((call, index) => Object.assign({}, call, { index }));
-  return answerIn(completion, choice, message, { ...rest, calls: whole });
+  return choiceOf(completion, choice, message, { ...rest, calls: whole });
 }
 
-function answerIn(
+function choiceOf(
   whole: JsonObject,
   choice: JsonObject,
   message: JsonObject,
-  said: Said,
-): ChatAnswer {
+  said: ChatContent,
+): ChatChoice {
   return {
     said,
     reasoningField: reasoningFieldIn(message),
@@ -81,7 +81,7 @@ function firstChoice(choices: unknown): JsonObject | undefined {
   return choices.map(fieldsOf).find(({ index }) => index === 0 || isAbsent(index));
 }
 
-function saidIn(message: JsonObject, choice: JsonObject): Said {
+function contentIn(message: JsonObject, choice: JsonObject): ChatContent {
   const { content } = message;
   const parts = Array.isArray(content) ? readParts(content) : undefined;
   const reasoningField = reasoningFieldIn(message);

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { countingSource } from "../answer.fixture.ts";
-import { AnswerOutput } from "./answer-output.ts";
-import type { Said } from "../chat/chat-said.ts";
+import { countingSource } from "../response.fixture.ts";
+import { ResponseOutput } from "./response-output.ts";
+import type { ChatContent } from "../chat/chat-choice.ts";
 
-const silence: Said = { reasoning: "", text: "", refusal: "", calls: [], logprobs: [] };
+const silence: ChatContent = { reasoning: "", text: "", refusal: "", calls: [], logprobs: [] };
 
-function outputAfter(...said: Partial<Said>[]): AnswerOutput {
-  const output = new AnswerOutput(() => undefined, new Map(), countingSource());
+function outputAfter(...said: Partial<ChatContent>[]): ResponseOutput {
+  const output = new ResponseOutput(() => undefined, new Map(), countingSource());
   for (const part of said) output.add({ ...silence, ...part });
   return output;
 }
@@ -15,7 +15,7 @@ function call(changes: object) {
   return { index: 0, id: "", name: "", arguments: "", ...changes };
 }
 
-test("a call whose name never came is part of the answer", () => {
+test("a call whose name never came is part of the response", () => {
   const output = outputAfter({ calls: [call({ id: "a", arguments: "{}" })] });
   expect(output.items()).toEqual([]);
   output.close(false);
@@ -25,7 +25,7 @@ test("a call whose name never came is part of the answer", () => {
 test("closing closes only what is open, once", () => {
   const types: string[] = [];
   const emit = (type: string) => void types.push(type);
-  const output = new AnswerOutput(emit, new Map(), countingSource());
+  const output = new ResponseOutput(emit, new Map(), countingSource());
   output.add({ ...silence, reasoning: "a", text: "b" });
   output.close(true);
   expect(types.filter((type) => type === "response.output_item.done")).toHaveLength(2);

@@ -1,9 +1,9 @@
 import { createSseReader } from "@roomhub/protocol";
-import type { AskedResponse, TranslationSource } from "./asked.ts";
+import type { TranslatedRequest, TranslationSource } from "./translated-request.ts";
 import { ResponsesStream } from "./output/stream.ts";
 
-/** A request that said nothing of its own, as the answer half needs it. */
-export function askedResponse(changes: Partial<AskedResponse> = {}): AskedResponse {
+/** A request that said nothing of its own, as the response half needs it. */
+export function translatedRequest(changes: Partial<TranslatedRequest> = {}): TranslatedRequest {
   return {
     chat: { messages: [] },
     model: "asked-model",
@@ -57,8 +57,8 @@ export const chatDone = "data: [DONE]\n\n";
 export type StreamEvent = Record<string, unknown> & { type: string };
 
 /** What a whole chat stream becomes. */
-export function translated(chat: string, changes: Partial<AskedResponse> = {}) {
-  const stream = new ResponsesStream(askedResponse(changes), countingSource());
+export function translated(chat: string, changes: Partial<TranslatedRequest> = {}) {
+  const stream = new ResponsesStream(translatedRequest(changes), countingSource());
   const text = stream.start() + stream.push(Buffer.from(chat));
   const end = stream.end();
   return {

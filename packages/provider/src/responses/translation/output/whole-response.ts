@@ -1,6 +1,6 @@
-import { AnswerOutput } from "./answer-output.ts";
-import type { AskedResponse, TranslationSource } from "../asked.ts";
-import { readChatCompletion } from "../chat/chat-said.ts";
+import { ResponseOutput } from "./response-output.ts";
+import type { TranslatedRequest, TranslationSource } from "../translated-request.ts";
+import { readChatCompletion } from "../chat/chat-choice.ts";
 import { outcomeOf } from "../chat/finish.ts";
 import { beginResponse, responseObject } from "./response-object.ts";
 import type { ReasoningField } from "../reasoning-field.ts";
@@ -13,14 +13,14 @@ export class NotChatError extends Error {
 
 /**
  * Translates a whole chat completion as a response object: a stream of one chunk whose events are not read, so that both
- * kinds of answer say the same.
+ * kinds of response say the same.
  *
  * @param body - the provider's, of status 2xx; @param onReasoning - called with its field for reasoning, when it sent some
  * @throws NotChatError
  */
-export function translateAnswer(
+export function translateResponse(
   body: Buffer,
-  asked: AskedResponse,
+  asked: TranslatedRequest,
   source: TranslationSource,
   onReasoning?: (field: ReasoningField) => void,
 ): Buffer {
@@ -33,7 +33,7 @@ export function translateAnswer(
   }
   if (answer.reasoningField !== undefined) onReasoning?.(answer.reasoningField);
   const outcome = outcomeOf(answer.finishReason);
-  const output = new AnswerOutput(nobodyReads, asked.toolNames, source);
+  const output = new ResponseOutput(nobodyReads, asked.toolNames, source);
   output.add(answer.said);
   output.close(outcome.status === "incomplete");
   const usage = responseUsage(answer.usage);

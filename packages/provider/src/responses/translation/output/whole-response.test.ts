@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { askedResponse, countingSource } from "../answer.fixture.ts";
-import { NotChatError, translateAnswer } from "./answer.ts";
-import type { ToolName } from "../asked.ts";
+import { translatedRequest, countingSource } from "../response.fixture.ts";
+import { NotChatError, translateResponse } from "./whole-response.ts";
+import type { ToolName } from "../translated-request.ts";
 
 function translated(message: object, finishReason = "stop", more: object = {}) {
   const toolNames = new Map<string, ToolName>([
@@ -10,8 +10,8 @@ function translated(message: object, finishReason = "stop", more: object = {}) {
   ]);
   const choices = [{ index: 0, message, finish_reason: finishReason }];
   const body = Buffer.from(JSON.stringify({ object: "chat.completion", choices, ...more }));
-  const answer = translateAnswer(body, askedResponse({ toolNames }), countingSource());
-  return JSON.parse(answer.toString()) as Record<string, unknown>;
+  const reply = translateResponse(body, translatedRequest({ toolNames }), countingSource());
+  return JSON.parse(reply.toString()) as Record<string, unknown>;
 }
 
 test("a message becomes an output item, with the provider's model and usage", () => {
@@ -92,7 +92,7 @@ test("reasoning comes first, then the message with its refusal, then the calls",
   ]);
 });
 
-test("an answer cut short is incomplete, and so is its last item", () => {
+test("a response cut short is incomplete, and so is its last item", () => {
   expect(translated({ content: "a", reasoning: "b" }, "length")).toMatchObject({
     status: "incomplete",
     completed_at: null,
@@ -115,7 +115,7 @@ test.each([
   '{"choices":[]}',
   '{"object":"response"}',
 ])("%s is refused", (body) => {
-  expect(() => translateAnswer(Buffer.from(body), askedResponse(), countingSource())).toThrow(
+  expect(() => translateResponse(Buffer.from(body), translatedRequest(), countingSource())).toThrow(
     NotChatError,
   );
 });

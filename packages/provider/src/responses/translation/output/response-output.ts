@@ -1,6 +1,6 @@
-import type { ToolNames, TranslationSource } from "../asked.ts";
+import type { ToolNames, TranslationSource } from "../translated-request.ts";
 import { CallItem } from "./call-item.ts";
-import type { Said } from "../chat/chat-said.ts";
+import type { ChatContent } from "../chat/chat-choice.ts";
 import type { EmitEvent } from "./event-writer.ts";
 import { MessageItem } from "./message-item.ts";
 import { ReasoningItem } from "./reasoning-item.ts";
@@ -11,10 +11,10 @@ const charactersPerItem = 1_024;
 const charactersPerLogProb = 128;
 
 /**
- * The output of one answer, item after item. Text and reasoning are closed before the next item opens; so is a call whose
+ * The output of one response, item after item. Text and reasoning are closed before the next item opens; so is a call whose
  * arguments are whole. Others stay open beside it, since the pieces of parallel calls may come in any order.
  */
-export class AnswerOutput {
+export class ResponseOutput {
   readonly #emit: EmitEvent;
   readonly #toolNames: ToolNames;
   readonly #source: TranslationSource;
@@ -36,7 +36,7 @@ export class AnswerOutput {
     return this.#heldCharacters + objects * charactersPerItem;
   }
 
-  add({ reasoning, text, refusal, calls, logprobs }: Said): void {
+  add({ reasoning, text, refusal, calls, logprobs }: ChatContent): void {
     this.#heldCharacters += reasoning.length + text.length + refusal.length;
     for (const { top_logprobs: top } of logprobs) {
       this.#heldCharacters += (1 + top.length) * charactersPerLogProb;
@@ -50,7 +50,7 @@ export class AnswerOutput {
     }
   }
 
-  /** @param isCut - the answer ended before its end: what is open is incomplete */
+  /** @param isCut - the response ended before its end: what is open is incomplete */
   close(isCut: boolean): void {
     this.#toolCalls.end();
     for (const item of this.#items) {
@@ -63,7 +63,7 @@ export class AnswerOutput {
     return this.#items.map((item) => item.json());
   }
 
-  /** The items of an answer that will not go on: what is open is incomplete, though no event says so. */
+  /** The items of a response that will not go on: what is open is incomplete, though no event says so. */
   abandonedItems(): object[] {
     return this.#items.map((item) => (item.isClosed ? item.json() : item.json("incomplete")));
   }
