@@ -12,7 +12,7 @@ export type { MemoryTransport } from "./transport/memory-transport.ts";
 export type { RequestHead, ResponseHead } from "./wire/message-head.ts";
 export { RESET_CODES, resetCodeName } from "./wire/reset-code.ts";
 export type { ResetCode, ResetCodeName } from "./wire/reset-code.ts";
-export type { TunnelStatus } from "./wire/status.ts";
+export type { TunnelBudget, TunnelStatus } from "./wire/status.ts";
 export { TUNNEL_SUBPROTOCOL, WS_LIMITS } from "./transport/transport.ts";
 export type { Transport, TransportListener } from "./transport/transport.ts";
 export { wsTransport } from "./transport/ws-transport.ts";

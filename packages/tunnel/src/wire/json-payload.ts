@@ -31,6 +31,21 @@ export function integerField(object: JsonObject, key: string, min: number, max: 
   return value;
 }
 
+export function optionalIntegerField(
+  object: JsonObject,
+  key: string,
+  min: number,
+  max: number,
+): number | undefined {
+  return object[key] === undefined ? undefined : integerField(object, key, min, max);
+}
+
+export function objectField(object: JsonObject, key: string): JsonObject {
+  const value = object[key];
+  if (!isObject(value)) throw new MalformedPayload(`"${key}" is not an object`);
+  return value;
+}
+
 export function booleanField(object: JsonObject, key: string): boolean {
   const value = object[key];
   if (typeof value !== "boolean") throw new MalformedPayload(`"${key}" is not a boolean`);

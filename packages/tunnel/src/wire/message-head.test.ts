@@ -41,6 +41,7 @@ test.each([
     },
   ],
   ["no end", { status: 200, headers: {} }],
+  ["a refusal that is a number", { ...response, refusal: 1 }],
 ])("a response head is malformed with %s", (_, head) => {
   expect(() => decodeResponse(headed(head), 16_384)).toThrow(MalformedPayload);
 });

@@ -3,6 +3,7 @@ import {
   headersField,
   integerField,
   MalformedPayload,
+  optionalTextField,
   parseObject,
   textField,
 } from "./json-payload.ts";
@@ -21,6 +22,11 @@ export interface ResponseHead {
   /** 200–599. */
   status: number;
   headers: Record<string, string>;
+  /**
+   * Set when the agent itself refuses the request and did not call the provider: `budget`, or `person` for the budget of
+   * this client alone. Absent on a provider's response.
+   */
+  refusal?: string | undefined;
 }
 
 /** A decoded REQUEST or RESPONSE: the head, the body bytes in the same frame, and whether they are the whole body. */
@@ -42,7 +48,7 @@ export function encodeRequestHead(head: RequestHead, end: boolean): string {
 }
 
 export function encodeResponseHead(head: ResponseHead, end: boolean): string {
-  return JSON.stringify({ status: head.status, headers: head.headers, end });
+  return JSON.stringify({ status: head.status, headers: head.headers, refusal: head.refusal, end });
 }
 
 /** @throws {MalformedPayload} */
@@ -71,7 +77,11 @@ export function decodeResponse(payload: Buffer, maxHeadBytes: number): HeadedPay
   const headEnd = findHeadEnd(payload, maxHeadBytes);
   const object = parseObject(payload.subarray(4, headEnd));
   return {
-    head: { status: integerField(object, "status", 200, 599), headers: headersField(object) },
+    head: {
+      status: integerField(object, "status", 200, 599),
+      headers: headersField(object),
+      refusal: optionalTextField(object, "refusal"),
+    },
     body: payload.subarray(headEnd),
     end: booleanField(object, "end"),
   };

@@ -12,10 +12,14 @@ function payloadOf(head: Buffer, body: string): Buffer {
 
 const heads = array(
   record({
-    head: record({
-      status: constantFrom(200, 404),
-      headers: dictionary(constantFrom("a", "b", "c"), constantFrom("", "1", "ü")),
-    }),
+    head: record(
+      {
+        status: constantFrom(200, 404),
+        headers: dictionary(constantFrom("a", "b", "c"), constantFrom("", "1", "ü")),
+        refusal: constantFrom("budget", "person"),
+      },
+      { requiredKeys: ["status", "headers"] },
+    ),
     end: boolean(),
     body: constantFrom("", "x", '{"status":200}'),
   }),

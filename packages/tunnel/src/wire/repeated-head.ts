@@ -68,6 +68,8 @@ function isSameHead<Head extends { headers: Record<string, string> }>(
   for (const key in one) {
     if (key !== "headers" && one[key] !== other[key]) return false;
   }
+  // An optional field of the other alone.
+  for (const key in other) if (!(key in one)) return false;
   return one.headers === other.headers || areSameHeaders(one.headers, other.headers);
 }
 

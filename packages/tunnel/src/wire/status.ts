@@ -2,6 +2,8 @@ import { asProtocolError } from "./hello.ts";
 import {
   booleanField,
   integerField,
+  objectField,
+  optionalIntegerField,
   optionalTextField,
   parseObject,
   textMapField,
@@ -22,13 +24,28 @@ export interface TunnelStatus {
   limitFrom?: string | undefined;
   /** Slots of the limit busy with work outside this tunnel; absent for none. */
   elsewhere?: number | undefined;
+  /** The agent's own budget; absent when it has none. */
+  budget?: TunnelBudget | undefined;
+}
+
+/** What an agent lets all hubs together spend. */
+export interface TunnelBudget {
+  tokensPerDay?: number | undefined;
+  /** What is left of `tokensPerDay` now. */
+  remainingTokens?: number | undefined;
+  requestsPerMinute?: number | undefined;
+  /** Epoch ms at which the day's tokens are renewed. */
+  resetAt?: number | undefined;
 }
 
 const MAX_LIMIT = 65_536;
 
 export function encodeStatus(status: TunnelStatus): string {
-  const { ready, readiness, reason, capabilities, limit, limitFrom, elsewhere } = status;
-  return JSON.stringify({ ready, readiness, reason, capabilities, limit, limitFrom, elsewhere });
+  const { ready, readiness, reason, capabilities, limit, limitFrom, elsewhere, budget } = status;
+  return JSON.stringify({
+    ...{ ready, readiness, reason, capabilities, limit, limitFrom, elsewhere },
+    budget: budget && encodableBudget(budget),
+  });
 }
 
 /** @throws {ProtocolError} 4002 */
@@ -48,8 +65,31 @@ export function decodeStatus(payload: Buffer): TunnelStatus {
         object["elsewhere"] === undefined
           ? undefined
           : integerField(object, "elsewhere", 0, MAX_LIMIT),
+      budget: object["budget"] === undefined ? undefined : readBudget(object),
     };
   } catch (error) {
     throw asProtocolError("STATUS", error);
   }
+}
+
+/** The fields in the order of the wire. */
+function encodableBudget({
+  tokensPerDay,
+  remainingTokens,
+  requestsPerMinute,
+  resetAt,
+}: TunnelBudget): TunnelBudget {
+  return { tokensPerDay, remainingTokens, requestsPerMinute, resetAt };
+}
+
+function readBudget(status: Record<string, unknown>): TunnelBudget {
+  const budget = objectField(status, "budget");
+  const count = (key: string, min: number) =>
+    optionalIntegerField(budget, key, min, Number.MAX_SAFE_INTEGER);
+  return {
+    tokensPerDay: count("tokensPerDay", 1),
+    remainingTokens: count("remainingTokens", 0),
+    requestsPerMinute: count("requestsPerMinute", 1),
+    resetAt: count("resetAt", 0),
+  };
 }
