@@ -45,6 +45,16 @@ test.each([
     "take new",
   ],
   [
+    "the warm one of two that were not measured",
+    [candidate("a", undefined), candidate("warm", undefined, { warmBytes: 600 })],
+    "take warm",
+  ],
+  [
+    "the less crowded of two that were not measured",
+    [candidate("a", undefined, { active: 1, limit: 4 }), candidate("b", undefined, { limit: 4 })],
+    "take b",
+  ],
+  [
     "the one that holds the prompt warm, before a new one",
     [candidate("new", undefined), candidate("warm", 100, { warmBytes: 9_000 })],
     "take warm",

@@ -43,7 +43,7 @@ export interface Expectation {
 
 /** Loading a model, until it was measured. */
 const assumedLoadMs = 5_000;
-/** Waiting for less than this gain is not worth the guess. */
+/** A smaller gain is within the guess: no request waits, and no conversation moves, for it. */
 const leastGainMs = 50;
 /** Less warm than this says nothing: a system prompt in common with other conversations. */
 const leastWarmShare = 0.5;
@@ -94,20 +94,39 @@ function bestFree<Candidate extends PlacementCandidate>(
   query: PlacementQuery,
 ): Expected<Candidate> | undefined {
   let best: Expected<Candidate> | undefined;
+  let warm: Expected<Candidate> | undefined;
   let unmeasured: Candidate | undefined;
   for (const candidate of candidates) {
     if (!candidate.isFree) continue;
     const { firstMs } = expectationOf(candidate, query);
-    if (firstMs === undefined && !candidate.mustLoad) unmeasured ??= candidate;
-    const expectedMs = (firstMs ?? 0) + loadingMs(candidate);
-    if (firstMs === undefined && !candidate.mustLoad) continue;
-    if (best === undefined || expectedMs < best.expectedMs) best = { candidate, expectedMs };
+    if (firstMs === undefined && !candidate.mustLoad) {
+      if (unmeasured === undefined || suitsBetter(candidate, unmeasured)) unmeasured = candidate;
+      continue;
+    }
+    const expected = { candidate, expectedMs: (firstMs ?? 0) + loadingMs(candidate) };
+    if (best === undefined || expected.expectedMs < best.expectedMs) best = expected;
+    const isBestWarm = warm === undefined || expected.expectedMs < warm.expectedMs;
+    if (isWarm(candidate, query) && isBestWarm) warm = expected;
   }
+  if (unmeasured !== undefined && isWarm(unmeasured, query)) {
+    return { candidate: unmeasured, expectedMs: 0 };
+  }
+  // A conversation is not moved for a gain that is within the guess.
+  if (warm !== undefined && warm.expectedMs <= (best?.expectedMs ?? 0) + leastGainMs) return warm;
   if (unmeasured === undefined) return best;
-  // As fast as the best is on a prompt that is cold there: what is warm elsewhere is kept where it is.
   const expectedMs = bestColdMs(candidates, query) ?? 0;
   const isTried = best === undefined || expectedMs <= best.expectedMs;
   return isTried ? { candidate: unmeasured, expectedMs } : best;
+}
+
+function isWarm({ warmBytes, mustLoad }: PlacementCandidate, { promptBytes }: PlacementQuery) {
+  return warmBytes > 0 && !mustLoad && warmBytes >= leastWarmShare * promptBytes;
+}
+
+/** Of two that were not measured. */
+function suitsBetter(one: PlacementCandidate, other: PlacementCandidate): boolean {
+  if (one.warmBytes !== other.warmBytes) return one.warmBytes > other.warmBytes;
+  return crowding(one) < crowding(other);
 }
 
 /** How fast the fastest candidate computes the whole prompt. */
@@ -130,8 +149,7 @@ function bestWarm<Candidate extends PlacementCandidate>(
 ): Expected<Candidate> | undefined {
   let best: Expected<Candidate> | undefined;
   for (const candidate of candidates) {
-    const isWarm = candidate.warmBytes >= leastWarmShare * query.promptBytes;
-    if (candidate.isFree || candidate.mustLoad || !isWarm || candidate.warmBytes === 0) continue;
+    if (candidate.isFree || !isWarm(candidate, query)) continue;
     const { waitMs, firstMs } = expectationOf(candidate, query);
     if (waitMs === undefined || firstMs === undefined) continue;
     const expectedMs = waitMs + firstMs;
