@@ -33,7 +33,7 @@ export interface FakeHub extends AsyncDisposable {
   failUpgradeWith: () => number | undefined;
   /** of failed upgrades */
   retryAfter: string | undefined;
-  /** Does what it is asked and breaks the connection off in place of a response. */
+  /** Does what the request says and breaks the connection off in place of a response. */
   losesResponseTo: (call: SeenCall) => boolean;
   tunnelUrl: string | undefined;
   /** The latest tunnel, once its agent has said HELLO. */

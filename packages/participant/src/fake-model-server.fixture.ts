@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 /** Its surfaces, listed so that none of them is probed. */
 const openApi = '{"paths":{"/v1/chat/completions":{},"/v1/responses":{}}}';
 
-/** A provider that lists its models and what it serves, and answers the rest as the test says. */
+/** A provider that lists its models and what it serves, and responds to the rest as the test says. */
 export interface FakeModelServer extends AsyncDisposable {
   endpoint: string;
   port: number;

@@ -244,16 +244,16 @@ test("a disconnect mid-stream cancels the response stream, and the cancel is con
 });
 
 test("a disconnect during the request body aborts the body", async () => {
-  const asking = Promise.withResolvers<void>();
+  const calling = Promise.withResolvers<void>();
   const broken = Promise.withResolvers<unknown>();
   await using ana = await startServing(async (request) => {
-    asking.resolve();
+    calling.resolve();
     await new Promise((resolve) => request.signal.addEventListener("abort", resolve));
     await request.text().catch(broken.resolve);
     return new Response("too late");
   });
   const exchange = send(ana.session, {}, [Buffer.alloc(3_000_000)]);
-  await asking.promise;
+  await calling.promise;
   exchange.stream.reset(RESET_CODES.cancelled, "");
   await exchange.closed;
   expect(await broken.promise).toMatchObject({ name: "AbortError" });
@@ -299,7 +299,7 @@ const faults: Record<string, [serve: ServeFunction, reset: RegExp]> = {
   ],
 };
 for (const [what, [serve, reset]] of Object.entries(faults)) {
-  test(`a function ${what} costs its request, tells its owner, and goes on`, async () => {
+  test(`a function ${what} costs its request, is reported to its owner, and goes on`, async () => {
     let isBroken = true;
     await using ana = await startServing((request) => {
       return isBroken ? serve(request) : new Response("fine");

@@ -72,7 +72,7 @@ for (const [status, code] of [
   [403, "participant_token_required"],
   [400, "invalid_id"],
 ] as const) {
-  test(`a first join answered ${status} ${code} stops it with one clear line`, async () => {
+  test(`a first join refused with ${status} ${code} stops it with one clear line`, async () => {
     await using hub = await startFakeHub();
     hub.failWith = () => ({ status, code });
     await using ana = createTestParticipant(hub, endpoint);

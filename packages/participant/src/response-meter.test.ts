@@ -89,9 +89,9 @@ test.each([1, 7, 500, 1_023, 1_024, 4_095, 4_096, 4_097, 9_000, 70_000])(
 );
 
 test("usage in generated text is ignored", () => {
-  const said = JSON.stringify({ choices: [`{${chatUsage}}`] });
+  const body = JSON.stringify({ choices: [`{${chatUsage}}`] });
   const meter = meterOf("/chat/completions", json);
-  feed(meter, [said]);
+  feed(meter, [body]);
   expect(meter.usage()).toEqual({});
 });
 

@@ -496,13 +496,13 @@ test.each([
   [200, { "anthropic-version": "2023-06-01" }, "on 2023-06-01"],
 ] as const)(
   "with %i, %j is not a credential, and %j is unchanged",
-  async (status, headers, said) => {
-    await using all = await startAll((response) => response.writeHead(status).end(said), {
+  async (status, headers, body) => {
+    await using all = await startAll((response) => response.writeHead(status).end(body), {
       headers,
     });
     const exchange = send(all.session);
     await exchange.closed;
-    expect(exchange.body).toBe(said);
+    expect(exchange.body).toBe(body);
   },
 );
 

@@ -39,7 +39,7 @@ test.each([
   ["501", { status: 501, body: "" }],
   ["a 200 that says unexpected endpoint", unexpected],
 ] as const)(
-  "a server that has no responses (%s) is asked for chat instead, once and for all; the client sees one response",
+  "a server that has no responses (%s) gets chat requests instead, once and for all; the client sees one response",
   async (_how, denial) => {
     const { provider, server, reported } = start({
       ...(denial === undefined ? {} : { [native]: denial }),
@@ -91,7 +91,7 @@ test.each([401, 429, 500, 503])("a %i says nothing of what the server has", asyn
   expect(reported).toEqual([]);
 });
 
-test("the response of a server that has neither passes, and the next look tells that it has neither", async () => {
+test("the response of a server that has neither passes, and the next look finds neither", async () => {
   const { provider, server } = start({ "GET /v1/models": { body: '{"data":[{"id":"m"}]}' } });
   const heard = await send(server);
   expect(heard).toMatchObject({ status: 404, body: "404 page not found", log: whole });
@@ -119,14 +119,14 @@ test("a stream is translated event by event", async () => {
   expect(reported.at(-1)).toMatchObject({ streamUsage: "supported" });
 });
 
-test("a JSON response to a stream that was asked for is translated as JSON", async () => {
+test("a JSON response to a request for a stream is translated as JSON", async () => {
   const { server } = start({ [chat]: { body: completion } });
   const heard = await send(server, { stream: true });
   expect(heard.headers["content-type"]).toBe("application/json");
   expect(JSON.parse(heard.body)).toMatchObject({ object: "response" });
 });
 
-test("a server that does not take stream_options is asked again without, and never again with", async () => {
+test("a server that does not take stream_options gets the request again without, and never again with", async () => {
   const { provider, server, reported } = start(({ line, body: text }) => {
     if (line === native) return undefined;
     return text.includes("stream_options")
@@ -167,7 +167,7 @@ test("refusals of chat pass as they are, also those that say 200", async () => {
   }
 });
 
-test("what has no counterpart in chat is refused here, and nothing is asked", async () => {
+test("what has no counterpart in chat is refused here, and the provider gets no request", async () => {
   const { provider, server } = start({}, { declared: () => ({ openResponses: "unsupported" }) });
   const heard = listen(server, { body: body({ previous_response_id: "resp_1" }) });
   expect(heard.log).toEqual([]);
@@ -224,7 +224,7 @@ test.each<[string, Reply, string, string[]]>([
     ["head", "data"],
   ],
   [
-    "nobody there",
+    "no listener",
     { failure: { code: "provider_unreachable", message: "refused" } },
     "provider_unreachable",
     [],
@@ -334,10 +334,11 @@ test("a reader that stands still pauses the provider, and gets every byte when i
 const cancelPoints: Record<string, (all: ReturnType<typeof start>) => Promise<Heard>> = {
   "while the body is collected": ({ server }) =>
     Promise.resolve(listen(server, { body: "streamed" })),
-  "before anything was said": ({ server }) => Promise.resolve(listen(server, { body: body() })),
+  "before any byte of a response": ({ server }) =>
+    Promise.resolve(listen(server, { body: body() })),
   "while a refusal of our own is due": ({ server }) =>
     Promise.resolve(listen(server, { body: body({ input: 7 }) })),
-  "while chat is asked": async ({ server, provider }) => {
+  "while chat gets the request": async ({ server, provider }) => {
     const heard = listen(server, { body: body() });
     await vi.waitFor(() => expect(provider.lines()).toContain(chat));
     return heard;
@@ -415,14 +416,14 @@ test("one no of a server that has it makes it uncertain, not lost", async () => 
     [chat]: { body: completion },
   });
   await send(server);
-  reply = { status: 404, body: "gone" };
-  expect((await send(server)).body).toBe("gone");
+  reply = { status: 404, body: "missing" };
+  expect((await send(server)).body).toBe("missing");
   expect(server.capabilities.openResponses).toBe("unknown");
   expect(JSON.parse((await send(server)).body)).toMatchObject({ object: "response" });
   expect(provider.lines()).toEqual([native, native, native, chat]);
 });
 
-test("an error in place of a result is noticed also once the surface has answered, whole or in pieces", async () => {
+test("an error in place of a result is noticed also once the surface has responded, whole or in pieces", async () => {
   const path = "/embeddings";
   for (const pieces of [[unexpected.body as string], ['{"error":"Unexp', 'ected endpoint"}']]) {
     let reply: Reply = { body: '{"data":[]}' };
@@ -466,7 +467,7 @@ test("a server is looked at after its first probe, and not at the next ones", as
 });
 
 test.each<[string, Reply]>([
-  ["was gone", { failure: { code: "provider_unreachable", message: "refused" } }],
+  ["was away", { failure: { code: "provider_unreachable", message: "refused" } }],
   ["was hidden behind a gateway's error", { status: 502, body: "<html>" }],
 ])("a server that %s is looked at again: it may be another", async (_how, absence) => {
   let script = ollama("0.13.0");
@@ -497,7 +498,7 @@ test("a server that a request did not reach is looked at again with the next pro
   expect(provider.lines()).toEqual([...lookedAt, chat, ...lookedAt]);
 });
 
-test("a chat that was answered with 404 is not taken for missing before the server was looked at again", async () => {
+test("a chat request that received a 404 is not taken for missing before the server was looked at again", async () => {
   let isHidden = false;
   const { provider, server } = start((requested) => {
     if (requested.line === "GET /v1/models") return { body: '{"data":[{"id":"m"}]}' };

@@ -15,7 +15,7 @@ import { ResponsesCall } from "./responses/responses-call.ts";
 import { type ReportedCapabilities, ServerKnowledge } from "./learn/server-knowledge.ts";
 import type { TranslationSource } from "./responses/translation/translated-request.ts";
 
-/** What is asked of a model server, below its base URL. */
+/** A request to a model server, with a path below its base URL. */
 export type ModelServerRequest = Omit<ProviderRequest, "baseUrl">;
 
 export interface ModelServerOptions {
@@ -24,7 +24,7 @@ export interface ModelServerOptions {
   baseUrl: string;
   /** auth headers for looking at the server; requests bring their own */
   headers: () => Record<string, string>;
-  /** What the user said at join: reported as it is. */
+  /** What the user declared at join: reported as it is. */
   declared: () => Readonly<Record<string, unknown>>;
   /** What the user chose at join for `/responses`; default: by what is known of the server. */
   responses?: (() => ResponsesMode | undefined) | undefined;
@@ -40,7 +40,7 @@ export interface ModelServerOptions {
   onEngine?: ((load: EngineLoad | undefined) => void) | undefined;
   /** Whether `onEngine` still has a listener; default: it has. */
   isWanted?: (() => boolean) | undefined;
-  /** It is a function of this program: always there, and asked for nothing but what clients ask. */
+  /** It is a function of this program: always there, and it receives only the requests of clients. */
   isFunction?: boolean | undefined;
   /** ms, monotonic; default `performance.now` */
   nowMs?: (() => number) | undefined;
@@ -56,7 +56,7 @@ export interface ModelServerOptions {
   source?: TranslationSource | undefined;
 }
 
-/** The operations whose responses tell what the server has. */
+/** The operations whose responses show what the server has. */
 const surfaces: Readonly<Record<string, CapabilityName>> = {
   "/responses": "openResponses",
   "/chat/completions": "chatCompletions",
@@ -123,12 +123,12 @@ export class ModelServer {
     this.#slots.close();
   }
 
-  /** Whether it can take a request now, by what its model list and its responses to calls said. */
+  /** Whether it can take a request now, by its model list and its responses to calls. */
   get readiness(): ReadinessVerdict {
     return this.#readiness.verdict;
   }
 
-  /** When the next probe is due, from 0. Asking for it sets no timer. */
+  /** When the next probe is due, from 0. Reading it sets no timer. */
   lookInMs(): number {
     return this.#readiness.lookInMs(this.#nowMs());
   }
@@ -161,19 +161,19 @@ export class ModelServer {
 
   /** Starts a request. `sink` is called as by `ProviderClient.call`, once per call whatever is sent in turn. */
   call(request: ModelServerRequest, sink: ProviderSink): ProviderCall {
-    const asked = { ...request, baseUrl: this.#options.baseUrl };
+    const toServer = { ...request, baseUrl: this.#options.baseUrl };
     const surface = request.method === "POST" ? surfaces[request.path] : undefined;
-    if (surface === undefined) return this.#send(asked, sink);
+    if (surface === undefined) return this.#send(toServer, sink);
     const knowledge = this.#knowledge;
     if (surface === "openResponses" && knowledge.responsesWay !== "native") {
-      return new ResponsesCall(asked, sink, {
+      return new ResponsesCall(toServer, sink, {
         send: this.#send,
         knowledge,
         source: this.#source,
         maxBodyBytes: this.#options.maxTranslatedBytes ?? LIMITS.inferenceBodyBytes.default,
       });
     }
-    return this.#send(asked, new LearningSink(sink, surface, knowledge));
+    return this.#send(toServer, new LearningSink(sink, surface, knowledge));
   }
 
   readonly #send: CallProvider = (request, sink) =>
@@ -184,7 +184,7 @@ export class ModelServer {
 
   readonly #onCancelled = (): void => this.#slots.requestCancelled();
 
-  /** Asks for its models. What else can be found out follows in the background, when it is due. Never rejects. */
+  /** Requests its models. What else can be found out follows in the background, when it is due. Never rejects. */
   async probe(timeoutMs: number): Promise<ProbeResult> {
     const { call, baseUrl, headers, isFunction } = this.#options;
     if (isFunction === true) return this.#conclude({ answered: true });
@@ -208,8 +208,8 @@ export class ModelServer {
 
   async #look(found: ProbeResult): Promise<void> {
     this.#isLooking = true;
-    const answer = this.#knowledge.isLookDue ? await this.#discover(found) : undefined;
-    await this.#slots.look(this.#knowledge.program, found, answer);
+    const description = this.#knowledge.isLookDue ? await this.#discover(found) : undefined;
+    await this.#slots.look(this.#knowledge.program, found, description);
     this.#isLooking = false;
   }
 
@@ -217,7 +217,7 @@ export class ModelServer {
   async #discover(found: ProbeResult): Promise<Record<string, unknown> | undefined> {
     const { call, baseUrl, headers, declared } = this.#options;
     this.#knowledge.beginLook(programOf(found));
-    const { capabilities, program, answer } = await discoverCapabilities({
+    const { capabilities, program, description } = await discoverCapabilities({
       call,
       baseUrl,
       headers: headers(),
@@ -225,7 +225,7 @@ export class ModelServer {
       declared: declared(),
     });
     this.#knowledge.find(capabilities, program);
-    return answer;
+    return description;
   }
 }
 

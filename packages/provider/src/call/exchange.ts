@@ -24,7 +24,7 @@ const compression = /\b(?:(?:x-)?gzip|deflate|br|zstd|(?:x-)?compress)\b/i;
 /** One request and its response. Owns the socket from `start()` until `onClosed`. */
 export class Exchange implements ProviderCall, RosterMember {
   place = -1;
-  readonly #asked: ProviderRequest;
+  readonly #providerRequest: ProviderRequest;
   readonly #sink: ProviderSink;
   readonly #deps: ExchangeDeps;
   #request: ClientRequest | undefined;
@@ -33,13 +33,13 @@ export class Exchange implements ProviderCall, RosterMember {
   #phase: CallPhase = "connecting";
   #informational = 0;
   #bytesReadBefore = 0;
-  /** nothing more is said but `onClosed` */
+  /** nothing more is called but `onClosed` */
   #isSettled = false;
   #isReleased = false;
   #isClosed = false;
 
-  constructor(asked: ProviderRequest, sink: ProviderSink, deps: ExchangeDeps) {
-    this.#asked = asked;
+  constructor(request: ProviderRequest, sink: ProviderSink, deps: ExchangeDeps) {
+    this.#providerRequest = request;
     this.#sink = sink;
     this.#deps = deps;
   }
@@ -49,7 +49,7 @@ export class Exchange implements ProviderCall, RosterMember {
   }
 
   start(): void {
-    this.#send(this.#asked.body === "streamed");
+    this.#send(this.#providerRequest.body === "streamed");
   }
 
   /** Ends the call before anything was sent. */
@@ -88,13 +88,13 @@ export class Exchange implements ProviderCall, RosterMember {
   /** @param isAlone - on a new socket, which is closed afterwards */
   #send(isAlone: boolean): void {
     const { target, sockets, requestHeaders } = this.#deps;
-    const { method, path, body } = this.#asked;
+    const { method, path, body } = this.#providerRequest;
     let request: ClientRequest;
     try {
       request = httpRequest({
         method,
         path: target.basePath + path,
-        headers: requestHeaders.of(this.#asked),
+        headers: requestHeaders.of(this.#providerRequest),
         maxHeaderSize: maxHeaderBytes,
         insecureHTTPParser: false,
         agent: isAlone ? closingAgent : keepingAgent,
@@ -122,7 +122,7 @@ export class Exchange implements ProviderCall, RosterMember {
       socket.destroy();
       this.#reject("tried to switch protocols");
     });
-    if (this.#asked.body === "streamed") {
+    if (this.#providerRequest.body === "streamed") {
       request.on("drain", () => {
         if (!this.#isSettled) this.#sink.onBodyDrain?.();
       });
@@ -183,7 +183,7 @@ export class Exchange implements ProviderCall, RosterMember {
     if (this.#isSettled || !response.complete) return;
     this.#settle();
     this.#sink.onEnd();
-    // Answered before the body was all sent: the rest is not wanted, and the socket is of no further use.
+    // The response came before the body was all sent: the rest is not needed, and the socket is of no further use.
     if (this.#request?.writableFinished !== true) this.#request?.destroy();
     this.#closeWhenReleased();
   }

@@ -103,7 +103,7 @@ function hintFor(target: ProviderTarget): string {
   return usualServers[target.port] ?? unknownServer;
 }
 
-/** The addresses behind a name, so that "localhost" tells that both families were tried. */
+/** The addresses behind a name, so that "localhost" shows that both families were tried. */
 function triedAddresses(error: Error, target: ProviderTarget): string {
   const parts: unknown[] = error instanceof AggregateError ? error.errors : [error];
   const tried = parts

@@ -12,21 +12,21 @@ class AddressRefusedError extends Error {
 /**
  * Name → the addresses that may be dialled. Only those leave here, so what was checked is what is connected.
  *
- * `localhost` is answered without the system: both families are tried whatever the hosts file says.
+ * `localhost` is resolved without the system: both families are tried whatever the hosts file says.
  */
 export function createLookup(addressProblem: AddressProblem | undefined): LookupFunction {
   return (hostname, options, callback) => {
     if (hostname === "localhost") {
       // Node expects the response after the call, as from the real one.
-      process.nextTick(answer, null, [
+      process.nextTick(respond, null, [
         { address: "127.0.0.1", family: 4 },
         { address: "::1", family: 6 },
       ]);
       return;
     }
-    dnsLookup(hostname, { all: true, family: options.family, hints: options.hints }, answer);
+    dnsLookup(hostname, { all: true, family: options.family, hints: options.hints }, respond);
 
-    function answer(error: NodeJS.ErrnoException | null, found: LookupAddress[]): void {
+    function respond(error: NodeJS.ErrnoException | null, found: LookupAddress[]): void {
       if (error !== null) return callback(error, []);
       const allowed = found.filter(({ address }) => addressProblem?.(address) === undefined);
       const first = allowed[0];

@@ -19,7 +19,7 @@ const framingNames = new Set([
 export class RequestHeaders {
   readonly #common: (headers: Record<string, string>) => readonly string[];
 
-  /** @param host - the place that is asked */
+  /** @param host - the place that gets the request */
   constructor(host: string) {
     this.#common = rememberLast((headers) => commonHeaders(host, headers));
   }

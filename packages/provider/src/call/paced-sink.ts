@@ -2,7 +2,7 @@ import type { ProviderSink, ResponseHead } from "./provider-call.ts";
 import type { ProviderFailure } from "./failure.ts";
 
 /**
- * Gives a sink a response that is made here rather than read from a socket, in the pace the sink takes it. What is said
+ * Gives a sink a response that is made here rather than read from a socket, in the pace the sink takes it. What is written
  * while the sink is behind waits: at most what one chunk of the provider became, since the provider is paused meanwhile.
  *
  * `onClosed` is its last word, when both the response is over and {@link release} was called.
@@ -12,7 +12,7 @@ export class PacedSink {
   #waiting: Buffer[] = [];
   #isBehind = false;
   #hasEnded = false;
-  /** nothing more is said but `onClosed` */
+  /** nothing more is called but `onClosed` */
   #isOver = false;
   #isReleased = false;
   #isClosed = false;

@@ -7,8 +7,8 @@ export interface ProviderRequest {
   /** `/chat/completions`, appended to the base */
   path: string;
   /**
-   * Lower-case names, already decided by the caller. What frames the message is ours and ignored here. Not changed by
-   * anybody once they were given: the same record again means the same headers.
+   * Lower-case names, already decided by the caller. What frames the message is ours and ignored here. Not changed
+   * once they were given: the same record again means the same headers.
    */
   headers: Record<string, string>;
   /** `"streamed"`: follows through {@link ProviderCall.writeBody} and `endBody`; sent in chunks, on a socket of its own. */
@@ -22,7 +22,7 @@ export interface ResponseHead {
   headers: Readonly<Record<string, string>>;
 }
 
-/** What a call tells its caller. Nothing is called synchronously from within `call()`. */
+/** What a call reports to its caller. Nothing is called synchronously from within `call()`. */
 export interface ProviderSink {
   onHead(head: ResponseHead): void;
   /**

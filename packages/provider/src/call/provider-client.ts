@@ -10,7 +10,7 @@ import { parseTarget, type ProviderTarget } from "./target.ts";
 export interface ProviderClientOptions {
   connectTimeoutMs: number;
   /**
-   * Why an address may not be dialled, or undefined. Asked with every literal and every resolved address; the checked
+   * Why an address may not be dialled, or undefined. Called with every literal and every resolved address; the checked
    * address is the dialled one. The result for an address is always the same.
    */
   addressProblem?: AddressProblem | undefined;

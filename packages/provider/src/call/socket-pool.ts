@@ -122,10 +122,10 @@ class KeptSocket implements ProviderSocket {
   idleSinceMs = 0;
   #isIdle = false;
 
-  /** @param keep - whether it may be used once more, which is told by {@link use} */
+  /** @param keep - whether it may be used once more, which {@link use} decides */
   constructor(socket: Socket, keep: (kept: KeptSocket) => boolean) {
     this.socket = socket;
-    // Said by Node's request: the response is whole and the server keeps the connection, or no request was written.
+    // Emitted by Node's request: the response is whole and the server keeps the connection, or no request was written.
     socket.on("free", () => {
       if (this.#isIdle) return;
       this.#isIdle = true;
@@ -148,7 +148,7 @@ class KeptSocket implements ProviderSocket {
 function ignore(): void {}
 
 /**
- * In the place of an agent: such a request gets its socket from its caller. Node asks for no more of an agent than
+ * In the place of an agent: such a request gets its socket from its caller. Node needs no more of an agent than
  * this; what it does with the socket afterwards depends on `keepAlive`.
  */
 function agentWithoutSockets(keepAlive: boolean): Agent {

@@ -45,7 +45,7 @@ test.each([
   expect(requested).toEqual(["GET /api/version", ...(own === "supported" ? besideResponses : [])]);
 });
 
-test("a home-made Ollama does not tell its version, so its responses are asked for, empty", async () => {
+test("a home-made Ollama does not report its version, so its responses are requested, empty", async () => {
   const { found, requested } = await discover(
     { "GET /api/version": json({ version: "0.0.0" }), "POST /v1/responses": refusal },
     { found: { ownedBy: "library" } },
@@ -77,7 +77,11 @@ test("LM Studio is known by its list of instances; an older one by how it says t
   const no = json({ error: "Unexpected endpoint or method. (POST /v1/responses)" });
   const older = await discover({ "GET /api/v1/models": no, "POST /v1/responses": no }, port);
   expect(older.found).toMatchObject({ openResponses: "unsupported", chatCompletions: "supported" });
-  expect(older.requested).toEqual(["GET /api/v1/models", "POST /v1/responses", "POST /v1/messages"]);
+  expect(older.requested).toEqual([
+    "GET /api/v1/models",
+    "POST /v1/responses",
+    "POST /v1/messages",
+  ]);
 });
 
 const llamaProps = json({ default_generation_settings: {}, total_slots: 1 });
@@ -168,7 +172,7 @@ test("another server that lists its paths is not taken for vLLM beyond them", as
   expect(found).not.toHaveProperty("storedResponses");
 });
 
-test("OpenAI is asked nothing", async () => {
+test("OpenAI gets no request", async () => {
   const { found, requested } = await discover({}, { baseUrl: "https://api.openai.com/v1" });
   expect(found).toMatchObject({ openResponses: "supported", storedResponses: "supported" });
   expect(requested).toEqual([]);
@@ -209,7 +213,7 @@ test("a base path other than /v1 is not left", async () => {
   expect(requested.every((line) => line.includes(" /tenant/"))).toBe(true);
 });
 
-test("what was declared is not asked for; unknown is no declaration", async () => {
+test("what was declared is not looked for; unknown is no declaration", async () => {
   const declared = { openResponses: "supported", chatCompletions: "unknown" };
   const { found, requested } = await discover(
     { "POST /v1/chat/completions": refusal },
@@ -236,7 +240,7 @@ test.each<[string, (requested: SeenRequest) => Reply, number]>([
   ["refuses the key everywhere", () => ({ status: 401, body: "{}" }), 9],
   ["responds with lists", () => ({ status: 500, body: "[1]" }), 9],
   [
-    "is gone",
+    "is away",
     () => ({ failure: { code: "provider_unreachable", message: "refused the connection" } }),
     1,
   ],
@@ -254,7 +258,7 @@ test.each<[string, (requested: SeenRequest) => Reply, number]>([
   expect(server.lines()).toHaveLength(requests);
 });
 
-test("a server that leaves one question unanswered for 3 s is asked no other", async () => {
+test("a server that leaves one request pending for 3 s gets no other", async () => {
   vi.useFakeTimers();
   const server = scriptServer(() => ({ hangs: "before-head" }));
   const discovering = discoverCapabilities({

@@ -12,7 +12,7 @@ export interface DiscoveryOptions {
   headers: Record<string, string>;
   /** What `GET {base}/models` found just before. */
   found: Pick<ProbeResult, "ownedBy" | "server">;
-  /** What the user said: not looked for. */
+  /** What the user declared: not looked for. */
   declared: Readonly<Record<string, unknown>>;
 }
 
@@ -28,29 +28,29 @@ const paths = {
 const lookMs = 3_000;
 
 /**
- * Finds out what a model server can do, without a token generated and without a model loaded: GET requests that tell
+ * Finds out what a model server can do, without a token generated and without a model loaded: GET requests that show
  * which program it is, then, for the paths that are still open, POST with the body `{}`. Never a model's name with nothing
  * to say to it, which would load it, and no POST at all to a server whose model is unloaded until the next one.
  *
  * At most nine requests, and none after one without a response within 3 s: the server is busy, and real requests will
- * tell. Never throws.
+ * show. Never throws.
  */
 export async function discoverCapabilities(
   options: DiscoveryOptions,
 ): Promise<Omit<Recognised, "isAsleep">> {
   const look = createLookAround(options);
   const recognised = await recognise(options.baseUrl, options.found, look);
-  const { program, capabilities, isAsleep, answer: own } = recognised;
+  const { program, capabilities, isAsleep, description: own } = recognised;
   for (const [name, path] of Object.entries(paths) as [keyof typeof paths, string][]) {
     if (isAsleep) break;
     if (capabilities[name] !== undefined || isDeclared(options.declared[name])) continue;
     if (path.startsWith("/responses/") && lacksResponses(options, capabilities)) continue;
-    const answer = await look("POST", options.baseUrl, path);
-    if (answer?.head === undefined) continue;
-    const verdict = judgeResponse(answer.head.status, answer.body.toString("utf8"));
+    const response = await look("POST", options.baseUrl, path);
+    if (response?.head === undefined) continue;
+    const verdict = judgeResponse(response.head.status, response.body.toString("utf8"));
     if (verdict !== "unknown") capabilities[name] = verdict;
   }
-  return { program, capabilities, answer: own };
+  return { program, capabilities, description: own };
 }
 
 function lacksResponses(

@@ -12,8 +12,8 @@ export interface Recognised {
   capabilities: KnownCapabilities;
   /** Its model is unloaded until the next request, and any `POST` counts as one. */
   isAsleep: boolean;
-  /** what it said of itself */
-  answer: Record<string, unknown> | undefined;
+  /** its description of itself */
+  description: Record<string, unknown> | undefined;
 }
 
 /** One program that serves models, and how it is recognised. */
@@ -25,14 +25,14 @@ interface Fingerprint {
   server: string | undefined;
   /** where it usually listens */
   port: string;
-  /** asked by GET, below the base URL without its `/v1` */
+  /** read by GET, below the base URL without its `/v1` */
   path: string;
   /** @returns undefined when another program responds so */
-  read: (answer: Record<string, unknown>, served: ServedPath) => KnownCapabilities | undefined;
-  /** What holds for every version, when `ownedBy` or `server` said it all and the path did not respond. */
+  read: (description: Record<string, unknown>, served: ServedPath) => KnownCapabilities | undefined;
+  /** What holds for every version, when `ownedBy` or `server` identified it and the path did not respond. */
   always: KnownCapabilities;
   /** The response says that its model is unloaded for now. */
-  isAsleep?: (answer: Record<string, unknown>) => boolean;
+  isAsleep?: (description: Record<string, unknown>) => boolean;
 }
 
 /** A surface as the server's own listing of paths would have it. */
@@ -51,8 +51,8 @@ const ollama: Fingerprint = {
   server: undefined,
   port: "11434",
   path: "/api/version",
-  read(answer) {
-    const { version, ...others } = answer;
+  read(description) {
+    const { version, ...others } = description;
     if (typeof version !== "string" || Object.keys(others).length > 0) return undefined;
     return { ...ollama.always, ...ollamaSince(version) };
   },
@@ -60,7 +60,7 @@ const ollama: Fingerprint = {
   always: { ...usual, embeddings: "supported", storedResponses: "unsupported" },
 };
 
-/** A build of one's own calls itself 0.0.0, which tells nothing. */
+/** A build of one's own calls itself 0.0.0, which says nothing. */
 function ollamaSince(version: string): KnownCapabilities {
   const [major = 0, minor = 0, patch = 0] = version.split(/[.-]/).map(Number);
   const number = major * 1_000_000 + minor * 1_000 + patch;
@@ -96,15 +96,15 @@ const llamaCpp: Fingerprint = {
   server: "llama.cpp",
   port: "8080",
   path: "/props",
-  read(answer) {
-    if (typeof answer["default_generation_settings"] !== "object") return undefined;
+  read(description) {
+    if (typeof description["default_generation_settings"] !== "object") return undefined;
     // Builds with a number have `timings` on the last chunk; `stream_options` would move them to the usage chunk.
-    const hasTimings = typeof answer["build_info"] === "string";
+    const hasTimings = typeof description["build_info"] === "string";
     return { ...llamaCpp.always, ...(hasTimings ? { implicitUsage: "supported" } : {}) };
   },
   // Embeddings only when it was started for them; the other surfaces depend on the build.
   always: { ...usual, storedResponses: "unsupported" },
-  isAsleep: (answer) => answer["is_sleeping"] === true,
+  isAsleep: (description) => description["is_sleeping"] === true,
 };
 
 const vllm: Fingerprint = {
@@ -131,7 +131,7 @@ const vllm: Fingerprint = {
     const isVllm = "/tokenize" in paths && "/version" in paths;
     return isVllm ? { ...surfaces, ...vllm.always } : surfaces;
   },
-  // It keeps responses only when an environment variable says so; whoever set it can declare it.
+  // It keeps responses only when an environment variable says so; the person who set it can declare it.
   always: {
     chatCompletions: "supported",
     streamUsage: "supported",
@@ -152,8 +152,8 @@ const openai: KnownCapabilities = {
 };
 
 /**
- * What is known of the program that serves a base URL. Asks as little as possible, since other programs log what they do
- * not know: nobody whose host says it all, once where the models list gave the program away, else each fingerprint until
+ * What is known of the program that serves a base URL. As few requests as possible, since other programs log what they do
+ * not know: none where the host identifies it, one where the models list gave the program away, else each fingerprint until
  * one fits, the one of the usual port first.
  */
 export async function recognise(
@@ -163,20 +163,20 @@ export async function recognise(
 ): Promise<Recognised> {
   const { hostname, port } = new URL(baseUrl);
   if (hostname === "api.openai.com") {
-    return { ...unanswered, program: "OpenAI", capabilities: { ...openai } };
+    return { ...undescribed, program: "OpenAI", capabilities: { ...openai } };
   }
   const root = baseUrl.replace(/\/v1$/, "");
   const served: ServedPath = (path) => baseUrl.slice(root.length) + path;
   const certain = fingerprints.find((one) => isNamed(one, found));
   const likelyFirst = fingerprints.toSorted((a, b) => rank(a, port) - rank(b, port));
   for (const one of certain === undefined ? likelyFirst : [certain]) {
-    const answer = objectIn((await look("GET", root, one.path))?.body ?? Buffer.alloc(0));
-    const known = answer === undefined ? undefined : one.read(answer, served);
-    if (answer === undefined || known === undefined) continue;
-    const isAsleep = one.isAsleep?.(answer) ?? false;
-    return { program: one.program, capabilities: { ...known }, isAsleep, answer };
+    const description = objectIn((await look("GET", root, one.path))?.body ?? Buffer.alloc(0));
+    const known = description === undefined ? undefined : one.read(description, served);
+    if (description === undefined || known === undefined) continue;
+    const isAsleep = one.isAsleep?.(description) ?? false;
+    return { program: one.program, capabilities: { ...known }, isAsleep, description };
   }
-  return { ...unanswered, program: certain?.program, capabilities: { ...certain?.always } };
+  return { ...undescribed, program: certain?.program, capabilities: { ...certain?.always } };
 }
 
 /** The program that a models list gives away by itself; undefined when it does not. */
@@ -186,7 +186,7 @@ export function programOf(
   return fingerprints.find((one) => isNamed(one, found))?.program;
 }
 
-const unanswered = { isAsleep: false, answer: undefined } as const;
+const undescribed = { isAsleep: false, description: undefined } as const;
 
 function isNamed(one: Fingerprint, { ownedBy, server }: Pick<ProbeResult, "ownedBy" | "server">) {
   return ownedBy === one.ownedBy || (one.server !== undefined && server === one.server);

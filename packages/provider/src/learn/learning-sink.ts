@@ -9,15 +9,15 @@ import { mayBeErrorInDisguise } from "./surface-verdict.ts";
 /** Enough of a response to see what it is about. */
 const maxSeenBytes = 8 * 1024;
 
-/** Passes everything on as it comes and notes on the side what the response says about the surface that was asked. */
+/** Passes everything on as it comes and notes on the side what the response says about the surface that was requested. */
 export class LearningSink implements ProviderSink {
   readonly #sink: ProviderSink;
   readonly #surface: CapabilityName;
   readonly #knowledge: ServerKnowledge;
   #status = 0;
-  /** undefined when the body tells nothing more, or nothing yet */
+  /** undefined when the body shows nothing more, or nothing yet */
   #seen: Buffer[] | undefined;
-  /** A success of a surface that has answered before: only an error in its place would be news. */
+  /** A success of a surface that has responded before: only an error in its place would be news. */
   #isExpected = false;
   #seenBytes = 0;
 

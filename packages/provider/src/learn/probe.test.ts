@@ -32,7 +32,7 @@ const table: Record<string, [reply: string, expected: object]> = {
       ...{ ownedBy: "llamacpp", server: "llama.cpp" },
     },
   ],
-  "llama.cpp that wants a key": [
+  "llama.cpp that requires a key": [
     recorded("key-models-without"),
     { answered: true, status: 401, problem: expect.stringContaining("Invalid API Key") },
   ],
@@ -81,7 +81,7 @@ const table: Record<string, [reply: string, expected: object]> = {
   ],
 };
 for (const [what, [bytes, expected]] of Object.entries(table)) {
-  test(`a probe tells of ${what}`, async () => {
+  test(`a probe reports ${what}`, async () => {
     await using provider = await startRawProvider((socket) => socket.write(bytes));
     await using client = new ProviderClient({ connectTimeoutMs: 1_000 });
     const timeoutMs = what === "silence" ? 50 : 2_000;
@@ -91,7 +91,7 @@ for (const [what, [bytes, expected]] of Object.entries(table)) {
   });
 }
 
-test("a probe that waits in vain for a connection tells that none was taken", async () => {
+test("a probe that waits in vain for a connection reports that none was accepted", async () => {
   const found = await probeModels(() => waitingCall(false), "http://192.0.2.1/v1", {}, 10);
   expect(found).toMatchObject({ answered: false, isTimeout: true, isAccepted: false });
 });

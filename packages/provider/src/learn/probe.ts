@@ -5,7 +5,7 @@ export interface ProbeResult {
   /** any HTTP response counts */
   answered: boolean;
   status?: number;
-  /** nothing answered in time, which is no proof that nothing is there: a model may be loading */
+  /** no response in time, which is no proof that no server is there: a model may be loading */
   isTimeout?: boolean;
   /** after a timeout: the server took the connection, so it may be busy */
   isAccepted?: boolean;
@@ -13,9 +13,9 @@ export interface ProbeResult {
   models?: string[];
   /** other names of the same models, which llama.cpp lists; left out when there are none */
   aliases?: string[];
-  /** names of the models that are loaded now, where the list tells: llama.cpp's router does */
+  /** names of the models that are loaded now, where the list says so: llama.cpp's router does */
   loaded?: string[];
-  /** `owned_by` of the first model: some servers tell by it who they are */
+  /** `owned_by` of the first model: some servers identify themselves by it */
   ownedBy?: string;
   /** the `server` header, for the same reason */
   server?: string;
@@ -32,7 +32,7 @@ interface ListedModel {
   status?: { value?: unknown } | null;
 }
 
-/** Asks a provider for its models. Never throws, never loads a model. */
+/** Requests the model list of a provider. Never throws, never loads a model. */
 export async function probeModels(
   call: CallProvider,
   baseUrl: string,

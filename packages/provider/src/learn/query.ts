@@ -22,7 +22,7 @@ export interface QueryResult {
     | undefined;
 }
 
-/** Asks one query at a time. @returns undefined when there is no next query, or the response is not whole */
+/** Sends one query at a time. @returns undefined when there is no next query, or the response is not whole */
 export type Query = (
   method: "GET" | "POST",
   baseUrl: string,
@@ -31,7 +31,7 @@ export type Query = (
 
 const maxBodyBytes = 1024 * 1024;
 
-/** Asks a provider something it can answer at once. Never throws; resolves within `timeoutMs`. */
+/** Sends a request that a provider can respond to at once. Never throws; resolves within `timeoutMs`. */
 export function query(
   call: CallProvider,
   request: ProviderRequest,
@@ -45,8 +45,8 @@ export function query(
       giveUp({ kind: "timeout", isAccepted: running.isAccepted === true });
     }, timeoutMs);
     const running = call(request, {
-      onHead(answered) {
-        head = answered;
+      onHead(received) {
+        head = received;
       },
       onData(chunk) {
         bytes += chunk.length;

@@ -12,7 +12,7 @@ import type {
   AcceptedReasoning,
 } from "../responses/translation/reasoning-field.ts";
 
-/** As others see it: what is asked for most is always there. */
+/** As others see it: what clients request most is always there. */
 export type ReportedCapabilities = Record<"openResponses" | "chatCompletions", CapabilityValue> &
   KnownCapabilities;
 
@@ -184,8 +184,8 @@ export class ServerKnowledge {
     const declared = this.#declared();
     const reported: ReportedCapabilities = { openResponses: "unknown", chatCompletions: "unknown" };
     for (const name of CAPABILITY_NAMES) {
-      const said = declared[name];
-      const value = isDeclared(said) ? said : this.#served(name);
+      const declaration = declared[name];
+      const value = isDeclared(declaration) ? declaration : this.#served(name);
       // A reported value that no longer holds must be reported as unknown.
       const isReported = this.#reported[name] !== undefined;
       if (value !== "unknown" || isReported) reported[name] = value;

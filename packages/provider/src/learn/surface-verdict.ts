@@ -9,8 +9,8 @@ const namesPartOfTheRequest =
   /(?<![/\w-])(?:models?|model_\w+|response|resp_\w+|input|messages|prompt|field|parameter)\b/i;
 
 /**
- * Whether a server has the surface it was just asked for, as far as its response tells. `unknown` when it could have given
- * that response either way: no right to ask, too busy, broken.
+ * Whether a server has the surface of the last request, as far as its response shows. `unknown` when it could have given
+ * that response either way: not authorized, too busy, broken.
  *
  * LM Studio responds 200 with an error to paths it does not know.
  *

@@ -352,7 +352,7 @@ describe("a server that loads its model", () => {
 });
 
 describe("a server that takes its time", () => {
-  test("keeps its verdict while it takes connections, however long it leaves the question unanswered", () => {
+  test("keeps its verdict while it takes connections, however long it leaves the list request pending", () => {
     const server = startMachine().do("list has the model");
     for (let minutes = 0; minutes < 60; minutes++) server.pass(60_000).do("silence, accepted");
     expect(server.verdict.readiness).toBe("ready");
@@ -371,7 +371,7 @@ describe("a server that takes its time", () => {
     expect(server.verdict).toMatchObject({ readiness: "down", problem: "no response in time" });
   });
 
-  test("that never answered at all is down after 60 s", () => {
+  test("that never responded at all is down after 60 s", () => {
     const server = startMachine().pass(59_999).do("silence");
     expect(server.verdict.readiness).toBe("ready");
     expect(server.pass(1).do("silence").verdict.readiness).toBe("down");
@@ -379,7 +379,7 @@ describe("a server that takes its time", () => {
 });
 
 describe("credentials that a call had refused", () => {
-  test("are wanted until a call succeeds, whatever the list and outages say in between", () => {
+  test("are required until a call succeeds, whatever the list and outages report in between", () => {
     const server = startMachine().do("call responds 401", "list has the model", "no connection");
     server.do("list responds 503", "list has the model");
     expect(server.verdict.readiness).toBe("needs-credentials");
@@ -406,7 +406,7 @@ describe("a response to credentials that were changed meanwhile", () => {
     expect(machine.verdict.readiness).toBe("needs-credentials");
   });
 
-  test("tells the rest all the same: that the server loads, or that it is back", () => {
+  test("still reports the rest: that the server loads, or that it is back", () => {
     const { machine } = startMachine();
     const old = machine.credentials;
     machine.credentialsChanged(0);

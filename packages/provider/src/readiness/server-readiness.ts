@@ -44,7 +44,7 @@ const hurriedPauseMs = 1_000;
  * | `down` | no connection; 502 or 504 at the list; 60 s of silence; loading for too long | any other response |
  * | `loading` | 503 | a list without it, or a call that succeeds |
  * | `wrong-model` | a list that has lost the model | a list that has it again |
- * | `needs-credentials` | 401, 403 or 407 at the list; 401 or 407 at a call | a call that succeeds, other credentials; what the list alone said, also with a list |
+ * | `needs-credentials` | 401, 403 or 407 at the list; 401 or 407 at a call | a call that succeeds, other credentials; after a refusal by the list alone, also a list |
  *
  * Where several hold, the first of these is the verdict.
  */
@@ -161,7 +161,7 @@ export class ServerReadiness {
   /**
    * The head of a response came: nothing was generated yet.
    *
-   * @param credentials - those of when the call started: what was answered to others than those of now says nothing of these
+   * @param credentials - those of when the call started: a response to earlier ones says nothing about these
    */
   callResponded(status: number, nowMs: number, credentials: number): void {
     const isCurrent = credentials === this.#credentials;

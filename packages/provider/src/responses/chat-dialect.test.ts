@@ -94,7 +94,7 @@ test("reasoning is sent back as reasoning_content to a server that never sent an
   expect(namesIn(bodies)).toEqual(["reasoning_content"]);
 });
 
-test("a server that refuses one name is asked under the other, and from then on at once", async () => {
+test("a server that refuses one name gets the other, and from then on at once", async () => {
   const { server, bodies } = start(refuses("reasoning_content"));
   for (let count = 0; count < 2; count++) {
     expect((await send(server, secondTurn)).status).toBe(200);
@@ -165,7 +165,7 @@ test("stream_options and both names are given up one by one, and remembered toge
   expect(namesIn(bodies)).toEqual(["reasoning_content", "reasoning_content", "reasoning", "", ""]);
 });
 
-test("stream_options that are refused with and without them are asked for again", async () => {
+test("stream_options that are refused with and without them are sent again", async () => {
   const refusal = { status: 400, body: '{"error":"include_usage is odd, and so is n"}' };
   const { server, bodies } = start(({ stream_options: options }) =>
     options === undefined || bodies.length < 3 ? refusal : undefined,

@@ -19,7 +19,7 @@ const otherName: Readonly<Record<ReasoningField, ReasoningField>> = {
 };
 
 /**
- * How one request is put in chat where servers differ and the client has no say: whether `stream_options` ask for usage, and
+ * How one request is put in chat where servers differ and the client has no influence: whether `stream_options` request usage, and
  * under which name reasoning is sent back. Begins with what is known of the server and falls back at its refusals, each of which
  * takes something away, so there are few. Reasoning: one name, the other, none.
  */

@@ -29,15 +29,15 @@ export interface ChatResponseDeps {
 
 /** A chat response on its way to a client that requested a Responses object. Refusals pass as they are: their shape is the same. */
 export class ChatResponse implements ProviderResponse {
-  readonly #asked: TranslatedRequest;
+  readonly #request: TranslatedRequest;
   readonly #dialect: ChatDialect;
   readonly #deps: ChatResponseDeps;
   #mode: Mode = { kind: "waiting" };
   #isChatNext = false;
 
   /** @param dialect - in which the request was sent */
-  constructor(asked: TranslatedRequest, dialect: ChatDialect, deps: ChatResponseDeps) {
-    this.#asked = asked;
+  constructor(request: TranslatedRequest, dialect: ChatDialect, deps: ChatResponseDeps) {
+    this.#request = request;
     this.#dialect = dialect;
     this.#deps = deps;
   }
@@ -61,7 +61,7 @@ export class ChatResponse implements ProviderResponse {
     const mode = this.#mode;
     switch (mode.kind) {
       case "stream":
-        return this.#retellChunk(mode.stream, chunk);
+        return this.#translateChunk(mode.stream, chunk);
       case "whole":
         mode.parts.push(Buffer.from(chunk));
         mode.bytes += chunk.length;
@@ -86,7 +86,7 @@ export class ChatResponse implements ProviderResponse {
           message: "The provider ended its stream before it was complete.",
         });
       case "whole":
-        return this.#retellWhole(mode.head, Buffer.concat(mode.parts));
+        return this.#translateWhole(mode.head, Buffer.concat(mode.parts));
       case "refusal":
         return this.#refuse(mode.held);
       case "waiting":
@@ -106,14 +106,14 @@ export class ChatResponse implements ProviderResponse {
     if (status >= 400) return { kind: "refusal", held: new HeldResponse(head) };
     if (!isSuccess(status)) return { kind: "passing" };
     const isUntyped = head.headers["content-type"] === undefined;
-    if (this.#asked.isStream && (isEventStream(head) || isUntyped)) {
-      return { kind: "stream", stream: new ResponsesStream(this.#asked, this.#deps.source) };
+    if (this.#request.isStream && (isEventStream(head) || isUntyped)) {
+      return { kind: "stream", stream: new ResponsesStream(this.#request, this.#deps.source) };
     }
     if (isJson(head) || isUntyped) return { kind: "whole", head, parts: [], bytes: 0 };
     return { kind: "passing" };
   }
 
-  #retellChunk(stream: ResponsesStream, chunk: Buffer): boolean {
+  #translateChunk(stream: ResponsesStream, chunk: Buffer): boolean {
     const text = stream.push(chunk);
     const { reasoningField } = stream;
     if (reasoningField !== undefined) this.#deps.knowledge.seeReasoning(reasoningField);
@@ -132,10 +132,10 @@ export class ChatResponse implements ProviderResponse {
     clientResponse.end();
   }
 
-  #retellWhole(head: ResponseHead, body: Buffer): void {
+  #translateWhole(head: ResponseHead, body: Buffer): void {
     const { clientResponse, knowledge, source } = this.#deps;
     try {
-      const response = translateResponse(body, this.#asked, source, (field) =>
+      const response = translateResponse(body, this.#request, source, (field) =>
         knowledge.seeReasoning(field),
       );
       knowledge.note("chatCompletions", "supported");
@@ -145,7 +145,7 @@ export class ChatResponse implements ProviderResponse {
       clientResponse.end();
     } catch (error) {
       if (!(error instanceof NotChatError)) throw error;
-      // An error that says 200 tells more than we could.
+      // An error with status 200 says more than a message from here could.
       if (objectIn(body)?.["error"] === undefined) {
         return clientResponse.fail({ code: "provider_invalid_response", message: error.message });
       }

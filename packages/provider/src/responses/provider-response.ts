@@ -5,6 +5,6 @@ export interface ProviderResponse extends Pick<
   ProviderSink,
   "onHead" | "onData" | "onEnd" | "onFailure"
 > {
-  /** Nothing of it was passed on; chat is asked once its socket is closed. */
+  /** Nothing of it was passed on; chat gets the request once its socket is closed. */
   readonly isChatNext: boolean;
 }

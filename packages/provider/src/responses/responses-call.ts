@@ -35,9 +35,9 @@ const maxResponseBytes = LIMITS.responseBodyBytes.default;
  * One `POST /responses` to a server that may not have it.
  *
  * ```
- * collecting ──body whole──┬─► asking natively ──there is no such path──┐
- *                          └─► asking chat ◄────────────────────────────┘
- *                                   └──refused in this dialect──► asking chat
+ * collecting ──body whole──┬─► sent natively ──there is no such path──┐
+ *                          └─► sent as chat ◄────────────────────────┘
+ *                                   └──refused in this dialect──► sent as chat
  * ```
  *
  * The body is kept until a response was passed on, so that it can be sent again. The caller sees one response.
@@ -49,9 +49,9 @@ export class ResponsesCall implements ProviderCall, ProviderSink {
   #body: Buffer[] = [];
   #bodyBytes = 0;
   #isCollecting: boolean;
-  #asked: TranslatedRequest | undefined;
+  #chatRequest: TranslatedRequest | undefined;
   #dialect: ChatDialect | undefined;
-  #answer: ProviderResponse | undefined;
+  #response: ProviderResponse | undefined;
   /** what is on its way to the provider now */
   #call: ProviderCall | undefined;
 
@@ -62,7 +62,7 @@ export class ResponsesCall implements ProviderCall, ProviderSink {
     this.#isCollecting = request.body === "streamed";
     if (request.body === "streamed") return;
     for (const chunk of request.body ?? []) this.#keep(chunk);
-    this.#ask();
+    this.#sendNext();
   }
 
   /** Copied: the chunk may be a view into something larger. */
@@ -87,7 +87,7 @@ export class ResponsesCall implements ProviderCall, ProviderSink {
   endBody(): void {
     if (!this.#isCollecting) return;
     this.#isCollecting = false;
-    this.#ask();
+    this.#sendNext();
   }
 
   resume(): void {
@@ -104,32 +104,32 @@ export class ResponsesCall implements ProviderCall, ProviderSink {
   }
 
   onHead(head: ResponseHead): void {
-    this.#answer?.onHead(head);
+    this.#response?.onHead(head);
   }
 
   onData(chunk: Buffer): boolean {
-    return this.#answer?.onData(chunk) ?? true;
+    return this.#response?.onData(chunk) ?? true;
   }
 
   onEnd(): void {
-    this.#answer?.onEnd();
+    this.#response?.onEnd();
   }
 
   onFailure(failure: ProviderFailure): void {
     if (failure.code === "provider_unreachable") this.#deps.knowledge.doubt();
-    this.#answer?.onFailure(failure);
+    this.#response?.onFailure(failure);
   }
 
   onClosed(): void {
-    const isChatNext = this.#answer?.isChatNext === true && !this.#clientResponse.isOver;
+    const isChatNext = this.#response?.isChatNext === true && !this.#clientResponse.isOver;
     this.#call = undefined;
-    this.#answer = undefined;
+    this.#response = undefined;
     if (isChatNext) return this.#askChat();
     this.#body = [];
     this.#clientResponse.release();
   }
 
-  #ask(): void {
+  #sendNext(): void {
     const { knowledge } = this.#deps;
     const isTranslated = knowledge.responsesWay === "translated";
     // Too long to be translated, it may still pass as it is.
@@ -139,30 +139,30 @@ export class ResponsesCall implements ProviderCall, ProviderSink {
   }
 
   #askChat(): void {
-    const asked = this.#translated();
-    if (asked === undefined) return;
+    const chatRequest = this.#translated();
+    if (chatRequest === undefined) return;
     const { knowledge, source } = this.#deps;
-    const dialect = (this.#dialect ??= new ChatDialect(asked, knowledge));
-    const answer = new ChatResponse(asked, dialect, {
+    const dialect = (this.#dialect ??= new ChatDialect(chatRequest, knowledge));
+    const response = new ChatResponse(chatRequest, dialect, {
       clientResponse: this.#clientResponse,
       knowledge,
       source,
       maxResponseBytes,
       stop: () => this.#call?.cancel(),
     });
-    this.#send("/chat/completions", [dialect.body()], answer);
+    this.#send("/chat/completions", [dialect.body()], response);
   }
 
-  /** @returns undefined when the request was answered here: it is too long, or has no counterpart in chat */
+  /** @returns undefined when the request was refused here: it is too long, or has no counterpart in chat */
   #translated(): TranslatedRequest | undefined {
-    if (this.#asked === undefined && this.#isTooLong) {
+    if (this.#chatRequest === undefined && this.#isTooLong) {
       this.#refuseHere(413, tooLong(this.#deps.maxBodyBytes));
       return undefined;
     }
     try {
-      this.#asked ??= translate(Buffer.concat(this.#body));
+      this.#chatRequest ??= translate(Buffer.concat(this.#body));
       this.#body = [];
-      return this.#asked;
+      return this.#chatRequest;
     } catch (error) {
       if (!(error instanceof UntranslatableError)) throw error;
       this.#refuseHere(400, refusal(error));
@@ -170,12 +170,12 @@ export class ResponsesCall implements ProviderCall, ProviderSink {
     }
   }
 
-  #send(path: string, body: Buffer[], answer: ProviderResponse): void {
-    this.#answer = answer;
+  #send(path: string, body: Buffer[], response: ProviderResponse): void {
+    this.#response = response;
     this.#call = this.#deps.send({ ...this.#request, path, body }, this);
   }
 
-  /** Nothing is asked of the provider. Said in a later turn, as every response is. */
+  /** The provider gets no request. Sent in a later turn, as every response is. */
   #refuseHere(status: number, error: object): void {
     this.#body = [];
     process.nextTick(() => {
@@ -189,8 +189,8 @@ export class ResponsesCall implements ProviderCall, ProviderSink {
 
 /** A hub refuses deep nesting; an agent cannot rely on its hub, and JSON of any depth cannot be written again. */
 function translate(body: Buffer): TranslatedRequest {
-  const asked = translateRequest(body);
-  if (!isDeeperThan([asked.chat, asked.echo], maxDepth)) return asked;
+  const chatRequest = translateRequest(body);
+  if (!isDeeperThan([chatRequest.chat, chatRequest.echo], maxDepth)) return chatRequest;
   throw new UntranslatableError("The request body is nested too deeply.", "", "invalid_type");
 }
 

@@ -162,7 +162,7 @@ test("whatever the secrets, the response and the cuts: no secret leaves, no leng
 
 test("whatever the cuts, the same leaves of an error", () => {
   const words = constantFrom(secret, "sk-", "k-proj", "s", "AbCd1234", "-", " ", "canary-00");
-  const error = array(words, { maxLength: 20 }).map((said) => Buffer.from(said.join("")));
+  const error = array(words, { maxLength: 20 }).map((pieces) => Buffer.from(pieces.join("")));
   assert(
     property(error, cuts, (bytes, at) => {
       const secrets = bytesOf([secret], "inErrors");
@@ -184,8 +184,8 @@ function written(
   forms: readonly string[],
 ): Buffer {
   const form = forms[part.form % forms.length] ?? "";
-  const said = part.isWhole ? form : form.slice(0, part.length);
-  return Buffer.from(part.text + said, part.encoding);
+  const pieces = part.isWhole ? form : form.slice(0, part.length);
+  return Buffer.from(part.text + pieces, part.encoding);
 }
 
 function cutAt(bytes: Buffer, at: readonly number[]): Buffer[] {

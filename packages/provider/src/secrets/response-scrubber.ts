@@ -24,7 +24,7 @@ interface SecretBytes {
 export interface ResponseSecrets {
   /** in responses with a status of 400 and more: every value that is sent */
   readonly inErrors: SecretBytes | undefined;
-  /** in all others: the credentials. A model may well say the value of another header. */
+  /** in all others: the credentials. A model may generate the value of another header. */
   readonly inResponses: SecretBytes | undefined;
 }
 

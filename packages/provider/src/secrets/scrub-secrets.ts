@@ -2,7 +2,7 @@ import { minSecretLength, secretForms } from "./secret-forms.ts";
 
 const replacement = "[redacted]";
 
-/** Whoever's it is. For errors alone: of ordinary text, `task-scheduler` holds one too. */
+/** The owner does not matter. For errors alone: of ordinary text, `task-scheduler` holds one too. */
 export const openaiKey = /sk-[A-Za-z0-9_-]{8,}/g;
 
 /**

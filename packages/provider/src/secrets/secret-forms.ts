@@ -1,5 +1,5 @@
 /**
- * What is shorter (a flag, a tenant's number, the `ollama` of `Bearer ollama`) cannot be told from ordinary text, and
+ * What is shorter (a flag, a tenant's number, the `ollama` of `Bearer ollama`) cannot be distinguished from ordinary text, and
  * taking it out would tear that apart. An error's words bear more of that than a response does.
  */
 export const minSecretLength = { inErrors: 6, inResponses: 8 };

@@ -25,18 +25,18 @@ const maxSlots = 65_536;
 
 /** Loads nothing and wakes nothing. @returns undefined when there was no such response. Never throws */
 export async function readProps(place: SlotPlace): Promise<ServerProps | undefined> {
-  const answer = objectIn((await lookBelowRoot(place, "/props")).body);
-  return answer === undefined ? undefined : propsIn(answer);
+  const properties = objectIn((await lookBelowRoot(place, "/props")).body);
+  return properties === undefined ? undefined : propsIn(properties);
 }
 
-/** @param response - of `GET /props` */
-export function propsIn(answer: Record<string, unknown>): ServerProps | undefined {
-  const slots = answer["total_slots"];
+/** @param properties - of `GET /props` */
+export function propsIn(properties: Record<string, unknown>): ServerProps | undefined {
+  const slots = properties["total_slots"];
   if (!Number.isInteger(slots) || !((slots as number) > 0)) return undefined;
   return {
     slots: Math.min(slots as number, maxSlots),
-    hasSlotList: answer["endpoint_slots"] === true,
-    isAsleep: answer["is_sleeping"] === true,
+    hasSlotList: properties["endpoint_slots"] === true,
+    isAsleep: properties["is_sleeping"] === true,
   };
 }
 

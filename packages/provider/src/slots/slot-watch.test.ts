@@ -7,7 +7,7 @@ import type { EngineLoad } from "./slot-watch.ts";
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** What a real llama-server of two slots answered. */
+/** What a real llama-server of two slots returned. */
 function recorded(name: string): string {
   const url = new URL(`../../../../tests/fixtures/llama.cpp/${name}.http`, import.meta.url);
   return readFileSync(url, "utf8").split("\r\n\r\n")[1] ?? "";

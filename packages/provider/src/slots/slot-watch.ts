@@ -32,7 +32,7 @@ export interface SlotWatchOptions extends Omit<SlotPlace, "routedModel"> {
 }
 
 /**
- * llama.cpp looks whether the client of a plain request has left after a second in which it answered nothing, and reading
+ * llama.cpp looks whether the client of a plain request has left after a second in which it sent nothing, and reading
  * its slots is such a response: sooner, it would keep busy what it is to find free.
  */
 const firstPauseMs = 2_500;
@@ -71,22 +71,22 @@ export class SlotWatch {
   }
 
   /**
-   * The server answered with its model list.
+   * The server returned its model list.
    *
-   * @param response - of `GET /props`, when that was just read
+   * @param properties - of `GET /props`, when that was just read
    */
   async look(
     program: ServerProgram | undefined,
     found: Pick<ProbeResult, "loaded">,
-    answer: Record<string, unknown> | undefined,
+    properties: Record<string, unknown> | undefined,
   ): Promise<void> {
     if (program !== "llama.cpp") return this.#forget();
     this.#isRouter = found.loaded !== undefined;
     if (!this.#isLoaded(found)) return this.#publish(0);
-    const isAnswered = answer !== undefined && !this.#isRouter;
-    if (!isAnswered && !this.#isPropsDue) return;
+    const isDescribed = properties !== undefined && !this.#isRouter;
+    if (!isDescribed && !this.#isPropsDue) return;
     this.#propsReadMs = this.#options.nowMs();
-    const props = isAnswered ? propsIn(answer) : await readProps(this.#place());
+    const props = isDescribed ? propsIn(properties) : await readProps(this.#place());
     if (props === undefined) return;
     const isFirst = this.#load === undefined;
     this.#note(props, props.isAsleep ? 0 : (this.#load?.elsewhere ?? 0));
@@ -129,7 +129,7 @@ export class SlotWatch {
     if (this.#load === undefined || !this.#hasSlotList) return;
     const isLong = this.#options.nowMs() - this.#watchedSinceMs > maxWatchMs;
     this.#publish(isLong ? 0 : (elsewhere ?? this.#load.elsewhere));
-    // Without a response it is busy, or away: the next look tells.
+    // Without a response it is busy, or away: the next look shows it.
     if (!isLong && elsewhere !== 0) this.#schedule();
   }
 

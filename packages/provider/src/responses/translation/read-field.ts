@@ -76,7 +76,7 @@ export function wrongType(path: string, expected: string): UntranslatableError {
 }
 
 /**
- * The field is well formed, but a chat request cannot say it.
+ * The field is well formed, but a chat request cannot express it.
  *
  * @param what - subject of "has no counterpart …"
  */

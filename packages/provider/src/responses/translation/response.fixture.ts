@@ -2,11 +2,11 @@ import { createSseReader } from "@roomhub/protocol";
 import type { TranslatedRequest, TranslationSource } from "./translated-request.ts";
 import { ResponsesStream } from "./output/stream.ts";
 
-/** A request that said nothing of its own, as the response half needs it. */
+/** A request without optional fields, as the response half needs it. */
 export function translatedRequest(changes: Partial<TranslatedRequest> = {}): TranslatedRequest {
   return {
     chat: { messages: [] },
-    model: "asked-model",
+    model: "requested-model",
     isStream: true,
     toolNames: new Map(),
     echo: {

@@ -18,7 +18,7 @@ test.each([
   expect(new ToolNaming().chatName(tool)).toBe(expected);
 });
 
-test("the first to want a name has it, the others are numbered, and each is found again", () => {
+test("the first with a name keeps it, the others are numbered, and each is found again", () => {
   const naming = new ToolNaming();
   const tools = [
     fn("a__b__c"),
@@ -66,7 +66,7 @@ test("whatever the tools are called, names fit, differ, and lead back", () => {
   );
 });
 
-test("fifty thousand tools that want the same name are named at once", () => {
+test("fifty thousand tools with the same name are named at once", () => {
   const naming = new ToolNaming();
   const names = new Set<string>();
   for (let n = 0; n < 50_000; n++) names.add(naming.chatName(fn("x".repeat(64) + n)));

@@ -10,7 +10,7 @@ const separator = "__";
 /**
  * Gives each tool of a Responses request a chat function name, and remembers which stands for which.
  *
- * Chat has neither namespaces nor custom tools, so two tools may want the same name: the first one gets it, the next
+ * Chat has neither namespaces nor custom tools, so two tools may have the same name: the first one gets it, the next
  * one gets a number. The same tools in the same order get the same names, which a provider's prompt cache relies on.
  */
 export class ToolNaming {
@@ -42,9 +42,9 @@ export class ToolNaming {
     return names;
   }
 
-  #unused(wanted: string): string {
-    if (!this.#tools.has(wanted)) return wanted;
-    const stem = wanted.slice(0, maxStemLength);
+  #unused(preferred: string): string {
+    if (!this.#tools.has(preferred)) return preferred;
+    const stem = preferred.slice(0, maxStemLength);
     for (;;) {
       const number = (this.#lastNumbers.get(stem) ?? 1) + 1;
       this.#lastNumbers.set(stem, number);

@@ -2,7 +2,7 @@ import type { TranslatedRequest } from "./translated-request.ts";
 import { UntranslatableError } from "./untranslatable-error.ts";
 import { translateRequest } from "./request/request.ts";
 
-/** Translates a request that has the fields of `asked` and what every request has. */
+/** Translates a request that has the fields of `requested` and what every request has. */
 export function translated(requested: Record<string, unknown>): TranslatedRequest {
   return translateRequest(
     Buffer.from(JSON.stringify({ model: "llama", input: "hi", ...requested })),

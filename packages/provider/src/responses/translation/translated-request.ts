@@ -14,7 +14,7 @@ export type ToolNames = ReadonlyMap<string, ToolName>;
 
 /**
  * What a response object repeats of its request, every key present. Open Responses 2026-04-24, `ResponseResource`: the
- * keys are required and null where nothing was said; what cannot be promised by translation is told as it is (`truncation`
+ * keys are required and null where the request leaves them out; what translation cannot promise is reported as it is (`truncation`
  * is `disabled`, `background` false, `previous_response_id` null).
  */
 export interface ResponseEcho {

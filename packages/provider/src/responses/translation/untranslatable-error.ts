@@ -1,4 +1,4 @@
-/** The request has no counterpart in chat. A 400 in OpenAI's shape; nothing was asked of the provider. */
+/** The request has no counterpart in chat. A 400 in OpenAI's shape; the provider got no request. */
 export class UntranslatableError extends Error {
   override readonly name = "UntranslatableError";
   /** the field that cannot be translated, as a path: `input[2].type` */

@@ -4,7 +4,7 @@ import { readChatChunk, readChatCompletion } from "./chat-choice.ts";
 const silence = { reasoning: "", text: "", refusal: "", calls: [], logprobs: [] };
 
 function contentIn(delta: unknown) {
-  return readChatChunk({ choices: [{ index: 0, delta }] }).said;
+  return readChatChunk({ choices: [{ index: 0, delta }] }).content;
 }
 
 test("a chunk is read whole", () => {
@@ -28,7 +28,7 @@ test("a chunk is read whole", () => {
     usage: { prompt_tokens: 1 },
   };
   expect(readChatChunk(chunk)).toEqual({
-    said: {
+    content: {
       reasoning: "thought",
       text: "text",
       refusal: "no",
@@ -54,7 +54,7 @@ test.each([
   [{ choices: [{ index: 0, delta: { content: 7, tool_calls: {}, function_call: 1 } }] }],
 ])("%j says nothing", (chunk) => {
   expect(readChatChunk(chunk)).toMatchObject({
-    said: silence,
+    content: silence,
     finishReason: undefined,
     model: undefined,
   });
@@ -81,10 +81,10 @@ test.each([
 });
 
 test("a choice whose index is null is the first", () => {
-  const { said, finishReason } = readChatChunk({
+  const { content, finishReason } = readChatChunk({
     choices: [{ index: null, delta: { content: "a" }, finish_reason: "stop" }],
   });
-  expect([said.text, finishReason]).toEqual(["a", "stop"]);
+  expect([content.text, finishReason]).toEqual(["a", "stop"]);
 });
 
 test("a call that is not in a list is a list of one", () => {
@@ -133,7 +133,7 @@ test("the function_call of old is a call", () => {
 test("in a whole message every call is one of its own, whatever its index and id", () => {
   const call = { index: 0, id: "same", function: { name: "f", arguments: "{}" } };
   const reply = readChatCompletion({ choices: [{ message: { tool_calls: [call, call] } }] });
-  expect(reply?.said.calls).toMatchObject([
+  expect(reply?.content.calls).toMatchObject([
     { index: 0, id: "same" },
     { index: 1, id: "same" },
   ]);

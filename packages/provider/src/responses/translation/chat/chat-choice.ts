@@ -15,7 +15,7 @@ export interface ChatContent {
 
 /** A tool call, or the part of one that a chunk carries. Empty strings where it says nothing. */
 export interface CallPiece {
-  /** which of the response's calls; some servers never tell */
+  /** which of the response's calls; some servers never say */
   index: number | undefined;
   id: string;
   name: string;
@@ -25,7 +25,7 @@ export interface CallPiece {
 
 /** The first choice of a chat chunk or completion, the only one that counts: Responses knows no `n`. */
 export interface ChatChoice {
-  said: ChatContent;
+  content: ChatContent;
   /** the server's field for reasoning, when there is some */
   reasoningField: ReasoningField | undefined;
   finishReason: string | undefined;
@@ -51,9 +51,9 @@ export function readChatChunk(value: unknown): ChatChoice {
 export function readChatCompletion(value: unknown): ChatChoice | undefined {
   const completion = fieldsOf(value);
   const choice = firstChoice(completion["choices"]);
-  const said = choice?.["message"];
-  if (choice === undefined || typeof said !== "object" || said === null) return undefined;
-  const message = fieldsOf(said);
+  const body = choice?.["message"];
+  if (choice === undefined || typeof body !== "object" || body === null) return undefined;
+  const message = fieldsOf(body);
   const { calls, ...rest } = contentIn(message, choice);
   // Here every entry is a call of its own, even where ids or indices repeat.
   const whole = calls.map((call, index) => Object.assign({}, call, { index }));
@@ -64,10 +64,10 @@ function choiceOf(
   whole: JsonObject,
   choice: JsonObject,
   message: JsonObject,
-  said: ChatContent,
+  content: ChatContent,
 ): ChatChoice {
   return {
-    said,
+    content,
     reasoningField: reasoningFieldIn(message),
     // Some servers write an empty one in every chunk.
     finishReason: textOf(choice["finish_reason"]) || undefined,
@@ -140,6 +140,6 @@ function argumentsIn(value: unknown): string {
   try {
     return JSON.stringify(value);
   } catch {
-    return ""; // nested so deep that only a parser gets to the bottom of it: nobody's arguments
+    return ""; // nested so deep that only a parser gets to the bottom of it: no function has such arguments
   }
 }

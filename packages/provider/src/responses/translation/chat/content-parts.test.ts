@@ -50,7 +50,7 @@ test.each([
   ]);
 });
 
-test("what the assistant said and refused to say is text", () => {
+test("what the assistant wrote and what it refused to write is text", () => {
   const content = [
     { type: "output_text", text: "No.", annotations: [] },
     { type: "refusal", refusal: "I may not." },
@@ -64,7 +64,7 @@ test.each([
   ["an image by file id", { type: "input_image", file_id: "file-1" }, "file_id"],
   ["a file by address", { type: "input_file", file_url: "https://example.test/a" }, "file_url"],
   ["a video", { type: "input_video", video_url: "https://example.test/a" }, "type"],
-  ["a type nobody knows", { type: "hologram" }, "type"],
+  ["an unknown type", { type: "hologram" }, "type"],
 ])("%s is refused and named", (_, part, field) => {
   expect(refusalOf({ input: user(text, part) })).toEqual([
     "unsupported_value",

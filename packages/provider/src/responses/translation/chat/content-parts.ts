@@ -52,7 +52,7 @@ export function textContent(content: unknown, path: string): string {
   );
 }
 
-/** What a tool said. A chat tool message is text only, so the rest is handed back to stand elsewhere. */
+/** The output of a tool. A chat tool message is text only, so the rest is handed back to stand elsewhere. */
 export function toolOutput(
   output: unknown,
   path: string,

@@ -1,4 +1,4 @@
-/** How the arguments of a custom tool begin: it is asked for as a function with one text, `{"input": "…"}`. */
+/** How the arguments of a custom tool begin: it is declared as a function with one text, `{"input": "…"}`. */
 const opening = /^\s*\{\s*"input"\s*:\s*"/;
 /** Of blanks around it; what does not match by then is of another shape. */
 const maxOpeningLength = 256;
@@ -16,7 +16,7 @@ const escapeCharacters: Readonly<Record<string, string>> = {
 
 /**
  * Takes the text of a custom tool out of its arguments while they arrive, so that a long patch does not look like a
- * silent provider. Arguments of another shape are handed out as they are, at the end: nothing the model said is lost.
+ * silent provider. Arguments of another shape are handed out as they are, at the end: nothing of the model's output is lost.
  */
 export class CustomInput {
   #phase: "before" | "inside" | "after" | "other shape" = "before";

@@ -3,7 +3,7 @@ import { ErrorField } from "./error-field.ts";
 
 function translated(pieces: string[]): string {
   const field = new ErrorField();
-  return pieces.map((piece) => field.retell(piece)).join("");
+  return pieces.map((piece) => field.translate(piece)).join("");
 }
 
 const asEvent = "event: error\ndata: {}\n\n";
@@ -26,7 +26,7 @@ test.each([
   "data: an error: {}\n\n",
   'data: "\u2028error: {}"\n\n',
   "errors: 1\nerr\nevent: error\ndata: x\n\n",
-])("%j is told as it is, cut at every character", (text) => {
+])("%j is passed on as it is, cut at every character", (text) => {
   expect(translated([text])).toBe(text);
   expect(translated(text.split(""))).toBe(text);
   for (let cut = 0; cut <= text.length; cut++) {
@@ -36,8 +36,8 @@ test.each([
 
 test("nothing is kept back but what may be the beginning of the name", () => {
   const field = new ErrorField();
-  expect(field.retell("data: 1\n\n")).toBe("data: 1\n\n");
-  expect(field.retell("data: erro")).toBe("data: erro");
-  expect(field.retell("r\n\nerro")).toBe("r\n\n");
-  expect(field.retell("r: {}\n\n")).toBe(asEvent);
+  expect(field.translate("data: 1\n\n")).toBe("data: 1\n\n");
+  expect(field.translate("data: erro")).toBe("data: erro");
+  expect(field.translate("r\n\nerro")).toBe("r\n\n");
+  expect(field.translate("r: {}\n\n")).toBe(asEvent);
 });

@@ -5,7 +5,7 @@ const atLineStart = /(?<=[\r\n])error:/g;
 const cutName = /(?<=^|[\r\n])(?:e|er|err|erro|error)$/;
 
 /**
- * llama.cpp before September 2025 tells an error of its stream in a field of its own, `error: {…}`, which readers of
+ * llama.cpp before September 2025 sends an error of its stream in a field of its own, `error: {…}`, which readers of
  * server-sent events pass over. Here it becomes an `event: error` like every other server's.
  */
 export class ErrorField {
@@ -14,7 +14,7 @@ export class ErrorField {
   #held = "";
 
   /** @param text - of the stream, cut anywhere; @returns the same, of which only the name of a field may be missing */
-  retell(text: string): string {
+  translate(text: string): string {
     const all = this.#held + text;
     this.#held = this.#beginningOfName(all);
     const known = all.slice(0, all.length - this.#held.length);

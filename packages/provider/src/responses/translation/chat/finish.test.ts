@@ -16,6 +16,6 @@ test.each([
   ["error", "error"],
   ["abort", "error"],
   ["insufficient_system_resource", "error"],
-])("%s leaves the answer incomplete", (reason, reported) => {
+])("%s leaves the response incomplete", (reason, reported) => {
   expect(outcomeOf(reason)).toEqual({ status: "incomplete", reason: reported });
 });

@@ -10,13 +10,13 @@ const incompleteReasons: ReadonlyMap<string, string> = new Map([
   ["content_filter", "content_filter"],
   // Mistral and OpenRouter: what was generated so far, though it is not all
   ["error", "error"],
-  // SGLang and vLLM, when somebody there stopped it
+  // SGLang and vLLM, when an operator there stopped it
   ["abort", "error"],
   // DeepSeek, when it has no machine to go on with
   ["insufficient_system_resource", "error"],
 ]);
 
-/** @param finishReason - undefined when the provider gave none and said that it is done */
+/** @param finishReason - undefined when the provider gave none and reported that it is done */
 export function outcomeOf(finishReason: string | undefined): Outcome {
   const reason = finishReason === undefined ? undefined : incompleteReasons.get(finishReason);
   return reason === undefined ? { status: "completed" } : { status: "incomplete", reason };

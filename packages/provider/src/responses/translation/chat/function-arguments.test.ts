@@ -27,7 +27,7 @@ test.each([[""], ["null"], ['"{}"'], ["{"], ['{"a":"}'], ["}"]])(
   },
 );
 
-test("arguments that are told again are told once", () => {
+test("arguments that are sent again are passed on once", () => {
   const args = new FunctionArguments();
   expect([args.add('{"a":1}'), args.add('{"a":1}')]).toEqual(['{"a":1}', ""]);
   expect(args.text).toBe('{"a":1}');

@@ -18,7 +18,7 @@ export class FunctionArguments {
     return this.#isWhole;
   }
 
-  /** @returns the piece, or nothing when a server tells the whole call again with each chunk */
+  /** @returns the piece, or nothing when a server sends the whole call again with each chunk */
   add(piece: string): string {
     if (this.#isWhole && piece === this.#text) return "";
     this.#text += piece;

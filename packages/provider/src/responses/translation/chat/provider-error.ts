@@ -24,11 +24,11 @@ export function providerErrorIn(
   return eventName === "error" || object === "error" ? errorOf(value) : undefined;
 }
 
-function errorOf(said: unknown): ProviderError {
-  const fields = fieldsOf(said);
+function errorOf(field: unknown): ProviderError {
+  const fields = fieldsOf(field);
   return {
     message:
-      textOf(said) || word(fields["message"]) || "The provider reported an error in its stream.",
+      textOf(field) || word(fields["message"]) || "The provider reported an error in its stream.",
     type: word(fields["type"]) || "server_error",
     param: word(fields["param"]),
     code: word(fields["code"]) || "provider_error",

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from "../read-field.ts";
 const noFields: JsonObject = {};
 
 /**
- * Fields of what a provider answered. Servers leave out and add what they like, so what is missing or of another type
+ * Fields of a provider's response. Servers leave out and add what they like, so what is missing or of another type
  * reads as empty and is no error.
  */
 export function fieldsOf(value: unknown): JsonObject {

@@ -103,7 +103,7 @@ test.each([
   },
 );
 
-test("the same call told again, with or without an id, is one", () => {
+test("the same call sent again, with or without an id, is one", () => {
   for (const id of ["", "a"]) {
     const call = { index: 0, id, name: "f", arguments: bonn };
     expect(calls([call, call, { ...call, arguments: "" }])).toHaveLength(1);
@@ -140,6 +140,6 @@ test("a call begins when its name is known, with what came before", () => {
   ).toEqual(["b g ", "a f 1"]);
 });
 
-test("a call whose name never came is told all the same", () => {
+test("a call whose name never came is passed on all the same", () => {
   expect(calls([{ index: 0, id: "a", arguments: "1" }])).toEqual(["a  1"]);
 });

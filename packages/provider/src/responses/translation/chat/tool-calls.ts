@@ -20,7 +20,7 @@ interface Call {
 }
 
 /**
- * Brings together the pieces of parallel tool calls, which chat streams tell apart by `index`, and whose name and id come
+ * Brings together the pieces of parallel tool calls, which chat streams distinguish by `index`, and whose name and id come
  * only once. Servers that leave out the index, or give every call the same one, are understood by id and name, and by
  * where the arguments come to their end.
  */
@@ -88,7 +88,7 @@ export class ToolCalls {
 }
 
 /**
- * Ids and names do not tell: old vLLM repeats the name, with a new id, for each piece of one call, Gemini tells whole calls
+ * Ids and names do not show it: old vLLM repeats the name, with a new id, for each piece of one call, Gemini sends whole calls
  * of one function without ids. But nothing can follow the end of a call's arguments.
  */
 function isAnother(call: Call, { id, name, arguments: piece }: CallPiece): boolean {
@@ -96,6 +96,6 @@ function isAnother(call: Call, { id, name, arguments: piece }: CallPiece): boole
   if (name !== call.name) return true;
   if (!call.given.isWhole) return false;
   if (id !== "" && call.id !== "") return id !== call.id && (piece === "" || piece.trim() !== "");
-  // The same call told again says the same.
+  // The same call sent again has the same fields.
   return piece.trim() !== "" && piece !== call.given.text;
 }

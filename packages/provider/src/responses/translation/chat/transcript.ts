@@ -31,7 +31,7 @@ interface AssistantTurn {
   reasoning: string[];
   texts: string[];
   calls: ChatToolCall[];
-  answers: ToolResult[];
+  results: ToolResult[];
 }
 
 type Turn = Extract<ChatMessage, { role: "system" | "user" }> | AssistantTurn;
@@ -77,11 +77,11 @@ export class Transcript {
     this.#turnOfCall.set(call.id, turn);
   }
 
-  addToolResult(answer: ToolResult): void {
+  addToolResult(result: ToolResult): void {
     this.#open = undefined;
-    const turn = this.#turnOfCall.get(answer.callId);
-    if (turn !== undefined) turn.answers.push(answer);
-    else this.#add({ ...emptyTurn(), answers: [answer] });
+    const turn = this.#turnOfCall.get(result.callId);
+    if (turn !== undefined) turn.results.push(result);
+    else this.#add({ ...emptyTurn(), results: [result] });
   }
 
   messages(): ChatMessage[] {
@@ -115,15 +115,15 @@ export class Transcript {
 }
 
 function emptyTurn(): AssistantTurn {
-  return { role: "assistant", reasoning: [], texts: [], calls: [], answers: [] };
+  return { role: "assistant", reasoning: [], texts: [], calls: [], results: [] };
 }
 
 function messagesOf(turn: AssistantTurn): ChatMessage[] {
   const messages = spokenMessage(turn);
-  for (const { callId, text } of turn.answers) {
+  for (const { callId, text } of turn.results) {
     messages.push({ role: "tool", tool_call_id: callId, content: text });
   }
-  const attachments = turn.answers.flatMap((answer) => answer.attachments);
+  const attachments = turn.results.flatMap((result) => result.attachments);
   if (attachments.length > 0) messages.push({ role: "user", content: attachments });
   return messages;
 }

@@ -9,7 +9,7 @@ export interface ResponseUsage {
   total_tokens: number;
 }
 
-/** Retells a chat `usage`. @returns null when it counts neither input nor output */
+/** Translates a chat `usage`. @returns null when it counts neither input nor output */
 export function responseUsage(usage: unknown): ResponseUsage | null {
   const counts = fieldsOf(usage);
   const input = tokenCount(counts["prompt_tokens"]);

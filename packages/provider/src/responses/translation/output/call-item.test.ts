@@ -25,7 +25,7 @@ test.each([
   expect(item.isClosed).toBe(true);
 });
 
-test("a whole call that is told again is told once", () => {
+test("a whole call that is sent again is passed on once", () => {
   const { item, types } = open("function");
   item.add('{"a":1}');
   item.add('{"a":1}');

@@ -3,7 +3,7 @@ import type { ItemStatus } from "./response-object.ts";
 
 /**
  * What the model thinks, in the summary form: one part. It is the form that @ai-sdk/openai, Codex and OpenAI's agents
- * read; nobody reads only the other.
+ * read; no client reads only the other.
  */
 export class ReasoningItem {
   readonly #emit: EmitEvent;

@@ -93,7 +93,7 @@ test.each(states)("%j has all 31 keys and says so", (state, expected) => {
   });
 });
 
-test("what was asked is repeated", () => {
+test("the request's fields are repeated", () => {
   const requested = translatedRequest();
   const echo = {
     ...requested.echo,

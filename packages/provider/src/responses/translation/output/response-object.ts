@@ -17,11 +17,14 @@ export type ResponseState =
   | { kind: "ended"; outcome: Outcome; usage: ResponseUsage | null; atSeconds: number }
   | { kind: "failed"; error: { code: string; message: string } };
 
-export function beginResponse(asked: TranslatedRequest, source: TranslationSource): ResponseOrigin {
+export function beginResponse(
+  request: TranslatedRequest,
+  source: TranslationSource,
+): ResponseOrigin {
   return {
     id: source.newId("resp"),
     createdAtSeconds: source.nowSeconds(),
-    echo: asked.echo,
+    echo: request.echo,
   };
 }
 

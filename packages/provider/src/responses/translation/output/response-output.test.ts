@@ -5,9 +5,9 @@ import type { ChatContent } from "../chat/chat-choice.ts";
 
 const silence: ChatContent = { reasoning: "", text: "", refusal: "", calls: [], logprobs: [] };
 
-function outputAfter(...said: Partial<ChatContent>[]): ResponseOutput {
+function outputAfter(...parts: Partial<ChatContent>[]): ResponseOutput {
   const output = new ResponseOutput(() => undefined, new Map(), countingSource());
-  for (const part of said) output.add({ ...silence, ...part });
+  for (const part of parts) output.add({ ...silence, ...part });
   return output;
 }
 

@@ -86,7 +86,7 @@ test("the first two events are written before the provider says anything", () =>
     response: {
       id: "resp_0",
       status: "in_progress",
-      model: "asked-model",
+      model: "requested-model",
       output: [],
       usage: null,
     },
@@ -169,7 +169,7 @@ test("a refusal is a part of its message, after the text", () => {
   ]);
 });
 
-test("a call tells its name at the beginning and at the end, and its arguments piece by piece", () => {
+test("a call has its name at the beginning and at the end, and its arguments piece by piece", () => {
   const chat =
     call({
       index: 0,
@@ -242,7 +242,7 @@ test("calls whose pieces are mixed stay open side by side", () => {
   ]);
 });
 
-test("names lead back to the tools that were asked for; one that was not is kept as it is", () => {
+test("names lead back to the tools of the request; one that was not is kept as it is", () => {
   const toolNames = new Map<string, ToolName>([
     ["shell__run", { kind: "function", name: "run", namespace: "shell" }],
     ["apply_patch", { kind: "custom", name: "apply_patch", namespace: undefined }],
@@ -348,7 +348,7 @@ test.each([
     chatData({ choices: [{ delta: {}, finish_reason: "stop" }], usage: null }),
     undefined,
   ],
-])("usage %s is told as it is", (_where, chat, total) => {
+])("usage %s is passed on as it is", (_where, chat, total) => {
   const { usage } = finalResponse(translated(chat + chatDone).events) as { usage: object | null };
   expect(usage === null ? undefined : usage).toEqual(
     total === undefined ? undefined : expect.objectContaining({ total_tokens: total }),

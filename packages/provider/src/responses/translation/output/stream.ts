@@ -19,8 +19,8 @@ const defaultMaxHeldCharacters = 64 * 1024 * 1024;
  *
  * ```
  * open ──[DONE], or a finish reason and the end──► complete   response.completed | response.incomplete
- *   ├────the provider tells an error─────────────► complete   error, response.failed
- *   └────no JSON, too much, an end too early─────► broken     nothing: the caller tells the client what happened
+ *   ├────the provider sends an error─────────────► complete   error, response.failed
+ *   └────no JSON, too much, an end too early─────► broken     nothing: the caller reports to the client what happened
  * ```
  *
  * After a finish reason it waits for the usage, which comes in a chunk of its own. Call `start` once, then `push` for
@@ -44,17 +44,17 @@ export class ResponsesStream {
   #reasoningField: ReasoningField | undefined;
 
   constructor(
-    asked: TranslatedRequest,
+    request: TranslatedRequest,
     source: TranslationSource,
     maxHeldCharacters: number = defaultMaxHeldCharacters,
   ) {
     const events = this.#events;
     this.#source = source;
-    this.#origin = beginResponse(asked, source);
-    this.#model = asked.model;
+    this.#origin = beginResponse(request, source);
+    this.#model = request.model;
     this.#output = new ResponseOutput(
       (type, fields) => events.write(type, fields),
-      asked.toolNames,
+      request.toolNames,
       source,
     );
     this.#reader = createSseReader((message) => this.#read(message));
@@ -83,7 +83,7 @@ export class ResponsesStream {
   push(chunk: Buffer): string {
     if (this.#state !== "open") return "";
     this.#unfinishedBytes += chunk.length;
-    this.#reader.feed(this.#errorField.retell(this.#decoder.write(chunk)));
+    this.#reader.feed(this.#errorField.translate(this.#decoder.write(chunk)));
     if (this.#unfinishedBytes > this.#maxHeldCharacters) this.#break();
     return this.#events.take();
   }
@@ -97,7 +97,7 @@ export class ResponsesStream {
     if (this.#state === "open") {
       this.#isEnding = true;
       // Servers that forget the last blank line mean their last event all the same.
-      this.#reader.feed(this.#errorField.retell(`${this.#decoder.end()}\n\n`));
+      this.#reader.feed(this.#errorField.translate(`${this.#decoder.end()}\n\n`));
       if (this.#finishReason !== undefined) this.#finish();
     }
     return { text: this.#events.take(), isComplete: this.#state === "complete" };
@@ -117,12 +117,12 @@ export class ResponsesStream {
   }
 
   #add(value: unknown): void {
-    const { said, reasoningField, finishReason, model, usage } = readChatChunk(value);
+    const { content, reasoningField, finishReason, model, usage } = readChatChunk(value);
     this.#reasoningField ??= reasoningField;
     this.#model = model ?? this.#model;
     this.#finishReason = finishReason ?? this.#finishReason;
     this.#usage = responseUsage(usage) ?? this.#usage;
-    this.#output.add(said);
+    this.#output.add(content);
     if (this.#output.heldCharacters > this.#maxHeldCharacters) this.#break();
   }
 

@@ -6,7 +6,7 @@ import { beginResponse, responseObject } from "./response-object.ts";
 import type { ReasoningField } from "../reasoning-field.ts";
 import { responseUsage } from "../chat/usage.ts";
 
-/** The provider answered 2xx with something that is no chat completion. Nothing of it can be translated. */
+/** The provider responded 2xx with something that is no chat completion. Nothing of it can be translated. */
 export class NotChatError extends Error {
   override readonly name = "NotChatError";
 }
@@ -20,24 +20,24 @@ export class NotChatError extends Error {
  */
 export function translateResponse(
   body: Buffer,
-  asked: TranslatedRequest,
+  request: TranslatedRequest,
   source: TranslationSource,
   onReasoning?: (field: ReasoningField) => void,
 ): Buffer {
-  const origin = beginResponse(asked, source);
-  const answer = readChatCompletion(parse(body));
-  if (answer === undefined) {
+  const origin = beginResponse(request, source);
+  const choice = readChatCompletion(parse(body));
+  if (choice === undefined) {
     throw new NotChatError(
       "The provider's response has no choices[0].message, so it is not a chat completion. Check that its base URL points to an OpenAI-compatible server.",
     );
   }
-  if (answer.reasoningField !== undefined) onReasoning?.(answer.reasoningField);
-  const outcome = outcomeOf(answer.finishReason);
-  const output = new ResponseOutput(nobodyReads, asked.toolNames, source);
-  output.add(answer.said);
+  if (choice.reasoningField !== undefined) onReasoning?.(choice.reasoningField);
+  const outcome = outcomeOf(choice.finishReason);
+  const output = new ResponseOutput(ignoreEvent, request.toolNames, source);
+  output.add(choice.content);
   output.close(outcome.status === "incomplete");
-  const usage = responseUsage(answer.usage);
-  const response = responseObject(origin, answer.model ?? asked.model, output.items(), {
+  const usage = responseUsage(choice.usage);
+  const response = responseObject(origin, choice.model ?? request.model, output.items(), {
     kind: "ended",
     outcome,
     usage,
@@ -46,7 +46,7 @@ export function translateResponse(
   return Buffer.from(JSON.stringify(response));
 }
 
-function nobodyReads(): void {}
+function ignoreEvent(): void {}
 
 function parse(body: Buffer): unknown {
   try {

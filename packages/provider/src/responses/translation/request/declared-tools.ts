@@ -18,7 +18,7 @@ export interface DeclaredTool {
   description: string | undefined;
   /** JSON schema */
   parameters: JsonObject;
-  /** undefined when nothing was said: the default of Responses is not that of chat */
+  /** undefined when it was left out: the default of Responses is not that of chat */
   strict: boolean | undefined;
   /** what the client says of the namespace as a whole */
   namespaceDescription: string | undefined;
@@ -32,7 +32,7 @@ interface Namespace {
 /** Each tool of a namespace carries its name, so a long one would grow a body by as many times as it has tools. */
 const maxNamespaceLength = 128;
 
-/** Said for a function without a schema; not every model server takes one that has none. */
+/** Sent for a function without a schema; not every model server takes one that has none. */
 const noParameters = { type: "object", properties: {} };
 
 /** The one argument of a custom tool's function. Its way back is in `ToolName.kind`. */
@@ -126,7 +126,7 @@ function readCustom(
   };
 }
 
-/** Chat cannot enforce a grammar, so the model is asked to keep to it. */
+/** Chat cannot enforce a grammar, so the model is instructed to keep to it. */
 function grammarOf(tool: JsonObject, path: string): string | undefined {
   const formatPath = `${path}.format`;
   const format = optionalObject(tool, "format", path);

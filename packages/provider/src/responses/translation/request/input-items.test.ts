@@ -314,6 +314,6 @@ test.each([
   ["null", null],
   ["no items", []],
   ["only encrypted reasoning", [{ type: "reasoning", summary: [], encrypted_content: "gAAAA" }]],
-])("%s leaves nothing to answer", (_, input) => {
+])("%s leaves nothing to respond to", (_, input) => {
   expect(refusalOf({ input })).toEqual(["unsupported_value", "input"]);
 });

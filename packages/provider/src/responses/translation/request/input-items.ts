@@ -17,7 +17,7 @@ import { type ChatMessage, Transcript } from "../chat/transcript.ts";
 /**
  * `instructions` and `input` as chat messages, in order. History is translated or refused, never left out.
  *
- * @param naming - knows the declared tools; calls of tools that are gone get names too
+ * @param naming - knows the declared tools; calls of tools that are no longer declared get names too
  * @throws UntranslatableError for items, roles and content chat does not know
  */
 export function translateInput(body: JsonObject, naming: ToolNaming): ChatMessage[] {

@@ -28,7 +28,7 @@ function namesOffered(requested: Record<string, unknown>): string[] {
   return tools.map((tool) => tool.function.name);
 }
 
-test("a function is told in chat's nested form, strict only where it was said", () => {
+test("a function is sent in chat's nested form, strict only where the request has it", () => {
   const strictClock = { ...clock, strict: true, description: null, parameters: null };
   expect(chatOf({ tools: [weather, strictClock, { ...clock, strict: null }] })["tools"]).toEqual([
     { type: "function", function: { name: "weather", description: "Tells.", parameters } },
@@ -119,7 +119,7 @@ test("a call in the history has the name its tool has now", () => {
   ]);
 });
 
-test("a call in the history whose tool is gone never takes a declared tool's name", () => {
+test("a call in the history whose tool is not declared never takes a declared tool's name", () => {
   const call = { type: "custom_tool_call", call_id: "1", name: "weather", input: "" };
   const { chat, toolNames } = translated({ input: [call], tools: [weather] });
   expect(chat["messages"]).toMatchObject([{ tool_calls: [{ function: { name: "weather_2" } }] }]);
@@ -170,7 +170,7 @@ test.each([
   ["one with its namespace", [{ type: "custom", name: "note", namespace: "docs" }], ["docs__note"]],
   ["a namespace", [{ type: "namespace", name: "docs" }], ["docs__find", "docs__note"]],
   ["a hosted tool beside", [search, { type: "function", name: "clock" }], ["clock"]],
-  ["a tool that is not there", [{ type: "function", name: "gone" }], []],
+  ["a tool that is not there", [{ type: "function", name: "missing" }], []],
 ])("allowed_tools offers nothing else: %s", (_, allowed, expected) => {
   const tools = [weather, clock, patch, docs, search];
   const choice = { type: "allowed_tools", mode: "auto", tools: allowed };
@@ -210,16 +210,16 @@ test("parallel_tool_calls and tool_choice go only with tools", () => {
 test.each([
   ["a hosted tool", { type: "web_search" }, "tool_choice.type"],
   ["an MCP server", { type: "mcp", server_label: "docs" }, "tool_choice.type"],
-  ["a function that is not declared", { type: "function", name: "gone" }, "tool_choice.name"],
+  ["a function that is not declared", { type: "function", name: "missing" }, "tool_choice.name"],
   [
     "a function of another namespace",
     { type: "function", name: "weather", namespace: "docs" },
     "tool_choice.name",
   ],
   ["a custom tool of that name", { type: "custom", name: "weather" }, "tool_choice.name"],
-  ["a mode nobody knows", "sometimes", "tool_choice"],
+  ["an unknown mode", "sometimes", "tool_choice"],
   [
-    "an allowed mode nobody knows",
+    "an allowed mode that is unknown",
     { type: "allowed_tools", mode: "sometimes", tools: [{ type: "function", name: "weather" }] },
     "tool_choice.mode",
   ],

@@ -47,7 +47,7 @@ function toChatTools(tools: readonly DeclaredTool[]): ChatTool[] {
   }));
 }
 
-/** What is said of a namespace stands with its first tool only: it may be long, and the tools many. */
+/** The description of a namespace stands with its first tool only: it may be long, and the tools many. */
 function describe(declared: DeclaredTool, introduced: Set<string>): string | undefined {
   const { namespace } = declared.tool;
   if (namespace === undefined || introduced.has(namespace)) return declared.description;

@@ -44,7 +44,7 @@ test.each([
   expect(chatOf(requested)).toStrictEqual({ ...plain, ...expected });
 });
 
-test("only a stream that was asked for is one", () => {
+test("only a request with stream: true gets a stream", () => {
   expect(translated({ stream: true }).isStream).toBe(true);
   expect(translated({ stream: false }).isStream).toBe(false);
   expect(translated({ stream: null }).isStream).toBe(false);

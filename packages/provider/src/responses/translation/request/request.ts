@@ -20,7 +20,7 @@ import { ToolNaming } from "../tool-naming.ts";
 
 /**
  * Fields that do not reach the provider under their own name and meaning: translated below, echoed in the response object, or
- * said to the service that keeps responses. All others pass as they are, since model servers have their own.
+ * addressed to the service that keeps responses. All others pass as they are, since model servers have their own.
  */
 const notPassedOn = new Set([
   ...["input", "instructions", "text", "reasoning", "max_output_tokens", "top_logprobs"],
@@ -32,28 +32,28 @@ const notPassedOn = new Set([
 ]);
 
 /**
- * Retells a Responses request for a provider that speaks chat completions only. Faithful or refused: what the response would
+ * Translates a Responses request for a provider that speaks chat completions only. Faithful or refused: what the response would
  * depend on is never left out silently.
  *
  * @param body - of `POST /responses`, with the provider's own model name in it
  * @throws UntranslatableError, and nothing else
  */
 export function translateRequest(body: Buffer): TranslatedRequest {
-  const asked = parseObject(body);
-  refuseKeptState(asked);
-  const model = requiredString(asked, "model", "");
-  const isStream = optionalBoolean(asked, "stream", "") ?? false;
+  const request = parseObject(body);
+  refuseKeptState(request);
+  const model = requiredString(request, "model", "");
+  const isStream = optionalBoolean(request, "stream", "") ?? false;
   // The tools come first: a declared one has the first claim to its name, then those that are only in the history.
   const naming = new ToolNaming();
-  const tools = translateTools(asked, naming);
-  const messages = translateInput(asked, naming);
+  const tools = translateTools(request, naming);
+  const messages = translateInput(request, naming);
   const chat = {
-    ...passedOn(asked),
-    ...present({ model, ...tools, ...translateText(asked), ...samplingOf(asked) }),
+    ...passedOn(request),
+    ...present({ model, ...tools, ...translateText(request), ...samplingOf(request) }),
     ...(isStream ? { stream: true, stream_options: { include_usage: true } } : {}),
     messages,
   };
-  return { chat, model, isStream, echo: echoRequest(asked), toolNames: naming.names };
+  return { chat, model, isStream, echo: echoRequest(request), toolNames: naming.names };
 }
 
 function parseObject(body: Buffer): JsonObject {
@@ -68,9 +68,9 @@ function parseObject(body: Buffer): JsonObject {
   throw new UntranslatableError("The request body must be a JSON object.", "", "invalid_type");
 }
 
-/** A provider of chat completions remembers nothing, so whatever refers to something kept cannot be answered. */
-function refuseKeptState(asked: JsonObject): void {
-  const previous = optionalString(asked, "previous_response_id", "");
+/** A provider of chat completions remembers nothing, so whatever refers to something kept cannot be served. */
+function refuseKeptState(request: JsonObject): void {
+  const previous = optionalString(request, "previous_response_id", "");
   if (previous !== undefined) {
     throw new UntranslatableError(
       "The previous response was not found: this participant's provider keeps none. Send the whole conversation in input.",
@@ -78,24 +78,24 @@ function refuseKeptState(asked: JsonObject): void {
       "previous_response_not_found",
     );
   }
-  if (optionalBoolean(asked, "background", "") === true) {
+  if (optionalBoolean(request, "background", "") === true) {
     throw noCounterpart("A response in the background", "background", "Stream it instead.");
   }
-  if (!isAbsent(asked["conversation"])) {
+  if (!isAbsent(request["conversation"])) {
     throw noCounterpart(
       "A stored conversation",
       "conversation",
       "Send the whole conversation in input.",
     );
   }
-  if (!isAbsent(asked["prompt"])) {
+  if (!isAbsent(request["prompt"])) {
     throw noCounterpart("A stored prompt", "prompt", "Send its text as instructions.");
   }
 }
 
 /** Built from entries, so that a field called `__proto__` is a field. */
-function passedOn(asked: JsonObject): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(asked).filter(([key]) => !notPassedOn.has(key)));
+function passedOn(request: JsonObject): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(request).filter(([key]) => !notPassedOn.has(key)));
 }
 
 /** Without the keys that have no value, which would hide what the client called by chat's own name. */
@@ -103,20 +103,20 @@ function present(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-function samplingOf(asked: JsonObject): Record<string, number | string | boolean | undefined> {
-  const topLogprobs = optionalNumber(asked, "top_logprobs", "");
-  const include = optionalArray(asked, "include", "") ?? [];
+function samplingOf(request: JsonObject): Record<string, number | string | boolean | undefined> {
+  const topLogprobs = optionalNumber(request, "top_logprobs", "");
+  const include = optionalArray(request, "include", "") ?? [];
   const effort = optionalString(
-    optionalObject(asked, "reasoning", "") ?? {},
+    optionalObject(request, "reasoning", "") ?? {},
     "effort",
     "reasoning",
   );
   return {
-    max_tokens: optionalNumber(asked, "max_output_tokens", ""),
-    temperature: optionalNumber(asked, "temperature", ""),
-    top_p: optionalNumber(asked, "top_p", ""),
-    presence_penalty: optionalNumber(asked, "presence_penalty", ""),
-    frequency_penalty: optionalNumber(asked, "frequency_penalty", ""),
+    max_tokens: optionalNumber(request, "max_output_tokens", ""),
+    temperature: optionalNumber(request, "temperature", ""),
+    top_p: optionalNumber(request, "top_p", ""),
+    presence_penalty: optionalNumber(request, "presence_penalty", ""),
+    frequency_penalty: optionalNumber(request, "frequency_penalty", ""),
     // Zero is what chat returns unasked, and `top_logprobs` is refused without `logprobs`.
     logprobs: topLogprobs || include.includes("message.output_text.logprobs") ? true : undefined,
     top_logprobs: topLogprobs || undefined,

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { translatedRequest } from "../response.fixture.ts";
 import { refusalOf, translated } from "../translate.fixture.ts";
 
-/** Every key, for a request that said nothing; the half that writes the response is tested with the same. */
+/** Every key, for a request without optional fields; the half that writes the response is tested with the same. */
 const defaults = translatedRequest().echo;
 
 test("a request that says nothing is echoed with every key", () => {
@@ -14,8 +14,8 @@ test("null is echoed like nothing", () => {
   expect(translated(nulls).echo).toStrictEqual(defaults);
 });
 
-test("what was said is echoed", () => {
-  const said = {
+test("what the request contains is echoed", () => {
+  const sent = {
     instructions: "Be brief.",
     parallel_tool_calls: false,
     top_p: 0.5,
@@ -31,7 +31,7 @@ test("what was said is echoed", () => {
     safety_identifier: "who",
     prompt_cache_key: "key",
   };
-  expect(translated(said).echo).toStrictEqual({ ...defaults, ...said });
+  expect(translated(sent).echo).toStrictEqual({ ...defaults, ...sent });
 });
 
 test("what cannot be promised is echoed as it is", () => {

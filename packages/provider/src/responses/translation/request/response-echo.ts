@@ -30,7 +30,7 @@ export function echoRequest(body: JsonObject): ResponseEcho {
     reasoning: echoReasoning(body),
     max_output_tokens: optionalNumber(body, "max_output_tokens", "") ?? null,
     max_tool_calls: optionalNumber(body, "max_tool_calls", "") ?? null,
-    // Whatever was asked: nothing here remembers the response.
+    // Whatever the request says: nothing here remembers the response.
     store: false,
     background: false,
     service_tier: optionalString(body, "service_tier", "") ?? "default",

@@ -9,7 +9,7 @@ test.each([
   ["no format", {}],
   ["a format that is null", { format: null }],
   ["plain text", { format: { type: "text" } }],
-])("%s asks for no response_format, and is echoed as text", (_, text) => {
+])("%s sends no response_format, and is echoed as text", (_, text) => {
   expect(chatOf({ text })).not.toHaveProperty("response_format");
   expect(chatOf({ text })).not.toHaveProperty("verbosity");
   expect(translated({ text }).echo.text).toEqual({ format: { type: "text" } });
@@ -21,7 +21,7 @@ test("json_object is the same in chat", () => {
   expect(translated({ text }).echo.text).toEqual(text);
 });
 
-test("a schema is nested in chat, with what was said of it", () => {
+test("a schema is nested in chat, with its description", () => {
   const format = {
     type: "json_schema",
     name: "place",
@@ -34,7 +34,7 @@ test("a schema is nested in chat, with what was said of it", () => {
   expect(translated({ text: { format } }).echo.text).toEqual({ format });
 });
 
-test("what was not said of a schema is absent in chat, and present in the echo", () => {
+test("what a schema leaves out is absent in chat, and present in the echo", () => {
   const format = { type: "json_schema", name: "place", schema };
   const text = { format: { ...format, strict: null } };
   expect(chatOf({ text })["response_format"]).toEqual({

@@ -49,10 +49,10 @@ export function translateText(body: JsonObject): ChatTextSettings {
 /** `text` as a response object repeats it, every required key present. */
 export function echoText(body: JsonObject): object {
   const { format, verbosity } = readText(body);
-  const said = verbosity === undefined ? {} : { verbosity };
-  if (format.type !== "json_schema") return { format, ...said };
+  const preference = verbosity === undefined ? {} : { verbosity };
+  if (format.type !== "json_schema") return { format, ...preference };
   const { description = null, strict = false } = format;
-  return { format: { ...format, description, strict }, ...said };
+  return { format: { ...format, description, strict }, ...preference };
 }
 
 function readText(body: JsonObject): TextSettings {
