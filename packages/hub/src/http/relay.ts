@@ -56,7 +56,7 @@ export class SocketClientResponse implements ClientResponse {
     return this.#response.destroyed || this.#response.write(bytes);
   }
 
-  answer(
+  respond(
     status: number,
     headers: Record<string, string>,
     body: Buffer,

@@ -10,28 +10,28 @@ export interface ClientResponse {
   /**
    * Head and whole body at once.
    *
-   * @param onHandedOver - the last byte is with the client's socket. Left out by who does not wait for that: then this side
-   *   sees to it that the client takes the rest
+   * @param onHandedOver - called when the client's socket has the last byte. Without it, the implementation makes sure that
+   *   the client takes the rest or is disconnected
    */
-  answer(
+  respond(
     status: number,
     headers: Record<string, string>,
     body: Buffer,
     onHandedOver?: () => void,
   ): void;
-  /** Clean end. @param onHandedOver - see {@link answer} */
+  /** Clean end. @param onHandedOver - see {@link respond} */
   end(onHandedOver?: () => void): void;
-  /** Renders an error as the whole answer. Only before the head. */
+  /** Renders an error as the whole response. Only before the head. */
   refuse(error: HubError, headers: Record<string, string>): void;
   /** `102 Processing`, to clients known to skip it; else nothing. */
   writeProcessing(): void;
-  /** Ends the connection so that the client can tell the answer is not whole. */
+  /** Ends the connection so that the client can tell that the response is not complete. */
   destroy(): void;
 }
 
 /** What a client's socket does by itself. */
 export interface ClientListener {
   onDrain(): void;
-  /** The client went away before the answer was handed over. */
+  /** The client disconnected before it had the whole response. */
   onGone(): void;
 }

@@ -50,7 +50,7 @@ export class FakeClient implements ClientResponse {
     return !this.isBehind;
   }
 
-  answer(
+  respond(
     status: number,
     headers: Record<string, string>,
     body: Buffer,

@@ -2,12 +2,12 @@ import { refusesStreamOptions } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
 import { beginTrial } from "../domain/readiness.ts";
 import { asHubError, HubError } from "../errors.ts";
-import { errorHeaders } from "./answer/answer.ts";
+import { errorHeaders } from "./response/response-headers.ts";
 import type { Attempt, AttemptOwner } from "./attempt.ts";
 import { Attempts } from "./attempts.ts";
 import type { ClientListener } from "./client-response.ts";
-import { checkRequest } from "./answer/deadline.ts";
-import { Delivery } from "./answer/delivery.ts";
+import { checkRequest } from "./response/deadline.ts";
+import { Delivery } from "./response/delivery.ts";
 import type { RunningRequest } from "./in-flight.ts";
 import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
 import { QueuePlace, type QueuedRequest } from "./queue-place.ts";
@@ -158,7 +158,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
       const end = this.#delivery.end(() => this.#handedOver());
       if (this.#delivery.hasHiddenTimings) attempt.participant.reportsUsageItself = true;
       if (this.#mayRemember) this.#rememberResponse(attempt.participant);
-      if (end.kind === "told") this.#settle(withoutSecrets(end.error, attempt.scrubber));
+      if (end.kind === "provider-error") this.#settle(withoutSecrets(end.error, attempt.scrubber));
       if (end.kind === "refused") this.#refused(attempt, end.status, end.body);
     } catch (thrown) {
       this.#attemptFailed(attempt, thrown, "other");

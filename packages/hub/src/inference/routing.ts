@@ -11,7 +11,7 @@ import {
 } from "../domain/selection-query.ts";
 import { selectParticipant } from "../domain/selector.ts";
 import { HubError } from "../errors.ts";
-import type { HeaderMap } from "./answer/answer.ts";
+import type { HeaderMap } from "./response/response-headers.ts";
 import type { InferenceRequest } from "./request/inference-request.ts";
 import type { Attempt } from "./attempt.ts";
 import { type FailureCause, nextStep } from "./retry.ts";

@@ -170,7 +170,7 @@ describe("an answer that is no stream", () => {
 
   test("is told as the event that would have ended one", () => {
     const { channel, turn } = aTurn();
-    turn.answer(200, json, Buffer.from(JSON.stringify(response)), () => undefined);
+    turn.respond(200, json, Buffer.from(JSON.stringify(response)), () => undefined);
     expect(channel.decoded).toEqual([{ type: "response.completed", sequence_number: 0, response }]);
     expect(turn.result?.responseId).toBe("resp_1");
   });
@@ -189,8 +189,8 @@ describe("an answer that is no stream", () => {
     "and no response, %s, is a failure",
     (text) => {
       const { channel, turn } = aTurn();
-      const answer = () => turn.answer(200, json, Buffer.from(text), () => undefined);
-      expect(answer).toThrow("not a response object");
+      const respond = () => turn.respond(200, json, Buffer.from(text), () => undefined);
+      expect(respond).toThrow("not a response object");
       expect(turn.isHeadWritten).toBe(false);
       expect(channel.messages).toEqual([]);
     },
@@ -224,7 +224,7 @@ describe("a failure before the stream", () => {
   test("of the provider keeps its own words", () => {
     const { channel, turn } = aTurn();
     const error = { message: "no", type: "odd", code: null, param: null, more: 1 };
-    turn.answer(422, json, Buffer.from(JSON.stringify({ error })), () => undefined);
+    turn.respond(422, json, Buffer.from(JSON.stringify({ error })), () => undefined);
     const flat = { message: "no", code: null, param: null };
     expect(channel.decoded).toEqual([
       { type: "error", status: 422, error, ...flat, headers: json },

@@ -110,7 +110,7 @@ export class SocketTurn implements ClientResponse {
   }
 
   /** An answer that is no stream, or a refusal in the provider's own words. */
-  answer(
+  respond(
     status: number,
     headers: Record<string, string>,
     body: Buffer,

@@ -18,7 +18,7 @@ const typeWithinBytes = 1_024;
 /** An opening event repeats the request's instructions and tools, which may be long. */
 const maxOpeningBytes = 256 * 1_024;
 
-/** Looks at a stream's events until the first content, and remembers what they said of the answer they began. */
+/** Looks at a stream's events until the first content, and remembers what they say of the response they began. */
 export class FirstContent {
   readonly #marker: StreamMarker;
   #atMs: number | undefined;
@@ -65,7 +65,7 @@ export class FirstContent {
     }
   }
 
-  /** A piece of an event too long to be held: content, unless it opens the answer. */
+  /** A piece of an event too long to be held: content, unless it opens the response. */
   seePiece(bytes: Buffer, nowMs: number): void {
     if (this.#atMs !== undefined) return;
     if (this.#opening === undefined) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { HubError } from "../../errors.ts";
 import { cutBy, everyCut } from "./cuts.fixture.ts";
-import { errorFrame } from "../answer/error-frame.ts";
+import { errorFrame } from "../response/error-frame.ts";
 import { eventsIn, run, verdictOf, watch } from "./observe.fixture.ts";
 import * as streams from "./streams.fixture.ts";
 
@@ -65,7 +65,7 @@ describe("a messages stream", () => {
 
   test.each([
     [
-      "a long answer between",
+      "a long response between",
       [...start, ...Array.from({ length: 200 }, () => text), messageDelta, messageStop],
       counts,
     ],

@@ -3,7 +3,7 @@ import { array, assert, constantFrom, integer, property } from "fast-check";
 import { describe, expect, test } from "vitest";
 import { HubError } from "../../errors.ts";
 import { cutBy, everyCut } from "./cuts.fixture.ts";
-import { errorFrame } from "../answer/error-frame.ts";
+import { errorFrame } from "../response/error-frame.ts";
 import { eventsIn, maxHeldBytes, run, verdictOf, watch } from "./observe.fixture.ts";
 import * as streams from "./streams.fixture.ts";
 

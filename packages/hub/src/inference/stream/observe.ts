@@ -8,7 +8,7 @@ import { StreamTail } from "./stream-tail.ts";
 export interface StreamVerdict {
   /** whole, if it ended cleanly */
   isComplete: boolean;
-  /** `[DONE]` or a terminal event was seen (not a mere finish reason): the answer is whole, however it ended */
+  /** `[DONE]` or a terminal event was seen (not a mere finish reason): the response is complete, however its path ended */
   isOver: boolean;
   hasDone: boolean;
   /** The provider said in the stream that it failed, in its own words. */
@@ -18,7 +18,7 @@ export interface StreamVerdict {
   nextSequenceNumber: number;
   /** for a Responses stream: the response object as first relayed, when it was */
   response: Record<string, unknown> | undefined;
-  /** The last event that left was not closed: a blank line must come before anything else is said. */
+  /** The last event that left was not closed: a blank line must come before anything else is written. */
   isMidEvent: boolean;
 }
 
@@ -97,7 +97,7 @@ export class StreamObserver {
   }
 
   /**
-   * The provider ended cleanly. What was held belongs to the answer when only its blank line is missing; half an event
+   * The provider ended cleanly. What was held belongs to the response when only its blank line is missing; half an event
    * is dropped.
    */
   end(nowMs: number): StreamVerdict {

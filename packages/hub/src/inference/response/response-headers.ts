@@ -16,7 +16,7 @@ export function waitingHeaders(requestId: string): HeaderMap {
   };
 }
 
-/** Says who served a request, on answers and on errors alike. */
+/** The participant that served a request, on responses and on errors alike. */
 export function servedByHeaders(served: ServedBy): HeaderMap {
   const headers = waitingHeaders(served.requestId);
   headers["x-roomhub-participant"] = visibleAscii(served.participantId);
@@ -27,9 +27,9 @@ export function servedByHeaders(served: ServedBy): HeaderMap {
 }
 
 /**
- * The headers of an error that the hub tells in its own words.
+ * The headers of an error in the hub's own words.
  *
- * @param hints - what a provider that refused says besides: when to come back
+ * @param hints - headers of the provider's refusal that may pass, for example `retry-after`
  */
 export function errorHeaders(error: HubError, facts: RequestFacts, hints: HeaderMap): HeaderMap {
   const { participant, requestId, attempts } = facts;
@@ -43,14 +43,10 @@ export function errorHeaders(error: HubError, facts: RequestFacts, hints: Header
   };
 }
 
-/** The headers of a relayed answer: ours, and the provider's that may pass. */
-export function answerHeaders(
-  served: ServedBy,
-  head: ResponseHead,
-  contentType: string,
-): HeaderMap {
+/** The headers of a relayed response: the hub's, and the provider's that may pass. */
+export function relayedHeaders(served: ServedBy, head: ResponseHead, isStream: boolean): HeaderMap {
   const headers = servedByHeaders(served);
-  headers["content-type"] = contentType;
+  headers["content-type"] = contentTypeOf(head, isStream);
   const theirs = forwardResponseHeaders(head.headers);
   for (const name in theirs) headers[name] ??= theirs[name] ?? "";
   return headers;
@@ -58,13 +54,14 @@ export function answerHeaders(
 
 /** The headers of a provider's own refusal. */
 export function refusalHeaders(served: ServedBy, head: ResponseHead): HeaderMap {
-  const headers = answerHeaders(served, head, "application/json");
-  // An SDK would repeat these two in vain.
+  const headers = relayedHeaders(served, head, false);
+  headers["content-type"] = "application/json";
+  // An SDK would retry these two in vain.
   if (head.status === 408 || head.status === 409) headers["x-should-retry"] ??= "false";
   return headers;
 }
 
-/** The headers of a stream that begins before its answer. @param served - undefined before a participant was asked */
+/** The headers of a stream that begins before the provider responds. @param served - undefined before the first attempt */
 export function earlyHeaders(requestId: string, served: ServedBy | undefined): HeaderMap {
   const ours = served === undefined ? waitingHeaders(requestId) : servedByHeaders(served);
   return { ...ours, "content-type": "text/event-stream" };
@@ -72,7 +69,7 @@ export function earlyHeaders(requestId: string, served: ServedBy | undefined): H
 
 const safeContentType = /^[\w.+-]+\/[\w.+-]+(?:\s*;\s*charset="?[\w-]+"?)?$/;
 
-/** The provider's content type when it is a plain one, else what the kind of answer calls for. */
+/** The provider's content type when it is a plain one, else the one of this kind of response. */
 export function contentTypeOf(head: ResponseHead, isStream: boolean): string {
   const type = head.headers["content-type"];
   if (type !== undefined && safeContentType.test(type)) return type;

@@ -14,8 +14,8 @@ const mistakes: readonly RegExp[] = [
 ];
 
 /**
- * Whether a provider's 500 is about the request itself, which would fail again. llama.cpp and Ollama answer so to an image
- * without a projector, to malformed tools, to fields of the wrong type.
+ * Whether a provider's 500 is about the request itself, which would fail again. llama.cpp and Ollama respond 500
+ * to an image without a projector, to malformed tools, to fields of the wrong type.
  *
  * @param message - what the provider's error says
  */

@@ -4,40 +4,60 @@ import { JsonScanner, type JsonMember, valueOf } from "../json/json-scan.ts";
 import { WantedKeys, wantedKeys } from "../json/wanted-keys.ts";
 
 const maxReadBytes = 8_192;
-/** One of them makes an answer a result, whatever it says. */
+/** With one of these members a body is a result, even when it has an `error` too. */
 const resultFields = ["object", "choices", "output", "data"];
 const wanted = new WantedKeys([
   ...wantedKeys(["id", "usage", "error"], maxReadBytes),
   ...wantedKeys(resultFields, 0),
 ]);
-/** Up to here an answer is held, so that a bad one can still become an error with the right status. */
+/** A body is held up to this length, so that a bad one can still become an error with the right status. */
 const heldBytes = 64 * 1024;
 
 /**
- * A non-streamed answer on its way through. Small ones are held until they are known to be whole JSON; longer ones flow
+ * A JSON response on its way to the client. A small one is held until it is known to be whole JSON; a longer one flows
  * on after 64 KiB, and a fault then can only break the connection. Contract §6.
  */
-export class JsonAnswer {
+export class JsonResponse {
   readonly #scanner = new JsonScanner({ wanted, maxDepth: 512 });
   readonly #participantId: string;
   #held: Buffer[] = [];
   #heldLength = 0;
   #length = 0;
   #isHolding = true;
+  #firstContentMs: number | undefined;
+  #usage: Usage = {};
+  #responseId: string | undefined;
 
   constructor(participantId: string) {
     this.#participantId = participantId;
   }
 
+  /** bytes so far */
   get length(): number {
     return this.#length;
+  }
+
+  /** ms of the first byte, on the clock of {@link push} */
+  get firstContentMs(): number | undefined {
+    return this.#firstContentMs;
+  }
+
+  /** known after {@link end} */
+  get usage(): Usage {
+    return this.#usage;
+  }
+
+  /** its top-level `id`, known after {@link end} */
+  get responseId(): string | undefined {
+    return this.#responseId;
   }
 
   /**
    * @returns what may go to the client now
    * @throws HubError `provider_invalid_response`, as soon as it is certain
    */
-  push(chunk: Buffer): Buffer | undefined {
+  push(chunk: Buffer, nowMs: number): Buffer | undefined {
+    this.#firstContentMs ??= nowMs;
     this.#length += chunk.length;
     if (!this.#scanner.push(chunk)) throw this.#notJson();
     if (!this.#isHolding) return chunk;
@@ -49,12 +69,12 @@ export class JsonAnswer {
   }
 
   /**
-   * The answer is over.
+   * The provider ended the response.
    *
-   * @returns what was still held, the usage in it, and its top-level `id`
-   * @throws HubError `provider_invalid_response`, or `provider_error` for an error in a 200's clothes
+   * @returns what was still held
+   * @throws HubError `provider_invalid_response`, or `provider_error` for an error with status 200
    */
-  end(): { body: Buffer; usage: Usage; responseId: string | undefined } {
+  end(): Buffer {
     if (!this.#scanner.end()) throw this.#notJson();
     const error = errorIn(this.#scanner.last("error"));
     const isResult = resultFields.some((key) => this.#scanner.has(key));
@@ -65,11 +85,9 @@ export class JsonAnswer {
       );
     }
     const id = shortValue(this.#scanner.last("id"));
-    return {
-      body: this.#takeHeld(),
-      usage: readUsage(shortValue(this.#scanner.last("usage"))),
-      responseId: typeof id === "string" && id !== "" ? id : undefined,
-    };
+    this.#usage = readUsage(shortValue(this.#scanner.last("usage")));
+    this.#responseId = typeof id === "string" && id !== "" ? id : undefined;
+    return this.#takeHeld();
   }
 
   #notJson(): HubError {

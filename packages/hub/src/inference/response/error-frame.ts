@@ -10,7 +10,7 @@ interface FrameContext {
 }
 
 /**
- * How a stream that broke ends, so that every SDK throws instead of taking it for an answer. Contract §4.
+ * How a stream that broke ends, so that every SDK throws instead of taking it for complete. Contract §4.
  *
  * Chat reads a top-level `error`. Responses clients differ: some read the nested form, some the flat one, so one event
  * carries both, and `response.failed` follows when a response object was relayed. Clients of Anthropic's messages read

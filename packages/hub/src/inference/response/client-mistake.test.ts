@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { isClientMistake } from "./client-mistake.ts";
 import { readProviderError } from "./refusal.ts";
 
-/** What a real llama-server answered. */
+/** Recorded from a real llama-server. */
 function recordedMessage(name: string): string {
   const url = new URL(`../../../../../tests/fixtures/llama.cpp/${name}.http`, import.meta.url);
   const body = readFileSync(url, "utf8").split("\r\n\r\n")[1] ?? "";
@@ -39,7 +39,7 @@ test.each([
   "context shift is disabled",
   "llama runner process has terminated: exit status 2",
   "model failed to load, this may be due to resource limitations",
-  "The provider answered 500 without a readable message.",
+  "The provider responded 500 without a readable message.",
   "CUDA error: out of memory",
   "model is required to be loaded first",
   "",

@@ -1,11 +1,11 @@
 import type { Limits } from "@roomhub/protocol";
 import type { ClientResponse } from "../client-response.ts";
-import type { HeaderMap } from "./answer.ts";
+import type { HeaderMap } from "./response-headers.ts";
 import { checkClient } from "./deadline.ts";
 
 const keepalive = ": keepalive\n\n";
 
-/** Writes to one client, and keeps the times of it: since when it has read nothing, and since when it was sent nothing. */
+/** Writes to one client, and knows since when the client has read nothing and since when it was sent nothing. */
 export class ClientWriter {
   readonly client: ClientResponse;
   readonly #limits: Limits;
@@ -40,7 +40,7 @@ export class ClientWriter {
     return this.#blockedMs !== undefined;
   }
 
-  /** The last bytes are written; only the client's socket has to take them. */
+  /** The last bytes are written, and the client's socket has not taken them yet. */
   get isFinishing(): boolean {
     return this.#isFinishing;
   }

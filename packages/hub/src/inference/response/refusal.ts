@@ -2,9 +2,9 @@ import type { ErrorShape } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import { isClientMistake } from "./client-mistake.ts";
 
-/** A provider's no, as the client may hear it. */
+/** A provider's refusal, as the client may read it. */
 export interface ProviderRefusal {
-  /** for the event, and for a body in our words */
+  /** for the event, and for a body in the hub's words */
   error: HubError;
   /** the provider's own code, when it gave one */
   providerCode: string | undefined;
@@ -15,8 +15,8 @@ export interface ProviderRefusal {
 const maxMessageLength = 512;
 
 /**
- * Reads a provider's answer of status 400 or more. Contract §6: what concerns the request passes, what concerns the
- * participant is ours to tell.
+ * Reads a provider's response of status 400 or more. Contract §6: what concerns the request passes, what concerns the
+ * participant becomes an error of the hub.
  *
  * @param text - its body, scrubbed of the participant's secrets
  * @throws HubError `provider_auth_failed` for 401, 403 and 407, `unsupported_protocol` for 501, `provider_error` for any
@@ -29,7 +29,7 @@ export function readRefusal(
   shape: ErrorShape,
 ): ProviderRefusal {
   const { message, code, ...has } = readProviderError(text);
-  const told = (message ?? `The provider responded ${status} without a readable message.`).slice(
+  const said = (message ?? `The provider responded ${status} without a readable message.`).slice(
     0,
     maxMessageLength,
   );
@@ -45,21 +45,21 @@ export function readRefusal(
   if (status === 501) {
     throw new HubError(
       "unsupported_protocol",
-      `The provider of ${participantId} does not serve this request (501): ${told}`,
+      `The provider of ${participantId} does not serve this request (501): ${said}`,
       { stage: "provider", hint: "Use another participant, or * for any that can.", isFinal: true },
     );
   }
   if (status >= 500) {
     throw new HubError(
       "provider_error",
-      `The provider of ${participantId} failed (${status}): ${told}`,
+      `The provider of ${participantId} failed (${status}): ${said}`,
       {
         status: status === 503 || status === 504 ? status : 502,
-        isFinal: isClientMistake(status, told),
+        isFinal: isClientMistake(status, said),
       },
     );
   }
-  const error = new HubError("provider_error", told, { status, stage: "provider" });
+  const error = new HubError("provider_error", said, { status, stage: "provider" });
   const hasRightShape = shape === "anthropic" ? has.isAnthropicShape : has.isOpenAiShape;
   return { error, providerCode: code, hasRightShape };
 }
@@ -89,9 +89,9 @@ export function readProviderError(text: string): ProviderError {
         isAnthropicShape: isError && type === "error" && typeof inside.type === "string",
       };
     }
-    const told = typeof message === "string" ? message : undefined;
-    return { message: told, code: undefined, ...noShape };
+    const flat = typeof message === "string" ? message : undefined;
+    return { message: flat, code: undefined, ...noShape };
   } catch {
-    return { message: undefined, code: undefined, ...noShape }; // HTML or nothing: told in our words
+    return { message: undefined, code: undefined, ...noShape }; // HTML or nothing: the hub has words of its own
   }
 }

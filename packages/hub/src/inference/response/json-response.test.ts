@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { HubError } from "../../errors.ts";
 import { cutBy, everyCut } from "../stream/cuts.fixture.ts";
-import { JsonAnswer } from "./json-answer.ts";
+import { JsonResponse } from "./json-response.ts";
 
 function run(chunks: readonly Buffer[]) {
-  const answer = new JsonAnswer("ana");
-  const sent = chunks.map((chunk) => answer.push(chunk)).filter((chunk) => chunk !== undefined);
-  const { body, ...noted } = answer.end();
-  return { text: Buffer.concat([...sent, body]).toString(), early: sent.length, ...noted, answer };
+  const json = new JsonResponse("ana");
+  const sent = chunks.map((chunk) => json.push(chunk, 0)).filter((chunk) => chunk !== undefined);
+  const rest = json.end();
+  return { text: Buffer.concat([...sent, rest]).toString(), early: sent.length, json };
 }
 
 function refusalOf(text: string): HubError {
@@ -22,12 +22,12 @@ function refusalOf(text: string): HubError {
 const chat =
   '{"object":"chat.completion","choices":[{"message":{"content":"\u00e9"}}],"usage":{"prompt_tokens":1,"completion_tokens":2}}';
 
-test("a small answer is held until it is whole, in every cut, and its usage is read", () => {
+test("a small response is held until it is whole, in every cut, and its usage is read", () => {
   for (const chunks of everyCut(Buffer.from(chat))) {
-    const { text, early, usage, answer } = run(chunks);
+    const { text, early, json } = run(chunks);
     expect([text, early]).toEqual([chat, 0]);
-    expect(usage).toEqual({ inputTokens: 1, outputTokens: 2, totalTokens: 3 });
-    expect(answer.length).toBe(Buffer.byteLength(chat));
+    expect(json.usage).toEqual({ inputTokens: 1, outputTokens: 2, totalTokens: 3 });
+    expect(json.length).toBe(Buffer.byteLength(chat));
   }
 });
 
@@ -40,40 +40,40 @@ test.each([
   ['{"output":[{"id":"msg_1"}]}', undefined],
 ])("the response in %j can be named later as %j", (text, responseId) => {
   for (const chunks of [[Buffer.from(text)], cutBy(Buffer.from(text), [3])]) {
-    expect(run(chunks).responseId).toBe(responseId);
+    expect(run(chunks).json.responseId).toBe(responseId);
   }
 });
 
 test("a long one flows on after 64 KiB, unchanged", () => {
   const long = `{"choices":[],"pad":"${"x".repeat(200_000)}","usage":{"input_tokens":4}}`;
-  const { text, early, usage } = run(cutBy(Buffer.from(long), [10_000]));
+  const { text, early, json } = run(cutBy(Buffer.from(long), [10_000]));
   expect(text).toBe(long);
   expect(early).toBeGreaterThan(10);
-  expect(usage).toEqual({ inputTokens: 4 });
+  expect(json.usage).toEqual({ inputTokens: 4 });
 });
 
 test("what is held does not change with the buffer it came in", () => {
-  const answer = new JsonAnswer("ana");
+  const json = new JsonResponse("ana");
   const window = Buffer.from('{"a":1}');
-  answer.push(window);
+  json.push(window, 0);
   window.fill(0);
-  expect(answer.end().body.toString()).toBe('{"a":1}');
+  expect(json.end().toString()).toBe('{"a":1}');
 });
 
-describe("refused as no answer", () => {
+describe("a body that is no JSON object or array", () => {
   test.each(["", "<html>", '{"choices":[', '"text"', "null", "1", "{}{}", "data: {}\n\n"])(
-    "is %j",
+    "is refused: %j",
     (text) => {
       expect(refusalOf(text).code).toBe("provider_invalid_response");
     },
   );
 
-  test("is garbage as soon as it is certain, without waiting for its end", () => {
-    expect(() => new JsonAnswer("ana").push(Buffer.from("<!doctype html>"))).toThrow("ana");
+  test("is refused as soon as it is certain, without waiting for its end", () => {
+    expect(() => new JsonResponse("ana").push(Buffer.from("<!doctype html>"), 0)).toThrow("ana");
   });
 });
 
-describe("an error in a 200's clothes", () => {
+describe("an error with status 200", () => {
   test.each([
     ['{"error":"model not loaded"}', "model not loaded"],
     ['{"error":{"message":"no memory"}}', "no memory"],

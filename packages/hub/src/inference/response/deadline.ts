@@ -40,22 +40,22 @@ export function checkClient(
 }
 
 /**
- * @param askedMs - since when its first byte is waited for; undefined when that has come
- * @param lastByteMs - when the last one came
+ * @param waitingSinceMs - since when the first byte is awaited; undefined when it has come
+ * @param lastByteMs - when the provider last sent anything
  * @throws HubError `provider_timeout` or `stream_idle_timeout`
  */
 export function checkProvider(
   { firstByteMs, streamIdleMs }: Limits,
   nowMs: number,
-  askedMs: number | undefined,
+  waitingSinceMs: number | undefined,
   lastByteMs: number,
 ): void {
-  if (askedMs === undefined) {
+  if (waitingSinceMs === undefined) {
     if (nowMs - lastByteMs <= streamIdleMs) return;
     const what = "The provider sent no data for";
     throw timeout("stream_idle_timeout", what, streamIdleMs, "STREAM_IDLE_MS");
   }
-  if (nowMs - askedMs <= firstByteMs) return;
+  if (nowMs - waitingSinceMs <= firstByteMs) return;
   throw timeout("provider_timeout", "The provider's first byte took", firstByteMs, "FIRST_BYTE_MS");
 }
 
@@ -64,10 +64,10 @@ function timeout(code: TimeoutCode, what: string, limitMs: number, knob: string)
   return new HubError(
     code,
     `${what} more than ${Math.round(limitMs / 100) / 10} s (limit ROOMHUB_${knob}).`,
-    { hint: code === "queue_timeout" ? whoIsBusy : whereTimeGoes },
+    { hint: code === "queue_timeout" ? queueHint : timeoutHint },
   );
 }
 
-const whoIsBusy = "See what it waited for: roomhub route CODE --model MODEL";
-const whereTimeGoes =
+const queueHint = "See what it waited for: roomhub route CODE --model MODEL";
+const timeoutHint =
   "The model may be loading: try again; roomhub doctor shows where the time goes.";

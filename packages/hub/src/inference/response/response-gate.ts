@@ -1,14 +1,14 @@
 import { HubError } from "../../errors.ts";
 import type { ResponseHead } from "../upstream.ts";
 
-/** What kind of answer a provider's head announces. */
-export type AnswerKind = "stream" | "json" | "refusal";
+/** What kind of response a provider's status and headers announce. */
+export type ResponseKind = "stream" | "json" | "refusal";
 
 const json = /^application\/(?:[\w.+-]+\+)?json\b/i;
 const eventStream = /^text\/event-stream\b/i;
 
 /**
- * Whether a provider's answer may be relayed, and how. Contract §6: garbage, redirects, bad status and wrong content
+ * Whether a provider's response may be relayed, and how. Contract §6: garbage, redirects, bad status and wrong content
  * types are `provider_invalid_response`; the status text never travels.
  *
  * @throws HubError
@@ -17,7 +17,7 @@ export function judgeHead(
   head: ResponseHead,
   participantId: string,
   isStream: boolean,
-): AnswerKind {
+): ResponseKind {
   const { status } = head;
   if (!Number.isInteger(status) || status < 200 || status > 599) {
     throw invalid(

@@ -1,0 +1,319 @@
+import {
+  forwardResponseHeaders,
+  type ErrorShape,
+  type Limits,
+  type StreamMarker,
+  type Usage,
+} from "@roomhub/protocol";
+import { HubError } from "../../errors.ts";
+import type { ClientResponse } from "../client-response.ts";
+import type { DispatchDeps, InferenceCall, Scrubber } from "../inference-call.ts";
+import type { ServedBy } from "../request-facts.ts";
+import type { ResponseHead } from "../upstream.ts";
+import { ClientWriter } from "./client-writer.ts";
+import { checkProvider } from "./deadline.ts";
+import { errorFrame } from "./error-frame.ts";
+import { JsonResponse } from "./json-response.ts";
+import { readRefusal, type ProviderRefusal } from "./refusal.ts";
+import { judgeHead, type ResponseKind } from "./response-gate.ts";
+import {
+  earlyHeaders,
+  type HeaderMap,
+  refusalHeaders,
+  relayedHeaders,
+} from "./response-headers.ts";
+import { StreamedResponse, type StreamEnd } from "./streamed-response.ts";
+
+/** How a response ended. Failures are thrown. */
+export type DeliveryEnd =
+  | StreamEnd
+  /** The provider refused the request; `body` is its error, unscrubbed. */
+  | { kind: "refused"; status: number; body: Buffer };
+
+type State =
+  /** No participant has the request. */
+  | { kind: "idle" }
+  | { kind: "waiting"; sinceMs: number }
+  | { kind: "stream"; stream: StreamedResponse }
+  | { kind: "json"; head: ResponseHead; json: JsonResponse }
+  | { kind: "refusal"; head: ResponseHead; chunks: Buffer[]; length: number };
+
+const idle: State = { kind: "idle" };
+
+const maxRefusalBytes = 64 * 1024;
+/** An error frame after nothing but comments. */
+const nothingSent = { isMidEvent: false, nextSequenceNumber: 0, response: undefined };
+
+/** Delivers one response to the client, whichever attempt it comes from, and keeps the connection alive until then. */
+export class Delivery {
+  readonly #limits: Limits;
+  readonly #nowMs: () => number;
+  readonly #client: ClientResponse;
+  readonly #writer: ClientWriter;
+  /** `none` when the client did not request a stream */
+  readonly #marker: StreamMarker;
+  readonly #errorShape: ErrorShape;
+  readonly #requestId: string;
+  #state: State = idle;
+  #served: ServedBy | undefined;
+  #hidesUsage = false;
+  #scrubber: Scrubber | undefined;
+  #lastByteMs = 0;
+
+  constructor({ limits, nowMs }: DispatchDeps, call: InferenceCall) {
+    const { client, request, requestId, startedMs } = call;
+    this.#limits = limits;
+    this.#nowMs = nowMs;
+    this.#client = client;
+    this.#marker = request.marker;
+    this.#errorShape = request.errorShape;
+    this.#requestId = requestId;
+    this.#writer = new ClientWriter(client, { limits, nowMs }, startedMs);
+  }
+
+  /** ms on the hub's clock; undefined until there was any content */
+  get firstContentMs(): number | undefined {
+    return this.#relayed?.firstContentMs;
+  }
+
+  /** of a response made here, as soon as it is known */
+  get responseId(): string | undefined {
+    return this.#relayed?.responseId;
+  }
+
+  get usage(): Usage {
+    return this.#relayed?.usage ?? {};
+  }
+
+  /** See {@link StreamedResponse.hasHiddenTimings}. */
+  get hasHiddenTimings(): boolean {
+    return this.#stream?.hasHiddenTimings ?? false;
+  }
+
+  get #stream(): StreamedResponse | undefined {
+    return this.#state.kind === "stream" ? this.#state.stream : undefined;
+  }
+
+  get #relayed(): StreamedResponse | JsonResponse | undefined {
+    return this.#state.kind === "json" ? this.#state.json : this.#stream;
+  }
+
+  /**
+   * An attempt begins.
+   *
+   * @param hidesUsage - the hub added the request for the stream's usage, so the usage is not for the client
+   * @param scrubber - removes the participant's secrets from the provider's error texts
+   */
+  begin(served: ServedBy, hidesUsage: boolean, scrubber: Scrubber | undefined): void {
+    this.#served = served;
+    this.#hidesUsage = hidesUsage;
+    this.#scrubber = scrubber;
+    this.#lastByteMs = this.#nowMs();
+    this.#state = { kind: "waiting", sinceMs: this.#lastByteMs };
+  }
+
+  /** The attempt failed, and the request waits for the next: nothing is expected of a provider meanwhile. */
+  leave(): void {
+    this.#state = idle;
+  }
+
+  /** @throws HubError when such a response may not be relayed */
+  head(head: ResponseHead): ResponseKind {
+    this.#lastByteMs = this.#nowMs();
+    const served = this.#servedBy();
+    const isStream = this.#marker !== "none";
+    const kind = judgeHead(head, served.participantId, isStream);
+    if (kind === "refusal") {
+      this.#state = { kind, head, chunks: [], length: 0 };
+    } else if (kind === "stream") {
+      if (!this.#client.isHeadWritten) {
+        this.#client.writeHead(head.status, relayedHeaders(served, head, true));
+      }
+      this.#state = { kind, stream: this.#streamFrom(served) };
+    } else if (this.#client.isHeadWritten) {
+      throw new HubError(
+        "provider_invalid_response",
+        `The provider of ${served.participantId} responded with JSON after a stream had begun.`,
+      );
+    } else {
+      this.#state = { kind, head, json: new JsonResponse(served.participantId) };
+    }
+    return kind;
+  }
+
+  #streamFrom({ participantId }: ServedBy): StreamedResponse {
+    return new StreamedResponse(this.#writer, {
+      participantId,
+      marker: this.#marker,
+      eventHoldBytes: this.#limits.eventHoldBytes,
+      hidesUsage: this.#hidesUsage,
+      scrub: this.#scrubber,
+    });
+  }
+
+  /**
+   * @returns false when the client is behind
+   * @throws HubError `response_too_large`
+   */
+  data(chunk: Buffer): boolean {
+    const nowMs = this.#nowMs();
+    this.#lastByteMs = nowMs;
+    const state = this.#state;
+    switch (state.kind) {
+      case "stream":
+        state.stream.push(chunk, nowMs);
+        break;
+      case "json":
+        this.#relayJson(state.head, state.json, chunk, nowMs);
+        break;
+      case "refusal":
+        // The rest of a longer error text adds nothing.
+        if (state.length < maxRefusalBytes) state.chunks.push(Buffer.from(chunk));
+        state.length += chunk.length;
+        break;
+      case "idle":
+      case "waiting":
+        break;
+    }
+    return this.#writer.isWritable;
+  }
+
+  #relayJson(head: ResponseHead, json: JsonResponse, chunk: Buffer, nowMs: number): void {
+    const out = json.push(chunk, nowMs);
+    if (json.length > this.#limits.responseBodyBytes) {
+      throw new HubError(
+        "response_too_large",
+        `The response is longer than ${this.#limits.responseBodyBytes} bytes (limit ROOMHUB_RESPONSE_BODY_BYTES).`,
+      );
+    }
+    if (out === undefined) return;
+    if (!this.#client.isHeadWritten) this.#client.writeHead(head.status, this.#headersFor(head));
+    this.#writer.write(out);
+  }
+
+  /** @throws HubError when the response was not complete */
+  end(onHandedOver: () => void): DeliveryEnd {
+    const state = this.#state;
+    switch (state.kind) {
+      case "stream":
+        return state.stream.end(this.#nowMs(), onHandedOver);
+      case "json":
+        this.#endJson(state.head, state.json.end(), onHandedOver);
+        return { kind: "handing-over" };
+      case "refusal":
+        return { kind: "refused", status: state.head.status, body: Buffer.concat(state.chunks) };
+      case "idle":
+      case "waiting":
+        throw new HubError("provider_invalid_response", "The provider's response had no headers.");
+    }
+  }
+
+  /** @param rest - of the body: all of it when no headers are written */
+  #endJson(head: ResponseHead, rest: Buffer, onHandedOver: () => void): void {
+    this.#writer.finish();
+    if (!this.#client.isHeadWritten) {
+      this.#client.respond(head.status, this.#headersFor(head), rest, onHandedOver);
+      return;
+    }
+    if (rest.length > 0) this.#writer.write(rest);
+    this.#client.end(onHandedOver);
+  }
+
+  /**
+   * The path broke. After `[DONE]` or a terminal event the response is complete all the same. Contract §4.
+   *
+   * @throws HubError `error` in every other case
+   */
+  lost(error: HubError, onHandedOver: () => void): void {
+    if (!this.endIfOver(onHandedOver)) throw error;
+  }
+
+  /** See {@link StreamedResponse.endIfOver}. */
+  endIfOver(onHandedOver: () => void): boolean {
+    return this.#stream?.endIfOver(onHandedOver) ?? false;
+  }
+
+  /** See {@link StreamedResponse.wasTaken}. */
+  wasTaken(): boolean {
+    return this.#stream?.wasTaken() ?? false;
+  }
+
+  /** See {@link StreamedResponse.isLeftOpen}. */
+  isLeftOpen(nowMs: number): boolean {
+    return this.#stream?.isLeftOpen(nowMs, this.#lastByteMs) ?? false;
+  }
+
+  /**
+   * Sends the client the provider's own refusal. Contract §6.
+   *
+   * @param text - its body, scrubbed of the participant's secrets
+   * @throws HubError when the refusal concerns the participant, not the request
+   */
+  refuse(status: number, text: string): ProviderRefusal {
+    const { participantId } = this.#servedBy();
+    const refusal = readRefusal(participantId, status, text, this.#errorShape);
+    if (this.#client.isHeadWritten) throw refusal.error;
+    const head = this.#state.kind === "refusal" ? this.#state.head : { status, headers: {} };
+    const headers = refusalHeaders(this.#servedBy(), head);
+    if (refusal.hasRightShape) {
+      this.#client.respond(status, headers, Buffer.from(text));
+    } else {
+      this.#client.refuse(refusal.error, headers);
+    }
+    return refusal;
+  }
+
+  /** The headers of a refusal that may pass, for example `retry-after`. Contract §4. */
+  refusalHints(): HeaderMap {
+    return this.#state.kind === "refusal" ? forwardResponseHeaders(this.#state.head.headers) : {};
+  }
+
+  /** The headers are written and the response cannot be completed: the client must notice. */
+  breakOff(error: HubError): void {
+    // A frame inside JSON, or after the last byte, would be part of the response.
+    const cannotTakeFrame = this.#writer.isFinishing || this.#state.kind === "json";
+    if (error.code === "client_stalled" || cannotTakeFrame) {
+      this.#client.destroy();
+      return;
+    }
+    const context = this.#stream?.breakOff() ?? nothingSent;
+    this.#client.write(errorFrame(error, this.#marker, context, this.#requestId));
+    this.#client.end();
+  }
+
+  drained(): void {
+    const nowMs = this.#nowMs();
+    this.#writer.drained(nowMs);
+    // The provider was paused, so its silence does not count.
+    this.#lastByteMs = nowMs;
+  }
+
+  /** @throws HubError when a deadline has passed */
+  tick(nowMs: number): void {
+    const state = this.#state;
+    this.#writer.checkStall(nowMs);
+    if (this.#writer.isFinishing) return;
+    // While the client is behind, the provider is paused.
+    if (state.kind !== "idle" && !this.#writer.isBlocked) {
+      const waitingSinceMs = state.kind === "waiting" ? state.sinceMs : undefined;
+      checkProvider(this.#limits, nowMs, waitingSinceMs, this.#lastByteMs);
+    }
+    const hasNoResponse = state.kind === "idle" || state.kind === "waiting";
+    const isWaitingForStream = this.#marker !== "none" && hasNoResponse;
+    if (isWaitingForStream && this.#writer.isCommitDue(nowMs)) {
+      this.#writer.commit(earlyHeaders(this.#requestId, this.#served));
+      return;
+    }
+    const isBetweenEvents = this.#stream?.isBetweenEvents ?? false;
+    this.#writer.sendKeepalive(nowMs, isBetweenEvents || isWaitingForStream);
+  }
+
+  #headersFor(head: ResponseHead): HeaderMap {
+    return relayedHeaders(this.#servedBy(), head, false);
+  }
+
+  #servedBy(): ServedBy {
+    if (this.#served === undefined) throw new Error("a response without an attempt");
+    return this.#served;
+  }
+}

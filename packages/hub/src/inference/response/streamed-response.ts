@@ -1,0 +1,164 @@
+import type { StreamMarker, Usage } from "@roomhub/protocol";
+import { HubError } from "../../errors.ts";
+import type { Scrubber } from "../inference-call.ts";
+import { StreamObserver, type StreamVerdict } from "../stream/observe.ts";
+import type { ClientWriter } from "./client-writer.ts";
+
+/** How a stream ended. Failures are thrown. */
+export type StreamEnd =
+  /** Everything is written; the callback says when the socket has it. */
+  | { kind: "handing-over" }
+  /** The provider failed inside its own stream, and the client has the provider's own error event. */
+  | { kind: "provider-error"; error: HubError };
+
+/** What one stream is read and edited by. */
+export interface StreamSettings {
+  participantId: string;
+  marker: StreamMarker;
+  /** limit of the unfinished event that is held back */
+  eventHoldBytes: number;
+  /** The hub added the request for usage, so the usage is not for the client. */
+  hidesUsage: boolean;
+  /** removes the participant's secrets from the provider's error events */
+  scrub: Scrubber | undefined;
+}
+
+/** A provider that has sent `[DONE]` closes within milliseconds; some servers leave the connection open. */
+const leftOpenMs = 2_000;
+
+/**
+ * A streamed response on its way to the client. Its bytes pass as they come; whether it is complete is decided by what it
+ * says itself, not by how its path ends. Contract §4, "Complete".
+ */
+export class StreamedResponse {
+  readonly #writer: ClientWriter;
+  readonly #marker: StreamMarker;
+  readonly #participantId: string;
+  readonly #observer: StreamObserver;
+  #firstByteMs: number | undefined;
+  #hasHiddenTimings = false;
+  #usage: Usage = {};
+  /** `lastByteMs` of the last check by {@link isLeftOpen}: the check parses the end of the stream */
+  #checkedMs = 0;
+
+  /** @param writer - its client has the headers already */
+  constructor(writer: ClientWriter, settings: StreamSettings) {
+    const { participantId, marker, eventHoldBytes, hidesUsage, scrub } = settings;
+    this.#writer = writer;
+    this.#marker = marker;
+    this.#participantId = participantId;
+    const onHidden = hidesUsage
+      ? (chunk: object) => void (this.#hasHiddenTimings = "timings" in chunk)
+      : undefined;
+    const edits = { hidesUsage, onHidden, scrub };
+    this.#observer = new StreamObserver(
+      marker,
+      eventHoldBytes,
+      (bytes) => writer.write(bytes),
+      edits,
+    );
+  }
+
+  /** ms on the clock of {@link push}; of the first byte while there was no content */
+  get firstContentMs(): number | undefined {
+    return this.#observer.firstContentMs ?? this.#firstByteMs;
+  }
+
+  /** of a Responses stream, as soon as it is known */
+  get responseId(): string | undefined {
+    return this.#observer.responseId;
+  }
+
+  /** as last read from the stream's end */
+  get usage(): Usage {
+    return this.#usage;
+  }
+
+  /** The chunk that was hidden carries `timings`, which are on a visible one when usage was not requested. */
+  get hasHiddenTimings(): boolean {
+    return this.#hasHiddenTimings;
+  }
+
+  /** A comment may be put here. */
+  get isBetweenEvents(): boolean {
+    return this.#observer.isBetweenEvents;
+  }
+
+  push(chunk: Buffer, nowMs: number): void {
+    this.#firstByteMs ??= nowMs;
+    this.#observer.push(chunk, nowMs);
+  }
+
+  /**
+   * The provider ended the stream cleanly.
+   *
+   * @throws HubError `provider_disconnected` when the stream was not complete
+   */
+  end(nowMs: number, onHandedOver: () => void): StreamEnd {
+    const verdict = this.#observer.end(nowMs);
+    this.#usage = verdict.usage;
+    if (verdict.providerError !== undefined) {
+      // A client reads an event only once its blank line has come.
+      if (verdict.isMidEvent) this.#writer.write("\n\n");
+      this.#writer.client.end();
+      return {
+        kind: "provider-error",
+        error: new HubError("provider_error", verdict.providerError),
+      };
+    }
+    if (!verdict.isComplete) {
+      throw new HubError(
+        "provider_disconnected",
+        `The provider of ${this.#participantId} ended its stream before it was complete.`,
+      );
+    }
+    this.#complete(verdict, onHandedOver);
+    return { kind: "handing-over" };
+  }
+
+  /**
+   * Ends a stream that has said that it is complete, whatever happens to its path. Contract §4.
+   *
+   * @returns false when it has not
+   */
+  endIfOver(onHandedOver: () => void): boolean {
+    if (this.#writer.isFinishing) return false;
+    const verdict = this.#observer.fail();
+    if (!verdict.isOver) return false;
+    this.#usage = verdict.usage;
+    this.#complete(verdict, onHandedOver);
+    return true;
+  }
+
+  #complete({ hasDone, isMidEvent }: StreamVerdict, onHandedOver: () => void): void {
+    if (isMidEvent && !hasDone) this.#writer.write("\n\n");
+    if (this.#marker === "chat" && !hasDone) this.#writer.write("data: [DONE]\n\n");
+    this.#writer.finish();
+    this.#writer.client.end(onHandedOver);
+  }
+
+  /** @returns whether the stream has said that it is complete, and the client's socket has taken all of it */
+  wasTaken(): boolean {
+    if (this.#writer.isFinishing || !this.#writer.isWritable) return false;
+    const { isOver, usage } = this.#observer.fail();
+    this.#usage = usage;
+    return isOver;
+  }
+
+  /**
+   * Whether the stream has said that it is complete, and its path has been silent since. Checks once per silence.
+   *
+   * @param lastByteMs - when the provider last sent anything
+   */
+  isLeftOpen(nowMs: number, lastByteMs: number): boolean {
+    if (this.#writer.isFinishing) return false;
+    if (nowMs - lastByteMs < leftOpenMs || this.#checkedMs === lastByteMs) return false;
+    this.#checkedMs = lastByteMs;
+    return this.#observer.isOver;
+  }
+
+  /** The stream cannot be completed. @returns what the error frame has to follow */
+  breakOff(): StreamVerdict {
+    return this.#observer.fail();
+  }
+}
