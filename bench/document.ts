@@ -1,4 +1,4 @@
-/** `node … bench/document.ts RESULTS`: puts the table of a run into docs/performance.md, between its marks. */
+/** `node … bench/document.ts RESULTS`: puts the table of a run into docs/performance.md, between its markers. */
 import { readFile, writeFile } from "node:fs/promises";
 import { renderMarkdown, renderSummary } from "./report/render.ts";
 import { readResults, type Results } from "./report/results.ts";
@@ -8,7 +8,7 @@ const end = "<!-- bench: end -->";
 const document = new URL("../docs/performance.md", import.meta.url);
 
 const path = process.argv[2];
-if (path === undefined) throw new Error("say which results: bench/results/….json");
+if (path === undefined) throw new Error("missing argument: bench/results/….json");
 const text = await readFile(document, "utf8");
 await writeFile(document, withTable(text, await readResults(path)));
 

@@ -6,7 +6,7 @@ export interface PlannedRow {
   seconds: number;
 }
 
-/** Rows that look at the same measurement have it done by the first of them. */
+/** The time of a shared measurement is counted in the first row that uses it. */
 export function planOf(rows: readonly Row[], isQuick: boolean): PlannedRow[] {
   const kind = isQuick ? "quick" : "full";
   return rows.map((row, index) => {

@@ -1,11 +1,11 @@
 import type { Measurement, Seconds } from "./measurements/measurement.ts";
 import type { BenchWorld } from "./processes/world.ts";
 
-/** One goal and what was seen. Smaller is better in all of them. */
+/** One goal and what was measured. Smaller is better in all of them. */
 export interface BenchFigure {
   what: string;
   value: number;
-  /** the value may be at most this; undefined where there is nothing to hold it against */
+  /** the value may be at most this; undefined where there is nothing to compare it with */
   goal: number | undefined;
   /** `×` for a ratio of two things measured in the same run; only those compare across machines */
   unit: "×" | "ms" | "µs" | "s" | "KB" | "MB" | "";
@@ -19,7 +19,7 @@ export type RowOutcome =
 export interface Row {
   id: string;
   title: string;
-  /** without the measurement it looks at */
+  /** without the shared measurement */
   seconds: Seconds;
   /** shared with other rows */
   measurement?: Measurement<unknown> | undefined;

@@ -92,7 +92,7 @@ async function measure(chosen: readonly Row[], isQuick: boolean): Promise<Result
   };
 }
 
-/** Never throws: what one row cannot do does not keep the others from being measured. */
+/** Never throws: a row that fails does not prevent the others from being measured. */
 async function reportOf({ row, seconds }: PlannedRow, world: BenchWorld): Promise<RowReport> {
   const startMs = performance.now();
   const { id, title } = row;

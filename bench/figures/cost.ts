@@ -1,21 +1,21 @@
 import type { LoadResult } from "../load/load.ts";
 import { median } from "./spread.ts";
 
-/** @throws Error when an answer was missing, or not what it should be */
+/** @throws Error when a response was missing, or not the expected one */
 export function clean(name: string, result: LoadResult): LoadResult {
   if (result.problemCount > 0) {
-    throw new Error(`${name}: ${result.problemCount} bad answers: ${result.problems.join("; ")}`);
+    throw new Error(`${name}: ${result.problemCount} bad responses: ${result.problems.join("; ")}`);
   }
-  if (result.answers + result.tokens === 0) {
-    throw new Error(`${name}: not one answer in ${result.seconds.toFixed(1)} s`);
+  if (result.responses + result.tokens === 0) {
+    throw new Error(`${name}: no response in ${result.seconds.toFixed(1)} s`);
   }
   return result;
 }
 
-/** CPU time of a process per answer or token, in µs. */
+/** CPU time of a process per response or token, in µs. */
 export function costUs(
   result: LoadResult,
-  per: "answers" | "tokens",
+  per: "responses" | "tokens",
   process: string = "target",
 ): number {
   return ((result.cpuMs[process] ?? Number.NaN) * 1_000) / result[per];
@@ -26,17 +26,17 @@ export function ratioOf(one: readonly number[], other: readonly number[]): numbe
   return median(one.map((value, round) => value / (other[round] ?? Number.NaN)));
 }
 
-/** The median over the rounds of what two of them cost in the same round, one divided by the other. */
+/** The median over the rounds of the costs of two targets in the same round, one divided by the other. */
 export function costRatio(
   one: readonly LoadResult[],
   other: readonly LoadResult[],
-  per: "answers" | "tokens",
+  per: "responses" | "tokens",
 ): number {
   const costs = (results: readonly LoadResult[]) => results.map((result) => costUs(result, per));
   return ratioOf(costs(one), costs(other));
 }
 
-/** The median over the rounds of how much longer something took than elsewhere in the same round. */
+/** The median over the rounds of the time that one target added to another's in the same round. */
 export function addedMs(
   one: readonly LoadResult[],
   other: readonly LoadResult[],
@@ -50,10 +50,10 @@ export function addedMs(
   );
 }
 
-/** For the reader: what everybody cost, in absolute numbers of this machine. */
+/** For the reader: the cost of every target, in absolute numbers of this machine. */
 export function costsSeen(
   rounds: Partial<Record<string, LoadResult[]>>,
-  per: "answers" | "tokens",
+  per: "responses" | "tokens",
 ): string[] {
   return Object.entries(rounds).map(([name, results = []]) => {
     const cost = median(results.map((result) => costUs(result, per)));

@@ -2,7 +2,7 @@ import type { Child } from "../../tests/faults/child.ts";
 import { pauseMs } from "../../tests/faults/figure.ts";
 import { median } from "./spread.ts";
 
-/** Resident memory once what was begun has been worked off: the median of a second. */
+/** Resident memory once pending work is done: the median of a second. */
 export async function settledRssBytes(child: Child): Promise<number> {
   await pauseMs(1_500);
   const seen: number[] = [];

@@ -3,7 +3,7 @@ import { cpuMsOf } from "../../tests/faults/proc.ts";
 
 /**
  * User and system time of all threads so far, in ms. Finer than the ticks of 10 ms that `/proc/PID/stat` counts, where the
- * kernel tells; threads that have ended are not in it.
+ * kernel provides it; threads that have ended are not included.
  */
 export function fineCpuMsOf(pid: number): number {
   try {

@@ -1,6 +1,6 @@
 import { percentile } from "../../tests/faults/figure.ts";
 
-/** Many values in a few. NaN where there were none. */
+/** A summary of many values. NaN where there were none. */
 export interface Spread {
   count: number;
   p50: number;
@@ -15,7 +15,7 @@ export function spreadOf(values: readonly number[]): Spread {
   return { count: sorted.length, p50: at(0.5), p99: at(0.99), max: sorted.at(-1) ?? Number.NaN };
 }
 
-/** The middle of the runs. */
+/** The median of the runs. */
 export function median(values: readonly number[]): number {
   const middle = percentile(values, 0.5);
   if (values.length % 2 === 1) return middle;

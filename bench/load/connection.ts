@@ -1,25 +1,25 @@
 import { connect, type Socket } from "node:net";
 import { tokenBytes } from "../../tests/support/providers/fast-provider.ts";
-import { AnswerReader, type AnswerListener } from "./response-reader.ts";
+import { ResponseReader, type ResponseListener } from "./response-reader.ts";
 
 export interface ConnectionListener {
-  /** of the body, since it was asked */
+  /** of the body, since the request was sent */
   onFirstByte(ms: number): void;
   /** so many whole tokens at once; how long after the ones before, undefined for the first */
   onTokens(count: number, gapMs: number | undefined): void;
-  onAnswer(status: number, bytes: number, ms: number): void;
-  /** closed or nonsense, while an answer was due */
+  onResponse(status: number, bytes: number, ms: number): void;
+  /** closed, or not HTTP, while a response was due */
   onBroken(why: string): void;
 }
 
-/** One client on a bare socket: asks, reads the answer, is ready to ask again. */
-export class Connection implements AnswerListener {
+/** One client on a bare socket: sends a request, reads the response, is ready to send again. */
+export class Connection implements ResponseListener {
   readonly #socket: Socket;
   readonly #request: Buffer;
   readonly #listener: ConnectionListener;
   #bytes = 0;
   #tokens = 0;
-  #askedMs = 0;
+  #sentMs = 0;
   #readMs = 0;
   #tokenMs: number | undefined;
   #isWaiting = false;
@@ -28,7 +28,7 @@ export class Connection implements AnswerListener {
     this.#request = request;
     this.#listener = listener;
     this.#socket = connect({ host: "127.0.0.1", port, noDelay: true });
-    const reader = new AnswerReader(this);
+    const reader = new ResponseReader(this);
     this.#socket.on("data", (bytes: Buffer) => {
       this.#readMs = performance.now();
       try {
@@ -41,12 +41,12 @@ export class Connection implements AnswerListener {
     this.#socket.on("close", () => this.#break("the connection was closed"));
   }
 
-  ask(): void {
+  send(): void {
     this.#bytes = 0;
     this.#tokens = 0;
     this.#tokenMs = undefined;
     this.#isWaiting = true;
-    this.#askedMs = performance.now();
+    this.#sentMs = performance.now();
     this.#socket.write(this.#request);
   }
 
@@ -56,7 +56,7 @@ export class Connection implements AnswerListener {
   }
 
   onBody(bytes: number): void {
-    if (this.#bytes === 0) this.#listener.onFirstByte(this.#readMs - this.#askedMs);
+    if (this.#bytes === 0) this.#listener.onFirstByte(this.#readMs - this.#sentMs);
     this.#bytes += bytes;
     const tokens = Math.floor(this.#bytes / tokenBytes);
     if (tokens === this.#tokens) return;
@@ -68,7 +68,7 @@ export class Connection implements AnswerListener {
 
   onEnd(status: number): void {
     this.#isWaiting = false;
-    this.#listener.onAnswer(status, this.#bytes, this.#readMs - this.#askedMs);
+    this.#listener.onResponse(status, this.#bytes, this.#readMs - this.#sentMs);
   }
 
   #break(why: string): void {

@@ -1,16 +1,16 @@
 import { Connection } from "./connection.ts";
-import { type Ask, requestBytes, type Target } from "./target.ts";
+import { type RequestShape, requestBytes, type Target } from "./target.ts";
 
 const atOnce = 250;
 
-/** Streams that are opened and stay: what they cost a hub's memory is looked at meanwhile. */
+/** Streams that are opened and stay open while the hub's memory is measured. */
 export class HeldStreams {
   readonly #connections: Connection[] = [];
   readonly #problems: string[] = [];
 
   /** Resolves when each has its first token. @throws Error when one breaks before it */
-  async open(target: Target, ask: Ask, count: number): Promise<void> {
-    const requests = target.models.map((model) => requestBytes(target, model, ask));
+  async open(target: Target, shape: RequestShape, count: number): Promise<void> {
+    const requests = target.models.map((model) => requestBytes(target, model, shape));
     for (let at = 0; at < count; at += atOnce) {
       const part = Array.from({ length: Math.min(atOnce, count - at) }, (_, index) =>
         this.#openOne(target.port, requests[(at + index) % requests.length] as Buffer),
@@ -34,11 +34,11 @@ export class HeldStreams {
       const connection = new Connection(port, request, {
         onFirstByte: () => resolve(),
         onTokens: () => undefined,
-        onAnswer: (status) => broken(`ended with ${status}`),
+        onResponse: (status) => broken(`ended with ${status}`),
         onBroken: broken,
       });
       this.#connections.push(connection);
-      connection.ask();
+      connection.send();
     });
   }
 }

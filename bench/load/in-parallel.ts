@@ -1,4 +1,4 @@
-/** Works through all of them, a few at once. */
+/** Runs `work` on all of them, a few at once. */
 export async function inParallel<T>(
   all: readonly T[],
   atOnce: number,

@@ -2,100 +2,100 @@ import { answerBytes } from "../../tests/support/providers/fast-provider.ts";
 import { Connection } from "./connection.ts";
 import { fineCpuMsOf } from "../figures/process-cpu.ts";
 import { type Spread, spreadOf } from "../figures/spread.ts";
-import { type Ask, requestBytes, type Target } from "./target.ts";
+import { type RequestShape, requestBytes, type Target } from "./target.ts";
 
-export interface LoadWish {
+export interface LoadSettings {
   target: Target;
-  ask: Ask;
+  shape: RequestShape;
   connections: number;
   /** the connections begin one after the other, spread over this */
   rampMs: number;
   /** after the ramp, before anything counts */
   warmupMs: number;
   windowMs: number;
-  /** each connection asks again when it is answered; when given, so many requests a second for all of them instead */
+  /** each connection sends its next request after the response; when given, this many requests a second over all of them instead */
   perSecond?: number | undefined;
-  /** each connection asks once, and all answers are awaited, however long the window */
+  /** each connection sends one request, and all responses are awaited, however long the window */
   isOnce?: boolean | undefined;
-  /** further processes whose time is told, by name */
+  /** further processes whose CPU time is reported, by name */
   pids: Record<string, number>;
 }
 
 /** What was seen within the window. */
 export interface LoadResult {
   seconds: number;
-  answers: number;
+  responses: number;
   tokens: number;
-  /** every answer had status 200 and exactly the bytes it should; otherwise what was wrong, a few of them */
+  /** at most five of the responses that were not status 200 with exactly the expected bytes */
   problems: string[];
   problemCount: number;
   /** user and system time by process; `target` and `load` among them */
   cpuMs: Record<string, number>;
   firstByteMs: Spread;
-  /** between two tokens of an answer */
+  /** between two tokens of a response */
   gapMs: Spread;
-  /** from asking to the last byte */
+  /** from sending the request to the last byte */
   wholeMs: Spread;
 }
 
-/** Puts load on a target and tells what it cost. Never rejects: what goes wrong is in the result. */
-export async function runLoad(wish: LoadWish): Promise<LoadResult> {
-  const run = new LoadRun(wish);
+/** Puts load on a target and measures its cost. Never rejects: failures are in the result. */
+export async function runLoad(settings: LoadSettings): Promise<LoadResult> {
+  const run = new LoadRun(settings);
   try {
-    if (wish.isOnce === true) return await run.once();
+    if (settings.isOnce === true) return await run.once();
     await run.begin();
-    return await run.window(wish.windowMs);
+    return await run.window(settings.windowMs);
   } finally {
     run.close();
   }
 }
 
-/** What came back within a window. */
+/** What was received within a window. */
 class Counts {
-  answers = 0;
+  responses = 0;
   tokens = 0;
   readonly firstByteMs: number[] = [];
   readonly gapMs: number[] = [];
   readonly wholeMs: number[] = [];
 }
 
-/** A load that goes on from `begin()` to `close()`, and is looked at through windows. */
+/** A load that runs from `begin()` to `close()`, and is measured in windows. */
 export class LoadRun {
-  readonly #wish: LoadWish;
+  readonly #settings: LoadSettings;
   readonly #requests: Buffer[];
   readonly #idle: Connection[] = [];
   readonly #connections: Connection[] = [];
   readonly #problems: string[] = [];
-  readonly #allAnswered = Promise.withResolvers<void>();
+  readonly #allEnded = Promise.withResolvers<void>();
   #expectedBytes: number | undefined;
   #problemCount = 0;
-  /** of the connections that ask once */
+  /** of the connections that send once */
   #ended = 0;
   /** undefined between windows */
   #counts: Counts | undefined;
   #isOver = false;
   #pacer: NodeJS.Timeout | undefined;
 
-  constructor(wish: LoadWish) {
-    this.#wish = wish;
-    const { target, ask } = wish;
-    this.#requests = target.models.map((model) => requestBytes(target, model, ask));
-    this.#expectedBytes = target.isTransparent ? answerBytes(ask.plain) : undefined;
+  constructor(settings: LoadSettings) {
+    this.#settings = settings;
+    const { target, shape } = settings;
+    this.#requests = target.models.map((model) => requestBytes(target, model, shape));
+    this.#expectedBytes = target.isTransparent ? answerBytes(shape.plain) : undefined;
   }
 
-  /** Each connection asks once; over when all are answered. */
+  /** Each connection sends one request; resolves when all have ended. */
   once(): Promise<LoadResult> {
     return this.#counted(async () => {
-      await this.#ramp(this.#wish.rampMs);
-      await this.#allAnswered.promise;
+      await this.#ramp(this.#settings.rampMs);
+      await this.#allEnded.promise;
     });
   }
 
-  /** Over when nothing but the load goes on. */
+  /** Resolves after ramp and warm-up. */
   async begin(): Promise<void> {
     this.#startPacer();
-    await this.#ramp(this.#wish.rampMs);
-    await pauseMs(this.#wish.warmupMs);
+    await this.#ramp(this.#settings.rampMs);
+    await pauseMs(this.#settings.warmupMs);
   }
 
   window(ms: number): Promise<LoadResult> {
@@ -119,7 +119,7 @@ export class LoadRun {
   }
 
   async #ramp(rampMs: number): Promise<void> {
-    const { connections } = this.#wish;
+    const { connections } = this.#settings;
     const startMs = performance.now();
     for (let index = 0; index < connections; index++) {
       const aheadMs = startMs + (index * rampMs) / connections - performance.now();
@@ -130,7 +130,7 @@ export class LoadRun {
 
   #connect(index: number): void {
     const request = this.#requests[index % this.#requests.length] as Buffer;
-    const connection = new Connection(this.#wish.target.port, request, {
+    const connection = new Connection(this.#settings.target.port, request, {
       onFirstByte: (ms) => {
         this.#counts?.firstByteMs.push(ms);
       },
@@ -142,48 +142,48 @@ export class LoadRun {
         counts.gapMs.push(gapMs);
         for (let extra = 1; extra < count; extra++) counts.gapMs.push(0);
       },
-      onAnswer: (status, bytes, ms) => this.#onAnswer(connection, status, bytes, ms),
+      onResponse: (status, bytes, ms) => this.#onResponse(connection, status, bytes, ms),
       onBroken: (why) => {
         this.#problem(why);
-        if (this.#wish.isOnce === true) this.#countOnce();
+        if (this.#settings.isOnce === true) this.#countOnce();
       },
     });
     this.#connections.push(connection);
-    if (this.#wish.perSecond === undefined) connection.ask();
+    if (this.#settings.perSecond === undefined) connection.send();
     else this.#idle.push(connection);
   }
 
-  #onAnswer(connection: Connection, status: number, bytes: number, ms: number): void {
+  #onResponse(connection: Connection, status: number, bytes: number, ms: number): void {
     this.#expectedBytes ??= bytes;
     if (status !== 200 || bytes !== this.#expectedBytes) {
       this.#problem(`status ${status}, ${bytes} bytes instead of ${this.#expectedBytes}`);
     }
     if (this.#counts !== undefined) {
-      this.#counts.answers++;
+      this.#counts.responses++;
       this.#counts.wholeMs.push(ms);
     }
     if (this.#isOver) return;
-    if (this.#wish.isOnce === true) this.#countOnce();
-    else if (this.#wish.perSecond === undefined) connection.ask();
+    if (this.#settings.isOnce === true) this.#countOnce();
+    else if (this.#settings.perSecond === undefined) connection.send();
     else this.#idle.push(connection);
   }
 
   #countOnce(): void {
-    if (++this.#ended === this.#wish.connections) this.#allAnswered.resolve();
+    if (++this.#ended === this.#settings.connections) this.#allEnded.resolve();
   }
 
-  /** What is due is asked at once; a target that falls behind is asked by fewer and fewer, and then late. */
+  /** Requests that are due are sent at once; when the target falls behind, no connection is idle and they are sent late. */
   #startPacer(): void {
-    const { perSecond } = this.#wish;
+    const { perSecond } = this.#settings;
     if (perSecond === undefined) return;
     const startMs = performance.now();
-    let asked = 0;
+    let sent = 0;
     this.#pacer = setInterval(() => {
       const due = Math.floor(((performance.now() - startMs) * perSecond) / 1_000);
-      for (; asked < due; asked++) {
+      for (; sent < due; sent++) {
         const connection = this.#idle.shift();
         if (connection === undefined) return;
-        connection.ask();
+        connection.send();
       }
     }, 1);
   }
@@ -194,7 +194,7 @@ export class LoadRun {
   }
 
   #cpuMs(): Record<string, number> {
-    const { target, pids } = this.#wish;
+    const { target, pids } = this.#settings;
     const all = { ...pids, target: target.pid, load: process.pid };
     return Object.fromEntries(Object.entries(all).map(([name, pid]) => [name, fineCpuMsOf(pid)]));
   }
@@ -204,7 +204,7 @@ export class LoadRun {
     const seconds = (performance.now() - startMs) / 1_000;
     return {
       seconds,
-      answers: counts.answers,
+      responses: counts.responses,
       tokens: counts.tokens,
       problems: this.#problems,
       problemCount: this.#problemCount,

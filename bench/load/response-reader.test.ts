@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { AnswerReader } from "./response-reader.ts";
+import { ResponseReader } from "./response-reader.ts";
 
-const answers = [
+const responses = [
   "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
   "HTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n10\r\n0123456789abcdef\r\n0\r\n\r\n",
   "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n",
@@ -12,7 +12,7 @@ const expected = ["200: 5", "201: 19", "404: 0", "200: 1"];
 function read(parts: readonly Buffer[]): string[] {
   const seen: string[] = [];
   let bytes = 0;
-  const reader = new AnswerReader({
+  const reader = new ResponseReader({
     onBody(more) {
       bytes += more;
     },
@@ -25,14 +25,14 @@ function read(parts: readonly Buffer[]): string[] {
   return seen;
 }
 
-test("answers are told apart wherever their bytes are cut", () => {
-  const all = Buffer.from(answers.join(""));
+test("responses are separated wherever their bytes are cut", () => {
+  const all = Buffer.from(responses.join(""));
   for (let cut = 1; cut < all.length; cut++) {
     expect(read([all.subarray(0, cut), all.subarray(cut)])).toEqual(expected);
   }
   expect(read([...all].map((byte) => Buffer.of(byte)))).toEqual(expected);
 });
 
-test("an answer without a length is refused", () => {
+test("a response without a length is refused", () => {
   expect(() => read([Buffer.from("HTTP/1.1 200 OK\r\n\r\n")])).toThrow("unknown length");
 });

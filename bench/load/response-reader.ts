@@ -1,6 +1,6 @@
-/** What comes of the bytes of one connection. */
-export interface AnswerListener {
-  /** so many more bytes of the answer's body */
+/** Receives what is read from one connection. */
+export interface ResponseListener {
+  /** this many more bytes of the response's body */
   onBody(bytes: number): void;
   onEnd(status: number): void;
 }
@@ -10,18 +10,18 @@ const lineFeed = 0x0a;
 const none: Buffer = Buffer.alloc(0);
 
 /**
- * Reads HTTP/1.1 answers from a kept connection and only counts: no headers as objects, no body as text. Knows answers
- * with a length and chunked ones, which is all that is measured here.
+ * Reads HTTP/1.1 responses from a kept connection and only counts: no headers as objects, no body as text. Supports responses
+ * with a length and chunked ones.
  */
-export class AnswerReader {
-  readonly #listener: AnswerListener;
+export class ResponseReader {
+  readonly #listener: ResponseListener;
   #state: "head" | "length" | "size" | "chunk" | "chunk-end" | "trailer" = "head";
   /** the beginning of a head or a line that is not whole yet */
   #kept = none;
   #left = 0;
   #status = 0;
 
-  constructor(listener: AnswerListener) {
+  constructor(listener: ResponseListener) {
     this.#listener = listener;
   }
 
@@ -62,7 +62,7 @@ export class AnswerReader {
     this.#status = Number(text.slice(9, 12));
     const length = /\r\ncontent-length: *(\d+)/.exec(text)?.[1];
     if (length === undefined && !text.includes("\r\ntransfer-encoding: chunked")) {
-      throw new Error(`an answer of unknown length: ${text.slice(0, 200)}`);
+      throw new Error(`a response of unknown length: ${text.slice(0, 200)}`);
     }
     this.#left = Number(length ?? 0);
     this.#state = length === undefined ? "size" : "length";

@@ -1,6 +1,6 @@
 import type { PlainWish } from "../../tests/support/providers/fast-provider.ts";
 
-/** Somebody who is asked, and whose work is measured. */
+/** A server that gets requests, and whose cost is measured. */
 export interface Target {
   name: string;
   port: number;
@@ -8,25 +8,25 @@ export interface Target {
   headers: Record<string, string>;
   /** one after the other, connection by connection */
   models: string[];
-  /** what its answers cost is the time of this process */
+  /** its cost is the CPU time of this process */
   pid: number;
   /** of the participant behind a hub; undefined where there is none, or nothing is measured of it */
   participantPid?: number | undefined;
-  /** whether it passes bodies on byte for byte */
+  /** whether it relays bodies byte for byte */
   isTransparent: boolean;
 }
 
-/** What a request asks for. */
-export interface Ask {
-  /** one JSON answer when left out */
+/** What a request is like, and which response it requests. */
+export interface RequestShape {
+  /** one JSON response when absent */
   plain?: PlainWish | undefined;
   /** the request's body, about */
   bodyBytes: number;
 }
 
 /** The bytes of one whole request. */
-export function requestBytes(target: Target, model: string, ask: Ask): Buffer {
-  const body = Buffer.from(bodyText(model, ask));
+export function requestBytes(target: Target, model: string, shape: RequestShape): Buffer {
+  const body = Buffer.from(bodyText(model, shape));
   const head = [
     `POST ${target.path} HTTP/1.1`,
     "host: hub.example",
@@ -38,7 +38,7 @@ export function requestBytes(target: Target, model: string, ask: Ask): Buffer {
   return Buffer.concat([Buffer.from(`${head.join("\r\n")}\r\n\r\n`), body]);
 }
 
-function bodyText(model: string, { plain, bodyBytes }: Ask): string {
+function bodyText(model: string, { plain, bodyBytes }: RequestShape): string {
   const withContent = (content: string) =>
     JSON.stringify({
       ...{ model, stream: plain !== undefined, plain },

@@ -1,27 +1,27 @@
 import { clean } from "../figures/cost.ts";
-import type { LoadResult, LoadWish } from "../load/load.ts";
+import type { LoadResult, LoadSettings } from "../load/load.ts";
 import { targetOf, type TargetName } from "../processes/targets.ts";
 import type { BenchWorld } from "../processes/world.ts";
 
-/** What each of several saw, round by round. */
+/** The results of several targets, round by round. */
 export type Rounds<Name extends string> = Partial<Record<Name, LoadResult[]>>;
 
 /**
- * Loads several targets in turn, round after round, so that what disturbs the machine disturbs all of them. Each round begins
+ * Loads several targets in turn, round after round, so that a disturbance of the machine affects all of them. Each round begins
  * with another one. Those that are not installed are left out.
  */
 export async function interleave<Name extends TargetName>(
   world: BenchWorld,
   names: readonly Name[],
   rounds: number,
-  wish: Omit<LoadWish, "target" | "pids">,
+  settings: Omit<LoadSettings, "target" | "pids">,
 ): Promise<Rounds<Name>> {
   const seen: Rounds<Name> = {};
   for (let round = 0; round < rounds; round++) {
     for (const name of rotated(names, round)) {
       const target = await targetOf(world, name);
       if (target === undefined) continue;
-      const result = clean(name, await world.load({ ...wish, target }));
+      const result = clean(name, await world.load({ ...settings, target }));
       seen[name] = [...(seen[name] ?? []), result];
     }
   }

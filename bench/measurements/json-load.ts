@@ -1,14 +1,14 @@
 import { interleave } from "./interleave.ts";
 import { measureOnce } from "./measurement.ts";
 
-/** JSON requests of 1 KB, answers of 1 KB, 128 at once: what rows 1, 2 and 14 look at. */
+/** JSON requests of 1 KB, responses of 1 KB, 128 at once, for rows 1, 2 and 14. */
 export const jsonLoad = measureOnce("json load", { full: 52, quick: 6 }, (world) =>
   interleave(
     world,
     ["direct", "nginx", "haproxy", "tunnel", "direct path", "gateway"],
     world.either(5, 1),
     {
-      ask: { bodyBytes: 1_024 },
+      shape: { bodyBytes: 1_024 },
       connections: 128,
       rampMs: 60,
       warmupMs: world.either(240, 200),

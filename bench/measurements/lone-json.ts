@@ -2,11 +2,11 @@ import { interleave } from "./interleave.ts";
 import { measureOnce } from "./measurement.ts";
 import { targetOf } from "../processes/targets.ts";
 
-const lone = { ask: { bodyBytes: 1_024 }, connections: 1, rampMs: 0, warmupMs: 150 };
+const lone = { shape: { bodyBytes: 1_024 }, connections: 1, rampMs: 0, warmupMs: 150 };
 
-/** JSON requests of 1 KB, answers of 1 KB, one at a time: what rows 7 and 20 look at. */
+/** JSON requests of 1 KB, responses of 1 KB, one at a time, for rows 7 and 20. */
 export const loneJson = measureOnce("lone json", { full: 32, quick: 5 }, async (world) => {
-  // Code that was compiled for many at once is compiled anew when one comes alone.
+  // Code that was compiled for many at once is compiled again when one request arrives alone.
   const target = await targetOf(world, "tunnel");
   if (target !== undefined) {
     await world.load({ ...lone, target, windowMs: world.either(4_000, 300) });

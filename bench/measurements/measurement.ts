@@ -1,12 +1,12 @@
 import type { BenchWorld } from "../processes/world.ts";
 
-/** How long something takes, about, in a full and in a quick run. */
+/** Approximate duration in a full and in a quick run. */
 export interface Seconds {
   full: number;
   quick: number;
 }
 
-/** What several rows look at: measured once, for the first of them. */
+/** What several rows are computed from: measured once, for the first of them. */
 export interface Measurement<T> {
   readonly seconds: Seconds;
   of(world: BenchWorld): Promise<T>;

@@ -8,14 +8,14 @@ import { freePort, portOpened } from "./peer.ts";
 const folder = fileURLToPath(new URL("../.peers/", import.meta.url));
 const entry = join(folder, "node_modules", "@portkey-ai", "gateway", "build", "start-server.js");
 
-/** `@portkey-ai/gateway`, told by headers where to pass requests on. @returns undefined when it is not installed */
+/** `@portkey-ai/gateway`, with the target address in its headers. @returns undefined when it is not installed */
 export async function startGateway(world: BenchWorld): Promise<Target | undefined> {
   if (!existsSync(entry)) return undefined;
   const [port, provider] = await Promise.all([freePort(), world.provider()]);
   const child = world.children.command(
     [process.execPath, entry, `--port=${port}`, "--headless"],
     world.path("gateway.log"),
-    // It only passes requests on to addresses it trusts.
+    // It only forwards requests to addresses it trusts.
     { TRUSTED_CUSTOM_HOSTS: "127.0.0.1,localhost" },
   );
   await portOpened(port, "the gateway");

@@ -18,7 +18,7 @@ export async function startNginx(world: BenchWorld): Promise<Target | undefined>
   return { ...provider.target, name: "nginx", port, pid: child.pid };
 }
 
-/** One worker, kept connections on both sides, no buffering of answers, no access log: nginx at its best. */
+/** One worker, kept connections on both sides, no buffering of responses, no access log: nginx at its best. */
 function nginxConfig(folder: string, port: number, providerPort: number): string {
   return `daemon off;
 master_process off;

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { connect, createServer, type AddressInfo } from "node:net";
 import { until } from "../../tests/support/waiting.ts";
 
-/** Where a program is; undefined when it is not installed. Servers often are where only root looks. */
+/** Where a program is; undefined when it is not installed. Servers are often in folders that only root has in its path. */
 export function commandPath(name: string): string | undefined {
   const found = spawnSync(
     "sh",
@@ -30,10 +30,10 @@ export async function portOpened(port: number, what: string): Promise<void> {
 function isOpen(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");
-    const tell = (is: boolean) => () => {
+    const resolveWith = (is: boolean) => () => {
       socket.destroy();
       resolve(is);
     };
-    socket.on("connect", tell(true)).on("error", tell(false));
+    socket.on("connect", resolveWith(true)).on("error", resolveWith(false));
   });
 }

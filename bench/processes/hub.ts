@@ -7,7 +7,7 @@ import type { Target } from "../load/target.ts";
 import type { BenchWorld } from "./world.ts";
 
 export interface HubOpening {
-  /** what a row needs more of than the defaults allow */
+  /** limits that a row raises above the defaults */
   limits?: Partial<Record<LimitName, number>> | undefined;
   nodeOptions?: string | undefined;
   env?: Record<string, string> | undefined;
@@ -21,7 +21,7 @@ export interface BenchHub {
   readonly api: RoomhubClient;
 }
 
-/** So many requests at once as no row has. */
+/** More requests at once than any row has. */
 export const manyAtOnce = 16_384;
 export const sharedModel = "fake-model";
 
@@ -59,7 +59,7 @@ export interface JoinWish {
 }
 
 /**
- * `roomhub join` with its defaults, so with its table; what it prints goes to a file. Resolves when all are connected.
+ * `roomhub join` with its defaults, including its table; its output is written to a file. Resolves when all are connected.
  */
 export async function joinByTunnel(
   world: BenchWorld,
@@ -98,18 +98,18 @@ export function idsOf(prefix: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
 }
 
-/** Participants that only have to be there, many in a process: the agent of `roomhub join` without its command line. */
+/** Idle participants, many in a process: the agent of `roomhub join` without its command line. */
 export async function joinCrowd(
   world: BenchWorld,
   hubUrl: string,
   room: string,
-  wish: { count: number; prefix: string },
+  settings: { count: number; prefix: string },
 ): Promise<void> {
   const provider = await world.provider();
   const program = await world.children.program<ParticipantHandlers>("participants");
   await program.call("join", {
     ...{ hubUrl, room, endpoint: provider.url, model: sharedModel },
-    ...wish,
+    ...settings,
   });
 }
 
@@ -123,10 +123,10 @@ export async function joinDirectly(
   await hub.api.join(room, { id, nickname: id, model: sharedModel, endpoint, config });
 }
 
-/** Says every ten seconds that it is there, as whoever has no tunnel must. */
+/** Sends a heartbeat every ten seconds, as a participant without a tunnel must. */
 export function keepOnline(world: BenchWorld, hub: BenchHub, room: string, id: string): void {
   const timer = setInterval(() => {
-    // A beat that is lost on a busy machine is made up for by the next one.
+    // A heartbeat that is lost on a busy machine is compensated by the next one.
     hub.api.heartbeat(room, id).catch(() => undefined);
   }, HEARTBEAT_INTERVAL_MS);
   world.beforeEnd(() => {
@@ -137,7 +137,7 @@ export function keepOnline(world: BenchWorld, hub: BenchHub, room: string, id: s
 
 /**
  * @param models - ids, or a model's name
- * @param participant - who serves through the tunnel, when what it costs is measured too
+ * @param participant - the one that serves through the tunnel, when its cost is measured too
  */
 export function hubTarget(
   name: string,

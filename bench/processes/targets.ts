@@ -15,7 +15,7 @@ import type { Target } from "../load/target.ts";
 import { warmUp } from "../load/warm-up.ts";
 import type { BenchWorld } from "./world.ts";
 
-/** Everybody who is compared. */
+/** All targets that are compared. */
 export type TargetName =
   | "direct"
   | "nginx"
@@ -41,8 +41,8 @@ const starters: Record<TargetName, (world: BenchWorld) => Promise<Target | undef
   "hundred tunnels": async (world) => {
     const hub = await startHub(world);
     const room = await openRoom(hub);
-    const wish = { count: 100, prefix: "many" };
-    const participant = await joinByTunnel(world, hub.url, room, wish);
+    const settings = { count: 100, prefix: "many" };
+    const participant = await joinByTunnel(world, hub.url, room, settings);
     return hubTarget("hundred tunnels", hub, room, idsOf("many", 100), participant);
   },
   "six participants": async (world) => {
@@ -63,7 +63,7 @@ const starters: Record<TargetName, (world: BenchWorld) => Promise<Target | undef
   },
 };
 
-/** Started when first asked for. @returns undefined when it is not installed */
+/** Started when first needed. @returns undefined when it is not installed */
 export function targetOf(world: BenchWorld, name: TargetName): Promise<Target | undefined> {
   return world.once(`target ${name}`, async () => {
     const target = await starters[name](world);
@@ -78,7 +78,7 @@ function isNative(name: TargetName): boolean {
   return name === "nginx" || name === "haproxy";
 }
 
-/** The hub of all rows that need nothing special. */
+/** The hub of all rows that need no settings of their own. */
 function hubWithRoom(world: BenchWorld) {
   return world.once("the hub", async () => {
     const hub = await startHub(world);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Children, type Program } from "../../tests/faults/child.ts";
 import type { Handlers } from "../../tests/faults/programs/rpc.ts";
 import { within } from "../../tests/support/waiting.ts";
-import type { LoadResult, LoadWish } from "../load/load.ts";
+import type { LoadResult, LoadSettings } from "../load/load.ts";
 import type { LoadHandlers } from "../programs/load.ts";
 import type { ProviderHandlers } from "../programs/provider.ts";
 import type { Target } from "../load/target.ts";
@@ -13,16 +13,16 @@ export interface BenchProvider {
   url: string;
   port: number;
   pid: number;
-  /** asked without anybody in between */
+  /** called directly, with nothing in between */
   target: Target;
 }
 
 export interface SteadyLoad extends AsyncDisposable {
-  /** What was seen within the next so many ms. */
+  /** What is measured within the next `ms` milliseconds. */
   window(ms: number): Promise<LoadResult>;
 }
 
-/** The processes of one run of the benchmark. What several rows need is started once, when the first of them asks. */
+/** The processes of one run of the benchmark. What several rows need is started once, when the first of them needs it. */
 export class BenchWorld implements AsyncDisposable {
   readonly isQuick: boolean;
   readonly children = new Children();
@@ -41,7 +41,7 @@ export class BenchWorld implements AsyncDisposable {
     return new BenchWorld(await mkdtemp(join(tmpdir(), "roomhub-bench-")), isQuick);
   }
 
-  /** Made by whoever asks first, shared by all who ask later. */
+  /** Made at the first call, shared by all later ones. */
   once<T>(name: string, make: () => Promise<T>): Promise<T> {
     const made = this.#made.get(name) ?? make();
     this.#made.set(name, made);
@@ -53,7 +53,7 @@ export class BenchWorld implements AsyncDisposable {
     return this.isQuick ? quick : full;
   }
 
-  /** What must happen in order before every process is killed. */
+  /** What must be done in order before every process is killed. */
   beforeEnd(work: () => Promise<void>): void {
     this.#beforeEnd.push(work);
   }
@@ -83,12 +83,12 @@ export class BenchWorld implements AsyncDisposable {
     return this.once("load", () => this.#program<LoadHandlers>("load"));
   }
 
-  /** A load that goes on while its circumstances change, and is looked at through windows. One at a time. */
-  async steadyLoad(wish: Omit<LoadWish, "pids" | "windowMs">): Promise<SteadyLoad> {
+  /** A load that continues while other things change, and is measured in windows. One at a time. */
+  async steadyLoad(settings: Omit<LoadSettings, "pids" | "windowMs">): Promise<SteadyLoad> {
     const program = await this.loadProgram();
-    const what = `the load on ${wish.target.name}`;
-    const beginning = program.call("begin", { ...wish, windowMs: 0, pids: {} });
-    await within(beginning, `${what} to begin`, 3 * (wish.rampMs + wish.warmupMs) + 20_000);
+    const what = `the load on ${settings.target.name}`;
+    const beginning = program.call("begin", { ...settings, windowMs: 0, pids: {} });
+    await within(beginning, `${what} to begin`, 3 * (settings.rampMs + settings.warmupMs) + 20_000);
     return {
       window: (ms) => within(program.call("window", ms), `a window of ${what}`, 3 * ms + 20_000),
       [Symbol.asyncDispose]: () => program.call("end"),
@@ -96,14 +96,14 @@ export class BenchWorld implements AsyncDisposable {
   }
 
   /** @throws Error when it takes far longer than it should */
-  async load(wish: Omit<LoadWish, "pids"> & Partial<LoadWish>): Promise<LoadResult> {
+  async load(settings: Omit<LoadSettings, "pids"> & Partial<LoadSettings>): Promise<LoadResult> {
     const [program, provider] = await Promise.all([this.loadProgram(), this.provider()]);
-    const longestMs = 3 * (wish.rampMs + wish.warmupMs + wish.windowMs) + 20_000;
-    const { participantPid } = wish.target;
-    const pids: Record<string, number> = { provider: provider.pid, ...wish.pids };
+    const longestMs = 3 * (settings.rampMs + settings.warmupMs + settings.windowMs) + 20_000;
+    const { participantPid } = settings.target;
+    const pids: Record<string, number> = { provider: provider.pid, ...settings.pids };
     if (participantPid !== undefined) pids["participant"] = participantPid;
-    const loading = program.call("run", { ...wish, pids });
-    return within(loading, `the load on ${wish.target.name} to end`, longestMs);
+    const loading = program.call("run", { ...settings, pids });
+    return within(loading, `the load on ${settings.target.name} to end`, longestMs);
   }
 
   #program<H extends Handlers>(name: "load" | "provider"): Promise<Program<H>> {

@@ -1,17 +1,17 @@
-/** The load generator: bare sockets, prebuilt requests, answers only counted. In a process of its own. */
+/** The load generator: bare sockets, prebuilt requests, responses only counted. In a process of its own. */
 import { serveHarness } from "../../tests/faults/programs/rpc.ts";
-import { type LoadResult, LoadRun, type LoadWish, runLoad } from "../load/load.ts";
+import { type LoadResult, LoadRun, type LoadSettings, runLoad } from "../load/load.ts";
 import { HeldStreams } from "../load/held-streams.ts";
-import type { Ask, Target } from "../load/target.ts";
+import type { RequestShape, Target } from "../load/target.ts";
 
 let held: HeldStreams | undefined;
 let steady: LoadRun | undefined;
 
 const handlers = {
-  run: (wish: LoadWish): Promise<LoadResult> => runLoad(wish),
+  run: (settings: LoadSettings): Promise<LoadResult> => runLoad(settings),
   /** A load that goes on until `end`. */
-  async begin(wish: LoadWish): Promise<void> {
-    steady = new LoadRun(wish);
+  async begin(settings: LoadSettings): Promise<void> {
+    steady = new LoadRun(settings);
     await steady.begin();
   },
   window(ms: number): Promise<LoadResult> {
@@ -22,10 +22,10 @@ const handlers = {
     steady?.close();
     steady = undefined;
   },
-  /** Opens streams and keeps them. Resolves when each has said something. */
-  async hold({ target, ask, count }: { target: Target; ask: Ask; count: number }) {
+  /** Opens streams and keeps them open. Resolves when each has had its first byte. */
+  async hold({ target, shape, count }: { target: Target; shape: RequestShape; count: number }) {
     held ??= new HeldStreams();
-    await held.open(target, ask, count);
+    await held.open(target, shape, count);
   },
   /** @returns what went wrong since they were opened */
   release(): string[] {

@@ -1,5 +1,5 @@
 /**
- * Loaded into a hub with `--import`: on SIGUSR2 it writes down for how long at most the event loop stood still since the last
+ * Loaded into a hub with `--import`: on SIGUSR2 it writes the longest time for which the event loop was blocked since the last
  * time. Linux only.
  */
 import { openSync, readSync, renameSync, writeFileSync } from "node:fs";

@@ -1,6 +1,6 @@
 import type { PlannedRow } from "../plan.ts";
 
-/** One line on a terminal that tells where a long run is. Elsewhere nothing. */
+/** One line on a terminal that shows the progress of a long run. Elsewhere nothing. */
 export class Progress {
   readonly #plan: readonly PlannedRow[];
   readonly #stream: NodeJS.WriteStream;

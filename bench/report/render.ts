@@ -15,7 +15,7 @@ export function renderMarkdown(rows: readonly RowReport[]): string {
   return [line(header), rule, ...rows.flatMap(linesOf).map(line)].join("\n");
 }
 
-/** What stands behind the ratios, in numbers that mean something on this machine only. */
+/** The absolute numbers behind the ratios, which are valid on this machine only. */
 export function renderSeen(rows: readonly RowReport[]): string {
   return rows
     .flatMap((row) =>

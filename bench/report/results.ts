@@ -3,14 +3,14 @@ import { availableParallelism, cpus, loadavg, release } from "node:os";
 import { dirname } from "node:path";
 import type { BenchFigure, RowOutcome } from "../row.ts";
 
-/** What one row came to. */
+/** The result of one row. */
 export type RowReport = { id: string; title: string; seconds: number } & (
   | RowOutcome
-  /** It could not be measured, or an answer was not what it should be. */
+  /** It could not be measured, or a response was not the expected one. */
   | { kind: "broken"; why: string }
 );
 
-/** One run, as it is written down. */
+/** One run, as it is written to its file. */
 export interface Results {
   date: string;
   isQuick: boolean;
@@ -42,11 +42,11 @@ export async function writeResults(path: string, results: Results): Promise<void
 /** @throws Error when there is no such file, or something else in it */
 export async function readResults(path: string): Promise<Results> {
   const results = JSON.parse(await readFile(path, "utf8")) as Partial<Results>;
-  if (!Array.isArray(results.rows)) throw new Error(`${path} holds no results of a benchmark`);
+  if (!Array.isArray(results.rows)) throw new Error(`${path} has no results of a benchmark`);
   return results as Results;
 }
 
-/** Ratios of one run spread by about this much on a quiet machine. */
+/** Ratios of one run vary by about this much on a quiet machine. */
 const spread = 0.15;
 
 export interface Comparison {

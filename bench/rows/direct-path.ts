@@ -10,7 +10,7 @@ export const directPath: Row = {
   async run(world) {
     const { "direct path": direct = [], nginx } = await jsonLoad.of(world);
     if (nginx === undefined) return skipped("nginx");
-    const value = costRatio(direct, nginx, "answers");
+    const value = costRatio(direct, nginx, "responses");
     return measured([{ what: "direct path / nginx", value, goal: 4, unit: "×" }]);
   },
 };

@@ -9,10 +9,10 @@ import { warmUp } from "../load/warm-up.ts";
 
 const few = [0, 1];
 const many = 100;
-/** What one watcher adds is little, and only seen in many short windows; what many add is seen at once. */
+/** One watcher adds little, which only shows in many short windows; the cost of many shows at once. */
 const roundsPerMany = 4;
 
-/** The load goes on all the time; watchers come and go. */
+/** The load runs all the time; watchers connect and disconnect. */
 export const eventSubscribers: Row = {
   id: "13",
   title: "0, 1, 100 event subscribers during load: CPU per JSON request",
@@ -26,7 +26,7 @@ export const eventSubscribers: Row = {
     const watchers = await world.children.program<SubscriberHandlers>("subscribers");
     const results = new Map<number, (LoadResult | undefined)[]>();
     await using load = await world.steadyLoad({
-      ...{ target, ask: { bodyBytes: 1_024 }, connections: 128, rampMs: 60, warmupMs: 500 },
+      ...{ target, shape: { bodyBytes: 1_024 }, connections: 128, rampMs: 60, warmupMs: 500 },
     });
     for (let round = 0; round < world.either(24, 2); round++) {
       const counts = round % roundsPerMany === 0 ? [...few, many] : few;
@@ -37,7 +37,7 @@ export const eventSubscribers: Row = {
         const { closed } = await watchers.call("seen");
         if (closed > 0) throw new Error(`${closed} of ${count} subscribers fell behind`);
         await watchers.call("close");
-        // Until the hub has seen them go.
+        // Until the hub has noticed that they disconnected.
         await new Promise((resolve) => setTimeout(resolve, 60));
         const seen = results.get(count) ?? [];
         seen[round] = result;
@@ -50,7 +50,7 @@ export const eventSubscribers: Row = {
         (results.get(count) ?? []).flatMap((result, round) => {
           const without = results.get(0)?.[round];
           if (result === undefined || without === undefined) return [];
-          return [costUs(result, "answers") - costUs(without, "answers")];
+          return [costUs(result, "responses") - costUs(without, "responses")];
         }),
       );
     return measured(
@@ -60,8 +60,8 @@ export const eventSubscribers: Row = {
       ],
       [...results].map(([count, rounds]) => {
         const seen = rounds.filter((result) => result !== undefined);
-        const cost = median(seen.map((result) => costUs(result, "answers")));
-        const rate = median(seen.map(({ answers, seconds }) => answers / seconds));
+        const cost = median(seen.map((result) => costUs(result, "responses")));
+        const rate = median(seen.map(({ responses, seconds }) => responses / seconds));
         return `${count} subscribers: ${cost.toFixed(1)} µs, ${Math.round(rate)} requests/s`;
       }),
     );

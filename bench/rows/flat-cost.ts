@@ -27,12 +27,12 @@ interface SizedHub {
   what: string;
   hub: BenchHub;
   target: Target;
-  /** everybody but the one who serves: they must be heard of now and then */
+  /** all but the one that serves: they must send heartbeats */
   others: Member[];
   results: LoadResult[];
 }
 
-/** Who is merely there must cost the others nothing: neither their rooms nor their serving of the same model. */
+/** Idle participants must not make requests dearer: neither their rooms nor their serving of the same model. */
 export const flatCost: Row = {
   id: "12",
   title: "cost per JSON request with 1–1,000 rooms of 10; with 1 or 1,000 serving the model",
@@ -55,7 +55,7 @@ export const flatCost: Row = {
         { what: `${serving[1]} / 1 serving`, value: dearest(byServing), goal: 1.1, unit: "×" },
       ],
       all.map(({ what, results }) => {
-        const cost = median(results.map((result) => costUs(result, "answers")));
+        const cost = median(results.map((result) => costUs(result, "responses")));
         return `${what}: ${cost.toFixed(1)} µs`;
       }),
     );
@@ -64,13 +64,13 @@ export const flatCost: Row = {
 
 function dearest([smallest, ...larger]: readonly SizedHub[]): number {
   return Math.max(
-    ...larger.map(({ results }) => costRatio(results, smallest?.results ?? [], "answers")),
+    ...larger.map(({ results }) => costRatio(results, smallest?.results ?? [], "responses")),
   );
 }
 
 async function load(world: BenchWorld, { what, target }: SizedHub): Promise<LoadResult> {
   const result = await world.load({
-    ...{ target, ask: { bodyBytes: 1_024 }, connections: 64 },
+    ...{ target, shape: { bodyBytes: 1_024 }, connections: 64 },
     ...{ rampMs: 30, warmupMs: 120, windowMs: world.either(450, 300) },
   });
   return clean(what, result);

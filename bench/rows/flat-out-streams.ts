@@ -13,7 +13,7 @@ export const flatOutStreams: Row = {
       world.either(["nginx", "tunnel", "haproxy"] as const, ["nginx", "tunnel"] as const),
       world.either(3, 1),
       {
-        ask: { bodyBytes: 1_024, plain: { pieces: 2_000, delayMs: 0 } },
+        shape: { bodyBytes: 1_024, plain: { pieces: 2_000, delayMs: 0 } },
         connections: 50,
         rampMs: 100,
         warmupMs: world.either(300, 200),

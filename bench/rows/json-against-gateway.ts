@@ -10,7 +10,7 @@ export const jsonAgainstGateway: Row = {
   async run(world) {
     const { tunnel = [], gateway } = await jsonLoad.of(world);
     if (gateway === undefined) return { kind: "skipped", why: "npm run bench:peers installs it" };
-    const value = costRatio(tunnel, gateway, "answers");
+    const value = costRatio(tunnel, gateway, "responses");
     return measured([{ what: "tunnel path / npm gateway", value, goal: 1 / 8, unit: "×" }]);
   },
 };

@@ -11,8 +11,8 @@ export const jsonAgainstNginx: Row = {
     const rounds = await jsonLoad.of(world);
     const { tunnel = [], nginx } = rounds;
     if (nginx === undefined) return skipped("nginx");
-    const value = costRatio(tunnel, nginx, "answers");
-    const seen = costsSeen(rounds, "answers");
+    const value = costRatio(tunnel, nginx, "responses");
+    const seen = costsSeen(rounds, "responses");
     return measured([{ what: "tunnel path / nginx", value, goal: 2.2, unit: "×" }], seen);
   },
 };

@@ -4,7 +4,7 @@ import { loneJson } from "../measurements/lone-json.ts";
 import { measured, type Row, skipped } from "../row.ts";
 import { median } from "../figures/spread.ts";
 
-/** One request at a time: each wakes every process on its way. */
+/** One request at a time: each wakes every process on its path. */
 export const loneRequest: Row = {
   id: "20",
   title: "one request at a time, against nginx: CPU of hub and participant, p50",
@@ -14,10 +14,10 @@ export const loneRequest: Row = {
     const rounds = await loneJson.of(world);
     const { tunnel = [], nginx } = rounds;
     if (nginx === undefined) return skipped("nginx");
-    const participant = tunnel.map((result) => costUs(result, "answers", "participant"));
-    const ofNginx = nginx.map((result) => costUs(result, "answers"));
+    const participant = tunnel.map((result) => costUs(result, "responses", "participant"));
+    const ofNginx = nginx.map((result) => costUs(result, "responses"));
     const [p50s, p50sOfNginx] = [tunnel.map(p50Of), nginx.map(p50Of)];
-    const hubValue = costRatio(tunnel, nginx, "answers");
+    const hubValue = costRatio(tunnel, nginx, "responses");
     return measured(
       [
         { what: "hub / nginx", value: hubValue, goal: 2.5, unit: "×" },
@@ -28,7 +28,7 @@ export const loneRequest: Row = {
         { what: "p50 / nginx", value: ratioOf(p50s, p50sOfNginx), goal: 2.75, unit: "×" },
       ],
       [
-        ...costsSeen(rounds, "answers"),
+        ...costsSeen(rounds, "responses"),
         `p50: ${median(p50s).toFixed(3)} ms, of nginx ${median(p50sOfNginx).toFixed(3)} ms`,
       ],
     );

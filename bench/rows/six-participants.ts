@@ -13,7 +13,7 @@ export const sixParticipants: Row = {
   seconds: { full: 18, quick: 6 },
   async run(world) {
     const rounds = await interleave(world, ["nginx", "six participants"], world.either(8, 2), {
-      ...{ ask: { bodyBytes: 1_024 }, connections: 4, rampMs: 0 },
+      ...{ shape: { bodyBytes: 1_024 }, connections: 4, rampMs: 0 },
       ...{ warmupMs: 150, windowMs: world.either(500, 400) },
     });
     const { nginx, "six participants": six = [] } = rounds;
@@ -21,11 +21,11 @@ export const sixParticipants: Row = {
     const value = ratioOf(nginx.map(perSecond), six.map(perSecond));
     return measured(
       [{ what: "rate of nginx / of the hub", value, goal: undefined, unit: "×" }],
-      costsSeen(rounds, "answers"),
+      costsSeen(rounds, "responses"),
     );
   },
 };
 
-function perSecond({ answers, seconds }: LoadResult): number {
-  return answers / seconds;
+function perSecond({ responses, seconds }: LoadResult): number {
+  return responses / seconds;
 }

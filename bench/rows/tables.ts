@@ -4,7 +4,7 @@ import { until } from "../../tests/support/waiting.ts";
 import { clean, costUs, ratioOf } from "../figures/cost.ts";
 import { hubTarget, joinByTunnel, openRoom, sharedModel, startHub } from "../processes/hub.ts";
 import { rotated } from "../measurements/interleave.ts";
-import type { LoadResult, LoadWish } from "../load/load.ts";
+import type { LoadResult, LoadSettings } from "../load/load.ts";
 import { type BenchFigure, measured, type Row } from "../row.ts";
 import { median } from "../figures/spread.ts";
 import type { Target } from "../load/target.ts";
@@ -14,41 +14,41 @@ import type { BenchWorld } from "../processes/world.ts";
 type Manner = "table" | "quiet";
 const manners: readonly Manner[] = ["table", "quiet"];
 
-/** A command that runs, and what gives it work. */
+/** A running command, and the target that gives it work. */
 interface Running {
   target: Target;
   pid: number;
 }
 
-/** One command in both manners, side by side. */
+/** One command with and without its table, side by side. */
 interface Pair extends Record<Manner, Running> {}
 
-/** Of two processes that do the same, one costs some per cent more for as long as it runs: no pair stands alone. */
+/** Of two processes that do the same, one costs some per cent more for as long as it runs: a single pair proves nothing. */
 const pairCount = 2;
 
 interface Load {
   what: string;
-  per: "answers" | "tokens";
-  wish: Pick<LoadWish, "ask" | "connections">;
+  per: "responses" | "tokens";
+  settings: Pick<LoadSettings, "shape" | "connections">;
 }
 
 const json: Load = {
   what: "JSON, 128 at once",
-  per: "answers",
-  wish: { ask: { bodyBytes: 1_024 }, connections: 128 },
+  per: "responses",
+  settings: { shape: { bodyBytes: 1_024 }, connections: 128 },
 };
 const lone: Load = {
   what: "JSON, one at a time",
-  per: "answers",
-  wish: { ask: { bodyBytes: 1_024 }, connections: 1 },
+  per: "responses",
+  settings: { shape: { bodyBytes: 1_024 }, connections: 1 },
 };
 const paced: Load = {
   what: "200 streams × 50/s",
   per: "tokens",
-  wish: { ask: { bodyBytes: 1_024, plain: { pieces: 100, delayMs: 20 } }, connections: 200 },
+  settings: { shape: { bodyBytes: 1_024, plain: { pieces: 100, delayMs: 20 } }, connections: 200 },
 };
 
-/** What a command prints while it works must cost next to nothing beside the work. */
+/** Printing must cost a command next to nothing compared with its work. */
 export const tables: Row = {
   id: "19",
   title: "CPU of `join`, `up` and `events` with what they print, against `--quiet`",
@@ -78,11 +78,11 @@ export const tables: Row = {
   },
 };
 
-/** What an answer or token cost in each manner, round by round. Many short rounds: the difference is less than the noise. */
+/** The cost of a response or token in each manner, round by round. Many short rounds: the difference is less than the noise. */
 async function costsOf(
   world: BenchWorld,
   pairs: readonly Pair[],
-  { per, wish }: Load,
+  { per, settings }: Load,
   what: string,
 ): Promise<Record<Manner, number[]>> {
   const costs: Record<Manner, number[]> = { table: [], quiet: [] };
@@ -94,7 +94,7 @@ async function costsOf(
     const order = rotated(manners, Math.floor(round / pairs.length));
     for (const loaded of isShared ? order.slice(0, 1) : order) {
       const result: LoadResult = await world.load({
-        ...{ ...wish, target: { table, quiet }[loaded].target },
+        ...{ ...settings, target: { table, quiet }[loaded].target },
         ...{ rampMs: 100, warmupMs: 200, windowMs: world.either(600, 400) },
         pids: { table: table.pid, quiet: quiet.pid },
       });
@@ -111,8 +111,8 @@ async function startJoins(world: BenchWorld): Promise<Pair> {
   const hub = await startHub(world);
   const start = async (manner: Manner): Promise<Running> => {
     const room = await openRoom(hub);
-    const wish = { count: 1, prefix: manner, isQuiet: manner === "quiet" };
-    const participant = await joinByTunnel(world, hub.url, room, wish);
+    const settings = { count: 1, prefix: manner, isQuiet: manner === "quiet" };
+    const participant = await joinByTunnel(world, hub.url, room, settings);
     const target = hubTarget(manner, hub, room, [sharedModel]);
     await warmUp(world, target, 3);
     return { target, pid: participant.pid };

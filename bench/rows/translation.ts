@@ -7,14 +7,14 @@ import { median } from "../figures/spread.ts";
 
 const tokens = 1_000;
 
-/** In this process: a chat stream with a token in each chunk, retold as a Responses stream. */
+/** In this process: a chat stream with a token in each chunk, translated into a Responses stream. */
 export const translation: Row = {
   id: "17",
   title: "translation of a chat stream into a Responses stream: CPU per chunk",
   seconds: { full: 2, quick: 1 },
   run(world) {
     const runs = world.either(40, 15);
-    // The first ones are spent on compiling.
+    // The first ones are compiled while they run.
     const costs = Array.from({ length: runs }, () => translate()).slice(5);
     const value = median(costs);
     return Promise.resolve(measured([{ what: "per chunk", value, goal: 15, unit: "µs" }]));
@@ -23,8 +23,10 @@ export const translation: Row = {
 
 /** @returns µs of CPU per chunk */
 function translate(): number {
-  const asked = translateRequest(Buffer.from('{"model":"fake-model","input":"hi","stream":true}'));
-  const stream = new ResponsesStream(asked, {
+  const request = translateRequest(
+    Buffer.from('{"model":"fake-model","input":"hi","stream":true}'),
+  );
+  const stream = new ResponsesStream(request, {
     newId: (prefix) => `${prefix}_${randomUUID()}`,
     nowSeconds: () => 1,
   });

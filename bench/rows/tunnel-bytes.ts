@@ -14,13 +14,13 @@ export const tunnelBytes: Row = {
     const room = await openRoom(hub);
     const proxy = await world.children.program<ProxyHandlers>("proxy");
     const port = await proxy.call("listen", { port: hub.port, seed: 1 });
-    const wish = { count: 1, prefix: "one" };
-    await joinByTunnel(world, `http://127.0.0.1:${port}`, room, wish);
+    const settings = { count: 1, prefix: "one" };
+    await joinByTunnel(world, `http://127.0.0.1:${port}`, room, settings);
     const target = hubTarget("tunnel", hub, room, [sharedModel]);
     const pieces = world.either(200, 100);
     const before = await proxy.call("seen");
     const result = await world.load({
-      ...{ target, ask: { bodyBytes: 1_024, plain: { pieces, delayMs: 20 } } },
+      ...{ target, shape: { bodyBytes: 1_024, plain: { pieces, delayMs: 20 } } },
       ...{ connections: 200, rampMs: 500, warmupMs: 0, windowMs: pieces * 20, isOnce: true },
     });
     clean("the streams", result);
@@ -28,6 +28,6 @@ export const tunnelBytes: Row = {
     await Promise.all([proxy.kill(), hub.child.kill()]);
     const bytes = after.bytesToPort - before.bytesToPort;
     const value = bytes / (result.tokens * tokenBytes);
-    return measured([{ what: "on the tunnel / in the answer", value, goal: 1.08, unit: "×" }]);
+    return measured([{ what: "on the tunnel / in the response", value, goal: 1.08, unit: "×" }]);
   },
 };

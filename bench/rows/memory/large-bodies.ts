@@ -21,7 +21,7 @@ interface Seen extends LoopBlocks {
   wholeMs: number;
 }
 
-/** One body at a time, so that what is seen is the way of one. */
+/** One body at a time, so that the figures are those of a single one. */
 export const largeBodies: Row = {
   id: "11",
   title: "a body of 512 KB / 4 MB / 32 MB against one of 1 KB",
@@ -33,7 +33,7 @@ export const largeBodies: Row = {
       for (const { bytes, windowMs } of rotated(sizes, round)) {
         await takeBlocks();
         const result = await world.load({
-          ...{ target, ask: { bodyBytes: bytes }, connections: 1 },
+          ...{ target, shape: { bodyBytes: bytes }, connections: 1 },
           ...{ rampMs: 0, warmupMs: windowMs / 4, windowMs },
         });
         const wholeMs = clean(`a body of ${bytes} bytes`, result).wholeMs.p50;
@@ -82,13 +82,13 @@ async function startWatchedHub(world: BenchWorld) {
   await joinByTunnel(world, hub.url, room, { count: 1, prefix: "one" });
   return {
     target: hubTarget("tunnel", hub, room, [sharedModel]),
-    /** since it was last asked */
+    /** since the last reading */
     takeBlocks: async (): Promise<LoopBlocks> => {
       await rm(path, { force: true });
       hub.child.signal("SIGUSR2");
       const read = () => readFile(path, "utf8").catch(() => "");
-      const told = await until("the hub to tell its longest block", read, (text) => text !== "");
-      return JSON.parse(told) as LoopBlocks;
+      const text = await until("the hub to report its longest block", read, (text) => text !== "");
+      return JSON.parse(text) as LoopBlocks;
     },
   };
 }

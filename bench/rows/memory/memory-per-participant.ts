@@ -20,7 +20,7 @@ export const memoryPerParticipant: Row = {
   async run(world) {
     const rooms = world.either(8, 2);
     const hub = await startHub(world);
-    // What the first ones ever cost is code, and a heap that grows to what it works in, not participants.
+    // The first ones cost compiled code and a heap that grows, which is not memory per participant.
     const first = await openRoom(hub);
     await joinByTunnel(world, hub.url, first, { count: 20, prefix: "first" });
     await warmUp(world, hubTarget("tunnel", hub, first, idsOf("first", 20)));

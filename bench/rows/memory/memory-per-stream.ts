@@ -12,7 +12,7 @@ import { measured, type Row } from "../../row.ts";
 import { warmUp } from "../../load/warm-up.ts";
 
 /** Each has had its first token and gets one more every two seconds. */
-const ask = { bodyBytes: 1_024, plain: { pieces: 1_000, delayMs: 2_000 } };
+const shape = { bodyBytes: 1_024, plain: { pieces: 1_000, delayMs: 2_000 } };
 
 export const memoryPerStream: Row = {
   id: "9",
@@ -26,11 +26,11 @@ export const memoryPerStream: Row = {
       ...{ count: 1, prefix: "one", maxConcurrency: manyAtOnce },
     });
     const target = hubTarget("tunnel", hub, room, [sharedModel]);
-    // What the first requests ever cost is code, and a heap that grows to what it works in, not streams.
+    // The first requests cost compiled code and a heap that grows, which is not memory per stream.
     await warmUp(world, target);
     const before = await settledRssBytes(hub.child);
     const load = await world.loadProgram();
-    await within(load.call("hold", { target, ask, count }), `${count} streams to open`, 60_000);
+    await within(load.call("hold", { target, shape, count }), `${count} streams to open`, 60_000);
     const after = await settledRssBytes(hub.child);
     const problems = await load.call("release");
     await hub.child.kill();

@@ -13,7 +13,7 @@ const source = fileURLToPath(new URL("../../../packages/cli/src/bin.ts", import.
 /** As an installed package starts, when `npm run build` was run; reading TypeScript takes longer and more memory. */
 export const startAndIdle: Row = {
   id: "15",
-  title: "start of `roomhub serve` until /health answers; resident memory idle",
+  title: "start of `roomhub serve` until /health responds; resident memory idle",
   seconds: { full: 13, quick: 4 },
   async run(world) {
     const runs = world.either(3, 1);
@@ -63,7 +63,7 @@ async function startOnce(world: BenchWorld, kind: "dist" | "sources") {
   return { seconds, megabytes };
 }
 
-/** @returns after about 5 ms when nobody is there */
+/** @returns after about 5 ms when nothing listens there */
 function isHealthy(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     get({ host: "127.0.0.1", port, path: "/health", agent: false }, (response) => {

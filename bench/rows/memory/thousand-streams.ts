@@ -26,7 +26,7 @@ export const thousandStreams: Row = {
     await warmUp(world, target);
     const pieces = world.either(60_000, 4_000) / delayMs;
     const result = await world.load({
-      ...{ target, ask: { bodyBytes: 1_024, plain: { pieces, delayMs } } },
+      ...{ target, shape: { bodyBytes: 1_024, plain: { pieces, delayMs } } },
       ...{ connections: streams, rampMs: 2_000, warmupMs: 0, windowMs: pieces * delayMs },
       isOnce: true,
     });
