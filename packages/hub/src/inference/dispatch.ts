@@ -1,9 +1,8 @@
-import { refusesStreamOptions } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
 import { beginTrial } from "../domain/readiness.ts";
 import { asHubError, HubError } from "../errors.ts";
 import { errorHeaders } from "./response/response-headers.ts";
-import type { Attempt, AttemptOwner } from "./attempt.ts";
+import type { Attempt } from "./attempt.ts";
 import { Attempts } from "./attempts.ts";
 import type { ClientListener } from "./client-response.ts";
 import { checkRequest } from "./response/deadline.ts";
@@ -11,12 +10,13 @@ import { Delivery } from "./response/delivery.ts";
 import type { RunningRequest } from "./in-flight.ts";
 import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
 import { QueuePlace, type QueuedRequest } from "./queue-place.ts";
-import { causeOf, type FailureCause } from "./retry.ts";
+import { type FlowOwner, ResponseFlow } from "./response-flow.ts";
+import type { FailureCause } from "./retry.ts";
 import { Routing } from "./routing.ts";
 import { requestPayload, servedBy, type RequestFacts } from "./request-facts.ts";
 import { refuseLoops, withoutSecrets } from "./routing-errors.ts";
 import { announceEnd } from "./settlement.ts";
-import type { ResponseHead, Upstream, UpstreamFailure } from "./upstream.ts";
+import type { Upstream } from "./upstream.ts";
 
 /** Where a request is between its start and its one end. */
 type State =
@@ -30,17 +30,17 @@ const settled: State = { kind: "settled" };
 
 /**
  * One request from routing to its end: select → queue → open → observe → settle. Everything that can end it (the last
- * frame, a lost tunnel, a deadline, the client, a drain, a bug) comes to {@link Dispatch.#settle}, which acts once.
+ * frame, a lost tunnel, a deadline, the client, a drain, a bug) comes to {@link Dispatch.settle}, which acts once.
  */
-export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, AttemptOwner {
+export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, FlowOwner {
   readonly #deps: DispatchDeps;
   readonly #call: InferenceCall;
   readonly #routing: Routing;
   readonly #delivery: Delivery;
+  readonly #flow: ResponseFlow;
   readonly #attempts: Attempts;
   #state: State = routing;
   #queueMs = 0;
-  #mayRemember: boolean;
   /** In {@link InFlight}. */
   place = -1;
 
@@ -49,8 +49,8 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     this.#call = call;
     this.#routing = new Routing(call.room, call.request, deps);
     this.#attempts = new Attempts(deps, call, this.#routing);
-    this.#mayRemember = call.request.makesResponse;
     this.#delivery = new Delivery(deps, call);
+    this.#flow = new ResponseFlow(this, deps, call, this.#delivery);
   }
 
   get clientKey(): string {
@@ -122,97 +122,28 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
   }
 
   #send(participant: Participant, upstream: Upstream, requestsUsage: boolean): void {
-    const attempt = this.#attempts.create(participant, this, requestsUsage);
+    const attempt = this.#attempts.create(participant, this.#flow, requestsUsage);
     this.#routing.noteChosen(participant);
     this.#state = { kind: "attempting" };
     this.#delivery.begin(servedBy(this.#facts(), participant), requestsUsage, attempt.scrubber);
     this.#attempts.open(attempt, upstream);
   }
 
-  attemptHead(attempt: Attempt, head: ResponseHead): void {
-    if (this.#isStale(attempt)) return;
-    try {
-      // A stream that has begun is not requested again, and may last long.
-      if (this.#delivery.head(head) === "stream") this.#forgetBody();
-      if (head.status < 300) attempt.credentials.haveWorked = true;
-    } catch (thrown) {
-      this.#attemptFailed(attempt, thrown, "other");
-    }
+  isCurrent(attempt: Attempt): boolean {
+    return !this.#isSettled && attempt === this.#attempts.current;
   }
 
-  attemptData(attempt: Attempt, chunk: Buffer): boolean {
-    if (this.#isStale(attempt)) return true;
-    try {
-      const hasRoom = this.#delivery.data(chunk);
-      if (this.#mayRemember) this.#rememberResponse(attempt.participant);
-      return hasRoom;
-    } catch (thrown) {
-      this.#attemptFailed(attempt, thrown, "other");
-      return true;
-    }
+  streamBegan(): void {
+    // It may last long, and is not requested again.
+    this.#call.request.forget(this.#attempts.isBodyTaken);
   }
 
-  attemptEnd(attempt: Attempt): void {
-    if (this.#isStale(attempt)) return;
-    try {
-      const end = this.#delivery.end(() => this.#handedOver());
-      if (this.#delivery.hasHiddenTimings) attempt.participant.reportsUsageItself = true;
-      if (this.#mayRemember) this.#rememberResponse(attempt.participant);
-      if (end.kind === "provider-error") this.#settle(withoutSecrets(end.error, attempt.scrubber));
-      if (end.kind === "refused") this.#refused(attempt, end.status, end.body);
-    } catch (thrown) {
-      this.#attemptFailed(attempt, thrown, "other");
-    }
-  }
-
-  attemptLost(attempt: Attempt, failure: UpstreamFailure): void {
-    if (this.#isStale(attempt)) return;
-    try {
-      const hint = `See what is wrong: roomhub doctor ${this.#call.room.code}`;
-      this.#delivery.lost(new HubError(failure.code, failure.message, { hint }), () =>
-        this.#handedOver(),
-      );
-    } catch (thrown) {
-      this.#attemptFailed(attempt, thrown, causeOf(failure.code));
-    }
-  }
-
-  /** So that a request which continues this response goes to the same participant, even before it is complete. */
-  #rememberResponse(owner: Participant): void {
-    const { responseId } = this.#delivery;
-    if (responseId === undefined) return;
-    this.#mayRemember = false;
-    this.#deps.responseOwners.remember(this.#call.room, responseId, owner);
-  }
-
-  #isStale(attempt: Attempt): boolean {
-    return this.#isSettled || attempt !== this.#attempts.current;
-  }
-
-  /** The provider responded with an error status. */
-  #refused(attempt: Attempt, status: number, body: Buffer): void {
-    const raw = body.toString("utf8");
-    const text = attempt.scrubber?.(raw) ?? raw;
-    if (attempt.requestsUsage && refusesStreamOptions(status, text)) {
-      this.#sendWithoutUsage(attempt);
-      return;
-    }
-    try {
-      const { error, providerCode } = this.#delivery.refuse(status, text);
-      this.#settle(error, providerCode);
-    } catch (thrown) {
-      this.#attemptFailed(attempt, thrown, status);
-    }
-  }
-
-  /** Our own addition was refused, not the client's request: the same again without it, and never more here. */
-  #sendWithoutUsage({ participant }: Attempt): void {
-    participant.refusesStreamUsage = true;
+  sendWithoutUsage(participant: Participant): void {
     this.#guard(() => this.#send(participant, this.#attempts.upstreamFor(participant), false));
   }
 
   /** Tries again while nothing was promised to the client and another attempt may do better. Contract §3. */
-  #attemptFailed(attempt: Attempt, thrown: unknown, cause: FailureCause): void {
+  attemptFailed(attempt: Attempt, thrown: unknown, cause: FailureCause): void {
     const error = withoutSecrets(this.#asHubError(thrown), attempt.scrubber);
     const { isHeadWritten } = this.#call.client;
     if (isHeadWritten || !this.#routing.mayTryAgain(attempt, cause, this.#attempts.count)) {
@@ -240,12 +171,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     if (this.#isSettled) return;
     const gone = "The client disconnected before the response was complete.";
     const isComplete = this.#delivery.wasTaken();
-    this.#settle(isComplete ? undefined : new HubError("client_disconnected", gone));
-  }
-
-  /** The last byte of a complete response is with the client's socket. */
-  #handedOver(): void {
-    this.#settle(undefined);
+    this.settle(isComplete ? undefined : new HubError("client_disconnected", gone));
   }
 
   // — deadlines and cuts —
@@ -269,7 +195,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
   cut(error: HubError): void {
     if (this.#isSettled) return;
     // The event streams end next: what is whole is complete now.
-    if (this.#endIfOver()) this.#settle(undefined);
+    if (this.#endIfOver()) this.settle(undefined);
     else this.#fail(error);
   }
 
@@ -289,9 +215,8 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     return asHubError(thrown);
   }
 
-  /** A response that reported its own end is complete, whatever happens to its path. */
   #endIfOver(): boolean {
-    if (!this.#delivery.endIfOver(() => this.#handedOver())) return false;
+    if (!this.#flow.endIfOver()) return false;
     this.#attempts.current?.cancel("complete");
     return true;
   }
@@ -312,7 +237,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
           this.#routing.hintsOf(error) ?? this.#delivery.refusalHints(),
         ),
       );
-    this.#settle(error);
+    this.settle(error);
   }
 
   get #lastParticipant(): Participant | undefined {
@@ -320,7 +245,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
   }
 
   /** Exactly one terminal event per request. @param error - undefined when the response was complete */
-  #settle(error: HubError | undefined, providerCode?: string): void {
+  settle(error: HubError | undefined, providerCode?: string): void {
     if (this.#isSettled) return;
     this.#leaveQueue();
     this.#state = settled;
@@ -330,13 +255,9 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     const { firstContentMs } = this.#delivery;
     if (error === undefined && firstContentMs !== undefined)
       attempt?.measure(this.#routing.form, firstContentMs);
-    this.#forgetBody();
+    this.#call.request.forget(this.#attempts.isBodyTaken);
     this.#call.onSettled();
     announceEnd(this.#deps, this.#call, this.#facts(), this.#delivery, error, providerCode);
-  }
-
-  #forgetBody(): void {
-    this.#call.request.forget(this.#attempts.isBodyTaken);
   }
 
   #facts(): RequestFacts {

@@ -1,0 +1,117 @@
+import { refusesStreamOptions } from "@roomhub/protocol";
+import type { Participant } from "../domain/participant.ts";
+import { HubError } from "../errors.ts";
+import type { Delivery } from "./response/delivery.ts";
+import type { Attempt, AttemptOwner } from "./attempt.ts";
+import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
+import { causeOf, type FailureCause } from "./retry.ts";
+import { withoutSecrets } from "./routing-errors.ts";
+import type { ResponseHead, UpstreamFailure } from "./upstream.ts";
+
+/** The request that responses are for. */
+export interface FlowOwner {
+  /** Whether what this attempt brings still counts. */
+  isCurrent(attempt: Attempt): boolean;
+  /** A stream has begun: there is no further attempt. */
+  streamBegan(): void;
+  /** @param error - undefined when the response was complete */
+  settle(error: HubError | undefined, providerCode?: string): void;
+  attemptFailed(attempt: Attempt, thrown: unknown, cause: FailureCause): void;
+  /** The same participant refused what the hub added: the request goes there once more without it. */
+  sendWithoutUsage(participant: Participant): void;
+}
+
+/** What the attempts of one request bring, on its way to the client. */
+export class ResponseFlow implements AttemptOwner {
+  readonly #owner: FlowOwner;
+  readonly #deps: DispatchDeps;
+  readonly #call: InferenceCall;
+  readonly #delivery: Delivery;
+  /** One function for all attempts: the last byte of a complete response is with the client's socket. */
+  readonly #handedOver = (): void => this.#owner.settle(undefined);
+  #mayRemember: boolean;
+
+  constructor(owner: FlowOwner, deps: DispatchDeps, call: InferenceCall, delivery: Delivery) {
+    this.#owner = owner;
+    this.#deps = deps;
+    this.#call = call;
+    this.#delivery = delivery;
+    this.#mayRemember = call.request.makesResponse;
+  }
+
+  attemptHead(attempt: Attempt, head: ResponseHead): void {
+    if (!this.#owner.isCurrent(attempt)) return;
+    try {
+      if (this.#delivery.head(head) === "stream") this.#owner.streamBegan();
+      if (head.status < 300) attempt.credentials.haveWorked = true;
+    } catch (thrown) {
+      this.#owner.attemptFailed(attempt, thrown, "other");
+    }
+  }
+
+  attemptData(attempt: Attempt, chunk: Buffer): boolean {
+    if (!this.#owner.isCurrent(attempt)) return true;
+    try {
+      const hasRoom = this.#delivery.data(chunk);
+      if (this.#mayRemember) this.#rememberResponse(attempt.participant);
+      return hasRoom;
+    } catch (thrown) {
+      this.#owner.attemptFailed(attempt, thrown, "other");
+      return true;
+    }
+  }
+
+  attemptEnd(attempt: Attempt): void {
+    if (!this.#owner.isCurrent(attempt)) return;
+    try {
+      const end = this.#delivery.end(this.#handedOver);
+      if (this.#delivery.hasHiddenTimings) attempt.participant.reportsUsageItself = true;
+      if (this.#mayRemember) this.#rememberResponse(attempt.participant);
+      if (end.kind === "provider-error") this.#owner.settle(withoutSecrets(end.error, attempt.scrubber));
+      if (end.kind === "refused") this.#refused(attempt, end.status, end.body);
+    } catch (thrown) {
+      this.#owner.attemptFailed(attempt, thrown, "other");
+    }
+  }
+
+  attemptLost(attempt: Attempt, failure: UpstreamFailure): void {
+    if (!this.#owner.isCurrent(attempt)) return;
+    try {
+      const hint = `See what is wrong: roomhub doctor ${this.#call.room.code}`;
+      const error = new HubError(failure.code, failure.message, { hint });
+      this.#delivery.lost(error, this.#handedOver);
+    } catch (thrown) {
+      this.#owner.attemptFailed(attempt, thrown, causeOf(failure.code));
+    }
+  }
+
+  /** A response that reported its own end is complete, whatever happens to its path. */
+  endIfOver(): boolean {
+    return this.#delivery.endIfOver(this.#handedOver);
+  }
+
+  /** So that a request which continues this response goes to the same participant, even before it is complete. */
+  #rememberResponse(owner: Participant): void {
+    const { responseId } = this.#delivery;
+    if (responseId === undefined) return;
+    this.#mayRemember = false;
+    this.#deps.responseOwners.remember(this.#call.room, responseId, owner);
+  }
+
+  /** The provider responded with an error status. */
+  #refused(attempt: Attempt, status: number, body: Buffer): void {
+    const raw = body.toString("utf8");
+    const text = attempt.scrubber?.(raw) ?? raw;
+    if (attempt.requestsUsage && refusesStreamOptions(status, text)) {
+      attempt.participant.refusesStreamUsage = true;
+      this.#owner.sendWithoutUsage(attempt.participant);
+      return;
+    }
+    try {
+      const { error, providerCode } = this.#delivery.refuse(status, text);
+      this.#owner.settle(error, providerCode);
+    } catch (thrown) {
+      this.#owner.attemptFailed(attempt, thrown, status);
+    }
+  }
+}
