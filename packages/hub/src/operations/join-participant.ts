@@ -1,18 +1,17 @@
-import { checkEndpoint, isSameModel, type JoinRequest, type Warning } from "@roomhub/protocol";
+import type { JoinRequest, Warning } from "@roomhub/protocol";
 import { mintToken } from "../credentials/tokens.ts";
-import { nothingReported, updateLimit } from "../domain/concurrency.ts";
-import { capabilitiesOf, type Participant, type Registration } from "../domain/participant.ts";
+import { updateLimit } from "../domain/concurrency.ts";
+import type { Participant } from "../domain/participant.ts";
 import { renewCredentials } from "../domain/readiness.ts";
-import { Pace } from "../domain/pace.ts";
 import { modelChanged, type Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
 import type { OperationContext, Peer } from "./context.ts";
-import { isLive, proofOf, type Proof, registrantOf } from "./ownership.ts";
-import { announceUpdate, recordLife, removeParticipant } from "./presence.ts";
-import { checkProbing } from "./probed-participants.ts";
-import { participantView } from "../domain/views.ts";
-import { checkRoomPassword } from "./room-password.ts";
+import { conflictWarnings, isLive, proofOf, type Proof, requireReplaceable } from "./ownership.ts";
 import { pathWarnings } from "./path-warnings.ts";
+import { addParticipant, announceUpdate, recordLife, removeParticipant } from "./presence.ts";
+import { checkProbing } from "./probed-participants.ts";
+import { newParticipant, refreshCapabilities, registrationOf } from "./registration.ts";
+import { checkRoomPassword } from "./room-password.ts";
 
 export interface JoinOutcome {
   participant: Participant;
@@ -29,7 +28,7 @@ export interface JoinOutcome {
  * Waits at most a second for the first probe of a direct endpoint.
  *
  * @throws HubError `room_not_found`, `invalid_password`, `too_many_attempts`, `participant_id_taken`,
- * `participant_token_invalid`, `participant_id_conflicts`, `participant_limit_reached`
+ * `participant_token_invalid`, `participant_id_conflicts`, `participant_limit_reached`, `invalid_endpoint`
  */
 export async function joinParticipant(
   context: OperationContext,
@@ -37,30 +36,47 @@ export async function joinParticipant(
   request: JoinRequest,
   peer: Peer,
 ): Promise<JoinOutcome> {
-  const asked = context.registry.room(code);
-  const known = asked.participants.get(request.id);
-  const isResume = known !== undefined && proofOf(context.ownership, known, peer) === "token";
-  if (!isResume) await checkRoomPassword(context, asked, request.password ?? undefined, peer);
-  // Looked up again: the password check may have taken a while, and an unused room may be dropped meanwhile.
+  await checkAdmission(context, code, request, peer);
+  // After the password check, which may take a while: an unused room may be dropped meanwhile, an id taken.
   const room = context.registry.room(code);
   const existing = room.participants.get(request.id);
   const proof = existing === undefined ? undefined : proofOf(context.ownership, existing, peer);
   const conflicts = conflictWarnings(context, room, request.id, request.model);
-  const outcome =
+  const joined =
     existing !== undefined && proof !== undefined
       ? rejoin(context, room, existing, request, peer, proof)
-      : join(context, room, existing, request, peer);
+      : register(context, room, existing, request, peer);
   room.lastUsedAt = context.wallMs();
-  const { participant } = outcome;
+  const { participant } = joined;
   if (participant.direct.kind === "untried" && participant.tunnel.kind === "closed") {
     await context.paths.probe(participant);
   }
-  return { ...outcome, room, warnings: [...conflicts, ...pathWarnings(participant)] };
+  return { ...joined, room, warnings: [...conflicts, ...pathWarnings(participant)] };
+}
+
+/** The token of a participant that is in the room replaces the room's password. */
+async function checkAdmission(
+  context: OperationContext,
+  code: string,
+  request: JoinRequest,
+  peer: Peer,
+): Promise<void> {
+  const room = context.registry.room(code);
+  const existing = room.participants.get(request.id);
+  const proof = existing === undefined ? undefined : proofOf(context.ownership, existing, peer);
+  if (proof !== "token") {
+    await checkRoomPassword(context, room, request.password ?? undefined, peer);
+  }
 }
 
 type Joined = Pick<JoinOutcome, "participant" | "isNew" | "token">;
 
-function join(
+/**
+ * A new participant, with a key and a token of its own.
+ *
+ * @param existing - an offline participant whose id it takes
+ */
+function register(
   context: OperationContext,
   room: Room,
   existing: Participant | undefined,
@@ -72,58 +88,17 @@ function join(
   const registration = registrationOf(context, request, peer, digest);
   checkProbing(context, room, registration);
   if (existing !== undefined) {
-    if (isLive(existing)) {
-      throw new HubError(
-        "participant_id_taken",
-        `Another participant has joined room ${room.code} as ${existing.id}.`,
-        {
-          param: "id",
-          hint: "Choose another id, or wait until it is offline.",
-        },
-      );
-    }
+    requireReplaceable(existing);
     removeParticipant(context, existing, { tunnel: "replaced" });
   }
   makeSpace(context, room);
-  const participant: Participant = {
-    ...registration,
-    roomCode: room.code,
-    key: context.newUuid(),
-    learnedCapabilities: {},
-    refusesStreamUsage: false,
-    reportsUsageItself: false,
-    credentials: { haveWorked: false, trial: undefined },
-    capabilities: capabilitiesOf({ ...registration, learnedCapabilities: {} }),
-    status: "online",
-    tunnel: { kind: "closed" },
-    tunnelProblem: undefined,
-    direct: { kind: "untried" },
-    joinedAt: context.wallMs(),
-    lastSeenMs: context.nowMs(),
-    lastSeenAt: context.wallMs(),
-    lastContactAt: null,
-    lastContactMs: 0,
-    lastUsedMs: context.nowMs(),
-    active: 0,
-    startedMs: [],
-    queued: 0,
-    awaited: 0,
-    pace: new Pace(),
-    reported: nothingReported,
-    limit: context.limits.inFlightPerParticipant,
-    limitFrom: "default",
-  };
-  updateLimit(participant, context.limits.inFlightPerParticipant);
+  const participant = newParticipant(context, room, registration);
   participant.direct = context.paths.directPathOf(participant);
-  context.vault.put(participant.key, participant.endpointOrigin, request.authHeaders ?? {});
-  context.registry.add(room, participant);
-  context.liveness.watch(participant);
-  if (participant.liveness === "probe") context.paths.watch(participant);
-  context.emit.participantJoined(room.code, participantView(participant, context.nowMs()));
-  context.routingChanged(room.code);
+  addParticipant(context, room, participant, request.authHeaders ?? {});
   return { participant, isNew: true, token: token.reveal() };
 }
 
+/** The same participant again: it keeps its key, its place in join order, and with its token its `authHeaders`. */
 function rejoin(
   context: OperationContext,
   room: Room,
@@ -132,9 +107,9 @@ function rejoin(
   peer: Peer,
   proof: Proof,
 ): Joined {
+  const { endpointOrigin: originBefore, baseUrl: baseUrlBefore, model: modelBefore } = participant;
   const keepsToken = proof === "token";
   const minted = keepsToken ? undefined : mintToken();
-  const { endpointOrigin: originBefore, baseUrl: baseUrlBefore, model: modelBefore } = participant;
   const digest = minted?.digest ?? participant.tokenDigest;
   const registration = registrationOf(context, request, peer, digest);
   checkProbing(context, room, registration);
@@ -155,59 +130,12 @@ function rejoin(
   if (!keepsToken) context.paths.closeTunnel(participant, "replaced");
   refreshCapabilities(participant, baseUrlBefore);
   updateLimit(participant, context.limits.inFlightPerParticipant);
-  const wasOffline = participant.status === "offline";
   participant.lastUsedMs = context.nowMs();
+  const wasOffline = participant.status === "offline";
   recordLife(context, participant);
   if (!wasOffline) announceUpdate(context, participant);
   context.paths.settingsChanged(participant);
   return { participant, isNew: false, token: minted?.token.reveal() };
-}
-
-function registrationOf(
-  context: OperationContext,
-  request: JoinRequest,
-  peer: Peer,
-  tokenDigest: Uint8Array,
-): Registration {
-  const endpoint = checkedEndpoint(context, request.endpoint);
-  return {
-    id: request.id,
-    nickname: request.nickname,
-    model: request.model,
-    endpoint: request.endpoint,
-    baseUrl: endpoint.baseUrl,
-    endpointOrigin: endpoint.origin,
-    specs: request.specs ?? {},
-    config: request.config ?? {},
-    declaredCapabilities: request.capabilities ?? {},
-    isTunnelOnly: request.transport === "tunnel",
-    liveness: request.liveness ?? undefined,
-    registrant: registrantOf(peer),
-    tokenDigest,
-  };
-}
-
-/** @throws HubError `invalid_endpoint` */
-export function checkedEndpoint({ limits }: OperationContext, endpoint: string) {
-  const checked = checkEndpoint(endpoint, limits.endpointLength);
-  if (checked.ok) return checked;
-  throw new HubError("invalid_endpoint", `endpoint ${checked.reason}.`, { param: "endpoint" });
-}
-
-/**
- * After a change of what it declares, or of its endpoint: another endpoint is another model server. What its agent
- * reported holds while the tunnel is open.
- */
-export function refreshCapabilities(participant: Participant, baseUrlBefore: string): void {
-  const hasMoved = participant.baseUrl !== baseUrlBefore && participant.tunnel.kind !== "open";
-  if (hasMoved) {
-    participant.learnedCapabilities = {};
-    participant.refusesStreamUsage = false;
-    participant.reportsUsageItself = false;
-    participant.reported = nothingReported;
-    participant.pace = new Pace();
-  }
-  participant.capabilities = capabilitiesOf(participant);
 }
 
 /** Contract §6: a full room evicts its longest offline participant. */
@@ -230,29 +158,4 @@ function makeSpace(context: OperationContext, room: Room): void {
     );
   }
   removeParticipant(context, evictable, { tunnel: "left", reason: "evicted" });
-}
-
-/**
- * An id that is another's model captures its requests: said aloud, refused only in `strict`. Contract §3. Compared as the
- * selector compares, or a `:latest` tag would get by.
- */
-export function conflictWarnings(
-  context: OperationContext,
-  room: Room,
-  id: string,
-  model: string,
-): Warning[] {
-  const others = [...room.participants.values()].filter((one) => one.id !== id);
-  const other = others.find((one) => isSameModel(one.model, id) || isSameModel(one.id, model));
-  if (other === undefined) return [];
-  const message = isSameModel(other.model, id)
-    ? `The id ${id} is also the model of ${other.id}: requests for ${id} will come here.`
-    : `The model ${model} is also the id of ${other.id}: requests for ${other.id} go there.`;
-  if (context.ownership === "strict") {
-    throw new HubError("participant_id_conflicts", message, {
-      param: "id",
-      hint: "Choose another id.",
-    });
-  }
-  return [{ code: "participant_id_conflicts", message }];
 }

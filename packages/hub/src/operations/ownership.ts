@@ -1,9 +1,11 @@
-import type { Participant, Registrant } from "../domain/participant.ts";
+import { isSameModel, type Warning } from "@roomhub/protocol";
 import { matchesToken } from "../credentials/tokens.ts";
+import type { Participant, Registrant } from "../domain/participant.ts";
+import type { Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
-import type { OwnershipMode, Peer } from "./context.ts";
+import type { OperationContext, OwnershipMode, Peer } from "./context.ts";
 
-/** What shows that a peer may act for a participant. `open` mode asks for nothing. */
+/** What shows that a peer may act for a participant. `open` mode requires nothing. */
 export type Proof = "token" | "address" | "open" | undefined;
 
 /**
@@ -33,7 +35,7 @@ export function proofOf(mode: OwnershipMode, participant: Participant, peer: Pee
     : undefined;
 }
 
-/** Whoever registers a participant decides by it what the hub may dial. Contract §3. */
+/** Where a registration came from decides what the hub may dial for it. Contract §3. */
 export function registrantOf({ address, hasOrigin, throttleKey }: Peer): Registrant {
   return { address, hasOrigin, throttleKey };
 }
@@ -52,9 +54,50 @@ export function requireProof(mode: OwnershipMode, participant: Participant, peer
 }
 
 /**
- * Contract §3: such an id may not be taken without proof. An endpoint that answered once is no sign of life: nobody asks
- * it again while its participant is silent.
+ * Contract §3: the id of a live participant may not be taken without proof. An endpoint that responded once is no sign of
+ * life: it is not probed again while its participant is silent.
  */
 export function isLive(participant: Participant): boolean {
   return participant.status === "online" || participant.tunnel.kind === "open";
+}
+
+/**
+ * Without proof, an id can be taken only from a participant that is not live.
+ *
+ * @throws HubError `participant_id_taken`
+ */
+export function requireReplaceable(existing: Participant): void {
+  if (!isLive(existing)) return;
+  throw new HubError(
+    "participant_id_taken",
+    `Another participant has joined room ${existing.roomCode} as ${existing.id}.`,
+    { param: "id", hint: "Choose another id, or wait until it is offline." },
+  );
+}
+
+/**
+ * An id that equals another participant's model captures its requests: a warning, and an error in `strict` only.
+ * Contract §3. Compared as the selector compares, so that a `:latest` tag makes no difference.
+ *
+ * @throws HubError `participant_id_conflicts`
+ */
+export function conflictWarnings(
+  context: OperationContext,
+  room: Room,
+  id: string,
+  model: string,
+): Warning[] {
+  const others = [...room.participants.values()].filter((one) => one.id !== id);
+  const other = others.find((one) => isSameModel(one.model, id) || isSameModel(one.id, model));
+  if (other === undefined) return [];
+  const message = isSameModel(other.model, id)
+    ? `The id ${id} is also the model of ${other.id}: requests for ${id} will come here.`
+    : `The model ${model} is also the id of ${other.id}: requests for ${other.id} go there.`;
+  if (context.ownership === "strict") {
+    throw new HubError("participant_id_conflicts", message, {
+      param: "id",
+      hint: "Choose another id.",
+    });
+  }
+  return [{ code: "participant_id_conflicts", message }];
 }

@@ -1,8 +1,12 @@
 import type { Participant } from "../domain/participant.ts";
+import type { Room } from "../domain/room.ts";
 import { participantView } from "../domain/views.ts";
 import type { OperationContext } from "./context.ts";
 
-/** Interface §3, contract §2: join, heartbeat, any frame or pong on the own tunnel. Brings an offline one back. */
+/**
+ * A sign of life: a join, a heartbeat, any frame or pong on its own tunnel. Brings an offline participant back. Interface §3,
+ * contract §2.
+ */
 export function recordLife(context: OperationContext, participant: Participant): void {
   participant.lastSeenMs = context.nowMs();
   participant.lastSeenAt = context.wallMs();
@@ -24,7 +28,7 @@ export function markOverdue(context: OperationContext): void {
   }
 }
 
-/** Something about it changed that others see: one event, and waiting requests look again. */
+/** A visible change of a participant: one event, and waiting requests are routed again. */
 export function announceUpdate(context: OperationContext, participant: Participant): void {
   if (!context.registry.isCurrent(participant)) return;
   context.emit.participantUpdated(
@@ -32,6 +36,21 @@ export function announceUpdate(context: OperationContext, participant: Participa
     participantView(participant, context.nowMs()),
   );
   context.routingChanged(participant.roomCode);
+}
+
+/** Puts a new participant into its room, and begins to watch its signs of life. */
+export function addParticipant(
+  context: OperationContext,
+  room: Room,
+  participant: Participant,
+  authHeaders: Record<string, string>,
+): void {
+  context.vault.put(participant.key, participant.endpointOrigin, authHeaders);
+  context.registry.add(room, participant);
+  context.liveness.watch(participant);
+  if (participant.liveness === "probe") context.paths.watch(participant);
+  context.emit.participantJoined(room.code, participantView(participant, context.nowMs()));
+  context.routingChanged(room.code);
 }
 
 /** Takes a participant out of its room, with everything the hub kept for it. */
@@ -43,7 +62,7 @@ export function removeParticipant(
   const room = context.registry.findRoom(participant.roomCode);
   if (room === undefined) return;
   context.registry.remove(room, participant);
-  // A room somebody was in was in use until now.
+  // A room with a participant was in use until now.
   room.lastUsedAt = context.wallMs();
   context.liveness.forget(participant);
   context.vault.drop(participant.key);

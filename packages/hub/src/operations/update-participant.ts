@@ -4,11 +4,11 @@ import type { Participant, Registration } from "../domain/participant.ts";
 import { readinessOf, renewCredentials } from "../domain/readiness.ts";
 import { modelChanged, type Room } from "../domain/room.ts";
 import type { OperationContext, Peer } from "./context.ts";
-import { checkedEndpoint, conflictWarnings, refreshCapabilities } from "./join-participant.ts";
-import { registrantOf, requireProof } from "./ownership.ts";
+import { conflictWarnings, registrantOf, requireProof } from "./ownership.ts";
 import { pathWarnings } from "./path-warnings.ts";
 import { announceUpdate } from "./presence.ts";
 import { checkProbing } from "./probed-participants.ts";
+import { checkedEndpoint, refreshCapabilities } from "./registration.ts";
 
 /** Whether `PUT` of this id means a change rather than a join. Contract §1. */
 export function isKnownParticipant(

@@ -1,0 +1,98 @@
+import { checkEndpoint, type JoinRequest } from "@roomhub/protocol";
+import { nothingReported, updateLimit } from "../domain/concurrency.ts";
+import { Pace } from "../domain/pace.ts";
+import { capabilitiesOf, type Participant, type Registration } from "../domain/participant.ts";
+import type { Room } from "../domain/room.ts";
+import { HubError } from "../errors.ts";
+import type { OperationContext, Peer } from "./context.ts";
+import { registrantOf } from "./ownership.ts";
+
+/**
+ * What a participant declares of itself, with its endpoint checked. Changes nothing.
+ *
+ * @throws HubError `invalid_endpoint`
+ */
+export function registrationOf(
+  context: OperationContext,
+  request: JoinRequest,
+  peer: Peer,
+  tokenDigest: Uint8Array,
+): Registration {
+  const endpoint = checkedEndpoint(context, request.endpoint);
+  return {
+    id: request.id,
+    nickname: request.nickname,
+    model: request.model,
+    endpoint: request.endpoint,
+    baseUrl: endpoint.baseUrl,
+    endpointOrigin: endpoint.origin,
+    specs: request.specs ?? {},
+    config: request.config ?? {},
+    declaredCapabilities: request.capabilities ?? {},
+    isTunnelOnly: request.transport === "tunnel",
+    liveness: request.liveness ?? undefined,
+    registrant: registrantOf(peer),
+    tokenDigest,
+  };
+}
+
+/** @throws HubError `invalid_endpoint` */
+export function checkedEndpoint({ limits }: OperationContext, endpoint: string) {
+  const checked = checkEndpoint(endpoint, limits.endpointLength);
+  if (checked.ok) return checked;
+  throw new HubError("invalid_endpoint", `endpoint ${checked.reason}.`, { param: "endpoint" });
+}
+
+/** An online participant that has not been reached yet; in no room so far. */
+export function newParticipant(
+  { limits, newUuid, nowMs, wallMs }: OperationContext,
+  room: Room,
+  registration: Registration,
+): Participant {
+  const participant: Participant = {
+    ...registration,
+    roomCode: room.code,
+    key: newUuid(),
+    learnedCapabilities: {},
+    refusesStreamUsage: false,
+    reportsUsageItself: false,
+    credentials: { haveWorked: false, trial: undefined },
+    capabilities: capabilitiesOf({ ...registration, learnedCapabilities: {} }),
+    status: "online",
+    tunnel: { kind: "closed" },
+    tunnelProblem: undefined,
+    direct: { kind: "untried" },
+    joinedAt: wallMs(),
+    lastSeenMs: nowMs(),
+    lastSeenAt: wallMs(),
+    lastContactAt: null,
+    lastContactMs: 0,
+    lastUsedMs: nowMs(),
+    active: 0,
+    startedMs: [],
+    queued: 0,
+    awaited: 0,
+    pace: new Pace(),
+    reported: nothingReported,
+    limit: limits.inFlightPerParticipant,
+    limitFrom: "default",
+  };
+  updateLimit(participant, limits.inFlightPerParticipant);
+  return participant;
+}
+
+/**
+ * After a change of what it declares, or of its endpoint: another endpoint is another model server. What its agent
+ * reported holds while the tunnel is open.
+ */
+export function refreshCapabilities(participant: Participant, baseUrlBefore: string): void {
+  const hasMoved = participant.baseUrl !== baseUrlBefore && participant.tunnel.kind !== "open";
+  if (hasMoved) {
+    participant.learnedCapabilities = {};
+    participant.refusesStreamUsage = false;
+    participant.reportsUsageItself = false;
+    participant.reported = nothingReported;
+    participant.pace = new Pace();
+  }
+  participant.capabilities = capabilitiesOf(participant);
+}
