@@ -16,7 +16,7 @@ const lockedMs = modifiedMs("package-lock.json");
 if (installedMs === undefined || (lockedMs !== undefined && installedMs < lockedMs)) {
   console.error("roomhub: installing packages (npm ci), once …");
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
-  // Under an older Node npm warns of each package that wants a newer one, though the scripts then bring their own.
+  // Under an older Node npm warns about each package that needs a newer one, although the scripts then use their own.
   const install = spawnSync(npm, ["ci", "--loglevel=error", "--no-audit", "--no-fund"], {
     cwd: root,
     stdio: ["ignore", 2, 2],

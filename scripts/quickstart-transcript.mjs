@@ -1,6 +1,6 @@
 // Writes the transcript in docs/guides/quickstart.md and its picture anew: runs the real command in real terminals (tmux),
 // as a host, a friend and a developer would, and replaces room, addresses and times by fixed ones.
-// With --picture it draws only the picture, from the transcript that is there.
+// With --picture it only draws the picture, from the existing transcript.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -29,7 +29,7 @@ async function record() {
   } finally {
     ollama.close();
     ollama.closeAllConnections();
-    // Without terminals there is no server to end.
+    // Without terminals there is no server to stop.
     try {
       tmux("kill-server");
     } catch {}
@@ -104,7 +104,7 @@ function renamed(_id, rest, gap = "") {
   return `${owner}-${rest}${gap === "" ? "" : gap.padEnd(gap.length + me.length - owner.length)}`;
 }
 
-/** Of a long stream the beginning and the end. */
+/** The beginning and the end of a long stream. */
 function shortened(screen) {
   const lines = screen.split("\n").filter((line) => line !== "");
   const kept = [];
@@ -167,7 +167,7 @@ function tmux(...args) {
   return execFileSync("tmux", ["-L", socket, "-f", "/dev/null", ...args], { encoding: "utf8" });
 }
 
-/** Stands in for Ben's Ollama, so that this script needs none. */
+/** Replaces Ben's Ollama, so that this script needs none. */
 function startStandIn() {
   const models = ["llama3.2:3b", "qwen3:8b"];
   const server = createServer((request, response) => {

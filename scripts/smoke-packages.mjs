@@ -1,4 +1,4 @@
-// Installs what would be published into an empty folder and uses it there, as somebody else's program would.
+// Installs what would be published into an empty folder and uses it there, as an application would.
 import { execFile, spawn } from "node:child_process";
 import { mkdir, mkdtemp, readdir, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ const isWindows = process.platform === "win32";
  * @throws with the output of the step that failed
  */
 export async function smokePackages(root, packages) {
-  // A folder that is itself below a link would not be where its modules say they are.
+  // Below a symbolic link, the paths of modules would differ from the folder's.
   const folder = await realpath(await mkdtemp(join(tmpdir(), "roomhub-packages-")));
   try {
     const tarballs = await pack(root, join(folder, "packed"));
@@ -80,7 +80,7 @@ async function compileConsumers(root, app) {
     'import { HubSession } from "@roomhub/tunnel";',
     "export const hub: Hub = createHub({ port: 0 });",
     "export const parts: unknown[] = [createParticipant, ProviderClient, HubSession];",
-    "// @ts-expect-error: types resolve, so a wrong one is told",
+    "// @ts-expect-error: types resolve, so a wrong one is reported",
     'createHub({ port: "none" });',
   ]);
 }
@@ -92,7 +92,7 @@ async function compile(root, app, name, compilerOptions, lines) {
   await run(app, join(root, "node_modules", ".bin", "tsc"), "-p", project);
 }
 
-/** Started as `npx` starts it; a hub that is asked for its health and its document, and stopped by a signal. */
+/** Starts the program as `npx` does, requests the hub's health and document, and stops it by a signal. */
 async function runProgram(app, packages) {
   const { version } = packages.find(({ name }) => name === "roomhub");
   const said = (await run(app, "npx", "--no", "--", "roomhub", "--version")).trim();

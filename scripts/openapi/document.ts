@@ -3,7 +3,7 @@ import { ROUTES } from "../../packages/hub/src/http/routes.ts";
 import { errorResponse, errorResponseComponents, errorResponses, headerRef } from "./errors.ts";
 import { inferenceOperations } from "./inference.ts";
 import { managementOperations } from "./management.ts";
-import { type Answer, type Operation, TAGS } from "./operation.ts";
+import { type Success, type Operation, TAGS } from "./operation.ts";
 import { componentSchemas, schemaRef } from "./schemas.ts";
 
 /** An OpenAPI 3.1 document, https://spec.openapis.org/oas/v3.1.1.html */
@@ -36,7 +36,7 @@ export function buildDocument(): OpenApiDocument {
       title: "roomhub",
       summary: "Share language models in rooms: one OpenAI-compatible base URL, many participants.",
       description:
-        "Two families of paths, `/rooms…` and `/v1…`, lead to the same operations. Bodies are read as JSON whatever `content-type` says. An unknown path is 404 `not_found`, another method of a known one 405 `method_not_allowed`. Every answer has `x-request-id` and `access-control-allow-origin: *`.",
+        "Two families of paths, `/rooms…` and `/v1…`, lead to the same operations. Bodies are read as JSON regardless of `content-type`. An unknown path is 404 `not_found`, another method of a known one 405 `method_not_allowed`. Every response has `x-request-id` and `access-control-allow-origin: *`.",
       version: hubVersion(),
       license: { name: "MIT", identifier: "MIT" },
     },
@@ -118,9 +118,9 @@ function operationObject(operation: Operation, path: string): OperationObject {
   };
 }
 
-function responses({ answers, errors, errorShape = "openai", isRelayed }: Operation) {
-  const good = Object.entries(answers).map(([status, answer]) => [status, response(answer)]);
-  // A status that is an answer and an error alike, as a stopping hub's 503, is described as the answer.
+function responses({ successes, errors, errorShape = "openai", isRelayed }: Operation) {
+  const good = Object.entries(successes).map(([status, success]) => [status, response(success)]);
+  // A status that is both a success and an error, as a stopping hub's 503, is described as the success.
   return {
     ...errorResponses(errors, errorShape),
     ...(Object.fromEntries(good) as Record<string, unknown>),
@@ -129,9 +129,9 @@ function responses({ answers, errors, errorShape = "openai", isRelayed }: Operat
 }
 
 const relayedRefusal =
-  "The provider's own refusal, with the participant's secrets taken out; its 401, 403 and 407 come as 502 `provider_auth_failed`.";
+  "The provider's own refusal, with the participant's secrets removed; its 401, 403 and 407 become 502 `provider_auth_failed`.";
 
-function response({ description, content: offered, headers: named = [] }: Answer) {
+function response({ description, content: offered, headers: named = [] }: Success) {
   const all = ["x-request-id", ...named];
   return {
     description,
@@ -140,7 +140,7 @@ function response({ description, content: offered, headers: named = [] }: Answer
   };
 }
 
-function content(offered: NonNullable<Answer["content"]>) {
+function content(offered: NonNullable<Success["content"]>) {
   return Object.fromEntries(
     Object.entries(offered).map(([type, schema]) => [
       type,
@@ -167,11 +167,13 @@ function inPath(name: string, description: string) {
 
 const headers = {
   "x-request-id": header("The `requestId` of the events about this request"),
-  "x-roomhub-participant": header("Who served it; percent-encoded outside visible ASCII"),
+  "x-roomhub-participant": header(
+    "The id of the participant that served it; percent-encoded outside visible ASCII",
+  ),
   "x-roomhub-model": header("Its model's name; percent-encoded outside visible ASCII"),
-  "x-roomhub-attempts": header("Participants asked, 1 to 3", "integer"),
+  "x-roomhub-attempts": header("Participants called, 1 to 3", "integer"),
   "x-roomhub-queue-ms": header("Milliseconds spent waiting for a free participant", "integer"),
-  "retry-after": header("Seconds after which to try again", "integer"),
+  "retry-after": header("Seconds after which to retry", "integer"),
   "x-should-retry": header("`false` where the same request would fail again"),
   etag: header("Of this document; send it back as `if-none-match`"),
 };

@@ -1,7 +1,7 @@
 import { ERROR_STATUS, type ErrorCode, type ErrorShape } from "@roomhub/protocol";
 import { schemaRef } from "./schemas.ts";
 
-/** What any request may get, whatever it asks for. */
+/** Errors that any request may get. */
 const always: readonly ErrorCode[] = [
   "bad_request",
   "request_read_timeout",
@@ -10,7 +10,7 @@ const always: readonly ErrorCode[] = [
   "internal_error",
 ];
 
-/** What a request with a body may get. */
+/** Errors that a request with a body may get. */
 export const bodyErrors: readonly ErrorCode[] = [
   "invalid_json",
   "missing_required_parameter",
@@ -20,22 +20,22 @@ export const bodyErrors: readonly ErrorCode[] = [
   "unsupported_content_encoding",
 ];
 
-/** Given for paths and methods that are in no document. */
+/** For paths and methods that are not in the document. */
 export const errorsWithoutOperation: readonly ErrorCode[] = ["not_found", "method_not_allowed"];
 
-/** What is told in a stream, an event or a socket's message, and never is the status of an answer. */
-export const errorsWithoutAnswer: readonly ErrorCode[] = [
+/** Codes that occur in a stream, an event or a socket's message, and never with the status of a response. */
+export const errorsWithoutStatus: readonly ErrorCode[] = [
   "client_disconnected",
   "client_stalled",
   "websocket_connection_limit_reached",
 ];
 
-/** What a request that is routed to a participant may get: every code with a stage. */
+/** Errors that a request routed to a participant may get: every code with a stage. */
 export const routedErrors: readonly ErrorCode[] = (Object.keys(ERROR_STATUS) as ErrorCode[]).filter(
-  (code) => stageOf(code) !== undefined && !errorsWithoutAnswer.includes(code),
+  (code) => stageOf(code) !== undefined && !errorsWithoutStatus.includes(code),
 );
 
-/** Those of them that come before anybody is asked. */
+/** Those of them that occur before a participant is called. */
 export function isRoutingError(code: ErrorCode): boolean {
   return stageOf(code) === "routing";
 }
@@ -55,7 +55,7 @@ export function errorResponses(
   );
 }
 
-/** OpenAPI 3.1 lets a description stand beside a reference, and then it is the one that counts. */
+/** OpenAPI 3.1 allows a description beside a reference, which then overrides the referenced one. */
 export function errorResponse(shape: ErrorShape, description: string) {
   return { $ref: `#/components/responses/${responseNames[shape]}`, description };
 }

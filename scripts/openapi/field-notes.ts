@@ -1,5 +1,5 @@
 /**
- * What types cannot say, by schema and field: units, sources, when something is absent. In the order of the document.
+ * What types cannot express, by schema and field: units, sources, when something is absent. In the order of the document.
  * A field may hold a reference; OpenAPI 3.1 allows a description beside it.
  */
 export const fieldNotes: Readonly<Record<string, string>> = {
@@ -7,64 +7,66 @@ export const fieldNotes: Readonly<Record<string, string>> = {
   "Health.timestamp": "ISO 8601, UTC",
 
   "CreateRoomRequest.name": "Shown to people; not blank, no control or text-direction characters",
-  "CreateRoomRequest.password": "At most 128 bytes of UTF-8. Whoever joins must know it",
+  "CreateRoomRequest.password": "At most 128 bytes of UTF-8. Needed to join the room",
 
-  "Room.code": "6 characters without look-alikes. In paths any letter case will do",
+  "Room.code": "6 characters without look-alikes. In paths in any letter case",
   "Room.createdAt": "Epoch milliseconds",
   "Room.participantCount": "Online and offline ones",
 
   "JoinRequest.id":
-    "Unique in the room. `*`, `any` and what begins with `model:` are reserved for the `model` field of requests",
-  "JoinRequest.model": "Sent to the provider as it is",
+    "Unique in the room. `*`, `any` and ids beginning with `model:` are reserved for the `model` field of requests",
+  "JoinRequest.model": "Sent to the provider unchanged",
   "JoinRequest.endpoint":
-    "The provider's base URL; without a path it means `/v1`. No user name, query or fragment",
+    "The provider's base URL; without a path, `/v1` is used. No user name, query or fragment",
   "JoinRequest.password": "The room's, where it has one",
   "JoinRequest.authHeaders":
-    "Header name to value, sent to that endpoint only. Kept in memory, shown nowhere",
+    "Header name to value, sent to that endpoint only. Kept in memory, never listed",
   "JoinRequest.transport":
-    "`tunnel`: I shall dial in, never dial me. `auto`: dial me where allowed",
+    "`tunnel`: the participant opens a tunnel and is never dialled. `auto`: the hub dials the endpoint where allowed",
   "JoinRequest.liveness":
-    "`probe`: the hub asks the endpoint for signs of life every 10 s, so that no heartbeat is needed",
+    "`probe`: the hub probes the endpoint every 10 s, so that no heartbeat is needed",
   UpdateParticipantRequest: "Any subset; `null` clears",
   "UpdateParticipantRequest.id": "If given, it must be the one in the path",
 
   "JoinResponse.heartbeatWithinMs": "A heartbeat is due within this; send one every 10 s",
-  "JoinResponse.tunnel": "Where to dial in: a WebSocket",
+  "JoinResponse.tunnel": "The WebSocket URL of the tunnel",
   "JoinResponse.warnings": "Present when there are any, such as an endpoint the hub may not dial",
   "JoinResponse.participantToken":
-    "Present exactly when one was minted. The hub keeps only its SHA-256: store it",
+    "Present exactly when a new one was issued. Store it: the hub keeps only its SHA-256",
 
   "Participant.status": "From signs of life; more than 30 s of silence is offline",
   "Participant.liveness": "Present when the hub probes its endpoint for signs of life",
   "Participant.config":
-    "Without `instructions`, which are private; `hasInstructions` tells of them",
+    "Without `instructions`, which are private; `hasInstructions` shows that there are some",
   "Participant.joinedAt": "Epoch milliseconds",
   "Participant.lastSeen": "Epoch milliseconds of the last sign of life",
-  "Connection.connected": "A tunnel is open or, for a direct endpoint, the last call got an answer",
+  "Connection.connected":
+    "A tunnel is open or, for a direct endpoint, the last call got a response",
   "Connection.lastTunnelSeenAt":
-    "ISO 8601 time of the last frame or direct answer; null only before the first",
-  "Connection.path": "What a request would take now",
+    "ISO 8601 time of the last frame or direct response; null only before the first",
+  "Connection.path": "The path a request would take now",
   "Connection.readiness": "Whether its model server can take a request now",
   "Connection.problem":
-    "Why no request goes there now, or why further tunnels are refused; absent otherwise",
+    "Why no request is sent to it now, or why further tunnels are refused; absent otherwise",
   "Load.active": "Requests running",
   "Load.queued": "Requests waiting that it could serve",
   "Load.limit": "How many may run at once",
   "Load.limitFrom":
     "Where the limit comes from: `maxConcurrency`, the model server itself, what its agent learned, or the hub's default",
   "Load.elsewhere":
-    "Slots of its model server that are busy with something else: a cancelled request that goes on, or another client",
+    "Slots of its model server that are busy with something else: a cancelled request that continues, or another client",
   "Specs.vram": "GB",
   "Specs.ram": "GB",
-  ParticipantConfig: "Defaults below a request's own values; further keys are kept and not used",
+  ParticipantConfig:
+    "Defaults for fields that a request does not set; further keys are kept and not used",
   "ParticipantConfig.maxConcurrency": "Requests served at once; more of them wait",
   Capabilities:
-    "What was declared and what was found out. `unsupported` keeps requests of that surface away, `unknown` is tried",
-  "Capabilities.streamUsage": "Takes `stream_options.include_usage` in a chat stream",
+    "What was declared and what was detected. `unsupported` excludes the participant from requests of that surface, `unknown` is tried",
+  "Capabilities.streamUsage": "Accepts `stream_options.include_usage` in a chat stream",
   "Capabilities.implicitUsage": "Its chat streams report their tokens without `stream_options`",
   "Capabilities.responsesCompact": "Has `POST /responses/compact`",
   "Capabilities.responsesInputTokens": "Has `POST /responses/input_tokens`",
-  "Capabilities.storedResponses": "Keeps responses, so that `previous_response_id` means something",
+  "Capabilities.storedResponses": "Stores responses, so that `previous_response_id` works",
   "HeartbeatResponse.lastSeen": "Epoch milliseconds",
 
   "ModelEntry.id": "The participant's id",
@@ -72,28 +74,28 @@ export const fieldNotes: Readonly<Record<string, string>> = {
   "ModelEntry.owned_by": "The participant's nickname",
   "ModelEntry.name": "For pickers: nickname and model",
 
-  RouteExplanation: "Where a request would go now, told by the selection that requests go through",
+  RouteExplanation: "Where a request would go now, by the same selection that requests go through",
   "RouteExplanation.participants":
-    "In the order they are considered; who does not match comes last",
-  "RouteExplanation.onFailure": "What a failure before the answer begins leads to",
+    "In the order they are considered; those that do not match come last",
+  "RouteExplanation.onFailure": "What happens after a failure before the response begins",
   "RouteExplanation.refusal": "Present when the request would be refused",
 
   InferenceRequest:
     "JSON at most 512 levels deep. The hub reads these two fields and relays the bytes; all others are the provider's",
   "InferenceRequest.model":
-    "Selector: a participant's id, a model's name, `model:<name>`, or `*` for anybody who can serve it now",
-  "InferenceRequest.stream": "Counts only when it is `true`",
+    "Selector: a participant's id, a model's name, `model:<name>`, or `*` for any participant that can serve it now",
+  "InferenceRequest.stream": "A stream is requested only by `true`",
 
   AnyObject: "Documented elsewhere",
   EventStream: "Server-sent events, as the provider sends them",
 
   "Error.error": "For programs: `code`. For people: `message` and `hint`, which may change",
   ErrorCode:
-    "Every code the hub itself gives. On inference, `code` may also be the provider's own: any string",
+    "Every code of the hub's own errors. On inference, `code` may also be the provider's own: any string",
   Metrics: "Observed by the hub. What the provider does not report is absent, never 0 or null",
   "Metrics.ttftMs":
-    "Milliseconds to the first generated content, or to the first byte of a plain answer",
-  "Metrics.durationMs": "Milliseconds until the last byte was handed over",
+    "Milliseconds to the first generated content, or to the first byte of a JSON response",
+  "Metrics.durationMs": "Milliseconds until the last byte was written",
   "Metrics.tokensPerSecond": "outputTokens / (durationMs / 1000)",
   DotEvent: "The `data` of one event; its `event` line has the same name as `type`",
   ColonEvent: "The `data` of one event; its `event` line has the same name as `type`",

@@ -1,6 +1,6 @@
 import { type Surface, SURFACES } from "@roomhub/protocol";
 import { bodyErrors, isRoutingError, routedErrors } from "./errors.ts";
-import { type Answer, json, type Operation, type Parameter } from "./operation.ts";
+import { type Success, json, type Operation, type Parameter } from "./operation.ts";
 
 const openai = "https://platform.openai.com/docs/api-reference";
 const anthropic = "https://docs.claude.com/en/api";
@@ -57,18 +57,18 @@ const servedBy = [
 ];
 
 /** Sent on to the provider, and no other header of the client's but `accept`. */
-const passedOn: readonly Parameter[] = [
-  passed("idempotency-key"),
-  passed("x-client-request-id"),
-  passed("openai-beta"),
+const forwarded: readonly Parameter[] = [
+  forwardedHeader("idempotency-key"),
+  forwardedHeader("x-client-request-id"),
+  forwardedHeader("openai-beta"),
 ];
-const passedToAnthropic: readonly Parameter[] = [
-  passed("anthropic-version"),
-  passed("anthropic-beta"),
+const forwardedToAnthropic: readonly Parameter[] = [
+  forwardedHeader("anthropic-version"),
+  forwardedHeader("anthropic-beta"),
 ];
 
-function passed(name: string): Parameter {
-  return { name, in: "header", description: "Passed on to the provider" };
+function forwardedHeader(name: string): Parameter {
+  return { name, in: "header", description: "Forwarded to the provider" };
 }
 
 /** Both spellings of a room's base URL. */
@@ -76,7 +76,7 @@ function both(method: string, path: string): string[] {
   return [`${method} /rooms/:code/v1/${path}`, `${method} /v1/rooms/:code/${path}`];
 }
 
-function relayed(canStream: boolean): Answer {
+function relayed(canStream: boolean): Success {
   return {
     description: "The provider's own status and body.",
     content: {
@@ -90,18 +90,19 @@ function relayed(canStream: boolean): Answer {
 function ofSurface(surface: Surface): Operation {
   const named = surfaces[surface.path];
   if (named === undefined) throw new Error(`the surface ${surface.path} is not described`);
-  const canGoOn = surface.path === "responses";
+  const canContinue = surface.path === "responses";
   return {
     ...named,
     tag: "Inference",
     routes: both("POST", surface.path),
-    parameters: surface.errorShape === "anthropic" ? [...passedOn, ...passedToAnthropic] : passedOn,
+    parameters:
+      surface.errorShape === "anthropic" ? [...forwarded, ...forwardedToAnthropic] : forwarded,
     body: "InferenceRequest",
-    answers: { 200: relayed(surface.marker !== "none") },
+    successes: { 200: relayed(surface.marker !== "none") },
     errors: [
       ...bodyErrors,
       "room_not_found",
-      ...routedErrors.filter((code) => canGoOn || code !== "previous_response_not_found"),
+      ...routedErrors.filter((code) => canContinue || code !== "previous_response_not_found"),
     ],
     errorShape: surface.errorShape,
     isRelayed: true,
@@ -120,9 +121,9 @@ function stored(
     tag: "Inference",
     summary,
     description:
-      "Asked of the participant that made the response. The query is passed on; it may have letters, digits and `_=&%.,[]-`.",
+      "Relayed to the participant that made the response, with the query, which may contain letters, digits and `_=&%.,[]-`.",
     routes: both(method, `responses/:responseId${suffix}`),
-    answers: { 200: relayed(suffix === "" && method === "GET") },
+    successes: { 200: relayed(suffix === "" && method === "GET") },
     errors: [
       "room_not_found",
       "response_not_found",
@@ -159,24 +160,24 @@ export const inferenceOperations: readonly Operation[] = [
         },
       },
     ],
-    answers: { 200: json("The explanation.", "RouteExplanation") },
+    successes: { 200: json("The explanation.", "RouteExplanation") },
     errors: ["room_not_found", "invalid_type"],
   },
   {
     id: "listModels",
     tag: "Models",
     summary: "Every participant that is online, as a models list",
-    description: "Those that can be reached come first. From memory; no provider is asked.",
+    description: "Those that can serve requests come first. From memory; no provider is called.",
     routes: both("GET", "models"),
-    answers: { 200: json("The list.", "ModelList") },
+    successes: { 200: json("The list.", "ModelList") },
     errors: ["room_not_found"],
   },
   {
     id: "getModel",
     tag: "Models",
-    summary: "Who would be asked now",
+    summary: "The participant that a selector would reach now",
     routes: both("GET", "models/:model"),
-    answers: { 200: json("The participant's entry.", "ModelEntry") },
+    successes: { 200: json("The participant's entry.", "ModelEntry") },
     errors: ["room_not_found", "model_not_found", "participant_offline"],
   },
   ...SURFACES.map(ofSurface),
@@ -185,13 +186,13 @@ export const inferenceOperations: readonly Operation[] = [
     tag: "Inference",
     summary: "Responses over a WebSocket",
     description:
-      "Open Responses' WebSocket mode: each message is the body of a request for a response with `type: response.create`, each event of its answer a message. See docs/reference/http.md.",
+      "Open Responses' WebSocket mode: each message is the body of a request for a response with `type: response.create`, each event of the response is a message. See docs/reference/http.md.",
     routes: both("GET", "responses"),
-    answers: { 101: { description: "The socket is open." } },
+    successes: { 101: { description: "The socket is open." } },
     errors: ["room_not_found", "upgrade_required", "hub_draining", "hub_overloaded"],
   },
-  stored("getResponse", "GET", "", "A response that was made before", "get"),
-  stored("deleteResponse", "DELETE", "", "Delete a response that was made before", "delete"),
+  stored("getResponse", "GET", "", "Get a stored response", "get"),
+  stored("deleteResponse", "DELETE", "", "Delete a stored response", "delete"),
   stored("cancelResponse", "POST", "/cancel", "Cancel a response in the background", "cancel"),
-  stored("listInputItems", "GET", "/input_items", "What a response was asked", "input-items"),
+  stored("listInputItems", "GET", "/input_items", "The input items of a response", "input-items"),
 ];

@@ -27,7 +27,7 @@ const lastEventId = {
   name: "last-event-id",
   in: "header",
   description:
-    "Sent by a client that reconnects: then the stream does not begin with the room's creation. Nothing is replayed",
+    "Sent by a client that reconnects: the stream then does not begin with the room's creation. Nothing is replayed",
 } as const;
 
 const eventFraming =
@@ -38,9 +38,9 @@ export const managementOperations: readonly Operation[] = [
   {
     id: "getHealth",
     tag: "Hub",
-    summary: "Whether the hub is well",
+    summary: "Whether the hub is running",
     routes: ["GET /health", "GET /v1/health"],
-    answers: { 200: json("It is.", "Health"), 503: json("It is stopping.", "Health") },
+    successes: { 200: json("It is running.", "Health"), 503: json("It is stopping.", "Health") },
     errors: [],
   },
   {
@@ -48,13 +48,13 @@ export const managementOperations: readonly Operation[] = [
     tag: "Hub",
     summary: "This document",
     routes: ["GET /openapi.json", "GET /v1/openapi.json"],
-    answers: {
+    successes: {
       200: {
         description: "OpenAPI 3.1.",
         content: { "application/json": "AnyObject" },
         headers: ["etag"],
       },
-      304: { description: "It is the one of `if-none-match`.", headers: ["etag"] },
+      304: { description: "Unchanged since the one in `if-none-match`.", headers: ["etag"] },
     },
     errors: [],
   },
@@ -62,10 +62,10 @@ export const managementOperations: readonly Operation[] = [
   {
     id: "createRoom",
     tag: "Rooms",
-    summary: "Open a room",
+    summary: "Create a room",
     routes: ["POST /rooms", "POST /v1/rooms"],
     body: "CreateRoomRequest",
-    answers: { 201: json("The room.", "CreateRoomResponse") },
+    successes: { 201: json("The room.", "CreateRoomResponse") },
     errors: [...bodyErrors, "rate_limit_exceeded", "room_limit_reached"],
   },
   {
@@ -73,7 +73,7 @@ export const managementOperations: readonly Operation[] = [
     tag: "Rooms",
     summary: "All rooms, in creation order",
     routes: ["GET /rooms", "GET /v1/rooms"],
-    answers: { 200: json("The rooms.", "RoomListResponse") },
+    successes: { 200: json("The rooms.", "RoomListResponse") },
     errors: [],
   },
   {
@@ -81,7 +81,7 @@ export const managementOperations: readonly Operation[] = [
     tag: "Rooms",
     summary: "One room",
     routes: ["GET /rooms/:code", "GET /v1/rooms/:code"],
-    answers: { 200: json("The room.", "RoomResponse") },
+    successes: { 200: json("The room.", "RoomResponse") },
     errors: ["room_not_found"],
   },
 
@@ -90,12 +90,12 @@ export const managementOperations: readonly Operation[] = [
     tag: "Participants",
     summary: "Join a room, or join it again",
     description:
-      "By its owner, a join of a known id replaces all fields. In a protected room the password is needed, unless the token shows whose registration it is.",
+      "A join of a known id by its owner replaces all fields. In a protected room the password is required, unless the token proves ownership.",
     routes: ["POST /rooms/:code/join"],
     body: "JoinRequest",
-    answers: {
+    successes: {
       200: json("Joined again.", "JoinResponse"),
-      201: json("Joined; a token was minted.", "JoinResponse"),
+      201: json("Joined; a new token was issued.", "JoinResponse"),
     },
     errors: joinErrors,
     token: "optional",
@@ -105,12 +105,12 @@ export const managementOperations: readonly Operation[] = [
     tag: "Participants",
     summary: "Join under this id, or change what is registered",
     description:
-      "An unknown id joins and needs what a join needs, but the id. Of a known one the owner changes any subset of fields; no password, no new token, an open tunnel stays.",
+      "An unknown id joins and needs the fields of a join, except the id. For a known id the owner changes any subset of fields: no password, no new token, and an open tunnel stays open.",
     routes: ["PUT /v1/rooms/:code/participants/:id"],
     body: "UpdateParticipantRequest",
-    answers: {
+    successes: {
       200: json("Changed.", "JoinResponse"),
-      201: json("Joined; a token was minted.", "JoinResponse"),
+      201: json("Joined; a new token was issued.", "JoinResponse"),
     },
     errors: [...joinErrors, "participant_token_required"],
     token: "optional",
@@ -118,9 +118,9 @@ export const managementOperations: readonly Operation[] = [
   {
     id: "leaveRoom",
     tag: "Participants",
-    summary: "Leave",
+    summary: "Leave the room",
     routes: ["DELETE /rooms/:code/leave/:id", "DELETE /v1/rooms/:code/participants/:id"],
-    answers: { 200: json("Gone.", "SuccessResponse") },
+    successes: { 200: json("Removed.", "SuccessResponse") },
     errors: ownerErrors,
     token: "optional",
   },
@@ -129,7 +129,7 @@ export const managementOperations: readonly Operation[] = [
     tag: "Participants",
     summary: "All participants in join order, offline ones too",
     routes: ["GET /rooms/:code/participants", "GET /v1/rooms/:code/participants"],
-    answers: { 200: json("The participants.", "ParticipantListResponse") },
+    successes: { 200: json("The participants.", "ParticipantListResponse") },
     errors: ["room_not_found"],
   },
   {
@@ -137,36 +137,36 @@ export const managementOperations: readonly Operation[] = [
     tag: "Participants",
     summary: "One participant",
     routes: ["GET /v1/rooms/:code/participants/:id"],
-    answers: { 200: json("The participant.", "ParticipantResponse") },
+    successes: { 200: json("The participant.", "ParticipantResponse") },
     errors: ["room_not_found", "participant_not_found"],
   },
   {
     id: "postHeartbeat",
     tag: "Participants",
-    summary: "Say that a participant is alive",
+    summary: "Send a heartbeat; the participant's id is in the body",
     routes: ["POST /rooms/:code/health"],
     body: "HeartbeatRequest",
-    answers: { 200: json("Noted.", "HeartbeatResponse") },
+    successes: { 200: json("Recorded.", "HeartbeatResponse") },
     errors: [...bodyErrors, "invalid_id", ...ownerErrors],
     token: "optional",
   },
   {
     id: "heartbeat",
     tag: "Participants",
-    summary: "Say that this participant is alive",
+    summary: "Send a heartbeat",
     routes: ["POST /v1/rooms/:code/participants/:id/heartbeat"],
-    answers: { 200: json("Noted.", "HeartbeatResponse") },
+    successes: { 200: json("Recorded.", "HeartbeatResponse") },
     errors: ownerErrors,
     token: "optional",
   },
   {
     id: "openTunnel",
     tag: "Participants",
-    summary: "Dial in and be asked through this connection",
+    summary: "Open a tunnel and serve requests through it",
     description:
-      "A WebSocket of the subprotocol `roomhub.tunnel.v1`; its frames are in docs/reference/tunnel.md. Web pages are refused.",
+      "A WebSocket with the subprotocol `roomhub.tunnel.v1`; its frames are in docs/reference/tunnel.md. Requests from web pages are refused.",
     routes: ["GET /v1/rooms/:code/participants/:id/tunnel"],
-    answers: { 101: { description: "The tunnel is open." } },
+    successes: { 101: { description: "The tunnel is open." } },
     errors: [
       ...ownerErrors,
       "origin_not_allowed",
@@ -184,7 +184,7 @@ export const managementOperations: readonly Operation[] = [
     description: eventFraming,
     routes: ["GET /rooms/:code/events"],
     parameters: [lastEventId],
-    answers: { 200: events("ColonEvent") },
+    successes: { 200: events("ColonEvent") },
     errors: ["room_not_found", "too_many_subscribers"],
   },
   {
@@ -194,7 +194,7 @@ export const managementOperations: readonly Operation[] = [
     description: eventFraming,
     routes: ["GET /v1/rooms/:code/events"],
     parameters: [lastEventId],
-    answers: { 200: events("DotEvent") },
+    successes: { 200: events("DotEvent") },
     errors: ["room_not_found", "too_many_subscribers"],
   },
   {
@@ -203,7 +203,7 @@ export const managementOperations: readonly Operation[] = [
     summary: "Watch all rooms; names with colons",
     description: eventFraming,
     routes: ["GET /events"],
-    answers: { 200: events("ColonEvent") },
+    successes: { 200: events("ColonEvent") },
     errors: ["too_many_subscribers"],
   },
   {
@@ -212,7 +212,7 @@ export const managementOperations: readonly Operation[] = [
     summary: "Watch all rooms; names with dots",
     description: eventFraming,
     routes: ["GET /v1/events"],
-    answers: { 200: events("DotEvent") },
+    successes: { 200: events("DotEvent") },
     errors: ["too_many_subscribers"],
   },
 ];

@@ -3,15 +3,15 @@ import type { ErrorCode, ErrorShape } from "@roomhub/protocol";
 export const TAGS = {
   Hub: "The hub itself.",
   Rooms: "Where participants meet. A room's base URL for an OpenAI SDK is `/rooms/{code}/v1`.",
-  Participants: "Who shares a model in a room, and how it is reached.",
-  Events: "What happens, as server-sent events. Nothing is kept and nothing replayed.",
-  Models: "Who can be asked.",
+  Participants: "The models shared in a room, and how they are reached.",
+  Events: "What happens, as server-sent events. Nothing is stored or replayed.",
+  Models: "The participants that can serve requests.",
   Inference:
-    "OpenAI's and Anthropic's own operations, relayed to a participant. Their bodies are documented by them; the hub needs `model`.",
+    "OpenAI's and Anthropic's own operations, relayed to a participant. Their bodies are documented there; the hub requires only `model`.",
 } as const;
 
-/** One answer that is no error. */
-export interface Answer {
+/** One response that is not an error. */
+export interface Success {
   description: string;
   /** the schema's name by content type */
   content?: Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ export interface Parameter {
   schema?: Readonly<Record<string, unknown>>;
 }
 
-/** What can be done, and where: the same operation in either family of paths. */
+/** One operation and its routes, in either family of paths. */
 export interface Operation {
   /** As it is in the room-scoped family; in the management family `v1` comes before it. */
   id: string;
@@ -38,19 +38,19 @@ export interface Operation {
   parameters?: readonly Parameter[];
   /** the name of the request body's schema */
   body?: string;
-  answers: Readonly<Record<number, Answer>>;
+  successes: Readonly<Record<number, Success>>;
   /** besides those that any request may get */
   errors: readonly ErrorCode[];
   errorShape?: ErrorShape;
-  /** Whether a participant's token counts here: `optional` where other proof may do. */
+  /** Whether a participant's token is used: `optional` where other proof may suffice. */
   token?: "optional" | "required";
-  /** A provider's own 4xx may come through. */
+  /** A provider's own 4xx may be relayed. */
   isRelayed?: boolean;
-  /** the manual of whoever made this operation */
+  /** the manual of the API that defines this operation */
   manual?: string;
 }
 
-/** A JSON answer of a named schema. */
-export function json(description: string, schema: string): Answer {
+/** A JSON response of a named schema. */
+export function json(description: string, schema: string): Success {
   return { description, content: { "application/json": schema } };
 }

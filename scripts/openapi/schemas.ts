@@ -39,7 +39,7 @@ import { fieldNotes } from "./field-notes.ts";
 
 type JsonSchema = Record<string, unknown>;
 
-/** What the hub says about an error on Anthropic's surfaces; the type it renders is the judge of this schema. */
+/** An error on Anthropic's surfaces; this schema is checked against the type that the hub renders. */
 const AnthropicError = z.object({
   type: z.literal("error"),
   error: z.object({
@@ -62,7 +62,7 @@ const AnthropicError = z.object({
   request_id: z.string().optional(),
 }) satisfies z.ZodType<AnthropicErrorBody>;
 
-/** The hub reads two fields; all others are the provider's business. */
+/** The hub reads two fields; all others are relayed. */
 const InferenceRequest = z.looseObject({ model: z.string(), stream: z.boolean().optional() });
 
 const eventUnions = { dot: "DotEvent", colon: "ColonEvent" } as const;
@@ -134,10 +134,10 @@ function eventSchemaName(name: EventName, spelling: EventSpelling): string {
 }
 
 /**
- * The schemas as OpenAPI 3.1 has them, by name. As what a sender may write: the hub ignores fields it does not know, and
- * answers may gain fields, so no object is closed.
+ * The schemas in the form of OpenAPI 3.1, by name. As a sender may write them: the hub ignores unknown fields, and
+ * responses may gain fields, so no object is closed.
  *
- * @throws when a field that a note is about does not exist
+ * @throws when a note is about a field that does not exist
  */
 export function componentSchemas(): Record<string, JsonSchema> {
   const registry = z.registry<{ id: string }>();
@@ -145,7 +145,7 @@ export function componentSchemas(): Record<string, JsonSchema> {
   const { schemas } = z.toJSONSchema(registry, {
     io: "input",
     uri: schemaRef,
-    // What only a function checks says by `.meta()` what else there is to say.
+    // A schema that is checked only by a function describes its rule in `.meta()`.
     unrepresentable: ({ zodSchema }) => (zodSchema._zod.def.type === "custom" ? "any" : "throw"),
     override: ({ jsonSchema }) => tidy(jsonSchema),
   });
@@ -161,13 +161,13 @@ export function componentSchemas(): Record<string, JsonSchema> {
   return components;
 }
 
-/** Where a schema stands in the document. @throws when there is none of that name */
+/** The reference to a schema in the document. @throws when there is none of that name */
 export function schemaRef(name: string): string {
   if (!Object.hasOwn(named, name)) throw new Error(`the document has no schema ${name}`);
   return `#/components/schemas/${name}`;
 }
 
-/** Takes out what is true of every number or name, or says the format once more. */
+/** Removes what is true of every number or name, or repeats the format. */
 function tidy(jsonSchema: z.core.JSONSchema.BaseSchema): void {
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;

@@ -1,4 +1,4 @@
-// Writes what the hub serves at /openapi.json: `npm run openapi`. A test says when that is due.
+// Writes what the hub serves at /openapi.json: `npm run openapi`. A test fails when it is out of date.
 import { writeFileSync } from "node:fs";
 import { buildDocument } from "./document.ts";
 

@@ -35,7 +35,7 @@ export const CASES: readonly Case[] = [
     },
   },
   {
-    column: "answer",
+    column: "response",
     title: "gets an answer of the participant's own model",
     needs: ["ask"],
     async run(does, target, provider) {

@@ -3,7 +3,7 @@ import { ERROR_STATUS, EVENT_NAMES, spellEventName } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { ROUTES } from "../../packages/hub/src/http/routes.ts";
 import { buildDocument, type OpenApiDocument } from "../../scripts/openapi/document.ts";
-import { errorsWithoutAnswer, errorsWithoutOperation } from "../../scripts/openapi/errors.ts";
+import { errorsWithoutStatus, errorsWithoutOperation } from "../../scripts/openapi/errors.ts";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
 import { joinDirect } from "../support/hub/joining.ts";
 import { judgeAnswers } from "../support/documents/openapi-answers.ts";
@@ -29,7 +29,7 @@ test("it has every route of the hub, and no other", () => {
   expect(described.sort()).toEqual(routes.sort());
 });
 
-test("every operation has an id of its own, a tag that is declared, and an answer that is no error", () => {
+test("every operation has an id of its own, a tag that is declared, and a response that is not an error", () => {
   const ids = operations.map(({ operation }) => operation.operationId);
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
   const tags = document.tags.map(({ name }) => name);
@@ -63,7 +63,7 @@ test("every reference leads somewhere, and every component is referred to", () =
   expect(unused).toEqual(["#/components/schemas/ErrorCode"]);
 });
 
-test("every error has its status at some operation, but those that are never an operation's answer", () => {
+test("every error has its status at some operation, except those that are never the status of a response", () => {
   const told = new Set(
     operations.flatMap(({ operation }) =>
       Object.entries(operation.responses).flatMap(([status, response]) => {
@@ -72,7 +72,7 @@ test("every error has its status at some operation, but those that are never an 
       }),
     ),
   );
-  const elsewhere: readonly string[] = [...errorsWithoutAnswer, ...errorsWithoutOperation];
+  const elsewhere: readonly string[] = [...errorsWithoutStatus, ...errorsWithoutOperation];
   const missing = Object.entries(ERROR_STATUS)
     .filter(([code]) => !elsewhere.includes(code))
     .map(([code, { status }]) => `${status} ${code}`)
@@ -108,10 +108,10 @@ describe.each(["/openapi.json", "/v1/openapi.json"])("GET %s", (path) => {
   });
 });
 
-describe("what a hub answers is what the document says", () => {
+describe("a hub responds as the document describes", () => {
   const judge = judgeAnswers(document);
 
-  test("the judge sees a missing field, a field too many and a status nobody spoke of", () => {
+  test("the judge sees a missing field, an extra field and an undocumented status", () => {
     const health = { status: "ok", version: "1", uptimeSeconds: 1, timestamp: "now" };
     expect(judge.problemsOf("GET /health", 200, health)).toBe("");
     expect(judge.problemsOf("GET /health", 200, { ...health, version: undefined })).not.toBe("");
