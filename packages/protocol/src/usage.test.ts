@@ -31,10 +31,39 @@ describe("usage", () => {
     expect(readUsage(value)).toEqual(expected);
   });
 
+  test.each([
+    [{ prompt_tokens: 9, prompt_tokens_details: { cached_tokens: 7 } }, 9, 7],
+    [{ input_tokens: 9, input_tokens_details: { cached_tokens: 0 } }, 9, 0],
+    [{ input_tokens: 2, cache_read_input_tokens: 7 }, 2, 7],
+    [{ prompt_tokens: 9, prompt_tokens_details: { cached_tokens: null } }, 9, undefined],
+    [{ prompt_tokens: 9, prompt_tokens_details: null }, 9, undefined],
+    [{ prompt_tokens: 9, prompt_tokens_details: "7" }, 9, undefined],
+    [{ prompt_tokens: 9 }, 9, undefined],
+  ])("%j has the cached tokens that the provider reports", (value, input, cached) => {
+    const { inputTokens, ...rest } = readUsage(value);
+    expect(inputTokens).toBe(input);
+    expect(rest).toEqual(cached === undefined ? {} : { cachedInputTokens: cached });
+  });
+
+  test("in a text has the cached tokens of its own object, else those of the timings", () => {
+    const own = '"usage":{"prompt_tokens":9,"prompt_tokens_details":{"cached_tokens":5}}';
+    const timings = '"timings":{"cache_n":6,"prompt_n":3,"predicted_n":1}';
+    expect(findUsage(`{${own},${timings}}`)).toEqual({ inputTokens: 9, cachedInputTokens: 5 });
+    expect(findUsage(`{"usage":{"prompt_tokens":9},"timings":{"prompt_n":9}}`)).toEqual({
+      inputTokens: 9,
+    });
+  });
+
   test("contains only safe integers, whatever a provider sends", () => {
     assert(
-      property(anything(), anything(), (input, total) => {
-        const usage = readUsage({ prompt_tokens: input, output_tokens: 3, total_tokens: total });
+      property(anything(), anything(), anything(), (input, total, cached) => {
+        const usage = readUsage({
+          prompt_tokens: input,
+          output_tokens: 3,
+          total_tokens: total,
+          prompt_tokens_details: cached,
+          cache_read_input_tokens: cached,
+        });
         for (const count of Object.values(usage) as number[]) {
           expect(Number.isSafeInteger(count) && count >= 0).toBe(true);
         }
@@ -60,13 +89,17 @@ describe("usage", () => {
       inputTokens: 30,
       outputTokens: 4,
       totalTokens: 34,
+      cachedInputTokens: 29,
     });
     expect(findUsage('"timings": {"prompt_n":3,"predicted_n":2}')).toEqual({
       inputTokens: 3,
       outputTokens: 2,
       totalTokens: 5,
     });
-    expect(findUsage(`"usage":{"prompt_tokens":9},${timings}`)).toEqual({ inputTokens: 9 });
+    expect(findUsage(`"usage":{"prompt_tokens":9},${timings}`)).toEqual({
+      inputTokens: 9,
+      cachedInputTokens: 29,
+    });
     expect(findUsage('"timings":{"prompt_ms":2.6}')).toEqual({});
   });
 
@@ -108,6 +141,9 @@ test("the usage of a messages stream is that at its end, or else that at its sta
     totalTokens: 31,
   });
   expect(mergeUsage(start, {})).toEqual(start);
+  const cached = { cachedInputTokens: 9 };
+  expect(mergeUsage({ ...start, ...cached }, { outputTokens: 1 })).toEqual({ ...start, ...cached });
+  expect(mergeUsage(start, cached)).toEqual({ ...start, ...cached });
   expect(mergeUsage({}, {})).toEqual({});
 });
 

@@ -3,6 +3,8 @@ export interface Usage {
   inputTokens?: number;
   outputTokens?: number;
   totalTokens?: number;
+  /** Prompt tokens that the provider took from its cache. Part of `inputTokens`, except in Anthropic's messages. */
+  cachedInputTokens?: number;
 }
 
 /**
@@ -14,7 +16,20 @@ export function readUsage(value: unknown): Usage {
   const counts = value as Record<string, unknown>;
   const inputTokens = tokenCount(counts["prompt_tokens"] ?? counts["input_tokens"]);
   const outputTokens = tokenCount(counts["completion_tokens"] ?? counts["output_tokens"]);
-  return usageOf(inputTokens, outputTokens, tokenCount(counts["total_tokens"]));
+  const usage = usageOf(inputTokens, outputTokens, tokenCount(counts["total_tokens"]));
+  return withCached(usage, cachedTokens(counts));
+}
+
+/** As chat, Responses and Anthropic's messages spell it, in this order. */
+function cachedTokens(counts: Record<string, unknown>): number | undefined {
+  const details = counts["prompt_tokens_details"] ?? counts["input_tokens_details"];
+  const { cached_tokens: cached } = (details ?? {}) as { cached_tokens?: unknown };
+  return tokenCount(cached) ?? tokenCount(counts["cache_read_input_tokens"]);
+}
+
+function withCached(usage: Usage, cachedInputTokens: number | undefined): Usage {
+  if (cachedInputTokens !== undefined) usage.cachedInputTokens = cachedInputTokens;
+  return usage;
 }
 
 /** Reads llama.cpp's `timings`, which count cached and processed prompt tokens separately. */
@@ -22,13 +37,15 @@ function readTimings(value: unknown): Usage {
   if (typeof value !== "object" || value === null) return {};
   const counts = value as Record<string, unknown>;
   const inputTokens = sum(tokenCount(counts["prompt_n"]), tokenCount(counts["cache_n"] ?? 0));
-  return usageOf(inputTokens, tokenCount(counts["predicted_n"]), undefined);
+  const usage = usageOf(inputTokens, tokenCount(counts["predicted_n"]), undefined);
+  return withCached(usage, tokenCount(counts["cache_n"]));
 }
 
 /** The usage at the start of a messages stream, updated by the usage at its end. Such streams report no total. */
 export function mergeUsage(start: Usage, end: Usage): Usage {
   const inputTokens = end.inputTokens ?? start.inputTokens;
-  return usageOf(inputTokens, end.outputTokens ?? start.outputTokens, undefined);
+  const usage = usageOf(inputTokens, end.outputTokens ?? start.outputTokens, undefined);
+  return withCached(usage, end.cachedInputTokens ?? start.cachedInputTokens);
 }
 
 /** Contract §5: over the whole duration. @returns undefined without a count or when no time passed */
@@ -56,11 +73,15 @@ const maxTries = 16;
 const maxObjectLength = 4_096;
 
 /**
- * The last usage object in the end of a stream, else its last `timings`. Searches text, which is safe: inside a JSON
- * string quotes are escaped, so `"usage":` cannot match.
+ * The last usage object in the end of a stream, else its last `timings`, which also contain the cached tokens that a usage
+ * object leaves out. Searches text, which is safe: inside a JSON string quotes are escaped, so `"usage":` cannot match.
  */
 export function findUsage(text: string): Usage {
-  return findLast(text, '"usage"', readUsage) ?? findLast(text, '"timings"', readTimings) ?? {};
+  const usage = findLast(text, '"usage"', readUsage);
+  if (usage?.cachedInputTokens !== undefined) return usage;
+  const timings = findLast(text, '"timings"', readTimings);
+  if (usage === undefined) return timings ?? {};
+  return withCached(usage, timings?.cachedInputTokens);
 }
 
 /** @param key - with quotes; @returns undefined when no such object contains counts */

@@ -11,7 +11,7 @@ const { messageStop, ping } = streams;
 const text = blockDelta({ type: "text_delta", text: "Gr\u00fc\u00dfe \u2028 \u{1f600}" });
 const start = [messageStart, blockStart, ping, text];
 const whole = [...start, blockStop, messageDelta, messageStop];
-const counts = { inputTokens: 25, outputTokens: 15, totalTokens: 40 };
+const counts = { inputTokens: 25, outputTokens: 15, totalTokens: 40, cachedInputTokens: 9 };
 
 describe("a messages stream", () => {
   test.each(["\n", "\r\n"])(
@@ -72,12 +72,12 @@ describe("a messages stream", () => {
     [
       "the input counted again at the end",
       [...start, { ...messageDelta, usage: { input_tokens: 30, output_tokens: 15 } }, messageStop],
-      { inputTokens: 30, outputTokens: 15, totalTokens: 45 },
+      { inputTokens: 30, outputTokens: 15, totalTokens: 45, cachedInputTokens: 9 },
     ],
     [
       "no count at the end",
       [...start, messageStop],
-      { inputTokens: 25, outputTokens: 1, totalTokens: 26 },
+      { inputTokens: 25, outputTokens: 1, totalTokens: 26, cachedInputTokens: 9 },
     ],
     ["none at the start", [text, messageDelta, messageStop], { outputTokens: 15 }],
   ])("counts the input at its start and the output at its end: %s", (_what, events, expected) => {
