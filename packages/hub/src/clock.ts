@@ -1,6 +1,6 @@
 /**
- * Time for deadlines: monotonic, and blind to the hub's own freezes. A laptop lid or a SIGSTOP must not make everybody
- * look silent, so a sweep that comes far too late moves all deadlines by the gap. Contract §2.
+ * Time for deadlines: monotonic, and blind to the hub's own freezes. A laptop lid or a SIGSTOP must not make every
+ * participant look silent, so a sweep that comes far too late moves all deadlines by the gap. Contract §2.
  *
  * What the hub handles after waking up and before that sweep is not to lie in the future by the gap: as soon as the
  * sweep is that late, the time is already the one it will find.

@@ -8,7 +8,7 @@ export interface HubErrorDetails {
   param?: string | undefined;
   /** Each participant that was considered, and why it was not taken. */
   participants?: Refusal[] | undefined;
-  /** The status to answer with instead of the code's own (a provider's 503 stays 503). */
+  /** The status of the response, instead of the code's own (a provider's 503 stays 503). */
   status?: number | undefined;
   retryAfterMs?: number | undefined;
   /** The same request would fail again, whatever the code says of trying again. */

@@ -34,7 +34,7 @@ import type { OperationContext } from "./operations/context.ts";
 import { authorizeTunnel, expireParticipants } from "./operations/participants.ts";
 import {
   capabilitiesLearned,
-  directAnswered,
+  directResponded,
   directFailed,
   loadReported,
   recordTunnelContact,
@@ -132,8 +132,8 @@ export function createHub(options: HubOptions = {}): Hub {
     nowMs,
     isPresent: (participant) => registry.isCurrent(participant),
     directEvents: {
-      answered: (participant, verdict, isLife) =>
-        directAnswered(operations, participant, verdict, isLife),
+      responded: (participant, verdict, isLife) =>
+        directResponded(operations, participant, verdict, isLife),
       failed: (participant, reason) => directFailed(operations, participant, reason),
       learned: (participant, known) => capabilitiesLearned(operations, participant, known),
       reported: (participant, load) =>
@@ -276,7 +276,7 @@ export function createHub(options: HubOptions = {}): Hub {
   let closing: Promise<{ cut: number }> | undefined;
 
   async function open(): Promise<HubAddress> {
-    // Rooms first: a hub that answers before it knows its rooms would reject every client.
+    // Rooms first: a hub that serves before it knows its rooms would reject every client.
     await rooms.load();
     listening = await listen(server, options.host, options.port ?? DEFAULT_PORT);
     stopSweep = startSweep(clock, limits.sweepIntervalMs, {

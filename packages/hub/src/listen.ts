@@ -10,15 +10,15 @@ export interface Listening {
   host: string;
   port: number;
   /**
-   * Takes nothing new. Connections on which nothing is written end at once, the others when their answers have left, and
-   * connections still open after `graceMs` are cut, upgraded or not.
+   * Accepts no new connections. Connections on which nothing is written end at once, the others when their responses are
+   * sent, and connections still open after `graceMs` are cut, upgraded or not.
    */
   close(graceMs: number): Promise<void>;
 }
 
 /** How often connections that are being closed are looked at. */
 const closingStepMs = 10;
-/** Who has just connected is about to ask, and has this long to be told that the hub is stopping. */
+/** A new connection is about to send a request, and has this long to get the response that the hub is stopping. */
 const unusedMs = 100;
 
 /**
@@ -81,7 +81,7 @@ class Connections {
     if (unused.length > 0 && passedMs < unusedMs) return;
     // A browser opens some to have them ready.
     for (const socket of unused) socket.destroy();
-    // For Node an answer is over when it was given to the socket, also when most of it still waits there.
+    // For Node a response is over when the socket has it, also when most of it is still in its buffer.
     if (open.every((socket) => socket.writableLength === 0)) this.#server.closeIdleConnections();
   }
 }

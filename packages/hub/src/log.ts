@@ -18,7 +18,7 @@ export interface Log {
   bug(message: string, error: unknown): void;
 }
 
-/** A line, or what becomes one when it is written: then nobody waits for it. */
+/** A line, or what becomes one when it is written, when no request waits for it. */
 export type LogLine = string | { toString(): string };
 
 /** Where lines go: those of a moment together, because a write costs more than the lines. */

@@ -21,8 +21,8 @@ export interface HubOptions {
   /** proxies whose forwarding headers are believed: addresses or CIDR */
   trustProxy?: readonly string[] | undefined;
   /**
-   * Whether to ask providers that are known to take it for the usage of chat streams, and keep the extra event from clients
-   * that did not ask; true when left out. `false`: streams pass byte for byte
+   * Whether to request the usage of chat streams from providers that are known to take it, and keep the extra event from
+   * clients that did not request it; true when left out. `false`: streams pass byte for byte
    */
   streamUsage?: boolean | undefined;
   limits?: Partial<Limits> | undefined;

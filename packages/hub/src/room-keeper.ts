@@ -31,7 +31,7 @@ export class RoomKeeper {
     this.#log = log;
   }
 
-  /** All of the store's rooms or, when it throws, none. @throws what the store throws; TypeError for a digest nobody can check */
+  /** All of the store's rooms or, when it throws, none. @throws what the store throws; TypeError for a digest that cannot be checked */
   async load(): Promise<void> {
     const all = await this.#store.load();
     const loaded = all.map(({ passwordDigest, ...room }) => ({

@@ -29,7 +29,7 @@ export function startSweep(clock: Clock, periodMs: number, tasks: SweepTasks): (
   };
 }
 
-/** Runs a task at most once per period, as often as it is asked. */
+/** Runs a task at most once per period, however often it is called. */
 function every(
   periodMs: number,
   startMs: number,

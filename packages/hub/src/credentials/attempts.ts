@@ -50,7 +50,7 @@ export function createPasswordAttempts(limits: AttemptLimits): PasswordAttempts 
   };
 }
 
-/** At least one, and with it everybody behind it whose bucket is full again. */
+/** At least one, and with it all behind it whose bucket is full again. */
 function forgetOldest(fullAtMs: Map<string, number>, nowMs: number): void {
   let isFirst = true;
   for (const [key, fullAt] of fullAtMs) {

@@ -1,7 +1,7 @@
 import type { Participant } from "./participant.ts";
 
 /**
- * Who is overdue, without looking at everybody. Interface §3: silence of exactly 30 000 ms is still alive.
+ * Which participants are overdue, without looking at all of them. Interface §3: silence of exactly 30 000 ms is still alive.
  *
  * Participants wait in buckets by the time their silence would be too long. A sign of life only writes `lastSeenMs`;
  * when a bucket's time has come, each in it is either overdue or moves to the bucket of its new deadline. So a

@@ -7,8 +7,8 @@ const comparedLength = 100;
  * The name that was probably meant: one that differs in at most a third of its letters, or that contains what was
  * typed. Undefined when nothing is near.
  */
-export function closest(wanted: string, names: readonly string[]): string | undefined {
-  const typed = compared(wanted);
+export function closest(unknownName: string, names: readonly string[]): string | undefined {
+  const typed = compared(unknownName);
   const row = new Uint16Array(comparedLength + 1);
   let best: string | undefined;
   let bestDistance = Math.max(1, Math.floor(typed.length / 3)) + 1;

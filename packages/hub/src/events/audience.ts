@@ -1,12 +1,12 @@
 import type { EventSpelling, HubEvent } from "@roomhub/protocol";
 
 /**
- * Somebody who watches one room, or the whole hub. Gets events as they go on the wire, in order, one or more at once. The
+ * A watcher of one room, or of the whole hub. Gets events as they go on the wire, in order, one or more at once. The
  * bytes are those that all others get, too.
  */
 export interface Subscriber {
   readonly spelling: EventSpelling;
-  /** Must neither throw nor block; whoever is behind is dropped by its own side. */
+  /** Must neither throw nor block; a subscriber that is behind is dropped by its own side. */
   deliver(wire: Buffer): void;
   /** The stream is over; the hub stops. */
   end(retryMs: number): void;
@@ -22,7 +22,7 @@ export interface Published {
   value(): HubEvent;
 }
 
-/** Of what waits, about: the buffers of whoever reads are larger. */
+/** Of what waits, about: the buffers of those that read are larger. */
 const maxWaitingCharacters = 64 * 1024;
 
 /** Those who hear the same events. What happens between two flushes reaches each of them in one piece. */

@@ -79,7 +79,7 @@ export class EventBus {
     return this.#created.has(roomCode);
   }
 
-  /** One event for one subscriber: a room's `room.created` for whoever opens its stream at once. Contract §5. */
+  /** One event for one subscriber: a room's `room.created` for a watcher that opens its stream at once. Contract §5. */
   replay<Name extends EventName>(
     subscriber: Subscriber,
     roomCode: string,
@@ -91,14 +91,14 @@ export class EventBus {
     subscriber.deliver(Buffer.from(occurrence.wire(subscriber.spelling, 1)));
   }
 
-  /** The room is gone: its streams end, and its count with them. */
+  /** The room was dropped: its streams end, and its count with them. */
   endRoom(roomCode: string, retryMs: number): void {
     this.#rooms.get(roomCode)?.endAll(() => retryMs);
     this.#counts.delete(roomCode);
     this.#created.delete(roomCode);
   }
 
-  /** Everybody's stream ends. @param retryMs - see {@link Audience.endAll} */
+  /** Every stream ends. @param retryMs - see {@link Audience.endAll} */
   endAll(retryMs: () => number): void {
     for (const audience of [this.#hubWide, ...this.#rooms.values()]) audience.endAll(retryMs);
   }

@@ -36,11 +36,11 @@ export function sendError(
   headers: Record<string, string> = {},
 ): void {
   const requestId = response.getHeader("x-request-id");
-  const told =
+  const rendered =
     shape === "anthropic"
       ? anthropicErrorBody(error, typeof requestId === "string" ? requestId : undefined)
       : errorBody(error);
-  const body = Buffer.from(JSON.stringify(told));
+  const body = Buffer.from(JSON.stringify(rendered));
   const { req: request } = response;
   if (!request.complete) discardRest(request);
   response.writeHead(error.status, {

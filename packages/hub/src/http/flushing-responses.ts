@@ -19,13 +19,13 @@ export class FlushingResponses {
   /** @param response - just ended */
   note(response: ServerResponse): void {
     if (response.closed || response.writableLength === 0) return;
-    const answer = new FlushingResponse(response, this.#nowMs());
-    this.#responses.add(answer);
-    response.on("close", () => this.#responses.remove(answer));
+    const flushing = new FlushingResponse(response, this.#nowMs());
+    this.#responses.add(flushing);
+    response.on("close", () => this.#responses.remove(flushing));
   }
 
   tick(nowMs: number): void {
-    this.#responses.forEach((answer) => answer.tick(nowMs, this.#stallMs));
+    this.#responses.forEach((one) => one.tick(nowMs, this.#stallMs));
   }
 }
 

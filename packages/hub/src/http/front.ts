@@ -31,7 +31,7 @@ export class Front {
     this.#parseFailures = parseFailures;
   }
 
-  /** Never throws: whatever goes wrong is an answer. */
+  /** Never throws: every failure is a response. */
   serve(request: IncomingMessage, response: ServerResponse): void {
     // The connection has ended and takes no response, so nothing is done for the request.
     if (!request.socket.writable) return;
@@ -56,7 +56,7 @@ export class Front {
     }
   }
 
-  /** @returns undefined for OPTIONS, which every path answers */
+  /** @returns undefined for OPTIONS, which every path takes */
   #match(request: IncomingMessage, response: ServerResponse): RouteMatch | undefined {
     const method = request.method ?? "GET";
     if (method === "OPTIONS") return undefined;
@@ -84,10 +84,10 @@ export class Front {
       return;
     }
     setCommonHeaders(response, requestId, "openai");
-    this.#answer(request, response, match, refuse);
+    this.#serveHere(request, response, match, refuse);
   }
 
-  /** What a participant answers. The head is written in one go, see {@link headPairs}. */
+  /** What a participant serves. The head is written in one go, see {@link headPairs}. */
   #relay(
     request: IncomingMessage,
     response: ServerResponse,
@@ -111,8 +111,8 @@ export class Front {
     }
   }
 
-  /** What the hub answers itself. */
-  #answer(
+  /** What the hub serves itself. */
+  #serveHere(
     request: IncomingMessage,
     response: ServerResponse,
     match: RouteMatch,
@@ -121,7 +121,7 @@ export class Front {
     const { route, params } = match;
     switch (route.kind) {
       case "json":
-        this.#answerJson(request, response, match, route.handle, route.hasBody).catch(refuse);
+        this.#serveJson(request, response, match, route.handle, route.hasBody).catch(refuse);
         return;
       case "events":
         if (request.method === "HEAD") {
@@ -158,7 +158,7 @@ export class Front {
     }
   }
 
-  async #answerJson(
+  async #serveJson(
     request: IncomingMessage,
     response: ServerResponse,
     match: RouteMatch,
@@ -176,9 +176,9 @@ export class Front {
       peer: peers.peerOf(request),
       origin: peers.originOf(request),
     };
-    const answer = await handle(routed, this.#deps);
-    const bytes = Buffer.from(JSON.stringify(answer.body));
-    response.writeHead(answer.status, {
+    const result = await handle(routed, this.#deps);
+    const bytes = Buffer.from(JSON.stringify(result.body));
+    response.writeHead(result.status, {
       "content-type": "application/json",
       "content-length": bytes.length,
       "cache-control": "no-store",
@@ -255,7 +255,7 @@ export class Front {
       this.#openSocket(request, socket, head);
     } catch (thrown) {
       if (!(thrown instanceof HubError)) this.#deps.log.bug("a handshake failed", thrown);
-      // Who asked for a WebSocket keeps its side open; there is nothing more to come on it.
+      // A client that requests a WebSocket keeps its side open, and nothing more comes on it.
       socket.once("finish", () => socket.destroy());
       socket.end(rawError(asHubError(thrown), this.#deps.newRequestId()));
     }

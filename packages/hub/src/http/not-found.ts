@@ -33,7 +33,7 @@ function rightUrl(path: string, { origin, onlyRoom }: AskedAt): string {
   const operation = last === undefined ? undefined : path.slice(last.index);
   if (code !== undefined && operation !== undefined) {
     const meant = `/rooms/${code}/v1/${operation}`;
-    // What was asked for already: an operation with something behind it that is none.
+    // The path as requested: an operation with something behind it that is none.
     if (meant === path) return `The base URL of this room is ${origin}/rooms/${code}/v1`;
     return `Use ${origin}${encodeURI(meant)} (base URL: ${origin}/rooms/${code}/v1)`;
   }

@@ -14,7 +14,7 @@ export class OpenApiDocument {
     const { bytes, etag } = (this.#kept ??= read());
     const headers = {
       etag,
-      // May be kept, but asked about: another version of the hub may answer next time.
+      // May be kept, but must be revalidated: the hub may have another version next time.
       "cache-control": "no-cache",
       "x-content-type-options": "nosniff",
     };

@@ -2,13 +2,13 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { HubError } from "../errors.ts";
 import { rawError } from "./error-response.ts";
-import { SocketAnswers } from "./socket-answers.ts";
+import { SocketResponses } from "./socket-responses.ts";
 import { BrokenConnections } from "./unread-rest.ts";
 
 /** Bytes that are no HTTP, heads that are too large or too slow: what the parser reports in place of a request. */
 export class ParseFailures {
   readonly #newRequestId: () => string;
-  readonly #answers = new SocketAnswers();
+  readonly #responses = new SocketResponses();
   readonly #broken = new BrokenConnections();
 
   constructor(newRequestId: () => string) {
@@ -17,12 +17,12 @@ export class ParseFailures {
 
   /** Each response that begins: into the middle of one nothing else may be written. */
   note(socket: Socket, response: ServerResponse): void {
-    this.#answers.note(socket, response);
+    this.#responses.note(socket, response);
   }
 
   onFailure(error: Error & { code?: string }, socket: Socket): void {
     if (this.#broken.isEnded(socket)) return;
-    if (!socket.writable || error.code === "ECONNRESET" || this.#answers.isMidAnswer(socket)) {
+    if (!socket.writable || error.code === "ECONNRESET" || this.#responses.isMidResponse(socket)) {
       socket.destroy();
       return;
     }

@@ -12,7 +12,7 @@ export interface PeerOptions {
   onUntrustedProxy: () => void;
 }
 
-/** Who asks, and under which name the hub was addressed. */
+/** Which client sent a request, and under which name it addressed the hub. */
 export interface PeerReader {
   peerOf(request: IncomingMessage): Peer;
   /** The part of it by which a client takes turns with others. */

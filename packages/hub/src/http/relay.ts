@@ -33,14 +33,14 @@ export class SocketClientResponse implements ClientResponse {
   /** From now on the client's doings are reported; if it already left, at once. */
   listen(listener: ClientListener): void {
     const response = this.#response;
-    const gone = () => {
+    const onClose = () => {
       if (this.#isGone) return;
       this.#isGone = true;
       if (!response.writableFinished) listener.onGone();
     };
     response.on("drain", () => listener.onDrain());
-    response.on("close", gone);
-    if (response.destroyed || response.closed) gone();
+    response.on("close", onClose);
+    if (response.destroyed || response.closed) onClose();
   }
 
   get isHeadWritten(): boolean {
@@ -96,7 +96,7 @@ export class SocketClientResponse implements ClientResponse {
 
 /**
  * Contract §4: `102 Processing` resets undici's 300 s header limit, but other clients and proxies take it for the
- * answer. So only HTTP/1.1 from the two SDKs known to skip it, with no proxy in sight.
+ * response. So only HTTP/1.1 from the two SDKs known to skip it, with no proxy in sight.
  */
 function isKnownToSkipInformational({ httpVersion, headers }: IncomingMessage): boolean {
   const language = headers["x-stainless-lang"];

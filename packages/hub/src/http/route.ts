@@ -30,7 +30,7 @@ export interface HealthState {
   timestamp: string;
 }
 
-export interface JsonAnswer {
+export interface RouteResponse {
   status: number;
   body: unknown;
 }
@@ -38,7 +38,7 @@ export interface JsonAnswer {
 export type JsonHandler = (
   request: RouteRequest,
   deps: RouteDeps,
-) => JsonAnswer | Promise<JsonAnswer>;
+) => RouteResponse | Promise<RouteResponse>;
 
 export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";
 

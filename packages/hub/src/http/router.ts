@@ -11,7 +11,7 @@ export interface RouteMatch {
 export interface Router {
   /** HEAD finds the row of GET. */
   find(method: string, path: string): RouteMatch | undefined;
-  /** What the path answers to, for `Allow`; empty when it does not exist. */
+  /** The methods that the path takes, for `Allow`; empty when it does not exist. */
   methodsOf(path: string): string[];
 }
 

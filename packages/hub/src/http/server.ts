@@ -13,13 +13,13 @@ export function createHttpServer(deps: FrontDeps): Server {
     // Node counts URL, names and values, and refuses what reaches its limit; ours is the most that is fine.
     maxHeaderSize: limits.headerBytes + 1,
     headersTimeout: limits.headersReadMs,
-    // The gate looks for it: Node would refuse with an answer of its own.
+    // The gate looks for it: Node would refuse with a response of its own.
     requireHostHeader: false,
     // Bodies have their own limits, since a long one is legal here.
     requestTimeout: 0,
     connectionsCheckingInterval: 1_000,
     keepAliveTimeout: limits.keepAliveMs,
-    // Only a WebSocket where there is one is an upgrade; `Upgrade: h2c` and others get their ordinary answer.
+    // Only a WebSocket where there is one is an upgrade; `Upgrade: h2c` and others get their ordinary response.
     shouldUpgradeCallback: (request: IncomingMessage) => front.takesUpgrade(request),
   });
   // No cap here: Node would drop the surplus in silence. The gate counts them and says so.
@@ -27,7 +27,7 @@ export function createHttpServer(deps: FrontDeps): Server {
   server.on("request", (request, response) => front.serve(request, response));
   // The reader of the body sends `100 Continue`; a refusal goes out without it.
   server.on("checkContinue", (request, response) => front.serve(request, response));
-  // An Expect other than 100-continue may be ignored (RFC 9110 §10.1.1); Node would refuse with an answer of its own.
+  // An Expect other than 100-continue may be ignored (RFC 9110 §10.1.1); Node would refuse with a response of its own.
   server.on("checkExpectation", (request, response) => front.serve(request, response));
   server.on("upgrade", (request, socket, head) => front.upgrade(request, socket, head));
   // Of a server that speaks no TLS, the stream is the socket.

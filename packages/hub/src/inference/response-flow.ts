@@ -67,7 +67,8 @@ export class ResponseFlow implements AttemptOwner {
       const end = this.#delivery.end(this.#handedOver);
       if (this.#delivery.hasHiddenTimings) attempt.participant.reportsUsageItself = true;
       if (this.#mayRemember) this.#rememberResponse(attempt.participant);
-      if (end.kind === "provider-error") this.#owner.settle(withoutSecrets(end.error, attempt.scrubber));
+      if (end.kind === "provider-error")
+        this.#owner.settle(withoutSecrets(end.error, attempt.scrubber));
       if (end.kind === "refused") this.#refused(attempt, end.status, end.body);
     } catch (thrown) {
       this.#owner.attemptFailed(attempt, thrown, "other");

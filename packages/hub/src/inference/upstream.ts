@@ -1,6 +1,6 @@
 import type { ErrorCode, InferenceProtocol } from "@roomhub/protocol";
 
-/** What is asked of a provider. The body is whole and already carries the provider's own model name. */
+/** A request to a provider. The body is whole and already carries the provider's own model name. */
 export interface UpstreamRequest {
   method: "POST" | "GET" | "DELETE";
   /** below the provider's base URL, with a leading slash */
@@ -24,7 +24,7 @@ export interface UpstreamFailure {
 }
 
 /**
- * Gets one answer. Order: `onHead`, any number of `onData`, then one of `onEnd` and `onFailure`; after a cancel none of
+ * Receives one response. Order: `onHead`, any number of `onData`, then one of `onEnd` and `onFailure`; after a cancel none of
  * them. `onClosed` comes last, exactly once, in every case: the participant is finished with the request.
  */
 export interface ResponseSink {
@@ -42,7 +42,7 @@ export interface ResponseSink {
 
 /** A request on its way. */
 export interface UpstreamCall {
-  /** No buffer of the request's body is read any more. Absent where that cannot be told: the system may be writing from it. */
+  /** No buffer of the request's body is read any more. Absent where that cannot be known: the system may be writing from it. */
   readonly isBodyTaken?: boolean;
   /** The reader caught up. */
   resume(): void;
@@ -51,7 +51,7 @@ export interface UpstreamCall {
 }
 
 /**
- * Answers one participant's requests: a tunnel, a direct endpoint, or the hub node that holds the tunnel.
+ * Takes one participant's requests: a tunnel, a direct endpoint, or the hub node that holds the tunnel.
  * Callbacks and buffers, because web streams and a promise per chunk cost 3 to 7 times as much.
  */
 export interface Upstream {

@@ -12,7 +12,7 @@ import type { Emitter } from "../events/emit.ts";
 /** Who may change an existing participant. Contract §3. */
 export type OwnershipMode = "compat" | "strict" | "open";
 
-/** Whoever sent a management request, as far as the hub can tell. */
+/** The sender of a management request, as far as the hub knows. */
 export interface Peer {
   /** normalised; undefined when a stranger's proxy hides it, or address rights are off */
   address: string | undefined;
@@ -21,11 +21,11 @@ export interface Peer {
   hasOrigin: boolean;
   /** a value beginning `rhp_`, right or wrong */
   token: string | undefined;
-  /** whether its connection is closed, so that nothing more can be answered */
+  /** whether its connection is closed, so that it takes no response any more */
   hasLeft: () => boolean;
 }
 
-/** What operations ask of the paths to participants. */
+/** What operations need of the paths to participants. */
 interface ParticipantPaths {
   /** Closes a participant's tunnel, if it has one. `replaced`: another owner took the id (4001). */
   closeTunnel(participant: Participant, why: "replaced" | "left"): void;
@@ -35,7 +35,7 @@ interface ParticipantPaths {
   ): DirectPath;
   /** `config` or the declared capabilities are others: what its endpoint serves may follow from them. */
   settingsChanged(participant: Participant): void;
-  /** Asks the endpoint for its models once and records what became of it. Never rejects. */
+  /** Requests the models of the endpoint once and records the result. Never rejects. */
   probe(participant: Participant): Promise<void>;
   /** From now on its endpoint is probed for signs of life, as long as its `liveness` says so. */
   watch(participant: Participant): void;

@@ -11,7 +11,7 @@ import type { Emitter } from "../events/emit.ts";
 import { newPlacing } from "../domain/room.ts";
 import type { OperationContext, OwnershipMode, Peer } from "./context.ts";
 import { joinParticipant, type JoinOutcome } from "./join-participant.ts";
-import { directAnswered, directFailed, tunnelClosed, tunnelOpened } from "./path-changes.ts";
+import { directResponded, directFailed, tunnelClosed, tunnelOpened } from "./path-changes.ts";
 import { markOverdue } from "./presence.ts";
 import { createRoom } from "./rooms.ts";
 import { settleFlapping } from "./tunnel-flapping.ts";
@@ -137,7 +137,7 @@ export function createOffice(
       async probe(participant) {
         probes.push(participant.id);
         if (behaviour.endpoint === "answers")
-          directAnswered(context, participant, behaviour.verdict);
+          directResponded(context, participant, behaviour.verdict);
         if (behaviour.endpoint === "fails") directFailed(context, participant, "ECONNREFUSED");
       },
       watch: (participant) => void watched.push(participant.id),

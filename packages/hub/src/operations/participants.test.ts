@@ -13,7 +13,7 @@ import {
 } from "./participants.ts";
 import {
   capabilitiesLearned,
-  directAnswered,
+  directResponded,
   directFailed,
   recordTunnelContact,
   loadReported,
@@ -188,7 +188,7 @@ describe("paths", () => {
     for (let time = 0; time < 3; time++) {
       office.pass(20_000);
       recordTunnelContact(office.context, tunnelled.participant);
-      directAnswered(office.context, participant, office.behaviour.verdict);
+      directResponded(office.context, participant, office.behaviour.verdict);
     }
     expect([tunnelled.participant.status, participant.status]).toEqual(["online", "offline"]);
   });
@@ -199,8 +199,8 @@ describe("paths", () => {
     office.events.splice(0);
     directFailed(office.context, participant, "one");
     directFailed(office.context, participant, "two");
-    directAnswered(office.context, participant, office.behaviour.verdict);
-    directAnswered(office.context, participant, office.behaviour.verdict);
+    directResponded(office.context, participant, office.behaviour.verdict);
+    directResponded(office.context, participant, office.behaviour.verdict);
     expect(changes(office)).toEqual([
       ["participant.updated", false],
       ["participant.updated", true],
@@ -214,7 +214,7 @@ describe("paths", () => {
     office.woken.splice(0);
     const verdicts = ["ready", "loading", "loading", "needs-credentials", "ready"] as const;
     for (const readiness of verdicts) {
-      directAnswered(office.context, participant, { readiness, problem: undefined, sinceMs: 0 });
+      directResponded(office.context, participant, { readiness, problem: undefined, sinceMs: 0 });
     }
     const seen = office.events.map(
       ({ shown }) => (shown as ParticipantSummary).connection.readiness,
@@ -226,7 +226,7 @@ describe("paths", () => {
   test("an endpoint that may not be dialled stays so, whatever is reported of it", async () => {
     const office = createOffice();
     const { participant } = await office.join({ transport: "tunnel" });
-    directAnswered(office.context, participant, office.behaviour.verdict);
+    directResponded(office.context, participant, office.behaviour.verdict);
     expect(participant.direct.kind).toBe("refused");
   });
 

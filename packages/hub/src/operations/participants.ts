@@ -11,7 +11,7 @@ import { isLive, proofOf, requireProof } from "./ownership.ts";
 import { recordLife, removeParticipant } from "./presence.ts";
 import { isUnused } from "./probed-participants.ts";
 
-/** A direct endpoint is asked again at a heartbeat when this long ago, or failed. Contract §3. */
+/** A heartbeat probes a direct endpoint again when the last contact is this old, or failed. Contract §3. */
 const reprobeAfterMs = 60_000;
 
 /** Interface §4, `GET …/participants`: in join order, offline ones too. */
@@ -73,12 +73,12 @@ export function leaveParticipant(
   removeParticipant(context, participant, { tunnel: "left" });
 }
 
-/** Interface §2: everybody online. */
+/** Interface §2: all that are online. */
 export function listModels({ registry, nowMs }: OperationContext, code: string): ModelList {
   return { object: "list", data: modelViews(registry.room(code), nowMs()) };
 }
 
-/** `GET …/models/:id`: a participant id or any selector form; shows who would be asked now. Contract §4. */
+/** `GET …/models/:id`: a participant id or any selector form; shows the participant that would get a request now. Contract §4. */
 export function getModel(context: OperationContext, code: string, name: string) {
   const room = context.registry.room(code);
   const selection = selectParticipant(room, plainQuery(parseSelector(name), "", context.nowMs));
@@ -99,7 +99,7 @@ export function getModel(context: OperationContext, code: string, name: string) 
 }
 
 /**
- * Who may open this participant's tunnel: always and only whoever holds its token. Contract §3.
+ * Whether a peer may open this participant's tunnel: with its token always, without it never. Contract §3.
  *
  * @throws HubError `participant_not_found`, `participant_token_required`, `participant_token_invalid`
  */

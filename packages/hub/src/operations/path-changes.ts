@@ -145,11 +145,11 @@ function mergeCapabilities(
 type Verdict = Omit<PathVerdict, "problem"> & { problem: string | undefined };
 
 /**
- * A direct call or probe got an HTTP answer. Contract §2.
+ * A direct call or probe got an HTTP response. Contract §2.
  *
- * @param isLife - the participant has its endpoint probed for signs of life; else the provider answered, not it
+ * @param isLife - the participant has its endpoint probed for signs of life; else the provider responded, not it
  */
-export function directAnswered(
+export function directResponded(
   context: OperationContext,
   participant: Participant,
   { readiness, problem = "", sinceMs }: Verdict,

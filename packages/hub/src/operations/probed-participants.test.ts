@@ -2,7 +2,7 @@ import type { JoinRequest } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { createOffice, elsewhere, home, peerAt } from "./operations.fixture.ts";
 import { expireParticipants, getParticipant, recordHeartbeat } from "./participants.ts";
-import { directAnswered, directFailed, tunnelClosed } from "./path-changes.ts";
+import { directResponded, directFailed, tunnelClosed } from "./path-changes.ts";
 import { updateParticipant } from "./update-participant.ts";
 
 const probe = { liveness: "probe" } as const;
@@ -11,8 +11,8 @@ const dayMs = 24 * 3_600_000;
 type Office = ReturnType<typeof createOffice>;
 
 /** A probe's response that counts as a heartbeat. */
-function live(office: Office, participant: Parameters<typeof directAnswered>[1]): void {
-  directAnswered(office.context, participant, office.behaviour.verdict, true);
+function live(office: Office, participant: Parameters<typeof directResponded>[1]): void {
+  directResponded(office.context, participant, office.behaviour.verdict, true);
 }
 
 describe("a join with liveness probe", () => {

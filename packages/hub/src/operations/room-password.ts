@@ -3,7 +3,7 @@ import { HubError } from "../errors.ts";
 import type { OperationContext, Peer } from "./context.ts";
 
 /**
- * Lets in a peer that knows the room's password. Missing and wrong are one answer. Contract §6.
+ * Lets in a peer that knows the room's password. A missing one and a wrong one get the same error. Contract §6.
  *
  * @throws HubError `invalid_password`, or `too_many_attempts` once the address, or the room, has had too many wrong ones
  */

@@ -6,8 +6,8 @@ import { HubError } from "../errors.ts";
 import type { OperationContext, Peer } from "./context.ts";
 
 /**
- * Interface §4, `POST /rooms`. The room is on disk before it is answered, listed or announced, so that no crash takes it
- * back. Contract §1.
+ * Interface §4, `POST /rooms`. The room is on disk before the response is sent and the room is listed or announced, so that
+ * no crash takes it back. Contract §1.
  *
  * @throws HubError `rate_limit_exceeded`, `room_limit_reached`
  */
@@ -72,7 +72,7 @@ export function getRoom({ registry }: OperationContext, code: string): RoomView 
   return roomView(registry.room(code));
 }
 
-/** The same, and a sign that somebody still wants the room. @throws HubError `room_not_found` */
+/** The same, and a sign that the room is still in use. @throws HubError `room_not_found` */
 export function useRoom(context: OperationContext, code: string): RoomView {
   const room = context.registry.room(code);
   room.lastUsedAt = context.wallMs();

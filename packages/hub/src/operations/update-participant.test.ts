@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { readinessOf } from "../domain/readiness.ts";
 import { participantView } from "../domain/views.ts";
 import { createOffice, elsewhere, home, peerAt, tokenOf } from "./operations.fixture.ts";
-import { directAnswered, statusReported } from "./path-changes.ts";
+import { directResponded, statusReported } from "./path-changes.ts";
 import { isKnownParticipant, updateParticipant } from "./update-participant.ts";
 
 const authHeaders = { authorization: "Bearer sk-CANARY" };
@@ -219,7 +219,7 @@ describe("what a model server refused", () => {
   async function found(readiness: Readiness) {
     const all = await joined();
     const verdict = { readiness, problem: "", sinceMs: all.context.nowMs() };
-    directAnswered(all.context, all.participant, verdict);
+    directResponded(all.context, all.participant, verdict);
     all.events.splice(0);
     return all;
   }

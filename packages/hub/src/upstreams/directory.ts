@@ -34,9 +34,9 @@ export interface UpstreamDirectoryOptions {
   nowMs: () => number;
   /** false once the participant has left its room */
   isPresent: (participant: Participant) => boolean;
-  directEvents: Omit<DirectEvents, "answered"> & {
-    /** @param isLife - the answer counts as a heartbeat */
-    answered(participant: Participant, verdict: ReadinessVerdict, isLife: boolean): void;
+  directEvents: Omit<DirectEvents, "responded"> & {
+    /** @param isLife - the response counts as a heartbeat */
+    responded(participant: Participant, verdict: ReadinessVerdict, isLife: boolean): void;
   };
 }
 
@@ -69,7 +69,7 @@ export class UpstreamDirectory {
       headersOf: (participant) => this.#headersOf(participant),
       isPresent,
       events: {
-        answered: (participant, verdict) => this.#answered(participant, verdict, false),
+        responded: (participant, verdict) => this.#responded(participant, verdict, false),
         failed: (participant, reason) => {
           options.directEvents.failed(participant, reason);
           this.#watch.lookSoon(participant);
@@ -122,7 +122,7 @@ export class UpstreamDirectory {
   }
 
   /**
-   * `GET <base>/models`: any HTTP answer counts. What else can be found out follows in the background, when it is due.
+   * `GET <base>/models`: any HTTP response counts. What else can be detected follows in the background, when it is due.
    * Never rejects. One at a time per endpoint of a participant, shared by all callers.
    */
   probe(participant: Participant): Promise<void> {
@@ -143,15 +143,15 @@ export class UpstreamDirectory {
 
   #record(participant: Participant, found: ProbeResult, isLife: boolean): void {
     const verdict = this.#servers.serverOf(participant).readiness;
-    if (found.answered) this.#answered(participant, verdict, isLife);
+    if (found.answered) this.#responded(participant, verdict, isLife);
     else if (found.isTimeout !== true || verdict.readiness === "down") {
       const reason = found.problem ?? "its endpoint does not respond";
       this.#options.directEvents.failed(participant, reason);
     }
   }
 
-  #answered(participant: Participant, verdict: ReadinessVerdict, isLife: boolean): void {
-    this.#options.directEvents.answered(participant, verdict, isLife);
+  #responded(participant: Participant, verdict: ReadinessVerdict, isLife: boolean): void {
+    this.#options.directEvents.responded(participant, verdict, isLife);
     if (verdict.readiness !== "ready") this.#watch.add(participant);
   }
 

@@ -1,8 +1,8 @@
 import type { HealthResponse } from "@roomhub/protocol";
-import type { JsonAnswer, RouteDeps, RouteRequest } from "../route.ts";
+import type { RouteResponse, RouteDeps, RouteRequest } from "../route.ts";
 
 /** `GET /health`. Interface §4; 503 while the hub drains. */
-export function getHealth(_request: RouteRequest, deps: RouteDeps): JsonAnswer {
+export function getHealth(_request: RouteRequest, deps: RouteDeps): RouteResponse {
   const { isDraining, ...rest } = deps.health();
   const body: HealthResponse = { status: isDraining ? "draining" : "ok", ...rest };
   return { status: isDraining ? 503 : 200, body };

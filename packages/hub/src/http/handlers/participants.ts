@@ -4,34 +4,34 @@ import { joinParticipant, type JoinOutcome } from "../../operations/join-partici
 import * as participants from "../../operations/participants.ts";
 import { getRoom } from "../../operations/rooms.ts";
 import { isKnownParticipant, updateParticipant } from "../../operations/update-participant.ts";
-import type { JsonAnswer, RouteDeps, RouteRequest } from "../route.ts";
+import type { RouteResponse, RouteDeps, RouteRequest } from "../route.ts";
 import { param, parse } from "./parse.ts";
 
 /** `POST /rooms/:code/join`. Interface §4. */
 export async function postJoin(
   request: RouteRequest,
   { operations, schemas }: RouteDeps,
-): Promise<JsonAnswer> {
+): Promise<RouteResponse> {
   const code = param(request, "code");
   // An unknown room is reported before anything that is wrong with the body.
   getRoom(operations, code);
   const joining = parse(schemas.join, request.body);
   const outcome = await joinParticipant(operations, code, joining, request.peer);
-  return joinAnswer(request, operations, outcome);
+  return joinResponse(request, operations, outcome);
 }
 
 /** `PUT /v1/rooms/:code/participants/:id`: a join when the id is unknown, else a change. Contract §1. */
 export async function putParticipant(
   request: RouteRequest,
   { operations, schemas }: RouteDeps,
-): Promise<JsonAnswer> {
+): Promise<RouteResponse> {
   const code = param(request, "code");
   const id = param(request, "id");
   const isKnown = isKnownParticipant(operations, code, id);
   checkIdInBody(request.body, id);
   if (!isKnown) {
     const joining = parse(schemas.join, withId(request.body, id));
-    return joinAnswer(
+    return joinResponse(
       request,
       operations,
       await joinParticipant(operations, code, joining, request.peer),
@@ -39,11 +39,11 @@ export async function putParticipant(
   }
   const change = parse(schemas.updateParticipant, request.body);
   const outcome = await updateParticipant(operations, code, id, change, request.peer);
-  return joinAnswer(request, operations, { ...outcome, isNew: false, token: undefined });
+  return joinResponse(request, operations, { ...outcome, isNew: false, token: undefined });
 }
 
 /** `DELETE …/leave/:id` and `DELETE …/participants/:id`. Interface §4. */
-export function deleteParticipant(request: RouteRequest, { operations }: RouteDeps): JsonAnswer {
+export function deleteParticipant(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
   participants.leaveParticipant(
     operations,
     param(request, "code"),
@@ -54,7 +54,7 @@ export function deleteParticipant(request: RouteRequest, { operations }: RouteDe
 }
 
 /** `GET …/participants`. Interface §4. */
-export function listParticipants(request: RouteRequest, { operations }: RouteDeps): JsonAnswer {
+export function listParticipants(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
   return {
     status: 200,
     body: { participants: participants.listParticipants(operations, param(request, "code")) },
@@ -62,7 +62,7 @@ export function listParticipants(request: RouteRequest, { operations }: RouteDep
 }
 
 /** `GET /v1/rooms/:code/participants/:id`. Contract §1. */
-export function getParticipant(request: RouteRequest, { operations }: RouteDeps): JsonAnswer {
+export function getParticipant(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
   const participant = participants.getParticipant(
     operations,
     param(request, "code"),
@@ -75,7 +75,7 @@ export function getParticipant(request: RouteRequest, { operations }: RouteDeps)
 export function postHeartbeat(
   request: RouteRequest,
   { operations, schemas }: RouteDeps,
-): JsonAnswer {
+): RouteResponse {
   const code = param(request, "code");
   const { id } = parse(schemas.heartbeat, request.body);
   return { status: 200, body: participants.recordHeartbeat(operations, code, id, request.peer) };
@@ -85,7 +85,7 @@ export function postHeartbeat(
 export function postParticipantHeartbeat(
   request: RouteRequest,
   { operations }: RouteDeps,
-): JsonAnswer {
+): RouteResponse {
   const id = param(request, "id");
   return {
     status: 200,
@@ -93,15 +93,15 @@ export function postParticipantHeartbeat(
   };
 }
 
-type Answered = Pick<JoinOutcome, "participant" | "room" | "isNew" | "token"> & {
+type Joined = Pick<JoinOutcome, "participant" | "room" | "isNew" | "token"> & {
   warnings: Warning[];
 };
 
-function joinAnswer(
+function joinResponse(
   request: RouteRequest,
   operations: RouteDeps["operations"],
-  { participant, room, isNew, token, warnings }: Answered,
-): JsonAnswer {
+  { participant, room, isNew, token, warnings }: Joined,
+): RouteResponse {
   const path = `/v1/rooms/${room.code}/participants/${encodeURIComponent(participant.id)}/tunnel`;
   const body: JoinResponse = {
     participant: participants.viewOf(operations, participant),

@@ -6,7 +6,7 @@ import { admit, beginSilently } from "../../inference/begin.ts";
 import { SocketClientResponse } from "../relay.ts";
 import { hopsOf, type InferenceDeps } from "./inference.ts";
 
-/** What may be asked of a response that was made before. Contract §4. */
+/** The methods that a stored response takes. Contract §4. */
 export type StoredResponseMethod = "GET" | "DELETE" | "POST";
 
 export interface StoredResponseInput {
@@ -19,11 +19,11 @@ export interface StoredResponseInput {
   clientKey: string;
 }
 
-/** What clients ask by: paging, `stream`, `starting_after`, `include[]`. An agent takes no other characters. */
+/** The parameters that clients send: paging, `stream`, `starting_after`, `include[]`. An agent takes no other characters. */
 const safeQuery = /^[A-Za-z0-9_=&%.,[\]-]{0,512}$/;
 
 /**
- * `GET|DELETE …/responses/:id`, `POST …/cancel`, `GET …/input_items`: asked of the participant that made the response.
+ * `GET|DELETE …/responses/:id`, `POST …/cancel`, `GET …/input_items`: sent to the participant that made the response.
  * No generation, so no llm events.
  *
  * @throws HubError `response_not_found`, `room_not_found`, `hub_overloaded`

@@ -6,7 +6,7 @@ type Headers = Record<string, string>;
 
 /**
  * An error of the hub, as a message. Nested and flat, because SDKs differ in which they read, with the headers that an
- * HTTP answer would have had.
+ * HTTP response would have had.
  */
 export function errorMessage(error: HubError, headers: Headers): string {
   return render(error.status, errorBody(error).error, { ...retryHeaders(error), ...headers });

@@ -63,7 +63,7 @@ export class ResponseSocket implements TurnsChannel {
     ws.on("pong", (data: Buffer) => this.#intake.hadControlFrame(data.length));
     ws.on("ping", (data: Buffer) => {
       this.#intake.hadControlFrame(data.length);
-      // Answers to one who does not read would only pile up.
+      // Pongs to a client that does not read would only pile up.
       if (!this.isBehind && ws.readyState === ws.OPEN) ws.pong(data);
     });
     ws.once("close", () => this.#closed());

@@ -10,7 +10,7 @@ import { ResponseSocket, type ResponseSocketDeps } from "./response-socket.ts";
 const webSocketOptions = {
   noServer: true,
   clientTracking: false,
-  // Pings are answered only to those who read.
+  // A client that does not read gets no pongs.
   autoPong: false,
   // A compressed message may be a bomb.
   perMessageDeflate: false,

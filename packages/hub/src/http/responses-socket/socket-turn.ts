@@ -14,7 +14,7 @@ export interface MessageChannel {
   terminate(): void;
 }
 
-/** A turn whose answer was whole. */
+/** A turn whose response was complete. */
 export interface TurnResult {
   responseId: string;
   /** the output items, as JSON without the brackets */
@@ -33,7 +33,7 @@ export class SocketTurn implements ClientResponse {
   readonly #channel: MessageChannel;
   readonly #maxEventBytes: number;
   readonly #reader = createSseReader((event) => this.#pass(event));
-  /** of an event whose end has not come, or of an answer that is no stream */
+  /** of an event whose end has not come, or of a response that is no stream */
   #pieces: Buffer[] = [];
   #piecesLength = 0;
   #isJson = false;
@@ -42,7 +42,7 @@ export class SocketTurn implements ClientResponse {
   #isLost = false;
   #onHandedOver: (() => void) | undefined;
   isHeadWritten = false;
-  /** undefined unless the answer was whole and no failure */
+  /** undefined unless the response was complete and no failure */
   result: TurnResult | undefined;
 
   /** @param maxEventBytes - a message is sent whole, so an event must be held whole */
@@ -109,7 +109,7 @@ export class SocketTurn implements ClientResponse {
     }
   }
 
-  /** An answer that is no stream, or a refusal in the provider's own words. */
+  /** A response that is no stream, or a refusal in the provider's own words. */
   respond(
     status: number,
     headers: Record<string, string>,

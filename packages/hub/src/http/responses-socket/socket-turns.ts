@@ -146,7 +146,7 @@ export class SocketTurns {
     queueMicrotask(() => this.#advance());
   }
 
-  /** `generate: false`: nothing to be asked of a provider, but an id to go on from. */
+  /** `generate: false`: no request to a provider, but an id to go on from. */
   #warmUp(message: TurnMessage, { items }: TurnRequest, requestId: string): void {
     const { inference, limits } = this.#deps;
     touchRoom(inference, inference.findRoom(this.#client.code));

@@ -12,20 +12,20 @@ export interface TurnMessage {
   input: unknown;
   /** undefined when the turn begins a conversation */
   previousResponseId: string | undefined;
-  /** The client wants no answer yet, only an id to go on from. */
+  /** The client requests no output yet, only an id to go on from. */
   isWarmUp: boolean;
 }
 
 /** One turn as an ordinary request for a stream. */
 export interface TurnRequest {
   body: RequestBody;
-  /** What was said up to the answer, as items; undefined when the hub does not know all of it. */
+  /** The conversation up to the response, as items; undefined when the hub does not know all of it. */
   items: Buffer | undefined;
 }
 
 /** Of the socket, not of the request: `stream` is implied, and nothing runs in the background. */
 const socketMembers: ReadonlySet<string> = new Set(["type", "stream", "background", "generate"]);
-/** Where the client names what was said before without saying it. */
+/** Where the client names earlier items without sending them. */
 const hiddenContext = ["conversation", "prompt"];
 
 /**

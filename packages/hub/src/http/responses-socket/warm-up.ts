@@ -1,6 +1,6 @@
 import type { TurnMessage } from "./turn-request.ts";
 
-/** What a response says of the request it answers, with OpenAI's defaults. Open Responses 2026-04-24, ResponseResource */
+/** What a response repeats of its request, with OpenAI's defaults. Open Responses 2026-04-24, ResponseResource */
 const echoed: Record<string, unknown> = {
   instructions: null,
   max_output_tokens: null,
@@ -32,8 +32,8 @@ const noUsage = {
 };
 
 /**
- * The answer to a turn with `generate: false`: a whole response without output, whose id the next turn may go on from. The
- * hub makes it, since no provider is asked.
+ * The response to a turn with `generate: false`: complete, without output, and its id is one that the next turn may go on
+ * from. The hub makes it, since no provider gets the request.
  *
  * @param nowMs - epoch ms
  * @returns the messages, in order
@@ -44,7 +44,7 @@ export function warmUpMessages(
   nowMs: number,
 ): string[] {
   const createdAt = Math.floor(nowMs / 1000);
-  const asked = Object.entries(echoed).map(([name, otherwise]) => [
+  const repeated = Object.entries(echoed).map(([name, otherwise]) => [
     name,
     fields[name] ?? otherwise,
   ]);
@@ -61,7 +61,7 @@ export function warmUpMessages(
     incomplete_details: null,
     output: [],
     usage: null as typeof noUsage | null,
-    ...(Object.fromEntries(asked) as object),
+    ...(Object.fromEntries(repeated) as object),
   };
   const whole = { ...response, status: "completed", completed_at: createdAt, usage: noUsage };
   return [

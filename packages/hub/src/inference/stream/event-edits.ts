@@ -2,9 +2,9 @@ import type { StreamMarker } from "@roomhub/protocol";
 import { blankLine } from "./event-boundary.ts";
 import { errorIn, messagesIn, objectIn, type StreamEvent } from "./stream-status.ts";
 
-/** What does not reach the client as the provider said it. Contract §4 and §6. */
+/** What does not reach the client as the provider sent it. Contract §4 and §6. */
 export interface StreamEdits {
-  /** The hub asked for a chat stream's usage and the client did not: the chunk with nothing else in it stays here. */
+  /** The hub requested a chat stream's usage and the client did not: the chunk with nothing else in it is not relayed. */
   hidesUsage: boolean;
   /** Sees that chunk. */
   onHidden?: ((chunk: StreamEvent) => void) | undefined;
@@ -22,7 +22,7 @@ const colon = 0x3a;
 const space: ReadonlySet<number | undefined> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
 /**
- * Whether any event here may have to be changed. Asked for each batch of a stream that has edits, so it only searches
+ * Whether any event here may have to be changed. Called for each batch of a stream that has edits, so it only searches
  * bytes: for `"choices":[]` about 25 ns per event, for "error" about 100.
  */
 export function mayNeedEdits(events: Buffer, { hidesUsage, scrub }: StreamEdits): boolean {

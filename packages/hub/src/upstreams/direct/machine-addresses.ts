@@ -1,6 +1,6 @@
 import { type AddressClass, classifyAddress, destinationOf } from "@roomhub/provider";
 
-/** Reading the interfaces costs a third of a millisecond, and calls ask each time. */
+/** Reading the interfaces costs a third of a millisecond, and every call needs them. */
 const freshMs = 1_000;
 const maxKnown = 1_024;
 

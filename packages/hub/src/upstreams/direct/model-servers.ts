@@ -56,15 +56,15 @@ export class ModelServers {
     // Its running requests may still complete when the participant has moved to another endpoint.
     const isCurrent = () => participant.baseUrl === baseUrl;
     const current = onlyWhile(isCurrent, events);
-    const answers = {
-      answered: () => current.answered(participant, server.readiness),
+    const contact = {
+      responded: () => current.responded(participant, server.readiness),
       failed: (reason: string) => current.failed(participant, reason),
     };
     const server: ModelServer = new ModelServer({
       // Where it may be dialled can change while the endpoint stays: looked up for each call.
       call: (request, sink) => {
         // What a probe finds is recorded when the probe is over.
-        const watched = request.path === "/models" ? sink : new WatchedSink(sink, answers);
+        const watched = request.path === "/models" ? sink : new WatchedSink(sink, contact);
         return clientFor(participant).call(request, watched);
       },
       baseUrl,
@@ -86,8 +86,8 @@ export class ModelServers {
 
 function onlyWhile(isCurrent: () => boolean, events: DirectEvents): DirectEvents {
   return {
-    answered(participant, verdict) {
-      if (isCurrent()) events.answered(participant, verdict);
+    responded(participant, verdict) {
+      if (isCurrent()) events.responded(participant, verdict);
     },
     failed(participant, reason) {
       if (isCurrent()) events.failed(participant, reason);

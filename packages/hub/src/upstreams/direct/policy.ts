@@ -22,7 +22,7 @@ export function dialRightOf(registrant: Pick<Registrant, "address" | "hasOrigin"
 }
 
 /**
- * Why an address may not be dialled, or undefined. Asked with every literal and every resolved address; the checked
+ * Why an address may not be dialled, or undefined. Called with every literal and every resolved address; the checked
  * address is the dialled one. Contract §3.
  *
  * @param classify - knows this machine's own addresses: they count as loopback

@@ -15,10 +15,10 @@ import type {
   UpstreamRequest,
 } from "../../inference/upstream.ts";
 
-/** What direct calls and probes tell about a participant's path. */
+/** What direct calls and probes show of a participant's path. */
 export interface DirectEvents {
   /** @param verdict - on its model server, by now */
-  answered(participant: Participant, verdict: ReadinessVerdict): void;
+  responded(participant: Participant, verdict: ReadinessVerdict): void;
   failed(participant: Participant, reason: string): void;
   /** What its model server can do, as far as it is known now. */
   learned(participant: Participant, capabilities: Readonly<ReportedCapabilities>): void;
@@ -46,26 +46,26 @@ export class DirectUpstream implements Upstream {
   }
 }
 
-/** What becomes of the calls to one model server. */
-export interface ServerAnswers {
-  answered(): void;
+/** Whether one model server responds to its calls. */
+export interface ServerContact {
+  responded(): void;
   failed(reason: string): void;
 }
 
-/** Notes on the side whether the endpoint answers at all. */
+/** Notes on the side whether the endpoint responds at all. */
 export class WatchedSink implements ProviderSink {
   readonly #sink: ProviderSink;
-  readonly #answers: ServerAnswers;
+  readonly #contact: ServerContact;
 
-  constructor(sink: ProviderSink, answers: ServerAnswers) {
+  constructor(sink: ProviderSink, contact: ServerContact) {
     this.#sink = sink;
-    this.#answers = answers;
+    this.#contact = contact;
   }
 
   onHead(head: ResponseHead): void {
     this.#sink.onHead(head);
     // After the head has changed the verdict, and before its request is routed anew at the end of the body.
-    this.#answers.answered();
+    this.#contact.responded();
   }
 
   onData(chunk: Buffer): boolean {
@@ -77,7 +77,7 @@ export class WatchedSink implements ProviderSink {
   }
 
   onFailure(failure: ProviderFailure): void {
-    if (failure.code === "provider_unreachable") this.#answers.failed(failure.message);
+    if (failure.code === "provider_unreachable") this.#contact.failed(failure.message);
     this.#sink.onFailure(failure);
   }
 

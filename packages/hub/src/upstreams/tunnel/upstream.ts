@@ -22,10 +22,10 @@ const errorOfReset: Record<ReturnType<typeof resetCodeName>, ErrorCode> = {
   providerDisconnected: "provider_disconnected",
   providerTimeout: "provider_timeout",
   providerInvalidResponse: "provider_invalid_response",
-  // Never retried elsewhere: the hub asked for something it should not have, or the agent has a bug.
+  // Never retried elsewhere: the hub requested something it should not have, or the agent has a bug.
   refused: "provider_invalid_response",
   internal: "provider_invalid_response",
-  // Nothing reached the provider, so another one may be asked.
+  // Nothing reached the provider, so another one may get the request.
   overloaded: "provider_unreachable",
   responseTooLarge: "response_too_large",
   tunnelLost: "tunnel_lost",
@@ -61,7 +61,7 @@ export class TunnelUpstream implements Upstream {
   }
 }
 
-/** One request in a tunnel: what the tunnel says goes to the sink, what dispatch wants goes into the tunnel. */
+/** One request in a tunnel: what comes from the tunnel goes to the sink, what dispatch calls goes into the tunnel. */
 class TunnelCall implements ResponseHandler, UpstreamCall {
   readonly #sink: ResponseSink;
   readonly #participantId: string;

@@ -1,26 +1,26 @@
 import type { ServerResponse } from "node:http";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { SocketAnswers } from "./socket-answers.ts";
+import { SocketResponses } from "./socket-responses.ts";
 
-interface Answer {
+interface FakeResponse {
   headersSent: boolean;
   writableFinished: boolean;
 }
 
-function answering(count: number) {
+function sending(count: number) {
   const socket = new PassThrough();
-  const answers = new SocketAnswers();
-  const made = Array.from({ length: count }, (): Answer => ({
+  const responses = new SocketResponses();
+  const made = Array.from({ length: count }, (): FakeResponse => ({
     headersSent: false,
     writableFinished: false,
   }));
-  for (const answer of made) answers.note(socket, answer as ServerResponse);
-  return { made, isMid: () => answers.isMidAnswer(socket) };
+  for (const response of made) responses.note(socket, response as ServerResponse);
+  return { made, isMid: () => responses.isMidResponse(socket) };
 }
 
-test("a socket is in the middle of an answer from its head to its end", () => {
-  const { made, isMid } = answering(1);
+test("a socket is in the middle of a response from its head to its end", () => {
+  const { made, isMid } = sending(1);
   const [only] = made;
   expect(isMid()).toBe(false);
   Object.assign(only ?? {}, { headersSent: true });
@@ -29,8 +29,8 @@ test("a socket is in the middle of an answer from its head to its end", () => {
   expect(isMid()).toBe(false);
 });
 
-test("of pipelined answers each counts, also once those before it are finished", () => {
-  const { made, isMid } = answering(2);
+test("of pipelined responses each counts, also once those before it are finished", () => {
+  const { made, isMid } = sending(2);
   const [first, second] = made;
   Object.assign(first ?? {}, { headersSent: true });
   expect(isMid()).toBe(true);
@@ -40,5 +40,5 @@ test("of pipelined answers each counts, also once those before it are finished",
 });
 
 test("a socket without a response is in the middle of nothing", () => {
-  expect(new SocketAnswers().isMidAnswer(new PassThrough())).toBe(false);
+  expect(new SocketResponses().isMidResponse(new PassThrough())).toBe(false);
 });
