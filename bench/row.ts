@@ -8,7 +8,7 @@ export interface BenchFigure {
   /** the value may be at most this; undefined where there is nothing to compare it with */
   goal: number | undefined;
   /** `×` for a ratio of two things measured in the same run; only those compare across machines */
-  unit: "×" | "ms" | "µs" | "s" | "KB" | "MB" | "";
+  unit: "×" | "ms" | "µs" | "s" | "KB" | "MB" | "points" | "%" | "";
 }
 
 export type RowOutcome =

@@ -5,14 +5,18 @@ const header = ["#", "What", "Figure", "Goal", "Measured", ""];
 
 /** One table of everything, for a terminal. */
 export function renderTable(rows: readonly RowReport[]): string {
-  return aligned([header, ...rows.flatMap(linesOf)]);
+  return alignedTable([header, ...rows.flatMap(linesOf)]);
 }
 
 /** The same for a document. */
 export function renderMarkdown(rows: readonly RowReport[]): string {
+  return markdownTable([header, ...rows.flatMap(linesOf)]);
+}
+
+/** @param table - its header first */
+export function markdownTable([head = [], ...rows]: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
-  const rule = line(header.map(() => "---"));
-  return [line(header), rule, ...rows.flatMap(linesOf).map(line)].join("\n");
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
 /** The absolute numbers behind the ratios, which are valid on this machine only. */
@@ -42,7 +46,7 @@ export function renderComparison(comparisons: readonly Comparison[]): string {
     const mark = isRegression ? "✗ regression" : "";
     return [rowId, what, withUnit(before, unit), withUnit(now, unit), change, mark];
   });
-  return aligned([["#", "Figure", "Before", "Now", "Change", ""], ...rows]);
+  return alignedTable([["#", "Figure", "Before", "Now", "Change", ""], ...rows]);
 }
 
 export function verdictOf(row: RowReport): "met" | "missed" | "skipped" | "broken" {
@@ -68,8 +72,9 @@ function withUnit(value: number, unit: string): string {
   return `${Number(value.toFixed(digits))} ${unit}`;
 }
 
-function aligned(table: readonly (readonly string[])[]): string {
-  const widths = header.map((_, column) =>
+/** Columns as wide as their widest cell, for a terminal. */
+export function alignedTable(table: readonly (readonly string[])[]): string {
+  const widths = (table[0] ?? []).map((_, column) =>
     Math.max(...table.map((cells) => (cells[column] ?? "").length)),
   );
   const line = (cells: readonly string[]) =>

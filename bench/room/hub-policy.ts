@@ -1,0 +1,123 @@
+import { Pace } from "../../packages/hub/src/domain/pace.ts";
+import type { Participant } from "../../packages/hub/src/domain/participant.ts";
+import { place, type PlacementCandidate } from "../../packages/hub/src/domain/placement.ts";
+import { aParticipant } from "../../packages/hub/src/domain/room.fixture.ts";
+import {
+  type Prompt,
+  WarmConversations,
+} from "../../packages/hub/src/domain/warm-conversations.ts";
+import type { Job, Machine } from "./machine.ts";
+import type { Choice, Policy } from "./policy.ts";
+import type { RoomRequest } from "./traffic.ts";
+
+/** What the hub knows of one machine. */
+interface Known {
+  participant: Participant;
+  pace: Pace;
+  awaited: number;
+}
+
+/**
+ * The hub's own placement. It sees what a hub sees: who is present and free, which model is loaded, and when the first
+ * content and the end of each response came.
+ */
+export class HubPolicy implements Policy {
+  readonly #hasSessions: boolean;
+  readonly #warm = new WarmConversations();
+  readonly #known: Known[];
+  /** what each running or waiting request was expected to compute, and until when it may be held */
+  readonly #coldBytes = new Map<RoomRequest, number>();
+  readonly #holdUntilMs = new Map<RoomRequest, number>();
+
+  constructor(limits: readonly number[], hasSessions: boolean) {
+    this.#hasSessions = hasSessions;
+    this.#known = limits.map((limit, index) => ({
+      participant: aParticipant({ id: `m${index}`, limit }),
+      pace: new Pace(),
+      awaited: 0,
+    }));
+  }
+
+  choose(request: RoomRequest, machines: readonly Machine[], nowMs: number): Choice {
+    const warm = this.#warm.warmBytes(this.#promptOf(request), nowMs);
+    const candidates = [...machines.entries()].flatMap(([index, machine]) => {
+      const known = this.#known[index];
+      return known === undefined || !machine.isPresent
+        ? []
+        : [candidate(index, machine, known, warm.get(known.participant) ?? 0)];
+    });
+    const placement = place(candidates, {
+      promptBytes: request.promptBytes,
+      form: "stream",
+      nowMs,
+      holdUntilMs: this.#holdUntilMs.get(request),
+    });
+    switch (placement.kind) {
+      case "take":
+        return { kind: "take", index: placement.candidate.index };
+      case "hold":
+        if (!this.#holdUntilMs.has(request)) this.#holdUntilMs.set(request, placement.untilMs);
+        return { kind: "hold", index: placement.candidate.index, untilMs: placement.untilMs };
+      case "full":
+        return placement;
+    }
+  }
+
+  waits(index: number, change: 1 | -1): void {
+    this.#at(index).awaited += change;
+  }
+
+  started(index: number, request: RoomRequest, nowMs: number): void {
+    const { participant } = this.#at(index);
+    const prompt = this.#promptOf(request);
+    const warmBytes = this.#warm.warmBytes(prompt, nowMs).get(participant) ?? 0;
+    this.#coldBytes.set(request, Math.max(0, request.promptBytes - warmBytes));
+    this.#warm.note(participant, prompt, nowMs);
+  }
+
+  ended(index: number, { request, startedMs, firstMs, hasLoaded }: Job, nowMs: number): void {
+    const { pace } = this.#at(index);
+    const coldBytes = this.#coldBytes.get(request) ?? 0;
+    const tookMs = (firstMs ?? nowMs) - startedMs;
+    if (hasLoaded) pace.noteLoad(coldBytes, tookMs);
+    else pace.noteFirst("stream", coldBytes, tookMs, nowMs);
+    pace.noteSlot(nowMs - startedMs);
+  }
+
+  left(index: number): void {
+    this.#warm.forget(this.#at(index).participant);
+  }
+
+  #at(index: number): Known {
+    const known = this.#known[index];
+    if (known === undefined) throw new Error(`no machine ${index}`);
+    return known;
+  }
+
+  #promptOf({ conversation, promptBytes }: RoomRequest): Prompt {
+    return {
+      session: this.#hasSessions ? String(conversation.id) : undefined,
+      borders: conversation.borders.filter(({ bytes }) => bytes <= promptBytes),
+      bytes: promptBytes,
+    };
+  }
+}
+
+function candidate(
+  index: number,
+  machine: Machine,
+  { participant, pace, awaited }: Known,
+  warmBytes: number,
+): PlacementCandidate & { index: number } {
+  return {
+    index,
+    isFree: machine.hasFreeSlot,
+    active: machine.jobs.length,
+    limit: participant.limit,
+    startedMs: machine.jobs.map(({ startedMs }) => startedMs),
+    awaited,
+    warmBytes,
+    mustLoad: !machine.isLoaded,
+    pace,
+  };
+}

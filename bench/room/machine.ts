@@ -1,0 +1,246 @@
+import { bytesPerToken, type Conversation, type RoomRequest } from "./traffic.ts";
+
+export interface MachineSpec {
+  slots: number;
+  /** prompt bytes per ms, of all slots together */
+  promptRate: number;
+  /** tokens per ms of a lone request */
+  tokenRate: number;
+  loadMs: number;
+  /** what each further request costs the others' generation, as a share of a lone request's time per token */
+  batchCost: number;
+}
+
+/** One request in a slot. */
+export interface Job {
+  readonly request: RoomRequest;
+  readonly startedMs: number;
+  /** of the prompt, which the slot had in its cache */
+  readonly warmBytes: number;
+  readonly hasLoaded: boolean;
+  firstMs: number | undefined;
+}
+
+interface RunningJob extends Job {
+  readonly slot: Slot;
+  /** left of the current phase: ms, bytes or tokens */
+  left: number;
+  phase: "load" | "prompt" | "generate";
+}
+
+/** A prefix that a slot has computed. */
+interface CachedPrompt {
+  conversation: Conversation;
+  bytes: number;
+}
+
+interface Slot {
+  job: RunningJob | undefined;
+  /** least recently used first */
+  cache: CachedPrompt[];
+  usedMs: number;
+}
+
+export interface JobEvent {
+  kind: "first" | "end";
+  job: Job;
+}
+
+const cachedPerSlot = 4;
+/** What every request costs besides its prompt. */
+const overheadMs = 30;
+
+/** What a lone request takes on a machine that has nothing of its prompt, in ms. */
+export function loneMs(
+  { promptRate, tokenRate }: MachineSpec,
+  { promptBytes, responseTokens }: Pick<RoomRequest, "promptBytes" | "responseTokens">,
+): number {
+  return overheadMs + promptBytes / promptRate + responseTokens / tokenRate;
+}
+
+/**
+ * A model server as it is in truth. Slots that read prompts share the machine's rate for it; those that generate slow
+ * each other down a little. A request takes the free slot that has most of its prompt, of several the least recently used.
+ */
+export class Machine {
+  readonly spec: MachineSpec;
+  isPresent = true;
+  isLoaded = true;
+  readonly #slots: Slot[];
+  #nowMs = 0;
+
+  constructor(spec: MachineSpec) {
+    this.spec = spec;
+    this.#slots = Array.from({ length: spec.slots }, () => ({
+      job: undefined,
+      cache: [],
+      usedMs: 0,
+    }));
+  }
+
+  get jobs(): readonly Job[] {
+    return this.#running;
+  }
+
+  get hasFreeSlot(): boolean {
+    return this.isPresent && this.#running.length < this.spec.slots;
+  }
+
+  start(request: RoomRequest, nowMs: number): Job {
+    let slot: Slot | undefined;
+    for (const one of this.#slots) {
+      if (one.job !== undefined) continue;
+      if (slot === undefined || suitsBetter(one, slot, request)) slot = one;
+    }
+    if (slot === undefined) throw new Error("no slot is free");
+    const hasLoaded = !this.isLoaded;
+    const warmBytes = warmIn(slot, request);
+    const job: RunningJob = {
+      ...{ request, startedMs: nowMs, warmBytes, hasLoaded, firstMs: undefined, slot },
+      phase: "load",
+      left: overheadMs + (hasLoaded ? this.spec.loadMs : this.#loadLeft()),
+    };
+    this.isLoaded = true;
+    slot.job = job;
+    slot.usedMs = nowMs;
+    return job;
+  }
+
+  /** The machine leaves: its requests fail, its caches are lost. @returns the requests */
+  leave(): RoomRequest[] {
+    const requests = this.#running.map(({ request }) => request);
+    for (const slot of this.#slots) {
+      slot.job = undefined;
+      slot.cache = [];
+    }
+    this.isPresent = false;
+    return requests;
+  }
+
+  /** The model server drops the model and its caches, for another one. */
+  unload(): void {
+    this.isLoaded = false;
+    for (const slot of this.#slots) slot.cache = [];
+  }
+
+  /** When the next phase of a request ends; infinite when none runs. */
+  nextMs(): number {
+    const running = this.#running;
+    return Math.min(
+      Number.POSITIVE_INFINITY,
+      ...running.map((job) => this.#nowMs + job.left / this.#rateOf(job, running)),
+    );
+  }
+
+  /** Time passes, at most up to {@link nextMs}. */
+  advance(nowMs: number): JobEvent[] {
+    const running = this.#running;
+    const rates = running.map((job) => this.#rateOf(job, running));
+    const elapsedMs = nowMs - this.#nowMs;
+    this.#nowMs = nowMs;
+    for (const [index, job] of running.entries()) job.left -= elapsedMs * (rates[index] ?? 0);
+    return running.filter(({ left }) => left <= 1e-6).flatMap((job) => this.#nextPhase(job));
+  }
+
+  /** In truth, from a slot now to the first token. */
+  firstMsOf(request: RoomRequest): number {
+    const free = this.#slots.filter(({ job }) => job === undefined);
+    const warm = Math.max(0, ...free.map((slot) => warmIn(slot, request)));
+    const readers = this.#running.filter(({ phase }) => phase !== "generate").length;
+    const loadMs = this.isLoaded ? this.#loadLeft() : this.spec.loadMs;
+    return (
+      overheadMs + loadMs + ((request.promptBytes - warm) * (readers + 1)) / this.spec.promptRate
+    );
+  }
+
+  /**
+   * In truth, to the first token of a request that waits for one of the slots.
+   *
+   * @param ahead - requests that take a freed slot first
+   */
+  waitMsOf(request: RoomRequest, ahead: number): { waitMs: number; firstMs: number } {
+    const ends = this.#running
+      .map((job) => ({ job, leftMs: this.#leftMsOf(job) }))
+      .sort((one, other) => one.leftMs - other.leftMs);
+    const end = ends[ahead];
+    if (end === undefined) return { waitMs: Number.POSITIVE_INFINITY, firstMs: 0 };
+    const warm = Math.max(
+      0,
+      ...ends.slice(0, ahead + 1).map(({ job }) => warmIn(job.slot, request)),
+    );
+    return {
+      waitMs: end.leftMs,
+      firstMs: overheadMs + (request.promptBytes - warm) / this.spec.promptRate,
+    };
+  }
+
+  get #running(): RunningJob[] {
+    return this.#slots.flatMap(({ job }) => job ?? []);
+  }
+
+  /** Until the model that another request loads is there. */
+  #loadLeft(): number {
+    const loading = this.#running.filter(({ phase, hasLoaded }) => phase === "load" && hasLoaded);
+    return Math.max(0, ...loading.map(({ left }) => left - overheadMs));
+  }
+
+  #rateOf({ phase }: RunningJob, running: readonly RunningJob[]): number {
+    const { promptRate, tokenRate, batchCost } = this.spec;
+    switch (phase) {
+      case "load":
+        return 1;
+      case "prompt":
+        return promptRate / running.filter((one) => one.phase === "prompt").length;
+      case "generate":
+        return tokenRate / (1 + batchCost * (running.length - 1));
+    }
+  }
+
+  #leftMsOf(job: RunningJob): number {
+    const running = this.#running;
+    const nowMs = job.left / this.#rateOf(job, running);
+    const tokenMs = (1 + this.spec.batchCost * (running.length - 1)) / this.spec.tokenRate;
+    const tokensMs = job.request.responseTokens * tokenMs;
+    if (job.phase === "generate") return nowMs;
+    const promptMs = (job.request.promptBytes - job.warmBytes) / this.spec.promptRate;
+    return nowMs + tokensMs + (job.phase === "load" ? promptMs : 0);
+  }
+
+  #nextPhase(job: RunningJob): JobEvent[] {
+    switch (job.phase) {
+      case "load":
+        job.phase = "prompt";
+        job.left = Math.max(1, job.request.promptBytes - job.warmBytes);
+        return [];
+      case "prompt":
+        job.phase = "generate";
+        job.left = job.request.responseTokens;
+        job.firstMs = this.#nowMs;
+        return [{ kind: "first", job }];
+      case "generate":
+        job.slot.job = undefined;
+        keep(job.slot, job.request);
+        return [{ kind: "end", job }];
+    }
+  }
+}
+
+/** How much of the prompt the slot's cache has: of the same conversation, or of the same system prompt. */
+function warmIn({ cache }: Slot, { conversation, promptBytes }: RoomRequest): number {
+  const shared = cache.map((cached) => {
+    if (cached.conversation.id === conversation.id) return Math.min(cached.bytes, promptBytes);
+    return cached.conversation.system === conversation.system ? conversation.systemBytes : 0;
+  });
+  return Math.max(0, ...shared);
+}
+
+function keep(slot: Slot, { conversation, promptBytes, responseTokens }: RoomRequest): void {
+  slot.cache = slot.cache.filter((cached) => cached.conversation.id !== conversation.id);
+  slot.cache.push({ conversation, bytes: promptBytes + responseTokens * bytesPerToken });
+  if (slot.cache.length > cachedPerSlot) slot.cache.shift();
+}
+
+function suitsBetter(one: Slot, other: Slot, request: RoomRequest): boolean {
+  const gain = warmIn(one, request) - warmIn(other, request);
+  return gain > 0 || (gain === 0 && one.usedMs < other.usedMs);
+}

@@ -1,0 +1,96 @@
+import { describe, expect, test } from "vitest";
+import { runVariant } from "./comparison.ts";
+import { goalsOf } from "./goals.ts";
+import { loneMs, Machine } from "./machine.ts";
+import { joinOrder, oracle } from "./policy.ts";
+import { seededRandom } from "./random.ts";
+import { simulate } from "./simulation.ts";
+import { burst, requestOf, traffic } from "./traffic.ts";
+import { machineOf, threeMachines, variants } from "./variants.ts";
+
+const wish = { conversations: 6, turns: 5, arrivalMs: 1_000, thinkMs: 500 };
+const turn = { userBytes: 2_000, responseTokens: 50, thinkMs: 0 };
+
+function scenarioOf(seed: number) {
+  return {
+    machines: threeMachines,
+    conversations: traffic(seededRandom(seed), wish),
+    incidents: [{ kind: "leaves", atMs: 4_000, index: 2 } as const],
+  };
+}
+
+/** Runs a machine until its requests have ended. @returns when they did, and the time of each first token */
+function finish(machine: Machine): { endMs: number; firstMs: number[] } {
+  let endMs = 0;
+  const firstMs: number[] = [];
+  while (machine.jobs.length > 0) {
+    endMs = machine.nextMs();
+    for (const { kind } of machine.advance(endMs)) if (kind === "first") firstMs.push(endMs);
+  }
+  return { endMs, firstMs };
+}
+
+describe("a machine", () => {
+  test("serves a lone request in the time that its prompt and its tokens take", () => {
+    const machine = new Machine(machineOf(2, 1));
+    const [one] = burst(1, turn);
+    if (one === undefined) throw new Error("no conversation");
+    const request = requestOf(one, 0, 0);
+    machine.start(request, 0);
+    expect(finish(machine).endMs).toBeCloseTo(loneMs(machine.spec, request));
+  });
+
+  test("shares its prompt rate between slots", () => {
+    const machine = new Machine(machineOf(2, 2));
+    for (const one of burst(2, turn)) machine.start(requestOf(one, 0, 0), 0);
+    const promptMs = (2_048 + 2_000) / machine.spec.promptRate;
+    for (const ms of finish(machine).firstMs) expect(ms).toBeCloseTo(30 + 2 * promptMs);
+  });
+
+  test("has the prompt and the response of a conversation's last turn warm", () => {
+    const machine = new Machine(machineOf(1, 1));
+    const [one] = traffic(seededRandom(1), wish);
+    if (one === undefined) throw new Error("no conversation");
+    const first = requestOf(one, 0, 0);
+    machine.start(first, 0);
+    const { endMs } = finish(machine);
+    const second = machine.start(requestOf(one, 1, endMs), endMs);
+    expect(second.warmBytes).toBe(first.promptBytes + 4 * first.responseTokens);
+  });
+
+  test("has nothing warm after it left, and fails its requests", () => {
+    const machine = new Machine(machineOf(1, 1));
+    const [one] = burst(1, turn);
+    if (one === undefined) throw new Error("no conversation");
+    const request = requestOf(one, 0, 0);
+    machine.start(request, 0);
+    finish(machine);
+    machine.start(request, 10_000);
+    expect(machine.leave()).toEqual([request]);
+    machine.isPresent = true;
+    expect(machine.start(request, 20_000).warmBytes).toBe(0);
+  });
+});
+
+test("the same seed gives the same room", () => {
+  expect(simulate(scenarioOf(3), joinOrder())).toEqual(simulate(scenarioOf(3), joinOrder()));
+});
+
+test("every turn is served, even of a machine that left", () => {
+  for (let seed = 1; seed <= 10; seed++) {
+    const served = simulate(scenarioOf(seed), oracle());
+    expect(served).toHaveLength(wish.conversations * wish.turns);
+    for (const { arrivedMs, startedMs, firstMs, endMs } of served) {
+      expect([arrivedMs, startedMs, firstMs, endMs]).toEqual(
+        [arrivedMs, startedMs, firstMs, endMs].sort((a, b) => a - b),
+      );
+    }
+  }
+});
+
+test("placement leaves no slot of two machines idle while requests wait", () => {
+  const variant = variants.find(({ isBurst }) => isBurst);
+  if (variant === undefined) throw new Error("no burst");
+  const goals = goalsOf(runVariant(variant, [1, 2, 3]), 0);
+  expect(goals).toMatchObject({ figures: [{ value: expect.closeTo(1, 6) }, { value: 0 }] });
+});
