@@ -37,7 +37,7 @@ export const fieldNotes: Readonly<Record<string, string>> = {
   "Participant.status": "From signs of life; more than 30 s of silence is offline",
   "Participant.liveness": "Present when the hub probes its endpoint for signs of life",
   "Participant.config":
-    "Without `instructions`, which are private; `hasInstructions` shows that there are some",
+    "Without `instructions`, which are private; `hasInstructions` is true when there are some",
   "Participant.joinedAt": "Epoch milliseconds",
   "Participant.lastSeen": "Epoch milliseconds of the last sign of life",
   "Connection.connected":

@@ -3,7 +3,7 @@ import type { JsonSchema, Operations, Present, Target, Tool } from "./client.ts"
 import type { Asked, ReplayServer } from "./providers/replay-server.ts";
 import { REFUSAL_WORD, REFUSED_PROMPT } from "./providers/script.ts";
 
-/** Something applications do, and what has to come out of it with every client. */
+/** Something applications do, and the result it must have with every client. */
 export interface Case {
   /** column of the table */
   column: string;
@@ -36,7 +36,7 @@ export const CASES: readonly Case[] = [
   },
   {
     column: "response",
-    title: "gets an answer of the participant's own model",
+    title: "gets a response of the participant's own model",
     needs: ["ask"],
     async run(does, target, provider) {
       expect((await does.ask(target, question)).text).toBe(provider.shape.says.text);
@@ -45,7 +45,7 @@ export const CASES: readonly Case[] = [
   },
   {
     column: "stream",
-    title: "has the first words of a stream before the provider has made the last",
+    title: "has the first words of a stream before the provider has generated the last",
     needs: ["stream"],
     async run(does, target, provider) {
       const held = provider.hold();
@@ -61,20 +61,20 @@ export const CASES: readonly Case[] = [
   },
   {
     column: "abort",
-    title: "ends the provider's generation by leaving its stream",
+    title: "ends the provider's generation by aborting its stream",
     needs: ["stream"],
     async run(does, target, provider) {
       const held = provider.hold();
       const leaving = new AbortController();
       const listener = { onText: () => leaving.abort(), signal: leaving.signal };
-      // Some clients throw when they are stopped, some just end.
+      // Some clients throw when they are aborted, some just end.
       await does.stream(target, held.prompt, listener).catch(() => undefined);
       await held.aborted();
     },
   },
   {
     column: "tools",
-    title: "runs a tool and goes on with its result",
+    title: "runs a tool and continues with its result",
     needs: ["useTool"],
     async run(does, target, provider) {
       const calls: unknown[] = [];
@@ -94,7 +94,7 @@ export const CASES: readonly Case[] = [
   },
   {
     column: "JSON",
-    title: "gets JSON of the schema it asked for",
+    title: "gets JSON of the requested schema",
     needs: ["askForJson"],
     async run(does, target, provider) {
       expect(await does.askForJson(target, question, weatherSchema)).toEqual(
@@ -115,7 +115,7 @@ export const CASES: readonly Case[] = [
   },
   {
     column: "usage",
-    title: "learns how many tokens an answer took, and a stream",
+    title: "gets the token counts of a JSON response and of a stream",
     needs: ["ask", "stream"],
     async run(does, target, provider) {
       expect((await does.ask(target, question)).usage).toEqual(provider.shape.says.usage);
@@ -126,7 +126,7 @@ export const CASES: readonly Case[] = [
   },
   {
     column: "unknown model",
-    title: "throws the hub's 404 for a model nobody serves, after one try",
+    title: "throws the hub's 404 for a model that no participant serves, after one attempt",
     needs: ["fail"],
     async run(does, target, provider) {
       const before = provider.asked.length;
@@ -138,7 +138,7 @@ export const CASES: readonly Case[] = [
   },
   {
     column: "refusal",
-    title: "throws the provider's own 400, after one try",
+    title: "throws the provider's own 400, after one attempt",
     needs: ["fail"],
     async run(does, target, provider) {
       const before = provider.asked.length;
@@ -150,7 +150,7 @@ export const CASES: readonly Case[] = [
   },
 ];
 
-/** OpenAI's clients hand on the code, Anthropic's the type. */
+/** OpenAI's clients expose the code, Anthropic's the type. */
 const notFound = /^(?:model_not_found|not_found_error)$/;
 
 function lastAsked(provider: ReplayServer): Asked {

@@ -1,4 +1,4 @@
-/** A client package or program, told in its own words how to do what applications do. */
+/** A client package or program, with each of the things that applications do in its own API. */
 export interface CompatClient {
   /** as the table lists it */
   name: string;
@@ -15,13 +15,13 @@ export interface Operations {
   ask: Doing<(target: Target, prompt: string) => Promise<Answer>>;
   /** Reads a stream to its end, or until `signal` makes it leave. */
   stream: Doing<(target: Target, prompt: string, listener: StreamListener) => Promise<Answer>>;
-  /** Asks with a tool on offer, runs it, and goes on with its result to the final text. */
+  /** Sends a request with a tool, runs it, and continues with its result to the final text. */
   useTool: Doing<(target: Target, prompt: string, tool: Tool) => Promise<string>>;
-  /** Asks for JSON of this schema. */
+  /** Requests JSON of this schema. */
   askForJson: Doing<(target: Target, prompt: string, schema: JsonSchema) => Promise<unknown>>;
   /** @param image - a data URL */
   askAboutImage: Doing<(target: Target, prompt: string, image: string) => Promise<string>>;
-  /** Asks what must fail, and tells what the application gets to see. */
+  /** Sends a request that must fail. @returns the error as the application sees it */
   fail: Doing<(target: Target, model: string, prompt: string) => Promise<Failure>>;
 }
 
@@ -52,7 +52,7 @@ export interface Target {
 
 export interface Answer {
   text: string;
-  /** tokens; undefined when the client was not told */
+  /** tokens; undefined when the client got no usage */
   usage: { inputTokens: number; outputTokens: number } | undefined;
 }
 
@@ -83,5 +83,5 @@ export interface Failure {
   message: string;
 }
 
-/** Any string is a key: a room asks for none. */
+/** Any string is a key: a room requires none. */
 export const ANY_KEY = "any-string-will-do";

@@ -76,7 +76,7 @@ function aiModel({ target: { baseUrl, fetch, model } }: SetupRoom) {
   return createOpenAI({ baseURL: baseUrl, apiKey: ANY_KEY, fetch }).responses(model);
 }
 
-test("an answer that is not streamed is the same either way", async () => {
+test("a JSON response is the same either way", async () => {
   for (const room of [rooms.native, rooms.translated]) {
     expect((await generateText({ model: aiModel(room), prompt: question })).text).toBe(SCRIPT.text);
   }

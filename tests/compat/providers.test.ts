@@ -44,7 +44,7 @@ describe.each(SHAPES)("behind the hub, $name", (shape) => {
       ? `no such recording of ${shape.name}`
       : `${shape.name} has no /messages`;
 
-    test("answers byte for byte as by itself", async ({ skip }) => {
+    test("responds byte for byte as without a hub", async ({ skip }) => {
       if (!isRecorded) return skip(reason);
       const answer = await askFor(rooms.native.target.baseUrl, dialect, scene, false);
       expect(answer).toBe(recordings.of(dialect, scene).json);
@@ -70,7 +70,7 @@ describe.each(SHAPES)("behind the hub, $name", (shape) => {
     }
   });
 
-  test("sends a client that asked for no counts no chunk without a choice", async () => {
+  test("sends no chunk without a choice to a client that did not request usage", async () => {
     const stream = await connect(rooms.native).chat.completions.create({
       model: "*",
       messages,
@@ -103,8 +103,8 @@ describe.each(SHAPES)("behind the hub, $name", (shape) => {
     }
   });
 
-  describe("asked for chat", () => {
-    test("answers with text, thoughts and counts", async () => {
+  describe("with a chat request", () => {
+    test("responds with text, reasoning and usage", async () => {
       const { choices, usage } = await connect(rooms.native).chat.completions.create({
         model: "*",
         messages,
@@ -153,10 +153,10 @@ describe.each(SHAPES)("behind the hub, $name", (shape) => {
     });
   });
 
-  describe.each(["native", "translated"] as const)("asked for responses, %s", (kind) => {
+  describe.each(["native", "translated"] as const)("with a request for responses, %s", (kind) => {
     const thought = kind === "native" || shape.thoughtField !== undefined ? SCRIPT.thought : "";
 
-    test("answers with text, thoughts and counts", async () => {
+    test("responds with text, reasoning and usage", async () => {
       const response = await connect(rooms[kind]).responses.create({ model: "*", input: messages });
       expect(response).toMatchObject({ status: "completed", output_text: SCRIPT.text });
       expect(response.usage?.input_tokens).toBe(shape.says.usage.inputTokens);

@@ -6,14 +6,14 @@ import { checkEvents, checkResponse } from "../support/documents/open-responses-
 export interface ResponsesWatch {
   fetch: typeof globalThis.fetch;
   /**
-   * Holds the whole answers since the last call to the rules of Open Responses.
+   * Checks the complete responses since the last call against the rules of Open Responses.
    *
    * @param isOurs - whether the hub made them; a provider's own are its own affair
    */
   check(isOurs: boolean): void;
 }
 
-/** One 2xx answer of `/responses`. */
+/** One 2xx response of `/responses`. */
 interface WatchedAnswer {
   isStream: boolean;
   body: string;
@@ -37,7 +37,7 @@ export function watchResponses(): ResponsesWatch {
   };
 }
 
-/** No tee: whoever leaves must be seen leaving. */
+/** No tee: a client's disconnect must reach the hub. */
 function readAlong(response: Response, onEnd: (body: string) => void): Response {
   const decoder = new TextDecoder();
   let body = "";

@@ -7,7 +7,7 @@ import { ANY_KEY } from "./client.ts";
 import { SCRIPT } from "./providers/script.ts";
 import { type CompatWorld, SETUPS, startCompatWorld } from "./setups.ts";
 
-/** What an application sends back of a first answer, where responses are made of a chat that thinks. */
+/** What an application sends back of a first response, where responses are made from a chat with reasoning. */
 
 const translated = SETUPS.filter(({ isTranslated }) => isTranslated);
 const question = "What should I wear in Oslo?";

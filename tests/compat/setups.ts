@@ -53,7 +53,7 @@ export interface CompatWorld extends AsyncDisposable {
   room(setup: Setup): SetupRoom;
 }
 
-/** Puts something before a hub, to be closed with the stack, and tells where clients find it then. */
+/** Puts a proxy in front of a hub, to be closed with the stack. @returns the URL for clients */
 export type StartFront = (hubUrl: string, stack: AsyncDisposableStack) => Promise<string>;
 
 export async function startCompatWorld(startFront?: StartFront): Promise<CompatWorld> {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { tableRows } from "../support/documents/markdown-table.ts";
 
-/** What became of one case with one client over one setup. */
+/** The result of one case with one client over one setup. */
 export interface Cell {
   client: string;
   /** name of a setup */

@@ -23,11 +23,11 @@ export interface Child {
   fdCount(): number;
   cpuMs(): number;
   signal(signal: NodeJS.Signals): void;
-  /** Resolves when it is gone. */
+  /** Resolves when it has exited. */
   kill(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** `roomhub …` with everything it says in a file: a pipe that nobody reads would freeze it. */
+/** `roomhub …` with its output in a file: a pipe that is not read would block it. */
 export interface RoomhubChild extends Child {
   output(): string;
   /** The first JSON line for which `holds`. */
@@ -55,7 +55,7 @@ export interface Program<H extends Handlers> extends Child {
   on(event: string, listener: (value: never) => void): void;
 }
 
-/** An answer to a call, or something told by itself. */
+/** A reply to a call, or a notification. */
 interface ProgramMessage {
   number?: number;
   result?: unknown;
@@ -84,7 +84,7 @@ export class Children implements AsyncDisposable {
     this.#guard.unref();
   }
 
-  /** Any program; what it says goes to the file. */
+  /** Any program; its output is written to the file. */
   command(
     [command, ...args]: readonly [string, ...string[]],
     outputPath: string,

@@ -14,14 +14,14 @@ export interface CallWish {
   surface: Surface;
   stream: boolean;
   model: string;
-  /** how the provider is to answer */
+  /** how the provider responds */
   behaviour?: Behaviour | undefined;
   /** the same for the provider's plain server */
   plain?: PlainWish | undefined;
-  /** the client destroys its socket after so many pieces, or so many milliseconds after asking */
+  /** the client destroys its socket after so many pieces, or so many milliseconds after the request */
   leaveAfterPieces?: number | undefined;
   leaveAfterMs?: number | undefined;
-  /** the client stops reading after so many bytes, until told to go on */
+  /** the client stops reading after so many bytes, until `resume` */
   stallAfterBytes?: number | undefined;
   localAddress?: string | undefined;
   /** keep the time of each piece */
@@ -29,7 +29,7 @@ export interface CallWish {
 }
 
 /**
- * How a call ended for the client. `complete`: 200 and everything a client needs to know that it is all; `error`: told in
+ * How a call ended for the client. `complete`: 200 and everything that shows a client that it is complete; `error`: reported in
  * so many words; `left`: by its own will; `cut`: the connection broke with nothing said; `refused`: there was none.
  */
 type CallEnd = "complete" | "error" | "left" | "cut" | "refused";
@@ -65,7 +65,7 @@ export interface Call {
   reached(pieces: number): Promise<void>;
 }
 
-/** @param onPiece - told the count after each */
+/** @param onPiece - called with the count after each */
 export function startCall(wish: CallWish, onPiece: (pieces: number) => void = () => {}): Call {
   return new RunningCall(wish, onPiece);
 }
@@ -144,7 +144,7 @@ class RunningCall implements Call {
       ...(localAddress === undefined ? {} : { localAddress }),
     });
     request.on("response", (response) => this.#read(response));
-    // After a response its own `close` tells.
+    // After a response its own `close` reports the end.
     request.on("error", () => {
       if (this.#response === undefined)
         this.#finish(request.reusedSocket ? "cut" : this.#brokenEnd());
@@ -245,7 +245,7 @@ class RunningCall implements Call {
     }
   }
 
-  /** The words the provider was told to say are `w1 w2 …`: what came must be their beginning, or all of them. */
+  /** The provider's words are `w1 w2 …`: what arrived must be a prefix of them, or all of them. */
   #checkWords(): void {
     const { behaviour } = this.#wish;
     if (behaviour?.kind !== "normal" || behaviour.words === undefined) return;

@@ -4,7 +4,7 @@ export interface Figure {
   goal: string;
   measured: string;
   isMet: boolean;
-  /** a time or an amount of memory: a miss says something on a machine that does nothing else, in the full run */
+  /** a time or an amount of memory: a miss is meaningful on a machine that does nothing else, in the full run */
   needsFreeMachine: boolean;
 }
 
@@ -23,7 +23,7 @@ export function pauseMs(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** With room to spare the collector waits for long; a small heap tells what is really held. For the hub's environment. */
+/** With room to spare the collector waits for long; a small heap shows what is really held. For the hub's environment. */
 export const smallHeap = { NODE_OPTIONS: "--max-old-space-size=64 --max-semi-space-size=4" };
 
 export const kib = 1024;

@@ -11,7 +11,7 @@ export interface HubRun {
 }
 
 /**
- * Holds every client's outcome against the events. Contract §5, "Ledger".
+ * Compares every client's outcome with the events. Contract §5, "Ledger".
  *
  * @param mayBeCut - the fault was in the network between client and hub, or the client itself stalled: a connection may
  * break without a word
@@ -77,7 +77,7 @@ function eventProblems({ colon, dot, wasKilled }: HubRun): string[] {
   ];
 }
 
-/** Both spellings tell the same story. */
+/** Both spellings report the same events. */
 function differences(colon: LedgerEntry[], dot: LedgerEntry[]): string | undefined {
   const inWords = (entries: LedgerEntry[]) =>
     entries.map(({ requestId, requests, ends }) =>
@@ -143,7 +143,7 @@ function outcomeProblems(
   }
 }
 
-/** Refused before the request was anybody's: no events. */
+/** Refused before the request existed: no events. */
 function isUnrouted(code: string | undefined, status: number | undefined): boolean {
   const codes = ["bad_request", "hub_draining", "hub_overloaded", "request_too_large"];
   return status === 404 || codes.includes(code ?? "");

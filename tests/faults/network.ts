@@ -14,7 +14,7 @@ export interface Namespace {
   remove(): void;
 }
 
-/** Needs root. Gone with the harness, however that ends. */
+/** Needs root. Removed with the harness, however that ends. */
 export function createNamespace(children: Children): Namespace {
   const name = `rhf${process.pid}`;
   const [outside, inside] = [`${name}a`, `${name}b`];

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** What tells a process from a later one of the same number; undefined when there is none. */
+/** What distinguishes a process from a later one with the same pid; undefined when there is none. */
 export function startTimeOf(pid: number): string | undefined {
   return statFields(pid)?.[19];
 }

@@ -4,7 +4,7 @@ import { runScenario } from "./run-scenario.ts";
 import { scenarios } from "./scenarios/index.ts";
 
 // The short tier: real processes, no root, several worlds at a time. What must hold fails a test. Times and amounts of
-// memory belong to a machine that does nothing else: here a miss is told, `npm run test:faults` judges it.
+// memory belong to a machine that does nothing else: here a miss is reported, `npm run test:faults` judges it.
 beforeAll(fillCompileCache);
 
 for (const scenario of scenarios.filter(({ isQuick }) => isQuick)) {

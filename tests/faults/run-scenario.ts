@@ -20,7 +20,7 @@ export interface Report {
   seconds: number;
 }
 
-/** Plays one scenario from nothing to nothing and says how it went; never throws. */
+/** Runs one scenario from start to clean-up and returns its result; never throws. */
 export async function runScenario(scenario: Scenario, isQuick: boolean): Promise<Report> {
   const startedMs = performance.now();
   const report: Report = {
@@ -63,7 +63,7 @@ async function play(scenario: Scenario, world: World, report: Report): Promise<v
   }
   try {
     const settling = world.settle();
-    const { calls, problems } = await within(settling, "every client to be answered", 60_000);
+    const { calls, problems } = await within(settling, "every client's call to end", 60_000);
     report.calls = calls;
     report.violations = problems.length;
     report.notes.push(...problems.slice(0, 5).map((problem) => `ledger: ${problem}`));

@@ -9,7 +9,7 @@ export interface Scenario {
   /** a sentence about behaviour */
   title: string;
   needs: readonly Need[];
-  /** runs in `--quick` too, with shorter limits and smaller numbers; `world.isQuick` tells */
+  /** runs in `--quick` too, with shorter limits and smaller numbers (`world.isQuick`) */
   isQuick: boolean;
   /** 4 minutes when left out */
   limitMs?: number;

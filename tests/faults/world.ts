@@ -312,7 +312,7 @@ export class World implements AsyncDisposable {
     this.#runs.push({ colon, dot, wasKilled: false });
   }
 
-  /** At somebody nothing happens to. */
+  /** Of a participant that is not disturbed. */
   async #startLoad(): Promise<undefined> {
     const provider = await this.addProvider();
     await this.addParticipant("steady", provider.url);

@@ -1,6 +1,6 @@
 import { llamaServerPath, whyNot } from "./binary.ts";
 
-/** Says before the first test what it runs with, or why it does not. */
+/** Prints before the first test which server the tests use, or why they are skipped. */
 export function setup(): void {
   const news =
     whyNot === undefined

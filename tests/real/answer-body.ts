@@ -1,4 +1,4 @@
-/** The body of the last HTTP answer in these bytes, its chunks put together. */
+/** The body of the last HTTP response in these bytes, its chunks joined. */
 export function lastBody(received: Buffer): string {
   let body = "";
   let rest = received;

@@ -9,7 +9,7 @@ import { startLlamaServer } from "./llama-server.ts";
 import { startTap } from "./tap.ts";
 
 describeReal.for(PATHS)("chat by %s", (path) => {
-  test("a plain answer is the server's own, byte for byte, with fields that only it knows", async () => {
+  test("a JSON response is the server's own, byte for byte, with fields that only it has", async () => {
     await using llama = await startLlamaServer({ alias: "tiny" });
     await using tap = await startTap(llama.port);
     await using lab = await startLab();
@@ -88,7 +88,7 @@ describeReal.for(PATHS)("chat by %s", (path) => {
     expect(usage).toMatchObject({ completion_tokens: expect.any(Number) });
   });
 
-  test("an answer to a JSON schema fits it", async () => {
+  test("a response with a JSON schema conforms to it", async () => {
     await using llama = await startLlamaServer({ alias: "tiny" });
     await using lab = await startLab();
     await using _ada = await lab.bring(path, llama.url);

@@ -38,7 +38,7 @@ describeReal.for(PATHS)("a server that has come to require a key, by %s", (path)
     expect(await problemOf(lab)).toContain("requires credentials");
   });
 
-  test("is not called when it alone could answer, and the refusal says so", async () => {
+  test("is not called when it alone could serve the request, and the refusal explains it", async () => {
     const open = await startLlamaServer({ alias: "tiny" });
     await using tap = await startTap(open.port);
     await using lab = await startLab();

@@ -37,7 +37,7 @@ describeReal("doctor beside a real server", () => {
     });
   });
 
-  test("says of a server that loads its model that it does", async () => {
+  test("reports a server that loads its model", async () => {
     await using llama = await startLlamaServer({ alias: "tiny", isHeld: true });
     await using lab = await startLab();
     await using _ada = await lab.bring("tunnel", llama.url);
@@ -55,7 +55,7 @@ describeReal("doctor beside a real server", () => {
     });
   });
 
-  test("says of a server that requires a key that it does", async () => {
+  test("reports a server that requires a key", async () => {
     await using llama = await startLlamaServer({ alias: "tiny", apiKey: "sk-123456789" });
     await using lab = await startLab();
     await using _ada = await lab.register(llama.url);

@@ -69,7 +69,7 @@ describeReal.for(PATHS)("a server that is killed, by %s", (path) => {
     expect([refused.status, await codeOf(refused)]).toEqual([503, "participant_offline"]);
   });
 
-  test("before a plain answer is complete is an error, and once", async () => {
+  test("before a JSON response is complete is an error, and once", async () => {
     await using llama = await startLlamaServer({ alias: "tiny" });
     await using lab = await startLab();
     await using _ada = await lab.bring(path, llama.url);
@@ -89,7 +89,7 @@ describeReal.for(PATHS)("a server that is killed, by %s", (path) => {
     expect(ledgerProblems(lab.events)).toEqual([]);
   });
 
-  test("loses no request that another participant can answer", async () => {
+  test("loses no request that another participant can serve", async () => {
     await using first = await startLlamaServer({ alias: "tiny" });
     await using second = await startLlamaServer({ alias: "tiny" });
     await using lab = await startLab();

@@ -9,7 +9,7 @@ import { startLlamaServer } from "./llama-server.ts";
 const short = { messages: userSays("hi"), max_tokens: 5 };
 
 describeReal("a participant of one request, whose endpoint is probed", () => {
-  test("stays as long as its server answers, without a heartbeat", async () => {
+  test("stays as long as its server responds, without a heartbeat", async () => {
     await using llama = await startLlamaServer({ alias: "tiny" });
     await using lab = await startLab();
     const body = { nickname: "Ada", model: "tiny", endpoint: llama.url };

@@ -50,7 +50,7 @@ export interface LlamaServer extends AsyncDisposable {
   kill(name?: "SIGTERM" | "SIGKILL"): Promise<void>;
 }
 
-/** Resolves when its model is loaded, or when it says that it loads it, for a held one. */
+/** Resolves when its model is loaded, or when it reports that it is loading, for a held one. */
 export async function startLlamaServer(options: LlamaServerOptions = {}): Promise<LlamaServer> {
   const folder = await temporaryFolder();
   const port = options.port ?? (await freePort());

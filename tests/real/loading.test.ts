@@ -117,7 +117,7 @@ describeReal.for(PATHS)("a server that loads its model, by %s", (path) => {
 });
 
 describeReal("the commands beside a server that loads its model", () => {
-  test("join waits with a line that says so, and shares the model once it is there", async () => {
+  test("join prints that it waits, and shares the model once it is loaded", async () => {
     await using llama = await startLlamaServer({ alias: "tiny", isHeld: true });
     await using lab = await startLab();
     await using join = startRoomhub(
@@ -139,7 +139,7 @@ describeReal("the commands beside a server that loads its model", () => {
     await lab.untilReadiness(ada?.id ?? "", "ready");
   });
 
-  test("up waits with a line that says so, and opens the room with the model", async () => {
+  test("up prints that it waits, and creates the room with the model", async () => {
     await using llama = await startLlamaServer({ alias: "tiny", isHeld: true });
     await using up = startRoomhub(["up", "--port", "0", "--endpoint", llama.url], {}, "text");
 

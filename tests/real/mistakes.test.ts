@@ -17,7 +17,7 @@ const image = [
   },
 ];
 
-/** What llama.cpp answers with 500, though the client alone can mend it. */
+/** Requests that llama.cpp rejects with 500, although only the client can correct them. */
 const mistakes = {
   "an image for a model without a projector": ["/chat/completions", { messages: image }],
   "tools of no known type": [

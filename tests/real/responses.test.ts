@@ -70,7 +70,7 @@ describeReal.for(PATHS)("responses by %s", (path) => {
     expect((await stream.usage).outputTokens).toBe(20);
   });
 
-  test("a participant that is to answer natively gives the server's own bytes", async () => {
+  test("a participant with native responses relays the server's own bytes", async () => {
     await using llama = await startLlamaServer({ alias: "tiny" });
     await using tap = await startTap(llama.port);
     await using lab = await startLab();
@@ -139,7 +139,7 @@ describeReal("responses right after a registration", () => {
   });
 });
 
-/** What the `data:` lines of a stream say: parsed, and `[DONE]` as it is. */
+/** The contents of a stream's `data:` lines: parsed, and `[DONE]` as text. */
 function dataOf(stream: string): unknown[] {
   const found: unknown[] = [];
   createSseReader(({ data }) => {

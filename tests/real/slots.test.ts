@@ -7,7 +7,7 @@ import { type Lab, startLab } from "./lab.ts";
 import { type LlamaServer, type Slot, startLlamaServer } from "./llama-server.ts";
 
 describeReal.for(PATHS)("slots by %s", (path) => {
-  test("are how many requests a participant takes at once, unless it says so itself", async () => {
+  test("are how many requests a participant serves at once, unless it declares a limit itself", async () => {
     await using llama = await startLlamaServer({ alias: "tiny", slots: 3 });
     await using lab = await startLab();
     await using _ada = await lab.bring(path, llama.url);
@@ -28,7 +28,7 @@ describeReal.for(PATHS)("slots by %s", (path) => {
     const long = { messages: userSays("go on"), max_tokens: 30_000, ignore_eos: true };
     const [leave, leaveOther] = [new AbortController(), new AbortController()];
 
-    // A stream beside the hub: while the server has something to say, it does not look who has left.
+    // A stream beside the hub: while the server sends tokens, it does not notice disconnects.
     const other = await fetch(`${llama.url}/chat/completions`, {
       method: "POST",
       body: JSON.stringify({ ...long, stream: true }),

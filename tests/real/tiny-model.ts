@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { createRandom } from "../faults/seeded-random.ts";
 import { encodeGguf, type GgufTensor, type GgufValue } from "./gguf.ts";
 
-/** Writes a model of random weights, 260 KB: what it says is noise, how llama-server says it is real. */
+/** Writes a model of random weights, 260 KB: its text is noise, llama-server's protocol around it is real. */
 export function writeTinyModel(path: string): Promise<void> {
   return writeFile(path, encodeGguf(metadata(), tensors()));
 }
@@ -136,7 +136,7 @@ function tensors(): GgufTensor[] {
     // The first dimension is the same for every token, large, and so the same in every state: it carries the biases.
     embedding.values[index * width] = width / 8;
     output.values[index * width] = bias / 8;
-    // The second one says that the last token was `>`, the end of a call, after which it stops.
+    // The second one encodes that the last token was `>`, the end of a call, after which it stops.
     embedding.values[index * width + 1] = text === ">" ? width / 8 : 0;
     output.values[index * width + 1] = text === endOfTurn ? 3 : 0;
   });

@@ -4,7 +4,7 @@ import { chatOperations, responsesOperations } from "./openai-operations.ts";
 
 export type Surface = "chat" | "responses";
 
-/** One operation of the client, asked for from outside; what cannot be sent into a page is made here. */
+/** One operation of the client, called from outside; what cannot be sent into a page is made here. */
 export interface PageCall {
   surface: Surface;
   name: keyof Operations;

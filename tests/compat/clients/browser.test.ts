@@ -14,7 +14,7 @@ const executablePath = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find(e
 const missing = executablePath === undefined ? "chromium is not installed here" : undefined;
 
 const stack = new AsyncDisposableStack();
-/** What the page may ask of the test while an operation runs. */
+/** What the page may call in the test while an operation runs. */
 const outside = {
   listener: undefined as StreamListener | undefined,
   tool: undefined as Tool | undefined,

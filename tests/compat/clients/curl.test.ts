@@ -13,7 +13,7 @@ describeClient({
   does: rawChatOperations((request) => curl([], request)),
 });
 
-// It asks for an upgrade to h2c with every request, which is not to be taken for a WebSocket.
+// It requests an upgrade to h2c with every request, which must not be treated as a WebSocket.
 describeClient({
   name: "curl --http2",
   speaks: "chat",

@@ -23,7 +23,7 @@ describe.each(SETUPS)("openai's helpers over $name", (setup) => {
     return { openai, model: target.model, provider, checkAnswers };
   }
 
-  test("chat.completions.stream() tells every piece and puts them together", async () => {
+  test("chat.completions.stream() emits every piece and joins them", async () => {
     const { openai, model, provider } = connect();
     const stream = openai.chat.completions.stream({ model, messages });
     const snapshots: string[] = [];
@@ -59,7 +59,7 @@ describe.each(SETUPS)("openai's helpers over $name", (setup) => {
     expect(response.output_parsed).toEqual(SCRIPT.structured);
   });
 
-  test("a provider that is busy for a moment is asked again by the package itself", async () => {
+  test("the package itself retries a provider that is busy for a moment", async () => {
     const { openai, model, provider } = connect();
     const before = provider.asked.length;
     const { output_text: text } = await openai.responses.create({

@@ -143,7 +143,7 @@ export function responsesOperations(connect: Connect): Present<Operations> {
         const output = await run(JSON.parse(item.arguments));
         results.push({ type: "function_call_output", call_id: item.call_id, output });
       }
-      // Everything goes back, thoughts too, as its documentation tells.
+      // Everything is sent back, reasoning too, as its documentation describes.
       const input = [...asked, ...first.output, ...results] as OpenAI.Responses.ResponseInput;
       const second = await openai.responses.create({ model: target.model, input, tools });
       return second.output_text;
@@ -190,7 +190,7 @@ export async function failureOf(asking: Promise<unknown>): Promise<Failure> {
   return { status: error.status, code: error.code ?? undefined, message: error.message };
 }
 
-/** An interface has no index signature, which the package's types want. */
+/** An interface has no index signature, which the package's types require. */
 function plain(schema: JsonSchema): Record<string, unknown> {
   return { ...schema };
 }

@@ -5,7 +5,7 @@ export interface RawRequest {
   method: "GET" | "POST";
   url: string;
   body: object | undefined;
-  /** Called for every line of an event stream; an answer of `leave` closes the connection. */
+  /** Called for every line of an event stream; a result of `leave` closes the connection. */
   onLine: (line: string) => "go on" | "leave";
 }
 

@@ -3,7 +3,7 @@ import type { Scene } from "./recordings.ts";
 /** A request's body, loosely: a recorded server looks at a few fields. */
 export type AskedBody = Record<string, unknown>;
 
-/** Which recording answers a request: the tool's result first, then what is on offer, then the wanted shape. */
+/** The recording for a request: by the tool's result first, then by the offered tools, then by the requested format. */
 export function sceneFor(body: AskedBody): Scene {
   if (hasToolResult(body)) return "text";
   if (Array.isArray(body["tools"]) && body["tools"].length > 0) return "tool-call";

@@ -8,20 +8,20 @@ export type ShapeSurface =
   | "messages/count_tokens"
   | "embeddings";
 
-/** An answer that was recorded whole. Objects go out as JSON, texts as plain text. */
+/** A response that was recorded completely. Objects are sent as JSON, texts as plain text. */
 export interface RecordedAnswer {
   status: number;
   body: object | string;
 }
 
-/** What tells one model server from another on the wire, besides its recordings in `fixtures/<recordings>/`. */
+/** What distinguishes one model server from another on the wire, besides its recordings in `fixtures/<recordings>/`. */
 export interface ProviderShape {
   /** with the version the recordings follow */
   name: string;
   recordings: "ollama" | "lm-studio" | "llama-cpp" | "llama-server" | "vllm" | "openai";
   /** as the server lists it */
   model: string;
-  /** what its model says; the words are the same in all recordings */
+  /** the text of its model, the same in all recordings */
   says: Script;
   surfaces: readonly ShapeSurface[];
   /** the file of recordings by which it is recognised */
@@ -30,9 +30,9 @@ export interface ProviderShape {
   server: string | undefined;
   /** of event streams */
   lineEnd: "\n" | "\r\n";
-  /** whether counts come in a chunk of their own and only when asked for, or always on the chunk that finishes */
+  /** whether usage is in a chunk of its own and only on request, or always in the final chunk */
   chatUsage: "when-asked" | "on-the-finish-chunk";
-  /** Where a chat answer carries thoughts. */
+  /** The field of a chat response that contains reasoning. */
   thoughtField: "reasoning" | "reasoning_content" | undefined;
   /** A path, or a method on it, that the server does not have. */
   unknownPath: (method: string, path: string) => RecordedAnswer;

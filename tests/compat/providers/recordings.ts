@@ -6,9 +6,9 @@ import type { ProviderShape } from "./provider-shape.ts";
 export type Scene = "text" | "tool-call" | "structured";
 export type Dialect = "chat" | "responses" | "messages";
 
-/** The same answer in both of its forms. */
+/** The same response in both of its forms. */
 export interface Recording {
-  /** the JSON answer, as text */
+  /** the JSON response, as text */
   json: string;
   /** data of the stream's events, in order; `[DONE]` is one */
   events: readonly string[];

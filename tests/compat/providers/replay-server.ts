@@ -19,16 +19,16 @@ export interface Asked {
   body: AskedBody;
 }
 
-/** An answer that stops after its first words until it is let go. */
+/** A response that stops after its first words until it is released. */
 interface HeldAnswer {
-  /** what a client has to say to get it */
+  /** the prompt that requests it */
   prompt: string;
   release(): void;
   /** Resolves when the client left before the end. Rejects when it does not, in 10 s. */
   aborted(): Promise<void>;
 }
 
-/** One kind of model server, answering from its recordings. Listens on 127.0.0.1. */
+/** One kind of model server, which replays its recordings. Listens on 127.0.0.1. */
 export interface ReplayServer extends AsyncDisposable {
   readonly shape: ProviderShape;
   /** `http://127.0.0.1:<port>/v1` */
@@ -166,7 +166,7 @@ class RunningServer implements ReplayServer {
     await this.#stream(dialect, counted, held, response);
   }
 
-  /** Recorded with counts asked for; without, most servers leave out every trace of them. */
+  /** Recorded with usage requested; without, most servers omit every trace of it. */
   #countedAsAsked({ events, uncounted }: Recording, body: AskedBody): readonly string[] {
     const options = body["stream_options"] as AskedBody | undefined;
     if (options?.["include_usage"] === true || this.shape.chatUsage !== "when-asked") return events;

@@ -19,7 +19,7 @@ export const RECORDED: readonly { dialect: Dialect; scene: Scene }[] = [
   { dialect: "messages", scene: "tool-call" },
 ];
 
-/** Asks for a recording as plainly as can be. @returns the answer's body */
+/** Requests a recording with a minimal request. @returns the response's body */
 export async function askFor(
   baseUrl: string,
   dialect: Dialect,

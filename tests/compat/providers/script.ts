@@ -1,10 +1,10 @@
-/** What a recorded model says. */
+/** The texts of a recorded model. */
 export interface Script {
-  /** the answer to a plain question, an image, or a tool's result */
+  /** the response to a question, an image, or a tool's result */
   text: string;
   /** first words of a stream of it */
   firstWords: string;
-  /** thought before the text, where a server tells */
+  /** the reasoning before the text, where a server returns it */
   thought: string;
   toolCall: { name: string; arguments: { city: string } };
   structured: { city: string; celsius: number };
@@ -12,7 +12,7 @@ export interface Script {
 }
 
 /**
- * What every recorded model says, whoever serves it. The servers differ in how they put it on the wire, which is in
+ * The texts of every recorded model, the same for all servers. The servers differ in how they encode them, which is in
  * `fixtures/`; `providers.test.ts` holds the files to these words.
  */
 export const SCRIPT: Script = {

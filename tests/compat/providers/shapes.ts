@@ -19,7 +19,7 @@ export const ollama: ProviderShape = {
   refusal: openaiError(400, "the input length exceeds the context length", null),
 };
 
-/** Answers 200 to paths it does not have, and errors are bare texts. Keeps responses. */
+/** Responds 200 to paths it does not have, and its errors are plain texts. Stores responses. */
 const lmStudio: ProviderShape = {
   name: "LM Studio 0.4.1",
   recordings: "lm-studio",
@@ -66,7 +66,7 @@ const llamaCpp: ProviderShape = {
   ),
 };
 
-/** A real llama-server v0.5.0, as recorded: responses without numbers and places, `timings`, slots to ask for. */
+/** A real llama-server v0.5.0, as recorded: responses without sequence numbers and indexes, `timings`, readable slots. */
 export const llamaServer: ProviderShape = {
   name: "llama.cpp 0.5.0",
   recordings: "llama-server",
@@ -122,7 +122,7 @@ export const vllm: ProviderShape = {
   },
 };
 
-/** `usage: null` on every chunk when counts were asked for, padding against listeners, thoughts only in responses. */
+/** `usage: null` on every chunk when usage was requested, padding against eavesdroppers, reasoning only in responses. */
 const openai: ProviderShape = {
   name: "OpenAI",
   recordings: "openai",

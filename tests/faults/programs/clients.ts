@@ -73,7 +73,7 @@ const handlers = {
         );
     }, everyMs);
   },
-  /** @returns how long each answer took; infinite for none */
+  /** @returns the time of each response in ms; infinite for none */
   stopHealth() {
     clearInterval(healthTimer);
     // JSON has no infinity.

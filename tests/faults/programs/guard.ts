@@ -22,7 +22,7 @@ createInterface({ input: process.stdin })
   })
   .on("close", () => {
     for (const [pid, startTime] of startTimes) {
-      // The number may be somebody else's by now.
+      // The pid may belong to another process by now.
       if (startTimeOf(pid) === startTime) process.kill(pid, "SIGKILL");
     }
     const giveUpMs = performance.now() + 2_000;

@@ -1,4 +1,4 @@
-/** A model server in a process of its own. Each request says in its body how it is to be answered. */
+/** A model server in a process of its own. Each request sets in its body how the provider responds. */
 import {
   type Behaviour,
   type RecordedRequest,
@@ -15,7 +15,7 @@ export interface ProviderWish {
   behaviour?: Behaviour;
 }
 
-/** Told as `closed` when a generation's connection is over. */
+/** Sent as `closed` when a generation's connection has ended. */
 export interface ClosedReport {
   tag: string;
   /** whether the other side closed it before the end */
@@ -37,7 +37,7 @@ const provider = await startFakeProvider({
   },
 });
 
-// Never holds: it is asked whenever something happened, which is what makes it a listener.
+// Never true: it is evaluated at every event, so it serves as a listener.
 void provider.waitFor(reportClosed, 2 ** 31 - 1).catch(() => undefined);
 
 function reportClosed(): boolean {
@@ -47,7 +47,7 @@ function reportClosed(): boolean {
     const report: ClosedReport = { tag, isGone: request.state === "gone", atMs: sharedNowMs() };
     tellHarness("closed", report);
   }
-  // Answered requests are of no use to anybody here.
+  // Completed requests are not needed any more.
   if (provider.requests.length > 1_000) provider.requests.splice(0, 500);
   return false;
 }

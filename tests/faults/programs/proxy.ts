@@ -24,7 +24,7 @@ const handlers = {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     return (server.address() as AddressInfo).port;
   },
-  /** @param how - a reset is what a router that lost its memory answers */
+  /** @param how - a reset is how a restarted router responds */
   cutAll(how: "reset" | "destroy") {
     for (const { near, far } of open) {
       for (const socket of [near, far]) {

@@ -9,7 +9,7 @@ interface Call {
   argument: unknown;
 }
 
-/** Answers the harness until it is gone; a program never outlives it. */
+/** Serves the harness until it ends; a program never outlives it. */
 export function serveHarness(handlers: Handlers): void {
   process.on("disconnect", () => process.exit(0));
   process.on("message", (message) => void answer(handlers, message as Call));

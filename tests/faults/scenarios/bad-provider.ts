@@ -8,7 +8,7 @@ import type { World } from "../world.ts";
 interface Row {
   name: string;
   behaviour: Behaviour;
-  /** what the client of a stream, and of a plain answer, is told; `complete` for a whole one */
+  /** the error code for the client of a stream, and of a JSON response; `complete` for a complete one */
   stream: string | readonly string[];
   json: string | readonly string[];
 }
@@ -30,7 +30,7 @@ const raw = (
 });
 const broken = ["provider_invalid_response", "provider_disconnected", "provider_unreachable"];
 
-/** Ways of a provider to answer badly. Limits: 3 s to the first byte, 3 s between bytes. */
+/** Invalid responses of a provider. Limits: 3 s to the first byte, 3 s between bytes. */
 const rows: readonly Row[] = [
   {
     name: "hangs",
@@ -166,7 +166,7 @@ const ways = (["p1", "direct"] as const).flatMap((model) =>
 
 export const badProvider: Scenario = {
   id: "F10",
-  title: "whatever a provider answers, the client is told the right thing and the hub lives",
+  title: "whatever a provider responds, the client gets the right error and the hub keeps running",
   needs: ["proc"],
   isQuick: true,
   async run(world) {
@@ -191,7 +191,7 @@ export const badProvider: Scenario = {
       for (const way of ways) judge(row, way, await refuseOnce(world, row, way), wrong);
     }
     world.fact(
-      `a provider that answers badly, ${wishes.length + refusals.length * ways.length} cases`,
+      `a provider with invalid responses, ${wishes.length + refusals.length * ways.length} cases`,
       "the right error each",
       wrong.length === 0 ? "all" : `${wrong.length} wrong: ${wrong.slice(0, 8).join("; ")}`,
       wrong.length === 0,
@@ -231,7 +231,7 @@ async function joinDirect(world: World): Promise<void> {
   });
 }
 
-/** Bytes that begin as an answer and go wrong anywhere. */
+/** Bytes that begin as a response and become invalid at any place. */
 async function randomAnswers(world: World): Promise<void> {
   const random = createRandom(20_260_801);
   const count = world.isQuick ? 60 : 1_000;

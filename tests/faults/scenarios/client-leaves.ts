@@ -47,7 +47,7 @@ export const clientLeaves: Scenario = {
     });
     const p99Ms = percentile(delaysMs, 0.99);
     world.figure(
-      `client gone → provider's socket closed, p99 of ${delaysMs.length}`,
+      `client disconnects → provider's socket closed, p99 of ${delaysMs.length}`,
       ...(["≤ 100 ms", inMs(p99Ms), p99Ms <= 100] as const),
     );
     await until(
@@ -60,7 +60,7 @@ export const clientLeaves: Scenario = {
   },
 };
 
-/** A stream is left in its middle. A plain answer has none: it is left when the provider is at work on it. */
+/** A stream is aborted in its middle, a JSON response while the provider works on it. */
 async function askAndLeave(
   world: World,
   wish: Wish,

@@ -5,7 +5,7 @@ import type { Scenario } from "../scenario.ts";
 
 export const clockJumps: Scenario = {
   id: "F15",
-  title: "a wall clock that jumps or races moves displayed times and nothing else",
+  title: "a wall clock that jumps or races changes displayed times and nothing else",
   needs: ["faketime", "proc"],
   isQuick: false,
   async run(world) {

@@ -11,7 +11,7 @@ const longTalk = { kind: "normal", words: 4_000, chunkDelayMs: 5 } as const;
 
 export const cutBytes: Scenario = {
   id: "bytes",
-  title: "bytes that arrive in crumbs on both sides of the hub change nothing",
+  title: "bytes that arrive in tiny pieces on both sides of the hub change nothing",
   needs: ["proc"],
   isQuick: true,
   async run(world) {
@@ -71,10 +71,10 @@ export const tunnelReset: Scenario = {
     await proxy.program.call("cutAll", "reset");
     const outcomes = await world.outcomes(tags);
     const toldMs = Math.max(...outcomes.map(({ endedMs }) => endedMs)) - resetMs;
-    for (const { tag, code } of outcomes) must(code === "tunnel_lost", `${tag} was told ${code}`);
+    for (const { tag, code } of outcomes) must(code === "tunnel_lost", `${tag} got ${code}`);
     await connected(world);
     const backMs = sharedNowMs() - resetMs;
-    world.figure("tunnel reset: clients told", "≤ 200 ms", inMs(toldMs), toldMs <= 200);
+    world.figure("tunnel reset: clients' errors", "≤ 200 ms", inMs(toldMs), toldMs <= 200);
     world.figure("… participant back", "≤ 2 s", inMs(backMs), backMs <= 2_000);
   },
 };

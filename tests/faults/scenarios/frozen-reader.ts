@@ -4,7 +4,7 @@ import type { World } from "../world.ts";
 
 export const frozenReader: Scenario = {
   id: "F13b",
-  title: "one frozen reader beside 100 live streams on the same tunnel does not move their pace",
+  title: "one frozen reader beside 100 live streams on the same tunnel does not slow them down",
   needs: ["proc"],
   isQuick: false,
   async run(world) {

@@ -3,7 +3,8 @@ import type { Scenario } from "../scenario.ts";
 
 export const hubFrozen: Scenario = {
   id: "F16",
-  title: "a hub that slept for 40 s declares nobody offline and answers what was asked meanwhile",
+  title:
+    "a hub that was suspended for 40 s declares no participant offline and completes pending requests",
   needs: ["proc"],
   isQuick: false,
   async run(world) {

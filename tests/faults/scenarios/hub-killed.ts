@@ -6,8 +6,7 @@ import { sharedNowMs } from "../shared-clock.ts";
 
 export const hubKilled: Scenario = {
   id: "F9",
-  title:
-    "a killed hub looks killed to its clients, and comes back with its rooms and all participants",
+  title: "a killed hub disconnects its clients, and comes back with its rooms and all participants",
   needs: ["proc"],
   isQuick: true,
   async run(world) {
@@ -35,7 +34,7 @@ export const hubKilled: Scenario = {
     for (const { tag, end } of await world.outcomes(tags)) {
       must(end === "cut", `the client of ${tag} saw ${end}`);
     }
-    // Long enough for everybody to have knocked in vain.
+    // Long enough for every agent to have tried in vain.
     await pauseMs(world.isQuick ? 200 : 1_000);
     await world.restartHub();
     const restartedMs = sharedNowMs();

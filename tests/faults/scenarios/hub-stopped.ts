@@ -8,14 +8,14 @@ import type { World } from "../world.ts";
 export const hubStopped: Scenario = {
   id: "F19",
   title:
-    "a hub told to stop lets 30 streams finish, takes no new work and is gone with the last of them",
+    "a hub that is stopped lets 30 streams finish, accepts no new requests and exits after the last of them",
   needs: ["proc"],
   isQuick: true,
   async run(world) {
     await world.open({ hasLoad: false });
     // 3 seconds: enough for everything before the first of them ends, on a busy machine too.
     const tags = await startStreams(world, 120);
-    // Sockets that nobody uses must not hold it back.
+    // Unused sockets must not delay it.
     const idle = Array.from({ length: 5 }, () => connect(world.hub.port, "127.0.0.1"));
     for (const socket of idle) socket.on("error", () => undefined);
     const base = world.baseUrl;
@@ -38,14 +38,14 @@ export const hubStopped: Scenario = {
       `SIGTERM with ${tags.length} streams: finished`,
       ...([String(tags.length), String(finished), finished === tags.length] as const),
     );
-    world.figure("… process gone after the last", "≤ 700 ms", inMs(goneMs), goneMs <= 700);
+    world.figure("… exit after the last", "≤ 700 ms", inMs(goneMs), goneMs <= 700);
   },
 };
 
 export const hubStoppedShort: Scenario = {
   id: "F20",
   title:
-    "a hub told to stop cuts what outlasts the drain limit with an error frame, not in silence",
+    "a hub that is stopped ends what outlasts the drain limit with an error frame, not in silence",
   needs: ["proc"],
   isQuick: false,
   async run(world) {
@@ -59,7 +59,7 @@ export const hubStoppedShort: Scenario = {
     await world.hub.exited;
     const tookMs = sharedNowMs() - stoppedMs;
     world.figure(
-      "drain of 1.5 s with endless streams: gone",
+      "drain of 1.5 s with endless streams: exit",
       "≤ 4 s",
       inMs(tookMs),
       tookMs <= 4_000,

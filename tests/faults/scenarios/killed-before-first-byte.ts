@@ -5,8 +5,7 @@ import { sharedNowMs } from "../shared-clock.ts";
 
 export const killedBeforeFirstByte: Scenario = {
   id: "F2",
-  title:
-    "a participant killed before its first byte costs nobody an answer when another has the model",
+  title: "a participant killed before its first byte costs no response when another has the model",
   needs: ["proc"],
   isQuick: true,
   async run(world) {
@@ -21,10 +20,10 @@ export const killedBeforeFirstByte: Scenario = {
     await world.outcomes(await world.startAll(warming));
     const rounds = world.isQuick ? 1 : 5;
     const addedMs: number[] = [];
-    let asked = 0;
+    let sent = 0;
     let answered = 0;
     for (let round = 0; round < rounds; round++) {
-      // The first in join order is asked first; a killed and returned one keeps its place.
+      // The first in join order is called first; a killed and returned one keeps its place.
       const wishes = Array.from({ length: 10 }, (_, index) => ({
         tag: `model-${round}-${index}`,
         ...{ model: "model:fake-model", stream: index % 2 === 0 },
@@ -47,7 +46,7 @@ export const killedBeforeFirstByte: Scenario = {
           must(outcome.attempts === 1, `the named one took ${outcome.attempts} attempts`);
           continue;
         }
-        asked++;
+        sent++;
         if (outcome.end !== "complete") continue;
         answered++;
         must(outcome.participantId === "p2", `${outcome.tag} came from ${outcome.participantId}`);
@@ -60,8 +59,8 @@ export const killedBeforeFirstByte: Scenario = {
     }
     const worstMs = percentile(addedMs, 1);
     world.fact(
-      `kill -9 before the first byte, a second has the model: answered, of ${asked}`,
-      ...(["100 %", `${(100 * answered) / asked} %`, answered === asked] as const),
+      `kill -9 before the first byte, a second has the model: complete, of ${sent}`,
+      ...(["100 %", `${(100 * answered) / sent} %`, answered === sent] as const),
     );
     world.figure("… added by it, longest", "≤ 150 ms", inMs(worstMs), worstMs <= 150);
   },

@@ -86,7 +86,7 @@ export const packetLoss: Scenario = {
         );
         world.fact(
           `${percent} % packet loss: streams complete, of ${tags.length}`,
-          mustComplete ? "all" : "all or told",
+          mustComplete ? "all" : "all, or an error",
           String(complete),
           !mustComplete || complete === tags.length,
         );
@@ -97,7 +97,7 @@ export const packetLoss: Scenario = {
 
 export const slowNetwork: Scenario = {
   id: "F8",
-  title: "a client behind 1 Mbit/s gets all of its line, and the provider is held to that pace",
+  title: "a client behind 1 Mbit/s gets its full bandwidth, and the provider is slowed down to it",
   needs: ["root", "ip", "tc", "proc"],
   isQuick: false,
   run: (world) =>

@@ -9,7 +9,7 @@ const paths = ["tunnel", "direct"] as const;
 export const pausedReader: Scenario = {
   id: "F13",
   title:
-    "a client that stops reading a huge answer stops the provider, not the hub, and is dropped in time",
+    "a client that stops reading a huge response stops the provider, not the hub, and is disconnected in time",
   needs: ["proc"],
   isQuick: true,
   async run(world) {
@@ -29,7 +29,7 @@ export const pausedReader: Scenario = {
         endpoint: world.provider.plainUrl,
       },
     });
-    // One after the other the memory of each can be told; together they take half the time.
+    // One after the other the memory of each can be measured; together they take half the time.
     if (world.isQuick) await Promise.all(paths.map((path) => measure(world, path, stallMs)));
     else for (const path of paths) await measure(world, path, stallMs);
   },
@@ -37,7 +37,7 @@ export const pausedReader: Scenario = {
 
 async function measure(world: World, path: (typeof paths)[number], stallMs: number): Promise<void> {
   const model = `flood-${path}`;
-  // What a hub needs to carry any large answer at all is not held against the paused one.
+  // What a hub needs to relay any large response is not counted for the paused one.
   const pourBytes = (world.isQuick ? 8 : 32) * mib;
   const warming = { tag: `warm-${path}`, model, plain: { pourBytes } };
   const warm = await world.outcome(await world.start(warming));
@@ -67,7 +67,7 @@ async function measure(world: World, path: (typeof paths)[number], stallMs: numb
   await world.outcome(tag);
 }
 
-/** A client that reads nothing never learns; the events tell. */
+/** A client that reads nothing does not notice the end; the events report it. */
 async function stalledEvent(world: World, participantId: string) {
   const find = () =>
     world.events

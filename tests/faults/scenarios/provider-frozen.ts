@@ -3,7 +3,7 @@ import type { Scenario } from "../scenario.ts";
 
 export const providerFrozen: Scenario = {
   id: "F4",
-  title: "a frozen provider costs its own requests their deadline, and nobody else anything",
+  title: "requests of a frozen provider run into their deadline, and no other request is affected",
   needs: ["proc"],
   isQuick: false,
   async run(world) {

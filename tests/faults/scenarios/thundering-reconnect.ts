@@ -8,7 +8,7 @@ import { sharedNowMs } from "../shared-clock.ts";
 export const thunderingReconnect: Scenario = {
   id: "F18",
   title:
-    "a thousand participants that lose their tunnels at once are all back soon, and the hub answers meanwhile",
+    "a thousand participants that lose their tunnels at once are all back soon, and the hub responds meanwhile",
   needs: ["proc"],
   isQuick: false,
   async run(world) {
@@ -25,14 +25,14 @@ export const thunderingReconnect: Scenario = {
       (await world.api.listParticipants(world.code)).filter(
         ({ connection, status }) => connection.path === "tunnel" && status === "online",
       ).length;
-    await until("everybody to be there", connected, (seen) => seen === count + 1);
+    await until("all participants to be connected", connected, (seen) => seen === count + 1);
     await pauseMs(1_000);
     const eventsBefore = world.events.of("participant.joined").length;
     const hubCpuMs = world.hub.cpuMs();
     await world.clients.call("startHealth", { url: world.hub.url, everyMs: 20 });
     const cutMs = sharedNowMs();
     await proxy.call("cutAll", "reset");
-    // Asked of the agents, not of the hub: a list of a thousand, again and again, would be the load that is measured.
+    // Read from the agents, not from the hub: a list of a thousand, again and again, would be the load that is measured.
     await pauseMs(100);
     await until(
       "everybody to be back",

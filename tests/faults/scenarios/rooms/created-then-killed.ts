@@ -4,7 +4,7 @@ import type { Scenario } from "../../scenario.ts";
 import { createRandom } from "../../seeded-random.ts";
 import type { World } from "../../world.ts";
 
-/** What a client knows of a room that it was answered 201 for. */
+/** What a client knows of a room after its 201. */
 interface Acknowledged {
   code: string;
   passwordProtected: boolean;
@@ -18,7 +18,7 @@ const startMs = 60_000;
 
 export const createdThenKilled: Scenario = {
   id: "rooms",
-  title: "a room whose creation was answered is there after a kill -9 at any moment",
+  title: "a room whose creation was confirmed survives a kill -9 at any moment",
   needs: ["proc"],
   isQuick: true,
   limitMs: 1_200_000,
@@ -47,7 +47,7 @@ async function playLives(world: World, lane: number, lives: number) {
     await check(api, acknowledged, missing);
     const answers = Math.floor(random() * (passwords.length + 1));
     await createUntil(api, acknowledged, answers);
-    // Just after an answer is the likeliest moment for a loss; some kills meet scrypt instead.
+    // Just after a response is the likeliest moment for a loss; some kills hit scrypt instead.
     await pauseMs(random() * (random() < 0.7 ? 5 : 150));
     await kill();
   }
@@ -67,7 +67,7 @@ async function startHub(world: World, lane: number, life: number) {
   return { api: new RoomhubClient({ hubUrl: String(url) }), kill: () => child.kill("SIGKILL") };
 }
 
-/** Resolves when so many of the creations are answered; the others are on their way. */
+/** Resolves when so many of the creations are confirmed; the others are still running. */
 async function createUntil(
   api: RoomhubClient,
   acknowledged: Acknowledged[],
@@ -83,7 +83,7 @@ async function createUntil(
         if (++answered === answers) enough.resolve();
       },
       () => {
-        // Killed before its answer: nothing was promised.
+        // Killed before its response: nothing was promised.
       },
     );
   }
