@@ -135,6 +135,7 @@ const insideInference: Record<string, { rooms: string[]; files: string[] }> = {
   json: { rooms: [], files: [] },
   stream: { rooms: ["json"], files: [] },
   request: { rooms: ["json"], files: ["upstream"] },
+  sender: { rooms: [], files: [] },
   response: {
     rooms: ["stream", "json"],
     files: ["client-response", "inference-call", "request-facts", "upstream"],

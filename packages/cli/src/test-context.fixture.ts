@@ -276,6 +276,7 @@ export const aComplete: HubEvent = {
   model: "llama3",
   protocol: "chatCompletions",
   selector: "*",
+  client: { kind: "name", id: "alice" },
   attempts: 1,
   queueMs: 0,
   metrics: { ttftMs: 120, durationMs: 2400, outputTokens: 80, tokensPerSecond: 33.3 },
@@ -295,6 +296,7 @@ export const aFailure: HubEvent = {
   error: "No participant serves gpt-9",
   code: "model_not_found",
   selector: "gpt-9",
+  client: { kind: "none", id: "" },
   attempts: 0,
   queueMs: 0,
 };

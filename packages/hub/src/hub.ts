@@ -27,6 +27,7 @@ import type { DispatchDeps } from "./inference/inference-call.ts";
 import { InFlight } from "./inference/in-flight.ts";
 import { RoomQueues } from "./inference/queue.ts";
 import { ResponseOwners } from "./inference/response-owners.ts";
+import { Senders } from "./inference/sender/senders.ts";
 import { createKeyedHash } from "./keyed-hash.ts";
 import { listen, type Listening } from "./listen.ts";
 import { createLineWriter, createLog } from "./log.ts";
@@ -219,13 +220,15 @@ export function createHub(options: HubOptions = {}): Hub {
     reportBug: (error) => log.bug("a request failed", error),
   };
 
+  const keyedHash = createKeyedHash();
   const streams = new EventStreams(bus, limits, nowMs);
   const newRequestId = createRequestIds();
   const inference: InferenceContext = {
     dispatch,
     bodies: new BodyBudget(limits.heldBodyBytes),
     findRoom: (code) => registry.room(code),
-    keyedHash: createKeyedHash(),
+    keyedHash,
+    senders: new Senders(keyedHash),
     wallMs: () => clock.wallMs(),
   };
   const serving = {

@@ -1,4 +1,4 @@
-import type { Metrics, Readiness } from "@roomhub/protocol";
+import type { ClientIdentity, Metrics, Readiness } from "@roomhub/protocol";
 
 /** How a request ended: `cancelled` by the hub or a lost tunnel, `failed` at the provider. */
 export type RequestOutcome = "complete" | "failed" | "cancelled" | "refused";
@@ -36,11 +36,13 @@ export type ParticipantNotice =
     }
   /** `followModel`: the server was restarted with another model, which is now shared. */
   | { kind: "model-changed"; from: string; to: string }
-  | { kind: "request-started"; path: string; model: string }
+  | { kind: "request-started"; path: string; model: string; client: ClientIdentity | undefined }
   | ({
       kind: "request-ended";
       path: string;
       model: string;
+      /** who sends it, by the hub's word; undefined from a hub that does not report it */
+      client: ClientIdentity | undefined;
       /** undefined when the provider did not respond */
       status: number | undefined;
       durationMs: number;

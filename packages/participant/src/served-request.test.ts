@@ -28,6 +28,16 @@ async function startAll(
   };
 }
 
+test.each([undefined, { kind: "planet", id: "mars" }])(
+  "a request from %j has no client in its notices",
+  async (client) => {
+    await using all = await startAll((response) => response.end("{}"));
+    await send(all.session, { client }).closed;
+    await vi.waitFor(() => expect(all.ana.kinds()).toContain("request-ended"));
+    expect(all.ana.notices.at(-1)).toMatchObject({ kind: "request-ended", client: undefined });
+  },
+);
+
 test("a small request is served from the provider, with only the forwarded headers each way", async () => {
   await using all = await startAll(
     (response, _incoming, body) => {
@@ -48,7 +58,8 @@ test("a small request is served from the provider, with only the forwarded heade
     "x-roomhub-hop": "boot1",
     host: "evil",
   };
-  const exchange = send(all.session, { headers });
+  const client = { kind: "key", id: "5f0c1a2b", user: "bob" };
+  const exchange = send(all.session, { headers, client, address: "9c1f02ab" });
   await exchange.closed;
   expect(exchange).toMatchObject({
     status: 200,
@@ -69,11 +80,12 @@ test("a small request is served from the provider, with only the forwarded heade
   });
   await vi.waitFor(() => expect(all.ana.kinds()).toContain("request-ended"));
   expect(all.ana.notices.slice(-2)).toEqual([
-    { kind: "request-started", path: "/chat/completions", model: "llama3" },
+    { kind: "request-started", path: "/chat/completions", model: "llama3", client },
     {
       kind: "request-ended",
       path: "/chat/completions",
       model: "llama3",
+      client,
       status: 200,
       durationMs: expect.any(Number),
       outcome: "complete",

@@ -65,6 +65,7 @@ export function serveRequest(request: IncomingRequest, deps: ServeDeps): Request
     kind: "request-ended",
     path: path.slice(0, 100),
     model: deps.model,
+    client: deps.heads.clientOf(request.head),
     status: undefined,
     durationMs: 0,
     outcome: "refused",
@@ -98,7 +99,9 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
     this.#request = request;
     this.#deps = deps;
     this.#startedMs = deps.now();
-    deps.notify({ kind: "request-started", path: request.head.path, model: deps.model });
+    const { path } = request.head;
+    const client = deps.heads.clientOf(request.head);
+    deps.notify({ kind: "request-started", path, model: deps.model, client });
     this.#collect(request.body);
     if (request.end) this.#callWithCollected();
   }
@@ -166,7 +169,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
 
   onClosed(): void {
     const { head, responder } = this.#request;
-    const { model, now } = this.#deps;
+    const { model, now, heads } = this.#deps;
     // After a cancel, this confirms that the provider's socket is closed.
     if (this.#outcome === "cancelled") responder.end();
     const durationMs = now() - this.#startedMs;
@@ -174,6 +177,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
       kind: "request-ended",
       path: head.path,
       model,
+      client: heads.clientOf(head),
       status: this.#status,
       durationMs,
       outcome: this.#outcome,

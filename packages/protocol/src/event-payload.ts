@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ClientIdentity } from "./client-identity.ts";
 import { FAILURE_STAGES } from "./error.ts";
 import { ParticipantSummary } from "./participant.ts";
 import { Room } from "./room.ts";
@@ -43,6 +44,7 @@ export const RequestPayload = z.object({
   protocol: InferenceProtocol,
   /** the request's `model` field */
   selector: z.string(),
+  client: ClientIdentity,
   /** 1 to 3 */
   attempt: z.int(),
 });
@@ -54,6 +56,7 @@ export const CompletePayload = z.object({
   model: z.string(),
   protocol: InferenceProtocol,
   selector: z.string(),
+  client: ClientIdentity,
   attempts: z.int(),
   /** ms spent waiting for a free participant */
   queueMs: z.number(),
@@ -72,6 +75,7 @@ export const FailurePayload = z.object({
   error: z.string(),
   code: z.string(),
   selector: z.string().nullable(),
+  client: ClientIdentity,
   attempts: z.int(),
   queueMs: z.number(),
 });

@@ -1,5 +1,6 @@
 export { CapabilityValue, Capabilities } from "./capability.ts";
 export { authHeaderProblem } from "./auth-headers.ts";
+export { ClientIdentity, clientText, isClientName, NAME_KEY_PREFIX } from "./client-identity.ts";
 export { editDistance } from "./edit-distance.ts";
 export { checkEndpoint } from "./endpoint.ts";
 export {

@@ -62,6 +62,22 @@ test.each([["--json"], ["--shell=json"]])("%s prints one object", async (flag) =
   });
 });
 
+test("--as makes the keys a name", async () => {
+  const world = makeWorld({}, client);
+  await world.run("env", "ABC234", "--as", "alice", "--json");
+  expect(JSON.parse(world.stdout.text)).toMatchObject({
+    OPENAI_API_KEY: "as-alice",
+    ANTHROPIC_API_KEY: "as-alice",
+  });
+});
+
+test("--as refuses what is no name", async () => {
+  const world = makeWorld({}, client);
+  expect(await world.run("env", "ABC234", "--as", "alice smith")).toBe(2);
+  expect(world.stdout.text).toBe("");
+  expect(world.stderr.text).toContain("begin with a letter or digit");
+});
+
 test("an unknown room prints nothing that could be evaluated", async () => {
   const details = { status: 404, code: "room_not_found", param: "", hint: "roomhub room list" };
   const nothing = { requestId: undefined, retryAfterMs: undefined, participants: undefined };

@@ -1,5 +1,6 @@
 import { HubUnreachableError, type Invite } from "@roomhub/client";
-import { type Command, Option } from "commander";
+import { isClientName, NAME_KEY_PREFIX } from "@roomhub/protocol";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext, Client } from "../context.ts";
 import { defaultHubUrl } from "../rooms/hub-address.ts";
 import { hintHere } from "../rooms/hub-hint.ts";
@@ -12,6 +13,7 @@ type Shell = (typeof shells)[number];
 
 interface EnvOptionValues extends HubOptionValues {
   model?: string;
+  as?: string;
   shell: Shell;
 }
 
@@ -25,10 +27,13 @@ export function addEnvCommand(program: Command, context: CliContext): void {
       .description("print the variables that point OpenAI and Anthropic clients at a room"),
   )
     .option("--model <selector>", "set a model too: participant id, model name, or * for any")
+    .addOption(
+      new Option("--as <name>", "name the person who sends the requests").argParser(clientName),
+    )
     .addOption(new Option("--shell <shell>", "syntax of the output").choices(shells).default("sh"))
     .addHelpText(
       "after",
-      '\nExample:\n  $ eval "$(roomhub env ABC234)"\n  $ roomhub env ABC234 --shell fish | source',
+      '\nExample:\n  $ eval "$(roomhub env ABC234)"\n  $ roomhub env ABC234 --as alice\n  $ roomhub env ABC234 --shell fish | source',
     )
     .action((room: string, options: EnvOptionValues) => printEnv(context, room, options));
 }
@@ -48,7 +53,7 @@ async function printEnv(
     if (!(error instanceof HubUnreachableError)) throw error;
     context.stderr.write(`! ${safe(error.message)}\n→ ${unreachableHubHint(context, error)}\n`);
   }
-  const variables = variablesOf(client.baseUrl(invite.room), options.model);
+  const variables = variablesOf(client.baseUrl(invite.room), options);
   const shell = options.json === true ? "json" : options.shell;
   if (shell === "json") return writeJson(context.stdout, variables);
   context.stdout.write(
@@ -73,17 +78,28 @@ async function warnAboutModel(
   );
 }
 
+function clientName(name: string): string {
+  if (isClientName(name)) return name;
+  throw new InvalidArgumentError(
+    "Use 1 to 32 letters, digits, dots, hyphens and underscores; begin with a letter or digit.",
+  );
+}
+
 /**
- * Hubs ignore the keys, but clients require one, and a real key already in the environment must not be sent to a room.
+ * Hubs accept any key, but clients require one, and a real key already in the environment must not be sent to a room.
  *
  * Anthropic's SDKs append `/v1` themselves.
  */
-function variablesOf(baseUrl: string, model: string | undefined): Variables {
+function variablesOf(
+  baseUrl: string,
+  { model, as }: Pick<EnvOptionValues, "model" | "as">,
+): Variables {
+  const key = as === undefined ? "roomhub" : `${NAME_KEY_PREFIX}${as}`;
   return {
     OPENAI_BASE_URL: baseUrl,
-    OPENAI_API_KEY: "roomhub",
+    OPENAI_API_KEY: key,
     ANTHROPIC_BASE_URL: baseUrl.replace(/\/v1$/, ""),
-    ANTHROPIC_API_KEY: "roomhub",
+    ANTHROPIC_API_KEY: key,
     ...(model === undefined ? {} : { OPENAI_MODEL: model, ANTHROPIC_MODEL: model }),
   };
 }
@@ -108,12 +124,12 @@ const assignments: Record<NamedShell, (name: string, value: string) => string> =
 function printUsage(
   context: CliContext,
   { hubUrl, room }: Invite,
-  { model }: EnvOptionValues,
+  { model, as }: EnvOptionValues,
   shell: NamedShell,
 ): void {
   const where = hubUrl === defaultHubUrl ? room : `${hubUrl}/rooms/${room}`;
   const named = model === undefined ? "" : ` --model ${quotes[shell](model)}`;
-  const command = `${context.commandName} env ${shellWord(where)}${named}`;
+  const command = `${context.commandName} env ${shellWord(where)}${named}${as === undefined ? "" : ` --as ${as}`}`;
   const use: Record<NamedShell, string> = {
     sh: `eval "$(${command})"`,
     fish: `${command} --shell fish | source`,

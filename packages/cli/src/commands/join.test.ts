@@ -118,6 +118,7 @@ test("join measures only responses whose rows it shows", async () => {
     const is = typeof isMetered === "function" && isMetered();
     onNotice?.({
       ...{ kind: "request-ended", path: "/chat/completions", model: "a", status: 200 },
+      client: undefined,
       ...{ durationMs: 5, outcome: "complete", code: undefined, reason: undefined },
     });
     return is;
@@ -438,7 +439,8 @@ async function told(stderr: ReturnType<typeof capture>, env: CliContext["env"]):
       };
       tell({ kind: "joined", room, id, warnings: ["its id is another's model"] });
       tell({ kind: "connected" });
-      const request = { path: "/chat/completions", model: "llama3.2:3b", durationMs: 2400 };
+      const client = { kind: "none", id: "" } as const;
+      const request = { path: "/chat/completions", model: "llama3.2:3b", client, durationMs: 2400 };
       tell({ kind: "request-started", ...request });
       tell({
         kind: "request-ended",

@@ -324,6 +324,7 @@ describe("a request without a token in time", () => {
   const start: RequestStart = {
     ...{ type: "llm.request", roomCode: "ABC234", requestId: "req_1", participantId: "ana-llama3" },
     ...{ model: "llama3", protocol: "chatCompletions", selector: "*", attempt: 1 },
+    client: { kind: "none", id: "" },
     timestamp: new Date(5_000).toISOString(),
   };
   const late = (

@@ -14,7 +14,7 @@ const ready: ParticipantNotice = { ...now, readiness: "ready" };
 const loading: ParticipantNotice = { ...now, readiness: "loading" };
 const down: ParticipantNotice = { ...now, readiness: "down", problem: "refused" };
 const served: ParticipantNotice = {
-  ...{ kind: "request-ended", path: "/chat/completions", model: "a" },
+  ...{ kind: "request-ended", path: "/chat/completions", model: "a", client: undefined },
   ...{ status: 200, durationMs: 5, outcome: "complete", code: undefined, reason: undefined },
   ...{ ttftMs: 2, outputTokens: 1, tokensPerSecond: 200 },
 };

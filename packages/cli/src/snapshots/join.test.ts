@@ -10,7 +10,11 @@ const client: Partial<Client> = {
   listParticipants: async () => [],
 };
 
-const request = { path: "/chat/completions", model: "llama3.2:3b", durationMs: 2400 };
+const alice = { kind: "name", id: "alice" } as const;
+const request = {
+  ...{ path: "/chat/completions", model: "llama3.2:3b", client: alice },
+  durationMs: 2400,
+};
 
 /** A request that is over, whose answer nobody measured. */
 function ended(over: Partial<ParticipantNotice & { kind: "request-ended" }>): ParticipantNotice {

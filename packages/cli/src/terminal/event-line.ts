@@ -1,4 +1,9 @@
-import type { CompletePayload, FailurePayload, HubEvent } from "@roomhub/protocol";
+import {
+  clientText,
+  type CompletePayload,
+  type FailurePayload,
+  type HubEvent,
+} from "@roomhub/protocol";
 import { type Colors, clockTime, countOf, duration, safe } from "./text.ts";
 
 /** One event as a line without its line break. Everything in it came from the network. */
@@ -28,17 +33,23 @@ function describe(event: HubEvent, colors: Colors): string {
     case "llm.request": {
       const attempt = event.attempt > 1 ? `, attempt ${event.attempt}` : "";
       const selector = event.selector === undefined ? "" : `, requested ${safe(event.selector)}`;
-      return `${safe(event.participantId)} ${safe(event.model)}${selector}${attempt}`;
+      return `${safe(event.participantId)} ${safe(event.model)}${by(event)}${selector}${attempt}`;
     }
     case "llm.complete":
-      return `${safe(event.participantId)} ${safe(event.model)} ${speed(event)}`;
+      return `${safe(event.participantId)} ${safe(event.model)}${by(event)} ${speed(event)}`;
     case "llm.error": {
-      const who = `${safe(event.participantId ?? "-")} ${safe(event.model ?? "-")}`;
+      const who = `${safe(event.participantId ?? "-")} ${safe(event.model ?? "-")}${by(event)}`;
       return `${who} ${colors.red(failure(event))}`;
     }
     default:
       return safe((event satisfies never as HubEvent).type);
   }
+}
+
+/** ` for alice`; nothing for a client that reveals nothing. */
+function by({ client }: Pick<CompletePayload, "client">): string {
+  const text = clientText(client);
+  return text === undefined ? "" : ` for ${safe(text)}`;
 }
 
 function speed({ metrics, queueMs }: CompletePayload): string {

@@ -9,6 +9,8 @@ export interface Column {
   /** For names of any length: shrinks on a narrow terminal. */
   isElastic?: boolean;
   isNumber?: boolean;
+  /** Hidden until a row has a value in it other than `-`. */
+  isOptional?: boolean;
   /** The order in which a narrow terminal drops columns, lowest first; a column without it stays. */
   leftOut?: number;
 }
@@ -38,6 +40,7 @@ export function createLiveTable(
 ): (cells: readonly Cell[]) => string {
   const widths = columns.map(({ width, heading }) => Math.max(width, heading.length));
   const headings = columns.map(({ heading }) => ({ text: heading, paint: colors.dim }));
+  const hidden = new Set([...columns.keys()].filter((index) => columns[index]?.isOptional));
   let lastHeaded = "";
 
   /** Each column's last measured text, since most cells repeat the one above. */
@@ -77,11 +80,12 @@ export function createLiveTable(
 
   return (cells) => {
     for (const [index, { text }] of cells.entries()) {
+      if (text !== "-") hidden.delete(index);
       const limit = terminal.columns === undefined ? widestInPipe : Number.POSITIVE_INFINITY;
       if (index === columns.length - 1) continue;
       widths[index] = Math.max(widths[index] ?? 0, Math.min(cellsOf(index, text), limit));
     }
-    const shown = shownColumns(terminal, columns, widths);
+    const shown = shownColumns(terminal, columns, widths, hidden);
     const headed = shown.join();
     const before = headed === lastHeaded ? "" : `${line(headings, shown)}\n`;
     lastHeaded = headed;
@@ -94,8 +98,9 @@ function shownColumns(
   terminal: Terminal,
   columns: readonly Column[],
   widths: readonly number[],
+  hidden: ReadonlySet<number>,
 ): number[] {
-  const shown = columns.map((_, index) => index);
+  const shown = [...columns.keys()].filter((index) => !hidden.has(index));
   const rank = (index: number) => columns[index]?.leftOut ?? Number.POSITIVE_INFINITY;
   while (neededCells(columns, widths, shown) > (terminal.columns ?? Number.POSITIVE_INFINITY)) {
     const next = shown.toSorted((one, other) => rank(one) - rank(other))[0];

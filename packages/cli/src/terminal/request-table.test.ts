@@ -27,12 +27,12 @@ function table(columns?: number, env: Record<string, string> = {}): string {
 test("in a pipe rows are aligned and whole", () => {
   expect(table()).toMatchInlineSnapshot(`
     "
-    TIME      PARTICIPANT       MODEL          QUEUE    TTFT  TOK/S  OUTCOME
-    12:03:04  ana-llama3        llama3             -  120 ms   33.3  ok 2.4 s, 80 tokens
-    12:03:04  安娜-llama3       llama3         1.5 s  120 ms   33.3  ok 2.4 s, 80 tokens
-    12:03:04  -                 gpt-9              -       -      -  model_not_found: No participant serves gpt-9
-    12:03:04  ana-llama3        llama3             -       -      -  cancelled by the client
-    12:03:04  ana-llama3        llama3             -  65.0 s      -  ok 2 min 05 s
+    TIME      CLIENT    PARTICIPANT       MODEL          QUEUE    TTFT  TOK/S  OUTCOME
+    12:03:04  alice     ana-llama3        llama3             -  120 ms   33.3  ok 2.4 s, 80 tokens
+    12:03:04  alice     安娜-llama3       llama3         1.5 s  120 ms   33.3  ok 2.4 s, 80 tokens
+    12:03:04  -         -                 gpt-9              -       -      -  model_not_found: No participant serves gpt-9
+    12:03:04  -         ana-llama3        llama3             -       -      -  cancelled by the client
+    12:03:04  alice     ana-llama3        llama3             -  65.0 s      -  ok 2 min 05 s
     "
   `);
 });
@@ -51,12 +51,12 @@ test("a name that the row above has, too, is not measured again", () => {
 test("on a terminal they are painted", () => {
   expect(table(90).replaceAll("\u001b", "ESC")).toMatchInlineSnapshot(`
     "
-    ESC[2mTIME    ESC[22m  ESC[2mPARTICIPANT     ESC[22m  ESC[2mMODEL       ESC[22m  ESC[2m QUEUEESC[22m  ESC[2m  TTFTESC[22m  ESC[2mTOK/SESC[22m  ESC[2mOUTCOMEESC[22m
-    ESC[2m12:03:04ESC[22m  ana-llama3        llama3             -  120 ms   33.3  ESC[32mok 2.4 s, 80 tokensESC[39m
-    ESC[2m12:03:04ESC[22m  安娜-llama3       llama3         1.5 s  120 ms   33.3  ESC[32mok 2.4 s, 80 tokensESC[39m
-    ESC[2m12:03:04ESC[22m  -                 gpt-9              -       -      -  ESC[31mmodel_not_found: No part…ESC[39m
-    ESC[2m12:03:04ESC[22m  ana-llama3        llama3             -       -      -  ESC[33mcancelled by the clientESC[39m
-    ESC[2m12:03:04ESC[22m  ana-llama3        llama3             -  65.0 s      -  ESC[32mok 2 min 05 sESC[39m
+    ESC[2mTIME    ESC[22m  ESC[2mCLIENT  ESC[22m  ESC[2mPARTICIPA…ESC[22m  ESC[2mMODEL     ESC[22m  ESC[2m QUEUEESC[22m  ESC[2m  TTFTESC[22m  ESC[2mTOK/SESC[22m  ESC[2mOUTCOMEESC[22m
+    ESC[2m12:03:04ESC[22m  alice     ana-llama3  llama3           -  120 ms   33.3  ESC[32mok 2.4 s, 80 tokensESC[39m
+    ESC[2m12:03:04ESC[22m  alice     安娜-llam…  llama3       1.5 s  120 ms   33.3  ESC[32mok 2.4 s, 80 tokensESC[39m
+    ESC[2m12:03:04ESC[22m  -         -           gpt-9            -       -      -  ESC[31mmodel_not_found: No pa…ESC[39m
+    ESC[2m12:03:04ESC[22m  -         ana-llama3  llama3           -       -      -  ESC[33mcancelled by the clientESC[39m
+    ESC[2m12:03:04ESC[22m  alice     ana-llama3  llama3           -  65.0 s      -  ESC[32mok 2 min 05 sESC[39m
     "
   `);
 });
@@ -89,12 +89,12 @@ test("with NO_COLOR they are not", () => {
 test("a terminal of 60 columns leaves out numbers and cuts names, for the outcome's sake", () => {
   expect(table(60, { NO_COLOR: "1" })).toMatchInlineSnapshot(`
     "
-    TIME      PARTICIPA…  MODEL       TOK/S  OUTCOME
-    12:03:04  ana-llama3  llama3       33.3  ok 2.4 s, 80 tokens
-    12:03:04  安娜-llam…  llama3       33.3  ok 2.4 s, 80 tokens
-    12:03:04  -           gpt-9           -  model_not_found: N…
-    12:03:04  ana-llama3  llama3          -  cancelled by the c…
-    12:03:04  ana-llama3  llama3          -  ok 2 min 05 s
+    TIME      PARTICIPANT    MODEL         OUTCOME
+    12:03:04  ana-llama3     llama3        ok 2.4 s, 80 tokens
+    12:03:04  安娜-llama3    llama3        ok 2.4 s, 80 tokens
+    12:03:04  -              gpt-9         model_not_found: No …
+    12:03:04  ana-llama3     llama3        cancelled by the cli…
+    12:03:04  ana-llama3     llama3        ok 2 min 05 s
     "
   `);
 });
@@ -129,6 +129,7 @@ const unmeasured = {
   kind: "request-ended",
   path: "/chat/completions",
   model: "llama3",
+  client: undefined,
   status: 200,
   durationMs: 1500,
   outcome: "complete",
@@ -166,6 +167,19 @@ test.each([false, true])("a participant's own rows (several: %s)", (hasNames) =>
 
 test("a terminal of 60 columns drops the tokens column and truncates the path", () => {
   expect(servedTable(false, 60)).toMatchSnapshot();
+});
+
+test("the client is a column as soon as one reveals itself", () => {
+  const terminal = capture();
+  const { context } = makeWorld({ env: { NO_COLOR: "1" } });
+  const row = createServedTable(terminal, colorsFor(context, terminal), false);
+  expect(row("ana", served, 0)).toMatch(/^TIME {6}MODEL/);
+  expect(row("ana", { ...served, client: { kind: "none", id: "" } }, 0)).not.toContain("TIME");
+  const user = { kind: "key", id: "5f0c1a2b", user: "bob" } as const;
+  const [heading, named] = row("ana", { ...served, client: user }, 0).split("\n");
+  expect(heading).toMatch(/^TIME {6}CLIENT {12}MODEL/);
+  expect(named).toMatch(/ key:5f0c1a2b\/bob {2}llama3 /);
+  expect(row("ana", served, 0)).toMatch(/ - {17}llama3 /);
 });
 
 test("a terminal of 40 columns still names the model: it is what tells requests apart", () => {

@@ -1,4 +1,4 @@
-import type { HubEvent, Metrics } from "@roomhub/protocol";
+import { clientText, type HubEvent, type Metrics } from "@roomhub/protocol";
 import type { Terminal } from "../context.ts";
 import { type Cell, type Column, createLiveTable } from "./live-table.ts";
 import type { ParticipantNotice } from "../services.ts";
@@ -6,6 +6,13 @@ import { clockTime, type Colors, countOf, duration, safe, shortDuration } from "
 
 const time: Column = { heading: "TIME", width: 8 };
 const participant: Column = { heading: "PARTICIPANT", width: 16, isElastic: true };
+const client: Column = {
+  heading: "CLIENT",
+  width: 8,
+  isElastic: true,
+  isOptional: true,
+  leftOut: 4,
+};
 const model: Column = { heading: "MODEL", width: 12, isElastic: true, leftOut: 5 };
 const outcome: Column = { heading: "OUTCOME", width: "ok 2.4 s, 80 tokens".length };
 /** `120 ms`, `59.9 s`, `12m05s` */
@@ -20,6 +27,7 @@ const took: Column = { heading: "TOOK", width: durationWidth, isNumber: true, le
 export function createRoomTable(terminal: Terminal, colors: Colors) {
   const row = createLiveTable(terminal, colors, [
     time,
+    client,
     participant,
     model,
     queue,
@@ -31,6 +39,7 @@ export function createRoomTable(terminal: Terminal, colors: Colors) {
     const metrics = event.type === "llm.complete" ? event.metrics : undefined;
     return row([
       { text: clockTime(Date.parse(event.timestamp)), paint: colors.dim },
+      { text: safe(clientText(event.client) ?? "-") },
       { text: safe(event.participantId ?? "-") },
       { text: safe(event.model ?? "-") },
       { text: event.queueMs > 0 ? shortDuration(event.queueMs) : "-" },
@@ -49,6 +58,7 @@ export function createServedTable(terminal: Terminal, colors: Colors, hasNames: 
   const names = hasNames ? [participant] : [];
   const row = createLiveTable(terminal, colors, [
     time,
+    client,
     ...names,
     model,
     ttft,
@@ -64,6 +74,7 @@ export function createServedTable(terminal: Terminal, colors: Colors, hasNames: 
   ): string => {
     return row([
       { text: clockTime(nowMs), paint: colors.dim },
+      { text: safe(clientText(notice.client) ?? "-") },
       ...(hasNames ? [{ text: safe(id) }] : []),
       { text: safe(notice.model) },
       ...paceOf(notice),

@@ -336,9 +336,16 @@ describe("the emitter", () => {
     const { emit, lines, watcher } = watched();
     const ids = { requestId: "req_1", participantId: "ada", model: "m", selector: "*" } as const;
     emit.participantLeft("ABC234", left);
-    emit.llmRequest("ABC234", { ...ids, protocol: "chatCompletions", attempt: 1 });
+    const client = { kind: "name", id: "alice" } as const;
+    emit.llmRequest("ABC234", { ...ids, protocol: "chatCompletions", client, attempt: 1 });
     const metrics = { ttftMs: 1, durationMs: 2 };
-    const common = { ...ids, protocol: "chatCompletions", attempts: 1, queueMs: 0 } as const;
+    const common = {
+      ...ids,
+      protocol: "chatCompletions",
+      client: { kind: "none", id: "" },
+      attempts: 1,
+      queueMs: 0,
+    } as const;
     emit.llmComplete("ABC234", { ...common, metrics });
     const failed: EventPayloads["llm.error"] = {
       ...common,
@@ -351,7 +358,7 @@ describe("the emitter", () => {
     };
     emit.llmError("ABC234", failed, 503);
     expect(lines).toEqual([
-      '[service] llm.request roomCode="ABC234" requestId="req_1" participantId="ada" model="m" selector="*" protocol="chatCompletions" attempt=1\n',
+      '[service] llm.request roomCode="ABC234" requestId="req_1" participantId="ada" model="m" selector="*" protocol="chatCompletions" client="alice" attempt=1\n',
       '[service] llm.complete roomCode="ABC234" requestId="req_1" participantId="ada" model="m" selector="*" protocol="chatCompletions" attempts=1 queueMs=0 ttftMs=1 durationMs=2\n',
       '[service] llm.error roomCode="ABC234" requestId="req_1" participantId=null model="m" selector="*" protocol="chatCompletions" attempts=1 queueMs=0 nickname=null endpoint=null stage="routing" error="gone\\n[service] llm.complete" code="participant_offline" status=503\n',
     ]);

@@ -1,9 +1,11 @@
-import type {
-  CompletePayload,
-  FailurePayload,
-  ParticipantSummary,
-  RequestPayload,
-  Room,
+import {
+  type ClientIdentity,
+  clientText,
+  type CompletePayload,
+  type FailurePayload,
+  type ParticipantSummary,
+  type RequestPayload,
+  type Room,
 } from "@roomhub/protocol";
 import type { Log } from "../log.ts";
 import type { EventBus } from "./bus.ts";
@@ -40,17 +42,22 @@ export function createEmitter(bus: EventBus, log: Log, wallMs: () => number): Em
     participantOffline: (roomCode, who) => bus.publish(roomCode, "participant.offline", now, who),
     llmRequest(roomCode, payload) {
       bus.publish(roomCode, "llm.request", now, payload);
-      log.event("llm.request", roomCode, payload);
+      log.event("llm.request", roomCode, forLog(payload));
     },
     llmComplete(roomCode, payload) {
       bus.publish(roomCode, "llm.complete", now, payload);
-      log.event("llm.complete", roomCode, payload);
+      log.event("llm.complete", roomCode, forLog(payload));
     },
     llmError(roomCode, payload, status) {
       bus.publish(roomCode, "llm.error", now, payload);
-      log.event("llm.error", roomCode, { ...payload, status });
+      log.event("llm.error", roomCode, { ...forLog(payload), status });
     },
   };
+}
+
+/** A line names the client in one word, and not at all when the client reveals nothing. */
+function forLog<Payload extends { client: ClientIdentity }>(payload: Payload) {
+  return { ...payload, client: clientText(payload.client) };
 }
 
 /** ISO text of the moment, made once per millisecond. */

@@ -97,16 +97,16 @@ export class Front {
   ): void {
     this.#refuseWhileDraining(response);
     const code = params["code"] ?? "";
-    const clientKey = this.#deps.peers.throttleKeyOf(request);
+    const address = this.#deps.peers.throttleKeyOf(request);
     if (route.kind === "inference") {
       const { surface } = route;
-      const input = { requestId, code, surface, clientKey };
+      const input = { requestId, code, surface, address };
       serveInference(request, response, input, this.#deps, refuse);
     }
     if (route.kind === "stored-response") {
       const { method, suffix } = route;
       const responseId = params["responseId"] ?? "";
-      const input = { requestId, code, responseId, method, suffix, clientKey };
+      const input = { requestId, code, responseId, method, suffix, address };
       serveStoredResponse(request, response, input, this.#deps);
     }
   }
@@ -267,7 +267,7 @@ export class Front {
     const { code = "", id = "" } = match?.params ?? {};
     const peer = peers.peerOf(request);
     if (match?.route.kind === "responses-socket") {
-      responseSockets.open({ code, clientKey: peer.throttleKey }, request, socket, head);
+      responseSockets.open({ code, address: peer.throttleKey }, request, socket, head);
     } else {
       openTunnel(code, id, peer, request, socket, head);
     }

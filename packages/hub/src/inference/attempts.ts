@@ -62,9 +62,10 @@ export class Attempts {
   }
 
   open(attempt: Attempt, upstream: Upstream): void {
-    const { request, hops } = this.#call;
+    const { request, hops, sender } = this.#call;
     const passed = [...hops, this.#deps.bootId];
-    attempt.open(upstream, request.requestFor(attempt.participant, passed, attempt.requestsUsage));
+    const { participant, requestsUsage } = attempt;
+    attempt.open(upstream, { ...request.requestFor(participant, passed, requestsUsage), sender });
   }
 
   /** The request goes on without the current attempt. */

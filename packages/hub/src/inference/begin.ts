@@ -4,6 +4,7 @@ import type { BodyBudget } from "./body-budget.ts";
 import { Dispatch } from "./dispatch.ts";
 import { namedSession } from "./request/named-session.ts";
 import type { RequestBody } from "./request/request-body.ts";
+import type { Senders } from "./sender/senders.ts";
 import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
 
 /** What every way into inference shares. Made in `hub.ts`. */
@@ -13,6 +14,7 @@ export interface InferenceContext {
   /** @throws HubError `room_not_found` */
   findRoom: (code: string) => Room;
   keyedHash: (purpose: string, value: string) => string;
+  senders: Senders;
   /** epoch ms */
   wallMs: () => number;
 }

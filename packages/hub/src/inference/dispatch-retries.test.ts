@@ -155,7 +155,7 @@ describe("another attempt", () => {
     const bench = createBench(two(), { requestMs: 50_000 });
     const retried = bench.send();
     const other = bench.send();
-    const early = bench.send({ clientKey: "early" });
+    const early = bench.send({ address: "early" });
     expect(bench.calls).toHaveLength(2);
     bench.pass(30_000);
     bench.calls[0]?.sink.onFailure({ code: "tunnel_lost", message: "lost" });

@@ -1,6 +1,7 @@
 import {
   resolveLimits,
   SURFACES,
+  type ClientIdentity,
   type CompletePayload,
   type FailurePayload,
   type Limits,
@@ -163,7 +164,8 @@ export interface SendOptions {
   model?: string;
   stream?: boolean;
   surface?: string;
-  clientKey?: string;
+  address?: string;
+  identity?: ClientIdentity;
   hops?: string[];
   requestsStreamUsage?: boolean;
   session?: string;
@@ -246,7 +248,11 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
       room,
       request,
       hops: options.hops ?? [],
-      clientKey: options.clientKey ?? "127.0.0.1",
+      sender: {
+        address: options.address ?? "127.0.0.1",
+        addressId: "9c1f02ab",
+        client: options.identity ?? { kind: "none", id: "" },
+      },
       startedMs: nowMs,
       client,
       onSettled: () => void settledCount++,

@@ -100,10 +100,15 @@ describe("the request's body", () => {
   });
 });
 
+const alice = { kind: "name", id: "alice" } as const;
+
 describe("a complete answer", () => {
   test("as a stream: the bytes unchanged, one request event, one complete event", () => {
     const bench = createBench([ana()]);
-    const { client, ledger, ending, settledCount } = bench.send({ model: "llama3", stream: true });
+    const { client, ledger, ending, settledCount } = bench.send({
+      ...{ model: "llama3", stream: true },
+      identity: alice,
+    });
     bench.pass(40);
     bench.call().head();
     bench.call().data(chatStream([role]));
@@ -127,6 +132,7 @@ describe("a complete answer", () => {
       model: "llama3",
       protocol: "chatCompletions",
       selector: "llama3",
+      client: alice,
       attempt: 1,
     });
     expect(complete(ending())).toEqual({
@@ -136,6 +142,7 @@ describe("a complete answer", () => {
       model: "llama3",
       protocol: "chatCompletions",
       selector: "llama3",
+      client: alice,
       attempts: 1,
       queueMs: 0,
       metrics: {

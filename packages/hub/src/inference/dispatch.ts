@@ -54,7 +54,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
   }
 
   get clientKey(): string {
-    return this.#call.clientKey;
+    return this.#call.sender.address;
   }
 
   get #isSettled(): boolean {
@@ -266,6 +266,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
       participant: this.#lastParticipant,
       protocol: this.#call.request.protocol,
       selector: this.#call.request.selector,
+      client: this.#call.sender.client,
       attempts: this.#attempts.count,
       queueMs: this.#queueMs,
     };

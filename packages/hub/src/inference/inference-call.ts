@@ -6,6 +6,7 @@ import type { InferenceRequest } from "./request/inference-request.ts";
 import type { ClientResponse } from "./client-response.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { RoomQueues } from "./queue.ts";
+import type { Sender } from "./sender/senders.ts";
 import type { ResponseOwners } from "./response-owners.ts";
 import type { Upstream } from "./upstream.ts";
 
@@ -36,8 +37,7 @@ export interface InferenceCall {
   request: InferenceRequest;
   /** hub ids this request already passed */
   hops: readonly string[];
-  /** whose turn in the queue it takes */
-  clientKey: string;
+  sender: Sender;
   /** ms on the hub's clock */
   startedMs: number;
   client: ClientResponse;

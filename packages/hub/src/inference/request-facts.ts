@@ -1,4 +1,5 @@
 import type {
+  ClientIdentity,
   CompletePayload,
   FailurePayload,
   InferenceProtocol,
@@ -16,6 +17,7 @@ export interface RequestFacts {
   protocol: InferenceProtocol;
   /** what the client asked for */
   selector: string;
+  client: ClientIdentity;
   attempts: number;
   queueMs: number;
 }
@@ -36,9 +38,9 @@ export function servedBy(facts: RequestFacts, participant: Participant): ServedB
 
 /** Interface §6, llm.request. */
 export function requestPayload(facts: RequestFacts, participant: Participant): RequestPayload {
-  const { requestId, protocol, selector, attempts } = facts;
+  const { requestId, protocol, selector, client, attempts } = facts;
   const { id: participantId, model } = participant;
-  return { requestId, participantId, model, protocol, selector, attempt: attempts };
+  return { requestId, participantId, model, protocol, selector, client, attempt: attempts };
 }
 
 /** Interface §6, llm.complete. */
@@ -49,6 +51,7 @@ export function completePayload(facts: RequestFacts, metrics: Metrics): Complete
     model: facts.participant?.model ?? facts.selector,
     protocol: facts.protocol,
     selector: facts.selector,
+    client: facts.client,
     attempts: facts.attempts,
     queueMs: Math.round(facts.queueMs),
     metrics,
@@ -79,6 +82,7 @@ export function failurePayload(
     error: error.message.slice(0, maxMessageLength),
     code: providerCode ?? error.code,
     selector: facts.selector,
+    client: facts.client,
     attempts: facts.attempts,
     queueMs: Math.round(facts.queueMs),
   };

@@ -1,4 +1,5 @@
 import type { ErrorCode, InferenceProtocol } from "@roomhub/protocol";
+import type { Sender } from "./sender/senders.ts";
 
 /** A request to a provider. The body is whole and already carries the provider's own model name. */
 export interface UpstreamRequest {
@@ -10,7 +11,12 @@ export interface UpstreamRequest {
   protocol: InferenceProtocol;
   isStream: boolean;
   body: readonly Buffer[];
+  /** for the participant's agent, never for its provider */
+  sender: Pick<Sender, "client" | "addressId">;
 }
+
+/** The part of it that the request itself decides. */
+export type RequestForProvider = Omit<UpstreamRequest, "sender">;
 
 export interface ResponseHead {
   status: number;

@@ -62,6 +62,13 @@ export function optionalTextField(object: JsonObject, key: string): string | und
   return object[key] === undefined ? undefined : textField(object, key);
 }
 
+export function optionalObjectField(object: JsonObject, key: string): JsonObject | undefined {
+  const value = object[key];
+  if (value !== undefined && !isObject(value))
+    throw new MalformedPayload(`"${key}" is not an object`);
+  return value;
+}
+
 export function textMapField(object: JsonObject, key: string): Record<string, string> {
   const value = object[key];
   if (!isObject(value)) throw new MalformedPayload(`"${key}" is not an object`);

@@ -55,6 +55,11 @@ test.each([
   ["a path with a line break", { ...request, path: "/a\n" }],
   ["no protocol", { ...request, protocol: undefined }],
   ["a stream that is a text", { ...request, stream: "true" }],
+  ["a client that is a text", { ...request, client: "alice" }],
+  ["a client that is a list", { ...request, client: [] }],
+  ["a client without an id", { ...request, client: { kind: "name" } }],
+  ["a user that is a number", { ...request, client: { kind: "name", id: "alice", user: 1 } }],
+  ["an address that is a number", { ...request, address: 1 }],
 ])("a request head is malformed with %s", (_, head) => {
   expect(() => decodeRequest(headed(request), 16_384)).not.toThrow();
   expect(() => decodeRequest(headed(head), 16_384)).toThrow(MalformedPayload);

@@ -3,12 +3,16 @@ import {
   headersField,
   integerField,
   MalformedPayload,
+  optionalObjectField,
   optionalTextField,
   parseObject,
   textField,
 } from "./json-payload.ts";
 
-/** The head of a request. The tunnel carries `protocol` and `stream` for hub and agent without interpreting them. */
+/**
+ * The head of a request. The tunnel carries `protocol`, `stream`, `client` and `address` for hub and agent without
+ * interpreting them.
+ */
 export interface RequestHead {
   method: string;
   /** Starts with a slash; query included. */
@@ -16,6 +20,16 @@ export interface RequestHead {
   headers: Record<string, string>;
   protocol: string;
   stream: boolean;
+  /** Who sends the request; undefined from a hub that does not report it. */
+  client?: HeadClient | undefined;
+  /** The fingerprint of the client's address. */
+  address?: string | undefined;
+}
+
+export interface HeadClient {
+  readonly kind: string;
+  readonly id: string;
+  readonly user?: string | undefined;
 }
 
 export interface ResponseHead {
@@ -43,8 +57,8 @@ const METHOD = /^[A-Z]{1,16}$/;
 const PATH = /^\/[\u0021-\u007e]*$/;
 
 export function encodeRequestHead(head: RequestHead, end: boolean): string {
-  const { method, path, headers, protocol, stream } = head;
-  return JSON.stringify({ method, path, headers, protocol, stream, end });
+  const { method, path, headers, protocol, stream, client, address } = head;
+  return JSON.stringify({ method, path, headers, protocol, stream, client, address, end });
 }
 
 export function encodeResponseHead(head: ResponseHead, end: boolean): string {
@@ -66,9 +80,22 @@ export function decodeRequest(payload: Buffer, maxHeadBytes: number): HeadedPayl
       headers: headersField(object),
       protocol: textField(object, "protocol"),
       stream: booleanField(object, "stream"),
+      client: clientField(object),
+      address: optionalTextField(object, "address"),
     },
     body: payload.subarray(headEnd),
     end: booleanField(object, "end"),
+  };
+}
+
+function clientField(object: Record<string, unknown>): HeadClient | undefined {
+  const client = optionalObjectField(object, "client");
+  if (client === undefined) return undefined;
+  const user = optionalTextField(client, "user");
+  return {
+    kind: textField(client, "kind"),
+    id: textField(client, "id"),
+    ...(user === undefined ? {} : { user }),
   };
 }
 

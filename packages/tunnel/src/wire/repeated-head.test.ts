@@ -1,7 +1,12 @@
 import { array, assert, boolean, constantFrom, dictionary, property, record } from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MalformedPayload } from "./json-payload.ts";
-import { decodeResponse, encodeResponseHead, type ResponseHead } from "./message-head.ts";
+import {
+  decodeResponse,
+  encodeRequestHead,
+  encodeResponseHead,
+  type ResponseHead,
+} from "./message-head.ts";
 import { HeadReader, HeadWriter } from "./repeated-head.ts";
 
 function payloadOf(head: Buffer, body: string): Buffer {
@@ -56,6 +61,15 @@ describe("consecutive heads", () => {
     expect(writer.write({ ...head, headers: { ...head.headers } }, true)).toBe(
       writer.write(head, true),
     );
+  });
+
+  test("differ when one has a field that the other does not have", () => {
+    const request = { method: "GET", path: "/", headers: {}, protocol: "", stream: false };
+    const named = { ...request, client: { kind: "name", id: "alice" } };
+    const writer = new HeadWriter(encodeRequestHead);
+    for (const head of [request, named, request, { ...named, address: "9c1f02ab" }]) {
+      expect(writer.write(head, true).toString()).toBe(encodeRequestHead(head, true));
+    }
   });
 
   test("are frozen, because later readers get the same object", () => {

@@ -11,6 +11,7 @@ import {
 } from "../../inference/begin.ts";
 import type { BodyBudget } from "../../inference/body-budget.ts";
 import type { RequestBody } from "../../inference/request/request-body.ts";
+import { claimsOf } from "../../inference/sender/senders.ts";
 import { RequestBodyReader } from "../../inference/request/request-head.ts";
 import { type BodySink, inferenceBodyLimits, readBody } from "../body.ts";
 import type { FlushingResponses } from "../flushing-responses.ts";
@@ -28,7 +29,8 @@ export interface InferenceInput {
   requestId: string;
   code: string;
   surface: Surface;
-  clientKey: string;
+  /** the throttle key of the peer */
+  address: string;
 }
 
 /**
@@ -97,7 +99,7 @@ class ArrivingRequest implements BodySink {
 
   #begin(body: RequestBody): void {
     const { request, response, room, input, deps } = this.#arrival;
-    const { requestId, surface, clientKey } = input;
+    const { requestId, surface, address } = input;
     const { inference, requestsStreamUsage, flushing } = deps;
     const { errorShape } = surface;
     const client = new SocketClientResponse(request, response, requestId, errorShape, flushing);
@@ -110,7 +112,7 @@ class ArrivingRequest implements BodySink {
       room,
       request: new ModelRequest({ surface, body, headers, session, requestsStreamUsage }),
       hops: hopsOf(request),
-      clientKey,
+      sender: inference.senders.senderOf(address, claimsOf(request.headers), body.user),
       startedMs: this.#startedMs,
       client,
       onSettled: releaser(inference.bodies, this.#heldBytes),

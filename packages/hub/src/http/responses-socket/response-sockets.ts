@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import { HubError } from "../../errors.ts";
 import { handshakeProblem } from "../../handshake-problem.ts";
+import { claimsOf } from "../../inference/sender/senders.ts";
 import { hopsOf } from "../handlers/inference.ts";
 import { ResponseSocket, type ResponseSocketDeps } from "./response-socket.ts";
 
@@ -34,11 +35,11 @@ export class ResponseSockets {
   /**
    * Completes a handshake.
    *
-   * @param input - the room's code as the path has it, and whose turn the turns take
+   * @param input - the room's code as the path has it, and the throttle key of the peer
    * @throws HubError `room_not_found`, `bad_request` or `hub_overloaded`
    */
   open(
-    input: { code: string; clientKey: string },
+    input: { code: string; address: string },
     request: IncomingMessage,
     socket: Duplex,
     head: Buffer,
@@ -53,7 +54,12 @@ export class ResponseSockets {
         `The hub already serves ${limits.responseSockets} sockets on /responses.`,
       );
     }
-    const client = { ...input, headers: headersOf(request), hops: hopsOf(request) };
+    const client = {
+      ...input,
+      claims: claimsOf(request.headers),
+      headers: headersOf(request),
+      hops: hopsOf(request),
+    };
     this.#server.handleUpgrade(request, socket, head, (ws) => {
       const opened = new ResponseSocket(ws, socket, client, this.#deps);
       this.#sockets.add(opened);

@@ -4,7 +4,7 @@ import { noPrompt, type Prompt } from "../../domain/warm-conversations.ts";
 import { HubError } from "../../errors.ts";
 import { bodyForProvider } from "./provider-body.ts";
 import { giveBack, type RequestBody } from "./request-body.ts";
-import type { UpstreamRequest } from "../upstream.ts";
+import type { RequestForProvider } from "../upstream.ts";
 
 /** What a client requests, whichever participant serves it. */
 export interface InferenceRequest {
@@ -47,7 +47,7 @@ export interface InferenceRequest {
     participant: Participant,
     hops: readonly string[],
     requestsUsage: boolean,
-  ): UpstreamRequest;
+  ): RequestForProvider;
 }
 
 export interface ModelRequestOptions {
@@ -146,7 +146,7 @@ export class ModelRequest implements InferenceRequest {
     participant: Participant,
     hops: readonly string[],
     requestsUsage: boolean,
-  ): UpstreamRequest {
+  ): RequestForProvider {
     const { body, headers } = this.#whole;
     const surface = this.#surface;
     const { model, config } = participant;
@@ -210,7 +210,7 @@ export class StoredResponseRequest implements InferenceRequest {
 
   forget(): void {}
 
-  requestFor(_participant: Participant, hops: readonly string[]): UpstreamRequest {
+  requestFor(_participant: Participant, hops: readonly string[]): RequestForProvider {
     const { method, path, headers, isStream } = this.#options;
     return {
       method,

@@ -21,6 +21,8 @@ export interface RequestBody {
   /** what the client names its conversation by in the body: `prompt_cache_key`, or the session in `metadata.user_id` */
   cacheKey: string | undefined;
   sessionInMetadata: string | undefined;
+  /** the person that the client names in the body: `safety_identifier`, else `user` */
+  user: string | undefined;
   /** members of the outermost object that the hub may have to touch */
   members: readonly JsonMember[];
   /** offset behind the outermost `{` */

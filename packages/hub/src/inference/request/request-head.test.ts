@@ -22,6 +22,18 @@ function refusalOf(action: () => unknown): { code: string; param: string } {
   throw new Error("it was not refused");
 }
 
+test.each([
+  [{}, undefined],
+  [{ user: "bob" }, "bob"],
+  [{ user: "bob", safety_identifier: "b-7" }, "b-7"],
+  [{ user: "bob", safety_identifier: "" }, "bob"],
+  [{ user: { name: "bob" } }, undefined],
+  [{ user: "b".repeat(5_000) }, undefined],
+  [{ messages: [{ user: "bob" }] }, undefined],
+])("of %j the user is %s", (fields, user) => {
+  expect(read(JSON.stringify({ model: "a", ...fields })).user).toBe(user);
+});
+
 describe("what is read", () => {
   test.each([
     ['{"model":"a"}', "a"],

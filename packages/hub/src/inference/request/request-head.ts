@@ -16,6 +16,8 @@ const readFields = [
   "store",
   "prompt_cache_key",
   "metadata",
+  "safety_identifier",
+  "user",
 ];
 /** Of these a request has one. */
 const promptFields = ["messages", "input", "prompt"];
@@ -75,6 +77,7 @@ export class RequestBodyReader {
       promptBorders: this.#borders.borders,
       cacheKey: textOf(this.#scanner.last("prompt_cache_key")),
       sessionInMetadata: sessionIn(this.#scanner.last("metadata")),
+      user: textOf(this.#scanner.last("safety_identifier")) ?? textOf(this.#scanner.last("user")),
       isStored: this.#scanner.last("store")?.raw !== "false",
       members,
       bodyStart,

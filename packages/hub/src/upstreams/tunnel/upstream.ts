@@ -54,6 +54,8 @@ export class TunnelUpstream implements Upstream {
       headers: { ...request.headers, ...this.#authHeaders },
       protocol: request.protocol,
       stream: request.isStream,
+      client: request.sender.client,
+      address: request.sender.addressId,
     };
     const call = new TunnelCall(sink, this.#participant.id);
     call.run(this.#session.open(head, request.body, call));

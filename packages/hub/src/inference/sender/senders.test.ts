@@ -1,0 +1,111 @@
+import { describe, expect, test } from "vitest";
+import { claimsOf, Senders } from "./senders.ts";
+
+function createSenders() {
+  const hashed: string[] = [];
+  const senders = new Senders((purpose, value) => {
+    hashed.push(`${purpose} ${value}`);
+    return `${purpose.slice(0, 1)}${hashed.length}000000000000000`.slice(0, 16);
+  });
+  const clientOf = (headers: Record<string, string | string[]>, bodyUser?: string) =>
+    senders.senderOf("192.0.2.1", claimsOf(headers), bodyUser).client;
+  return { senders, hashed, clientOf };
+}
+
+describe("key", () => {
+  test.each([
+    [{ authorization: "Bearer as-alice" }, "alice"],
+    [{ authorization: "bearer  as-Alice_2.x" }, "Alice_2.x"],
+    [{ "x-api-key": "as-bob" }, "bob"],
+    [{ "x-api-key": ["as-bob", "as-eve"] }, "bob"],
+    [{ authorization: "Bearer as-alice", "x-api-key": "as-bob" }, "alice"],
+    [{ authorization: " ", "x-api-key": "as-bob" }, "bob"],
+  ])("%j is the name %s", (headers, id) => {
+    expect(createSenders().clientOf(headers)).toEqual({ kind: "name", id });
+  });
+
+  test.each([
+    "Bearer sk-secret",
+    "Bearer as-",
+    "Bearer as--alice",
+    "Bearer as-alice smith",
+    `Bearer as-${"a".repeat(33)}`,
+    "Bearer as-älice",
+    "Basic dXNlcjpwYXNz",
+    `Bearer ${"long".repeat(200)}`,
+  ])("%s is a fingerprint", (authorization) => {
+    const { clientOf, hashed } = createSenders();
+    expect(clientOf({ authorization })).toEqual({ kind: "key", id: "c1000000" });
+    expect(hashed[0]).toBe(`client ${authorization.replace(/^Bearer /, "")}`);
+  });
+
+  test.each<Record<string, string>>([
+    {},
+    { authorization: "" },
+    { authorization: "Bearer" },
+    { authorization: "Bearer roomhub" },
+    { authorization: "Bearer rhp_anything" },
+    { authorization: "Bearer rhc_anything" },
+    { "x-api-key": "rhp_anything" },
+    { "x-api-key": "rhc_anything" },
+  ])("%j is none, and no fingerprint of it is made", (headers) => {
+    const { clientOf, hashed } = createSenders();
+    expect(clientOf(headers)).toEqual({ kind: "none", id: "" });
+    expect(hashed).toEqual(["address 192.0.2.1"]);
+  });
+
+  test("the same key is the same client in either header", () => {
+    const { senders } = createSenders();
+    const of = (headers: Record<string, string>) =>
+      senders.senderOf("192.0.2.1", claimsOf(headers), undefined).client.kind;
+    expect(of({ authorization: "Bearer as-alice" })).toBe(of({ "x-api-key": "as-alice" }));
+  });
+});
+
+describe("user", () => {
+  test.each([
+    [{ "x-openwebui-user-name": "bob", "x-openwebui-user-id": "7" }, "eve", "bob"],
+    [{ "x-openwebui-user-id": "7f-3" }, "eve", "7f-3"],
+    [{}, "eve", "eve"],
+  ])("%j and %s in the body is the user %s", (headers, bodyUser, user) => {
+    const { clientOf } = createSenders();
+    expect(clientOf({ "x-api-key": "as-web", ...headers }, bodyUser)).toEqual({
+      kind: "name",
+      id: "web",
+      user,
+    });
+  });
+
+  test.each(["bob@mail.example", "Bob Jones", "Bob%20Jones", "b".repeat(33)])(
+    "%s is a fingerprint",
+    (bodyUser) => {
+      const { clientOf, hashed } = createSenders();
+      const { user } = clientOf({}, bodyUser);
+      expect(user).toMatch(/^u\d0{6}$/);
+      expect(hashed).toContain(`user ${bodyUser}`);
+    },
+  );
+
+  test.each(["", " ", "rhp_token", "rhc_key"])("%j is no user", (bodyUser) => {
+    expect(createSenders().clientOf({}, bodyUser)).toEqual({ kind: "none", id: "" });
+  });
+});
+
+test("a client that repeats is the same frozen object, and nothing is hashed again", () => {
+  const { clientOf, hashed } = createSenders();
+  const headers = { authorization: "Bearer sk-secret" };
+  const first = clientOf(headers, "bob@mail.example");
+  const count = hashed.length;
+  expect(clientOf(headers, "bob@mail.example")).toBe(first);
+  expect(Object.isFrozen(first)).toBe(true);
+  expect(hashed).toHaveLength(count);
+});
+
+test("an address has a fingerprint of its own", () => {
+  const { senders } = createSenders();
+  const claims = claimsOf({});
+  const here = senders.senderOf("192.0.2.1", claims, undefined);
+  const there = senders.senderOf("192.0.2.2", claims, undefined);
+  expect(here).toMatchObject({ address: "192.0.2.1", addressId: "a1000000" });
+  expect(there.addressId).not.toBe(here.addressId);
+});

@@ -1,0 +1,117 @@
+import { type ClientIdentity, isClientName, NAME_KEY_PREFIX } from "@roomhub/protocol";
+import { RecentValues } from "./recent-values.ts";
+
+/** Where a request comes from, and from whom. Contract §3, "Names". */
+export interface Sender {
+  /** the address by which clients take turns; never shown */
+  readonly address: string;
+  /** its fingerprint, 8 hex digits */
+  readonly addressId: string;
+  /** the same object for the same client, as long as it is remembered */
+  readonly client: ClientIdentity;
+}
+
+/** What a client's headers claim, as they came: never shown. */
+export interface Claims {
+  /** `Authorization`, else `x-api-key` */
+  readonly key: string | undefined;
+  readonly user: string | undefined;
+}
+
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+const maxRemembered = 1_024;
+/** `Bearer` alone is what a client sends whose key is empty. */
+const bearer = /^bearer(?: +(.*))?$/i;
+/** The beginning of a participant token or a client key. */
+const ownCredential = /^rh[pc]_/;
+/** What the documentation uses where a client requires some key: the same for everyone. */
+const placeholderKey = "roomhub";
+const nothing: ClientIdentity = Object.freeze({ kind: "none", id: "" });
+
+/** @param headers - lower-case names */
+export function claimsOf(headers: Headers): Claims {
+  return {
+    key: textOf(headers["authorization"]) ?? textOf(headers["x-api-key"]),
+    user: textOf(headers["x-openwebui-user-name"]) ?? textOf(headers["x-openwebui-user-id"]),
+  };
+}
+
+/** Finds out who sends a request. A fingerprint is computed once per value, as long as that value is in use. */
+export class Senders {
+  readonly #fingerprint: (purpose: string, value: string) => string;
+  readonly #addressIds = new RecentValues<string>(maxRemembered);
+  readonly #byKey = new RecentValues<ClientIdentity>(maxRemembered);
+  readonly #byUser = new RecentValues<ClientIdentity>(maxRemembered);
+
+  /** @param keyedHash - at least 8 hex digits that only this process can make */
+  constructor(keyedHash: (purpose: string, value: string) => string) {
+    this.#fingerprint = (purpose, value) => keyedHash(purpose, value).slice(0, 8);
+  }
+
+  /**
+   * @param address - the throttle key of the peer
+   * @param bodyUser - the user that the body names; one in a header wins
+   */
+  senderOf(address: string, { key, user }: Claims, bodyUser: string | undefined): Sender {
+    const client = key === undefined ? nothing : this.#clientOf(key);
+    const named = user ?? bodyUser;
+    return {
+      address,
+      addressId: this.#addressIdOf(address),
+      client: named === undefined ? client : this.#withUser(client, named),
+    };
+  }
+
+  #addressIdOf(address: string): string {
+    let id = this.#addressIds.get(address);
+    if (id === undefined) {
+      id = this.#fingerprint("address", address);
+      this.#addressIds.set(address, id);
+    }
+    return id;
+  }
+
+  #clientOf(header: string): ClientIdentity {
+    let client = this.#byKey.get(header);
+    if (client === undefined) {
+      client = this.#readKey(header);
+      this.#byKey.set(header, client);
+    }
+    return client;
+  }
+
+  #readKey(header: string): ClientIdentity {
+    const key = bearer.test(header) ? (bearer.exec(header)?.[1] ?? "") : header;
+    if (key === "" || key === placeholderKey || ownCredential.test(key)) return nothing;
+    const name = key.startsWith(NAME_KEY_PREFIX) ? key.slice(NAME_KEY_PREFIX.length) : "";
+    return Object.freeze(
+      isClientName(name)
+        ? { kind: "name", id: name }
+        : { kind: "key", id: this.#fingerprint("client", key) },
+    );
+  }
+
+  #withUser(client: ClientIdentity, named: string): ClientIdentity {
+    const place = `${client.kind} ${client.id} ${named}`;
+    let withUser = this.#byUser.get(place);
+    if (withUser === undefined) {
+      const user = this.#readUser(named);
+      withUser = user === undefined ? client : Object.freeze({ ...client, user });
+      this.#byUser.set(place, withUser);
+    }
+    return withUser;
+  }
+
+  /** An e-mail address, for example, is not a name and is never shown. */
+  #readUser(named: string): string | undefined {
+    const user = named.trim();
+    if (user === "" || ownCredential.test(user)) return undefined;
+    return isClientName(user) ? user : this.#fingerprint("user", user);
+  }
+}
+
+function textOf(header: string | readonly string[] | undefined): string | undefined {
+  const text = (typeof header === "object" ? header[0] : header)?.trim();
+  return text === "" ? undefined : text;
+}
