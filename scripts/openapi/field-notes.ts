@@ -21,6 +21,8 @@ export const fieldNotes: Readonly<Record<string, string>> = {
   "JoinRequest.password": "The room's, where it has one",
   "JoinRequest.authHeaders":
     "Header name to value, sent to that endpoint only. Kept in memory, never listed",
+  "JoinRequest.machineSecret":
+    "32 random bytes in base64url that only participants at the same model server have in common. Kept as a digest, never listed",
   "JoinRequest.transport":
     "`tunnel`: the participant opens a tunnel and is never dialled. `auto`: the hub dials the endpoint where allowed",
   "JoinRequest.liveness":

@@ -1,6 +1,7 @@
 import type { Fetch, RoomhubClient } from "@roomhub/client";
 import type { LanAddress } from "./hosting/lan-addresses.ts";
 import type { Mdns } from "./hosting/mdns.ts";
+import type { MachineSecretOf } from "./sharing/machine-secret.ts";
 import type { ParticipantTokens } from "./sharing/participant-tokens.ts";
 import type { Prompts } from "./terminal/prompts.ts";
 import type { CreateHub, CreateParticipant, OpenRoomStore, UsualStatePath } from "./services.ts";
@@ -44,6 +45,8 @@ export interface CliContext {
   usualStatePath: UsualStatePath;
   /** The tokens of participants that were added from this machine. */
   participantTokens: () => Promise<ParticipantTokens>;
+  /** The secret that this user's participants at one base URL have in common. */
+  machineSecretOf: MachineSecretOf;
   createParticipant: CreateParticipant;
   mdns: Mdns;
   /** For use only where prompts are possible. */

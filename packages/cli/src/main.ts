@@ -15,6 +15,7 @@ import {
   createHub,
   createParticipant,
   openRoomStore,
+  machineSecretOf,
   participantTokens,
   usualStatePath,
 } from "./services.ts";
@@ -51,6 +52,7 @@ const context: CliContext = {
   openRoomStore,
   usualStatePath,
   participantTokens,
+  machineSecretOf,
   createParticipant,
   mdns,
   prompts: promptsAt(process.stdin, process.stderr),

@@ -1,6 +1,7 @@
 import type { Participant, ParticipantOptions } from "@roomhub/participant";
 import { dirname, join } from "node:path";
 import { allowHeapGrowth } from "./heap-growth.ts";
+import type { MachineSecretOf } from "./sharing/machine-secret.ts";
 import type { ParticipantTokens } from "./sharing/participant-tokens.ts";
 import type { createHub as CreateHubFunction, FileRoomStore, HubOptions } from "@roomhub/hub";
 
@@ -63,6 +64,12 @@ export const usualStatePath: UsualStatePath = async (port) => {
 export const participantTokens = async (): Promise<ParticipantTokens> => {
   const { tokensIn } = await import("./sharing/participant-tokens.ts");
   return tokensIn(join(dirname(await usualStatePath(0)), "participants"));
+};
+
+/** Stored beside the state files of this user's hubs. */
+export const machineSecretOf: MachineSecretOf = async (baseUrl) => {
+  const { machineSecretsFrom } = await import("./sharing/machine-secret.ts");
+  return machineSecretsFrom(join(dirname(await usualStatePath(0)), "machine-secret"))(baseUrl);
 };
 
 export const createParticipant: CreateParticipant = async (options) => {

@@ -149,6 +149,7 @@ export function makeWorld(
           world.tokens.splice(world.tokens.indexOf(saved), 1);
         },
       }),
+      machineSecretOf: async (baseUrl) => `secret of ${baseUrl}`,
       createParticipant: async (options) => {
         world.participants.push(options);
         return {

@@ -25,6 +25,11 @@ export interface ParticipantOptions {
   specs?: Specs | undefined;
   config?: ParticipantConfig | undefined;
   capabilities?: JoinRequest["capabilities"] | undefined;
+  /**
+   * 32 random bytes in base64url that only the participants in front of one model server have in common: a hub then counts
+   * their requests together.
+   */
+  machineSecret?: string | undefined;
   /** Credentials that stay on this machine: added to provider calls, never sent to the hub; they override the hub's. */
   headers?: Record<string, string> | undefined;
   /** Sent to the hub, which adds them to each request. */
@@ -123,6 +128,7 @@ function readEndpointOptions(
       specs,
       config,
       capabilities,
+      machineSecret: options.machineSecret,
       ...(options.authHeaders === undefined ? {} : { authHeaders }),
       transport: "tunnel",
     },

@@ -20,6 +20,7 @@ test("joins with transport tunnel, does not send local headers, dials with the t
   await using model = await startFakeModelServer((response) => response.end("{}"));
   await using ana = createTestParticipant(hub, model.endpoint, {
     password: "swordfish",
+    machineSecret: "m".repeat(43),
     headers: { authorization: "Bearer stays-here" },
     authHeaders: { "X-Api-Key": "handed-over" },
     specs: { gpu: "M3" },
@@ -37,6 +38,7 @@ test("joins with transport tunnel, does not send local headers, dials with the t
     model: "llama3",
     endpoint: model.endpoint,
     password: "swordfish",
+    machineSecret: "m".repeat(43),
     specs: { gpu: "M3" },
     config: { maxConcurrency: 2 },
     capabilities: { chatCompletions: "supported" },
@@ -61,7 +63,7 @@ test("joins with transport tunnel, does not send local headers, dials with the t
     reason: "closed by this program",
   });
   expect(ana.kinds()).toEqual(["joined", "connected", "stopped"]);
-  expect(JSON.stringify(ana.notices)).not.toMatch(/stays-here|handed-over|swordfish|rhp_/);
+  expect(JSON.stringify(ana.notices)).not.toMatch(/stays-here|handed-over|swordfish|mmm|rhp_/);
   expect(ana.participant.state).toBe("stopped");
 });
 

@@ -58,6 +58,13 @@ test.each([
 
 test.each([
   ["no id", { ...ada, id: undefined }, "missing_required_parameter", "id"],
+  ["a short secret", { ...ada, machineSecret: "x" }, "invalid_type", "machineSecret"],
+  [
+    "a padded secret",
+    { ...ada, machineSecret: `${"x".repeat(43)}=` },
+    "invalid_type",
+    "machineSecret",
+  ],
   ["an id that is a number", { ...ada, id: 7 }, "invalid_type", "id"],
   ["a reserved id", { ...ada, id: "any" }, "invalid_id", "id"],
   ["an id with a slash", { ...ada, id: "a/b" }, "invalid_id", "id"],

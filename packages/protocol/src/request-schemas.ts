@@ -11,6 +11,11 @@ const DeclaredCapabilities = z.looseObject({
   chatCompletions: CapabilityValue.optional(),
 });
 
+/** 32 bytes in base64url. Contract §1, "Machines". */
+const MachineSecret = z.string().regex(/^[\w-]{43}$/, {
+  error: "must be 32 bytes in base64url, without padding",
+});
+
 /** Limits depth and size of a field whose content is free. Contract §6. */
 function bounded<T extends z.ZodType>(schema: T, limits: Limits) {
   return schema.superRefine((value, context) => {
@@ -84,6 +89,7 @@ export function createRequestSchemas(limits: Limits) {
       nickname: nickname(limits),
       model: model(limits),
       endpoint: endpoint(limits),
+      machineSecret: MachineSecret.optional(),
       ...optionalFields(limits),
     }),
     /** `PUT /v1/rooms/:code/participants/:id` of an existing one: any subset, `null` clears. Contract §1. */

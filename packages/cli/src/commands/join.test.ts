@@ -32,6 +32,7 @@ test("join without options offers the first model of the first server under a re
     nickname: "Ana",
     model: "llama3.2:3b",
     endpoint: "http://127.0.0.1:11434",
+    machineSecret: "secret of http://127.0.0.1:11434/v1",
   });
   expect(world.stderr.text).toBe(
     [

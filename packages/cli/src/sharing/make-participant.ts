@@ -1,4 +1,4 @@
-import { ERROR_STATUS } from "@roomhub/protocol";
+import { checkEndpoint, ERROR_STATUS } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT, type ExitCode, exitCodeOfStatus, UsageError } from "../exit-code.ts";
 import type { ParticipantOptions, RunningParticipant, StopReason } from "../services.ts";
@@ -9,13 +9,24 @@ export async function makeParticipant(
   options: ParticipantOptions,
 ): Promise<RunningParticipant> {
   try {
-    return await context.createParticipant(options);
+    const machineSecret = await machineSecretFor(context, options.endpoint);
+    return await context.createParticipant({ ...options, machineSecret });
   } catch (error) {
     if (error instanceof Error && error.name === "ParticipantError") {
       throw new UsageError(error.message);
     }
     throw error;
   }
+}
+
+/** @returns undefined where it cannot be kept: sharing works without it, and the hub counts each model by itself */
+async function machineSecretFor(
+  { machineSecretOf }: CliContext,
+  endpoint: string,
+): Promise<string | undefined> {
+  const checked = checkEndpoint(endpoint);
+  if (!checked.ok) return undefined;
+  return machineSecretOf(checked.baseUrl).catch(() => undefined);
 }
 
 /** The error for a participant that stopped. */

@@ -50,6 +50,7 @@ function single(value: string | string[] | undefined): string | undefined {
   return (Array.isArray(value) ? value[0] : value)?.trim();
 }
 
-function digestOf(token: string): Buffer {
+/** What the hub keeps in place of a secret: its SHA-256. */
+export function digestOf(token: string): Buffer {
   return createHash("sha256").update(token, "utf8").digest();
 }

@@ -44,6 +44,8 @@ export interface Registration {
   liveness: Liveness | undefined;
   registrant: Registrant;
   tokenDigest: Uint8Array;
+  /** SHA-256 of the secret that it has in common with others at the same model server; undefined for none */
+  machineDigest: Uint8Array | undefined;
 }
 
 /** What is known of the model server at a path's end. */

@@ -25,6 +25,7 @@ export function aParticipant(fields: Partial<Participant> & { id: string }): Par
     liveness: undefined,
     registrant: { address: "127.0.0.1", hasOrigin: false, throttleKey: "127.0.0.1" },
     tokenDigest: new Uint8Array(32),
+    machineDigest: undefined,
     roomCode: "ABC234",
     key: `key ${++keys}`,
     status: "online",

@@ -11,6 +11,8 @@ const secrets = {
   participantToken: "CANARY",
   token: "CANARY",
   tokenDigest: new Uint8Array(32).fill(67),
+  machineSecret: "CANARY",
+  machineDigest: new Uint8Array(32).fill(67),
   key: "CANARY",
   registrant: { address: "CANARY", hasOrigin: true },
   baseUrl: "http://CANARY/v1",

@@ -35,6 +35,17 @@ describe("a first join", () => {
     expect((await office.join()).participant.limit).toBe(17);
   });
 
+  test("keeps the digest of its machine's secret, and the secret nowhere", async () => {
+    const office = createOffice();
+    const machineSecret = "CANARY".padEnd(43, "x");
+    const { participant } = await office.join({ machineSecret });
+    const other = await office.join({ id: "bob", machineSecret });
+    expect(participant.machineDigest).toHaveLength(32);
+    expect(other.participant.machineDigest).toEqual(participant.machineDigest);
+    expect(JSON.stringify([participant, office.events])).not.toContain("CANARY");
+    expect((await office.join({ id: "eve" })).participant.machineDigest).toBeUndefined();
+  });
+
   test("that announces a tunnel is never dialled", async () => {
     const office = createOffice();
     const { participant, warnings } = await office.join({ transport: "tunnel" });

@@ -1,4 +1,5 @@
 import { checkEndpoint, type JoinRequest } from "@roomhub/protocol";
+import { digestOf } from "../credentials/tokens.ts";
 import { nothingReported, updateLimit } from "../domain/concurrency.ts";
 import { Pace } from "../domain/pace.ts";
 import { capabilitiesOf, type Participant, type Registration } from "../domain/participant.ts";
@@ -33,6 +34,8 @@ export function registrationOf(
     liveness: request.liveness ?? undefined,
     registrant: registrantOf(peer),
     tokenDigest,
+    machineDigest:
+      request.machineSecret === undefined ? undefined : digestOf(request.machineSecret),
   };
 }
 
