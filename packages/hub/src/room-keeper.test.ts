@@ -7,7 +7,7 @@ import { createLog } from "./log.ts";
 import { RoomKeeper } from "./room-keeper.ts";
 import type { RoomStore, StoredRoom } from "./storage/room-store.ts";
 
-/** A store that remembers each save, and fails when told to. */
+/** A store that remembers each save, and fails on demand. */
 class NotedStore implements RoomStore {
   readonly saves: (readonly StoredRoom[])[] = [];
   readonly #first: StoredRoom[];

@@ -67,7 +67,7 @@ describe("one caller", () => {
     expect(await guess(room, "swordfish")).toEqual(right);
   });
 
-  test("is answered the same for a missing password as for a wrong one", async () => {
+  test("has the same result for a missing password as for a wrong one", async () => {
     const { guess } = atTheGate({ burst: 1 });
     const room = aRoom("disk");
     expect(await guess(room, undefined)).toEqual(wrong);

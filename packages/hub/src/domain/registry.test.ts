@@ -54,7 +54,7 @@ test.each([
   ["ABC243", "Did you mean ABC234? roomhub room list"],
   ["QQQQQQ", "roomhub room list"],
   ["", "roomhub room list"],
-])("a room asked for as %j is answered with %j", (text, hint) => {
+])("a room requested as %j is refused with the hint %j", (text, hint) => {
   const { registry } = filled();
   expect(() => registry.room(text)).toThrow(expect.objectContaining({ hint }));
 });
@@ -80,7 +80,7 @@ describe("the count of participants", () => {
     expect(registry.roomCount).toBe(0);
   });
 
-  test("equals what a walk over everybody finds", () => {
+  test("equals what a walk over all participants finds", () => {
     const { registry, room } = filled();
     for (const id of ["a", "b", "c"]) registry.add(room, aParticipant({ id }));
     expect([...registry.participants()].map((one) => one.id)).toEqual(["a", "b", "c"]);

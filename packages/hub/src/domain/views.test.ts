@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { aParticipant, aRoom } from "./room.fixture.ts";
 import { connectionView, modelView, modelViews, participantView, roomView } from "./views.ts";
 
-/** Everything a participant or a room could ever carry that nobody may see. */
+/** Everything a participant or a room could ever carry that must not be shown. */
 const secrets = {
   authHeaders: { authorization: "CANARY" },
   password: "CANARY",
@@ -70,8 +70,13 @@ describe("the connection block", () => {
   const ready = { readiness: "ready", problem: "", sinceMs: 0 } as const;
   test.each([
     ["an open tunnel", { tunnel: open }, true, "tunnel"],
-    ["a direct endpoint that answered", { direct: { ...ready, kind: "answered" } }, true, "direct"],
-    ["a direct endpoint nobody asked yet", { direct: { kind: "untried" } }, false, "direct"],
+    [
+      "a direct endpoint that responded",
+      { direct: { ...ready, kind: "answered" } },
+      true,
+      "direct",
+    ],
+    ["a direct endpoint without a probe yet", { direct: { kind: "untried" } }, false, "direct"],
     ["one that failed", { direct: { kind: "failed", reason: "" } }, false, "direct"],
     ["one that may not be dialled", { direct: { kind: "refused", reason: "" } }, false, "none"],
     [

@@ -104,7 +104,7 @@ describe("who hears what", () => {
     expect(all.events.map(({ id }) => id)).toEqual(["boot1-1", "boot1-2", "boot1-3"]);
   });
 
-  test("events that nobody heard were counted too", () => {
+  test("events without a subscriber were counted too", () => {
     const bus = new EventBus("boot1", (flush) => flush());
     published(bus);
     const watcher = new Watcher();
@@ -115,19 +115,19 @@ describe("who hears what", () => {
 
   test("who stopped watching hears nothing, however often it stops", () => {
     const bus = new EventBus("boot1", (flush) => flush());
-    const [gone, stays] = [new Watcher(), new Watcher()];
-    const stop = bus.subscribe("ABC234", gone);
+    const [stopped, stays] = [new Watcher(), new Watcher()];
+    const stop = bus.subscribe("ABC234", stopped);
     stop();
     const keep = bus.subscribe("ABC234", stays);
     stop();
     published(bus);
-    expect([gone.wires.length, stays.wires.length]).toEqual([0, 1]);
+    expect([stopped.wires.length, stays.wires.length]).toEqual([0, 1]);
     expect(bus.subscriberCount("ABC234")).toBe(1);
     keep();
     expect(bus.subscriberCount("ABC234")).toBe(0);
   });
 
-  test("stopping in the middle of a delivery disturbs nobody", () => {
+  test("stopping in the middle of a delivery disturbs no other", () => {
     const bus = new EventBus("boot1", (flush) => flush());
     const leaving = new Watcher();
     const after = new Watcher();
@@ -150,7 +150,7 @@ describe("who hears what", () => {
     expect(other.wires).toEqual([]);
   });
 
-  test("when a room is dropped its streams end, and nobody else's", () => {
+  test("when a room is dropped its streams end, and no others", () => {
     const bus = new EventBus("boot1", (flush) => flush());
     const [room, other, all] = [new Watcher(), new Watcher(), new Watcher()];
     bus.subscribe("ABC234", room);
@@ -160,7 +160,7 @@ describe("who hears what", () => {
     expect([room.retryMs, other.retryMs, all.retryMs]).toEqual([60_000, undefined, undefined]);
   });
 
-  test("a room counts as created here from its room.created until it is gone, a loaded one never", () => {
+  test("a room counts as created here from its room.created until it is dropped, a loaded one never", () => {
     const bus = new EventBus("boot1", (flush) => flush());
     published(bus, "XYZ987");
     bus.publish("ABC234", "room.created", at, { room: {} as Room });
@@ -203,7 +203,7 @@ describe("a listener in this process", () => {
   test("costs no encoding, and is no subscriber", () => {
     const bus = new EventBus("boot1", (flush) => flush());
     bus.listen("ABC234", () => undefined);
-    const payload = { ...left, toJSON: () => expect.fail("nobody reads the wire") };
+    const payload = { ...left, toJSON: () => expect.fail("no subscriber reads the wire") };
     bus.publish("ABC234", "participant.left", at, payload);
     expect(bus.subscriberCount("ABC234")).toBe(0);
   });
@@ -232,7 +232,7 @@ describe("a listener in this process", () => {
 });
 
 describe("what happens between two flushes", () => {
-  test("reaches each watcher in one piece, in order, and nobody who came later", () => {
+  test("reaches each watcher in one piece, in order, and none that came later", () => {
     const turns: (() => void)[] = [];
     const bus = new EventBus("boot1", (flush) => turns.push(flush));
     const [early, everywhere, late] = [new Watcher(), new Watcher("colon"), new Watcher()];
@@ -252,7 +252,7 @@ describe("what happens between two flushes", () => {
     expect(everywhere.events).toHaveLength(4);
   });
 
-  test("asks for one flush, however many events there are, and for another after it", () => {
+  test("schedules one flush, however many events there are, and for another after it", () => {
     const turns: (() => void)[] = [];
     const bus = new EventBus("boot1", (flush) => turns.push(flush));
     const watcher = new Watcher();
@@ -291,7 +291,7 @@ describe("what happens between two flushes", () => {
     expect(new Set(wires).size).toBe(2);
   });
 
-  test("is told before a stream ends", () => {
+  test("is delivered before a stream ends", () => {
     const bus = new EventBus("boot1", () => undefined);
     const watcher = new Watcher();
     bus.subscribe("ABC234", watcher);
@@ -353,14 +353,14 @@ describe("the emitter", () => {
       nickname: null,
       endpoint: null,
       stage: "routing",
-      error: "gone\n[service] llm.complete",
+      error: "lost\n[service] llm.complete",
       code: "participant_offline",
     };
     emit.llmError("ABC234", failed, 503);
     expect(lines).toEqual([
       '[service] llm.request roomCode="ABC234" requestId="req_1" participantId="ada" model="m" selector="*" protocol="chatCompletions" client="alice" attempt=1\n',
       '[service] llm.complete roomCode="ABC234" requestId="req_1" participantId="ada" model="m" selector="*" protocol="chatCompletions" attempts=1 queueMs=0 ttftMs=1 durationMs=2\n',
-      '[service] llm.error roomCode="ABC234" requestId="req_1" participantId=null model="m" selector="*" protocol="chatCompletions" attempts=1 queueMs=0 nickname=null endpoint=null stage="routing" error="gone\\n[service] llm.complete" code="participant_offline" status=503\n',
+      '[service] llm.error roomCode="ABC234" requestId="req_1" participantId=null model="m" selector="*" protocol="chatCompletions" attempts=1 queueMs=0 nickname=null endpoint=null stage="routing" error="lost\\n[service] llm.complete" code="participant_offline" status=503\n',
     ]);
     expect(watcher.events.at(-1)?.data).not.toHaveProperty("status");
     expect(watcher.events.at(-2)?.data).toMatchObject({ metrics });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createPace } from "./pace.ts";
 
-/** What was asked to wait, and how long. */
+/** What has to wait, and how long. */
 function paced(gapMs: number) {
   const time = { ms: 1_000 };
   const waits: { work: () => void; ms: number }[] = [];
@@ -14,7 +14,7 @@ function paced(gapMs: number) {
   return {
     ...{ time, done },
     /** @returns the ms that it is made to wait */
-    ask: (what: string): number | undefined => {
+    add: (what: string): number | undefined => {
       pace(() => done.push(what));
       return waits.at(-1)?.ms;
     },
@@ -24,26 +24,26 @@ function paced(gapMs: number) {
 }
 
 test("what comes first, or after a pause, is done at the end of its turn", () => {
-  const { time, ask, comeDue, done } = paced(10);
-  expect(ask("first")).toBe(0);
+  const { time, add, comeDue, done } = paced(10);
+  expect(add("first")).toBe(0);
   comeDue();
   time.ms += 10;
-  expect(ask("later")).toBe(0);
+  expect(add("later")).toBe(0);
   comeDue();
   expect(done).toEqual(["first", "later"]);
 });
 
 test("what comes soon after waits for what is left of the gap", () => {
-  const { time, ask, comeDue, done } = paced(10);
-  ask("first");
+  const { time, add, comeDue, done } = paced(10);
+  add("first");
   time.ms += 3;
   comeDue();
   time.ms += 4;
-  expect(ask("second")).toBe(6);
+  expect(add("second")).toBe(6);
   expect(done).toEqual(["first"]);
   time.ms += 6;
   comeDue();
-  expect(ask("third")).toBe(10);
+  expect(add("third")).toBe(10);
   expect(done).toEqual(["first", "second"]);
 });
 

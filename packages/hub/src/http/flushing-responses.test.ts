@@ -3,8 +3,8 @@ import type { ServerResponse } from "node:http";
 import { expect, test } from "vitest";
 import { FlushingResponses } from "./flushing-responses.ts";
 
-/** An answer that has ended, with so many bytes its client has not taken. */
-class Answer extends EventEmitter {
+/** A response that has ended, with so many bytes its client has not taken. */
+class EndedResponse extends EventEmitter {
   closed = false;
   writableLength: number;
   isDestroyed = false;
@@ -20,35 +20,35 @@ class Answer extends EventEmitter {
   }
 }
 
-function flushing(...answers: Answer[]) {
+function flushing(...responses: EndedResponse[]) {
   const all = new FlushingResponses(1_000, () => 0);
-  for (const answer of answers) all.note(answer as unknown as ServerResponse);
+  for (const response of responses) all.note(response as unknown as ServerResponse);
   return all;
 }
 
 test("a client that takes nothing of what is left is cut off", () => {
-  const answer = new Answer(500);
-  const all = flushing(answer);
+  const response = new EndedResponse(500);
+  const all = flushing(response);
   all.tick(1_000);
-  expect(answer.isDestroyed).toBe(false);
+  expect(response.isDestroyed).toBe(false);
   all.tick(1_001);
-  expect(answer.isDestroyed).toBe(true);
+  expect(response.isDestroyed).toBe(true);
 });
 
 test("a client that takes some now and then has its time", () => {
-  const answer = new Answer(500);
-  const all = flushing(answer);
+  const response = new EndedResponse(500);
+  const all = flushing(response);
   for (let ms = 900; ms < 4_000; ms += 900) {
-    answer.writableLength -= 10;
+    response.writableLength -= 10;
     all.tick(ms);
   }
-  expect(answer.isDestroyed).toBe(false);
+  expect(response.isDestroyed).toBe(false);
 });
 
 test("what has left, or nothing is left of, is looked at no more", () => {
-  const [gone, taken] = [new Answer(500), new Answer(0)];
-  const all = flushing(gone, taken);
-  gone.emit("close");
+  const [closed, taken] = [new EndedResponse(500), new EndedResponse(0)];
+  const all = flushing(closed, taken);
+  closed.emit("close");
   all.tick(5_000);
-  expect([gone.isDestroyed, taken.isDestroyed]).toEqual([false, false]);
+  expect([closed.isDestroyed, taken.isDestroyed]).toEqual([false, false]);
 });

@@ -5,7 +5,7 @@ const origin = "http://hub:5050";
 const someRooms = { origin, onlyRoom: undefined };
 const hintOf = (path: string, at: AskedAt = someRooms) => notFound("POST", path, at).hint ?? "";
 
-describe("a wrong URL is answered with the right one", () => {
+describe("the error for a wrong URL names the right one", () => {
   test.each([
     [
       "the v1 is missing",
@@ -58,7 +58,7 @@ describe("a wrong URL is answered with the right one", () => {
       "Use http://hub:5050/rooms/ABC234/v1/chat/completions",
     ],
     [
-      "the base itself is asked",
+      "the base itself is requested",
       "/rooms/ABC234/v1",
       "The base URL of this room is http://hub:5050/rooms/ABC234/v1",
     ],
@@ -89,7 +89,7 @@ describe("a wrong URL is answered with the right one", () => {
 });
 
 test.each(["/v1/chat/completions", "/responses", "/", "/api/chat"])(
-  "where there is one room only, %s is answered with its base URL",
+  "where there is one room only, the error for %s names its base URL",
   (path) => {
     expect(hintOf(path, { origin, onlyRoom: "ABC234" })).toContain(`${origin}/rooms/ABC234/v1`);
   },

@@ -165,7 +165,7 @@ describe("the peer's address", () => {
   });
 
   test.each(["nonsense", "", "300.0.0.1/8", "example.com", "10.0.0.0/33", "10.0.0.0/x"])(
-    "cannot be told with %j for a trusted proxy",
+    "refuses %j as a trusted proxy",
     (entry) => {
       expect(() => reader({ trustedProxies: [entry] })).toThrow(/--trust-proxy/);
     },
@@ -174,10 +174,10 @@ describe("the peer's address", () => {
 
 test("a peer has left when its connection is closed", () => {
   const { peers } = reader();
-  const asking = request("10.0.0.9");
-  const peer = peers.peerOf(asking);
+  const incoming = request("10.0.0.9");
+  const peer = peers.peerOf(incoming);
   expect(peer.hasLeft()).toBe(false);
-  Object.assign(asking.socket, { destroyed: true });
+  Object.assign(incoming.socket, { destroyed: true });
   expect(peer.hasLeft()).toBe(true);
 });
 
@@ -191,7 +191,7 @@ test("a peer says whether a web page sent it, and which token it carries", () =>
 describe("what the hub is called", () => {
   const forwarded = { "x-forwarded-host": "hub.example", "x-forwarded-proto": "https" };
   test.each([
-    ["as the client asked", "10.0.0.9", { host: "lab:5050" }, [], "http://lab:5050"],
+    ["as the client requested", "10.0.0.9", { host: "lab:5050" }, [], "http://lab:5050"],
     ["by IPv6", "::1", { host: "[::1]:5050" }, [], "http://[::1]:5050"],
     [
       "as a trusted proxy says",

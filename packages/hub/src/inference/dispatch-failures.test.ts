@@ -29,7 +29,7 @@ describe("a provider that refuses", () => {
     "with %i: its status, its scrubbed body, its code",
     (status) => {
       const { sent, call } = one({ stream: true });
-      call.answer(status, body, { "content-type": "application/json", "retry-after": "7" });
+      call.respond(status, body, { "content-type": "application/json", "retry-after": "7" });
       expect(sent.client).toMatchObject({ status, text: body.replace("sk-CANARY", "[redacted]") });
       expect(retrySignals(sent)).toEqual({ "retry-after": "7" });
       expect(sent.ending()).toMatchObject({
@@ -47,10 +47,10 @@ describe("a provider that refuses", () => {
     "with %i: SDKs get the header to stop, unless the provider says otherwise",
     (status) => {
       const { sent, call } = one();
-      call.answer(status, body);
+      call.respond(status, body);
       expect(retrySignals(sent)).toEqual({ "x-should-retry": "false" });
       const other = one();
-      other.call.answer(status, body, {
+      other.call.respond(status, body, {
         "content-type": "application/json",
         "x-should-retry": "true",
       });
@@ -62,7 +62,7 @@ describe("a provider that refuses", () => {
     "the participant's key with %i: 502, naming the participant",
     (status) => {
       const { sent, call } = one();
-      call.answer(status, '{"error":{"message":"Incorrect API key: sk-CANARY"}}');
+      call.respond(status, '{"error":{"message":"Incorrect API key: sk-CANARY"}}');
       expect(sent.client.error).toMatchObject({ code: "provider_auth_failed", status: 502 });
       expect(sent.client.error?.message).toContain("ana");
       expect(JSON.stringify([sent.client.error?.message, sent.ending()])).not.toContain("CANARY");
@@ -76,13 +76,13 @@ describe("a provider that refuses", () => {
     [503, 503],
     [504, 504],
     [529, 502],
-  ])("with %i, and no other participant: %i", (status, answered) => {
+  ])("with %i, and no other participant: %i", (status, sentStatus) => {
     const { sent, call } = one();
-    call.answer(status, '{"error":"out of sk-CANARY"}', {
+    call.respond(status, '{"error":"out of sk-CANARY"}', {
       "content-type": "application/json",
       "retry-after": "9",
     });
-    expect(sent.client.error).toMatchObject({ code: "provider_error", status: answered });
+    expect(sent.client.error).toMatchObject({ code: "provider_error", status: sentStatus });
     expect(sent.client.error?.message).toBe(
       `The provider of ana failed (${status}): out of [redacted]`,
     );
@@ -92,7 +92,7 @@ describe("a provider that refuses", () => {
 
   test("with 501: the hub's own 400, since it does not serve such requests", () => {
     const { sent, call } = one();
-    call.answer(501, '{"error":{"message":"This server does not support embeddings"}}');
+    call.respond(501, '{"error":{"message":"This server does not support embeddings"}}');
     expect(sent.client.error).toMatchObject({ code: "unsupported_protocol", status: 400 });
     expect(sent.client.error?.message).toContain("This server does not support embeddings");
     expect(retrySignals(sent)).toEqual({ "x-should-retry": "false" });
@@ -101,7 +101,7 @@ describe("a provider that refuses", () => {
 
   test("with 500 over the request's own mistake: 502, which SDKs do not repeat", () => {
     const { sent, call } = one();
-    call.answer(500, '{"error":{"message":"image input is not supported - sk-CANARY"}}');
+    call.respond(500, '{"error":{"message":"image input is not supported - sk-CANARY"}}');
     expect(sent.client.error).toMatchObject({ code: "provider_error", status: 502 });
     expect(sent.client.error?.message).toContain("image input is not supported - [redacted]");
     expect(retrySignals(sent)).toEqual({ "x-should-retry": "false" });
@@ -113,7 +113,7 @@ describe("a provider that refuses", () => {
     ["another shape", '{"detail":"no"}', undefined],
   ])("in %s gets the hub's own message, with its status", (_what, text, headers) => {
     const { sent, call } = one();
-    call.answer(404, text, headers);
+    call.respond(404, text, headers);
     expect(sent.client).toMatchObject({ status: 404, text: "" });
     expect(sent.client.error?.message).toBe(
       "The provider responded 404 without a readable message.",
@@ -123,7 +123,7 @@ describe("a provider that refuses", () => {
   test("after an early commit is reported by a frame", () => {
     const { bench, sent, call } = one({ stream: true });
     bench.pass(45_001);
-    call.answer(404, body);
+    call.respond(404, body);
     expect(sent.client).toMatchObject({ status: 200, isEnded: true });
     expect(sent.client.text).toContain('"message":"bad [redacted]"');
   });
@@ -138,12 +138,12 @@ describe("a provider that refuses", () => {
   });
 });
 
-describe("an answer that cannot be one", () => {
+describe("an invalid response", () => {
   const invalid = { code: "provider_invalid_response", status: 502 };
 
   test.each([101, 204, 301, 302, 307, 99, 700])("has status %i", (status) => {
     const { sent, call } = one({ stream: true });
-    call.answer(status, "", { location: "http://elsewhere" });
+    call.respond(status, "", { location: "http://elsewhere" });
     expect(sent.client.error).toMatchObject(invalid);
     expect(retrySignals(sent)).toEqual({ "x-should-retry": "false" });
     expect(call.cancelled).toBeDefined();
@@ -156,14 +156,14 @@ describe("an answer that cannot be one", () => {
     ["an event stream that was not requested", "text/event-stream", chatStream([done])],
   ])("is %s", (_what, type, text) => {
     const { sent, call } = one();
-    call.answer(200, text, { "content-type": type });
+    call.respond(200, text, { "content-type": type });
     expect(sent.client.error).toMatchObject(invalid);
   });
 
   test("is JSON after a stream was committed early", () => {
     const { bench, sent, call } = one({ stream: true });
     bench.pass(45_001);
-    call.answer(200, json);
+    call.respond(200, json);
     expect(sent.client.text).toContain('"code":"provider_invalid_response"');
   });
 
@@ -172,7 +172,7 @@ describe("an answer that cannot be one", () => {
     (stream) => {
       const bench = createBench(two());
       const sent = bench.send({ stream });
-      bench.call().answer(200, '{"error":{"message":"model sk-CANARY not loaded"}}');
+      bench.call().respond(200, '{"error":{"message":"model sk-CANARY not loaded"}}');
       expect(sent.client.error).toMatchObject({ code: "provider_error", status: 502 });
       expect(sent.client.error?.message).toContain("model [redacted] not loaded");
       expect(bench.calls).toHaveLength(1);
@@ -249,14 +249,14 @@ describe("a stream that dies", () => {
     ]);
   });
 
-  test("in the provider's own words is told by those, but for its secrets, and counted as its failure", () => {
+  test("in the provider's own words passes without its secrets, and counts as its failure", () => {
     const { sent, call } = one({ stream: true });
     const text = `${start}data: {"error":{"message":"no memory for sk-CANARY"}}\n\n`;
     call.head();
     call.data(text);
     call.end();
-    const told = text.replace("sk-CANARY", "[redacted]");
-    expect(sent.client).toMatchObject({ text: told, isEnded: true });
+    const scrubbed = text.replace("sk-CANARY", "[redacted]");
+    expect(sent.client).toMatchObject({ text: scrubbed, isEnded: true });
     expect(sent.ending()).toMatchObject({
       code: "provider_error",
       error: "no memory for [redacted]",

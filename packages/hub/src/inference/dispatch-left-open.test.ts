@@ -29,7 +29,7 @@ function leftOpen(surface: string, text: string, limits = {}) {
 }
 
 describe.each(Object.entries(surfaces))(
-  "an answer to %s that has said its end",
+  "a response to %s that has said its end",
   (surface, text) => {
     test("is ended a moment later, whatever its provider's connection does", () => {
       const { bench, client, sent, call } = leftOpen(surface, text);
@@ -87,7 +87,7 @@ describe.each(Object.entries(surfaces))(
   },
 );
 
-test("an answer that has not said its end is waited for", () => {
+test("a response that has not said its end is waited for", () => {
   const { bench, client } = leftOpen("chat/completions", chatStream([role, finish]));
   bench.pass(5_000);
   expect(client.isEnded).toBe(false);

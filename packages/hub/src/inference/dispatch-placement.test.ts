@@ -34,7 +34,7 @@ describe("a request whose prompt is warm at a participant that is at capacity", 
     const second = room.send("s");
     expect(room.calls).toHaveLength(1);
     expect(room.participants[0]).toMatchObject({ awaited: 1, queued: 1 });
-    room.first.answer(200, "{}");
+    room.first.respond(200, "{}");
     expect(room.call()).toMatchObject({ participant: { id: "ana" } });
     expect(second.ledger()).toEqual(["llm.request"]);
     expect(room.participants[0]).toMatchObject({ awaited: 0, queued: 0, active: 1 });
@@ -75,7 +75,7 @@ test("what requests show of a participant's speed is noted when they complete", 
   const [ana] = room.participants;
   room.send("s");
   room.pass(4_000);
-  room.call().answer(200, "{}");
+  room.call().respond(200, "{}");
   expect(ana?.pace.expectedFirstMs("whole", 10_000, 5_000)).toBeGreaterThan(1_500);
   expect(ana?.startedMs).toEqual([]);
 });

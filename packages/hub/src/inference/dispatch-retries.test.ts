@@ -27,12 +27,12 @@ describe("another attempt", () => {
     "the tunnel was lost": (call) => call.fail("tunnel_lost"),
     "the endpoint cannot be reached": (call) => call.fail("provider_unreachable"),
     "the agent would not take it": (call) => call.fail("provider_error"),
-    "the provider refused the key with 401": (call) => call.answer(401, ""),
-    "the provider refused the key with 403": (call) => call.answer(403, ""),
-    "a proxy refused the key with 407": (call) => call.answer(407, ""),
-    "the provider said 502": (call) => call.answer(502, ""),
-    "the provider said 503": (call) => call.answer(503, ""),
-    "the tunnel was lost in a small JSON answer": (call) => {
+    "the provider refused the key with 401": (call) => call.respond(401, ""),
+    "the provider refused the key with 403": (call) => call.respond(403, ""),
+    "a proxy refused the key with 407": (call) => call.respond(407, ""),
+    "the provider said 502": (call) => call.respond(502, ""),
+    "the provider said 503": (call) => call.respond(503, ""),
+    "the tunnel was lost in a small JSON response": (call) => {
       call.json();
       call.data("{");
       call.fail("tunnel_lost");
@@ -40,9 +40,9 @@ describe("another attempt", () => {
   };
   const stays: Record<string, Fault> = {
     "the provider was too slow": (call) => call.fail("provider_timeout"),
-    "the provider said 500": (call) => call.answer(500, ""),
-    "the provider said 504": (call) => call.answer(504, ""),
-    "the provider said 429": (call) => call.answer(429, ""),
+    "the provider said 500": (call) => call.respond(500, ""),
+    "the provider said 504": (call) => call.respond(504, ""),
+    "the provider said 429": (call) => call.respond(429, ""),
     "the provider hung up": (call) => call.fail("provider_disconnected"),
     "the provider sent garbage": (call) => call.fail("provider_invalid_response"),
     "a stream had begun": (call) => {
@@ -60,7 +60,7 @@ describe("another attempt", () => {
       fault(first);
       expect(bench.calls.map((call) => call.participant.id)).toEqual(["ana", "bob"]);
       bench.pass(100);
-      bench.call().answer(200, json);
+      bench.call().respond(200, json);
       expect(sent.client).toMatchObject({ status: 200, text: json });
       expect(sent.client.headers["x-roomhub-attempts"]).toBe("2");
       expect(sent.ledger()).toEqual(["llm.request", "llm.request", "llm.complete"]);
@@ -159,7 +159,7 @@ describe("another attempt", () => {
     expect(bench.calls).toHaveLength(2);
     bench.pass(30_000);
     bench.calls[0]?.sink.onFailure({ code: "tunnel_lost", message: "lost" });
-    bench.calls[1]?.answer(200, json);
+    bench.calls[1]?.respond(200, json);
     expect(other.ledger()).toEqual(["llm.request", "llm.complete"]);
     expect(retried.ledger()).toEqual(["llm.request", "llm.request"]);
     expect(early.ledger()).toEqual([]);
@@ -191,9 +191,9 @@ describe("another attempt", () => {
   test("is not made because of a 403 once the participant's credentials have worked", () => {
     const bench = createBench(two());
     bench.send({ model: "ana" });
-    bench.call().answer(200, json);
+    bench.call().respond(200, json);
     const moderated = bench.send({ model: "llama3" });
-    bench.call().answer(403, "");
+    bench.call().respond(403, "");
     expect(bench.calls).toHaveLength(2);
     expect(moderated.ending()).toMatchObject({ code: "provider_auth_failed", attempts: 1 });
   });
@@ -204,9 +204,9 @@ describe("another attempt", () => {
     bench.send({ model: "ana" });
     const late = bench.call();
     ana.credentials = { haveWorked: false, trial: undefined };
-    late.answer(200, json);
+    late.respond(200, json);
     bench.send({ model: "llama3" });
-    bench.call().answer(403, "");
+    bench.call().respond(403, "");
     expect(bench.call().participant).toBe(bob);
   });
 
@@ -214,8 +214,8 @@ describe("another attempt", () => {
     const bench = createBench(two());
     const sent = bench.send();
     const type = { "content-type": "application/json" };
-    bench.call().answer(503, "", { ...type, "retry-after": "9" });
-    bench.call().answer(502, "", { ...type, "retry-after": "1" });
+    bench.call().respond(503, "", { ...type, "retry-after": "9" });
+    bench.call().respond(502, "", { ...type, "retry-after": "1" });
     expect(retrySignals(sent)).toEqual({ "retry-after": "9", "x-should-retry": "false" });
   });
 
@@ -224,7 +224,7 @@ describe("another attempt", () => {
     const bench = createBench(two(), limits);
     const sent = bench.send({ stream: true });
     bench.send({ model: "bob" });
-    bench.calls[0]?.answer(503, "");
+    bench.calls[0]?.respond(503, "");
     bench.pass(9_000);
     bench.calls[1]?.head();
     bench.pass(9_000);
@@ -235,7 +235,7 @@ describe("another attempt", () => {
     const bench = createBench(two(), { queueWaitMs: 2_000_000 });
     const sent = bench.send({ stream: true });
     bench.send({ model: "bob" });
-    bench.calls[0]?.answer(503, "");
+    bench.calls[0]?.respond(503, "");
     bench.pass(45_001);
     expect(sent.client).toMatchObject({ status: 200, text: ": keepalive\n\n" });
   });
@@ -249,9 +249,9 @@ describe("a participant that loads its model", () => {
   }
 
   /** The agent reports it before it passes on the 503. */
-  function answerLoading(bench: Bench, call: FakeCall): void {
+  function respondLoading(bench: Bench, call: FakeCall): void {
     report(bench, call.participant, "loading");
-    call.answer(503, "");
+    call.respond(503, "");
   }
 
   test.each(["*", "any", "model:llama3", "llama3", "ana"])(
@@ -264,7 +264,7 @@ describe("a participant that loads its model", () => {
       expect([bench.calls.length, ana.queued]).toEqual([0, 1]);
       bench.pass(20_000);
       report(bench, ana, "ready");
-      bench.call().answer(200, json);
+      bench.call().respond(200, json);
       expect(sent.ending()).toMatchObject({ name: "llm.complete", attempts: 1, queueMs: 20_000 });
       expect(ana.queued).toBe(0);
     },
@@ -316,11 +316,11 @@ describe("a participant that loads its model", () => {
       const bench = createBench([ana]);
       const first = bench.send({ model });
       const later = bench.send({ model });
-      answerLoading(bench, bench.call());
+      respondLoading(bench, bench.call());
       bench.pass(5_000);
       expect(bench.calls).toHaveLength(1);
       report(bench, ana, "ready");
-      bench.call().answer(200, json);
+      bench.call().respond(200, json);
       expect(first.ending()).toMatchObject({ name: "llm.complete", attempts: 2, queueMs: 5_000 });
       expect(first.ledger()).toEqual(["llm.request", "llm.request", "llm.complete"]);
       expect(later.ledger()).toEqual(["llm.request"]);
@@ -331,9 +331,9 @@ describe("a participant that loads its model", () => {
     const [ana] = two() as [Participant];
     const bench = createBench([ana]);
     const sent = bench.send({ model: "ana" });
-    answerLoading(bench, bench.call());
+    respondLoading(bench, bench.call());
     report(bench, ana, "ready");
-    answerLoading(bench, bench.call());
+    respondLoading(bench, bench.call());
     expect(bench.calls).toHaveLength(2);
     expect(sent.client.error).toMatchObject({ code: "provider_error", status: 503 });
     expect(sent.ending()).toMatchObject({ participantId: "ana", attempts: 2 });
@@ -342,8 +342,8 @@ describe("a participant that loads its model", () => {
   test("gives way to another that is ready", () => {
     const bench = createBench(two());
     const sent = bench.send({ model: "llama3" });
-    answerLoading(bench, bench.call());
-    bench.call().answer(200, json);
+    respondLoading(bench, bench.call());
+    bench.call().respond(200, json);
     expect(bench.calls.map((call) => call.participant.id)).toEqual(["ana", "bob"]);
     expect(sent.ending()).toMatchObject({ participantId: "bob", attempts: 2, queueMs: 0 });
   });
@@ -352,11 +352,11 @@ describe("a participant that loads its model", () => {
     const [ana, bob] = two() as [Participant, Participant];
     const bench = createBench([ana, bob]);
     const sent = bench.send();
-    answerLoading(bench, bench.call());
+    respondLoading(bench, bench.call());
     bench.call().fail("tunnel_lost");
     expect(bench.calls).toHaveLength(2);
     report(bench, ana, "ready");
-    bench.call().answer(200, json);
+    bench.call().respond(200, json);
     expect(bench.calls.map((call) => call.participant.id)).toEqual(["ana", "bob", "ana"]);
     expect(sent.ending()).toMatchObject({ participantId: "ana", attempts: 3 });
   });
@@ -365,7 +365,7 @@ describe("a participant that loads its model", () => {
     const [ana] = two() as [Participant];
     const bench = createBench([ana]);
     const sent = bench.send({ model: "ana" });
-    answerLoading(bench, bench.call());
+    respondLoading(bench, bench.call());
     report(bench, ana, "down");
     expect(sent.client.error).toMatchObject({ code: "provider_error", status: 503 });
     expect(sent.ending()).toMatchObject({ participantId: "ana", attempts: 1 });
@@ -375,7 +375,7 @@ describe("a participant that loads its model", () => {
     const bench = createBench([two()[0]!]);
     const sent = bench.send({ stream: true });
     bench.pass(45_001);
-    answerLoading(bench, bench.call());
+    respondLoading(bench, bench.call());
     expect(sent.ending()).toMatchObject({ code: "provider_error", attempts: 1 });
     expect(sent.client.text).toContain("data: [DONE]");
   });
@@ -384,14 +384,14 @@ describe("a participant that loads its model", () => {
     const [ana, bob] = two() as [Participant, Participant];
     const bench = createBench([ana, bob]);
     const maker = bench.send({ model: "ana", surface: "responses" });
-    bench.call().answer(200, '{"id":"resp_1","object":"response","output":[]}');
+    bench.call().respond(200, '{"id":"resp_1","object":"response","output":[]}');
     expect(maker.ledger()).toContain("llm.complete");
     const fields = { previous_response_id: "resp_1" };
     const sent = bench.send({ model: "*", surface: "responses", fields });
-    answerLoading(bench, bench.call());
+    respondLoading(bench, bench.call());
     expect(sent.ending()).toBeUndefined();
     report(bench, ana, "ready");
-    bench.call().answer(200, '{"id":"resp_2","object":"response","output":[]}');
+    bench.call().respond(200, '{"id":"resp_2","object":"response","output":[]}');
     expect(sent.ending()).toMatchObject({ participantId: "ana", attempts: 2 });
   });
 });
@@ -409,7 +409,7 @@ describe("refused credentials", () => {
     const other = bench.send({ model: "ana" });
     expect(bench.calls).toHaveLength(1);
     expect(other.client.error?.code).toBe("provider_auth_failed");
-    bench.call().answer(401, "");
+    bench.call().respond(401, "");
     expect(trial.client.error?.code).toBe("provider_auth_failed");
     bench.pass(119_999);
     bench.send();
@@ -422,9 +422,9 @@ describe("refused credentials", () => {
   test("is made because of a 501, which another model server may implement", () => {
     const bench = createBench(two());
     const sent = bench.send();
-    bench.call().answer(501, "");
+    bench.call().respond(501, "");
     expect(bench.calls.map((call) => call.participant.id)).toEqual(["ana", "bob"]);
-    bench.call().answer(501, "");
+    bench.call().respond(501, "");
     expect(sent.ending()).toMatchObject({ code: "unsupported_protocol", participantId: "ana" });
     expect(retrySignals(sent)).toEqual({ "x-should-retry": "false" });
   });

@@ -46,7 +46,7 @@ export class FakeClient implements ClientResponse {
   }
 
   write(bytes: Buffer | string): boolean {
-    if (!this.isHeadWritten || this.isEnded) throw new Error("a write outside of the answer");
+    if (!this.isHeadWritten || this.isEnded) throw new Error("a write outside of the response");
     this.text += bytes.toString();
     return !this.isBehind;
   }
@@ -128,14 +128,14 @@ export class FakeCall {
   }
 
   /** Head, whole body, end. */
-  answer(status: number, body: string, headers?: Record<string, string>): void {
+  respond(status: number, body: string, headers?: Record<string, string>): void {
     this.head(status, headers ?? { "content-type": "application/json" });
     if (body !== "") this.data(body);
     this.end();
   }
 }
 
-/** What an SDK is told to do, as it leaves the hub. */
+/** The retry advice for an SDK, as it leaves the hub. */
 export function retrySignals({ client }: Sent): Record<string, string> {
   const { error, headers } = client;
   const all: Record<string, string> = { ...(error ? retryHeaders(error) : {}), ...headers };
@@ -174,7 +174,7 @@ export interface SendOptions {
   client?: FakeClient;
 }
 
-/** Everything around dispatch, with a clock that moves when it is told. */
+/** Everything around dispatch, with a clock that moves on demand. */
 export function createBench(participants: Participant[], limits: Partial<Limits> = {}) {
   const room = aRoom(...participants);
   const calls: FakeCall[] = [];

@@ -27,7 +27,7 @@ describe("the request's body", () => {
   const requestingAgain = (request: ModelRequest) =>
     expect(() => request.requestFor(ana(), [], false));
 
-  test("is let go once its answer streams: nobody will be asked again", () => {
+  test("is released once its response streams: there will be no other attempt", () => {
     const bench = createBench([ana()]);
     const { request } = bench.send({ stream: true });
     requestingAgain(request).not.toThrow();
@@ -35,7 +35,7 @@ describe("the request's body", () => {
     requestingAgain(request).toThrow("after its body was released");
   });
 
-  test("is kept until the end of an answer that may still be asked for elsewhere", () => {
+  test("is kept until the end of a response that another attempt may still replace", () => {
     const bench = createBench([ana()]);
     const { request } = bench.send();
     bench.call().head(200, { "content-type": "application/json" });
@@ -63,7 +63,7 @@ describe("the request's body", () => {
       expect(isGivenBack(call)).toBe(true);
     });
 
-    test("gives it back when the answer begins to stream, unless its path still reads it", () => {
+    test("gives it back when the response begins to stream, unless its path still reads it", () => {
       for (const isBodyTaken of [true, false]) {
         const bench = createBench([ana()]);
         bench.send({ fields, stream: true });
@@ -74,7 +74,7 @@ describe("the request's body", () => {
       }
     });
 
-    test("is sent whole to whoever is asked next", () => {
+    test("is sent whole in the next attempt", () => {
       const bench = createBench([ana(), aParticipant({ id: "bob" })]);
       bench.send({ fields });
       const failed = bench.call();
@@ -84,7 +84,7 @@ describe("the request's body", () => {
       expect(next.participant).not.toBe(failed.participant);
       expect(next.body).toContain("x".repeat(100_000));
       next.isBodyTaken = true;
-      next.answer(200, json);
+      next.respond(200, json);
       expect([isGivenBack(failed), isGivenBack(next)]).toEqual([true, true]);
     });
 
@@ -94,7 +94,7 @@ describe("the request's body", () => {
       bench.call().fail("provider_unreachable");
       const next = bench.call();
       next.isBodyTaken = true;
-      next.answer(200, json);
+      next.respond(200, json);
       expect(isGivenBack(next)).toBe(false);
     });
   });
@@ -102,7 +102,7 @@ describe("the request's body", () => {
 
 const alice = { kind: "name", id: "alice" } as const;
 
-describe("a complete answer", () => {
+describe("a complete response", () => {
   test("as a stream: the bytes unchanged, one request event, one complete event", () => {
     const bench = createBench([ana()]);
     const { client, ledger, ending, settledCount } = bench.send({
@@ -219,16 +219,16 @@ describe("a complete answer", () => {
     const client = new FakeClient();
     client.isSlowToFinish = true;
     const { ledger } = bench.send({ client });
-    bench.call().answer(200, json);
+    bench.call().respond(200, json);
     expect(ledger()).toEqual(["llm.request"]);
     client.handOver?.();
     expect(ledger()).toEqual(["llm.request", "llm.complete"]);
   });
 
-  test("in JSON to a client that asked for a stream passes when it has no error", () => {
+  test("in JSON to a client that requested a stream passes when it has no error", () => {
     const bench = createBench([ana()]);
     const { client, ending } = bench.send({ stream: true });
-    bench.call().answer(200, json);
+    bench.call().respond(200, json);
     expect(client).toMatchObject({ status: 200, text: json });
     expect(client.headers["content-type"]).toBe("application/json");
     complete(ending());
@@ -253,7 +253,7 @@ describe("a complete answer", () => {
     const bench = createBench([ana()]);
     const { client } = bench.send();
     const headers = { "content-type": "application/json", "openai-model": "m", server: "x" };
-    bench.call().answer(201, json, headers);
+    bench.call().respond(201, json, headers);
     expect(client.status).toBe(201);
     expect(client.headers).toMatchObject({ "openai-model": "m" });
     expect(client.headers).not.toHaveProperty("server");
@@ -293,7 +293,7 @@ describe("what the provider is sent", () => {
   });
 });
 
-describe("a request nobody can take", () => {
+describe("a request that no participant can take", () => {
   test.each([
     ["unknown", {}, "nobody", "model_not_found", 404],
     ["offline", { status: "offline" }, "ana", "participant_offline", 503],
@@ -305,7 +305,7 @@ describe("a request nobody can take", () => {
       400,
     ],
   ] as const)(
-    "is refused at once with everybody's reason: %s",
+    "is refused at once with each participant's reason: %s",
     (_what, fields, model, code, status) => {
       const bench = createBench([aParticipant({ id: "ana", ...fields })]);
       const { client, ledger, ending, settledCount } = bench.send({ model });
@@ -328,7 +328,7 @@ describe("a request nobody can take", () => {
     },
   );
 
-  test("because the path has just gone is told so", () => {
+  test("whose path was just lost is refused as offline", () => {
     const bench = createBench([ana()]);
     bench.gone.add("ana");
     const { client, ledger } = bench.send();
@@ -369,21 +369,21 @@ describe("a slot", () => {
     expect(participant.active).toBe(0);
   });
 
-  test("goes to whoever waits, and the waiting time is told", () => {
+  test("goes to a waiting request, and the event has the waiting time", () => {
     const participant = ana();
     const bench = createBench([participant]);
     bench.send();
     const waiting = bench.send();
     expect([waiting.ledger(), participant.queued]).toEqual([[], 1]);
     bench.pass(2_500);
-    bench.call().answer(200, json);
+    bench.call().respond(200, json);
     expect([waiting.ledger(), participant.queued]).toEqual([["llm.request"], 0]);
-    bench.call().answer(200, json);
+    bench.call().respond(200, json);
     expect(complete(waiting.ending()).queueMs).toBe(2_500);
     expect(waiting.client.headers["x-roomhub-queue-ms"]).toBe("2500");
   });
 
-  test("is waited for by so many, and the next is told to come later", () => {
+  test("is waited for by so many requests, and the next is refused with a retry time", () => {
     const participant = ana();
     const bench = createBench([participant], { queuePerRoom: 1 });
     bench.send();
@@ -437,12 +437,12 @@ describe("a client that goes away", () => {
     }
   });
 
-  test("before the last byte was handed over has no complete answer", () => {
+  test("before the last byte was handed over has no complete response", () => {
     const bench = createBench([ana()]);
     const client = new FakeClient();
     client.isSlowToFinish = true;
     const { dispatch, ledger } = bench.send({ client });
-    bench.call().answer(200, json);
+    bench.call().respond(200, json);
     dispatch.onGone();
     client.handOver?.();
     expect(ledger()).toEqual(["llm.request", "llm.error"]);
@@ -450,7 +450,7 @@ describe("a client that goes away", () => {
 });
 
 describe("a hub that stops", () => {
-  test("cuts a stream with a frame, an unanswered request with 503, and counts both", () => {
+  test("cuts a stream with a frame, a request without a response with 503, and counts both", () => {
     const bench = createBench([aParticipant({ id: "ana" })]);
     const streaming = bench.send({ stream: true });
     bench.call().head();
@@ -465,14 +465,14 @@ describe("a hub that stops", () => {
     expect(bench.calls.every((call) => call.cancelled === "The hub stopped.")).toBe(true);
   });
 
-  test("does not write into an answer that is only being handed over", () => {
+  test("does not write into a response that is only being handed over", () => {
     for (const stream of [true, false]) {
       const bench = createBench([ana()]);
       const client = new FakeClient();
       client.isSlowToFinish = true;
       const { ending } = bench.send({ client, stream });
-      if (stream) bench.call().answer(200, chat, { "content-type": "text/event-stream" });
-      else bench.call().answer(200, json);
+      if (stream) bench.call().respond(200, chat, { "content-type": "text/event-stream" });
+      else bench.call().respond(200, json);
       bench.inFlight.cutAll(new HubError("hub_shutting_down", "The hub stopped."));
       expect(client).toMatchObject({ text: stream ? chat : json, isDestroyed: true });
       expect(failure(ending()).code).toBe("hub_shutting_down");
@@ -484,7 +484,7 @@ describe("a hub that stops", () => {
     await bench.inFlight.emptied();
     bench.send();
     const emptied = bench.inFlight.emptied();
-    bench.call().answer(200, json);
+    bench.call().respond(200, json);
     await emptied;
     expect(bench.inFlight.size).toBe(0);
   });

@@ -99,7 +99,7 @@ describe("whose turn it is", () => {
     add("goes", "x", [b]);
     free(b);
     expect(left).toEqual(["goes"]);
-    expect(stuck.tries, "its like are not asked again and again").toBe(1);
+    expect(stuck.tries, "its like are not tried again and again").toBe(1);
   });
 });
 
@@ -120,11 +120,11 @@ describe("the count of those waiting", () => {
   test("rises for every candidate and is back at 0 when all have left", () => {
     const { queue, busy, add, free } = bench();
     const [a, b] = [busy("a"), busy("b")];
-    const gone = add("gone", "x", [a, b]);
+    const left = add("left", "x", [a, b]);
     add("goes", "y", [b]);
     expect([a.queued, b.queued]).toEqual([1, 2]);
-    queue.remove(gone);
-    queue.remove(gone);
+    queue.remove(left);
+    queue.remove(left);
     expect([a.queued, b.queued, queue.size]).toEqual([0, 1, 1]);
     free(b);
     expect([a.queued, b.queued, queue.size]).toEqual([0, 0, 0]);

@@ -17,7 +17,7 @@ describe("who made a response", () => {
     expect(makers.ownerOf(other, "resp_1")).toBeUndefined();
   });
 
-  test("is nobody once the participant left, though another took its id", () => {
+  test("is undefined once the participant left, though another took its id", () => {
     const makers = new ResponseOwners(10);
     const room = aRoom(ada);
     makers.remember(room, "resp_1", ada);

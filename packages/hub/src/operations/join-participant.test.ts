@@ -8,7 +8,7 @@ import { dropUnusedRooms } from "./rooms.ts";
 const authHeaders = { authorization: "Bearer sk-CANARY" };
 
 describe("a first join", () => {
-  test("mints a token, counts as a heartbeat and is announced once, then once more when its endpoint answered", async () => {
+  test("mints a token, counts as a heartbeat and is announced once, then once more when its endpoint responded", async () => {
     const office = createOffice();
     office.seen();
     const outcome = await office.join({ authHeaders, config: { maxConcurrency: 3 } });
@@ -72,7 +72,7 @@ describe("a first join", () => {
     expect(participant.status).toBe("online");
   });
 
-  test("of an endpoint that does not answer in time is not held against it", async () => {
+  test("succeeds although the endpoint does not respond in time", async () => {
     const office = createOffice();
     office.behaviour.endpoint = "hangs";
     const { participant, warnings } = await office.join();
@@ -129,7 +129,7 @@ describe("joining again", () => {
     expect(new Set(office.seen())).toEqual(new Set(["participant.updated ada"]));
   });
 
-  test("in open mode mints for whoever brings no token, and for nobody with the right one", async () => {
+  test("in open mode mints for a peer without a token, and not for one with the right token", async () => {
     const office = createOffice({ ownership: "open" });
     const first = await office.join();
     const wrong = mintToken().token.reveal();
@@ -207,7 +207,7 @@ describe("an offline id", () => {
     expect(office.seen()).toEqual([]);
   });
 
-  test("goes even though its endpoint once answered", async () => {
+  test("goes even though its endpoint once responded", async () => {
     const office = createOffice();
     const { participant } = await office.join();
     expect(participant.direct.kind).toBe("answered");
@@ -226,7 +226,7 @@ describe("an offline id", () => {
 });
 
 describe("a protected room", () => {
-  test("takes nobody with a wrong or missing password, and says the same of both", async () => {
+  test("refuses a wrong or missing password, with the same error for both", async () => {
     const office = createOffice();
     const code = await office.addRoom("swordfish");
     const wrong = office.join({ password: "tuna" }, peerAt(home), code);
@@ -242,7 +242,7 @@ describe("a protected room", () => {
     );
   });
 
-  test("asks its password of whoever proves an id by address, not of whoever has the token", async () => {
+  test("requires its password of a peer that proves an id by address, not of one that has the token", async () => {
     const office = createOffice();
     const code = await office.addRoom("swordfish");
     const first = await office.join({ password: "swordfish" }, peerAt(home), code);
@@ -253,7 +253,7 @@ describe("a protected room", () => {
     await expect(office.join({}, owner, code)).resolves.toMatchObject({ isNew: false });
   });
 
-  test("lets five wrong ones try and then tells them to wait, but nobody at another address", async () => {
+  test("takes five wrong ones and then makes that address wait, but no other", async () => {
     const office = createOffice();
     const code = await office.addRoom("swordfish");
     const codes: unknown[] = [];
@@ -275,7 +275,7 @@ describe("a protected room", () => {
     ).resolves.toMatchObject({ isNew: true });
   });
 
-  test("that is dropped while a password is checked takes nobody", async () => {
+  test("that is dropped while a password is checked takes no participant", async () => {
     const office = createOffice();
     const code = await office.addRoom("swordfish");
     const room = office.context.registry.room(code);
@@ -288,7 +288,7 @@ describe("a protected room", () => {
   });
 });
 
-describe("an id that is somebody's model, or the reverse", () => {
+describe("an id that is another's model, or the reverse", () => {
   test.each([
     ["the id", { id: "llama3", model: "x" }, "The id llama3 is also the model of ada"],
     ["the model", { id: "bob", model: "ada" }, "The model ada is also the id of ada"],
@@ -303,7 +303,7 @@ describe("an id that is somebody's model, or the reverse", () => {
     ]);
   });
 
-  test("is refused in strict mode, and nobody joins", async () => {
+  test("is refused in strict mode, and no participant joins", async () => {
     const office = createOffice({ ownership: "strict" });
     await office.join();
     await expect(office.join({ id: "llama3", model: "x" })).rejects.toMatchObject({

@@ -16,8 +16,8 @@ import { markOverdue } from "./presence.ts";
 import { createRoom } from "./rooms.ts";
 import { settleFlapping } from "./tunnel-flapping.ts";
 
-/** How a participant's endpoint behaves when it is asked. */
-type EndpointMood = "answers" | "fails" | "hangs";
+/** How a participant's endpoint behaves when it is probed. */
+type EndpointMood = "responds" | "fails" | "hangs";
 
 /** What a test sets before it acts. */
 interface Behaviour {
@@ -63,7 +63,7 @@ export function peerAt(address: string | undefined, fields: Partial<Peer> = {}):
 export const home = "192.168.1.5";
 export const elsewhere = "192.168.1.6";
 
-/** What operations need, with a clock that moves when it is told and paths that only note what is asked of them. */
+/** What operations need, with a clock that moves on demand and paths that only note their calls. */
 export function createOffice(
   options: { ownership?: OwnershipMode; limits?: Partial<Limits> } = {},
 ) {
@@ -81,7 +81,7 @@ export function createOffice(
   let saves = 0;
   const behaviour: Behaviour = {
     disk: Promise.resolve(),
-    endpoint: "answers",
+    endpoint: "responds",
     verdict: { readiness: "ready", problem: "", sinceMs: 0 },
     direct: { kind: "untried" },
   };
@@ -136,7 +136,7 @@ export function createOffice(
       settingsChanged: (participant) => void changedSettings.push(participant.id),
       async probe(participant) {
         probes.push(participant.id);
-        if (behaviour.endpoint === "answers")
+        if (behaviour.endpoint === "responds")
           directResponded(context, participant, behaviour.verdict);
         if (behaviour.endpoint === "fails") directFailed(context, participant, "ECONNREFUSED");
       },

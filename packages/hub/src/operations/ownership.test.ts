@@ -127,7 +127,7 @@ describe("a tunnel", () => {
     );
   });
 
-  test("of nobody is 404", () => {
+  test("of an unknown id is 404", () => {
     const { context, room } = createOffice();
     expect(() => authorizeTunnel(context, room, "ghost", peerAt(home))).toThrow(
       expect.objectContaining({ code: "participant_not_found" }),

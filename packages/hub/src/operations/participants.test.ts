@@ -60,13 +60,13 @@ describe("a heartbeat", () => {
     expect(office.seen()).toEqual(["participant.updated ada"]);
   });
 
-  test("of nobody is 404, so that its sender joins again", () => {
+  test("of an unknown id is 404, so that its sender joins again", () => {
     expect(() => beat(createOffice(), "ghost")).toThrow(
       expect.objectContaining({ code: "participant_not_found", status: 404 }),
     );
   });
 
-  test("asks the endpoint again only when its last answer is over 60 s old, or it failed", async () => {
+  test("probes the endpoint again only when its last response is over 60 s old, or it failed", async () => {
     const office = createOffice();
     const { participant } = await office.join();
     const probed = () => office.probes.splice(0).length;
@@ -87,7 +87,7 @@ describe("a heartbeat", () => {
     expect([probed(), participant.direct.kind]).toEqual([1, "answered"]);
   });
 
-  test("asks an endpoint that never answered, however young the hub is", async () => {
+  test("probes an endpoint that never responded, however young the hub is", async () => {
     const office = createOffice();
     office.behaviour.endpoint = "hangs";
     await office.join();
@@ -95,7 +95,7 @@ describe("a heartbeat", () => {
     expect(office.probes).toHaveLength(2);
   });
 
-  test("never asks an endpoint that may not be dialled, or while a tunnel is open", async () => {
+  test("never probes an endpoint that may not be dialled, or while a tunnel is open", async () => {
     const office = createOffice();
     const { participant } = await office.join({ transport: "tunnel" });
     office.pass(20_000);
@@ -130,10 +130,10 @@ describe("leaving", () => {
 });
 
 describe("expiry", () => {
-  test("removes whoever was offline and disconnected for 24 h, and says that it expired", async () => {
+  test("removes a participant that was offline and disconnected for 24 h, and says that it expired", async () => {
     const office = createOffice();
     const { participant } = await office.join({ id: "gone" });
-    expect(participant.direct.kind, "an old answer keeps nobody").toBe("answered");
+    expect(participant.direct.kind, "an old response keeps no participant").toBe("answered");
     const kept = await office.join({ id: "tunnelled" });
     office.openTunnel(kept.participant);
     office.pass(24 * 3_600_000);
@@ -180,7 +180,7 @@ describe("paths", () => {
     expect(changes(office)).toEqual([["participant.updated", true]]);
   });
 
-  test("any frame is life; a direct answer is not", async () => {
+  test("any frame is a sign of life; a direct response is not", async () => {
     const office = createOffice();
     const tunnelled = await office.join({ id: "tunnelled" });
     office.openTunnel(tunnelled.participant);
@@ -193,7 +193,7 @@ describe("paths", () => {
     expect([tunnelled.participant.status, participant.status]).toEqual(["online", "offline"]);
   });
 
-  test("a direct path that fails and answers again is told once each", async () => {
+  test("a direct path that fails and recovers is announced once each", async () => {
     const office = createOffice();
     const { participant } = await office.join();
     office.events.splice(0);
@@ -381,7 +381,7 @@ describe("a status report", () => {
 describe("what the hub learns of a direct endpoint", () => {
   const known = { openResponses: "unsupported", embeddings: "supported" };
 
-  test("is told once, and goes with the endpoint", async () => {
+  test("is announced once, and goes with the endpoint", async () => {
     const office = createOffice();
     const { participant } = await office.join();
     office.events.splice(0);
@@ -422,7 +422,7 @@ describe("lists", () => {
     expect(() => getParticipant(context, room, "ghost")).toThrow(/no participant "ghost"/);
   });
 
-  test("of models show whoever is online, routable ones first", async () => {
+  test("of models show the participants online, routable ones first", async () => {
     const { context, room } = await filled();
     const models = listModels(context, room);
     expect(models.object).toBe("list");
@@ -435,7 +435,7 @@ describe("lists", () => {
     ["llama3:latest", "a"],
     ["model:llama3", "a"],
     ["*", "a"],
-  ])("one model by %s is whoever would be asked now", async (name, id) => {
+  ])("one model by %s is the participant that would get a request now", async (name, id) => {
     const { context, room } = await filled();
     expect(getModel(context, room, name).id).toBe(id);
   });
@@ -456,7 +456,7 @@ describe("lists", () => {
   });
 });
 
-test("the token is told to nobody but its owner", async () => {
+test("the token is shown to its owner only", async () => {
   const office = createOffice();
   const outcome = await office.join();
   const shown = JSON.stringify([listParticipants(office.context, office.room), office.events]);

@@ -52,15 +52,15 @@ describe("creating a room", () => {
   });
 
   test.each([undefined, "swordfish"])(
-    "with password %s is answered, listed and announced when the room is on disk, not before",
+    "with password %s responds, lists and announces the room once it is on disk, not before",
     async (password) => {
       const office = createOffice();
       const disk = Promise.withResolvers<void>();
-      const wanted = Promise.withResolvers<void>();
+      const started = Promise.withResolvers<void>();
       office.behaviour.disk = disk.promise;
-      office.context.saveRooms = saving(office.context.saveRooms, wanted.resolve);
+      office.context.saveRooms = saving(office.context.saveRooms, started.resolve);
       const creating = createRoom(office.context, { name: "a", password }, peerAt(home));
-      await wanted.promise;
+      await started.promise;
       const [kept] = [...office.context.registry.allRooms()].slice(-1);
       expect(kept?.isPasswordProtected).toBe(password !== undefined);
       expect(office.context.roomPasswords.has(kept?.code ?? "")).toBe(password !== undefined);
@@ -101,7 +101,7 @@ describe("at the room limit", () => {
     expect(office.context.registry.roomCount).toBe(3);
   });
 
-  test("the longest unused above 24 h makes way, but no room that somebody is in", async () => {
+  test("the longest unused above 24 h makes way, but no room with participants", async () => {
     const office = createOffice({ limits });
     const [second, third] = [await office.addRoom("x"), await office.addRoom("x")];
     await office.join();
@@ -116,8 +116,8 @@ describe("at the room limit", () => {
   });
 });
 
-describe("a room that nobody uses", () => {
-  test("is dropped after 30 days, and written down as gone", () => {
+describe("an unused room", () => {
+  test("is dropped after 30 days, and removed from the file", () => {
     const office = createOffice();
     office.pass(30 * dayMs);
     expect(dropUnusedRooms(office.context)).toBe(0);
@@ -130,7 +130,7 @@ describe("a room that nobody uses", () => {
     expect(office.saveCount()).toBe(saved + 1);
   });
 
-  test("was used by whoever watches it", () => {
+  test("was used by its watchers", () => {
     const office = createOffice();
     office.pass(20 * dayMs);
     expect(useRoom(office.context, office.room)).toEqual(getRoom(office.context, office.room));
@@ -139,7 +139,7 @@ describe("a room that nobody uses", () => {
     expect(() => useRoom(office.context, "ZZZZZZ")).toThrow(/no room/);
   });
 
-  test("was in use as long as somebody was in it", async () => {
+  test("was in use as long as it had participants", async () => {
     const office = createOffice();
     await office.join();
     office.pass(40 * dayMs);

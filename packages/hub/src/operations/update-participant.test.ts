@@ -118,21 +118,21 @@ describe("a change", () => {
     expect(woken).toContain(room);
   });
 
-  test("of the model to somebody's id is warned of", async () => {
+  test("of the model to another's id is warned of", async () => {
     const { put, join } = await joined();
     await join({ id: "bob", model: "x" });
     const { warnings } = await put({ model: "bob" });
     expect(warnings).toMatchObject([{ code: "participant_id_conflicts" }]);
   });
 
-  test("of the model to somebody's id with a :latest tag is warned of, too", async () => {
+  test("of the model to another's id with a :latest tag is warned of, too", async () => {
     const { put, join } = await joined();
     await join({ id: "bob", model: "x" });
     const { warnings } = await put({ model: "bob:latest" });
     expect(warnings).toMatchObject([{ code: "participant_id_conflicts" }]);
   });
 
-  test("of nobody is 404", async () => {
+  test("of an unknown id is 404", async () => {
     const { context, room } = await joined();
     await expect(updateParticipant(context, room, "ghost", {}, peerAt(home))).rejects.toMatchObject(
       {
@@ -143,7 +143,7 @@ describe("a change", () => {
 });
 
 describe("a change of the endpoint", () => {
-  test("is dialled anew, and told with what came of it", async () => {
+  test("is dialled anew, and its warning has the result", async () => {
     const { put, participant, probes, behaviour } = await joined();
     behaviour.endpoint = "fails";
     const { warnings } = await put({ endpoint: "http://10.0.0.8:1234" });
@@ -169,7 +169,7 @@ describe("a change of the endpoint", () => {
     expect(second.headersOf(second.participant)).toEqual({ "x-key": "new" });
   });
 
-  test("reaches as far as whoever made it: a web page gets no nearer than the internet", async () => {
+  test("reaches as far as its sender: a web page gets no nearer than the internet", async () => {
     const { put, participant, outcome } = await joined();
     const page = peerAt(home, { hasOrigin: true, token: tokenOf(outcome) });
     await put({ endpoint: "http://127.0.0.1:22" }, page);
@@ -215,7 +215,7 @@ describe("a change of secrets alone", () => {
 });
 
 describe("what a model server refused", () => {
-  /** Its endpoint answers with this verdict, and was last heard of so. */
+  /** Its endpoint responds with this verdict, and did so last. */
   async function found(readiness: Readiness) {
     const all = await joined();
     const verdict = { readiness, problem: "", sinceMs: all.context.nowMs() };
@@ -227,7 +227,7 @@ describe("what a model server refused", () => {
   test.each<[Readiness, UpdateParticipantRequest]>([
     ["needs-credentials", { authHeaders: { a: "b" } }],
     ["wrong-model", { model: "qwen" }],
-  ])("because it %s is asked again after %j", async (readiness, request) => {
+  ])("because it %s is probed again after %j", async (readiness, request) => {
     const { put, participant, probes, renewals } = await found(readiness);
     await put(request);
     expect(probes).toEqual(["ada"]);
@@ -237,7 +237,7 @@ describe("what a model server refused", () => {
     ]);
   });
 
-  test("is not asked again after a change of anything else", async () => {
+  test("is not probed again after a change of anything else", async () => {
     const { put, participant, probes } = await found("needs-credentials");
     await put({ nickname: "Countess" });
     expect(probes).toEqual([]);

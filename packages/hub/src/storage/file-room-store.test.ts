@@ -91,7 +91,7 @@ test.each([
   ["a process that had our pid in an earlier life", () => holder(process.pid, 1)],
   ["a process from before the last boot", () => holder(process.ppid, 1)],
   ["a process that died while writing it", () => ""],
-  ["somebody who wrote nonsense", () => '{"pid":-1}'],
+  ["a program that wrote nonsense", () => '{"pid":-1}'],
 ])("a lock left behind by %s is taken over", async (_title, lock) => {
   const { path, store, warnings } = await storeWithLock(lock());
   await expect(store.load()).resolves.toEqual([]);
@@ -101,7 +101,7 @@ test.each([
   expect(warnings).toEqual([]);
 });
 
-test("a lock that has become somebody else's is left alone on close", async () => {
+test("a lock that now belongs to another hub is left alone on close", async () => {
   const { path, store } = newStore();
   await store.load();
   await writeFile(`${path}.lock`, holder(process.ppid));
@@ -162,7 +162,7 @@ test("a file that cannot be locked is read after one warning, and neither writte
   await store.load();
   await store.save([lab]);
   await store.close();
-  // Nobody can write a file where a directory stands, not even root.
+  // No user can write a file where a directory stands, not even root.
   await mkdir(`${path}.lock`);
   const unlocked = newStore(path);
   await expect(unlocked.store.load()).resolves.toEqual([lab]);

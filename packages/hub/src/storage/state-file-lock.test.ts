@@ -51,7 +51,7 @@ describe("a lock of a process that lives", () => {
     ["of another boot, though it seems younger than this one", "boot-0", machine("boot-1", -dayMs)],
     ["of an older hub, from before this boot", undefined, machine("boot-1", 2 * 3_600_000)],
     ["without names, from before this boot", undefined, machine(undefined, 2 * 3_600_000)],
-  ])("is somebody else's process, and taken over: %s", async (_title, bootId, here) => {
+  ])("is another program's process, and taken over: %s", async (_title, bootId, here) => {
     const path = await fileHeldBy(bootId);
     const lock = await lockStateFile(path, here);
     const text = await readFile(`${path}.lock`, "utf8");

@@ -138,7 +138,7 @@ describe("what a next turn may go on from", () => {
 describe("an event is held whole", () => {
   const head = "data: ";
 
-  test("up to the longest answer, and not a byte longer", () => {
+  test("up to the longest response, and not a byte longer", () => {
     const { turn } = aTurn(100);
     turn.writeHead(200, sse);
     turn.write(head.padEnd(100, "x"));
@@ -165,10 +165,10 @@ describe("an event is held whole", () => {
   });
 });
 
-describe("an answer that is no stream", () => {
+describe("a response that is no stream", () => {
   const response = { id: "resp_1", status: "completed", output };
 
-  test("is told as the event that would have ended one", () => {
+  test("is sent as the event that would have ended a stream", () => {
     const { channel, turn } = aTurn();
     turn.respond(200, json, Buffer.from(JSON.stringify(response)), () => undefined);
     expect(channel.decoded).toEqual([{ type: "response.completed", sequence_number: 0, response }]);
@@ -198,13 +198,13 @@ describe("an answer that is no stream", () => {
 });
 
 describe("a failure before the stream", () => {
-  test("of the hub is nested and flat, with the headers of an answer", () => {
+  test("of the hub is nested and flat, with the headers of a response", () => {
     const { channel, turn } = aTurn();
     const error = new HubError("participant_offline", "No participant is there.", {
       param: "model",
     });
     turn.refuse(error, { "x-request-id": "req_1" });
-    const told = {
+    const flat = {
       message: "No participant is there.",
       param: "model",
       code: "participant_offline",
@@ -213,8 +213,8 @@ describe("a failure before the stream", () => {
       {
         type: "error",
         status: 503,
-        error: { ...told, type: "server_error", stage: "routing" },
-        ...told,
+        error: { ...flat, type: "server_error", stage: "routing" },
+        ...flat,
         headers: { "retry-after": "5", "x-request-id": "req_1" },
       },
     ]);
@@ -256,11 +256,11 @@ describe("the end", () => {
       let isOver = false;
       turn.writeHead(200, sse);
       turn.write("data: {}\n\n");
-      if (isEarly) channel.handOver(new Error("gone"));
+      if (isEarly) channel.handOver(new Error("closed"));
       turn.end(() => {
         isOver = true;
       });
-      channel.handOver(new Error("gone"));
+      channel.handOver(new Error("closed"));
       expect(isOver).toBe(false);
     }
   });

@@ -5,7 +5,7 @@ import { warmUpMessages } from "./warm-up.ts";
 const keys =
   "id object created_at completed_at status incomplete_details model previous_response_id instructions output error tools tool_choice truncation parallel_tool_calls text top_p presence_penalty frequency_penalty top_logprobs temperature reasoning usage max_output_tokens max_tool_calls store background service_tier metadata safety_identifier prompt_cache_key";
 
-test("a warm-up is answered with a whole response without output", () => {
+test("a warm-up gets a complete response without output", () => {
   const message = {
     fields: { model: "m", temperature: 0, store: false, top_k: 4 },
     input: [],

@@ -96,7 +96,7 @@ describe("deadlines", () => {
       const client = new FakeClient();
       client.isSlowToFinish = true;
       const { bench, sent, call } = one({ client });
-      call.answer(200, json);
+      call.respond(200, json);
       bench.pass(30_000);
       if (drains) sent.dispatch.onDrain();
       bench.pass(60_001);
@@ -214,7 +214,7 @@ describe("comments", () => {
     expect(sent.client.text).not.toContain("keepalive");
   });
 
-  test("never come into JSON, whatever was asked for", () => {
+  test("never come into JSON, whatever was requested", () => {
     const { bench, sent, call } = one({ stream: true });
     const long = `{"choices":"${"x".repeat(70_000)}"}`;
     call.json();
@@ -245,7 +245,7 @@ describe("102 Processing", () => {
     expect(sent.client.processingCount).toBe(1);
     bench.pass(1_001);
     expect(sent.client.processingCount).toBe(2);
-    call.answer(200, json);
+    call.respond(200, json);
     expect(sent.client.processingCount).toBe(2);
   });
 
@@ -290,7 +290,7 @@ test("the time to the first content is the second attempt's, when the first said
   bench.pass(1_000);
   bench.call().fail("tunnel_lost");
   bench.pass(1_000);
-  bench.call().answer(200, json);
+  bench.call().respond(200, json);
   expect(sent.ending()).toMatchObject({ metrics: { ttftMs: 2_000 } });
 });
 

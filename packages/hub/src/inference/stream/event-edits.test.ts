@@ -8,7 +8,7 @@ import * as streams from "./streams.fixture.ts";
 const { chatStream, chunk, done, finish, messagesStream, responsesStream, role } = streams;
 const { completed, created, messageStart, textDelta, usageChunk } = streams;
 
-describe("usage the client did not ask for", () => {
+describe("usage the client did not request", () => {
   const hides = { ...noEdits, hidesUsage: true };
   const content = chunk({ content: "Gr\u00fc\u00dfe" });
   const withNull = { ...content, usage: null };
@@ -69,7 +69,7 @@ describe("usage the client did not ask for", () => {
     }
   });
 
-  test("passes to a client that asked", () => {
+  test("passes to a client that requested it", () => {
     const said = chatStream([role, finish, usageChunk, done]);
     expect(run("chat", [Buffer.from(said)]).forwarded).toBe(said);
   });

@@ -1,4 +1,4 @@
-/** A chat stream's events as providers write them, one data line each, with the line end asked for. */
+/** A chat stream's events as providers write them, one data line each, with the given line end. */
 export function chatStream(events: readonly unknown[], lineEnd = "\n"): string {
   return events.map((event) => `data: ${asData(event)}${lineEnd}${lineEnd}`).join("");
 }

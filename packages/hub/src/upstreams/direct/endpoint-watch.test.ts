@@ -11,26 +11,26 @@ const noConnection: ProbeResult = { answered: false, problem: "ECONNREFUSED" };
 /** A watch over endpoints whose responses are set by hand, on a clock moved by hand. */
 function createLab() {
   let nowMs = 0;
-  const gone = new Set<Participant>();
+  const left = new Set<Participant>();
   const log: string[] = [];
-  const answers = new Map<string, ProbeResult>();
+  const results = new Map<string, ProbeResult>();
   const lookDueMs = new Map<string, number>();
   const gates: (() => void)[] = [];
   let isHeld = false;
 
   const watch = new EndpointWatch({
     nowMs: () => nowMs,
-    isPresent: (participant) => !gone.has(participant),
+    isPresent: (participant) => !left.has(participant),
     serverOf: ({ id }) => ({
       lookInMs: () => Math.max(0, (lookDueMs.get(id) ?? 0) - nowMs),
       async probe() {
-        log.push(`${nowMs / 1_000} s: ask ${id}`);
+        log.push(`${nowMs / 1_000} s: probe ${id}`);
         if (isHeld) await new Promise<void>((resolve) => gates.push(resolve));
         lookDueMs.set(id, nowMs + 2_000);
-        return answers.get(id) ?? ready;
+        return results.get(id) ?? ready;
       },
       probed(found) {
-        log.push(`tell ${id}`);
+        log.push(`share ${id}`);
         return found;
       },
     }),
@@ -45,8 +45,8 @@ function createLab() {
 
   return {
     watch,
-    gone,
-    answers,
+    left,
+    results,
     hold: () => void (isHeld = true),
     release: async () => {
       isHeld = false;
@@ -71,7 +71,7 @@ function probed(id: string, fields: Partial<Participant> = {}): Participant {
   return aParticipant({ id, liveness: "probe", baseUrl: `http://${id}/v1`, ...fields });
 }
 
-const answered = (readiness: Readiness) =>
+const directOf = (readiness: Readiness) =>
   ({ kind: "answered", readiness, problem: "", sinceMs: 0 }) as const;
 
 describe("a participant with liveness probe", () => {
@@ -82,9 +82,9 @@ describe("a participant with liveness probe", () => {
     expect(lab.seen()).toEqual([]);
     await lab.pass(20_250);
     expect(lab.seen()).toEqual([
-      ...["10 s: ask a", "a 200 lives"],
-      ...["20 s: ask a", "a 200 lives"],
-      ...["30 s: ask a", "a 200 lives"],
+      ...["10 s: probe a", "a 200 lives"],
+      ...["20 s: probe a", "a 200 lives"],
+      ...["30 s: probe a", "a 200 lives"],
     ]);
   });
 
@@ -104,7 +104,7 @@ describe("a participant with liveness probe", () => {
     [{ answered: false, isTimeout: true }, true, "a silent"],
   ])("by %j, calls work %s: %s", async (found, haveWorked, expected) => {
     const lab = createLab();
-    lab.answers.set("a", found);
+    lab.results.set("a", found);
     lab.watch.add(probed("a", { credentials: { haveWorked, trial: undefined } }));
     await lab.pass(10_000);
     expect(lab.seen().slice(1)).toEqual([expected]);
@@ -113,20 +113,20 @@ describe("a participant with liveness probe", () => {
   test("that is silent is probed three times before it is offline, then less and less often, down to every 60 s", async () => {
     const lab = createLab();
     const a = probed("a");
-    lab.answers.set("a", noConnection);
+    lab.results.set("a", noConnection);
     lab.watch.add(a);
     await lab.pass(30_000);
     expect(lab.seen()).toHaveLength(6);
     a.status = "offline";
     await lab.pass(250_000);
-    const asked = lab.seen().filter((line) => line.includes("ask"));
-    expect(asked).toEqual([40, 60, 100, 160, 220, 280].map((at) => `${at} s: ask a`));
-    lab.answers.set("a", ready);
+    const probes = lab.seen().filter((line) => line.includes("probe"));
+    expect(probes).toEqual([40, 60, 100, 160, 220, 280].map((at) => `${at} s: probe a`));
+    lab.results.set("a", ready);
     await lab.pass(80_000);
     expect(lab.seen()).toEqual([
-      ...["340 s: ask a", "a 200 lives"],
-      ...["350 s: ask a", "a 200 lives"],
-      ...["360 s: ask a", "a 200 lives"],
+      ...["340 s: probe a", "a 200 lives"],
+      ...["350 s: probe a", "a 200 lives"],
+      ...["360 s: probe a", "a 200 lives"],
     ]);
   });
 
@@ -140,18 +140,18 @@ describe("a participant with liveness probe", () => {
     expect(lab.seen()).toEqual([]);
     a.tunnel = { kind: "closed" };
     await lab.pass(250);
-    expect(lab.seen()).toEqual(["30.25 s: ask a", "a 200 lives"]);
+    expect(lab.seen()).toEqual(["30.25 s: probe a", "a 200 lives"]);
   });
 
-  test.each<[string, (a: Participant, gone: Set<Participant>) => void]>([
-    ["it has left", (a, gone) => gone.add(a)],
+  test.each<[string, (a: Participant, left: Set<Participant>) => void]>([
+    ["it has left", (a, left) => left.add(a)],
     ["its liveness is cleared", (a) => (a.liveness = undefined)],
     ["it may not be dialled any more", (a) => (a.direct = { kind: "refused", reason: "" })],
   ])("is not probed any more when %s", async (_why, change) => {
     const lab = createLab();
     const a = probed("a");
     lab.watch.add(a);
-    change(a, lab.gone);
+    change(a, lab.left);
     await lab.pass(60_000);
     expect(lab.seen()).toEqual([]);
   });
@@ -162,9 +162,9 @@ describe("a participant with liveness probe", () => {
     lab.watch.add(a);
     lab.hold();
     await lab.pass(10_000);
-    lab.gone.add(a);
+    lab.left.add(a);
     await lab.release();
-    expect(lab.seen()).toEqual(["10 s: ask a"]);
+    expect(lab.seen()).toEqual(["10 s: probe a"]);
   });
 
   test("has one probe at a time, however long it takes", async () => {
@@ -173,9 +173,9 @@ describe("a participant with liveness probe", () => {
     lab.hold();
     await lab.pass(60_000);
     await lab.release();
-    expect(lab.seen()).toEqual(["10 s: ask a", "a 200 lives"]);
+    expect(lab.seen()).toEqual(["10 s: probe a", "a 200 lives"]);
     await lab.pass(10_000);
-    expect(lab.seen()).toEqual(["70 s: ask a", "a 200 lives"]);
+    expect(lab.seen()).toEqual(["70 s: probe a", "a 200 lives"]);
   });
 });
 
@@ -189,8 +189,22 @@ describe("participants at the same place", () => {
     lab.watch.add(probed("b", place));
     await lab.pass(16_000);
     expect(lab.seen()).toEqual([
-      ...["10 s: ask a", "10 s: ask far", "a 200 lives", "tell b", "b 200 lives", "far 200 lives"],
-      ...["20 s: ask a", "20 s: ask far", "a 200 lives", "tell b", "b 200 lives", "far 200 lives"],
+      ...[
+        "10 s: probe a",
+        "10 s: probe far",
+        "a 200 lives",
+        "share b",
+        "b 200 lives",
+        "far 200 lives",
+      ],
+      ...[
+        "20 s: probe a",
+        "20 s: probe far",
+        "a 200 lives",
+        "share b",
+        "b 200 lives",
+        "far 200 lives",
+      ],
     ]);
   });
 
@@ -201,7 +215,7 @@ describe("participants at the same place", () => {
     lab.watch.add(probed("a", place));
     lab.watch.add(b);
     await lab.pass(10_000);
-    expect(lab.seen()).toContain("tell b");
+    expect(lab.seen()).toContain("share b");
     lab.hold();
     await lab.pass(10_000);
     Object.assign(b, {
@@ -209,25 +223,25 @@ describe("participants at the same place", () => {
       credentials: { haveWorked: false, trial: undefined },
     });
     await lab.release();
-    expect(lab.seen()).toEqual(["20 s: ask a", "a 200 lives"]);
+    expect(lab.seen()).toEqual(["20 s: probe a", "a 200 lives"]);
     await lab.pass(250);
-    expect(lab.seen()).toEqual(["20.25 s: ask b", "b 200 lives"]);
+    expect(lab.seen()).toEqual(["20.25 s: probe b", "b 200 lives"]);
   });
 });
 
 describe("a participant that sends heartbeats", () => {
   test("is probed while its server responds but is not ready, as the verdict says", async () => {
     const lab = createLab();
-    const a = aParticipant({ id: "a", direct: answered("loading") });
-    lab.answers.set("a", { answered: true, status: 503 });
+    const a = aParticipant({ id: "a", direct: directOf("loading") });
+    lab.results.set("a", { answered: true, status: 503 });
     lab.watch.add(a);
     await lab.pass(4_250);
     expect(lab.seen()).toEqual([
-      ...["0.25 s: ask a", "a 503"],
-      ...["2.25 s: ask a", "a 503"],
-      ...["4.25 s: ask a", "a 503"],
+      ...["0.25 s: probe a", "a 503"],
+      ...["2.25 s: probe a", "a 503"],
+      ...["4.25 s: probe a", "a 503"],
     ]);
-    a.direct = answered("ready");
+    a.direct = directOf("ready");
     await lab.pass(60_000);
     expect(lab.seen()).toEqual([]);
   });
@@ -235,15 +249,15 @@ describe("a participant that sends heartbeats", () => {
   test("is probed once when a call could not reach it", async () => {
     const lab = createLab();
     const a = aParticipant({ id: "a", direct: { kind: "failed", reason: "" } });
-    lab.answers.set("a", noConnection);
+    lab.results.set("a", noConnection);
     lab.watch.lookSoon(a);
     await lab.pass(60_000);
-    expect(lab.seen()).toEqual(["0.25 s: ask a", "a silent"]);
+    expect(lab.seen()).toEqual(["0.25 s: probe a", "a silent"]);
   });
 
   test("is not probed while it is offline", async () => {
     const lab = createLab();
-    lab.watch.add(aParticipant({ id: "a", direct: answered("loading"), status: "offline" }));
+    lab.watch.add(aParticipant({ id: "a", direct: directOf("loading"), status: "offline" }));
     await lab.pass(60_000);
     expect(lab.seen()).toEqual([]);
   });
