@@ -160,6 +160,7 @@ export interface Exchange {
   log: string[];
   status: number | undefined;
   headers: Record<string, string>;
+  refusal: string | undefined;
   body: string;
   /** while false, nothing of the response counts as read */
   isReading: boolean;
@@ -199,6 +200,7 @@ export function send(
         exchange.log.push("head");
         exchange.status = response.status;
         exchange.headers = response.headers;
+        exchange.refusal = response.refusal;
         head.resolve();
       },
       onData(chunk) {

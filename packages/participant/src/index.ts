@@ -1,10 +1,8 @@
 export type { ServeFunction } from "./function-call.ts";
 export type { ResponseMetrics, ParticipantNotice, RequestOutcome, StopReason } from "./notice.ts";
-export {
-  type FunctionParticipantOptions,
-  ParticipantError,
-  type ParticipantOptions,
-} from "./options.ts";
+export type { BudgetOptions } from "./budget/budget-options.ts";
+export type { FunctionParticipantOptions, ParticipantOptions } from "./options.ts";
+export { ParticipantError } from "./participant-error.ts";
 export { createParticipant, type Participant, type ParticipantState } from "./participant.ts";
 export type { ParticipantTiming } from "./timing.ts";
 export { proxyAgentFor, type ProxyEnvironment, proxyUrlFor } from "./connection/proxy.ts";

@@ -7,8 +7,10 @@ import {
   type ParticipantConfig,
   type Specs,
 } from "@roomhub/protocol";
+import { type BudgetOptions, type BudgetRules, readBudget } from "./budget/budget-options.ts";
 import { FUNCTION_ENDPOINT, type ServeFunction } from "./function-call.ts";
 import type { ParticipantNotice } from "./notice.ts";
+import { ParticipantError } from "./participant-error.ts";
 import type { ProxyEnvironment } from "./connection/proxy.ts";
 import { defaultTiming, type ParticipantTiming } from "./timing.ts";
 
@@ -39,6 +41,10 @@ export interface ParticipantOptions {
    * participant gets no requests until the server has `model` again.
    */
   followModel?: boolean | undefined;
+  /** What hubs may spend at the provider; requests beyond it get a 429. Default: everything. */
+  budget?: BudgetOptions | undefined;
+  /** Folder of the budget's ledger; default `$XDG_STATE_HOME/roomhub/budgets`, or below `~/.local/state`. */
+  budgetFolder?: string | undefined;
   onNotice?: ((notice: ParticipantNotice) => void) | undefined;
   /**
    * Whether `request-ended` has the response's speed and tokens, which requires scanning responses. A function is called
@@ -78,6 +84,9 @@ export interface Settings {
   /** Declared by the user; sent in HELLO together with detected ones */
   capabilities: Record<string, string>;
   maxStreams: number;
+  /** undefined when nothing is limited */
+  budget: BudgetRules | undefined;
+  budgetFolder: string | undefined;
   timing: ParticipantTiming;
   random: () => number;
   now: () => number;
@@ -87,21 +96,7 @@ export interface Settings {
   isMetered: boolean | (() => boolean);
 }
 
-/** Invalid options, or a refusal by the hub. `code` as in `StopReason`. */
-export class ParticipantError extends Error {
-  override readonly name = "ParticipantError";
-  readonly code: string;
-  /** The next step, if there is one. */
-  readonly hint: string | undefined;
-
-  constructor(code: string, message: string, hint?: string) {
-    super(message);
-    this.code = code;
-    this.hint = hint;
-  }
-}
-
-/** @throws ParticipantError when the endpoint or a header is invalid */
+/** @throws ParticipantError when the endpoint, a header or the budget is invalid */
 export function readOptions(options: ParticipantOptions | FunctionParticipantOptions): Settings {
   if (!("serve" in options)) return readEndpointOptions(options, undefined);
   return readEndpointOptions({ ...options, endpoint: FUNCTION_ENDPOINT }, options.serve);
@@ -139,6 +134,8 @@ function readEndpointOptions(
     authHeaders,
     capabilities: textsOf(capabilities ?? {}),
     maxStreams: streamsFor(config?.maxConcurrency),
+    budget: readBudget(options.budget),
+    budgetFolder: options.budgetFolder,
     timing: { ...defaultTiming, ...options.timing },
     random: options.random ?? Math.random,
     now: options.now ?? (() => performance.now()),

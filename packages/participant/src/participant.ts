@@ -1,7 +1,9 @@
+import { once } from "node:events";
 import { RoomhubClient } from "@roomhub/client";
 import { JoinResponse } from "@roomhub/protocol";
 import { responseSecretsOf, ProviderClient } from "@roomhub/provider";
 import { CLOSE_CODES, type TunnelStatus } from "@roomhub/tunnel";
+import { openBudget } from "./budget/open-budget.ts";
 import {
   type ConnectionEvent,
   type ConnectionState,
@@ -18,11 +20,11 @@ import {
 import type { ParticipantNotice, StopReason } from "./notice.ts";
 import {
   type FunctionParticipantOptions,
-  ParticipantError,
   type ParticipantOptions,
   readOptions,
   type Settings,
 } from "./options.ts";
+import { ParticipantError } from "./participant-error.ts";
 import { createProxyFetch } from "./connection/proxy-fetch.ts";
 import { createRequestHeads } from "./request-heads.ts";
 import { ServedModel } from "./served-model.ts";
@@ -98,6 +100,7 @@ class TunnelParticipant implements Participant {
     });
     this.#provider = new ProviderClient({ connectTimeoutMs: timing.providerConnectMs });
     const headers = { ...authHeaders, ...localHeaders };
+    const budget = openBudget(settings, headers, (error) => this.#notify({ kind: "fault", error }));
     const served = new ServedModel({
       name: settings.joinRequest.model,
       mayFollow: settings.mayFollowModel,
@@ -113,6 +116,7 @@ class TunnelParticipant implements Participant {
         responses: () => settings.joinRequest.config?.responses,
         onCapabilities: () => this.#sendCapabilities(),
       },
+      budget,
       timing,
       now: settings.now,
       wallNow: settings.wallNow,
@@ -130,6 +134,7 @@ class TunnelParticipant implements Participant {
       secrets: responseSecretsOf(headers),
       now: settings.now,
       isMetered: settings.isMetered,
+      budget,
       notify: (notice) => this.#notify(notice),
     };
     this.#wake = new WakeWatch(timing.wakeGapMs, settings.now, settings.wallNow);
@@ -319,8 +324,8 @@ class TunnelParticipant implements Participant {
   }
 
   #status(): TunnelStatus {
-    const { slots, status } = this.#served;
-    return this.#isPaused ? { ready: false, reason: "paused", ...slots } : status;
+    const { capacity, status } = this.#served;
+    return this.#isPaused ? { ready: false, reason: "paused", ...capacity } : status;
   }
 
   #dropTunnel(reason: string): void {
@@ -374,7 +379,7 @@ class TunnelParticipant implements Participant {
     const { room, joinRequest, timing } = this.#settings;
     const signal = AbortSignal.timeout(timing.leaveMs);
     // A pending join would register the participant after it left.
-    await Promise.race([this.#joining, once(signal)]);
+    await Promise.race([this.#joining, once(signal, "abort")]);
     if (this.#token === undefined) return;
     try {
       await this.#client.leave(room, joinRequest.id, { token: this.#token, signal });
@@ -390,10 +395,4 @@ class TunnelParticipant implements Participant {
       // A notice callback may throw; serving continues.
     }
   }
-}
-
-function once(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

@@ -48,7 +48,12 @@ export class ResponseMeter {
 
   /** The usage at the response's end; call it once the response is complete. */
   usage(): Usage {
-    return findUsage(this.#tail.toString("latin1", 0, this.#length));
+    return findUsage(this.tail);
+  }
+
+  /** The response's last 4 KiB or more, as Latin-1. */
+  get tail(): string {
+    return this.#tail.toString("latin1", 0, this.#length);
   }
 
   #hasContent(chunk: Buffer): boolean {
@@ -87,6 +92,10 @@ export function meterFor(
 ): ResponseMeter | undefined {
   const marker = markers.get(path);
   if (method !== "POST" || marker === undefined || status >= 300) return undefined;
-  const isStream = /^text\/event-stream\b/i.test(headers["content-type"] ?? "");
-  return new ResponseMeter(isStream ? marker : undefined);
+  return new ResponseMeter(isEventStream(headers) ? marker : undefined);
+}
+
+/** @param headers - of a response, lower-case names */
+export function isEventStream(headers: Readonly<Record<string, string>>): boolean {
+  return /^text\/event-stream\b/i.test(headers["content-type"] ?? "");
 }

@@ -26,6 +26,7 @@ function start(over: Partial<ServedModelOptions> = {}) {
   };
   const served: ServedModel = new ServedModel({
     name: "llama3",
+    budget: undefined,
     mayFollow: false,
     server: {
       call,

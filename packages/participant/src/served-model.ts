@@ -1,5 +1,6 @@
 import { ModelServer, type ModelServerOptions, type ReadinessVerdict } from "@roomhub/provider";
 import type { TunnelStatus } from "@roomhub/tunnel";
+import type { Budget } from "./budget/budget.ts";
 import type { ParticipantNotice } from "./notice.ts";
 import { ProviderWatch } from "./provider-watch.ts";
 import type { ParticipantTiming } from "./timing.ts";
@@ -13,6 +14,8 @@ export interface ServedModelOptions {
     ModelServerOptions,
     "baseUrl" | "call" | "declared" | "headers" | "isFunction" | "onCapabilities" | "responses"
   >;
+  /** undefined when nothing is limited */
+  budget: Budget | undefined;
   timing: ParticipantTiming;
   /** ms, monotonic */
   now: () => number;
@@ -36,6 +39,7 @@ export class ServedModel {
   #isRenaming = false;
   #isStopped = false;
   #renameAgainMs: number | undefined;
+  #reportedBudget = "";
 
   constructor(options: ServedModelOptions) {
     const { server, timing, now } = options;
@@ -62,11 +66,18 @@ export class ServedModel {
 
   get status(): TunnelStatus {
     const { readiness, problem } = this.#reported;
-    return { ready: readiness === "ready", readiness, reason: problem, ...this.slots };
+    const closed = this.#options.budget?.closedReason;
+    if (closed !== undefined) return { ready: false, reason: closed, ...this.capacity };
+    return { ready: readiness === "ready", readiness, reason: problem, ...this.capacity };
   }
 
-  /** the concurrency that the model server reports */
-  get slots(): Pick<TunnelStatus, "limit" | "limitFrom" | "elsewhere"> {
+  /** the concurrency that the model server reports, and what is left of the budget */
+  get capacity(): Pick<TunnelStatus, "limit" | "limitFrom" | "elsewhere" | "budget"> {
+    const budget = this.#options.budget?.report;
+    return { ...this.#slots, ...(budget === undefined ? {} : { budget }) };
+  }
+
+  get #slots(): Pick<TunnelStatus, "limit" | "limitFrom" | "elsewhere"> {
     const { engine } = this.server;
     if (engine === undefined) return {};
     const { slots, elsewhere } = engine;
@@ -84,11 +95,21 @@ export class ServedModel {
     this.server.close();
   }
 
-  /** Retries a rename that the hub refused. */
+  /** Reports a changed budget, which other processes share; retries a rename that the hub refused. */
   tick(nowMs: number): void {
+    this.#reportBudget();
     if (this.#renameAgainMs === undefined || nowMs < this.#renameAgainMs) return;
     this.#renameAgainMs = undefined;
     this.#onVerdict(this.server.readiness);
+  }
+
+  #reportBudget(): void {
+    const { budget, onStatus } = this.#options;
+    if (budget === undefined) return;
+    const budgetNow = JSON.stringify([budget.closedReason, budget.report]);
+    const isChanged = this.#reportedBudget !== budgetNow;
+    this.#reportedBudget = budgetNow;
+    if (isChanged) onStatus();
   }
 
   #onVerdict(verdict: ReadinessVerdict): void {

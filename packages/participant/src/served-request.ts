@@ -1,4 +1,4 @@
-import { tokensPerSecond } from "@roomhub/protocol";
+import { SURFACES, tokensPerSecond } from "@roomhub/protocol";
 import {
   ResponseScrubber,
   type ResponseSecrets,
@@ -17,6 +17,10 @@ import {
   type ResetCode,
   resetCodeName,
 } from "@roomhub/tunnel";
+import type { Budget } from "./budget/budget.ts";
+import { type BudgetRefusal, refusalBody, refusalHeaders } from "./budget/budget-refusal.ts";
+import { type Person, personOf } from "./budget/person.ts";
+import { TokenMeter } from "./budget/token-meter.ts";
 import { type ResponseMeter, meterFor } from "./response-meter.ts";
 import type { ResponseMetrics, ParticipantNotice, RequestOutcome } from "./notice.ts";
 import type { RequestHeads } from "./request-heads.ts";
@@ -33,6 +37,8 @@ export interface ServeDeps {
   now: () => number;
   /** Whether notices have metrics; a function is called before each notice. */
   isMetered: boolean | (() => boolean);
+  /** undefined when nothing is limited */
+  budget: Budget | undefined;
   notify: (notice: ParticipantNotice) => void;
 }
 
@@ -58,19 +64,41 @@ const refusedRequest: RequestBodyHandler = {
 /** Serves one request of the hub from the provider, or refuses it without opening a socket. */
 export function serveRequest(request: IncomingRequest, deps: ServeDeps): RequestBodyHandler {
   const { method, path } = request.head;
-  if (deps.heads.isAllowed(request.head)) return new ServedRequest(request, deps);
-  const reason = `this participant does not serve ${method} ${path.slice(0, 100)}`;
-  request.responder.reset(RESET_CODES.refused, reason);
-  deps.notify({
+  if (!deps.heads.isAllowed(request.head)) {
+    const reason = `this participant does not serve ${method} ${path.slice(0, 100)}`;
+    request.responder.reset(RESET_CODES.refused, reason);
+    return refused(request, deps, { status: undefined, code: "refused", reason });
+  }
+  // Lists and stored responses cost nothing.
+  if (deps.budget === undefined || method !== "POST") return new ServedRequest(request, deps);
+  const person = personOf(request.head);
+  const refusal = deps.budget.admit(person);
+  if (refusal === undefined) return new ServedRequest(request, deps, person);
+  sendRefusal(request, refusal);
+  return refused(request, deps, { status: 429, code: "budget", reason: refusal.message });
+}
+
+function sendRefusal({ head, responder }: IncomingRequest, refusal: BudgetRefusal): void {
+  const surface = SURFACES.find(({ path }) => head.path === `/${path}`);
+  const { scope } = refusal;
+  responder.head({ status: 429, headers: refusalHeaders(refusal), refusal: scope });
+  responder.write(refusalBody(refusal, surface?.errorShape ?? "openai"));
+  responder.end();
+}
+
+function refused(
+  { head }: IncomingRequest,
+  { heads, model, notify }: ServeDeps,
+  why: { status: number | undefined; code: string; reason: string },
+): RequestBodyHandler {
+  notify({
     kind: "request-ended",
-    path: path.slice(0, 100),
-    model: deps.model,
-    client: deps.heads.clientOf(request.head),
-    status: undefined,
+    path: head.path.slice(0, 100),
+    model,
+    client: heads.clientOf(head),
     durationMs: 0,
     outcome: "refused",
-    code: "refused",
-    reason,
+    ...why,
   });
   return refusedRequest;
 }
@@ -89,24 +117,32 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   /** undefined when there is nothing to scrub */
   #scrubber: ResponseScrubber | undefined;
   #meter: ResponseMeter | undefined;
+  /** undefined without a budget, and once its tokens are in the ledger */
+  #spending: { person: Person; tokens: TokenMeter } | undefined;
   #isWhole = false;
   #status: number | undefined;
   #outcome: RequestOutcome = "complete";
   #code: string | undefined;
   #reason: string | undefined;
 
-  constructor(request: IncomingRequest, deps: ServeDeps) {
+  /** @param person - whose budget it counts for; undefined when it counts for none */
+  constructor(request: IncomingRequest, deps: ServeDeps, person?: Person) {
     this.#request = request;
     this.#deps = deps;
+    if (person !== undefined) {
+      this.#spending = { person, tokens: new TokenMeter(request.head.path) };
+    }
     this.#startedMs = deps.now();
     const { path } = request.head;
     const client = deps.heads.clientOf(request.head);
     deps.notify({ kind: "request-started", path, model: deps.model, client });
+    this.#spending?.tokens.seeRequest(request.body.length);
     this.#collect(request.body);
     if (request.end) this.#callWithCollected();
   }
 
   onBody(chunk: Buffer): boolean {
+    this.#spending?.tokens.seeRequest(chunk.length);
     if (this.#call !== undefined) return this.#call.writeBody(chunk);
     this.#collect(chunk);
     if (this.#collectedBytes <= maxCollectedBytes) return true;
@@ -132,6 +168,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   onReset(code: ResetCode, reason: string): void {
     const name = resetCodeName(code);
     this.#settle("cancelled", name, reason === "" ? name : reason);
+    this.#spend(false);
     this.#collected = [];
     if (this.#call === undefined) this.onClosed();
     else this.#call.cancel();
@@ -140,7 +177,9 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   onHead(head: ResponseHead): void {
     const { status, headers } = head;
     this.#status = status;
-    if (this.#deps.isMetered !== false) this.#meter = meterFor(this.#request.head, head);
+    const isMetered = this.#deps.isMetered !== false || this.#spending !== undefined;
+    if (isMetered) this.#meter = meterFor(this.#request.head, head);
+    this.#spending?.tokens.begin(this.#meter, head);
     if (status >= 400) this.#outcome = "failed";
     const passing = this.#deps.heads.toHub(headers);
     const { inErrors, inResponses } = this.#deps.secrets;
@@ -152,11 +191,14 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
 
   onData(chunk: Buffer): boolean {
     this.#meter?.see(chunk, this.#deps.now);
+    this.#spending?.tokens.seeResponse(chunk);
     return this.#request.responder.write(this.#scrubber?.push(chunk) ?? chunk);
   }
 
   onEnd(): void {
     const { responder } = this.#request;
+    // Before the last byte leaves: the next request is admitted by what this one cost.
+    this.#spend(true);
     if (this.#scrubber !== undefined) responder.write(this.#scrubber.end());
     responder.end();
     this.#isWhole = true;
@@ -190,7 +232,8 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   #metrics(durationMs: number): ResponseMetrics {
     const meter = this.#meter;
     const { isMetered } = this.#deps;
-    if (meter === undefined || (typeof isMetered === "function" && !isMetered())) return {};
+    const isWanted = typeof isMetered === "function" ? isMetered() : isMetered;
+    if (meter === undefined || !isWanted) return {};
     const { contentMs } = meter;
     const usage = this.#isWhole ? meter.usage() : {};
     const speed = tokensPerSecond(usage, durationMs);
@@ -199,6 +242,19 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
       ...usage,
       ...(speed === undefined ? {} : { tokensPerSecond: speed }),
     };
+  }
+
+  /**
+   * Enters the tokens in the ledger, once. An error response costs nothing, nor does a request that the provider did not
+   * get; one that was cancelled, or had no response in time, may have been worked on.
+   */
+  #spend(isWhole: boolean): void {
+    const spending = this.#spending;
+    this.#spending = undefined;
+    if (spending === undefined || this.#call === undefined) return;
+    const mayHaveRun = this.#outcome === "cancelled" || this.#code === "provider_timeout";
+    const isCharged = this.#status === undefined ? mayHaveRun : this.#status < 300;
+    if (isCharged) this.#deps.budget?.spend(spending.person, spending.tokens.tokens(isWhole));
   }
 
   /** Copied: the bytes are a view into a tunnel message of up to 1 MiB. */
@@ -224,6 +280,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
 
   #fail(code: ProviderFailureCode, message: string): void {
     this.#settle("failed", code, message);
+    this.#spend(false);
     this.#request.responder.reset(resetCodes[code], message);
   }
 

@@ -1,0 +1,51 @@
+import { ParticipantError } from "../participant-error.ts";
+import { parseHours, type SharingHours } from "./sharing-hours.ts";
+
+/**
+ * What a participant lets all hubs together spend at its provider. Counted per endpoint and credentials in a file on
+ * this machine, which all participants of all processes share.
+ */
+export interface BudgetOptions {
+  /** input and output tokens per local day; at least 1 */
+  tokensPerDay?: number | undefined;
+  /** requests in any 60 s; at least 1 */
+  requestsPerMinute?: number | undefined;
+  /** the same as `tokensPerDay` for each person; at least 1 */
+  perPersonTokensPerDay?: number | undefined;
+  /** local hours in which requests are served: `18-23` is 18:00 to 22:59; `22-6` includes midnight */
+  hours?: string | undefined;
+}
+
+/** The validated options. */
+export interface BudgetRules {
+  tokensPerDay: number | undefined;
+  requestsPerMinute: number | undefined;
+  perPersonTokensPerDay: number | undefined;
+  hours: SharingHours | undefined;
+}
+
+/**
+ * @returns undefined when nothing is limited
+ * @throws ParticipantError `invalid_budget`
+ */
+export function readBudget(options: BudgetOptions | undefined): BudgetRules | undefined {
+  const { tokensPerDay, requestsPerMinute, perPersonTokensPerDay, hours } = options ?? {};
+  checkCount("tokensPerDay", tokensPerDay);
+  checkCount("requestsPerMinute", requestsPerMinute);
+  checkCount("perPersonTokensPerDay", perPersonTokensPerDay);
+  const parsed = hours === undefined ? undefined : parseHours(hours);
+  if (typeof parsed === "string") {
+    throw new ParticipantError("invalid_budget", `The budget's hours ${parsed}.`);
+  }
+  const limits = [tokensPerDay, requestsPerMinute, perPersonTokensPerDay, parsed];
+  if (limits.every((limit) => limit === undefined)) return undefined;
+  return { tokensPerDay, requestsPerMinute, perPersonTokensPerDay, hours: parsed };
+}
+
+function checkCount(name: string, count: number | undefined): void {
+  if (count === undefined || (Number.isSafeInteger(count) && count >= 1)) return;
+  throw new ParticipantError(
+    "invalid_budget",
+    `The budget's ${name} is not a whole number of at least 1.`,
+  );
+}

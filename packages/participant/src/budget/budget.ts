@@ -1,0 +1,172 @@
+import type { TunnelBudget } from "@roomhub/tunnel";
+import type { BudgetRules } from "./budget-options.ts";
+import { type BudgetRefusal, durationInWords } from "./budget-refusal.ts";
+import type { Ledger } from "./ledger.ts";
+import type { LedgerSums } from "./ledger-sums.ts";
+import type { Person } from "./person.ts";
+import {
+  firstQuarterHour,
+  hoursInWords,
+  isWithin,
+  type LocalTime,
+  type ReadLocalTime,
+} from "./sharing-hours.ts";
+
+export interface BudgetDeps {
+  /** names the participant in refusals */
+  participantId: string;
+  ledger: Ledger;
+  /** epoch ms: days, hours and other processes are on this clock */
+  wallNow: () => number;
+  readLocalTime: ReadLocalTime;
+  onFault: (error: unknown) => void;
+}
+
+/** While the ledger cannot be written, requests are refused, to be sent again after this time. */
+const faultMs = 60_000;
+
+/** Decides which requests a participant serves within its budget. Exceeded at most by the responses that run when it is used up. */
+export class Budget {
+  readonly #rules: BudgetRules;
+  readonly #deps: BudgetDeps;
+
+  constructor(rules: BudgetRules, deps: BudgetDeps) {
+    this.#rules = rules;
+    this.#deps = deps;
+  }
+
+  /** Why no request is served at this hour, for people; undefined when requests are served. */
+  get closedReason(): string | undefined {
+    const { hours } = this.#rules;
+    if (hours === undefined || this.#isOpen(this.#localTime)) return undefined;
+    return `shares ${hoursInWords(hours)}`;
+  }
+
+  /** For STATUS; undefined when only hours and persons are limited. */
+  get report(): TunnelBudget | undefined {
+    const { tokensPerDay, requestsPerMinute } = this.#rules;
+    if (tokensPerDay === undefined && requestsPerMinute === undefined) return undefined;
+    if (tokensPerDay === undefined) return { requestsPerMinute };
+    return {
+      tokensPerDay,
+      remainingTokens: this.#remainingTokens(tokensPerDay),
+      requestsPerMinute,
+      resetAt: this.#nextDayMs(),
+    };
+  }
+
+  /**
+   * Admits a request, which is then entered in the ledger, or refuses it.
+   *
+   * @returns undefined when the request is admitted
+   */
+  admit(person: Person): BudgetRefusal | undefined {
+    const closed = this.closedReason;
+    if (closed !== undefined) return this.#refuseUntil(this.#nextOpeningMs(), closed);
+    try {
+      const nowMs = this.#deps.wallNow();
+      const sums = this.#deps.ledger.sums(nowMs);
+      return this.#refuseTokens(sums, person) ?? this.#refuseRate(sums, nowMs);
+    } catch (error) {
+      this.#deps.onFault(error);
+      const reason = "cannot write down what is spent, so it serves no requests";
+      return this.#refuseUntil(this.#deps.wallNow() + faultMs, reason);
+    }
+  }
+
+  /** Enters the tokens of one response. */
+  spend(person: Person, tokens: number): void {
+    if (tokens <= 0 || this.#countsNoTokens) return;
+    try {
+      this.#deps.ledger.spend(this.#deps.wallNow(), person, tokens);
+    } catch (error) {
+      this.#deps.onFault(error);
+    }
+  }
+
+  #refuseTokens(sums: LedgerSums, person: Person): BudgetRefusal | undefined {
+    const { tokensPerDay, perPersonTokensPerDay } = this.#rules;
+    if (tokensPerDay !== undefined && sums.totalTokens >= tokensPerDay) {
+      const reason = `has used up its budget of ${count(tokensPerDay)} tokens a day`;
+      return this.#refuseTokensOf("budget", tokensPerDay, reason);
+    }
+    if (perPersonTokensPerDay !== undefined && sums.tokensOf(person) >= perPersonTokensPerDay) {
+      const reason = `serves ${count(perPersonTokensPerDay)} tokens a day to each person, and yours are used up`;
+      return this.#refuseTokensOf("person", perPersonTokensPerDay, reason);
+    }
+    return undefined;
+  }
+
+  #refuseRate(sums: LedgerSums, nowMs: number): BudgetRefusal | undefined {
+    const { requestsPerMinute: limit } = this.#rules;
+    if (limit === undefined) return undefined;
+    const nextMs = sums.nextStartMs(limit, nowMs);
+    if (nextMs <= nowMs && this.#deps.ledger.start(nowMs, limit)) return undefined;
+    const reason = `serves ${count(limit)} ${limit === 1 ? "request" : "requests"} a minute`;
+    return this.#refuseUntil(Math.max(nextMs, nowMs + 1_000), reason);
+  }
+
+  #refuseTokensOf(scope: BudgetRefusal["scope"], limit: number, reason: string): BudgetRefusal {
+    const untilMs = this.#nextDayMs();
+    const resetMs = untilMs - this.#deps.wallNow();
+    return {
+      ...this.#refuseUntil(untilMs, reason),
+      scope,
+      tokens: { limit, remaining: 0, resetMs },
+    };
+  }
+
+  /** @param reason - the end of a sentence about the participant */
+  #refuseUntil(untilMs: number, reason: string): BudgetRefusal {
+    const waitMs = Math.max(1_000, untilMs - this.#deps.wallNow());
+    const next = `Try again in ${durationInWords(waitMs)}, or use another participant.`;
+    return {
+      scope: "budget",
+      message: `${this.#deps.participantId} ${reason}. ${next}`,
+      retryAfterSeconds: Math.ceil(waitMs / 1_000),
+      tokens: undefined,
+    };
+  }
+
+  #remainingTokens(tokensPerDay: number): number {
+    const { ledger, wallNow } = this.#deps;
+    try {
+      return Math.max(0, tokensPerDay - ledger.sums(wallNow()).totalTokens);
+    } catch {
+      return 0; // reported when a request is refused for it
+    }
+  }
+
+  get #countsNoTokens(): boolean {
+    const { tokensPerDay, perPersonTokensPerDay } = this.#rules;
+    return tokensPerDay === undefined && perPersonTokensPerDay === undefined;
+  }
+
+  get #localTime(): LocalTime {
+    return this.#deps.readLocalTime(this.#deps.wallNow());
+  }
+
+  #isOpen({ hour }: LocalTime): boolean {
+    const { hours } = this.#rules;
+    return hours === undefined || isWithin(hours, hour);
+  }
+
+  #nextOpeningMs(): number {
+    return this.#firstMs((time) => this.#isOpen(time));
+  }
+
+  #nextDayMs(): number {
+    const { day } = this.#localTime;
+    return this.#firstMs((time) => time.day !== day);
+  }
+
+  #firstMs(isSought: (time: LocalTime) => boolean): number {
+    const { wallNow, readLocalTime } = this.#deps;
+    return firstQuarterHour(wallNow(), readLocalTime, isSought);
+  }
+}
+
+/** `100,000` */
+function count(number: number): string {
+  return number.toLocaleString("en-US");
+}

@@ -1,0 +1,94 @@
+import type { Person } from "./person.ts";
+
+/** Persons of one address, and of all, that have an allowance of their own. The others share one. */
+export const maxPersonsPerAddress = 20;
+export const maxPersons = 1_000;
+
+const minuteMs = 60_000;
+
+/** One entry of the ledger. */
+export type LedgerEntry =
+  | { kind: "spent"; person: Person; tokens: number }
+  /** A request was admitted, by a participant that admits `limit` of them in a minute. */
+  | { kind: "started"; atMs: number; limit: number; nonce: string };
+
+/**
+ * What the entries of one day amount to. Depends on their order alone, so all processes that read the same file agree:
+ * of two requests that start at the same time, on who was first; of new persons, on who has an allowance.
+ */
+export class LedgerSums {
+  totalTokens = 0;
+  /** by person id */
+  readonly #persons = new Map<string, number>();
+  readonly #personsOfAddress = new Map<string, number>();
+  /** epoch ms of the requests admitted in the last minute, oldest first */
+  readonly #startsMs: number[];
+  #othersTokens = 0;
+
+  /** @param startsMs - of the day before: a minute may include midnight */
+  constructor(startsMs: readonly number[] = []) {
+    this.#startsMs = [...startsMs];
+  }
+
+  get startsMs(): readonly number[] {
+    return this.#startsMs;
+  }
+
+  /** @returns whether it counts: false for a request that started when its limit had been reached */
+  add(entry: LedgerEntry): boolean {
+    if (entry.kind === "spent") {
+      this.#addSpent(entry.person, entry.tokens);
+      return true;
+    }
+    this.#forgetBefore(entry.atMs - minuteMs);
+    if (this.#recent(entry.atMs).length >= entry.limit) return false;
+    const isLate = entry.atMs < (this.#startsMs.at(-1) ?? 0);
+    this.#startsMs.push(entry.atMs);
+    if (isLate) this.#startsMs.sort((a, b) => a - b);
+    return true;
+  }
+
+  /** Tokens that count against the allowance of a person, which may be the one that others share. */
+  tokensOf(person: Person): number {
+    const own = this.#persons.get(person.id);
+    if (own !== undefined) return own;
+    return this.#hasRoomFor(person) ? 0 : this.#othersTokens;
+  }
+
+  /**
+   * When another request may start.
+   *
+   * @returns epoch ms; `nowMs` or earlier when it may start now
+   */
+  nextStartMs(limit: number, nowMs: number): number {
+    const recent = this.#recent(nowMs);
+    const blocking = recent[recent.length - limit];
+    return blocking === undefined ? nowMs : blocking + minuteMs;
+  }
+
+  #addSpent(person: Person, tokens: number): void {
+    this.totalTokens += tokens;
+    const own = this.#persons.get(person.id);
+    if (own !== undefined) this.#persons.set(person.id, own + tokens);
+    else if (this.#hasRoomFor(person)) {
+      this.#persons.set(person.id, tokens);
+      const { address } = person;
+      this.#personsOfAddress.set(address, (this.#personsOfAddress.get(address) ?? 0) + 1);
+    } else this.#othersTokens += tokens;
+  }
+
+  #hasRoomFor({ address }: Person): boolean {
+    const ofAddress = this.#personsOfAddress.get(address) ?? 0;
+    return this.#persons.size < maxPersons && ofAddress < maxPersonsPerAddress;
+  }
+
+  #forgetBefore(epochMs: number): void {
+    const first = this.#startsMs.findIndex((startMs) => startMs > epochMs);
+    this.#startsMs.splice(0, first < 0 ? this.#startsMs.length : first);
+  }
+
+  /** A clock that was set back leaves starts in the future; those of the next minute count. */
+  #recent(nowMs: number): readonly number[] {
+    return this.#startsMs.filter((startMs) => Math.abs(nowMs - startMs) < minuteMs);
+  }
+}
