@@ -9,6 +9,7 @@ import { createPasswordKeeper, type RoomPassword } from "./credentials/passwords
 import { tokenFrom } from "./credentials/tokens.ts";
 import { AuthHeaderVault } from "./credentials/vault.ts";
 import { LivenessTracker } from "./domain/liveness.ts";
+import { Machines } from "./domain/machine.ts";
 import { Registry } from "./domain/registry.ts";
 import { TunnelOpenings } from "./domain/tunnel-openings.ts";
 import { HubError } from "./errors.ts";
@@ -112,6 +113,7 @@ export function createHub(options: HubOptions = {}): Hub {
   );
   const emit = createEmitter(bus, log, () => clock.wallMs());
   const registry = new Registry();
+  const keyedHash = createKeyedHash();
   const vault = new AuthHeaderVault();
   const passwordKeeper = createPasswordKeeper();
   const roomPasswords = new Map<string, RoomPassword>();
@@ -148,6 +150,8 @@ export function createHub(options: HubOptions = {}): Hub {
 
   const operations: OperationContext = {
     registry,
+    machines: new Machines(),
+    keyedHash,
     liveness: new LivenessTracker(limits.offlineAfterMs, limits.sweepIntervalMs),
     limits,
     ownership,

@@ -89,6 +89,8 @@ export const Load = z.object({
   limitFrom: LimitSource,
   /** slots of its model server busy with other work; absent for none */
   elsewhere: z.int().optional(),
+  /** the machine whose slots it shares with other participants; absent when it shares none */
+  machine: z.object({ id: z.string(), active: z.int(), limit: z.int() }).optional(),
 });
 export type Load = z.infer<typeof Load>;
 

@@ -1,3 +1,4 @@
+import { updateMachineLimit } from "./machine.ts";
 import type { Participant, ReportedLoad } from "./participant.ts";
 
 export const nothingReported: ReportedLoad = Object.freeze({
@@ -11,6 +12,11 @@ export const nothingReported: ReportedLoad = Object.freeze({
  * the hub's default, which also bounds what is reported.
  */
 export function updateLimit(participant: Participant, defaultLimit: number): void {
+  setLimit(participant, defaultLimit);
+  if (participant.machine !== undefined) updateMachineLimit(participant.machine);
+}
+
+function setLimit(participant: Participant, defaultLimit: number): void {
   const { config, reported } = participant;
   if (config.maxConcurrency !== undefined) {
     participant.limit = config.maxConcurrency;

@@ -87,6 +87,22 @@ export interface ReportedLoad {
   elsewhere: number;
 }
 
+/**
+ * What participants in front of the same model server share: its slots, whatever the models, rooms and tunnels. Contract
+ * §3, "Machines".
+ */
+export interface Machine {
+  /** 8 hex digits, as listings show it */
+  readonly id: string;
+  readonly members: Set<Participant>;
+  /** requests that run there, of all members */
+  active: number;
+  /** when they began, in ms on the hub's clock, in any order */
+  readonly startedMs: number[];
+  /** requests that may run there at once; infinite for a server that has no slots to share */
+  limit: number;
+}
+
 /** A participant as the hub knows it. One object per registration: a taken-over id is a new object. */
 export interface Participant extends Registration {
   readonly roomCode: string;
@@ -118,6 +134,8 @@ export interface Participant extends Registration {
   lastContactMs: number;
   /** ms on the hub's clock of the last join, heartbeat or complete response */
   lastUsedMs: number;
+  /** whose slots it shares with others; undefined when it shares none */
+  machine: Machine | undefined;
   /** requests running here */
   active: number;
   /** when they began, in ms on the hub's clock, in any order */
@@ -135,24 +153,46 @@ export interface Participant extends Registration {
   limitFrom: LimitSource;
 }
 
-export function isFull(participant: Participant): boolean {
-  return participant.active >= participant.limit;
+export function isFull({ active, limit, machine }: Participant): boolean {
+  return active >= limit || (machine !== undefined && machine.active >= machine.limit);
 }
 
-/** A request begins to run there. */
-export function occupySlot(participant: Participant, nowMs: number): void {
-  participant.active++;
-  participant.startedMs.push(nowMs);
+/** A request begins to run there. @returns the machine whose slot it takes too */
+export function occupySlot(participant: Participant, nowMs: number): Machine | undefined {
+  const { machine } = participant;
+  for (const holder of [participant, machine]) {
+    if (holder === undefined) continue;
+    holder.active++;
+    holder.startedMs.push(nowMs);
+  }
+  return machine;
 }
 
-/** @param startedMs - as given to {@link occupySlot} */
-export function releaseSlot(participant: Participant, startedMs: number, nowMs: number): void {
-  const { startedMs: running, pace } = participant;
-  const last = running.pop();
-  const index = last === undefined || last === startedMs ? -1 : running.indexOf(startedMs);
-  if (index >= 0) running[index] = last as number;
-  participant.active--;
-  pace.noteSlot(nowMs - startedMs);
+/**
+ * The request is over.
+ *
+ * @param machine - and `startedMs`: as returned by and given to {@link occupySlot}
+ */
+export function releaseSlot(
+  participant: Participant,
+  machine: Machine | undefined,
+  startedMs: number,
+  nowMs: number,
+): void {
+  for (const holder of [participant, machine]) {
+    if (holder === undefined) continue;
+    holder.active--;
+    removeOne(holder.startedMs, startedMs);
+  }
+  participant.pace.noteSlot(nowMs - startedMs);
+}
+
+/** Their order says nothing, so that the last one may take the place of the removed. */
+function removeOne(values: number[], value: number): void {
+  const last = values.pop();
+  if (last === undefined || last === value) return;
+  const index = values.indexOf(value);
+  if (index >= 0) values[index] = last;
 }
 
 /** Interface §2: live and ready. For a direct path, the last probe or call got an HTTP answer. Contract §1. */

@@ -17,15 +17,16 @@ export class Candidate implements PlacementCandidate {
   }
 
   get active(): number {
-    return this.participant.active;
+    return (this.participant.machine ?? this.participant).active;
   }
 
   get limit(): number {
-    return this.participant.limit;
+    const { limit, machine } = this.participant;
+    return machine === undefined ? limit : Math.min(limit, machine.limit);
   }
 
   get startedMs(): readonly number[] {
-    return this.participant.startedMs;
+    return (this.participant.machine ?? this.participant).startedMs;
   }
 
   get awaited(): number {

@@ -38,6 +38,7 @@ export function aParticipant(fields: Partial<Participant> & { id: string }): Par
     lastContactAt: null,
     lastContactMs: 0,
     lastUsedMs: 0,
+    machine: undefined,
     active: 0,
     startedMs: [],
     queued: 0,

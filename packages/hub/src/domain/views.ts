@@ -1,10 +1,11 @@
 import type {
   Connection,
+  Load,
   ModelEntry,
   ParticipantSummary,
   Room as RoomView,
 } from "@roomhub/protocol";
-import { isConnected, type Participant } from "./participant.ts";
+import { isConnected, type Machine, type Participant } from "./participant.ts";
 import { readinessOf, unroutableReason } from "./readiness.ts";
 import type { Room } from "./room.ts";
 
@@ -88,10 +89,27 @@ export function modelViews(room: Room, nowMs: number): ModelEntry[] {
 }
 
 /** How busy a participant is. */
-export function loadView(participant: Participant) {
+export function loadView(participant: Participant): Load {
   const { active, queued, limit, limitFrom } = participant;
-  const { elsewhere } = participant.reported;
-  return { active, queued, limit, limitFrom, ...(elsewhere === 0 ? {} : { elsewhere }) };
+  const { machine, reported } = participant;
+  const { elsewhere } = reported;
+  return {
+    active,
+    queued,
+    limit,
+    limitFrom,
+    ...(elsewhere === 0 ? {} : { elsewhere }),
+    ...(isShared(machine) ? { machine: machineView(machine) } : {}),
+  };
+}
+
+/** With one participant, or without slots, its machine says nothing more than the participant. */
+function isShared(machine: Machine | undefined): machine is Machine {
+  return machine !== undefined && machine.members.size > 1 && Number.isFinite(machine.limit);
+}
+
+function machineView({ id, active, limit }: Machine) {
+  return { id, active, limit };
 }
 
 function pathOf(participant: Participant): Connection["path"] {

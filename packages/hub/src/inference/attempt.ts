@@ -1,10 +1,12 @@
 import type { ResponseForm } from "../domain/pace.ts";
 import {
   type CredentialUse,
+  type Machine,
   occupySlot,
   type Participant,
   releaseSlot,
 } from "../domain/participant.ts";
+import { roomsToWake } from "../domain/machine.ts";
 import type { Scrubber } from "./inference-call.ts";
 import type { RoomQueues } from "./queue.ts";
 import type {
@@ -52,6 +54,7 @@ export class Attempt implements ResponseSink {
   readonly #nowMs: () => number;
   readonly #coldBytes: number | undefined;
   #startedMs = 0;
+  #machine: Machine | undefined;
   #call: UpstreamCall | undefined;
   #isClosed = false;
 
@@ -68,7 +71,7 @@ export class Attempt implements ResponseSink {
 
   open(upstream: Upstream, request: UpstreamRequest): void {
     this.#startedMs = this.#nowMs();
-    occupySlot(this.participant, this.#startedMs);
+    this.#machine = occupySlot(this.participant, this.#startedMs);
     try {
       this.#call = upstream.open(request, this);
     } catch (bug) {
@@ -116,7 +119,7 @@ export class Attempt implements ResponseSink {
   onClosed(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    releaseSlot(this.participant, this.#startedMs, this.#nowMs());
-    this.#queues.wake(this.participant.roomCode);
+    releaseSlot(this.participant, this.#machine, this.#startedMs, this.#nowMs());
+    for (const roomCode of roomsToWake(this.participant)) this.#queues.wake(roomCode);
   }
 }

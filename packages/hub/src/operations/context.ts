@@ -5,6 +5,7 @@ import type { PasswordKeeper, RoomPassword } from "../credentials/passwords.ts";
 import type { AuthHeaderVault } from "../credentials/vault.ts";
 import type { LivenessTracker } from "../domain/liveness.ts";
 import type { DirectPath, Participant, Registration } from "../domain/participant.ts";
+import type { Machines } from "../domain/machine.ts";
 import type { Registry } from "../domain/registry.ts";
 import type { TunnelOpenings } from "../domain/tunnel-openings.ts";
 import type { Emitter } from "../events/emit.ts";
@@ -46,6 +47,8 @@ interface ParticipantPaths {
 /** What the use-cases of one hub share. Made in `hub.ts`. */
 export interface OperationContext {
   registry: Registry;
+  machines: Machines;
+  keyedHash: (purpose: string, value: string) => string;
   liveness: LivenessTracker;
   limits: Limits;
   ownership: OwnershipMode;

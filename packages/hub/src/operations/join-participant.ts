@@ -7,6 +7,7 @@ import { modelChanged, type Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
 import type { OperationContext, Peer } from "./context.ts";
 import { conflictWarnings, isLive, proofOf, type Proof, requireReplaceable } from "./ownership.ts";
+import { assignMachine } from "./machine-key.ts";
 import { pathWarnings } from "./path-warnings.ts";
 import { addParticipant, announceUpdate, recordLife, removeParticipant } from "./presence.ts";
 import { checkProbing } from "./probed-participants.ts";
@@ -129,6 +130,7 @@ function rejoin(
   if (participant.liveness === "probe") context.paths.watch(participant);
   if (!keepsToken) context.paths.closeTunnel(participant, "replaced");
   refreshCapabilities(participant, baseUrlBefore);
+  assignMachine(context, participant);
   updateLimit(participant, context.limits.inFlightPerParticipant);
   participant.lastUsedMs = context.nowMs();
   const wasOffline = participant.status === "offline";

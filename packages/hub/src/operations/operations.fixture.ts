@@ -5,6 +5,7 @@ import { createPasswordKeeper } from "../credentials/passwords.ts";
 import { AuthHeaderVault } from "../credentials/vault.ts";
 import { LivenessTracker } from "../domain/liveness.ts";
 import type { DirectPath, Participant, PathVerdict } from "../domain/participant.ts";
+import { Machines } from "../domain/machine.ts";
 import { Registry } from "../domain/registry.ts";
 import { TunnelOpenings } from "../domain/tunnel-openings.ts";
 import type { Emitter } from "../events/emit.ts";
@@ -103,6 +104,8 @@ export function createOffice(
   const limits = resolveLimits(options.limits);
   const context: OperationContext = {
     registry: new Registry(),
+    machines: new Machines(),
+    keyedHash: (purpose, value) => `${purpose} ${value}`,
     liveness: new LivenessTracker(limits.offlineAfterMs, limits.sweepIntervalMs),
     limits,
     ownership: options.ownership ?? "compat",

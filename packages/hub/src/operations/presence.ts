@@ -2,6 +2,7 @@ import type { Participant } from "../domain/participant.ts";
 import type { Room } from "../domain/room.ts";
 import { participantView } from "../domain/views.ts";
 import type { OperationContext } from "./context.ts";
+import { assignMachine } from "./machine-key.ts";
 
 /**
  * A sign of life: a join, a heartbeat, any frame or pong on its own tunnel. Brings an offline participant back. Interface §3,
@@ -46,6 +47,7 @@ export function addParticipant(
   authHeaders: Record<string, string>,
 ): void {
   context.vault.put(participant.key, participant.endpointOrigin, authHeaders);
+  assignMachine(context, participant);
   context.registry.add(room, participant);
   context.liveness.watch(participant);
   if (participant.liveness === "probe") context.paths.watch(participant);
@@ -62,6 +64,7 @@ export function removeParticipant(
   const room = context.registry.findRoom(participant.roomCode);
   if (room === undefined) return;
   context.registry.remove(room, participant);
+  context.machines.assign(participant, undefined);
   // A room with a participant was in use until now.
   room.lastUsedAt = context.wallMs();
   context.liveness.forget(participant);

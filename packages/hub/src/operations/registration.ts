@@ -71,6 +71,7 @@ export function newParticipant(
     lastContactAt: null,
     lastContactMs: 0,
     lastUsedMs: nowMs(),
+    machine: undefined,
     active: 0,
     startedMs: [],
     queued: 0,

@@ -5,6 +5,7 @@ import { readinessOf, renewCredentials } from "../domain/readiness.ts";
 import { modelChanged, type Room } from "../domain/room.ts";
 import type { OperationContext, Peer } from "./context.ts";
 import { conflictWarnings, registrantOf, requireProof } from "./ownership.ts";
+import { assignMachine } from "./machine-key.ts";
 import { pathWarnings } from "./path-warnings.ts";
 import { announceUpdate } from "./presence.ts";
 import { checkProbing } from "./probed-participants.ts";
@@ -43,6 +44,7 @@ export async function updateParticipant(
   if (participant.model !== modelBefore) modelChanged(room, participant);
   applyPlace(context, participant, request, place, modelBefore);
   refreshCapabilities(participant, baseUrlBefore);
+  assignMachine(context, participant);
   updateLimit(participant, context.limits.inFlightPerParticipant);
   room.lastUsedAt = context.wallMs();
   announceUpdate(context, participant);

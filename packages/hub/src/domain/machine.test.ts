@@ -1,0 +1,108 @@
+import { array, assert, constantFrom, property } from "fast-check";
+import { describe, expect, test } from "vitest";
+import { Machines, roomsToWake, updateMachineLimit } from "./machine.ts";
+import { isFull, occupySlot, type Participant, releaseSlot } from "./participant.ts";
+import { aParticipant } from "./room.fixture.ts";
+
+const declares = (limit: number) => ({ limit, limitFrom: "declared" }) as const;
+const reports = (limit: number) =>
+  ({ limit, limitFrom: "engine", reported: { limit, limitFrom: "engine", elsewhere: 0 } }) as const;
+
+function group(...fields: Partial<Participant>[]): Participant[] {
+  const machines = new Machines();
+  return fields.map((each, index) => {
+    const participant = aParticipant({ id: `p${index}`, ...each });
+    machines.assign(participant, "abcdef0123456789");
+    return participant;
+  });
+}
+
+describe("the slots of a machine are", () => {
+  test.each([
+    ["what its model server reports", [reports(4), reports(4)], 4],
+    ["what the most careful participant declares", [declares(3), declares(2)], 2],
+    ["what is declared, where that is more than is reported", [reports(1), declares(3)], 3],
+    ["what is reported, where that is more than is declared", [reports(4), declares(2)], 4],
+    ["as many as one alone has, where neither is known", [{ limit: 4 }, { limit: 4 }], 4],
+    ["not counted, where the server queues by itself", [reports(256), reports(256)], Infinity],
+  ])("%s", (_what, members, expected) => {
+    const fields = members.map((one) => ({ limitFrom: "default", ...one }) as Partial<Participant>);
+    expect(group(...fields)[0]?.machine?.limit).toBe(expected);
+  });
+});
+
+test("one participant's requests leave less for the others of its machine", () => {
+  const [llama, qwen] = group(declares(1), declares(1)) as [Participant, Participant];
+  const machine = occupySlot(llama, 5);
+  expect(isFull(qwen)).toBe(true);
+  expect(qwen.active).toBe(0);
+  releaseSlot(llama, machine, 5, 10);
+  expect(isFull(qwen)).toBe(false);
+});
+
+test("a participant's own limit applies on top", () => {
+  const [one, other] = group(declares(1), reports(4)) as [Participant, Participant];
+  occupySlot(one, 0);
+  expect(isFull(one)).toBe(true);
+  expect(isFull(other)).toBe(false);
+});
+
+test("a freed slot is offered to every room with a participant of the machine, the last one served last", () => {
+  const [one, other] = group({ roomCode: "AAA" }, { roomCode: "BBB" }) as [
+    Participant,
+    Participant,
+  ];
+  expect(roomsToWake(one)).toEqual(["BBB", "AAA"]);
+  expect(roomsToWake(other)).toEqual(["AAA", "BBB"]);
+  expect(roomsToWake(aParticipant({ id: "alone", roomCode: "CCC" }))).toEqual(["CCC"]);
+});
+
+test("a machine that has no participants left is forgotten", () => {
+  const machines = new Machines();
+  const participant = aParticipant({ id: "a" });
+  machines.assign(participant, "0123456789abcdef");
+  expect(participant.machine?.id).toBe("01234567");
+  machines.assign(participant, "fedcba9876543210");
+  expect(participant.machine?.id).toBe("fedcba98");
+  machines.assign(participant, undefined);
+  expect([machines.size, participant.machine]).toEqual([0, undefined]);
+});
+
+test("whatever participants come, move and leave while requests run, slots are neither exceeded nor leaked", () => {
+  const steps = array(
+    constantFrom("start 0", "start 1", "end", "move 0", "move 1", "leave 0", "join 0"),
+    { maxLength: 60 },
+  );
+  assert(
+    property(steps, (all) => {
+      const machines = new Machines();
+      const members = [declares(2), declares(3)].map((fields, index) =>
+        aParticipant({ id: `p${index}`, ...fields }),
+      );
+      for (const one of members) machines.assign(one, "00000000");
+      const running: (() => void)[] = [];
+      for (const step of all) {
+        const [what, index] = step.split(" ");
+        const one = members[Number(index ?? 0)] as Participant;
+        if (what === "start" && !isFull(one)) {
+          const machine = occupySlot(one, 0);
+          running.push(() => releaseSlot(one, machine, 0, 1));
+        }
+        if (what === "end") running.shift()?.();
+        if (what === "move") machines.assign(one, "11111111");
+        if (what === "join") machines.assign(one, "00000000");
+        if (what === "leave") machines.assign(one, undefined);
+        for (const { active, limit, startedMs } of members) {
+          expect(active).toBeLessThanOrEqual(limit);
+          expect(startedMs).toHaveLength(active);
+        }
+      }
+      for (const end of running) end();
+      for (const { active, machine } of members) {
+        expect(active).toBe(0);
+        expect(machine?.active ?? 0).toBe(0);
+        if (machine !== undefined) updateMachineLimit(machine);
+      }
+    }),
+  );
+});

@@ -1,0 +1,72 @@
+import type { Machine, Participant } from "./participant.ts";
+
+/** From here on a model server queues by itself: a cloud API, vLLM, SGLang. */
+export const unboundedLimit = 256;
+
+/** The machines of one hub, by the key that their participants prove or share. */
+export class Machines {
+  readonly #byKey = new Map<string, Machine>();
+  readonly #keys = new Map<Participant, string>();
+
+  get size(): number {
+    return this.#byKey.size;
+  }
+
+  /** @param key - 8 hex digits or more; undefined for a participant that shares nothing */
+  assign(participant: Participant, key: string | undefined): void {
+    const before = this.#keys.get(participant);
+    if (before === key) return;
+    if (before !== undefined) this.#leave(participant, before);
+    if (key === undefined) return;
+    let machine = this.#byKey.get(key);
+    if (machine === undefined) {
+      machine = { id: key.slice(0, 8), members: new Set(), active: 0, startedMs: [], limit: 1 };
+      this.#byKey.set(key, machine);
+    }
+    machine.members.add(participant);
+    participant.machine = machine;
+    this.#keys.set(participant, key);
+    updateMachineLimit(machine);
+  }
+
+  #leave(participant: Participant, key: string): void {
+    const machine = this.#byKey.get(key);
+    this.#keys.delete(participant);
+    participant.machine = undefined;
+    if (machine === undefined) return;
+    machine.members.delete(participant);
+    if (machine.members.size === 0) this.#byKey.delete(key);
+    else updateMachineLimit(machine);
+  }
+}
+
+/**
+ * As many as the model server reports, or as the most careful of its participants declares where that is more; where
+ * neither is known, as many as one of them alone may have.
+ */
+export function updateMachineLimit(machine: Machine): void {
+  let reported = 0;
+  let declared = Number.POSITIVE_INFINITY;
+  let most = 1;
+  for (const member of machine.members) {
+    if (member.reported.limit !== undefined) reported = Math.max(reported, member.reported.limit);
+    if (member.limitFrom === "declared") declared = Math.min(declared, member.limit);
+    most = Math.max(most, member.limit);
+  }
+  const isDeclared = Number.isFinite(declared);
+  const limit =
+    reported === 0 && !isDeclared ? most : Math.max(reported, isDeclared ? declared : 0);
+  machine.limit = limit >= unboundedLimit ? Number.POSITIVE_INFINITY : limit;
+}
+
+/** The rooms in which a freed slot may start a request, those of a shared machine one after the other. */
+export function roomsToWake({ roomCode, machine }: Participant): readonly string[] {
+  if (machine === undefined || machine.members.size < 2) return [roomCode];
+  const codes = new Set<string>();
+  for (const member of machine.members) codes.add(member.roomCode);
+  if (codes.size === 1) return [roomCode];
+  // The room that got the last slot comes last.
+  codes.delete(roomCode);
+  codes.add(roomCode);
+  return [...codes];
+}
