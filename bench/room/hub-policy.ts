@@ -1,11 +1,11 @@
-import { Pace } from "../../packages/hub/src/domain/pace.ts";
+import { Pace } from "../../packages/hub/src/domain/placement/pace.ts";
 import type { Participant } from "../../packages/hub/src/domain/participant.ts";
-import { place, type PlacementCandidate } from "../../packages/hub/src/domain/placement.ts";
+import { place, type PlacementCandidate } from "../../packages/hub/src/domain/placement/placement.ts";
 import { aParticipant } from "../../packages/hub/src/domain/room.fixture.ts";
 import {
   type Prompt,
   WarmConversations,
-} from "../../packages/hub/src/domain/warm-conversations.ts";
+} from "../../packages/hub/src/domain/placement/warm-conversations.ts";
 import type { Job, Machine } from "./machine.ts";
 import type { Choice, Policy } from "./policy.ts";
 import type { RoomRequest } from "./traffic.ts";

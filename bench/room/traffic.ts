@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import type { PromptBorder } from "../../packages/hub/src/domain/warm-conversations.ts";
+import type { PromptBorder } from "../../packages/hub/src/domain/placement/warm-conversations.ts";
 import { PromptBorders } from "../../packages/hub/src/inference/request/prompt-borders.ts";
 import { exponential, logUniform } from "./random.ts";
 

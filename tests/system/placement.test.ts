@@ -29,7 +29,7 @@ function countsOf(ids: string[]): Record<string, number> {
   return counts;
 }
 
-const chatPath = "/v1/chat/completions";
+const isChat = ({ path }: { path: string }) => path === "/v1/chat/completions";
 
 /** Requests that come while it is closed are held until it is released. */
 function createGates() {
@@ -46,19 +46,20 @@ function createGates() {
 
 /** Two participants with the same model, in this order. */
 async function startRoom(maxConcurrency: number, behave?: () => Behaviour | undefined) {
-  const provider = await startFakeProvider({ behave });
+  const providers = [await startFakeProvider({ behave }), await startFakeProvider({ behave })];
   const hub = await startTestHub();
   const code = await hub.createRoom();
-  for (const id of ["ana", "ben"]) {
-    await joinDirect(hub, code, { id, endpoint: provider.url, config: { maxConcurrency } });
+  for (const [index, id] of ["ana", "ben"].entries()) {
+    const endpoint = providers[index]?.url ?? "";
+    await joinDirect(hub, code, { id, endpoint, config: { maxConcurrency } });
   }
   return {
-    provider,
+    providers,
     hub,
     code,
     async [Symbol.asyncDispose]() {
       await hub[Symbol.asyncDispose]();
-      await provider[Symbol.asyncDispose]();
+      for (const provider of providers) await provider[Symbol.asyncDispose]();
     },
   };
 }
@@ -77,10 +78,10 @@ describe("requests by model name", () => {
   test("of one conversation stay where its prompt is warm, though another is free", async () => {
     const gates = createGates();
     await using room = await startRoom(1, gates.behave);
-    const { hub, code, provider } = room;
+    const { hub, code, providers } = room;
     gates.close();
     const first = servedBy(hub, code, { model: "fake-model" });
-    await provider.waitFor(({ requests }) => requests.some(({ path }) => path === chatPath));
+    await providers[0]?.waitFor(({ requests }) => requests.some(isChat));
     gates.leaveOpen();
     const turns = [{ role: "user", content: "first turn ".repeat(100) }];
     expect(await servedBy(hub, code, { model: "fake-model", messages: turns })).toBe("ben");
@@ -124,14 +125,13 @@ describe("a session that asks for any participant", () => {
   test("passes over a participant that is at capacity, for that request alone", async () => {
     const gates = createGates();
     await using room = await startRoom(1, gates.behave);
-    const { hub, code, provider } = room;
+    const { hub, code, providers } = room;
     const headers = { "x-session-id": "s" };
     const home = await servedBy(hub, code, { model: "*", headers });
     gates.close();
     const running = servedBy(hub, code, { model: home });
-    await provider.waitFor(
-      ({ requests }) => requests.filter(({ path }) => path === chatPath).length === 2,
-    );
+    const isHome = home === "ana" ? 0 : 1;
+    await providers[isHome]?.waitFor(({ requests }) => requests.filter(isChat).length === 2);
     gates.leaveOpen();
     expect(await servedBy(hub, code, { model: "*", headers })).not.toBe(home);
     gates.release();
@@ -143,8 +143,20 @@ describe("a session that asks for any participant", () => {
 test("headers that name a session reach the provider", async () => {
   await using room = await startRoom(1);
   const headers = { "x-session-id": "s1", session_id: "s2", "x-openwebui-chat-id": "s3" };
-  await servedBy(room.hub, room.code, { model: "*", headers });
-  expect(room.provider.requests.find(({ path }) => path === chatPath)?.headers).toMatchObject(
-    headers,
-  );
+  await servedBy(room.hub, room.code, { model: "ana", headers });
+  expect(room.providers[0]?.requests.find(isChat)?.headers).toMatchObject(headers);
+});
+
+test("participants of one endpoint share its slots, whatever their models", async () => {
+  await using provider = await startFakeProvider();
+  await using hub = await startTestHub();
+  const code = await hub.createRoom();
+  for (const id of ["ana", "ben"]) {
+    const config = { maxConcurrency: 3 };
+    await joinDirect(hub, code, { id, model: `model of ${id}`, endpoint: provider.url, config });
+  }
+  const participants = await hub.client.listParticipants(code);
+  const machines = participants.map(({ load }) => load.machine);
+  expect(machines[0]).toMatchObject({ id: expect.stringMatching(/^[0-9a-f]{8}$/), limit: 3 });
+  expect(machines[1]).toEqual(machines[0]);
 });

@@ -224,7 +224,6 @@ export function createHub(options: HubOptions = {}): Hub {
     reportBug: (error) => log.bug("a request failed", error),
   };
 
-  const keyedHash = createKeyedHash();
   const streams = new EventStreams(bus, limits, nowMs);
   const newRequestId = createRequestIds();
   const inference: InferenceContext = {

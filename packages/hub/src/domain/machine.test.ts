@@ -26,7 +26,7 @@ describe("the slots of a machine are", () => {
     ["as many as one alone has, where neither is known", [{ limit: 4 }, { limit: 4 }], 4],
     ["not counted, where the server queues by itself", [reports(256), reports(256)], Infinity],
   ])("%s", (_what, members, expected) => {
-    const fields = members.map((one) => ({ limitFrom: "default", ...one }) as Partial<Participant>);
+    const fields = members.map((one) => ({ limitFrom: "default" as const, ...one }));
     expect(group(...fields)[0]?.machine?.limit).toBe(expected);
   });
 });

@@ -9,7 +9,7 @@ import type {
   Readiness,
   Specs,
 } from "@roomhub/protocol";
-import type { Pace } from "./pace.ts";
+import type { Pace } from "./placement/pace.ts";
 
 /** Who registered a participant, and from where. Decides what the hub may dial for it, and who may change it. */
 export interface Registrant {

@@ -1,5 +1,5 @@
 import { nothingReported } from "./concurrency.ts";
-import { Pace } from "./pace.ts";
+import { Pace } from "./placement/pace.ts";
 import type { Participant } from "./participant.ts";
 import { newPlacing, type Room } from "./room.ts";
 

@@ -1,8 +1,8 @@
-import { Pace } from "./pace.ts";
+import { Pace } from "./placement/pace.ts";
 import type { Participant } from "./participant.ts";
-import { ServingIndex } from "./serving-index.ts";
-import { SessionBindings } from "./session-bindings.ts";
-import { WarmConversations } from "./warm-conversations.ts";
+import { ServingIndex } from "./placement/serving-index.ts";
+import { SessionBindings } from "./placement/session-bindings.ts";
+import { WarmConversations } from "./placement/warm-conversations.ts";
 
 export interface Room {
   readonly id: string;

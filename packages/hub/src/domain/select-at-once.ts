@@ -1,6 +1,6 @@
 import { isSameModel } from "@roomhub/protocol";
 import { capabilityOf, isFull, type Participant } from "./participant.ts";
-import { placeRequest } from "./place-request.ts";
+import { placeRequest } from "./placement/place-request.ts";
 import { isRoutable } from "./readiness.ts";
 import { isPresent, type Room } from "./room.ts";
 import type { Selection, SelectionQuery } from "./selection-query.ts";

@@ -1,7 +1,7 @@
 import type { ErrorCode, Refusal } from "@roomhub/protocol";
-import type { ResponseForm } from "./pace.ts";
+import type { ResponseForm } from "./placement/pace.ts";
 import type { Participant } from "./participant.ts";
-import { noPrompt, type Prompt } from "./warm-conversations.ts";
+import { noPrompt, type Prompt } from "./placement/warm-conversations.ts";
 
 /** The `model` field of a request, read. Interface §4. */
 export type Selector =

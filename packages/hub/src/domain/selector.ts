@@ -1,5 +1,5 @@
 import { isSameModel, type Refusal, withoutLatest } from "@roomhub/protocol";
-import { exactFirst } from "./serving-index.ts";
+import { exactFirst } from "./placement/serving-index.ts";
 import { capabilityOf, isFull, type Participant } from "./participant.ts";
 import { placed, selectAtOnce } from "./select-at-once.ts";
 import { isLoading, isRoutable, readinessOf, unroutableReason } from "./readiness.ts";

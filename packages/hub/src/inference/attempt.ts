@@ -1,4 +1,4 @@
-import type { ResponseForm } from "../domain/pace.ts";
+import type { ResponseForm } from "../domain/placement/pace.ts";
 import {
   type CredentialUse,
   type Machine,

@@ -1,8 +1,8 @@
 import type { Participant } from "../domain/participant.ts";
 import { isLoading, isRoutable } from "../domain/readiness.ts";
 import { isPresent, type Room } from "../domain/room.ts";
-import type { ResponseForm } from "../domain/pace.ts";
-import type { Prompt } from "../domain/warm-conversations.ts";
+import type { ResponseForm } from "../domain/placement/pace.ts";
+import type { Prompt } from "../domain/placement/warm-conversations.ts";
 import {
   parseSelector,
   type Selection,

@@ -13,9 +13,11 @@ function machineKey(
   { keyedHash, vault }: OperationContext,
   { key, endpointOrigin, isTunnelOnly, registrant }: Participant,
 ): string | undefined {
-  // An agent that proves no machine, and whose endpoint nobody else sees.
+  // An agent that proves no machine: its endpoint says nothing here.
   if (isTunnelOnly) return undefined;
-  const credentials = Object.entries(vault.headersFor(key, endpointOrigin)).sort();
+  const credentials = Object.entries(vault.headersFor(key, endpointOrigin)).sort(([one], [other]) =>
+    one < other ? -1 : 1,
+  );
   const place = [endpointOrigin, registrant.address ?? registrant.throttleKey, credentials];
   return keyedHash("machine", JSON.stringify(place));
 }

@@ -1,7 +1,7 @@
 import { checkEndpoint, type JoinRequest } from "@roomhub/protocol";
 import { digestOf } from "../credentials/tokens.ts";
 import { nothingReported, updateLimit } from "../domain/concurrency.ts";
-import { Pace } from "../domain/pace.ts";
+import { Pace } from "../domain/placement/pace.ts";
 import { capabilitiesOf, type Participant, type Registration } from "../domain/participant.ts";
 import type { Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";

@@ -1,6 +1,6 @@
 import type { ErrorShape, InferenceProtocol, StreamMarker, Surface } from "@roomhub/protocol";
 import { capabilityOf, type Participant } from "../../domain/participant.ts";
-import { noPrompt, type Prompt } from "../../domain/warm-conversations.ts";
+import { noPrompt, type Prompt } from "../../domain/placement/warm-conversations.ts";
 import { HubError } from "../../errors.ts";
 import { bodyForProvider } from "./provider-body.ts";
 import { giveBack, type RequestBody } from "./request-body.ts";

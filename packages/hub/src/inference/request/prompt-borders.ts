@@ -1,4 +1,4 @@
-import type { PromptBorder } from "../../domain/warm-conversations.ts";
+import type { PromptBorder } from "../../domain/placement/warm-conversations.ts";
 
 /** A checksum of bytes that goes on from an earlier one: CRC-32, as `zlib.crc32` computes it. */
 export type Checksum = (bytes: Buffer, earlier: number) => number;

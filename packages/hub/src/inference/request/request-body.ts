@@ -1,4 +1,4 @@
-import type { PromptBorder } from "../../domain/warm-conversations.ts";
+import type { PromptBorder } from "../../domain/placement/warm-conversations.ts";
 import type { JsonMember } from "../json/json-scan.ts";
 
 /** A request's body as it came, and what the hub reads of it. */

@@ -1,4 +1,4 @@
-import type { Participant } from "./participant.ts";
+import type { Participant } from "../participant.ts";
 
 /** The hash of a prompt's beginning. */
 export interface PromptBorder {

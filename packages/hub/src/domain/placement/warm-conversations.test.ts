@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import { array, assert, constantFrom, integer, property, record } from "fast-check";
 import { expect, test } from "vitest";
-import { aParticipant } from "./room.fixture.ts";
+import { aParticipant } from "../room.fixture.ts";
 import { type Prompt, WarmConversations } from "./warm-conversations.ts";
 
 const ana = aParticipant({ id: "ana", limit: 2 });

@@ -1,8 +1,8 @@
-import { capabilityOf, isFull, type Participant } from "./participant.ts";
+import { capabilityOf, isFull, type Participant } from "../participant.ts";
 import { type Placement, type PlacementCandidate, place } from "./placement.ts";
-import { isRoutable } from "./readiness.ts";
-import type { Room } from "./room.ts";
-import type { SelectionQuery } from "./selection-query.ts";
+import { isRoutable } from "../readiness.ts";
+import type { Room } from "../room.ts";
+import type { SelectionQuery } from "../selection-query.ts";
 
 /** A participant as a candidate for one request. */
 export class Candidate implements PlacementCandidate {

@@ -1,5 +1,5 @@
 import { withoutLatest } from "@roomhub/protocol";
-import type { Participant } from "./participant.ts";
+import type { Participant } from "../participant.ts";
 
 const none: readonly Participant[] = [];
 

@@ -1,4 +1,4 @@
-import type { Participant } from "./participant.ts";
+import type { Participant } from "../participant.ts";
 
 const keptMs = 15 * 60_000;
 const maxBindings = 4_096;
