@@ -1,6 +1,9 @@
 import { Pace } from "../../packages/hub/src/domain/placement/pace.ts";
 import type { Participant } from "../../packages/hub/src/domain/participant.ts";
-import { place, type PlacementCandidate } from "../../packages/hub/src/domain/placement/placement.ts";
+import {
+  place,
+  type PlacementCandidate,
+} from "../../packages/hub/src/domain/placement/placement.ts";
 import { aParticipant } from "../../packages/hub/src/domain/room.fixture.ts";
 import {
   type Prompt,

@@ -3,9 +3,37 @@ import type { Machine, Participant } from "./participant.ts";
 /** From here on a model server queues by itself: a cloud API, vLLM, SGLang. */
 export const unboundedLimit = 256;
 
+class SharedMachine implements Machine {
+  readonly id: string;
+  active = 0;
+  readonly startedMs: number[] = [];
+  limit = 1;
+  readonly #members = new Set<Participant>();
+
+  constructor(id: string) {
+    this.id = id;
+  }
+
+  get members(): ReadonlySet<Participant> {
+    return this.#members;
+  }
+
+  add(participant: Participant): void {
+    this.#members.add(participant);
+    participant.machine = this;
+    updateMachineLimit(this);
+  }
+
+  delete(participant: Participant): void {
+    this.#members.delete(participant);
+    participant.machine = undefined;
+    updateMachineLimit(this);
+  }
+}
+
 /** The machines of one hub, by the key that their participants prove or share. */
 export class Machines {
-  readonly #byKey = new Map<string, Machine>();
+  readonly #byKey = new Map<string, SharedMachine>();
   readonly #keys = new Map<Participant, string>();
 
   get size(): number {
@@ -20,23 +48,18 @@ export class Machines {
     if (key === undefined) return;
     let machine = this.#byKey.get(key);
     if (machine === undefined) {
-      machine = { id: key.slice(0, 8), members: new Set(), active: 0, startedMs: [], limit: 1 };
+      machine = new SharedMachine(key.slice(0, 8));
       this.#byKey.set(key, machine);
     }
-    machine.members.add(participant);
-    participant.machine = machine;
+    machine.add(participant);
     this.#keys.set(participant, key);
-    updateMachineLimit(machine);
   }
 
   #leave(participant: Participant, key: string): void {
     const machine = this.#byKey.get(key);
     this.#keys.delete(participant);
-    participant.machine = undefined;
-    if (machine === undefined) return;
-    machine.members.delete(participant);
-    if (machine.members.size === 0) this.#byKey.delete(key);
-    else updateMachineLimit(machine);
+    machine?.delete(participant);
+    if (machine?.members.size === 0) this.#byKey.delete(key);
   }
 }
 

@@ -94,7 +94,7 @@ export interface ReportedLoad {
 export interface Machine {
   /** 8 hex digits, as listings show it */
   readonly id: string;
-  readonly members: Set<Participant>;
+  readonly members: ReadonlySet<Participant>;
   /** requests that run there, of all members */
   active: number;
   /** when they began, in ms on the hub's clock, in any order */

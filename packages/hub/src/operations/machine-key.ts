@@ -11,8 +11,11 @@ export function assignMachine(context: OperationContext, participant: Participan
 
 function machineKey(
   { keyedHash, vault }: OperationContext,
-  { key, endpointOrigin, isTunnelOnly, registrant }: Participant,
+  { key, endpointOrigin, isTunnelOnly, machineDigest, registrant }: Participant,
 ): string | undefined {
+  if (machineDigest !== undefined) {
+    return keyedHash("machine", Buffer.from(machineDigest).toString("hex"));
+  }
   // An agent that proves no machine: its endpoint says nothing here.
   if (isTunnelOnly) return undefined;
   const credentials = Object.entries(vault.headersFor(key, endpointOrigin)).sort(([one], [other]) =>

@@ -1,0 +1,79 @@
+import type { JoinRequest } from "@roomhub/protocol";
+import { describe, expect, test } from "vitest";
+import { createOffice, elsewhere, home, peerAt } from "./operations.fixture.ts";
+import { updateParticipant } from "./update-participant.ts";
+
+const secret = (letter: string) => letter.repeat(43);
+
+/** Whether two joins are in front of one machine. */
+async function share(
+  one: Partial<JoinRequest>,
+  other: Partial<JoinRequest>,
+  address = home,
+): Promise<boolean> {
+  const office = createOffice();
+  const first = await office.join({ id: "one", ...one });
+  const second = await office.join({ id: "other", ...other }, peerAt(address));
+  return (
+    first.participant.machine !== undefined &&
+    first.participant.machine === second.participant.machine
+  );
+}
+
+const endpoint = "http://10.0.0.7:11434";
+const tunnel = { transport: "tunnel" } as const;
+
+describe("two participants are in front of one machine", () => {
+  test.each([
+    [
+      "when their agents prove the same secret",
+      { ...tunnel, machineSecret: secret("a") },
+      { ...tunnel, machineSecret: secret("a") },
+    ],
+    [
+      "with the same endpoint, whatever their models",
+      { endpoint, model: "x" },
+      { endpoint, model: "y" },
+    ],
+    [
+      "with the same credentials",
+      { endpoint, authHeaders: { a: "1", b: "2" } },
+      { endpoint, authHeaders: { b: "2", a: "1" } },
+    ],
+  ])("%s", async (_what, one, other) => {
+    expect(await share(one, other)).toBe(true);
+  });
+
+  test.each([
+    [
+      "when their agents prove different secrets",
+      { ...tunnel, machineSecret: secret("a") },
+      { ...tunnel, machineSecret: secret("b") },
+    ],
+    ["when their agents prove none", tunnel, tunnel],
+    ["with different credentials", { endpoint, authHeaders: { a: "1" } }, { endpoint }],
+    ["with different endpoints", { endpoint }, { endpoint: "http://10.0.0.7:1234" }],
+  ])("but not %s", async (_what, one, other) => {
+    expect(await share(one, other)).toBe(false);
+  });
+
+  test("but not when they were registered from different addresses", async () => {
+    expect(await share({ endpoint }, { endpoint }, elsewhere)).toBe(false);
+  });
+});
+
+test("a participant moves to another machine with its endpoint, and leaves it with the room", async () => {
+  const office = createOffice();
+  const { participant } = await office.join({ endpoint });
+  const before = participant.machine;
+  await updateParticipant(
+    office.context,
+    office.room,
+    "ada",
+    { endpoint: "http://10.0.0.8:1" },
+    peerAt(home),
+  );
+  expect(participant.machine).toBeDefined();
+  expect(participant.machine).not.toBe(before);
+  expect(office.context.machines.size).toBe(1);
+});
