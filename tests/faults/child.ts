@@ -262,7 +262,7 @@ const inheritErrors: ["ignore", "inherit", "inherit", "ipc"] = [
   "ipc",
 ];
 
-/** Nobody's settings and nobody's proxy. */
+/** No settings of the user, and no proxy. */
 function cleanEnv(): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(process.env).filter(

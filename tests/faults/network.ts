@@ -19,7 +19,7 @@ export function createNamespace(children: Children): Namespace {
   const name = `rhf${process.pid}`;
   const [outside, inside] = [`${name}a`, `${name}b`];
   const undo = `ip netns del ${name}; ip link del ${outside} 2>/dev/null`;
-  // A range set aside for tests of network devices: nobody's home network.
+  // A range set aside for tests of network devices: not anyone's home network.
   const [hostAddress, address] = ["198.18.77.1", "198.18.77.2"];
   children.undoOnCrash(undo);
   const prefix = ["ip", "netns", "exec", name];

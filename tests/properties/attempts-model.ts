@@ -1,4 +1,4 @@
-import type { Asked } from "./asked.ts";
+import type { Asked } from "./requested.ts";
 import type { How } from "./hub-actions.ts";
 import type { Person } from "./room-model.ts";
 

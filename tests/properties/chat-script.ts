@@ -11,7 +11,7 @@ import {
   string,
 } from "fast-check";
 
-/** What a model says, and how its server puts that into a chat stream. */
+/** A model's output, and how its server encodes it in a chat stream. */
 export interface ChatScript {
   /** in the order of a whole message: thoughts, text, refusal, calls */
   isInOrder: boolean;
@@ -33,14 +33,14 @@ export interface Speech {
 
 export interface ScriptedCall {
   name: "f" | "ns__g" | "patch";
-  /** JSON; of the last call perhaps not all, where the answer was cut short */
+  /** JSON; of the last call perhaps not all, where the response was cut short */
   arguments: string;
   /** sizes of the pieces it is sent in, over and over */
   bites: number[];
 }
 
 /**
- * How a server tells which call a piece belongs to. `openai`: index always, id and name once. `repeats`: all of it always.
+ * How a server marks which call a piece belongs to. `openai`: index always, id and name once. `repeats`: all of it always.
  * `by id`: no index. `bare`: neither. `zero`: every call has index 0. `new ids`: each piece has an id of its own.
  */
 export type CallDialect = "openai" | "repeats" | "by id" | "bare" | "zero" | "new ids";
@@ -99,7 +99,7 @@ export const anyScript = script.map((whole) =>
   whole.finishReason === "length" ? { ...whole, calls: cutShort(whole) } : whole,
 );
 
-/** Said in the order of a whole message, each kind once: what a chat completion without stream can say too. */
+/** In the order of a complete message, each kind once: what a JSON chat completion can contain too. */
 export const scriptInOrder = anyScript.map((any): ChatScript => {
   const kinds = ["reasoning_content", "content", "refusal"] as const;
   const speech = kinds.flatMap((kind) => any.speech.find((spoken) => spoken.kind === kind) ?? []);

@@ -1,6 +1,6 @@
 import type { RecordedEvent } from "../support/hub/event-recorder.ts";
 
-/** What somebody who only watches a room's events believes of one participant. */
+/** What a watcher of a room's events knows of one participant. */
 export interface Believed {
   status: unknown;
   connected: unknown;
@@ -8,7 +8,7 @@ export interface Believed {
 }
 
 /**
- * A room as its events tell it. Checks on the way that they make sense: nobody changes who is not there, and nobody goes
+ * A room as its events report it. Checks that they are consistent: no unknown participant changes, and none goes
  * offline twice.
  *
  * @throws Error naming the event that makes none
@@ -26,7 +26,7 @@ export function foldEvents(events: readonly RecordedEvent[]): Map<string, Believ
       };
       const isKnown = people.has(id);
       if (isKnown === (kind === "participant.joined")) throw fail(`${id} is known: ${isKnown}`);
-      // Only `participant.offline` takes somebody offline.
+      // Only `participant.offline` takes a participant offline.
       if (status === "offline" && people.get(id)?.status !== "offline") {
         throw fail(`${id} went offline without a word`);
       }

@@ -1,10 +1,10 @@
 import type { Word } from "./room-model.ts";
 import { type Arbitrary, array, boolean, constantFrom, nat, oneof, record } from "fast-check";
 
-/** Whose right an action claims. `stranger` comes through a proxy nobody trusts: its address proves nothing. */
+/** Whose right an action claims. `stranger` comes through an untrusted proxy: its address proves nothing. */
 export type Claim = "owner" | "neighbour" | "stranger" | "thief";
 
-/** How a held request is answered. */
+/** The response to a held request. */
 export type How =
   | "whole"
   | "cut"
@@ -143,7 +143,7 @@ const action: Arbitrary<Action> = oneof(
   { weight: 2, arbitrary: record({ kind: constantFrom("abort"), nth: nat(5) }) },
 );
 
-/** Somebody who is there to be asked, so that more than refusals happens. */
+/** A participant that is online from the start, so that not every request is refused. */
 function arrival(room: number, id: string, model: string): Action[] {
   const where = { room, id, isV1: false, claim: "owner" } as const;
   return [
@@ -167,7 +167,7 @@ const canMove: How[] = ["unreachable", "overloaded", 401, 407, 503];
 
 /**
  * A run that chance seldom makes: each failure that lets a request move elsewhere, of one that names bob and must not go to
- * ada, whose model has that name, and of one that asks for the model.
+ * ada, whose model has that name, and of one that selects the model.
  */
 export const movesElsewhere: Action[] = [
   ...arrival(0, "ada", "bob"),
@@ -182,7 +182,7 @@ export const movesElsewhere: Action[] = [
 ];
 
 /**
- * Others: a server that loads is waited for, by id too, asked once more and no third time; credentials that are refused are
+ * Others: requests wait for a server that loads, by id too, are sent to it once more and not a third time; credentials that are refused are
  * tried again by one request after a minute.
  */
 export const waitsForLoading: Action[] = [
@@ -210,7 +210,7 @@ export const triesAgain: Action[] = [
   ]),
 ];
 
-/** Three attempts, which are as many as are made: the third may be an answer, a fourth participant is not asked. */
+/** Three attempts, which are as many as are made: the third may succeed, a fourth participant is not called. */
 export const movesTwice: Action[] = [
   ...["ada", "bob", "cyd", "dee"].flatMap((id) => arrival(0, id, "small")),
   ...(["whole", 401] as const).flatMap((how): Action[] => [

@@ -4,7 +4,7 @@ import type { EventRecorder } from "../support/hub/event-recorder.ts";
 import { ledgerOf, ledgerProblems } from "../support/hub/ledger.ts";
 import { propertyRuns, propertyTimeoutMs, SEEDS } from "../support/property-runs.ts";
 import { until } from "../support/waiting.ts";
-import type { Asked } from "./asked.ts";
+import type { Asked } from "./requested.ts";
 import { stepAfter } from "./attempts-model.ts";
 import { foldEvents } from "./event-fold.ts";
 import {
@@ -18,7 +18,7 @@ import {
 import { type Answered, secret, World } from "./hub-world.ts";
 import { predict, type Prediction, type RoomModel, takesTrial } from "./room-model.ts";
 
-/** What is not yet, or never will be, as the model has it. Asked again until there is nothing. */
+/** The differences between hub and model. Read again until there are none. */
 async function differences(world: World): Promise<string[]> {
   noteHolders(world);
   const problems: string[] = [];
@@ -141,7 +141,7 @@ async function step(world: World, now: Action): Promise<void> {
     const hasLostTunnel = holder !== undefined && agentsBefore.get(key) !== world.agents.get(key);
     const wasAnswered = answered?.tag === one.tag;
     if (one.holder !== holder && holder !== undefined && one.end === undefined) {
-      // Moved on: never after an answer had begun, and not from whom the client named, but to wait for it.
+      // Retried elsewhere: never after a response had begun, and not from the participant that the client named, except to wait for it.
       expect(wasAnswered ? next : hasLostTunnel && "elsewhere").toMatch(/elsewhere|again/);
       if (next !== "again") expect(one.selector).not.toBe(holder.id);
     }
@@ -167,7 +167,7 @@ async function step(world: World, now: Action): Promise<void> {
   }
 }
 
-/** Answers whose head is a success, however they go on. */
+/** Responses whose head is a success, however they continue. */
 const begun = new Set<unknown>(["whole", "cut", "head then reset"]);
 
 function noteAnswer(world: World, { tag, how }: Answered): ReturnType<typeof stepAfter> {

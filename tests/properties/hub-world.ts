@@ -4,9 +4,9 @@ import type { EventRecorder } from "../support/hub/event-recorder.ts";
 import { type HandAgent, type HeldRequest, openHandAgent } from "../support/hub/hand-agent.ts";
 import { createManualTime, type ManualTime, QUICK_SWEEP } from "../support/hub/manual-time.ts";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
-import { ask, type Asked } from "./asked.ts";
+import { ask, type Asked } from "./requested.ts";
 import { excludedFrom } from "./attempts-model.ts";
-import { answerByHand } from "./answer-by-hand.ts";
+import { answerByHand } from "./respond-by-hand.ts";
 import type { Action, Claim, How } from "./hub-actions.ts";
 import { joinStatus, updateStatus } from "./ownership-model.ts";
 import {
@@ -23,7 +23,7 @@ import {
 const long = 1_000_000_000;
 /** Of an earlier registration, or made up: never of this one. */
 const wrongToken = `rhp_${"A".repeat(43)}`;
-/** Never in anything the hub says. */
+/** Must not occur in anything the hub sends or logs. */
 export const secret = "SECRET-7f3a";
 
 export interface Answered {
@@ -40,7 +40,7 @@ export class World implements AsyncDisposable {
   /** by room and id, the tunnel that is current */
   readonly agents = new Map<string, HandAgent>();
   readonly asked: Asked[] = [];
-  /** everything the hub answered to management requests */
+  /** all responses of the hub to management requests */
   readonly said: string[] = [];
   nowMs = 0;
 
@@ -58,7 +58,7 @@ export class World implements AsyncDisposable {
         ...QUICK_SWEEP,
         drainMs: 1,
         passwordAttemptsBurst: 1_000,
-        // Silence is the model's to tell, and requests end when somebody says so.
+        // The model decides about silence, and requests end only by an action.
         tunnelPingMs: long,
         // The model opens tunnels as often as it likes.
         tunnelOpeningsMs: 0,
@@ -99,7 +99,7 @@ export class World implements AsyncDisposable {
     return predict(this.room(one.room), { selector, nowMs, excluded: excludedFrom(one) });
   }
 
-  /** @returns what was answered by hand, if anything */
+  /** @returns the response that was sent by hand, if any */
   async perform(action: Action): Promise<Answered | undefined> {
     if (action.kind === "answer") return this.#answer(action);
     await this.#change(action);
@@ -168,7 +168,7 @@ export class World implements AsyncDisposable {
     const [path, method] = action.isV1
       ? [`/v1/rooms/${room.code}/participants/${id}`, "PUT"]
       : [`/rooms/${room.code.toLowerCase()}/join`, "POST"];
-    // A PUT of somebody who is there asks for proof and not for the password, and mints nothing.
+    // A PUT of an existing participant needs proof and no password, and issues no token.
     const isUpdate = action.isV1 && known !== undefined;
     const answer = await this.#request(path, method, claim, known?.token ?? "", registration);
     expect([answer.status, action]).toEqual([

@@ -1,7 +1,7 @@
 import type { Claim } from "./hub-actions.ts";
 import { isLive, type Person } from "./room-model.ts";
 
-/** Contract §3, "Ownership", in `compat`: everybody here has the same address, unless a stranger's proxy hides it. */
+/** Contract §3, "Ownership", in `compat`: all callers here have the same address, unless an untrusted proxy hides it. */
 function hasProof(person: Person, claim: Claim): boolean {
   return claim === "owner" || (claim === "neighbour" && person.isNear);
 }

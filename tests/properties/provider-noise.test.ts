@@ -22,7 +22,7 @@ import { startScriptedProvider, type WireScript } from "../support/providers/scr
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { until } from "../support/waiting.ts";
 
-/** What a provider says, before it is put on the wire. */
+/** A provider's response, before it is encoded. */
 interface Said {
   statusLine: string;
   headers: string[];
@@ -211,7 +211,7 @@ function bitten(bytes: Buffer, sizes: number[]): Buffer[] {
   return parts;
 }
 
-/** What a client makes of an answer, from its bytes alone. */
+/** How a client interprets a response, from its bytes alone. */
 type Outcome = "complete" | "failed" | `a clean end without a marker: ${string}`;
 
 interface Question {
@@ -229,7 +229,7 @@ const plainly: Omit<Said, "headers" | "body"> = {
 };
 /** What chance seldom brings about. */
 const examples: [Said, Omit<Question, "participant">][] = [
-  // Half of an answer that is too long to be held: its client is cut off, and that is not its departure.
+  // Half of a response that is too long to be held: its client is disconnected by the hub, which does not count as the client's disconnect.
   [
     {
       ...plainly,
@@ -267,7 +267,7 @@ async function outcomeOf(answer: Response, surface: Question["surface"]): Promis
   try {
     text = await answer.text();
   } catch {
-    return "failed"; // the connection broke: nobody takes that for an end
+    return "failed"; // the connection broke, which is never treated as an end
   }
   if (answer.status >= 400) {
     expect(JSON.parse(text)).toMatchObject({ error: expect.anything() });
@@ -330,7 +330,7 @@ test.for(SEEDS)(
     await using provider = await startScriptedProvider();
     await using hub = await startTestHub();
     const code = await hub.createRoom();
-    // Declared, so that one odd answer does not spare the provider the next request.
+    // Declared, so that one invalid response does not exclude the provider from the next request.
     const capabilities = { openResponses: "supported", chatCompletions: "supported" } as const;
     const wishes = { endpoint: provider.url, capabilities };
     await joinDirect(hub, code, { id: "direct", ...wishes });

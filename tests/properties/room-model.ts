@@ -7,14 +7,14 @@ export interface RoomModel {
   people: Map<string, Person>;
 }
 
-/** One registration; whoever takes an id over is a new one. */
+/** One registration; an id that is taken over gets a new one. */
 export interface Person {
   id: string;
   nickname: string;
   model: string;
   limit: number;
   token: string;
-  /** registered from the address everybody here has, not through a stranger's proxy */
+  /** registered from the address that all callers here have, not through an unknown proxy */
   isNear: boolean;
   isOnline: boolean;
   lastSeenMs: number;
@@ -63,11 +63,11 @@ export function takesTrial({ trial }: Person, nowMs: number): void {
   trial.nextMs = Math.min(2 * trial.nextMs, 900_000);
 }
 
-/** What a request asks for, and when. */
+/** What a request selects, and when. */
 export interface Question {
   selector: string;
   nowMs: number;
-  /** not to be asked again */
+  /** must not be called again */
   excluded: readonly Person[];
 }
 

@@ -11,7 +11,7 @@ import { ResponsesStream } from "../../packages/provider/src/responses/translati
 import { checkEvents, checkResponse } from "../support/documents/open-responses-rules.ts";
 import { propertyRuns, propertyTimeoutMs, SEEDS } from "../support/property-runs.ts";
 import { anyScript, type ChatScript, type Speech, scriptInOrder } from "./chat-script.ts";
-import { asCompletion, asStream, eventsOf } from "./chat-told.ts";
+import { asCompletion, asStream, eventsOf } from "./chat-encoding.ts";
 
 const timeout = { timeout: propertyTimeoutMs };
 const cuts = array(nat(), { maxLength: 8 });
@@ -46,7 +46,7 @@ function ascending(left: number, right: number): number {
   return left - right;
 }
 
-/** What the `data:` lines say; each `event:` line says the same type. */
+/** The contents of the `data:` lines; each `event:` line has the same type. */
 function dataIn(sse: string): unknown[] {
   const all: unknown[] = [];
   const reader = createSseReader(({ event, data }) => {
@@ -77,7 +77,7 @@ function lastEvent(data: unknown[]): Event {
   return data.at(-2) as Event;
 }
 
-/** Everything a client is told in the end, put together by kind. */
+/** Everything a client received in the end, joined by kind. */
 function toldBy(output: Item[]) {
   const parts = output.flatMap(({ content = [] }) => content);
   return {
@@ -172,7 +172,7 @@ test.for(SEEDS)(
         const begun = stream.start() + stream.push(chat.subarray(0, place % (chat.length + 1)));
         expect(whole.startsWith(begun)).toBe(true);
 
-        // Before the finish reason: what comes after it says nothing about the answer.
+        // Before the finish reason: what follows it is not part of the response.
         const finish = eventsOf(script).findIndex((event) => event.includes(`_reason":"`));
         const events = eventsOf(script).slice(0, place % (finish + 1));
         expect(translated(Buffer.from(events.join("")), []).isComplete).toBe(false);

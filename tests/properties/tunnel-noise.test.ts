@@ -188,7 +188,7 @@ async function ask(hub: TestHub, code: string, participant: string, isStream: bo
   const answer = await hub.fetch(`/v1/rooms/${code}/chat/completions`, {
     json: { model: participant, stream: isStream, user: participant, messages: [] },
   });
-  // A broken connection is an honest end of a broken answer.
+  // A broken connection is a correct end of a broken response.
   const text = await answer.text().catch(() => "");
   return { status: answer.status, headers: [...answer.headers.keys()], text };
 }
@@ -241,7 +241,7 @@ test.for(SEEDS)(
         await quiet.ping();
         for (const piece of quietAnswer.slice(1)) responder.write(Buffer.from(piece));
         responder.end();
-        expect(await within(bystander, "the quiet answer")).toMatchObject({
+        expect(await within(bystander, "the quiet response")).toMatchObject({
           status: 200,
           text: quietAnswer.join(""),
         });
@@ -256,7 +256,7 @@ test.for(SEEDS)(
         const closeCode = noisy.closeCode ?? 0;
         closeCodes.add(closeCode);
         if (!isRaw) expect(closeCode === 1000 || closeCode >= 4000).toBe(true);
-        for (const { headers } of await within(Promise.all(victims), "the noisy answers")) {
+        for (const { headers } of await within(Promise.all(victims), "the noisy responses")) {
           expect(headers).not.toContain("set-cookie");
           expect(headers).not.toContain("location");
         }

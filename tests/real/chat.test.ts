@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { PATHS } from "../support/hub/joining.ts";
 import { userSays } from "../support/clients/openai-client.ts";
 import { ledgerProblems, settled } from "../support/hub/ledger.ts";
-import { lastBody } from "./answer-body.ts";
+import { lastBody } from "./response-body.ts";
 import { describeReal } from "./binary.ts";
 import { startLab } from "./lab.ts";
 import { startLlamaServer } from "./llama-server.ts";

@@ -3,7 +3,7 @@ import { settled } from "../support/hub/ledger.ts";
 import { PATHS } from "../support/hub/joining.ts";
 import { userSays } from "../support/clients/openai-client.ts";
 import { until } from "../support/waiting.ts";
-import { lastBody } from "./answer-body.ts";
+import { lastBody } from "./response-body.ts";
 import { describeReal } from "./binary.ts";
 import { startLab } from "./lab.ts";
 import { startLlamaServer } from "./llama-server.ts";

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { settled } from "../support/hub/ledger.ts";
 import { PATHS } from "../support/hub/joining.ts";
 import { checkEvents, checkResponse } from "../support/documents/open-responses-rules.ts";
-import { lastBody } from "./answer-body.ts";
+import { lastBody } from "./response-body.ts";
 import { describeReal } from "./binary.ts";
 import { startLab } from "./lab.ts";
 import { startLlamaServer } from "./llama-server.ts";

@@ -23,14 +23,14 @@ export const propertyTimeoutMs = byHand === undefined ? quickMs : 0;
  */
 export function propertyRuns(seed: number, quickRuns: number) {
   const numRuns = Math.max(Math.ceil(quickRuns / SEEDS.length), Number(byHand ?? 0));
-  // A failure is told before the test runs out of time, shrunk as far as it came.
+  // A failure is reported before the test times out, shrunk as far as possible.
   return byHand === undefined
     ? { seed, numRuns, interruptAfterTimeLimit: quickMs * 0.75 }
     : { seed, numRuns };
 }
 
 /**
- * Whether a run with this seed must have met what a test is about, or it would say little. Few runs with a new seed may
+ * Whether a run with this seed must have met what a test is about, or it would prove little. Few runs with a new seed may
  * miss it by chance alone.
  */
 export function mustHaveMet(seed: number): boolean {

@@ -21,7 +21,7 @@ export async function within<T>(
   }
 }
 
-/** Asks until the answer holds: for things that announce nothing, such as a listing on the other side of a socket. */
+/** Reads until the condition holds: for things that emit no event, such as a listing on the other side of a socket. */
 export async function until<T>(
   what: string,
   ask: () => T | Promise<T>,

@@ -133,7 +133,7 @@ test.for(
           const input =
             surface === "responses" ? { input: "hello" } : { messages: userSays("hello") };
           const generate = async (behaviour: Behaviour) => {
-            // After a 503 the same participant is asked once more, seconds later: not each time to see it refuse again.
+            // After a 503 the same participant is called once more, seconds later: not for every secret.
             queue = stream ? [behaviour] : [behaviour, behaviour];
             await ask(
               `${surface} ${stream} ${JSON.stringify(behaviour).slice(0, 60)}`,
@@ -173,7 +173,7 @@ test.for(
   },
 );
 
-test("a provider's own error in a stream is scrubbed, and what the hub says of it", async () => {
+test("a provider's own error in a stream is scrubbed, and the hub's report of it", async () => {
   const said = (words: string) => `data: ${JSON.stringify({ error: { message: words } })}\n\n`;
   const frame = said(`no such key: ${key}`);
   const head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
@@ -192,6 +192,6 @@ test("a provider's own error in a stream is scrubbed, and what the hub says of i
   await settled(events, 1);
   expect((await events.next("llm.error")).data["error"]).toContain("no such key: [redacted]");
   const log = () => hub.log.join("");
-  await until("the log to tell of it", log, (text) => text.includes("llm.error"));
+  await until("the log to contain it", log, (text) => text.includes("llm.error"));
   expect(events.text + log()).not.toContain(key);
 });

@@ -15,7 +15,7 @@ const nameless: Program = { kind: "nameless", hasResponses: false };
 
 const providers: VersionedProvider[] = [];
 
-/** Nothing may ever be asked that loads a model without a client having asked for it. */
+/** No request may load a model unless a client sent it. */
 afterEach(() => {
   for (const { asked } of providers.splice(0)) {
     const ownQuestions = asked.filter(
@@ -144,7 +144,7 @@ test.for(PATHS)("by %s, a long question is translated as a whole", async (path) 
   expect(provider.asked.at(-1)).toContain(`"content":"${input}"`);
 });
 
-test("an agent looks again when its server was away, and tells the hub without a new tunnel", async () => {
+test("an agent probes again when its server was away, and reports to the hub without a new tunnel", async () => {
   await using provider = await startProvider(old);
   await using hub = await startTestHub();
   const code = await hub.createRoom();

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 const entry = "virtual:page";
 
-/** What a web page that says only this would load, with every export of the SDK at hand. */
+/** What a web page with only this import would load, with every export of the SDK available. */
 async function bundle(code: string): Promise<Rolldown.OutputChunk> {
   const built = (await build({
     root: fileURLToPath(new URL("../..", import.meta.url)),

@@ -44,7 +44,7 @@ test.for(cases)(
       participantId: "ada",
     });
     const load = async () => (await hub.client.getParticipant(code, "ada")).load;
-    await until("the load to be gone", load, ({ active, queued }) => active === 0 && queued === 0);
+    await until("the load to be zero", load, ({ active, queued }) => active === 0 && queued === 0);
     expect(ledgerProblems(events)).toEqual([]);
   },
 );
@@ -70,7 +70,7 @@ test("a client that leaves the queue never reaches the provider", async () => {
   await expect(second).rejects.toThrow("abort");
   const { data } = await events.next("llm.error");
   expect(data).toMatchObject({ code: "client_disconnected", participantId: null, attempts: 0 });
-  await until("nobody to wait", load, ({ queued }) => queued === 0);
+  await until("the queue to be empty", load, ({ queued }) => queued === 0);
   gate.open();
   expect((await first).status).toBe(200);
   await settled(events, 2);

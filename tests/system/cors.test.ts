@@ -14,7 +14,7 @@ test.for([
   "/v1/rooms/ABC234/events",
   "/nowhere/at/all",
   "/",
-])("a preflight of %s allows every header an SDK asks for", async (path) => {
+])("a preflight of %s allows every header an SDK sends", async (path) => {
   await using hub = await startTestHub();
   const answer = await hub.fetch(path, {
     method: "OPTIONS",
@@ -32,7 +32,7 @@ test.for([
   expect(answer.headers.get("access-control-allow-private-network")).toBeNull();
 });
 
-test("answers, streams and errors alike are readable from any origin, with our headers exposed", async () => {
+test("responses, streams and errors are readable from any origin, with our headers exposed", async () => {
   await using provider = await startFakeProvider();
   await using hub = await startTestHub();
   const code = await hub.createRoom();

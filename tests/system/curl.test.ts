@@ -41,7 +41,7 @@ test("a bare curl join makes a working participant, called with its authHeaders"
   expect(json["model"]).toBe("m");
 });
 
-test("an upgrade to h2c is ignored and the request answered, with its body", async () => {
+test("an upgrade to h2c is ignored and the request is served, with its body", async () => {
   await using hub = await startTestHub();
   await using provider = await startFakeProvider();
   const code = await hub.createRoom();

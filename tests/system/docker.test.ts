@@ -14,7 +14,7 @@ function textOf(path: string): string {
   return readFileSync(new URL(path, root), "utf8");
 }
 
-/** What the lines that begin so say, in order. */
+/** The values of the lines with this beginning, in order. */
 function instructions(name: string): string[] {
   return [...dockerfile.matchAll(new RegExp(`^${name} (.+)$`, "gm"))].map(([, rest]) => rest ?? "");
 }

@@ -67,7 +67,7 @@ test("config.md has every limit with its default, unit and variable, and no othe
   expect(sorted(documented.map((row) => row.slice(0, 4)))).toEqual(sorted(expected));
 });
 
-test("every row of these tables says what it is for", () => {
+test("every row of these tables has a description", () => {
   const rows = [
     ...tableRows(reference("http"), ["Method", "Path"]),
     ...tableRows(reference("events"), ["Dotted", "Colon"]),

@@ -37,7 +37,7 @@ function failures({ checks }: Report): string[] {
   return [...checks].filter(([, { verdict }]) => verdict === "failed").map(([name]) => name);
 }
 
-test("a hub, a room and a model that are well: every step says so, and a few tokens went through", async () => {
+test("a hub, a room and a model that are well: every step passes, and a few tokens are generated", async () => {
   await using provider = await startFakeProvider();
   await using hub = await startTestHub();
   const code = await hub.createRoom();
@@ -58,7 +58,7 @@ test("a hub, a room and a model that are well: every step says so, and a few tok
   expect(asked.map(({ json }) => json["max_tokens"])).toEqual([32]);
 });
 
-/** Says 20 words in 600 ms. */
+/** Responds with 20 words in 600 ms. */
 function startSlowProvider() {
   return startFakeProvider({ behave: () => ({ kind: "normal", words: 20, chunkDelayMs: 30 }) });
 }
@@ -73,7 +73,7 @@ test("a model that takes its time: its response arrives incrementally", async ()
   expect(report.checks.get("request")?.found).toMatch(/^ada responded in \S+ \S+, incrementally$/);
 });
 
-test("a proxy that buffers nothing but answers: the request tells, by what the hub saw", async () => {
+test("a proxy that buffers only responses: the request shows it, by what the hub measured", async () => {
   await using provider = await startSlowProvider();
   await using hub = await startTestHub();
   const code = await hub.createRoom();
@@ -112,7 +112,7 @@ test("an unknown room: those that are there are listed", async () => {
   expect(report.checks.get("room")?.details?.join()).toContain(code);
 });
 
-test("a model server that is down: the participant says why, and its server is named", async () => {
+test("a model server that is down: the participant reports why, and its server is named", async () => {
   const provider = await startFakeProvider();
   await using hub = await startTestHub();
   const code = await hub.createRoom();

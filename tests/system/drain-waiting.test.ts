@@ -13,7 +13,7 @@ function ask(hub: TestHub, code: string): Promise<Response> {
   return hub.fetch(`/rooms/${code}/v1/chat/completions`, { json });
 }
 
-/** A provider whose first generation waits for the gate, and then does as it is told. */
+/** A provider whose first generation waits for the gate, and then continues as scripted. */
 async function startGatedProvider(first: Behaviour) {
   const gate = createGate();
   let generations = 0;
@@ -52,8 +52,8 @@ test("a request that waits when the hub stops gets its turn within the drain lim
   const closing = hub.hub.close();
   await untilDraining(hub);
   gate.open();
-  expect((await within(first, "the first answer")).status).toBe(200);
-  expect((await within(second, "the second answer")).status).toBe(200);
+  expect((await within(first, "the first response")).status).toBe(200);
+  expect((await within(second, "the second response")).status).toBe(200);
   expect(await within(closing, "the hub to close")).toEqual({ cut: 0 });
   expect(ledgerProblems(events)).toEqual([]);
   await provider[Symbol.asyncDispose]();
@@ -70,7 +70,7 @@ test("a request whose provider fails while the hub drains is tried elsewhere", a
   const closing = hub.hub.close();
   await untilDraining(hub);
   gate.open();
-  expect((await within(asking, "the answer")).status).toBe(200);
+  expect((await within(asking, "the response")).status).toBe(200);
   expect(await within(closing, "the hub to close")).toEqual({ cut: 0 });
   await provider[Symbol.asyncDispose]();
 });

@@ -17,7 +17,7 @@ async function startStream(hub: TestHub, code: string, surface = "chat/completio
   return answer;
 }
 
-/** The hub says so itself once it drains. */
+/** The hub reports this itself once it drains. */
 async function untilDraining(hub: TestHub): Promise<Response> {
   return until(
     "the hub to drain",
@@ -27,7 +27,7 @@ async function untilDraining(hub: TestHub): Promise<Response> {
 }
 
 describe.each(PATHS)("a hub that closes while a stream runs over %s", (path) => {
-  test("lets it finish, takes nothing new, and says that it drains", async () => {
+  test("lets it finish, accepts no new requests, and reports that it drains", async () => {
     const gate = createGate();
     await using provider = await startFakeProvider({
       behave: () => ({ kind: "normal", gate: gate.opened, gateAfterChunks: 3 }),
@@ -106,7 +106,7 @@ test("a request without a head yet is cut with 503 and a word on when to come ba
   expect(await answer.json()).toMatchObject({ error: { code: "hub_shutting_down" } });
 });
 
-test("whoever watches is told when to come back, and then the stream ends", async () => {
+test("a watcher gets a reconnect delay, and then its stream ends", async () => {
   await using hub = await startTestHub();
   const code = await hub.createRoom();
   const streams = [
@@ -123,7 +123,7 @@ test("whoever watches is told when to come back, and then the stream ends", asyn
   }
 });
 
-test("tunnels are told, and closed as going away", async () => {
+test("tunnels get GOAWAY, and are closed as going away", async () => {
   await using hub = await startTestHub();
   const code = await hub.createRoom();
   const { answer } = await joinDirect(hub, code, { endpoint: "http://127.0.0.1:9/v1" });

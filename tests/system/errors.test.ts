@@ -200,7 +200,7 @@ const inference: Failing[] = [chat, responses].flatMap((path): Failing[] => [
   { path, body: "", code: "invalid_json" },
   { path, body: "{bad", code: "invalid_json" },
   { path, body: '{"model":"*"} trailing', code: "invalid_json" },
-  // Told by the scanner at its first byte: only an object or an array can begin here.
+  // Reported by the scanner at its first byte: only an object or an array can begin here.
   { path, body: "null", code: "invalid_type" },
   { path, body: '["*"]', code: "invalid_type" },
   { path, body: {}, code: "missing_required_parameter", param: "model" },
@@ -278,7 +278,7 @@ async function expectError(answer: Response, failing: Failing): Promise<void> {
 describe.each(Object.entries({ routing, bodies, ids, endpoints, authHeaders, others, inference }))(
   "what is wrong with %s",
   (_name, table) => {
-    test("is told in OpenAI's shape, case by case, and changes nothing", async () => {
+    test("has OpenAI's shape, case by case, and changes nothing", async () => {
       await using room = await setUp();
       const events = await room.hub.watch(room.code);
       await events.next("room.created");
@@ -301,7 +301,7 @@ describe.each(Object.entries({ routing, bodies, ids, endpoints, authHeaders, oth
   },
 );
 
-test("an error of routing says whom the room has and what to do", async () => {
+test("an error of routing lists the room's participants and the next step", async () => {
   await using room = await setUp();
   const answer = await send(room.hub, room.code, {
     path: chat,
@@ -317,7 +317,7 @@ test("an error of routing says whom the room has and what to do", async () => {
   });
 });
 
-test("the wrong base URL is answered with the right one", async () => {
+test("a wrong base URL gets the right one in the hint", async () => {
   await using room = await setUp();
   const answer = await room.hub.fetch(`/rooms/${room.code.toLowerCase()}/chat/completions`, {
     json: {},
@@ -329,7 +329,7 @@ test("the wrong base URL is answered with the right one", async () => {
   });
 });
 
-test("a full queue says so, and how long to wait", async () => {
+test("a full queue is an error with the time to wait", async () => {
   await using provider = await startFakeProvider({ behave: () => ({ kind: "hang" }) });
   await using hub = await startTestHub({
     limits: { queuePerRoom: 1, queueWaitMs: 100, sweepIntervalMs: 10 },
@@ -356,7 +356,7 @@ test("a full queue says so, and how long to wait", async () => {
   await running;
 });
 
-test("limits of rooms, participants and subscribers are told as such", async () => {
+test("limits of rooms, participants and subscribers have errors of their own", async () => {
   await using hub = await startTestHub({
     limits: { rooms: 1, participantsPerRoom: 1, subscribersPerRoom: 1 },
   });
@@ -375,7 +375,7 @@ test("limits of rooms, participants and subscribers are told as such", async () 
   }
 });
 
-test("somebody who creates rooms without end is slowed down", async () => {
+test("a client that creates rooms without end is slowed down", async () => {
   await using hub = await startTestHub({ limits: { roomCreationBurst: 2 } });
   await hub.createRoom();
   await hub.createRoom();

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { joinDirect } from "../support/hub/joining.ts";
 import { startTestHub } from "../support/hub/start-test-hub.ts";
 
-/** What comes until a stream says `room.created`, with an earlier reconnect than the hub asks for. */
+/** The events of a stream up to `room.created`, with an earlier reconnect than the hub requests. */
 async function cutAfterCreation(response: Response): Promise<Response> {
   let text = "";
   const decoder = new TextDecoder();
@@ -14,7 +14,7 @@ async function cutAfterCreation(response: Response): Promise<Response> {
   return new Response(text.replace("retry: 2000", "retry: 50"), { headers: response.headers });
 }
 
-test("a stream that breaks in a room's first seconds tells of its creation once", async () => {
+test("a stream that breaks in a room's first seconds reports its creation once", async () => {
   await using hub = await startTestHub();
   const code = await hub.createRoom();
   let opened = 0;

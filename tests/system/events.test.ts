@@ -9,7 +9,7 @@ import { userSays } from "../support/clients/openai-client.ts";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { until } from "../support/waiting.ts";
 
-/** Join, change, ask well and badly, leave: every kind of event but the offline one. */
+/** Join, change, valid and invalid requests, leave: every kind of event except the offline one. */
 async function runEverything(hub: TestHub, code: string): Promise<void> {
   const behaviours: Behaviour[] = [{ kind: "normal" }, { kind: "no-marker" }];
   await using provider = await startFakeProvider({ behave: () => behaviours.shift() });
@@ -57,7 +57,7 @@ test("a room that is not there cannot be watched", async () => {
   expect(() => hub.hub.watch("ZZZ999", () => undefined)).toThrow(/ZZZ999/);
 });
 
-test("every stream tells the same run, each in its own spelling", async () => {
+test("every stream reports the same events, each in its own spelling", async () => {
   const time = { monotonicMs: () => performance.now(), wallMs: () => 1_893_456_000_000 };
   await using hub = await startTestHub({ time });
   const [hubColon, hubDot] = [
@@ -77,7 +77,7 @@ test("every stream tells the same run, each in its own spelling", async () => {
   expect(told(dot).map(({ kind }) => kind)).toEqual([
     "room.created",
     "participant.joined",
-    // The first probe found its endpoint answering, a look at it what it can do; then its owner renamed it.
+    // The first probe got a response, a second one detected its capabilities; then its owner renamed it.
     "participant.updated",
     "participant.updated",
     "participant.updated",
@@ -243,7 +243,7 @@ describe("a participant's life", () => {
   });
 });
 
-test("a hub that stood still forgives everybody the time", async () => {
+test("a hub that was suspended does not count the time as silence", async () => {
   const time = createManualTime();
   await using hub = await startTestHub({ time: time.source, limits: QUICK_SWEEP });
   const code = await hub.createRoom();
@@ -255,7 +255,7 @@ test("a hub that stood still forgives everybody the time", async () => {
   expect(events.of("participant.offline")).toEqual([]);
 });
 
-test("HEAD of an event stream says what it would be and ends", async () => {
+test("HEAD of an event stream has its headers and ends", async () => {
   await using hub = await startTestHub();
   const code = await hub.createRoom();
   const answer = await hub.fetch(`/v1/rooms/${code}/events`, { method: "HEAD" });
@@ -273,7 +273,7 @@ test.each(["/rooms/ABC234/events", "/v1/rooms/ABC234/events"])(
   },
 );
 
-test("all eight kinds of event are seen by somebody", async () => {
+test("all eight kinds of event reach a watcher", async () => {
   const time = createManualTime();
   await using hub = await startTestHub({ time: time.source, limits: QUICK_SWEEP });
   const events = await hub.watch(undefined);

@@ -24,7 +24,7 @@ async function run(example: string, ...args: string[]): Promise<string> {
   return stdout;
 }
 
-/** A room whose one participant repeats what it is told. */
+/** A room whose one participant repeats its input. */
 async function startRoom(options: FakeProviderOptions = {}) {
   await using stack = new AsyncDisposableStack();
   const hub = stack.use(await startTestHub());
@@ -41,20 +41,20 @@ async function startRoom(options: FakeProviderOptions = {}) {
   };
 }
 
-test("openai-sdk.ts streams an answer", async () => {
+test("openai-sdk.ts streams a response", async () => {
   await using room = await startRoom();
   expect(await run("openai-sdk", room.invite, "to be or not")).toBe("to be or not\n");
   expect(room.provider.requests.at(-1)?.json).toMatchObject({ stream: true });
 });
 
-test("ai-sdk.ts streams an answer and tells its tokens", async () => {
+test("ai-sdk.ts streams a response and prints its tokens", async () => {
   await using room = await startRoom();
   expect(await run("ai-sdk", room.invite, "to be or not")).toBe(
     "to be or not\n(4 tokens in, 4 out)\n",
   );
 });
 
-test("anthropic-sdk.ts streams an answer of a participant that has /messages", async () => {
+test("anthropic-sdk.ts streams a response of a participant that has /messages", async () => {
   await using hub = await startTestHub();
   const code = await hub.createRoom();
   const asked: string[] = [];
@@ -141,7 +141,7 @@ test("embed-participant.ts serves chat, streams and responses, and leaves on Ctr
   expect(await hub.client.listParticipants(code)).toEqual([]);
 });
 
-test("capped-cloud-model.ts adds the key, caps each answer, and shows neither key nor endpoint", async () => {
+test("capped-cloud-model.ts adds the key, caps each response, and shows neither key nor endpoint", async () => {
   await using hub = await startTestHub();
   const code = await hub.createRoom();
   const invite = `${hub.url}/rooms/${code}`;
@@ -167,7 +167,7 @@ test("capped-cloud-model.ts adds the key, caps each answer, and shows neither ke
   expect(listing).not.toMatch(/very-secret|127\.0\.0\.1/);
 });
 
-test("embed-hub.ts runs a hub, asks it, and ends", async () => {
+test("embed-hub.ts runs a hub, sends it a request, and ends", async () => {
   expect(await run("embed-hub")).toBe("42\n");
 });
 

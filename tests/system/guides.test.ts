@@ -31,7 +31,7 @@ import { quickstart, readme, shareACloudModel } from "./guides/quickstart.ts";
 
 const guides = readGuides();
 
-/** Every code block of every guide: what follows it, or why nobody can. */
+/** Every code block of every guide: the test that follows it, or why there is none. */
 const plans: Record<string, readonly BlockPlan[]> = {
   "docs/guides/behind-a-proxy.md": behindAProxy,
   "docs/guides/build-on-it.md": buildOnIt,
@@ -50,7 +50,7 @@ const plans: Record<string, readonly BlockPlan[]> = {
   "packages/tunnel/README.md": tunnelPackage,
 };
 
-test("every code block of a guide has one plan, which follows it or says why it cannot", () => {
+test("every code block of a guide has one plan, which follows it or states why it cannot", () => {
   const planned = guides.flatMap(({ path, blocks }) =>
     blocks.map(({ text }) => {
       const fitting = (plans[path] ?? []).filter(({ begins }) => text.startsWith(begins));

@@ -69,7 +69,7 @@ describe.each(Object.entries(sockets))("a handshake for a socket on %s", (_name,
     });
   });
 
-  test("without a fault is answered by a socket", async () => {
+  test("without a fault opens a socket", async () => {
     await using hub = await startTestHub();
     const socket = await socketOf(hub, await hub.createRoom());
     expect((await shake(hub, socket.path, socket.headers)).status).toBe(101);

@@ -45,7 +45,7 @@ test("a participant that is paused when it connects gets no request that waits",
     participant: { connection: { problem: "not ready: paused" } },
   });
   gate.open();
-  for (const answer of await within(Promise.all(asking), "the answers")) {
+  for (const answer of await within(Promise.all(asking), "the responses")) {
     expect(answer.headers.get("x-roomhub-participant")).toBe("ada");
   }
 });

@@ -48,7 +48,7 @@ function drip(socket: Socket, parts: string[], everyMs: number): void {
   }, everyMs);
 }
 
-/** Tells whether something is over yet. */
+/** Whether something has ended yet. */
 function watched(work: Promise<unknown>): () => boolean {
   let isOver = false;
   const over = () => (isOver = true);
@@ -101,7 +101,7 @@ function requestHead(n: number, code: string, head: (n: number) => string): Chec
   };
 }
 
-/** A full hub makes room only once somebody's has been unused for longer than this. */
+/** A full hub drops a room only once it has been unused for longer than this. */
 function eviction(limits: Partial<Limits>, ageMs: number, overMs: number): Check {
   return async () => {
     await using lab = await openLab({ rooms: 3, ...limits });
@@ -511,7 +511,7 @@ const checks: Record<LimitName, Check> = {
     expect(await outcome(lab.ask())).toBe("502 provider_unreachable");
     expect(lab.provider.openGenerations).toBe(2);
   },
-  // The agent is told; what happens to one that sends more is in packages/tunnel/src/session-abuse.test.ts.
+  // The agent knows the limit; what happens to one that sends more is in packages/tunnel/src/session-abuse.test.ts.
   async tunnelResponseWindowBytes() {
     await using lab = await openLab({ tunnelResponseWindowBytes: 70_000 });
     const { hello, socket } = await dial(lab);
@@ -523,7 +523,7 @@ const checks: Record<LimitName, Check> = {
   async tunnelPingMs() {
     await using lab = await openLab({ tunnelPingMs: 2_000 });
     const silent = await dial(lab, false);
-    // The first ping comes within a second; each that nothing answers is a miss, and two of them are the end.
+    // The first ping is sent within a second; each one without a pong is a miss, and two of them end the tunnel.
     await lab.time.advance(4_000);
     expect(await lab.isConnected()).toBe(true);
     await lab.time.advance(3_000);
@@ -584,7 +584,7 @@ describe.concurrent("at n it passes, one more is refused, and the hub lives on",
   });
 });
 
-test("limits.md says of every limit what happens at it", () => {
+test("limits.md describes for every limit what happens at it", () => {
   const rows = tableRows(repository("docs/reference/limits.md"), ["Limit", "Beyond it"]);
   expect(new Set(rows.map(([name]) => name))).toEqual(new Set(LIMIT_NAMES));
   expect(rows).toHaveLength(LIMIT_NAMES.length);

@@ -24,13 +24,13 @@ async function connected(port: number): Promise<Socket> {
 
 const request = "GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
-test("closing lets an answer leave that waits for a slow reader, and then does not wait on", async () => {
+test("closing completes a response that waits for a slow reader, and then does not wait any longer", async () => {
   const listening = await serving((_request, response) => {
     response.writeHead(200, { "content-length": manyBytes }).end(Buffer.alloc(manyBytes));
   });
   const socket = await connected(listening.port);
   socket.write(request);
-  const [first] = (await within(once(socket, "data"), "the answer")) as [Buffer];
+  const [first] = (await within(once(socket, "data"), "the response")) as [Buffer];
   socket.pause();
   let received = first.length - (first.indexOf("\r\n\r\n") + 4);
   socket.on("data", (chunk) => (received += chunk.length));
@@ -42,7 +42,7 @@ test("closing lets an answer leave that waits for a slow reader, and then does n
   expect(received).toBe(manyBytes);
 });
 
-test("closing lets an answer be made, and ends its connection with it", async () => {
+test("closing lets a pending response complete, and ends its connection with it", async () => {
   const [asked, gate] = [createGate(), createGate()];
   const listening = await serving((_request, response) => {
     asked.open();
@@ -65,15 +65,15 @@ test.each(["127.0.0.1", "::1"])("closing waits for no quiet connection over %s",
   const listening = await serving((_request, response) => response.end("fine"));
   await using agent = agentOf();
   const answer = get({ host, port: listening.port, agent: agent.agent });
-  const [response] = await within(once(answer, "response"), "the answer");
-  await within(once(response.resume(), "end"), "the answer's end");
+  const [response] = await within(once(answer, "response"), "the response");
+  await within(once(response.resume(), "end"), "the response's end");
   const unused = await connected(listening.port);
   const ended = once(unused.resume(), "close");
   await within(listening.close(longGraceMs), "the close");
   await within(ended, "the unused connection's end");
 });
 
-test("closing lets whoever has just connected ask, and be answered", async () => {
+test("closing serves the request of a client that has just connected", async () => {
   const accepted = createGate();
   const server = createServer((_request, response) => response.end("stopping"));
   server.on("connection", () => accepted.open());
@@ -89,12 +89,12 @@ test("closing lets whoever has just connected ask, and be answered", async () =>
   expect(text).toMatch(/stopping/);
 });
 
-test("closing cuts whoever does not read in time", async () => {
+test("closing disconnects a client that does not read in time", async () => {
   const listening = await serving((_request, response) => response.end(Buffer.alloc(manyBytes)));
   const socket = await connected(listening.port);
   socket.on("error", () => undefined);
   socket.write(request);
-  await within(once(socket, "data"), "the answer");
+  await within(once(socket, "data"), "the response");
   socket.pause();
   await within(listening.close(1), "the close");
   const ended = once(socket, "close");

@@ -17,7 +17,7 @@ import { createGate, until } from "../support/waiting.ts";
 
 const messages = [{ role: "user", content: "hi" }];
 
-/** A gateway in front of it that tells nothing of itself. */
+/** A gateway in front of it that does not identify itself. */
 const anonymousList: LlamaRecording = {
   status: 200,
   headers: { "content-type": "application/json" },
@@ -99,7 +99,7 @@ describe.each(PATHS)("llama.cpp over %s", (path) => {
       },
     ],
     ["malformed tools", "Failed to parse tools", { messages, tools: [{ type: "x" }] }],
-  ])("answers 500 to %s, which SDKs do not repeat", async (_what, reason, fields) => {
+  ])("responds 500 to %s, which SDKs do not retry", async (_what, reason, fields) => {
     await using llama = await startRecordedLlama();
     await using hub = await startTestHub();
     const code = await hub.createRoom();
@@ -115,7 +115,7 @@ describe.each(PATHS)("llama.cpp over %s", (path) => {
     expect(posts).toHaveLength(1);
   });
 
-  test("answers 501 to embeddings without --embeddings: the surface is unsupported from then on", async () => {
+  test("responds 501 to embeddings without --embeddings: the surface is unsupported from then on", async () => {
     await using llama = await startRecordedLlama();
     await using hub = await startTestHub();
     const code = await hub.createRoom();

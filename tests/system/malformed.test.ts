@@ -8,7 +8,7 @@ import { type RawAnswer, sendBytes } from "../support/clients/raw-http.ts";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { within } from "../support/waiting.ts";
 
-/** Every one of these is answered, in our shape, and then the connection is closed or goes on. */
+/** Every one of these gets a response in our shape, and then the connection is closed or stays open. */
 interface Malformed {
   title: string;
   bytes: string | Buffer;
@@ -153,7 +153,7 @@ async function expectAlive(hub: TestHub): Promise<void> {
 }
 
 describe("on the socket", () => {
-  test.for(table)("$title is answered $status $code", async ({ bytes, ...expected }) => {
+  test.for(table)("$title gets $status $code", async ({ bytes, ...expected }) => {
     await using hub = await startTestHub();
     expectOurShape(await sendBytes(hub.port, bytes), expected);
     await expectAlive(hub);
@@ -242,7 +242,7 @@ describe("on the socket", () => {
     expect(await hub.client.listParticipants(code)).toHaveLength(1);
   });
 
-  test("pipelined requests are answered in order", async () => {
+  test("pipelined requests get their responses in order", async () => {
     await using hub = await startTestHub();
     const code = await hub.createRoom();
     const answer = await sendBytes(
@@ -264,9 +264,9 @@ test("a refused handshake leaves nothing open, however long its client keeps its
   await once(socket, "end");
   const broken = Promise.withResolvers<NodeJS.ErrnoException>();
   socket.on("error", broken.resolve);
-  // Nobody is there any more: the first bytes are answered by a reset, the next ones fail.
+  // The connection is closed: the first bytes cause a reset, the next ones fail.
   const writing = setInterval(() => socket.write("x"), 5);
-  const { code } = await within(broken.promise, "the connection to be gone");
+  const { code } = await within(broken.promise, "the connection to be closed");
   clearInterval(writing);
   expect(["ECONNRESET", "EPIPE"]).toContain(code);
 });

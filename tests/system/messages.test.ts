@@ -21,7 +21,7 @@ async function ask(hub: TestHub, code: string, body: object, path = "messages"):
   return hub.fetch(`/rooms/${code}/v1/${path}`, { json: { max_tokens: 9, messages: [], ...body } });
 }
 
-/** A room with one participant whose provider answers messages so. */
+/** A room with one participant whose provider gives this response to messages. */
 async function lab(answer: RoutedAnswer) {
   const provider = await startRoutedProvider({ "POST /messages": () => answer });
   const hub = await startTestHub();
@@ -40,7 +40,7 @@ async function lab(answer: RoutedAnswer) {
 }
 
 describe.each(PATHS)("over %s", (path) => {
-  test("messages pass with their headers, and the events say so", async () => {
+  test("messages pass with their headers, and the events report them", async () => {
     await using provider = await startRoutedProvider({
       "POST /messages": ({ body }) =>
         (JSON.parse(body) as { stream?: boolean }).stream

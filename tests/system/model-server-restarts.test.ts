@@ -6,7 +6,7 @@ import { type RoutedAnswer, startRoutedProvider } from "../support/providers/rou
 import { startTestHub } from "../support/hub/start-test-hub.ts";
 import { until } from "../support/waiting.ts";
 
-/** An agent and its model server, whose list and answers can be changed, in the room of a real hub. */
+/** An agent and its model server, whose list and responses can be changed, in the room of a real hub. */
 async function openLab(options: { followModel: boolean }) {
   const server = {
     list: listOf("llama3"),
@@ -99,7 +99,7 @@ test("a participant whose model was chosen gets no requests while its server has
   expect((await lab.ask("llama3")).status).toBe(200);
 });
 
-test("what the model list says of the server is what the room says of the participant", async () => {
+test("the room reports the participant's readiness from the server's model list", async () => {
   await using lab = await openLab({ followModel: false });
   for (const [list, readiness] of [
     [loading, "loading"],

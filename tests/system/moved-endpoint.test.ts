@@ -11,7 +11,7 @@ const oldKey = "CANARY-old-key-7f3a";
 const newKey = "CANARY-new-key-b41c";
 const ask = { model: "*", messages: [{ role: "user", content: "hello" }] };
 
-/** A model server whose models come late: once the gate is open they are told, or the connection is reset. */
+/** A model server whose models come late: once the gate is open they are sent, or the connection is reset. */
 async function startLateServer(gate: Gate, end: "answer" | "reset") {
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
@@ -77,7 +77,7 @@ describe("a key that its provider repeats after", () => {
 });
 
 describe("an endpoint that a participant left", () => {
-  test("is told no key of the new one, whatever it still is asked", async () => {
+  test("gets no key of the new one in the requests it still receives", async () => {
     const gate = createGate();
     await using old = await startLateServer(gate, "answer");
     await using provider = await startFakeProvider();
@@ -104,7 +104,7 @@ describe("an endpoint that a participant left", () => {
     expect(old.requests.map(({ headers }) => headers["x-api-key"])).not.toContain(newKey);
   });
 
-  test("says nothing of the new one when it fails late", async () => {
+  test("changes nothing about the new one when it fails late", async () => {
     const gate = createGate();
     await using old = await startLateServer(gate, "reset");
     await using provider = await startFakeProvider();

@@ -76,7 +76,7 @@ describe.each(variants)("the OpenAI SDK at $base over $path", (variant) => {
     expect((await stream.finalResponse()).output_text).toBe("to be or not");
   });
 
-  test("calls a chat tool and answers it, streamed and not", async () => {
+  test("calls a chat tool and returns its result, streamed and not", async () => {
     await using room = await setUp(variant);
     const tools = [
       {
@@ -103,7 +103,7 @@ describe.each(variants)("the OpenAI SDK at $base over $path", (variant) => {
     }
   });
 
-  test("calls a responses tool and answers it", async () => {
+  test("calls a responses tool and returns its result", async () => {
     await using room = await setUp(variant);
     const tools = [
       { type: "function" as const, name: "weather", strict: true, parameters: weatherParameters },
@@ -194,7 +194,7 @@ describe.each(variants)("the OpenAI SDK at $base over $path", (variant) => {
     expect((await openai.models.retrieve("ada")).id).toBe("ada");
   });
 
-  test("throws the hub's error for a model nobody serves", async () => {
+  test("throws the hub's error for a model that no participant serves", async () => {
     await using room = await setUp(variant);
     const asking = room.openai.chat.completions.create({
       model: "fake-modle",

@@ -6,7 +6,7 @@ import { buildDocument, type OpenApiDocument } from "../../scripts/openapi/docum
 import { errorsWithoutStatus, errorsWithoutOperation } from "../../scripts/openapi/errors.ts";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
 import { joinDirect } from "../support/hub/joining.ts";
-import { judgeAnswers } from "../support/documents/openapi-answers.ts";
+import { judgeAnswers } from "../support/documents/openapi-responses.ts";
 import { userSays } from "../support/clients/openai-client.ts";
 import { startTestHub } from "../support/hub/start-test-hub.ts";
 
@@ -91,7 +91,7 @@ test.each(["dot", "colon"] as const)("a %s stream's schema has all eight events"
 });
 
 describe.each(["/openapi.json", "/v1/openapi.json"])("GET %s", (path) => {
-  test("serves it to pages of any origin, and says when it has not changed", async () => {
+  test("serves it to pages of any origin, and responds 304 when it has not changed", async () => {
     await using hub = await startTestHub();
     const answer = await hub.fetch(path, { headers: { origin: "https://app.example" } });
     expect(await answer.json()).toEqual(document);

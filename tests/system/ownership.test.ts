@@ -82,7 +82,7 @@ describe("a wrong token", () => {
     expect((await hub.client.getParticipant(code, "ada")).nickname).toBe("Ada");
   });
 
-  test("is somebody's API key when it does not look like ours", async () => {
+  test("is an API key when it does not have our prefix", async () => {
     await using hub = await startTestHub();
     const code = await hub.createRoom();
     await joinDirect(hub, code, { endpoint });
@@ -101,7 +101,7 @@ describe("without address rights", () => {
     ["join", "participant_id_taken", 409],
     ["change", "participant_token_required", 403],
     ["leave", "participant_token_required", 403],
-  ] as const)("to %s somebody's id is %s", async ([what, errorCode, status]) => {
+  ] as const)("to %s another client's id is %s", async ([what, errorCode, status]) => {
     await using hub = await startTestHub();
     const code = await hub.createRoom();
     const { answer: joined } = await joinDirect(hub, code, { endpoint });
@@ -121,7 +121,7 @@ describe("without address rights", () => {
     expect(proven.status).toBe(200);
   });
 
-  test("strict ownership asks for the token always, for heartbeats too", async () => {
+  test("strict ownership always requires the token, for heartbeats too", async () => {
     await using hub = await startTestHub({ ownership: "strict" });
     const code = await hub.createRoom();
     const { answer } = await joinDirect(hub, code, { endpoint });
@@ -133,7 +133,7 @@ describe("without address rights", () => {
     await hub.client.leave(code, "ada", { token });
   });
 
-  test("open ownership asks for nothing", async () => {
+  test("open ownership requires nothing", async () => {
     await using hub = await startTestHub({ ownership: "open" });
     const code = await hub.createRoom();
     await joinDirect(hub, code, { endpoint });
@@ -182,7 +182,7 @@ describe("a tunnel", () => {
     }
   });
 
-  test("of nobody, or of no room, is 404", async () => {
+  test("of an unknown participant, or of an unknown room, is 404", async () => {
     await using hub = await startTestHub();
     const code = await hub.createRoom();
     const nobody = await dial(hub, `/v1/rooms/${code}/participants/nobody/tunnel`, {});
@@ -191,7 +191,7 @@ describe("a tunnel", () => {
     expect([nowhere.status, nowhere.error?.code]).toEqual([404, "room_not_found"]);
   });
 
-  test("asked for without an upgrade is 426", async () => {
+  test("requested without an upgrade is 426", async () => {
     await using hub = await startTestHub();
     const code = await hub.createRoom();
     const answer = await hub.fetch(`/v1/rooms/${code}/participants/ada/tunnel`);

@@ -100,7 +100,7 @@ describe("requests by model name", () => {
   });
 });
 
-describe("a session that asks for any participant", () => {
+describe("a session that selects any participant", () => {
   test("stays with the one that chance first gave it", async () => {
     await using room = await startRoom(4);
     const { hub, code } = room;

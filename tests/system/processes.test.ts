@@ -89,7 +89,7 @@ test("a hub stopped or killed comes back with its rooms, and its participants co
       (text) => text.includes(room.code),
     );
 
-    // Whoever loses its tunnel twice in 30 s dials less eagerly: the second time only the agent with a short pause is
+    // An agent that loses its tunnel twice in 30 s dials later: the second time only the agent with a short pause is
     // waited for.
     for (const [signal, back] of [
       ["SIGKILL", ["ada", "alan"]],

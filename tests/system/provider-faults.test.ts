@@ -9,7 +9,7 @@ import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 const head = "HTTP/1.1 200 OK\r\nconnection: close\r\n";
 const openaiError = { error: { message: "no", type: "t", param: null, code: "c" } };
 
-/** Faults before an answer's head went to the client: it gets a status. */
+/** Faults before a response's head was sent to the client: it gets a status. */
 interface RefusedCase {
   title: string;
   behaviour: Behaviour;
@@ -31,45 +31,45 @@ const refused: RefusedCase[] = [
     headers: stop,
   },
   {
-    title: "says 401",
+    title: "responds 401",
     behaviour: { kind: "status", status: 401 },
     status: 502,
     code: "provider_auth_failed",
     headers: stop,
   },
   {
-    title: "says 403",
+    title: "responds 403",
     behaviour: { kind: "status", status: 403 },
     status: 502,
     code: "provider_auth_failed",
     headers: stop,
   },
   {
-    title: "says 500",
+    title: "responds 500",
     behaviour: { kind: "status", status: 500 },
     status: 502,
     code: "provider_error",
   },
   {
-    title: "says 501",
+    title: "responds 501",
     behaviour: { kind: "status", status: 501 },
     status: 400,
     code: "unsupported_protocol",
   },
   {
-    title: "says 503",
+    title: "responds 503",
     behaviour: { kind: "status", status: 503 },
     status: 503,
     code: "provider_error",
   },
   {
-    title: "says 504",
+    title: "responds 504",
     behaviour: { kind: "status", status: 504 },
     status: 504,
     code: "provider_error",
   },
   {
-    title: "says 429 with retry-after",
+    title: "responds 429 with retry-after",
     behaviour: {
       kind: "status",
       status: 429,
@@ -81,26 +81,26 @@ const refused: RefusedCase[] = [
     headers: { "retry-after": "7", "x-ratelimit-limit-requests": "3", "x-secret": null },
   },
   {
-    title: "says 400 in OpenAI's words",
+    title: "responds 400 in OpenAI's shape",
     behaviour: { kind: "status", status: 400, body: openaiError },
     status: 400,
     code: "c",
   },
   {
-    title: "says 404 with HTML",
+    title: "responds 404 with HTML",
     behaviour: { kind: "status", status: 404, body: "<html>no</html>" },
     status: 404,
     code: "provider_error",
   },
   {
-    title: "says 409",
+    title: "responds 409",
     behaviour: { kind: "status", status: 409, body: openaiError },
     status: 409,
     code: "c",
     headers: stop,
   },
   {
-    title: "says 200 with an error, as LM Studio does",
+    title: "responds 200 with an error, as LM Studio does",
     behaviour: { kind: "error-200" },
     status: 502,
     code: "provider_error",
@@ -120,7 +120,7 @@ const refused: RefusedCase[] = [
     headers: stop,
   },
   {
-    title: "compresses what it was asked not to",
+    title: "compresses although the request forbids it",
     behaviour: {
       kind: "raw",
       bytes: Buffer.concat([
@@ -140,14 +140,14 @@ const refused: RefusedCase[] = [
     headers: stop,
   },
   {
-    title: "answers with a web page",
+    title: "responds with a web page",
     behaviour: { kind: "raw", bytes: `${head}content-type: text/html\r\n\r\n<html>hello</html>` },
     status: 502,
     code: "provider_invalid_response",
     headers: stop,
   },
   {
-    title: "says an impossible status",
+    title: "responds with an impossible status",
     behaviour: { kind: "raw", bytes: "HTTP/1.1 999 What\r\ncontent-length: 0\r\n\r\n" },
     status: 502,
     code: "provider_invalid_response",
@@ -202,7 +202,7 @@ describe.each(PATHS)("over %s, a provider that", (path) => {
     },
   );
 
-  /** Faults in the middle of a stream: the client gets a frame no SDK takes for an answer. */
+  /** Faults in the middle of a stream: the client gets a frame that no SDK accepts as a response. */
   const broken: { title: string; behaviour: Behaviour; code: string }[] = [
     { title: "is cut", behaviour: { kind: "cut", afterChunks: 3 }, code: "provider_disconnected" },
     {
@@ -254,7 +254,7 @@ describe.each(PATHS)("over %s, a provider that", (path) => {
     },
   );
 
-  test("is cut in the middle of a JSON answer gives the client no whole answer", async () => {
+  test("is cut in the middle of a JSON response gives the client no complete response", async () => {
     await using room = await setUp(path, { kind: "cut", afterChunks: 1 });
     const { answer, text } = await ask(room.hub, room.code, false);
     expect(answer.status).toBe(502);
@@ -340,7 +340,7 @@ test.for(PATHS)(
     await answer.text();
     await events.next("llm.complete");
     expect(ledgerProblems(events)).toEqual([]);
-    // Named by its id it is not replaced by anybody.
+    // Selected by its id it is not replaced by another.
     const named = await hub.fetch(`/rooms/${code}/v1/chat/completions`, {
       json: { model: "bad", messages: userSays("hello") },
     });

@@ -48,7 +48,7 @@ async function startParrot(
 }
 
 describe.skipIf(missing !== undefined)(`examples/python/participant.py${because(missing)}`, () => {
-  test("answers, streams, and says that it makes no responses of its own", async () => {
+  test("responds, streams, and reports that it has no responses of its own", async () => {
     await using hub = await startTestHub();
     const code = await hub.createRoom();
     await using parrot = await startParrot(hub, code, "--pause", "0");

@@ -65,7 +65,7 @@ describe.each(PATHS)("over %s, a participant whose key is wrong", (path) => {
     expect(ledgerOf(events).every(({ ends }) => ends[0]?.kind === "llm.complete")).toBe(true);
   });
 
-  test("is refused without a call, and says which command gives it another", async () => {
+  test("is refused without a call, with the command that gives it another key", async () => {
     await using provider = await startMoodyProvider({ list: 401 });
     await using hub = await startTestHub();
     const code = await hub.createRoom();

@@ -72,7 +72,7 @@ async function sendHead(hub: TestHub, head: string) {
   await within(once(socket, "end"), "the hub to end its side");
   return {
     text,
-    /** @returns why it was not taken: bytes that reach a closed connection are answered by a reset */
+    /** @returns why it was not accepted: bytes that reach a closed connection cause a reset */
     async send(bytes: string | Buffer) {
       if (failure === undefined) await new Promise((resolve) => socket.write(bytes, resolve));
       await hub.client.health();
@@ -102,7 +102,7 @@ describe("a connection that ends with a refusal", () => {
     },
   );
 
-  test("receives what follows a request that could not be parsed, and answers once", async () => {
+  test("discards what follows a request that could not be parsed, and responds once", async () => {
     await using hub = await startTestHub();
     using client = await sendHead(hub, lines("POST /rooms HTTP/1.1", "host: hub", "no colon"));
     expect(client.text).toMatch(/^HTTP\/1\.1 400 .*"code":"bad_request"/s);

@@ -77,7 +77,7 @@ test.for(PATHS)(
     const answer = await postUnread(`${hub.url}/rooms/${code}/v1/chat/completions`, streamed);
     const request = provider.requests.find(({ path }) => path === "/v1/chat/completions")!;
 
-    // Stalled: the count stands still while everybody had many turns to move it.
+    // Stalled: the count does not change in many turns of the event loop.
     let lastCount = -1;
     let turnsAtRest = 0;
     await until(
@@ -89,7 +89,7 @@ test.for(PATHS)(
       },
       (turns) => turns >= 40,
     );
-    // Nobody on the way holds more than the provider sent. Most of it is in the kernel's socket buffers, which grow to
+    // No buffer on the path holds more than the provider sent. Most of it is in the kernel's socket buffers, which grow to
     // several MiB on each connection.
     expect(request.bytesSent).toBeGreaterThan(0);
     expect(request.bytesSent).toBeLessThan(24 * mib);
@@ -98,7 +98,7 @@ test.for(PATHS)(
     answer.on("data", (chunk: Buffer) => {
       received += chunk.length;
     });
-    await within(once(answer, "end"), "the answer's end", 30_000);
+    await within(once(answer, "end"), "the response's end", 30_000);
     await settled(events, 1);
     expect(events.of("llm.complete")).toHaveLength(1);
     expect(received).toBeGreaterThan(64 * mib);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { PATHS } from "../support/hub/joining.ts";
 import { openResponsesRoom, responseId, turn } from "../support/hub/responses-room.ts";
 
-/** What a provider that keeps responses says of one it does not have. */
+/** The error of a provider that stores responses for one it does not have. */
 const notKept = {
   kind: "status" as const,
   status: 400,
@@ -39,7 +39,7 @@ describe("a turn that goes on from the one before", () => {
     ]);
   });
 
-  test("may be gone on from in turn, all the way", async () => {
+  test("may be continued again and again", async () => {
     await using room = await openResponsesRoom();
     await using client = await room.open();
     let previous: string | undefined;
@@ -64,7 +64,7 @@ describe("a turn that goes on from the one before", () => {
     expect(ofUser.map(({ content }) => content)).toEqual([input, input, input]);
   });
 
-  test("is forgotten when it fails, so that a second try is told to send everything", async () => {
+  test("is dropped when it fails, so that a second attempt must send everything", async () => {
     let isBroken = false;
     await using room = await openResponsesRoom(({ json }) => {
       if (json["previous_response_id"] !== undefined) return notKept;
@@ -116,7 +116,7 @@ describe("a turn that goes on from the one before", () => {
   });
 });
 
-test("a turn too large to be remembered is answered, and cannot be gone on from", async () => {
+test("a turn too large to be stored gets its response, and cannot be continued", async () => {
   await using room = await openResponsesRoom(
     ({ json }) => (json["previous_response_id"] === undefined ? undefined : notKept),
     { limits: { responseSocketMemoryBytes: 2_000 } },

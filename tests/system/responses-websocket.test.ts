@@ -18,7 +18,7 @@ const variants = PATHS.flatMap((path) =>
 );
 
 describe.each(variants)("a socket on /responses at $base over $path", ({ path, baseUrlOf }) => {
-  test("answers the OpenAI SDK's turns one after the other", async () => {
+  test("serves the OpenAI SDK's turns one after the other", async () => {
     await using room = await openResponsesRoom(undefined, {}, path);
     const socket = new ResponsesWS(openaiAt(baseUrlOf(room.hub, room.code)));
     const texts: string[] = [];
@@ -176,7 +176,7 @@ test("turns that come together wait for each other, and one too many is refused"
   expect(ids.size).toBe(3);
 });
 
-test("a provider that answers a turn with JSON has it told as the terminal event", async () => {
+test("a provider's JSON response to a turn becomes the terminal event", async () => {
   await using room = await openResponsesRoom(() => ({ kind: "big-json", bytes: 100_000 }));
   await using client = await room.open();
   const [only, ...others] = await client.turn(turn);
@@ -192,7 +192,7 @@ test("an event of megabytes is one message", async () => {
   expect(events.at(-1)?.type).toBe("response.completed");
 });
 
-test("an event longer than an answer may be ends the turn with an error", async () => {
+test("an event longer than the limit of a response ends the turn with an error", async () => {
   await using room = await openResponsesRoom(() => ({ kind: "big-event", bytes: 300_000 }), {
     limits: { responseBodyBytes: 200_000 },
   });
@@ -317,7 +317,7 @@ describe("the handshake", () => {
 });
 
 describe("in time", () => {
-  test("a socket tells that its time is over, once no turn runs", async () => {
+  test("a socket reports that its time is over, once no turn runs", async () => {
     const time = createManualTime();
     const gate = createGate();
     await using room = await openResponsesRoom(() => ({ kind: "normal", gate: gate.opened }), {
@@ -340,7 +340,7 @@ describe("in time", () => {
     expect(await within(client.closed, "the close")).toMatchObject({ code: 1001 });
   });
 
-  test("a socket whose client answers no ping is cut off", async () => {
+  test("a socket whose client sends no pong is closed", async () => {
     const time = createManualTime();
     await using room = await openResponsesRoom(undefined, {
       time: time.source,
@@ -411,7 +411,7 @@ describe("a hub that closes", () => {
     expect(await within(closing, "the hub's close")).toEqual({ cut: 0 });
   });
 
-  test("cuts a turn after the drain time, and says so", async () => {
+  test("ends a turn after the drain time, with an error", async () => {
     await using room = await openResponsesRoom(
       () => ({ kind: "hang-mid-stream", afterChunks: 4 }),
       {
@@ -429,7 +429,7 @@ describe("a hub that closes", () => {
   });
 });
 
-test("no bytes stay held once sockets are gone", async () => {
+test("no bytes stay held once sockets are closed", async () => {
   await using room = await openResponsesRoom(undefined, { limits: { heldBodyBytes: 20_000 } });
   for (let round = 0; round < 20; round++) {
     await using client = await room.open();

@@ -24,7 +24,7 @@ test("a room answers 401 to a wrong or missing password and gains nobody", async
   expect(await hub.client.listParticipants(code)).toEqual([]);
 });
 
-test("the right one joins, over either family, and is asked of nobody who shows the token", async () => {
+test("the right one joins, over either family, and is not required with the token", async () => {
   await using hub = await startTestHub();
   const code = await hub.createRoom("swordfish");
   const { answer } = await joinDirect(hub, code, { endpoint, password: "swordfish" });
@@ -78,7 +78,7 @@ test("after five wrong ones it is 429 until there is time for one more, and othe
   expect((await attempt(code, "swordfish")).status).toBe(201);
 });
 
-/** A hub whose clients are where a trusted proxy says, and for which no time passes. */
+/** A hub whose clients' addresses come from a trusted proxy, and for which no time passes. */
 async function proxiedHub() {
   const time = createManualTime().source;
   const hub = await startTestHub({ trustProxy: ["127.0.0.1"], time });

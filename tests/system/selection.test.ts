@@ -6,7 +6,7 @@ import { createManualTime, QUICK_SWEEP } from "../support/hub/manual-time.ts";
 import { userSays } from "../support/clients/openai-client.ts";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 
-/** Asks once and says who answered, or the error's code. */
+/** Sends one request. @returns the participant that served it, or the error's code */
 async function whoServes(hub: TestHub, code: string, model: string): Promise<string> {
   const answer = await hub.fetch(`/v1/rooms/${code}/chat/completions`, {
     json: { model, messages: userSays("hello") },
@@ -46,7 +46,7 @@ test.for([
   expect(await whoServes(hub, code, selector!)).toBe(expected);
 });
 
-test.for(["*", "any"])("%s reaches everybody within 60 requests", async (selector) => {
+test.for(["*", "any"])("%s reaches every participant within 60 requests", async (selector) => {
   await using provider = await startFakeProvider();
   await using hub = await startTestHub();
   const code = await hub.createRoom();
@@ -104,7 +104,7 @@ describe.each(PATHS)("20 requests at once over %s", (path) => {
     };
   };
 
-  test("get the 20 answers that belong to them", async () => {
+  test("get the 20 responses that belong to them", async () => {
     await using provider = await startFakeProvider();
     await using hub = await startTestHub();
     const code = await hub.createRoom();
@@ -139,7 +139,7 @@ describe.each(PATHS)("20 requests at once over %s", (path) => {
     await settled(events, 20);
     expect(ledgerProblems(events)).toEqual([]);
 
-    // The last of them waited for nineteen others, and the events say the same as the headers.
+    // The last of them waited for nineteen others, and the events report the same as the headers.
     const waits = answers.map(({ queueMs }) => queueMs).sort((one, other) => one - other);
     expect(waits[0]).toBe(0);
     expect(waits.at(-1)).toBeGreaterThanOrEqual(19 * 5 - 1);
@@ -149,7 +149,7 @@ describe.each(PATHS)("20 requests at once over %s", (path) => {
   });
 });
 
-test("an id is served by whoever holds it now, over whichever path", async () => {
+test("an id is served by its current participant, over either path", async () => {
   await using provider = await startFakeProvider();
   await using hub = await startTestHub();
   const code = await hub.createRoom();

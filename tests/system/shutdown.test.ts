@@ -6,7 +6,7 @@ import { joinDirect } from "../support/hub/joining.ts";
 import { startTestHub } from "../support/hub/start-test-hub.ts";
 import { createGate, until, within } from "../support/waiting.ts";
 
-/** A model server whose every answer waits for `opened`. */
+/** A model server whose every response waits for `opened`. */
 async function startHeldProvider(opened: Promise<void>) {
   const asked = createGate();
   const server = createServer((_request, response) => {
@@ -24,7 +24,7 @@ async function startHeldProvider(opened: Promise<void>) {
   };
 }
 
-test("a join that waits for its probe when the hub stops is answered all the same", async () => {
+test("a join that waits for its probe when the hub stops still gets its response", async () => {
   const gate = createGate();
   await using provider = await startHeldProvider(gate.opened);
   await using hub = await startTestHub();

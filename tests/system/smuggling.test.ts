@@ -6,19 +6,19 @@ const crlf = "\r\n";
 const head = (...lines: string[]) => [...lines, "", ""].join(crlf);
 const post = (...headers: string[]) => head("POST /rooms HTTP/1.1", "host: hub", ...headers);
 const chunked = post("transfer-encoding: chunked");
-/** Would be answered 404 if anybody took it for a request of its own. */
+/** Would get a 404 if it were treated as a request of its own. */
 const smuggled = head("GET /smuggled HTTP/1.1", "host: hub");
-/** Sent after the first answer: where the hub goes on, it answers this one and nothing else. */
+/** Sent after the first response: where the connection stays open, the hub responds to this one and nothing else. */
 const next = head("GET /health HTTP/1.1", "host: hub", "connection: close");
 
 interface Row {
   title: string;
   bytes: string | Buffer;
-  /** every answer on the connection, the one to {@link next} last where the hub goes on */
+  /** every response on the connection, the one to {@link next} last where it stays open */
   statuses: number[];
 }
 
-/** The hub cannot know where this request ends: it answers and closes, or only closes. */
+/** The hub cannot know where this request ends: it responds and closes, or only closes. */
 const cut: Row[] = [
   {
     title: "content-length and transfer-encoding",
@@ -159,7 +159,7 @@ const cut: Row[] = [
     statuses: [],
   },
   {
-    title: "HTTP/2 without asking",
+    title: "HTTP/2 without an upgrade",
     bytes: `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${"\u0000".repeat(9)}`,
     statuses: [400],
   },
@@ -176,7 +176,7 @@ const cut: Row[] = [
     statuses: [400],
   },
   {
-    title: "a method nobody knows",
+    title: "an unknown method",
     bytes: head("SMUGGLE /health HTTP/1.1", "host: hub") + smuggled,
     statuses: [400],
   },

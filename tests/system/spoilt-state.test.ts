@@ -7,7 +7,7 @@ import { startHubProcess } from "../support/programs/roomhub-process.ts";
 import { startTestHub } from "../support/hub/start-test-hub.ts";
 import { temporaryFolder } from "../support/programs/temporary-folder.ts";
 
-test("a state file with one password that nobody can check is set aside whole, and the hub starts", async () => {
+test("a state file with one password that cannot be checked is set aside completely, and the hub starts", async () => {
   await using folder = await temporaryFolder();
   const path = join(folder.path, "rooms.json");
   {

@@ -17,7 +17,7 @@ const done = "data: [DONE]\n\n";
 const whole = words.join("") + done;
 const withUsage = words.join("") + usage + done;
 
-/** Says its usage when it is asked for it. */
+/** Reports its usage on request. */
 const asked: Routes = {
   "POST /chat/completions": ({ body }) => ({
     stream: body.includes('"include_usage":true') ? withUsage : whole,
@@ -41,7 +41,7 @@ async function stream(hub: TestHub, code: string, fields: object = {}): Promise<
 const knows = { capabilities: { streamUsage: "supported", chatCompletions: "supported" } } as const;
 
 describe.each(PATHS)("over %s", (path) => {
-  test("a provider known to take it is asked for usage, and the client sees nothing of it", async () => {
+  test("a provider known to accept it gets a request for usage, and the client does not see the extra chunk", async () => {
     await using provider = await startRoutedProvider(asked);
     await using hub = await startTestHub();
     const code = await hub.createRoom();
@@ -96,7 +96,7 @@ test.each([
   expect(await stream(hub, code, fields)).toBe(expected);
 });
 
-test("nobody is asked where the hub was told not to, or the provider is not known to take it", async () => {
+test("usage is not requested where the hub's options forbid it, or the provider is not known to accept it", async () => {
   await using provider = await startRoutedProvider(asked);
   for (const [streamUsage, capabilities] of [
     [false, knows.capabilities],

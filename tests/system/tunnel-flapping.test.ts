@@ -24,7 +24,7 @@ async function refusal(tunnelUrl: string, token: string) {
   };
 }
 
-test("the sixth tunnel of one token within 10 s is 429, the open one goes on, one update tells it", async () => {
+test("the sixth tunnel of one token within 10 s is 429, the open one continues, one update reports it", async () => {
   const time = createManualTime();
   await using hub = await startTestHub({
     time: time.source,
@@ -51,7 +51,7 @@ test("the sixth tunnel of one token within 10 s is 429, the open one goes on, on
     json: { model: "ada", user: "one", messages: userSays("hello") },
   });
   const held = await until(
-    "the open tunnel to be asked",
+    "the open tunnel to get the request",
     () => open?.held.get("one"),
     (request) => request !== undefined,
   );
@@ -113,7 +113,7 @@ async function startCable(target: number) {
   };
 }
 
-test("an agent whose tunnels are cut is refused, waits, says why, and comes back", async () => {
+test("an agent whose tunnels are cut is refused, reports why, waits, and comes back", async () => {
   await using hub = await startTestHub({ limits: { tunnelOpenings: 2, tunnelOpeningsMs: 900 } });
   await using provider = await startFakeProvider();
   await using cable = await startCable(hub.port);

@@ -16,7 +16,7 @@ const mistakes: [what: string, base: (code: string) => string][] = [
   ["a wrong last letter", (code) => `/rooms/${code.slice(0, -1)}${code.endsWith("2") ? 3 : 2}/v1`],
 ];
 
-test.each(mistakes)("a base URL with %s is answered with the right one", async (_what, base) => {
+test.each(mistakes)("a base URL with %s gets the right one in the hint", async (_what, base) => {
   await using hub = await startTestHub();
   const code = await hub.createRoom();
   const path = `${base(code)}/chat/completions`;

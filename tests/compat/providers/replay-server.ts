@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { createGate, within } from "../../support/waiting.ts";
-import { type AskedBody, sceneFor } from "./asked-scene.ts";
+import { type RecordedRequest, sceneFor } from "./requested-scene.ts";
 import {
   anthropicRefusal,
   type ProviderShape,
@@ -16,7 +16,7 @@ import { REFUSED_PROMPT } from "./script.ts";
 export interface Asked {
   /** below the base URL */
   surface: string;
-  body: AskedBody;
+  body: RecordedRequest;
 }
 
 /** A response that stops after its first words until it is released. */
@@ -110,7 +110,7 @@ class RunningServer implements ReplayServer {
     } else {
       const surface = this.shape.surfaces.find((surface) => path === `/v1/${surface}`);
       if (method === "POST" && surface !== undefined) {
-        await this.#generate(surface, (await json(request)) as AskedBody, response);
+        await this.#generate(surface, (await json(request)) as RecordedRequest, response);
       } else {
         request.resume();
         send(response, this.shape.unknownPath(method, path));
@@ -118,7 +118,11 @@ class RunningServer implements ReplayServer {
     }
   }
 
-  async #generate(surface: ShapeSurface, body: AskedBody, response: ServerResponse): Promise<void> {
+  async #generate(
+    surface: ShapeSurface,
+    body: RecordedRequest,
+    response: ServerResponse,
+  ): Promise<void> {
     const refusal = this.#refusalOf(surface, body);
     if (refusal !== undefined) {
       if (refusal.status === 503) response.setHeader("retry-after-ms", "1");
@@ -141,7 +145,7 @@ class RunningServer implements ReplayServer {
     }
   }
 
-  #refusalOf(surface: ShapeSurface, body: AskedBody): RecordedAnswer | undefined {
+  #refusalOf(surface: ShapeSurface, body: RecordedRequest): RecordedAnswer | undefined {
     if (Object.keys(body).length === 0) return this.shape.emptyBody;
     this.asked.push({ surface, body });
     if (says(body, REFUSED_PROMPT)) {
@@ -154,7 +158,7 @@ class RunningServer implements ReplayServer {
     return { status: 503, body: { error: { message: "all slots are busy" } } };
   }
 
-  async #replay(dialect: Dialect, body: AskedBody, response: ServerResponse): Promise<void> {
+  async #replay(dialect: Dialect, body: RecordedRequest, response: ServerResponse): Promise<void> {
     const recording = this.#recordings.of(dialect, sceneFor(body));
     if (body["stream"] !== true) {
       send(response, { status: 200, body: recording.json });
@@ -167,8 +171,8 @@ class RunningServer implements ReplayServer {
   }
 
   /** Recorded with usage requested; without, most servers omit every trace of it. */
-  #countedAsAsked({ events, uncounted }: Recording, body: AskedBody): readonly string[] {
-    const options = body["stream_options"] as AskedBody | undefined;
+  #countedAsAsked({ events, uncounted }: Recording, body: RecordedRequest): readonly string[] {
+    const options = body["stream_options"] as RecordedRequest | undefined;
     if (options?.["include_usage"] === true || this.shape.chatUsage !== "when-asked") return events;
     if (uncounted !== undefined) return uncounted;
     return events
@@ -204,7 +208,7 @@ export function frameOf({ lineEnd }: ProviderShape, dialect: Dialect, event: str
   return `${head}data: ${event}${lineEnd}${lineEnd}`;
 }
 
-function says({ messages, input }: AskedBody, prompt: string): boolean {
+function says({ messages, input }: RecordedRequest, prompt: string): boolean {
   return JSON.stringify([messages, input]).includes(prompt);
 }
 

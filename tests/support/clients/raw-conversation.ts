@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { within } from "../waiting.ts";
 
-/** One answer out of several on a connection. */
+/** One response out of several on a connection. */
 interface SpokenAnswer {
   status: number;
   /** names in lower case */
@@ -12,14 +12,14 @@ interface SpokenAnswer {
 /** All that the hub said on one connection until it was closed. */
 export interface Conversation {
   answers: SpokenAnswer[];
-  /** what came and was no whole answer, or everything after the head of one without a length */
+  /** what arrived and was no complete response, or everything after the head of one without a length */
   rest: string;
-  /** the last answer has no length: a stream, or another protocol */
+  /** the last response has no length: a stream, or another protocol */
   isOpenEnded: boolean;
 }
 
 /**
- * Sends bytes and reads to the end of the connection. After the first final answer `then` is sent: a plain request that
+ * Sends bytes and reads to the end of the connection. After the first final response `then` is sent: a plain request that
  * ends the connection shows where the hub believes the next request begins.
  */
 export async function converse(
@@ -39,14 +39,14 @@ export async function converse(
 
 export interface OpenConversation {
   say(bytes: string | Buffer): void;
-  /** Says that nothing more comes. */
+  /** Half-closes the connection: nothing more is sent. */
   finish(): void;
   readonly isClosed: boolean;
   /** Resolves when the connection is closed, however. */
   readonly ended: Promise<Conversation>;
 }
 
-/** A bare socket to a port of this machine, and what comes back on it, cut into answers. */
+/** A bare socket to a port of this machine, and what is received on it, cut into responses. */
 export function openConversation(
   port: number,
   onChange: (conversation: Conversation) => void = () => undefined,

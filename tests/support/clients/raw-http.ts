@@ -2,17 +2,17 @@ import { connect, type Socket } from "node:net";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { within } from "../waiting.ts";
 
-/** An answer as it came over a bare socket. */
+/** A response as it arrived over a bare socket. */
 export interface RawAnswer {
   status: number;
   /** names in lower case */
   headers: Record<string, string>;
   body: string;
-  /** what the error says, when the body is one */
+  /** the error, when the body is one */
   error: { code?: unknown; type?: unknown; message?: unknown } | undefined;
 }
 
-/** Sends bytes to a port of this machine and reads the first answer, whole. No HTTP client gets in between. */
+/** Sends bytes to a port of this machine and reads the first response completely. No HTTP client is involved. */
 export async function sendBytes(
   port: number,
   bytes: string | Buffer,
@@ -20,7 +20,7 @@ export async function sendBytes(
 ): Promise<RawAnswer> {
   const socket = connect({ host: "127.0.0.1", port });
   try {
-    return await within(readAnswer(socket, bytes, onConnected), "an answer on the socket", 15_000);
+    return await within(readAnswer(socket, bytes, onConnected), "a response on the socket", 15_000);
   } finally {
     socket.destroy();
   }
@@ -50,7 +50,7 @@ function readAnswer(
   });
 }
 
-/** @returns undefined while something is missing; answers of unknown length end with the head */
+/** @returns undefined while something is missing; responses of unknown length end with the head */
 function parseAnswer(text: string): RawAnswer | undefined {
   const headEnd = text.indexOf("\r\n\r\n");
   if (headEnd === -1) return undefined;
@@ -74,7 +74,7 @@ function errorIn(body: string): RawAnswer["error"] {
   }
 }
 
-/** A POST whose answer is not read until somebody asks for it. */
+/** A POST whose response is not read until the test reads it. */
 export function postUnread(url: string, json: unknown): Promise<IncomingMessage> {
   return within(
     new Promise((resolve, reject) => {
@@ -86,7 +86,7 @@ export function postUnread(url: string, json: unknown): Promise<IncomingMessage>
   );
 }
 
-/** Reads an answer in small bites with a turn of the event loop after each. */
+/** Reads a response in small pieces with a turn of the event loop after each. */
 export async function readSlowly(message: IncomingMessage, biteBytes: number): Promise<Buffer> {
   const bites: Buffer[] = [];
   for await (const chunk of message.iterator()) {

@@ -21,7 +21,7 @@ export interface ResponsesClient extends AsyncDisposable {
   /** every message so far */
   readonly events: readonly SocketEvent[];
   send(message: object | string | Buffer): void;
-  /** The next message nobody has taken yet. */
+  /** The next message that was not read yet. */
   next(): Promise<SocketEvent>;
   /** Sends a `response.create` and takes messages until one of them ends the turn. */
   turn(request: object): Promise<SocketEvent[]>;
@@ -97,7 +97,7 @@ class RecordingClient implements ResponsesClient {
   }
 }
 
-/** The text of a turn's answer, as its deltas told it. */
+/** The text of a turn's response, as its deltas had it. */
 export function textOf(events: readonly SocketEvent[]): string {
   return events
     .filter(({ type }) => type === "response.output_text.delta")

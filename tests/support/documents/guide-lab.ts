@@ -21,7 +21,7 @@ export interface GuideLab extends AsyncDisposable {
   readonly invite: string;
   /** serves `llama3.2`, and Ben shares it */
   readonly provider: FakeProvider;
-  /** stands for `https://api.example.com/v1`: wants the key, is shared by nobody */
+  /** stands for `https://api.example.com/v1`: requires the key, is not shared */
   readonly cloud: FakeProvider;
   /** A block with the addresses of this lab in place of its own. */
   here(text: string): string;
@@ -33,7 +33,7 @@ export interface GuideLab extends AsyncDisposable {
   script(source: string): Program;
 }
 
-/** @param onHub - what has to stand in front of the hub before anybody can join */
+/** @param onHub - what has to be in front of the hub before a join */
 export async function openGuideLab(
   options: HubOptions = {},
   onHub?: (hub: TestHub) => Promise<void>,
@@ -87,7 +87,7 @@ export async function openGuideLab(
   };
 }
 
-/** In place of the published command, this checkout's, as one process that can be ended; and `curl` that tells of errors. */
+/** In place of the published command, this checkout's, as one process that can be stopped; and `curl` that reports errors. */
 function commands(run: "" | "exec "): string {
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
     scripts: { start: string };

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** A page of documentation that somebody follows step by step. */
+/** A page of documentation that a reader follows step by step. */
 export interface Guide {
   /** from the root of the repository */
   path: string;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Reply } from "../providers/fake-provider-answers.ts";
+import type { Reply } from "../providers/fake-provider-bodies.ts";
 import { answerResponses } from "../providers/fake-provider-responses.ts";
 import { checkEvents, checkResponse } from "./open-responses-rules.ts";
 

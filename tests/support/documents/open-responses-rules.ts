@@ -37,8 +37,8 @@ export function checkResponse(value: unknown): string[] {
 }
 
 /**
- * @param events - what the `data:` lines of a stream say, in order: parsed JSON, and `[DONE]` as that text
- * @returns what is wrong with it: shapes, numbers, order, and whether the pieces add up to what is told at the end
+ * @param events - the contents of a stream's `data:` lines, in order: parsed JSON, and `[DONE]` as that text
+ * @returns what is wrong with it: shapes, numbers, order, and whether the pieces add up to the final text
  */
 export function checkEvents(events: readonly unknown[]): string[] {
   const problems = unless(events.at(-1) === "[DONE]", "the last data is not [DONE]");
@@ -195,7 +195,7 @@ class OrderCheck {
       ...unless(item.id === open.id && item.type === open.type, "it is another item"),
       ...unless(!isPartOpen, "its content is still open"),
       ...unless(statusOf(item) !== "in_progress", "it is still in progress"),
-      ...unless(isDeepStrictEqual(textsOf(item), texts), "it does not say what its deltas said"),
+      ...unless(isDeepStrictEqual(textsOf(item), texts), "its text differs from its deltas"),
     ];
   }
 }
@@ -259,7 +259,7 @@ function partDone(item: OpenItem, said: { type: string }, index: number): string
     item.texts.push(part.text);
     return [
       ...unless(part.isTextDone, "its text is not done"),
-      ...unless(textOf(said) === part.text, "it does not say what its deltas said"),
+      ...unless(textOf(said) === part.text, "its text differs from its deltas"),
     ];
   });
 }
@@ -275,7 +275,7 @@ function textDone(item: OpenItem, kind: string, index: number, text: string): st
   return inPart(item, kind, index, (part) => {
     const problems = unless(!part.isTextDone, "its text was done");
     part.isTextDone = true;
-    return [...problems, ...unless(text === part.text, "it does not say what its deltas said")];
+    return [...problems, ...unless(text === part.text, "its text differs from its deltas")];
   });
 }
 
@@ -302,12 +302,12 @@ function isCall(type: OutputItem["type"]): boolean {
   return type === "function_call" || type === "custom_tool_call";
 }
 
-/** @returns undefined for a compaction, and for reasoning that does not tell */
+/** @returns undefined for a compaction, and for reasoning without text */
 function statusOf(item: OutputItem): string | undefined {
   return "status" in item ? item.status : undefined;
 }
 
-/** What an item says, part by part. */
+/** The texts of an item, part by part. */
 function textsOf(item: OutputItem): string[] {
   switch (item.type) {
     case "message":

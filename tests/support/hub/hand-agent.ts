@@ -11,21 +11,21 @@ import {
 import { WebSocket } from "ws";
 import { within } from "../waiting.ts";
 
-/** A request that waits for somebody to answer it by hand. */
+/** A request that waits until a test responds to it. */
 export interface HeldRequest {
-  /** the `user` field of its body, by which tests tell requests apart */
+  /** the `user` field of its body, by which tests distinguish requests */
   tag: string;
   isStream: boolean;
   responder: Responder;
 }
 
-/** The agent's end of a real tunnel, answered by hand. */
+/** The agent's end of a real tunnel, whose responses a test sends. */
 export interface HandAgent {
-  /** by tag, in the order they came; without those that were answered or cancelled */
+  /** by tag, in order of arrival; without those that were completed or cancelled */
   readonly held: Map<string, HeldRequest>;
   /** undefined while the tunnel is open */
   readonly closeCode: number | undefined;
-  /** Resolves when the tunnel is closed, whoever closed it. */
+  /** Resolves when the tunnel is closed, by either side. */
   readonly ended: Promise<void>;
   readonly socket: WebSocket;
   readonly session: AgentSession;

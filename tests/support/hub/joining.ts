@@ -6,7 +6,7 @@ import type { TestHub } from "./start-test-hub.ts";
 export const PATHS = ["tunnel", "direct"] as const;
 export type Path = (typeof PATHS)[number];
 
-/** Somebody in a room, by whichever path. */
+/** A participant in a room, over either path. */
 export interface Joined extends AsyncDisposable {
   readonly id: string;
 }

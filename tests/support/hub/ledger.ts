@@ -1,6 +1,6 @@
 import type { EventRecorder, RecordedEvent } from "./event-recorder.ts";
 
-/** What became of one request, as the events tell it. */
+/** The outcome of one request, as the events report it. */
 export interface LedgerEntry {
   requestId: string;
   requests: RecordedEvent[];

@@ -13,7 +13,7 @@ import { within } from "../waiting.ts";
 export type Behave = FakeProviderOptions["behave"];
 export type Lab = Awaited<ReturnType<typeof openLab>>;
 
-/** Where nobody listens. */
+/** An address where nothing listens. */
 export const nowhere = "http://127.0.0.1:9/v1";
 export const chat = { model: "*", messages: userSays("hello") };
 
@@ -31,7 +31,7 @@ export async function openLab(limits: Partial<Limits>, behave?: Behave) {
   const ada = () => hub.client.getParticipant(code, "ada");
   return {
     ...{ hub, provider, code, time, chatPath },
-    /** Asks ada; the body is JSON, or bytes as they are. */
+    /** Sends a request to ada; the body is JSON, or bytes as they are. */
     ask: (body: object | string = chat, signal?: AbortSignal) =>
       hub.fetch(chatPath, { method: "POST", body: bytesOf(body), signal }),
     create: (fields: object | string = { name: "r" }) =>
@@ -52,7 +52,7 @@ export async function openLab(limits: Partial<Limits>, behave?: Behave) {
     rooms: async () => (await hub.client.listRooms()).map(({ code }) => code),
     ids: async (room = code) =>
       (await hub.client.listParticipants(room)).map(({ id }) => id).join(),
-    /** Three questions and answers later, what was sent before has arrived. */
+    /** After three requests and responses, what was sent before has arrived. */
     async settle() {
       for (let turn = 0; turn < 3; turn++) await hub.client.health();
     },

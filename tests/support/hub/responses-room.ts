@@ -17,7 +17,7 @@ export async function openResponsesRoom(
 ) {
   await using stack = new AsyncDisposableStack();
   const provider = stack.use(
-    // What names no model asks what the provider can do.
+    // A request without a model is a capability probe.
     await startFakeProvider({
       behave: (request) => (request.json["model"] === undefined ? undefined : behave?.(request)),
     }),

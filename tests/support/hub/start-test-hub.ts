@@ -2,7 +2,7 @@ import { createHub, type Hub, type HubOptions } from "@roomhub/hub";
 import { RoomhubClient } from "@roomhub/client";
 import { type EventRecorder, recordEvents } from "./event-recorder.ts";
 
-/** A hub of the real thing on a free port of this machine, with what tests ask of it again and again. */
+/** A real hub on a free port of this machine, with what tests often need from it. */
 export interface TestHub extends AsyncDisposable {
   readonly hub: Hub;
   /** `http://127.0.0.1:<port>` */
@@ -32,7 +32,7 @@ export async function startTestHub(options: HubOptions = {}): Promise<TestHub> {
     logFormat: "text",
     writeLog: (line) => log.push(line),
     ...options,
-    // A test that fails with a stream open should say so, not wait for the stream.
+    // A test that fails with a stream open should report that, not wait for the stream.
     limits: { drainMs: 200, ...options.limits },
   });
   const { url, port } = await hub.listen();

@@ -5,9 +5,9 @@ import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 
 /**
- * What a badly set up proxy does: it passes an answer on once it is whole, and no WebSocket at all.
+ * A badly configured proxy: it relays a response once it is complete, and no WebSocket at all.
  *
- * @param isHeld - by method; the answers to others pass as they come
+ * @param isHeld - by method; the responses to others pass as they arrive
  */
 export async function startBufferingProxy(
   target: string,

@@ -31,7 +31,7 @@ export async function startNginx(http: string, stack: AsyncDisposableStack): Pro
  *
  * @param location - further directives of its `location` block
  * @param upstream - directives of an `upstream` block with the hub in it; there is none otherwise
- * @returns its URL, once it answers
+ * @returns its URL, once it responds
  */
 export async function startNginxProxy(
   hubUrl: string,
@@ -53,7 +53,7 @@ server { listen 127.0.0.1:${port}; location / { proxy_pass ${target}; ${location
     fetch(`${url}/health`)
       .then(({ ok }) => ok)
       .catch(() => false);
-  await until("nginx to answer", isUp, (ok) => ok);
+  await until("nginx to respond", isUp, (ok) => ok);
   return url;
 }
 

@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { within } from "../waiting.ts";
 
-/** A program that runs until it is told to stop. */
+/** A program that runs until it is stopped. */
 export interface Program extends AsyncDisposable {
   /** everything it wrote so far, both streams */
   readonly output: string;
   /** Resolves when it has written this. */
   says(pattern: RegExp): Promise<void>;
-  /** Sends the signal, and waits until it is gone. @returns its exit code, null when the signal killed it */
+  /** Sends the signal, and waits until it has exited. @returns its exit code, null when the signal killed it */
   stop(signal: "SIGINT" | "SIGTERM" | "SIGKILL"): Promise<number | null>;
 }
 

@@ -14,7 +14,7 @@ export interface RoomhubProcess extends AsyncDisposable {
     what: string,
     holds: (line: Record<string, unknown>) => boolean,
   ): Promise<Record<string, unknown>>;
-  /** Ends it and waits until it is gone. */
+  /** Stops it and waits until it has exited. */
   kill(signal: "SIGTERM" | "SIGKILL"): Promise<void>;
 }
 
@@ -99,7 +99,7 @@ export function startRoomhub(
 
 /**
  * To the program and not to its launcher, which buries it and dies of the same signal: an orphan would look alive until
- * somebody else buried it.
+ * its parent has reaped it.
  */
 function sendSignal(launcherPid: number | undefined, signal: "SIGTERM" | "SIGKILL"): void {
   if (launcherPid === undefined) return;
@@ -112,7 +112,7 @@ function sendSignal(launcherPid: number | undefined, signal: "SIGTERM" | "SIGKIL
   }
 }
 
-/** @returns undefined when there are none yet, or this machine does not tell */
+/** @returns undefined when there are none yet, or this machine does not report them */
 function childrenOf(pid: number): number[] | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();

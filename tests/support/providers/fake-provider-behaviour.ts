@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import type { ServerResponse } from "node:http";
-import type { Answer, AnswerEvent } from "./fake-provider-answers.ts";
+import type { Answer, AnswerEvent } from "./fake-provider-bodies.ts";
 
 interface Waits {
   /** awaited before anything is sent, or with `gateAfterChunks` in the middle */
@@ -9,18 +9,18 @@ interface Waits {
   gateAfterChunks?: number | undefined;
 }
 
-/** What a provider does with one request. Those that do not say otherwise answer normally apart from their quirk. */
+/** What a provider does with one request. Unless noted, it responds normally apart from its quirk. */
 export type Behaviour = Waits &
   (
     | { kind: "normal"; chunkDelayMs?: number; words?: number; pieces?: string[] }
     /** no byte, ever */
     | { kind: "hang" }
-    /** 2 chunks, or half a JSON answer, and then nothing */
+    /** 2 chunks, or half a JSON response, and then nothing */
     | { kind: "hang-mid-stream"; afterChunks?: number }
     | { kind: "status"; status: number; body?: string | object; headers?: Record<string, string> }
-    /** bytes on the socket, or none, in place of an answer; closed after them unless `keepOpen` */
+    /** bytes on the socket, or none, in place of a response; closed after them unless `keepOpen` */
     | { kind: "raw"; bytes: string | Uint8Array; keepOpen?: boolean }
-    /** the socket is destroyed after so many chunks, or after half a JSON answer; with `reset` by a TCP reset */
+    /** the socket is destroyed after so many chunks, or after half a JSON response; with `reset` by a TCP reset */
     | { kind: "cut"; afterChunks: number; words?: number; reset?: boolean }
     /** a clean end without finish reason, terminal event and `[DONE]` */
     | { kind: "no-marker" }
@@ -29,21 +29,21 @@ export type Behaviour = Waits &
     | { kind: "crlf" }
     /** one event of exactly so many bytes among the others */
     | { kind: "big-event"; bytes: number }
-    /** what LM Studio says with status 200 where it knows no such path */
+    /** what LM Studio returns with status 200 for a path it does not have */
     | { kind: "error-200" }
     | { kind: "slow-head"; delayMs: number }
-    /** a JSON answer of exactly so many bytes, also when a stream was asked for */
+    /** a JSON response of exactly so many bytes, also when a stream was requested */
     | { kind: "big-json"; bytes: number }
     | { kind: "usage-absent" }
     /** every byte in a packet of its own */
     | { kind: "byte-by-byte" }
   );
 
-/** One request being answered. */
+/** One request during its response. */
 export interface Exchange {
   response: ServerResponse;
   isStream: boolean;
-  /** aborts when the connection is gone, whoever closed it */
+  /** aborts when the connection is closed, by either side */
   closed: AbortSignal;
   /** a chunk is on its way */
   onSent(bytes: number): void;
@@ -53,7 +53,7 @@ export interface Exchange {
 
 type Stop = { afterChunks: number; end: "hang" | "cut"; isReset: boolean } | undefined;
 
-/** Plays a behaviour to its end. Returns early, and quietly, when the client is gone. */
+/** Plays a behaviour to its end. Returns early, without an error, when the client has disconnected. */
 export async function play(
   behaviour: Behaviour,
   exchange: Exchange,
@@ -111,7 +111,7 @@ function* encodeEvents(events: AnswerEvent[], lineEnd: string): Iterable<Buffer>
   for (const event of events) yield Buffer.from(encodeEvent(event, lineEnd));
 }
 
-/** In halves, so that a JSON answer too can be cut or hang in the middle. */
+/** In halves, so that a JSON response too can be cut or hang in the middle. */
 async function sendJson(json: string, behaviour: Behaviour, exchange: Exchange): Promise<void> {
   const bytes = Buffer.from(json);
   exchange.response.writeHead(200, {
@@ -244,7 +244,7 @@ function jsonOfBytes(makeAnswer: (pieces: string[]) => Answer, bytes: number): s
   return JSON.stringify(makeAnswer(["x".repeat(Math.max(0, bytes - others))]).json);
 }
 
-/** Resolves when the gate opens or the client is gone. */
+/** Resolves when the gate opens or the client has disconnected. */
 async function opened(gate: Promise<void> | undefined, closed: AbortSignal): Promise<void> {
   if (gate === undefined || closed.aborted) return;
   await Promise.race([
@@ -260,6 +260,6 @@ async function waited(delayMs: number, signal: AbortSignal): Promise<void> {
   try {
     await pause(delayMs, undefined, { signal });
   } catch {
-    // The client is gone; whoever asked looks at the signal.
+    // The client has disconnected; the caller checks the signal.
   }
 }

@@ -6,7 +6,7 @@ import {
   type Reply,
   type RequestBody,
   type ToolCall,
-} from "./fake-provider-answers.ts";
+} from "./fake-provider-bodies.ts";
 import { answerResponses } from "./fake-provider-responses.ts";
 
 /** Operations below `/v1` that generate something. */
@@ -22,9 +22,9 @@ export const GENERATIONS: readonly string[] = [
 export interface Wish {
   model: string;
   number: number;
-  /** say this many words, `w1 w2 …`, instead of the echo */
+  /** respond with this many words, `w1 w2 …`, instead of the echo */
   words?: number | undefined;
-  /** say these pieces, one per streamed chunk, instead of the echo */
+  /** respond with these pieces, one per streamed chunk, instead of the echo */
   pieces?: string[] | undefined;
   hasUsage: boolean;
 }

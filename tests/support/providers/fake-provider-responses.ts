@@ -7,7 +7,7 @@ import {
   type Reply,
   type RequestBody,
   type ToolCall,
-} from "./fake-provider-answers.ts";
+} from "./fake-provider-bodies.ts";
 
 /** `POST /v1/responses`: the whole event sequence, with every key the Open Responses schema demands. */
 export function answerResponses(body: RequestBody, reply: Reply): Answer {
@@ -89,7 +89,7 @@ function callItem(call: ToolCall, status: string, args: string) {
   };
 }
 
-/** A response in progress: what was asked is repeated, what was left out is filled in as OpenAI does. */
+/** A response in progress: the request's fields are repeated, missing ones are filled in as OpenAI does. */
 function responseObject(body: RequestBody, reply: Reply) {
   const asked = (key: string, otherwise: unknown) => body[key] ?? otherwise;
   return {

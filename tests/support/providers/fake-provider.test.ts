@@ -44,7 +44,7 @@ test("a chat completion repeats the user's words and counts them", async () => {
   });
 });
 
-test("a streamed chat completion comes word by word, with usage only when asked for", async () => {
+test("a streamed chat completion arrives word by word, with usage only on request", async () => {
   await using provider = await start();
   const client = clientOf(provider);
   for (const isAsked of [true, false]) {
@@ -159,7 +159,7 @@ test.each([false, true])(
   },
 );
 
-test("models, completions and embeddings answer in the SDK's shapes", async () => {
+test("models, completions and embeddings respond in the SDK's shapes", async () => {
   await using provider = await startFakeProvider({ model: "llama3" });
   const client = clientOf(provider);
   const models = await collect(client.models.list());
@@ -175,7 +175,7 @@ test("models, completions and embeddings answer in the SDK's shapes", async () =
   expect(embeddings.data[0]?.embedding).toHaveLength(8);
 });
 
-test("a token limit cuts the answer short and says so", async () => {
+test("a token limit cuts the response short and sets the finish reason", async () => {
   await using provider = await start();
   const client = clientOf(provider);
   const completion = await client.chat.completions.create({ model, messages, max_tokens: 2 });
@@ -280,13 +280,13 @@ test.each(["chat/completions", "responses"])(
   },
 );
 
-test("a JSON answer has exactly the bytes asked for", async () => {
+test("a JSON response has exactly the requested number of bytes", async () => {
   await using provider = await start({ kind: "big-json", bytes: 100_000 });
   const answer = await post(provider, "responses", { input });
   expect((await answer.arrayBuffer()).byteLength).toBe(100_000);
 });
 
-test("a cut stream and a cut JSON answer end without an end, and nobody went away", async () => {
+test("a cut stream and a cut JSON response break off, and no client disconnected", async () => {
   await using provider = await startFakeProvider({
     behave: ({ json }) => ({ kind: "cut", afterChunks: 3, reset: json["stream"] === false }),
   });
@@ -336,7 +336,7 @@ test("a reader that stops stops the provider", async () => {
   expect(provider.requests[0]?.chunksSent).toBeLessThan(200_000);
 });
 
-test("closing ends what is open, and waiting in vain says for what", async () => {
+test("closing ends what is open, and a wait in vain names what it waited for", async () => {
   const provider = await start({ kind: "hang" });
   const answer = post(provider, "responses", { input });
   await provider.waitFor(({ openGenerations }) => openGenerations === 1);

@@ -5,13 +5,13 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createdSeconds, type RequestBody } from "./fake-provider-answers.ts";
+import { createdSeconds, type RequestBody } from "./fake-provider-bodies.ts";
 import { type Behaviour, play } from "./fake-provider-behaviour.ts";
 import { GENERATIONS, type Generation, generate } from "./fake-provider-model.ts";
 
 export type { Behaviour } from "./fake-provider-behaviour.ts";
 
-/** One request as it arrived, recorded when its body was complete; the rest follows while it is answered. */
+/** One request as it arrived, recorded when its body was complete; the rest follows during the response. */
 export interface RecordedRequest {
   method: string;
   /** with the query */
@@ -24,7 +24,7 @@ export interface RecordedRequest {
   json: RequestBody;
   chunksSent: number;
   bytesSent: number;
-  /** `gone`: the client closed the connection; `ended`: the answer, whole or cut on purpose, is out */
+  /** `gone`: the client closed the connection; `ended`: the response, complete or cut on purpose, was sent */
   state: "answering" | "ended" | "gone";
 }
 
@@ -38,11 +38,11 @@ export interface FakeProviderOptions {
   /** an address of this machine; 127.0.0.1 when left out */
   host?: string | undefined;
   port?: number | undefined;
-  /** asked for every generation; `normal` when left out or when it gives nothing */
+  /** called for every generation; `normal` when absent or when it returns nothing */
   behave?: ((request: RecordedRequest) => Behaviour | undefined) | undefined;
 }
 
-/** Its operations, listed as vLLM does, so that nobody asks each of them whether it is there. Not recorded. */
+/** Its operations, listed as vLLM does, so that they are not probed one by one. Not recorded. */
 const listing = {
   paths: Object.fromEntries(GENERATIONS.map((operation) => [`/v1/${operation}`, {}])),
 };
@@ -146,7 +146,7 @@ class RunningProvider implements FakeProvider {
   async #serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     message.socket.setNoDelay(true);
     const body = await readAll(message);
-    if (body === undefined) return; // the client went away while it was still asking
+    if (body === undefined) return; // the client disconnected while it was still sending the request
     if (message.url === "/openapi.json") return sendJson(response, 200, listing);
     const request = record(message, body);
     this.requests.push(request);

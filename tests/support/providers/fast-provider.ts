@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** How an answer is given, as `plain` within the first KiB of a request's body; one JSON answer when it is left out. */
+/** The form of a response, as `plain` within the first KiB of a request's body; one JSON response when absent. */
 export type PlainWish =
   /** as many bytes as this in large pieces, as fast as they are taken */
   | { pourBytes: number }
@@ -9,7 +9,7 @@ export type PlainWish =
   | { pieces: number; delayMs: number };
 
 /**
- * A model server that costs next to nothing per answer: prebuilt bytes, no parsing. What stands before it is what a
+ * A model server that costs next to nothing per response: prebuilt bytes, no parsing. What stands before it is what a
  * measurement shows. Listens on 127.0.0.1.
  */
 export interface FastProvider extends AsyncDisposable {
@@ -34,14 +34,14 @@ const json = Buffer.from(jsonOfBytes(1_024));
 const models = Buffer.from('{"object":"list","data":[{"id":"fake-model","object":"model"}]}');
 const wishPattern = /"plain":(\{[^}]*\})/;
 
-/** Bytes of the body of a whole answer; undefined where only the provider knows. */
+/** Bytes of the body of a complete response; undefined where only the provider knows. */
 export function answerBytes(wish: PlainWish | undefined): number | undefined {
   if (wish === undefined) return json.length;
   if ("pourBytes" in wish) return undefined;
   return wish.pieces * tokenBytes + streamEnd.length;
 }
 
-/** The events of a whole answer, one by one. */
+/** The events of a complete response, one by one. */
 export function tokenStream(pieces: number): Buffer[] {
   return [...Array.from({ length: pieces }, () => token), streamEnd];
 }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** One answer of a real llama-server, from `tests/fixtures/llama.cpp/`. */
+/** One response of a real llama-server, from `tests/fixtures/llama.cpp/`. */
 export interface LlamaRecording {
   status: number;
   /** without those that frame the body */
@@ -36,7 +36,7 @@ export const LLAMA_MODEL = "tiny";
 type Instead = (request: LlamaRequest) => LlamaRecording | undefined;
 
 interface RecordedLlamaOptions {
-  /** A request waits for this before its answer. */
+  /** A request waits for this before its response. */
   before: (request: LlamaRequest) => Promise<void> | undefined;
 }
 

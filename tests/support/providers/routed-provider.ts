@@ -12,7 +12,7 @@ interface RoutedRequest {
   body: string;
 }
 
-/** What a route answers: JSON, the bytes of an event stream, or nothing. */
+/** The response of a route: JSON, the bytes of an event stream, or nothing. */
 export type RoutedAnswer =
   | { status?: number; headers?: Record<string, string>; json: unknown }
   | { stream: string }
@@ -29,7 +29,7 @@ export interface RoutedProvider extends AsyncDisposable {
   readonly requests: RoutedRequest[];
 }
 
-/** @param routes - below `/v1`; `GET /models` answers by itself */
+/** @param routes - below `/v1`; `GET /models` always responds */
 export async function startRoutedProvider(routes: Routes): Promise<RoutedProvider> {
   const requests: RoutedRequest[] = [];
   const all: Routes = {

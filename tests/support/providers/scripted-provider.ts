@@ -10,7 +10,7 @@ export interface WireScript {
   end: "end" | "destroy" | "reset";
 }
 
-/** A server that knows no HTTP beyond finding a request's end. Asked for anything but a POST, it has a model. */
+/** A server that knows no HTTP beyond finding a request's end. To anything but a POST it responds with a model list. */
 export interface ScriptedProvider extends AsyncDisposable {
   /** `http://127.0.0.1:<port>/v1` */
   readonly url: string;
@@ -18,7 +18,7 @@ export interface ScriptedProvider extends AsyncDisposable {
   script: WireScript;
 }
 
-/** What it is asked by GET: a models list, and the listing of paths by which nobody needs to ask further. */
+/** Its GET responses: a models list, and a listing of paths that makes further probes unnecessary. */
 const known = JSON.stringify({
   object: "list",
   data: [{ id: "fake-model", object: "model", owned_by: "vllm" }],

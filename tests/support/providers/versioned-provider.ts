@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Which program a versioned provider is: one that tells its version as Ollama does, or one that tells nothing. */
+/** Which program a versioned provider is: one that reports its version as Ollama does, or one that reports nothing. */
 export type Program =
   | { kind: "ollama"; version: string }
   | { kind: "nameless"; hasResponses: boolean };

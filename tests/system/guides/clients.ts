@@ -139,7 +139,7 @@ async function answers(url: string, key: string | undefined, body: object): Prom
   expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining("Hello!")]);
 }
 
-/** As Claude Code does: by every model it is told of, with its `?beta=true`. */
+/** As Claude Code does: for every model in its settings, with its `?beta=true`. */
 async function askForMessages(block: string, lab: GuideLab): Promise<void> {
   const asked: string[] = [];
   await using quin = createParticipant({

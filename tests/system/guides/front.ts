@@ -59,7 +59,7 @@ export async function tryFront(front: Front): Promise<void> {
 
 type OpenAIClient = ReturnType<typeof openaiAt>;
 
-/** In the middle of a stream, and before a plain answer: the model stops both times. */
+/** In the middle of a stream, and before a JSON response: the model stops both times. */
 async function clientsLeave(
   openai: OpenAIClient,
   asking: { model: string; messages: ReturnType<typeof userSays> },
@@ -104,7 +104,7 @@ async function addressesAreTold({ client, url }: Front): Promise<void> {
   expect(await guess("127.0.0.3")).toBe(401);
 }
 
-/** @returns the answer's status */
+/** @returns the response's status */
 async function postJson(url: string, options: RequestOptions): Promise<number | undefined> {
   const body = { id: "eve", nickname: "Eve", model: "m", endpoint: "http://127.0.0.1:9/v1" };
   return new Promise((resolve, reject) => {

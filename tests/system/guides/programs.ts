@@ -6,7 +6,7 @@ import { expect } from "vitest";
 import { root } from "../../support/documents/guide.ts";
 import type { GuideLab } from "../../support/documents/guide-lab.ts";
 import { missingInPython } from "../../support/programs/python.ts";
-import { ask, runToItsEnd, watchByScript } from "./asking.ts";
+import { ask, runToItsEnd, watchByScript } from "./send-request.ts";
 import type { BlockPlan } from "./block-plan.ts";
 
 export const buildOnIt: readonly BlockPlan[] = [
@@ -111,7 +111,7 @@ export const pythonParticipant: readonly BlockPlan[] = [
   {
     begins: "npx roomhub chat",
     async follow(block, lab) {
-      // Whoever has that model; here it is Ben.
+      // Any participant with that model; here it is Ben.
       const answer = await lab.shell(block.replace("parrot-1", "llama3.2"));
       expect(answer).toContain("pretty bird");
     },

@@ -2,13 +2,13 @@ import { expect } from "vitest";
 import { cloudKey, type GuideLab } from "../../support/documents/guide-lab.ts";
 import { runCommand } from "../../support/programs/run-command.ts";
 import { missingInPython } from "../../support/programs/python.ts";
-import { ask, runToItsEnd, sees, watchByScript } from "./asking.ts";
+import { ask, runToItsEnd, sees, watchByScript } from "./send-request.ts";
 import type { BlockPlan } from "./block-plan.ts";
 
 export const quickstart: readonly BlockPlan[] = [
   {
     begins: "npx roomhub up --lan\n",
-    // Without a model server, as promised: the demo model answers.
+    // Without a model server, as documented: the demo model responds.
     follow: (block, lab) => hostARoom(`OLLAMA_HOST=127.0.0.1:9 ${block}`, lab),
   },
   { begins: "curl -N ", follow: askForAStream },
@@ -108,7 +108,7 @@ async function shareAModel(block: string, lab: GuideLab): Promise<void> {
   expect(await friend.stop("SIGINT")).toBe(0);
 }
 
-/** With an SDK that is told nothing else. */
+/** With an SDK that gets no other settings. */
 async function askByVariables(block: string, lab: GuideLab): Promise<void> {
   const source = `const { default: OpenAI } = await import("openai");
 const { data } = await new OpenAI().models.list();

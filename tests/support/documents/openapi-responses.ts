@@ -5,7 +5,7 @@ interface Described {
   responses: Record<string, { $ref?: string; content?: Record<string, { schema: object }> }>;
 }
 
-/** Holds answers against a document: is the status described, and has the body these fields and no other? */
+/** Checks responses against a document: is the status described, and has the body these fields and no other? */
 export interface AnswerJudge {
   /** @param route - `GET /rooms/{code}` @returns what is wrong, in lines; `""` when nothing is */
   problemsOf(route: string, status: number, body: unknown): string;

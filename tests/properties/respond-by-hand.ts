@@ -6,7 +6,7 @@ const chunk = (delta: object, finish: string | null) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
 const json = { "content-type": "application/json" };
 
-/** Answers so that the client can tell whose answer it has: its own tag is in it. */
+/** Responds so that the client can identify its own response: its tag is in it. */
 export function answerByHand(
   { tag, isStream, responder }: HeldRequest,
   how: Exclude<How, "garbage on the tunnel">,

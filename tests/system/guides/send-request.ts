@@ -1,13 +1,13 @@
 import { expect } from "vitest";
 import type { GuideLab } from "../../support/documents/guide-lab.ts";
 
-/** A program that asks for `Hello!`, and prints what it gets. */
+/** A program that sends `Hello!`, and prints the response. */
 export async function runToItsEnd(block: string, lab: GuideLab): Promise<void> {
   await using program = lab.script(lab.here(block));
   await program.says(/Hello!/);
 }
 
-/** A program that goes on printing events: the type of each, unless it says otherwise. */
+/** A program that keeps printing events: by default the type of each. */
 export async function watchByScript(
   block: string,
   lab: GuideLab,
@@ -17,7 +17,7 @@ export async function watchByScript(
   await sees(program.says(prints), lab);
 }
 
-/** Asks until what is awaited was seen: nothing tells when a program has begun to watch. */
+/** Sends requests until the awaited output: nothing signals when a program has begun to watch. */
 export async function sees(seen: Promise<void>, lab: GuideLab): Promise<void> {
   const state = { isOver: false };
   const settled = seen.finally(() => {

@@ -14,7 +14,7 @@ export interface Asked {
   holder: Person | undefined;
   /** those of its holder when it came there */
   credentials: Person["credentials"] | undefined;
-  /** those that loaded when they were asked */
+  /** those that were loading when they were called */
   waitedFor: Set<Person>;
   /** undefined while it is under way */
   end: ClientEnd | undefined;
@@ -73,7 +73,7 @@ async function read(fetched: Promise<Response>): Promise<ClientEnd> {
       text,
     };
   } catch {
-    return { kind: "failed", status, requestId, text: "" }; // no answer, or half of one
+    return { kind: "failed", status, requestId, text: "" }; // no response, or half of one
   }
 }
 

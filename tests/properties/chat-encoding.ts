@@ -66,7 +66,7 @@ interface Delta {
   logprobs: object[];
 }
 
-/** Speech and calls are queues; in order, one after the other, else whoever's turn it is says its next piece. */
+/** Texts and calls are queues; in order, one after the other, else the one whose turn it is sends its next piece. */
 function deltasOf(script: ChatScript): Delta[] {
   const speech = script.speech.flatMap((spoken) =>
     spoken.pieces.map((piece) => ({

@@ -1,10 +1,10 @@
-/** One server-sent event of an answer. */
+/** One server-sent event of a response. */
 export interface AnswerEvent {
   /** the `event:` line; chat streams have none */
   name?: string | undefined;
   data: object | "[DONE]";
   /**
-   * `content`: what a stream is for; `terminal`: tells that the answer is complete; `done`: the `[DONE]` after it.
+   * `content`: what a stream is for; `terminal`: marks the response as complete; `done`: the `[DONE]` after it.
    */
   role: "content" | "terminal" | "done";
 }
@@ -15,7 +15,7 @@ export interface Answer {
   events: AnswerEvent[];
 }
 
-/** What the fake model says, before it is put into a surface's words. */
+/** The fake model's output, before it is encoded for a surface. */
 export interface Reply {
   /** makes ids: `chatcmpl-7`, `resp_7` */
   number: number;
@@ -38,7 +38,7 @@ export interface ToolCall {
 
 export type RequestBody = Record<string, unknown>;
 
-/** Every answer is as old as this. Epoch seconds. */
+/** The creation time of every response. Epoch seconds. */
 export const createdSeconds = 1_700_000_000;
 
 export function answerChat(body: RequestBody, reply: Reply): Answer {
@@ -131,7 +131,7 @@ export function answerCompletion(reply: Reply): Answer {
   };
 }
 
-/** Eight numbers per input, as floats or, as the SDK asks by default, as base64 of 32-bit floats. */
+/** Eight numbers per input, as floats or, as the SDK requests by default, as base64 of 32-bit floats. */
 export function answerEmbeddings(body: RequestBody, reply: Reply): Answer {
   const inputs = Array.isArray(body["input"]) ? body["input"] : [body["input"]];
   const data = inputs.map((input, index) => {
