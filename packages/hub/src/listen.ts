@@ -40,7 +40,7 @@ export async function listen(
     host: first,
     port: bound,
     async close(graceMs) {
-      // Who already waits at the port is let in: the system would reset them.
+      // Connections that already wait at the port are accepted: the system would reset them.
       await nextTurn();
       // Only the ports of Server's own close(): it would also drop clients that have not read their whole response.
       NetServer.prototype.close.call(server);

@@ -14,11 +14,11 @@ export interface HubOptions {
   store?: RoomStore | undefined;
   /** whether the hub may call participants' endpoints itself; true when left out */
   direct?: boolean | undefined;
-  /** who may change an existing participant; `compat` when left out. Contract §3 */
+  /** which peers may change an existing participant; `compat` when left out. Contract §3 */
   ownership?: OwnershipMode | undefined;
   /** how others reach this hub, when a proxy stands in front */
   publicUrl?: string | undefined;
-  /** proxies whose forwarding headers are believed: addresses or CIDR */
+  /** proxies whose forwarding headers are trusted: addresses or CIDR */
   trustProxy?: readonly string[] | undefined;
   /**
    * Whether to request the usage of chat streams from providers that are known to take it, and keep the extra event from

@@ -10,7 +10,7 @@ export interface SweepTasks {
 }
 
 /**
- * The hub's one timer. Looks at deadlines and tunnels often, at what expires each minute; and tells the clock each time,
+ * The hub's one timer. Looks at deadlines and tunnels often, at what expires each minute; and reports to the clock each time,
  * which finds out by it that the hub itself was frozen.
  */
 export function startSweep(clock: Clock, periodMs: number, tasks: SweepTasks): () => void {

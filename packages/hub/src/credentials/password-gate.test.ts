@@ -182,7 +182,7 @@ describe("guesses that only scrypt can judge", () => {
     expect(ended).toEqual(["a1", "c1", "d1", "b1", "a2"]);
   });
 
-  test("wait for one check, not for all who guess: a right password among 600 guesses of 120 addresses", async () => {
+  test("wait for one check, not for all guesses: a right password among 600 guesses of 120 addresses", async () => {
     const { guess } = atTheGate();
     const room = aRoom("disk");
     const guesses = Array.from({ length: 600 }, (_, index) =>

@@ -4,7 +4,7 @@ import { digestPassword, matchesDigest, readPasswordDigest } from "./password-di
 /**
  * One room's password as the hub keeps it; cannot be printed.
  *
- * In memory there is a digest under a key that dies with the process, 2.5 µs a check. A room from disk has only scrypt's,
+ * In memory there is a digest under a key that ends with the process, 2.5 µs a check. A room from disk has only scrypt's,
  * until the right password was given once.
  */
 export interface RoomPassword {

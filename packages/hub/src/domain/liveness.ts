@@ -5,7 +5,7 @@ import type { Participant } from "./participant.ts";
  *
  * Participants wait in buckets by the time their silence would be too long. A sign of life only writes `lastSeenMs`;
  * when a bucket's time has come, each in it is either overdue or moves to the bucket of its new deadline. So a
- * participant costs one step per deadline, however often it is heard of.
+ * participant costs one step per deadline, however many signs of life it gives.
  */
 export class LivenessTracker {
   readonly #buckets = new Map<number, Set<Participant>>();

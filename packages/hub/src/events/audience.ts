@@ -25,7 +25,7 @@ export interface Published {
 /** Of what waits, about: the buffers of those that read are larger. */
 const maxWaitingCharacters = 64 * 1024;
 
-/** Those who hear the same events. What happens between two flushes reaches each of them in one piece. */
+/** Subscribers that get the same events. What happens between two flushes reaches each of them in one piece. */
 export class Audience {
   readonly #subscribers = new Set<Subscriber>();
   readonly #listeners = new Set<EventListener>();
@@ -33,7 +33,7 @@ export class Audience {
   #waitingValues: HubEvent[] = [];
   readonly #count: Record<EventSpelling, number> = { colon: 0, dot: 0 };
 
-  /** Of those who read the wire. */
+  /** Of subscribers to the wire form. */
   get size(): number {
     return this.#subscribers.size;
   }

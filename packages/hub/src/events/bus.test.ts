@@ -90,7 +90,7 @@ describe("an event", () => {
 });
 
 describe("who hears what", () => {
-  test("a room's watchers hear their room; the hub-wide ones hear all", () => {
+  test("a room's watchers get the events of their room; the hub-wide ones get all", () => {
     const bus = new EventBus("boot1", (flush) => flush());
     const [room, other, all] = [new Watcher(), new Watcher(), new Watcher()];
     bus.subscribe("ABC234", room);
@@ -113,7 +113,7 @@ describe("who hears what", () => {
     expect(watcher.events.map(({ id }) => id)).toEqual(["boot1-2"]);
   });
 
-  test("who stopped watching hears nothing, however often it stops", () => {
+  test("a watcher that has stopped gets nothing, however often it stops", () => {
     const bus = new EventBus("boot1", (flush) => flush());
     const [stopped, stays] = [new Watcher(), new Watcher()];
     const stop = bus.subscribe("ABC234", stopped);
@@ -208,7 +208,7 @@ describe("a listener in this process", () => {
     expect(bus.subscriberCount("ABC234")).toBe(0);
   });
 
-  test("hears the same as the watchers of the wire, and stays when they leave", () => {
+  test("gets the same as the watchers of the wire, and stays when they leave", () => {
     const bus = new EventBus("boot1", (flush) => flush());
     const watcher = new Watcher();
     const heard: HubEvent[] = [];
@@ -221,7 +221,7 @@ describe("a listener in this process", () => {
     expect(heard).toHaveLength(2);
   });
 
-  test("hears what waited when the hub stops", () => {
+  test("gets what waited when the hub stops", () => {
     const bus = new EventBus("boot1", () => undefined);
     const heard: HubEvent[] = [];
     bus.listen("ABC234", (events) => heard.push(...events));

@@ -9,7 +9,7 @@ import {
 import { Audience, type EventListener, type Published, type Subscriber } from "./audience.ts";
 
 /**
- * Who hears what. Contract §5: ids are `<bootId>-<n>`, counted per room, and once more for the hub-wide stream.
+ * Which subscribers get which events. Contract §5: ids are `<bootId>-<n>`, counted per room, and once more for the hub-wide stream.
  * Nothing is kept but what is about to leave, see {@link Audience}.
  */
 export class EventBus {
@@ -127,7 +127,7 @@ export class EventBus {
   };
 }
 
-/** One event, but for its number. What is the same for all who hear it is made once. */
+/** One event, but for its number. What is the same for all subscribers is made once. */
 class Occurrence<Name extends EventName = EventName> implements Published {
   readonly #bootId: string;
   readonly #roomCode: string;

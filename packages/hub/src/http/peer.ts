@@ -3,12 +3,12 @@ import type { IncomingMessage } from "node:http";
 import type { Peer } from "../operations/context.ts";
 
 export interface PeerOptions {
-  /** proxies whose forwarding headers are believed, as addresses or CIDR */
+  /** proxies whose forwarding headers are trusted, as addresses or CIDR */
   trustedProxies: readonly string[];
   /** off behind a public URL or with strict ownership: an address then proves nothing. Contract §3 */
   hasAddressRights: boolean;
   tokenFrom: (headers: IncomingMessage["headers"]) => string | undefined;
-  /** Once, when a stranger's proxy was seen. */
+  /** Once, when an untrusted proxy was seen. */
   onUntrustedProxy: () => void;
 }
 
@@ -87,7 +87,7 @@ export function createPeerReader(options: PeerOptions, publicUrl: string | undef
 
 /**
  * The last address in the chain that no trusted proxy wrote down about itself. Undefined when it cannot be read: the
- * proxy's own address, which is often this machine's, must never stand in for a stranger's.
+ * proxy's own address, which is often this machine's, must never stand in for a client's.
  */
 function forwardedAddress(
   request: IncomingMessage,

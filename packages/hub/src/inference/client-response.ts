@@ -25,7 +25,7 @@ export interface ClientResponse {
   refuse(error: HubError, headers: Record<string, string>): void;
   /** `102 Processing`, to clients known to skip it; else nothing. */
   writeProcessing(): void;
-  /** Ends the connection so that the client can tell that the response is not complete. */
+  /** Ends the connection so that the client notices that the response is not complete. */
   destroy(): void;
 }
 

@@ -15,7 +15,7 @@ import { chatStream, done } from "./stream/streams.fixture.ts";
 const json = '{"object":"chat.completion","choices":[]}';
 const two = () => [aParticipant({ id: "ana", limit: 1 }), aParticipant({ id: "bob", limit: 1 })];
 
-/** What SDKs hear of a failure that was the only one. */
+/** What SDKs get for a failure that was the only one. */
 function firstSignals({ client }: Sent): Record<string, string> {
   const { retry } = ERROR_STATUS[client.error?.code ?? "internal_error"];
   return retry === "stop" ? { "x-should-retry": "false" } : {};
@@ -177,7 +177,7 @@ describe("another attempt", () => {
     expect(participants.map((each) => each.active)).toEqual([0, 1]);
   });
 
-  test("hears nothing any more of the first", () => {
+  test("gets nothing any more from the first", () => {
     const bench = createBench(two());
     const sent = bench.send({ stream: true });
     const first = bench.call();
@@ -242,7 +242,7 @@ describe("another attempt", () => {
 });
 
 describe("a participant that loads its model", () => {
-  /** What its agent reports; the queue hears of each change. */
+  /** What its agent reports; the queue wakes at each change. */
   function report(bench: Bench, participant: Participant, readiness: Readiness): void {
     participant.tunnel = { kind: "open", readiness, problem: "", sinceMs: 0 };
     bench.queues.wake(participant.roomCode);

@@ -88,7 +88,7 @@ describe("the request's body", () => {
       expect([isGivenBack(failed), isGivenBack(next)]).toEqual([true, true]);
     });
 
-    test("is left to the collector while one who failed may still read it", () => {
+    test("is left to the collector while a failed attempt may still read it", () => {
       const bench = createBench([ana(), aParticipant({ id: "bob" })]);
       bench.send({ fields });
       bench.call().fail("provider_unreachable");

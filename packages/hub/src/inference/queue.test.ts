@@ -52,7 +52,7 @@ function bench(maxEntries = 256) {
 }
 
 describe("whose turn it is", () => {
-  test("within one client: who came first", () => {
+  test("within one client: the request that came first", () => {
     const { left, busy, add, free } = bench();
     const a = busy("a");
     for (const name of ["1", "2", "3"]) add(name, "x", [a]);
@@ -132,7 +132,7 @@ describe("the count of those waiting", () => {
 });
 
 describe("a wake from inside", () => {
-  test("lets the others go too, when who left frees its slot at once", () => {
+  test("lets the others go too, when the one that left frees its slot at once", () => {
     const { queue, left, busy, add } = bench();
     const a = busy("a");
     const failing = (name: string): QueueEntry => ({

@@ -10,12 +10,12 @@ import type { Registry } from "../domain/registry.ts";
 import type { TunnelOpenings } from "../domain/tunnel-openings.ts";
 import type { Emitter } from "../events/emit.ts";
 
-/** Who may change an existing participant. Contract §3. */
+/** Which peers may change an existing participant. Contract §3. */
 export type OwnershipMode = "compat" | "strict" | "open";
 
 /** The sender of a management request, as far as the hub knows. */
 export interface Peer {
-  /** normalised; undefined when a stranger's proxy hides it, or address rights are off */
+  /** normalised; undefined when an untrusted proxy hides it, or address rights are off */
   address: string | undefined;
   /** whose failures count together: an IPv4 address, the /64 of an IPv6 one */
   throttleKey: string;
@@ -70,7 +70,7 @@ export interface OperationContext {
   randomBelow: (bound: number) => number;
   /** The rooms changed: write them down. Resolves when they are, or when a warning said that they cannot be. */
   saveRooms: () => Promise<void>;
-  /** Who can serve in this room changed: waiting requests may go. */
+  /** Which participants can serve in this room has changed: waiting requests are routed again. */
   routingChanged: (roomCode: string) => void;
   roomDropped: (roomCode: string) => void;
 }

@@ -215,7 +215,7 @@ describe("an offline id", () => {
     await expect(office.join({}, peerAt(elsewhere))).resolves.toMatchObject({ isNew: true });
   });
 
-  test("is still its owner's, who gets it back unchanged", async () => {
+  test("is still its owner's, and comes back unchanged", async () => {
     const office = createOffice();
     const first = await office.join({ authHeaders });
     office.pass(31_000);
@@ -313,7 +313,7 @@ describe("an id that is another's model, or the reverse", () => {
     expect(office.context.registry.participantCount).toBe(1);
   });
 
-  test("is refused in strict mode also when only a :latest tag tells them apart", async () => {
+  test("is refused in strict mode also when only a :latest tag is different", async () => {
     const office = createOffice({ ownership: "strict" });
     await office.join({ model: "llama3:latest" });
     const joining = office.join({ id: "llama3", model: "x" });

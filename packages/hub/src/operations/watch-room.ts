@@ -4,7 +4,7 @@ import type { EventBus } from "../events/bus.ts";
 import type { OperationContext } from "./context.ts";
 import { useRoom } from "./rooms.ts";
 
-/** Who watches a room this soon after its creation still hears its `room.created`. Contract §5. */
+/** A watcher that comes this soon after the creation of a room still gets its `room.created`. Contract §5. */
 const newRoomMs = 5_000;
 
 /**

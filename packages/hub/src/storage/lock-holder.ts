@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { uptime } from "node:os";
 import { hasCode } from "./whole-file.ts";
 
-/** Who has a lock, as its file says. */
+/** The program that has a lock, as its file says. */
 interface Holder {
   pid: number;
   /** epoch ms */

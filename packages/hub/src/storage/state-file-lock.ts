@@ -67,7 +67,7 @@ async function tryLock(path: string, own: string, machine: Machine): Promise<boo
 }
 
 /**
- * The right to replace a stale lock is a file that one process can make. If that process dies before it replaces the lock,
+ * The right to replace a stale lock is a file that one process can make. If that process ends before it replaces the lock,
  * the right passes to its successor, and so on: a line that cannot fork.
  *
  * @returns the path of the file that succeeds the last one in the line

@@ -7,8 +7,8 @@ export async function postRoom(
   request: RouteRequest,
   { operations, schemas }: RouteDeps,
 ): Promise<RouteResponse> {
-  const wanted = parse(schemas.createRoom, request.body);
-  return { status: 201, body: await rooms.createRoom(operations, wanted, request.peer) };
+  const room = parse(schemas.createRoom, request.body);
+  return { status: 201, body: await rooms.createRoom(operations, room, request.peer) };
 }
 
 /** `GET /rooms`. Interface §4. */

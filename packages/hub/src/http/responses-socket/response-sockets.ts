@@ -83,7 +83,7 @@ export class ResponseSockets {
   }
 }
 
-/** What holds for every turn: not the ids that tell one request from another. */
+/** What holds for every turn: not the ids of single requests. */
 function headersOf(request: IncomingMessage): Record<string, string> {
   const {
     "idempotency-key": _key,

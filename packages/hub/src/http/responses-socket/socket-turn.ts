@@ -6,7 +6,7 @@ import { errorMessage, refusalMessage } from "./error-message.ts";
 
 /** One client's socket, as a turn writes to it. */
 export interface MessageChannel {
-  /** It has taken less than it was given; the owner tells when it caught up. */
+  /** It has taken less than it was given; its owner calls when it has caught up. */
   readonly isBehind: boolean;
   /** @param onSent - the socket has it, or with an error never will */
   send(text: string, onSent: (error?: Error | null) => void): void;

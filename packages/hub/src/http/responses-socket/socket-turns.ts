@@ -19,7 +19,7 @@ export interface SocketTurnsDeps extends InferenceDeps {
   newRequestId: () => string;
 }
 
-/** Who opened a socket, as every turn on it needs to know. */
+/** The client that opened a socket, as every turn on it needs it. */
 export interface SocketClient {
   /** the room's code as the path spells it */
   code: string;

@@ -249,7 +249,7 @@ describe("102 Processing", () => {
     expect(sent.client.processingCount).toBe(2);
   });
 
-  test("is offered to those who wait in the queue, and to none when switched off", () => {
+  test("is offered to requests that wait in the queue, and to none when switched off", () => {
     const { bench } = one({}, { queueWaitMs: 90_000 });
     const waiting = bench.send();
     bench.pass(60_001);

@@ -72,7 +72,7 @@ function editEvent(event: Buffer, marker: StreamMarker, edits: StreamEdits): Buf
   return event;
 }
 
-/** Also a Responses stream that failed in good order tells why. */
+/** Also a Responses stream that ended with `response.failed` says why. */
 function carriesError(json: StreamEvent, name: string | undefined, marker: StreamMarker): boolean {
   return errorIn(json, name, marker) !== undefined || json["type"] === "response.failed";
 }

@@ -85,7 +85,7 @@ export class LongEvent {
     this.#inLine(part.subarray(missing));
   }
 
-  /** Enough of a line is here to tell what it is. */
+  /** Enough of a line is here to know what it is. */
   #beginLine(): void {
     const start = this.#lineStart;
     const field = /^data(?:: ?|$)/.exec(start)?.[0];
@@ -114,7 +114,7 @@ export class LongEvent {
     this.#unread = text.slice(-overlap);
   }
 
-  /** Those members of the event that tell what it is; a long one as an empty object. */
+  /** Those members of the event that say what it is; a long one as an empty object. */
   #members(): StreamEvent {
     const members: StreamEvent = {};
     for (const key of keptMembers) {

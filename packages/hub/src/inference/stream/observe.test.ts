@@ -371,7 +371,7 @@ describe("a stream that broke", () => {
     }
   });
 
-  test("tells Responses clients nested and flat, counts on, and closes the response", () => {
+  test("is nested and flat for Responses clients, counts on, and closes the response", () => {
     const { observer, forwarded } = watch("responses");
     observer.push(Buffer.from(responsesStream([created, textDelta])), 0);
     const events = eventsIn(

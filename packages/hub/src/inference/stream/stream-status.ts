@@ -94,7 +94,7 @@ export type StreamEvent = Record<string, unknown>;
 
 /**
  * What an event says went wrong: a chat chunk with a top-level `error`, or an event of type `error`. A Responses stream
- * that failed in good order (`response.failed`) is no such event; it has a response to tell of.
+ * that ended with `response.failed` is no such event: it has a response object.
  */
 export function errorIn(
   json: StreamEvent,

@@ -20,7 +20,7 @@ export interface TunnelOptions {
   pingIntervalMs: number;
 }
 
-/** What the rest of the hub hears of tunnels. */
+/** The events of tunnels for the rest of the hub. */
 export interface TunnelEvents {
   /** A handshake without a fault is about to be completed. @throws HubError when it may not be */
   opening(participant: Participant): void;
@@ -38,7 +38,7 @@ export interface TunnelEvents {
 }
 
 /**
- * Completes a tunnel's WebSocket handshake. Who may open it was decided before.
+ * Completes a tunnel's WebSocket handshake. The token was checked before.
  *
  * @throws HubError `bad_request` for another subprotocol, and for what is no handshake; what `opening` throws
  */

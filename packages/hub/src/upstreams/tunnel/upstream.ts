@@ -74,7 +74,7 @@ class TunnelCall implements ResponseHandler, UpstreamCall {
     this.#participantId = participantId;
   }
 
-  /** Called once, before anything is heard of the stream. */
+  /** Called once, before the first event of the stream. */
   run(stream: RequestStream): void {
     this.#stream = stream;
   }
