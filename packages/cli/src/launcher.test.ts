@@ -14,7 +14,7 @@ afterAll(async () => {
   for (const root of made) await rm(root, { recursive: true });
 });
 
-/** A checkout in which the program is whatever the test says. */
+/** A checkout in which the test provides the program. */
 async function makeCheckout(program: string): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), "roomhub-launcher-"));
   made.push(root);

@@ -188,7 +188,7 @@ export function makeWorld(
 }
 
 /**
- * Prompts that are answered with these labels; a prompt without a label is an error.
+ * Prompts that get these labels as input; a prompt without a label is an error.
  *
  * @param questions - collects the prompts
  */

@@ -17,7 +17,7 @@ async function take(events: AsyncIterable<object>, count: number): Promise<objec
   return taken;
 }
 
-/** As `fetch` behaves towards a server that takes the connection and says nothing. */
+/** As `fetch` behaves with a server that accepts the connection and sends nothing. */
 function neverAnswered(_url: string, { signal }: RequestInit): Promise<Response> {
   return new Promise((_resolve, reject) => {
     signal?.addEventListener("abort", () => reject(signal.reason as Error));

@@ -8,7 +8,7 @@ export interface SeenRequest {
   body: string;
 }
 
-/** An HTTP server that answers what the test says and remembers what it was asked. */
+/** An HTTP server with the test's responses, which records its requests. */
 export interface FakeHub extends AsyncDisposable {
   url: string;
   requests: SeenRequest[];

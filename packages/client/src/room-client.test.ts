@@ -8,7 +8,7 @@ import type { RoomClient } from "./room-client.ts";
 const lab = { id: "r", code: "ABC234", name: "lab", hostId: "h", createdAt: 1 };
 const ada = { id: "ada", nickname: "Ada", model: "llama3", endpoint: "http://127.0.0.1:11434" };
 
-/** A hub with one room, which answers everything else with an object of all lists. */
+/** A hub with one room, which responds to everything else with an object of all lists. */
 function startLab() {
   return startFakeHub((request, response) => {
     if (request.url === "/v1/rooms/ABC234") return sendJson(response, 200, { room: lab });

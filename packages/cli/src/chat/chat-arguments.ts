@@ -37,7 +37,7 @@ export function readChatArguments(
   return { room: first, prompt: second };
 }
 
-/** Whether a lone argument is probably meant as the room, although it is sent as the prompt. */
+/** Whether a single argument is probably intended as the room, although it is sent as the prompt. */
 export function isRoomUrl(text: string): boolean {
   return /^https?:\/\/\S+\/rooms\/[A-Za-z0-9]+(?:\/v1)?\/?$/.test(text.trim());
 }

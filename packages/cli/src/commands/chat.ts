@@ -32,7 +32,7 @@ export function addChatCommand(program: Command, context: CliContext): void {
       .argument("[prompt]", "the prompt; - reads it from stdin")
       .description("send a prompt to a room and stream the response"),
   )
-    .option("--room <room>", "the room, in place of the argument")
+    .option("--room <room>", "the room, instead of the argument")
     .option("--model <selector>", "participant id, model name, model:<name>, or * for any", "*")
     .option("--responses", "use the Responses API instead of chat completions")
     .addHelpText(

@@ -307,10 +307,10 @@ test.each<[string, string, Partial<Client>]>([
   );
 });
 
-test("an unexpected answer of another server says that this is not a hub", async () => {
+test("an unexpected response of another server is reported as not a hub", async () => {
   const getRoom = () =>
     Promise.reject(
-      new RoomhubError("http://x answered 404", {
+      new RoomhubError("http://x responded 404", {
         status: 404,
         code: "invalid_response",
         param: "",

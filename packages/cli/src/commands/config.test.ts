@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { SETTING_NAMES, settingEnvName } from "../hosting/hub-settings.ts";
 import { makeWorld } from "../test-context.fixture.ts";
 
-/** Three places that each say something about the same things. */
+/** Three sources that each set the same settings. */
 function makeLayers() {
   const asked: string[] = [];
   const world = makeWorld({
@@ -83,7 +83,7 @@ test("rooms that are forgotten have no state file", async () => {
   expect(world.stdout.text).toMatch(/^stateFile .* none: rooms are not kept$/m);
 });
 
-test.each([["config"], ["serve"], ["up"]])("%s refuses what cannot be meant", async (command) => {
+test.each([["config"], ["serve"], ["up"]])("%s rejects invalid settings", async (command) => {
   const world = makeWorld({ readFile: async () => '{"prot":1}' });
   expect(await world.run(command)).toBe(2);
   expect(world.stderr.text).toBe(

@@ -20,7 +20,7 @@ function refusal(status: number, code: string, hint?: string): RoomhubError {
 
 const offline = { status: 503, code: "participant_offline", message: "No.", hint: "wait" };
 
-/** A room whose only participant cannot be asked now. */
+/** A room whose only participant cannot serve requests now. */
 function unready(
   readiness: Readiness,
   reason: string,

@@ -39,7 +39,11 @@ export function addDoctorCommand(
     .description("check each step between here and a model, and suggest fixes");
   addHubOptions(command)
     .option("--model <selector>", "participant id, model name, or * for any", "*")
-    .option("--endpoint <url>", "a model server this machine must reach", endpointArgument);
+    .option(
+      "--endpoint <url>",
+      "also check that this machine reaches this model server",
+      endpointArgument,
+    );
   addHeaderOptions(command)
     .option("--no-request", "skip the test request, which generates a few tokens")
     .addHelpText(

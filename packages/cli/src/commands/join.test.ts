@@ -177,7 +177,7 @@ test("notices are readable lines that cannot control the terminal", async () => 
   expect(world.stderr.text).toContain("the model server is down: refused; retrying");
 });
 
-test("--json tells the same as NDJSON on stdout", async () => {
+test("--json prints the same as NDJSON on stdout", async () => {
   const stopped = Promise.resolve({ reason: "enough", code: "replaced" });
   const world = makeWorld(participantThat({ stopped }), { getRoom, listParticipants });
   await world.run("join", "ABC234", "--json");
@@ -279,7 +279,7 @@ test.each([
   expect(world.stderr.text).toContain(message);
 });
 
-/** Somebody sits at this terminal and answers. */
+/** An interactive terminal with a user who replies to prompts. */
 function terminal(answers: Parameters<typeof answersOf>[1]): Partial<CliContext> & {
   questions: string[];
 } {
@@ -396,7 +396,7 @@ test("join alone finds a hub by its announcement, and shows the search", async (
   };
   const client = { getRoom, listParticipants, listRooms: async () => [aRoom()] };
   const after: CliContext["after"] = (ms, callback) => {
-    // The search takes its time, and whoever waits for it loses patience first.
+    // The search is slow, and a test that waits for it times out first.
     if (ms < 1000) callback();
     else setImmediate(callback);
     return () => {};
@@ -428,7 +428,7 @@ test("a mistyped code is an error with the right command", async () => {
   );
 });
 
-/** What is told of a participant that serves a request, loses its hub for a moment, and stops. */
+/** The notices of a participant that serves a request, loses its hub for a moment, and stops. */
 async function told(stderr: ReturnType<typeof capture>, env: CliContext["env"]): Promise<string> {
   let nowMs = 0;
   const context: Partial<CliContext> = {

@@ -25,7 +25,7 @@ export function addParticipantCommands(program: Command, context: CliContext): v
     program
       .command("models")
       .argument("<room>", "room code or invite URL")
-      .description("list requestable models"),
+      .description("list the models that requests can name"),
   )
     .addHelpText("after", "\nExample:\n  $ roomhub models ABC234 --json")
     .action((room: string, options: HubOptionValues) => listModels(context, room, options));

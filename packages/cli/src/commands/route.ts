@@ -36,7 +36,7 @@ export function addRouteCommand(program: Command, context: CliContext): void {
       .addArgument(room)
       .description("explain where a request would go, without sending one"),
   )
-    .option("--room <room>", "the room, in place of the argument")
+    .option("--room <room>", "the room, instead of the argument")
     .on("option:room", () => room.argOptional())
     .option("--model <selector>", "participant id, model name, model:<name>, or * for any", "*")
     .addOption(
@@ -53,7 +53,7 @@ export function addRouteCommand(program: Command, context: CliContext): void {
 /** Commander requires the argument unless the option is given, so one of the two is set. */
 function roomOf(named: string | undefined, { room }: RouteOptionValues): string {
   if (named !== undefined && room !== undefined) {
-    throw new UsageError("The room is given twice. Leave out --room");
+    throw new UsageError("The room is specified twice. Remove --room");
   }
   return named ?? room ?? "";
 }

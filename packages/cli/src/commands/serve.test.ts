@@ -169,7 +169,7 @@ test("a port that a stopping hub still has is free again soon", async () => {
   );
 });
 
-test("another program that tells its health is not a hub", async () => {
+test("another program with a health page is not a hub", async () => {
   const health = async () => ({ status: "ok", version: "2" }) as never;
   const world = makeWorld({ createHub: occupied("EADDRINUSE") }, { health });
   await world.run("serve");

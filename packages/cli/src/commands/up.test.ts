@@ -8,7 +8,7 @@ const ollama: CliContext["fetch"] = async (url) => {
   return Response.json({ data: [{ id: "llama3.2" }] });
 };
 
-/** What a hub tells once it is announced, and what it answers. */
+/** What a hub announces, and how it responds. */
 interface TestHub {
   events: readonly HubEvent[];
   client: Partial<Client>;
@@ -142,7 +142,7 @@ test("without a model server the demo model is shared and labelled", async () =>
   );
 });
 
-/** A machine on which a model server answers from the given query on; before, with the status, if any. */
+/** A machine on which a model server responds from the given query on; before that with the status, if any. */
 function startingServer(fromQuery: number, before?: number): CliContext["fetch"] {
   let queries = 0;
   return async (url) => {

@@ -75,7 +75,7 @@ async function explainTimeout(exam: Examination): Promise<Finding | undefined> {
 }
 
 /**
- * Enough tokens to tell a stream from a buffered response. Nearly every provider supports `max_tokens`; OpenAI's newest
+ * Enough tokens to distinguish a stream from a buffered response. Nearly every provider supports `max_tokens`; OpenAI's newest
  * models accept only the other name.
  */
 const fewTokens = [{ max_tokens: 32 }, { max_completion_tokens: 32 }];

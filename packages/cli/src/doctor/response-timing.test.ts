@@ -73,7 +73,7 @@ describe("the pace", () => {
     ["just slowly enough", held, { ...quick, durationMs: 280 }, "at once"],
     ["without text", { ...held, tokenMs: undefined }, hub, undefined],
     ["as JSON", { ...held, isStream: false }, hub, undefined],
-  ])("of an answer that came %s", (_how, arrival, seen, pace) => {
+  ])("of a response that arrived %s", (_how, arrival, seen, pace) => {
     expect(paceOf(arrival, seen)).toBe(pace);
   });
 });

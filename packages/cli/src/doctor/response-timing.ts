@@ -44,7 +44,7 @@ const minMeasuredMs = 200;
  * How a stream arrived, compared with what the hub measured. A buffering proxy passes nothing on before the end.
  *
  * @param hub - when the first token and the end left the hub, ms since the request arrived there
- * @returns undefined when the response was too short to tell
+ * @returns undefined when the response was too short to decide
  */
 export function paceOf(
   { isStream, tokenMs, endMs }: ResponseTiming,

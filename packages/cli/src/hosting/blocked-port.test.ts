@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { isBlockedPort } from "./blocked-port.ts";
 import { makeWorld } from "../test-context.fixture.ts";
 
-// fetch refuses these by their number alone: nobody is called.
+// fetch refuses these by their number alone: nothing is called.
 test.each([22, 2049, 5060, 6000, 6667, 10_080])(
   "port %i is one that fetch refuses",
   async (port) => {

@@ -91,7 +91,7 @@ export const HUB_SETTINGS: { [Name in SettingName]: Setting<HubSettings[Name]> }
   port: {
     kind: port,
     flag: "--port <number>",
-    what: "port to listen on; 0 takes a free one (default: 5050)",
+    what: "port to listen on; 0 chooses a free one (default: 5050)",
     fallback: 5050,
   },
   host: {

@@ -4,7 +4,7 @@ import type { RunningHub } from "../services.ts";
 import { aComplete, aFailure, makeWorld } from "../test-context.fixture.ts";
 import { watchRequests } from "./watch-requests.ts";
 
-/** A hub of this process that says what the test lets it say. */
+/** A hub of this process whose events the test emits. */
 function watching(options: { json?: boolean; quiet?: boolean } = {}) {
   const listeners = new Map<Parameters<RunningHub["watch"]>[1], string>();
   const watch: RunningHub["watch"] = (room, listener) => {

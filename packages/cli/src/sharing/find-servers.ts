@@ -29,7 +29,7 @@ const queryAgainMs = 1_000;
 const maxLoadingMs = 15 * 60_000;
 
 /**
- * The model servers to choose from: the named one, or the default ones of this machine. Waits, and says so, while a
+ * The model servers to choose from: the named one, or the default ones of this machine. Waits, and reports it, while a
  * requested model may still be loading.
  *
  * @throws CommandError when a server loads for longer than `loadingMs`

@@ -7,7 +7,7 @@ import {
 } from "./found-server.ts";
 import { makeWorld } from "../test-context.fixture.ts";
 
-/** A machine on which the given ports list models, show a page, or answer what they like. */
+/** A machine on which the given ports list models, show a page, or respond with anything else. */
 function machine(
   servers: Record<number, string[] | string | ((headers: Headers) => Response)>,
   env: Record<string, string> = {},
@@ -69,7 +69,7 @@ test("embedding models are offered only when there is nothing else", () => {
   expect(offerableModels(["nomic-embed-text"])).toEqual(["nomic-embed-text"]);
 });
 
-/** As a real llama-server answers while it loads, and without its key. */
+/** As a real llama-server responds while it loads, and without its key. */
 const refusal = (code: number) => () =>
   Response.json({ error: { message: "no", code } }, { status: code });
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { trackOutage } from "./outage.ts";
 
-test("an outage of several begins once and ends with the last, however often each tells of it", () => {
+test("an outage of several begins once and ends with the last, however often each is reported", () => {
   const outage = trackOutage();
   expect(outage.began("a", 1000)).toBe(true);
   expect(outage.began("b", 1500)).toBe(false);

@@ -5,7 +5,7 @@ import { aRoom } from "../test-context.fixture.ts";
 import { noSuchRoom, ollamaWith } from "./scenery.fixture.ts";
 import { atTerminal, everywhere, inPipe, type Scene } from "./session.fixture.ts";
 
-describe("a command line that cannot be meant", () => {
+describe("an invalid command line", () => {
   test.each([
     ["an unknown command", ["modles", "ABC234"]],
     ["an unknown command of a family", ["room", "lst"]],

@@ -16,7 +16,7 @@ const request = {
   durationMs: 2400,
 };
 
-/** A request that is over, whose answer nobody measured. */
+/** A request that has ended, whose response was not measured. */
 function ended(over: Partial<ParticipantNotice & { kind: "request-ended" }>): ParticipantNotice {
   const nothing = { code: undefined, reason: undefined };
   return {
@@ -55,15 +55,15 @@ const aDay: ParticipantNotice[] = [
 
 interface Story {
   notices?: readonly ParticipantNotice[];
-  /** pressed when all of them are told */
+  /** pressed when all of them were reported */
   keys?: string;
-  /** why the hub ends it; it stays until somebody presses Ctrl+C without */
+  /** why the hub ends it; when absent, it stays until Ctrl+C */
   stopped?: StopReason;
   context?: Partial<CliContext>;
   client?: Partial<Client>;
 }
 
-/** A participant that tells its notices when it is started; a new one for each run, because its clock goes on. */
+/** A participant that emits its notices when it is started; a new one for each run, because its clock continues. */
 function telling({ notices = [], keys = "", stopped, ...over }: Story = {}): () => Scene {
   return () => {
     let nowMs = 0;
@@ -161,7 +161,7 @@ test("an id that is taken gets the machine's name behind it", async () => {
 
 test("the network search shows progress, which a terminal erases", async () => {
   const after: CliContext["after"] = (ms, callback) => {
-    // Whoever waits for the search loses patience before it ends; nothing else takes long.
+    // The test times out before the search ends, if it waits for it; nothing else takes long.
     const handle = ms < 1000 ? setTimeout(callback, 0) : setTimeout(callback, 20);
     if (ms === 1000) clearTimeout(handle);
     return () => clearTimeout(handle);

@@ -9,7 +9,7 @@ import { page } from "./page.fixture.ts";
 import { onlySearchesEnd } from "./session.fixture.ts";
 import { type Key, Keyboard, Screen } from "./screen.fixture.ts";
 
-// The library asks the process for its terminal: for symbols when it is loaded, and for colours, which change how it breaks
+// The library reads the terminal from the process: for symbols when it is loaded, and for colours, which change how it breaks
 // lines, at each question.
 beforeAll(() => {
   vi.stubEnv("TERM", "xterm-256color");

@@ -13,7 +13,7 @@ const tags: Readonly<Record<string, string>> = {
 const ends = new Set(["22", "39", "49"]);
 
 /**
- * Text for a terminal as text for a reader: `‹red›error: …‹/›`. A code that nobody has named here is shown as it is, so
+ * Text for a terminal as text for a reader: `‹red›error: …‹/›`. A code that has no name here is shown unchanged, so
  * nothing that a terminal would obey goes unseen.
  */
 export function readable(text: string): string {

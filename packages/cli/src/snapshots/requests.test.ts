@@ -23,7 +23,7 @@ function streaming(events: readonly object[], end = "data: [DONE]\n\n"): Scene {
   return { context: { fetch: async () => new Response(body, { headers }) } };
 }
 
-/** An answer that begins and never ends by itself. */
+/** A response that begins and never ends by itself. */
 function endless(signal: AbortSignal | null | undefined): Response {
   const body = new ReadableStream<Uint8Array>({
     start(controller) {

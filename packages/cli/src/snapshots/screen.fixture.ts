@@ -5,7 +5,7 @@ const graphemes = new Intl.Segmenter();
 
 /**
  * A terminal's screen, as far as questions use it: text, line breaks, moving the cursor, erasing. Colours are left out. What
- * it does not know it refuses, so that nobody takes for drawn what no terminal draws like that.
+ * it does not know it rejects, so that a test cannot pass with output that no terminal draws.
  */
 export class Screen extends Writable {
   readonly isTTY = true;

@@ -96,7 +96,7 @@ async function run(
   }
 }
 
-/** Nothing takes long enough to be told of, and a search of the network is over at once; a turn ends as ever. */
+/** Nothing takes long enough to be reported, and a search of the network ends at once; a turn ends as usual. */
 export const onlySearchesEnd: CliContext["after"] = (ms, callback) => {
   if (ms !== searchMs && ms !== 0) return () => {};
   const handle = setImmediate(callback);

@@ -108,7 +108,7 @@ test("an outage of up's own model server is reported, and its end", async () => 
   expect(await everywhere(["up", "--quiet"], troubled)).toMatchSnapshot();
 });
 
-test("up that stops while requests run waits for them and tells of those it cut", async () => {
+test("up that stops while requests run waits for them and reports those it ended", async () => {
   const createHub: CliContext["createHub"] = async () => ({
     listen: async () => ({ url: "", host: "", port: 5050 }),
     watch: () => () => {},

@@ -24,7 +24,7 @@ const gap = "  ";
 /** In a pipe, a longer name overflows its column instead of widening it for all following rows. */
 const widestInPipe = 40;
 const narrowestName = 6;
-/** Narrower names are hard to tell apart, so number columns are dropped first. */
+/** Narrower names are hard to distinguish, so number columns are dropped first. */
 const usefulName = 10;
 
 /**

@@ -182,7 +182,7 @@ test("the client is a column as soon as one reveals itself", () => {
   expect(row("ana", served, 0)).toMatch(/ - {17}llama3 /);
 });
 
-test("a terminal of 40 columns still names the model: it is what tells requests apart", () => {
+test("a terminal of 40 columns still names the model, which distinguishes requests", () => {
   const [heading] = servedTable(false, 40).trimStart().split("\n");
   expect(heading?.split(/ +/)).toEqual(["TIME", "MODEL", "OUTCOME"]);
 });

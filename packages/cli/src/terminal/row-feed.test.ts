@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createRowFeed, type Row } from "./row-feed.ts";
 import { capture, makeWorld } from "../test-context.fixture.ts";
 
-/** A feed whose time passes only when the test says so. */
+/** A feed whose time passes only when the test advances it. */
 function feeding(columns?: number) {
   const timers = new Map<() => void, number>();
   const writes: string[] = [];
