@@ -1,4 +1,4 @@
-// Streams an answer with the AI SDK (`ai`), and shows what it cost.
+// Streams a response with the AI SDK (`ai`), and prints its token counts.
 //   node --conditions=@roomhub/source examples/ai-sdk.ts http://127.0.0.1:5050/rooms/ABC234 "Why is the sky blue?"
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { aiSDKOptions, openRoom } from "@roomhub/client";

@@ -1,4 +1,4 @@
-// Streams an answer with Anthropic's SDK, from a participant whose model server has /messages (vLLM, llama.cpp, Ollama, …).
+// Streams a response with Anthropic's SDK, from a participant whose model server has /messages (vLLM, llama.cpp, Ollama, …).
 //   node --conditions=@roomhub/source examples/anthropic-sdk.ts http://127.0.0.1:5050/rooms/ABC234 "Why is the sky blue?"
 import Anthropic from "@anthropic-ai/sdk";
 import { anthropicOptions, openRoom } from "@roomhub/client";

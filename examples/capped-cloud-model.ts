@@ -1,4 +1,4 @@
-// Shares a cloud model under conditions of your own: the key stays here, and no answer is longer than 1,000 tokens.
+// Shares a cloud model under conditions of your own: the key stays here, and no response is longer than 1,000 tokens.
 //   API_KEY=… node --conditions=@roomhub/source examples/capped-cloud-model.ts \
 //     http://127.0.0.1:5050/rooms/ABC234 https://api.example.com/v1 big-1
 import { parseInvite } from "@roomhub/client";
@@ -13,7 +13,7 @@ const participant = createParticipant({
   id: model,
   nickname: "Cloud",
   model,
-  config: { maxConcurrency: 2 }, // whoever comes third waits in the hub's queue
+  config: { maxConcurrency: 2 }, // a third request waits in the hub's queue
   serve: async (request) => {
     if (!request.url.endsWith("/chat/completions")) return new Response(null, { status: 404 });
     const asked = (await request.json()) as { max_tokens?: number };
@@ -25,7 +25,7 @@ const participant = createParticipant({
         authorization: `Bearer ${process.env["API_KEY"]}`,
       },
       body: JSON.stringify(capped),
-      signal: request.signal, // a client that leaves stops the bill
+      signal: request.signal, // a client that disconnects stops the generation
     });
   },
 });

@@ -1,4 +1,4 @@
-// A whole hub inside a program, as tests want it: its own port, no file, gone at the end.
+// A complete hub inside a program, for example a test: a port of its own, no file, stopped at the end.
 //   node --conditions=@roomhub/source examples/embed-hub.ts
 import { openAIOptions, RoomhubClient } from "@roomhub/client";
 import { createHub } from "@roomhub/hub";

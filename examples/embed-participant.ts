@@ -13,7 +13,7 @@ const participant = createParticipant({
   nickname: "Parrot",
   model: "parrot-1",
   serve: async (request) => {
-    // Whoever asks for /responses gets them all the same: they are made of chat completions.
+    // Requests to /responses are served too: they are translated to chat completions.
     if (!request.url.endsWith("/chat/completions")) return new Response(null, { status: 404 });
     type Asked = { messages: { content: string }[]; stream?: boolean };
     const { messages, stream } = (await request.json()) as Asked;

@@ -1,4 +1,4 @@
-// One line for whatever happens in a room, until Ctrl+C. A hub that restarts is waited for.
+// Prints one line per event of a room, until Ctrl+C. Waits for a hub that restarts.
 //   node --conditions=@roomhub/source examples/watch-events.ts http://127.0.0.1:5050/rooms/ABC234
 import { openRoom } from "@roomhub/client";
 
@@ -20,7 +20,7 @@ for await (const event of events) {
       break;
     case "participant.left":
     case "participant.offline":
-      print(`${event.nickname} is gone`);
+      print(`${event.nickname} left`);
       break;
     case "llm.complete": {
       const { ttftMs, durationMs, outputTokens = "?" } = event.metrics;
@@ -28,7 +28,7 @@ for await (const event of events) {
       break;
     }
     case "llm.error":
-      print(`${event.model ?? "nobody"}: ${event.error} (${event.code})`);
+      print(`${event.model ?? "no model"}: ${event.error} (${event.code})`);
       break;
     default: // room.created, participant.updated, llm.request
   }

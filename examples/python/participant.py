@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A roomhub participant in one file: joins a room, keeps a tunnel to the hub open, answers chat requests.
+"""A roomhub participant in one file: joins a room, keeps a tunnel to the hub open, serves chat requests.
 
     pip install websockets
     python participant.py http://127.0.0.1:5050/rooms/ABC234 --id parrot --model parrot-1
@@ -48,7 +48,7 @@ def frames(message):
 
 
 class Stream:
-    """One request on its way. Runs as a task of its own, so that a cancel is the task's cancel."""
+    """One running request. Runs as a task of its own, so that a cancel is the task's cancel."""
 
     def __init__(self, tunnel, stream_id, payload):
         (head_length,) = struct.unpack_from(">I", payload)
@@ -56,9 +56,9 @@ class Stream:
         self.id = stream_id
         self.head = json.loads(payload[4 : 4 + head_length])
         self.body = bytearray(payload[4 + head_length :])
-        self.unreturned = len(self.body)  # bytes taken that no WINDOW gave back yet
+        self.unreturned = len(self.body)  # bytes consumed that no WINDOW has returned yet
         self.is_whole = asyncio.Event()
-        self.credit = tunnel.hub_window_bytes  # bytes of the answer the hub still takes
+        self.credit = tunnel.hub_window_bytes  # bytes of the response that the hub still accepts
         self.has_credit = asyncio.Event()
         if self.head.get("end"):
             self.is_whole.set()
@@ -69,11 +69,11 @@ class Stream:
             try:
                 await self.serve()
             except asyncio.CancelledError:
-                await self.send(END)  # tells the hub that nothing of this request runs any more
+                await self.send(END)  # confirms to the hub that nothing of this request is running any more
             except Exception as error:
                 await self.send(RESET, bytes([INTERNAL]) + str(error).encode()[:1024])
         except ConnectionClosed:
-            pass  # nobody is left to be told
+            pass  # the tunnel is closed, so no frame can be sent
         finally:
             self.tunnel.streams.pop(self.id, None)
 
@@ -98,7 +98,7 @@ class Stream:
         await self.send(END)
 
     async def respond(self, content_type, body):
-        """A whole answer: one frame when it is small, as many as it takes otherwise."""
+        """A JSON response: one frame when it is small, several otherwise."""
         if len(body) <= min(MAX_BODY_PER_FRAME, self.credit):
             return await self.send_head(content_type, body, end=True)
         await self.send_head(content_type)
@@ -115,7 +115,7 @@ class Stream:
         await self.send(RESPONSE, struct.pack(">I", len(encoded)) + encoded + body)
 
     async def send_body(self, body):
-        """Never more than the hub gave credit for: a client that does not read stops here, no one else."""
+        """Never more than the hub gave credit for: a client that does not read stops only its own stream."""
         while body:
             while self.credit == 0:
                 self.has_credit.clear()
@@ -177,12 +177,12 @@ class Tunnel:
         elif kind == REQUEST:
             self.streams[stream_id] = Stream(self, stream_id, payload)
             await asyncio.sleep(0)  # its task begins, so that a cancel finds it inside its `try`
-        elif stream_id in self.streams:  # frames of streams that are over crossed ours on the way
+        elif stream_id in self.streams:  # frames of ended streams may have crossed ours
             await self.streams[stream_id].receive(kind, payload)
 
 
 class Refused(Exception):
-    """The hub wants no participant like this one, and will not change its mind."""
+    """The hub rejects this participant, and a retry would not change that."""
 
 
 class Participant:
@@ -225,7 +225,7 @@ class Participant:
             try:
                 await Tunnel(socket).run()
             except ConnectionClosed:
-                pass  # close_code says it, also after a clean end
+                pass  # close_code has the reason, also after a clean end
             if socket.close_code == 4001:
                 raise Refused("another participant took this one's place")
             print(f"disconnected ({socket.close_code})", flush=True)
@@ -276,7 +276,7 @@ def assistant(content):
 
 
 async def answer(messages):
-    """The model: yields its answer piece by piece. Cancelled, at the next `await`, when the client leaves."""
+    """The model: yields its response piece by piece. Cancelled, at the next `await`, when the client disconnects."""
     content = messages[-1]["content"]
     if not isinstance(content, str):
         content = " ".join(part.get("text", "") for part in content)
@@ -286,7 +286,7 @@ async def answer(messages):
 
 
 def invitation(text):
-    """`http://HUB:5050/rooms/CODE`, also with /v1 behind it -> the hub's URL and the room's code."""
+    """`http://HUB:5050/rooms/CODE`, also with /v1 at the end -> the hub's URL and the room's code."""
     match = re.fullmatch(r"(https?://.*?)/rooms/(\w+)(?:/v1)?/?", text)
     if match is None:
         raise argparse.ArgumentTypeError("write it like http://127.0.0.1:5050/rooms/ABC234")

@@ -50,7 +50,7 @@ describe.each(SHAPES)("behind the hub, $name", (shape) => {
       expect(answer).toBe(recordings.of(dialect, scene).json);
     });
 
-    test("streams byte for byte as by itself", async ({ skip }) => {
+    test("streams byte for byte as without a hub", async ({ skip }) => {
       if (!isRecorded) return skip(reason);
       const { events } = recordings.of(dialect, scene);
       const frames = events.map((event) => frameOf(shape, dialect, event));
@@ -94,7 +94,7 @@ describe.each(SHAPES)("behind the hub, $name", (shape) => {
     expect(data[0]?.embedding).toEqual([0.25, -0.5, 0.125, 1]);
   });
 
-  test("refuses in words the client gets to see", async () => {
+  test("refuses with a message that reaches the client", async () => {
     for (const room of [rooms.native, rooms.translated]) {
       const asking = { model: "*", input: REFUSED_PROMPT };
       const failure = await failureOf(connect(room).responses.create(asking));
@@ -116,7 +116,7 @@ describe.each(SHAPES)("behind the hub, $name", (shape) => {
       expect(usage?.completion_tokens).toBe(shape.says.usage.outputTokens);
     });
 
-    test("streams text, thoughts and counts", async () => {
+    test("streams text, reasoning and usage", async () => {
       const stream = await connect(rooms.native).chat.completions.create({
         model: "*",
         messages,
@@ -166,7 +166,7 @@ describe.each(SHAPES)("behind the hub, $name", (shape) => {
       rooms[kind].checkAnswers();
     });
 
-    test("streams text, thoughts and counts", async () => {
+    test("streams text, reasoning and usage", async () => {
       const stream = await connect(rooms[kind]).responses.create({
         model: "*",
         input: messages,

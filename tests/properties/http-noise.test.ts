@@ -160,7 +160,7 @@ test.for(SEEDS)(
   },
 );
 
-test("clients that drip their requests are cut off in time, and hold up nobody", async () => {
+test("clients that send their requests in drips are disconnected in time, and delay no other client", async () => {
   const limits = { headersReadMs: 300, bodyReadMs: 300 };
   await using hub = await startTestHub({ limits });
   const head = "POST /rooms HTTP/1.1\r\nhost: hub\r\n";

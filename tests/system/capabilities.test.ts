@@ -164,7 +164,7 @@ test("an agent probes again when its server was away, and reports to the hub wit
   expect((await respond(hub, code)).id).toBe("resp_own");
 });
 
-test("the hub looks again at a direct endpoint that was away", async () => {
+test("the hub probes a direct endpoint again after an outage", async () => {
   await using provider = await startProvider(old);
   await using hub = await startTestHub();
   const code = await hub.createRoom();
@@ -178,7 +178,7 @@ test("the hub looks again at a direct endpoint that was away", async () => {
   expect((await respond(hub, code)).id).toBe("resp_own");
 });
 
-test("an endpoint that moves is another server", async () => {
+test("an endpoint that changes is treated as another server", async () => {
   await using first = await startProvider(old);
   await using second = await startProvider(recent);
   await using hub = await startTestHub();

@@ -25,7 +25,7 @@ function fromCheckout(): string[] {
     .flatMap((line) => line.split(" ").slice(0, -1));
 }
 
-test("the image copies what is there, and the build context lets it through", () => {
+test("the image copies only existing paths, and the build context includes them", () => {
   expect(fromCheckout().filter((path) => !existsSync(new URL(path, root)))).toEqual([]);
   const ignored = textOf(".dockerignore").split("\n");
   expect(ignored).toContain("*");

@@ -37,7 +37,7 @@ function failures({ checks }: Report): string[] {
   return [...checks].filter(([, { verdict }]) => verdict === "failed").map(([name]) => name);
 }
 
-test("a hub, a room and a model that are well: every step passes, and a few tokens are generated", async () => {
+test("a working hub, room and model: every step passes, and a few tokens are generated", async () => {
   await using provider = await startFakeProvider();
   await using hub = await startTestHub();
   const code = await hub.createRoom();
@@ -63,7 +63,7 @@ function startSlowProvider() {
   return startFakeProvider({ behave: () => ({ kind: "normal", words: 20, chunkDelayMs: 30 }) });
 }
 
-test("a model that takes its time: its response arrives incrementally", async () => {
+test("a slow model: its response arrives incrementally", async () => {
   await using provider = await startSlowProvider();
   await using hub = await startTestHub();
   const code = await hub.createRoom();
@@ -103,7 +103,7 @@ test("https where the hub speaks plain HTTP: the right URL is named", async () =
   expect(report.checks.get("hub")?.fix).toBe(`use ${hub.url}`);
 });
 
-test("an unknown room: those that are there are listed", async () => {
+test("an unknown room: the existing ones are listed", async () => {
   await using hub = await startTestHub();
   const code = await hub.createRoom();
   const report = await doctor(`${hub.url}/rooms/QQQQQQ`);

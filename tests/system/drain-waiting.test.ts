@@ -75,7 +75,7 @@ test("a request whose provider fails while the hub drains is tried elsewhere", a
   await provider[Symbol.asyncDispose]();
 });
 
-test("what still waits when the drain limit is over is cut because the hub stops", async () => {
+test("what still waits at the end of the drain limit gets the error of a stopping hub", async () => {
   const { gate, provider } = await startGatedProvider({ kind: "normal" });
   await using hub = await startTestHub({ limits: { drainMs: 100 } });
   const code = await hub.createRoom();

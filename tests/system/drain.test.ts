@@ -90,7 +90,7 @@ describe.each(PATHS)("a hub that closes while a stream runs over %s", (path) => 
   );
 });
 
-test("a request without a head yet is cut with 503 and a word on when to come back", async () => {
+test("a request without a response head gets 503 with retry-after", async () => {
   await using provider = await startFakeProvider({ behave: () => ({ kind: "hang" }) });
   await using hub = await startTestHub({ limits: { drainMs: 50 } });
   const code = await hub.createRoom();

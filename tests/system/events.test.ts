@@ -35,7 +35,7 @@ function told(recorder: EventRecorder) {
   return recorder.events.map(({ kind, data: { type: _type, ...rest } }) => ({ kind, ...rest }));
 }
 
-test("a program around the hub has heard all of a room's events when the hub has closed", async () => {
+test("a program that embeds the hub has received all of a room's events when the hub has closed", async () => {
   await using hub = await startTestHub();
   const code = await hub.createRoom();
   const heard: HubEvent[] = [];
@@ -52,7 +52,7 @@ test("a program around the hub has heard all of a room's events when the hub has
   await asked.catch(() => undefined);
 });
 
-test("a room that is not there cannot be watched", async () => {
+test("a room that does not exist cannot be watched", async () => {
   await using hub = await startTestHub();
   expect(() => hub.hub.watch("ZZZ999", () => undefined)).toThrow(/ZZZ999/);
 });
@@ -165,7 +165,7 @@ test.for(["colon", "dot"] as const)(
   },
 );
 
-test("quiet streams stay open and get a comment every 15 s", async () => {
+test("idle streams stay open and get a comment every 15 s", async () => {
   const time = createManualTime();
   await using hub = await startTestHub({ time: time.source, limits: QUICK_SWEEP });
   const code = await hub.createRoom();
@@ -222,7 +222,7 @@ describe("a participant's life", () => {
     expect(events.of("participant.updated")).toHaveLength(updatesBefore + 1);
   });
 
-  test("an open tunnel is life enough, and losing it is said once", async () => {
+  test("an open tunnel counts as life, and its loss is one event", async () => {
     const time = createManualTime();
     await using provider = await startFakeProvider();
     await using hub = await startTestHub({ time: time.source, limits: QUICK_SWEEP });

@@ -101,7 +101,7 @@ test("every roomhub command in a guide is one the command line understands", () 
   expect(misunderstood(["env"])).toEqual(["0 arguments"]);
 });
 
-test("the programs and links a guide names are there", () => {
+test("the programs and links that a guide names exist", () => {
   const broken = guides.flatMap((guide) =>
     brokenLinks(guide).map((link) => `${guide.path}: ${link}`),
   );

@@ -558,7 +558,7 @@ const checks: Record<LimitName, Check> = {
   sweepIntervalMs: { testedIn: "packages/hub/src/domain/liveness.test.ts" },
 };
 
-describe.concurrent("at n it passes, one more is refused, and the hub lives on", () => {
+describe.concurrent("at n it passes, one more is refused, and the hub keeps running", () => {
   for (const name of LIMIT_NAMES) {
     const check = checks[name];
     if (typeof check === "function") test(name, () => check(name));

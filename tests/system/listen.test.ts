@@ -61,17 +61,20 @@ test("closing lets a pending response complete, and ends its connection with it"
   expect(text).toMatch(/\r\n\r\nmade$/);
 });
 
-test.each(["127.0.0.1", "::1"])("closing waits for no quiet connection over %s", async (host) => {
-  const listening = await serving((_request, response) => response.end("fine"));
-  await using agent = agentOf();
-  const answer = get({ host, port: listening.port, agent: agent.agent });
-  const [response] = await within(once(answer, "response"), "the response");
-  await within(once(response.resume(), "end"), "the response's end");
-  const unused = await connected(listening.port);
-  const ended = once(unused.resume(), "close");
-  await within(listening.close(longGraceMs), "the close");
-  await within(ended, "the unused connection's end");
-});
+test.each(["127.0.0.1", "::1"])(
+  "closing does not wait for an idle connection over %s",
+  async (host) => {
+    const listening = await serving((_request, response) => response.end("fine"));
+    await using agent = agentOf();
+    const answer = get({ host, port: listening.port, agent: agent.agent });
+    const [response] = await within(once(answer, "response"), "the response");
+    await within(once(response.resume(), "end"), "the response's end");
+    const unused = await connected(listening.port);
+    const ended = once(unused.resume(), "close");
+    await within(listening.close(longGraceMs), "the close");
+    await within(ended, "the unused connection's end");
+  },
+);
 
 test("closing serves the request of a client that has just connected", async () => {
   const accepted = createGate();

@@ -188,7 +188,7 @@ describe("on the socket", () => {
     }
   });
 
-  test("a body larger than it may be is 413, announced and chunked, also when all of it is sent", async () => {
+  test("a body over the limit is 413, announced and chunked, also when all of it is sent", async () => {
     await using hub = await startTestHub({ limits: { inferenceBodyBytes: 100_000 } });
     const code = await hub.createRoom();
     const tooMuch = Buffer.alloc(2 ** 20, "x");
@@ -215,7 +215,7 @@ describe("on the socket", () => {
     }
   });
 
-  test("clients that vanish at any point leave the hub as it was", async () => {
+  test("clients that disconnect at any point leave no state in the hub", async () => {
     await using provider = await startFakeProvider({ behave: () => ({ kind: "hang-mid-stream" }) });
     await using hub = await startTestHub();
     const code = await hub.createRoom();

@@ -75,7 +75,7 @@ describe("requests by model name", () => {
     expect(Math.min(...Object.values(counts))).toBeGreaterThanOrEqual(3);
   });
 
-  test("of one conversation stay where its prompt is warm, though another is free", async () => {
+  test("of one conversation stay where its prompt is warm, although another is free", async () => {
     const gates = createGates();
     await using room = await startRoom(1, gates.behave);
     const { hub, code, providers } = room;

@@ -106,7 +106,7 @@ const refused: RefusedCase[] = [
     code: "provider_error",
   },
   {
-    title: "speaks garbage",
+    title: "responds with garbage",
     behaviour: { kind: "raw", bytes: "\u0000\u0001 this is no HTTP\r\n\r\n" },
     status: 502,
     code: "provider_invalid_response",
@@ -154,7 +154,7 @@ const refused: RefusedCase[] = [
     headers: stop,
   },
   {
-    title: "closes without a word",
+    title: "closes without a response",
     behaviour: { kind: "raw", bytes: "" },
     status: 502,
     code: "provider_disconnected",
@@ -216,7 +216,7 @@ describe.each(PATHS)("over %s, a provider that", (path) => {
       code: "provider_disconnected",
     },
     {
-      title: "falls silent",
+      title: "stops sending",
       behaviour: { kind: "hang-mid-stream", afterChunks: 3 },
       code: "stream_idle_timeout",
     },
@@ -270,7 +270,7 @@ describe.each(PATHS)("over %s, a provider that", (path) => {
     { title: "ends lines with CRLF", behaviour: { kind: "crlf" } },
     { title: "gives no usage", behaviour: { kind: "usage-absent" } },
     { title: "sends every byte alone", behaviour: { kind: "byte-by-byte" } },
-    { title: "takes its time", behaviour: { kind: "slow-head", delayMs: 20 } },
+    { title: "is slow", behaviour: { kind: "slow-head", delayMs: 20 } },
   ])("$title is complete all the same", async ({ behaviour }) => {
     await using room = await setUp(path, behaviour);
     const openai = openaiAt(`${room.hub.url}/rooms/${room.code}/v1`);

@@ -75,7 +75,7 @@ describe.skipIf(missing !== undefined)(`examples/python/participant.py${because(
     });
   });
 
-  test("keeps to the credit of both directions: 3 MiB there and back, whole and streamed", async () => {
+  test("respects the credit of both directions: 3 MiB each way, as JSON and streamed", async () => {
     await using hub = await startTestHub();
     const code = await hub.createRoom();
     await using parrot = await startParrot(hub, code, "--pause", "0");
@@ -141,7 +141,7 @@ describe.skipIf(missing !== undefined)(`examples/python/participant.py${because(
     expect(choices[0]?.message.content).toBe("still here");
   });
 
-  test("comes back to a restarted hub, gives way to its successor, and leaves on SIGTERM", async () => {
+  test("reconnects to a restarted hub, is replaced by its successor, and leaves on SIGTERM", async () => {
     const store = memoryRoomStore();
     const first = await startTestHub({ store });
     const code = await first.createRoom();

@@ -82,7 +82,7 @@ describe.each(PATHS)("over %s, a participant whose key is wrong", (path) => {
     expect(provider.chatCount).toBe(0);
   });
 
-  test("is known by the first call that it refuses, and tried again 60 s later", async () => {
+  test("is detected by the first call that it refuses, and tried again 60 s later", async () => {
     const time = createManualTime(250);
     await using provider = await startMoodyProvider({ chat: [401] });
     await using hub = await startTestHub({ time: time.source, limits: QUICK_SWEEP });
@@ -182,7 +182,7 @@ describe.each(PATHS)("over %s, a participant that loads its model", (path) => {
     },
   );
 
-  test("gives way to another that is ready", async () => {
+  test("is passed over for another that is ready", async () => {
     await using loading = await startMoodyProvider({ list: 503, chat: [503] });
     await using ready = await startMoodyProvider();
     await using hub = await startTestHub();
@@ -194,7 +194,7 @@ describe.each(PATHS)("over %s, a participant that loads its model", (path) => {
     expect(loading.chatCount).toBe(0);
   });
 
-  test("is shown so by the explanation of a route", async () => {
+  test("is shown by the explanation of a route", async () => {
     await using provider = await startMoodyProvider({ list: 503 });
     await using hub = await startTestHub();
     const code = await hub.createRoom();
@@ -253,7 +253,7 @@ describe("three attempts", () => {
     expect(asked).toEqual(["ada", "bob", "cy"]);
   });
 
-  test("that fail end the request, though a fourth participant is ready", async () => {
+  test("that fail end the request, although a fourth participant is ready", async () => {
     await using broken = await startMoodyProvider({ chat: [502] });
     await using good = await startMoodyProvider();
     await using hub = await startTestHub();

@@ -16,7 +16,7 @@ const notKept = {
   },
 };
 
-describe("a turn that goes on from the one before", () => {
+describe("a turn that continues the previous one", () => {
   test("reaches the provider with the whole conversation, and without the id", async () => {
     await using room = await openResponsesRoom();
     await using client = await room.open();
@@ -50,7 +50,7 @@ describe("a turn that goes on from the one before", () => {
     expect(room.turns().at(-1)?.["input"]).toHaveLength(5);
   });
 
-  test.each(PATHS)("is remembered whole over %s, however long it was", async (path) => {
+  test.each(PATHS)("is stored completely over %s, however long it was", async (path) => {
     await using room = await openResponsesRoom(undefined, {}, path);
     await using client = await room.open();
     const input = "x".repeat(150_000);
@@ -81,7 +81,7 @@ describe("a turn that goes on from the one before", () => {
     expect((await client.turn(turn)).at(-1)?.type).toBe("response.completed");
   });
 
-  test("is unknown on another socket, which serves on", async () => {
+  test("is unknown on another socket, which stays open", async () => {
     await using room = await openResponsesRoom(({ json }) =>
       json["previous_response_id"] === undefined ? undefined : notKept,
     );
@@ -98,7 +98,7 @@ describe("a turn that goes on from the one before", () => {
     expect((await other.turn(turn)).at(-1)?.type).toBe("response.completed");
   });
 
-  test("can begin with a warm-up, which no provider hears of", async () => {
+  test("can begin with a warm-up, which reaches no provider", async () => {
     await using room = await openResponsesRoom();
     await using client = await room.open();
     const instructions = [{ type: "message", role: "developer", content: "be brief" }];

@@ -78,7 +78,7 @@ describe.each(variants)("a socket on /responses at $base over $path", ({ path, b
   });
 });
 
-test("the agents SDK goes on from its last run over one socket", async () => {
+test("the agents SDK continues its last run over one socket", async () => {
   await using room = await openResponsesRoom();
   const openAIClient = openaiAt(`${room.hub.url}/rooms/${room.code}/v1`);
   const options = { openAIClient, useResponses: true, useResponsesWebSocket: true };
@@ -95,7 +95,7 @@ test("the agents SDK goes on from its last run over one socket", async () => {
   await modelProvider.close();
 });
 
-describe("a socket goes on after", () => {
+describe("a socket stays open after", () => {
   const refused = [
     { what: "no JSON", message: "{", code: "invalid_json" },
     { what: "an empty message", message: "", code: "invalid_json" },
@@ -158,7 +158,7 @@ describe("a socket goes on after", () => {
   });
 });
 
-test("turns that come together wait for each other, and one too many is refused", async () => {
+test("turns that arrive together wait for each other, and one too many is refused", async () => {
   const gate = createGate();
   await using room = await openResponsesRoom(() => ({ kind: "normal", gate: gate.opened }), {
     limits: { responseSocketQueue: 2 },
@@ -201,7 +201,7 @@ test("an event longer than the limit of a response ends the turn with an error",
   await settled(room.events, 1);
 });
 
-test("a client that does not read holds up the provider, and gets all of it once it does", async () => {
+test("a client that does not read pauses the provider, and gets everything once it reads", async () => {
   const pieces = Array.from({ length: 300 }, () => "x".repeat(65_536));
   await using room = await openResponsesRoom(() => ({ kind: "normal", pieces }));
   await using client = await room.open();
@@ -222,7 +222,7 @@ test("a client that does not read holds up the provider, and gets all of it once
   );
 });
 
-test("a client that takes nothing for too long is cut off", async () => {
+test("a client that reads nothing for too long is disconnected", async () => {
   const time = createManualTime();
   const pieces = Array.from({ length: 600 }, () => "x".repeat(65_536));
   await using room = await openResponsesRoom(() => ({ kind: "normal", pieces }), {
@@ -285,13 +285,13 @@ describe("the handshake", () => {
     );
   });
 
-  test("is taken from web pages", async () => {
+  test("is accepted from web pages", async () => {
     await using room = await openResponsesRoom();
     await using client = await room.open({ origin: "https://example.com" });
     expect(textOf(await client.turn(turn))).toBe("to be or not");
   });
 
-  test("left out is 426", async () => {
+  test("is 426 without an upgrade", async () => {
     await using room = await openResponsesRoom();
     const answer = await fetch(room.url);
     expect(answer.status).toBe(426);
@@ -392,7 +392,7 @@ test("messages that arrive count as held, and what does not fit is refused", asy
 });
 
 describe("a hub that closes", () => {
-  test("closes idle sockets, lets a turn finish, and takes no new one", async () => {
+  test("closes idle sockets, lets a turn finish, and accepts no new one", async () => {
     const gate = createGate();
     await using room = await openResponsesRoom(() => ({ kind: "normal", gate: gate.opened }), {
       limits: { drainMs: 10_000 },

@@ -11,7 +11,7 @@ import { temporaryFolder } from "../support/programs/temporary-folder.ts";
 const endpoint = "http://127.0.0.1:9/v1";
 const registration = { id: "ada", nickname: "Ada", model: "m", endpoint };
 
-test("a room answers 401 to a wrong or missing password and gains nobody", async () => {
+test("a room responds 401 to a wrong or missing password and gains no participant", async () => {
   await using hub = await startTestHub();
   const code = await hub.createRoom("swordfish");
   for (const password of [undefined, null, "tuna", "Swordfish", "swordfish "]) {
@@ -54,7 +54,7 @@ test("an agent with the wrong password stops with one clear reason", async () =>
   });
 });
 
-test("after five wrong ones it is 429 until there is time for one more, and other rooms are not concerned", async () => {
+test("after five wrong ones it is 429 until one more is allowed, and other rooms are not affected", async () => {
   const time = createManualTime();
   await using hub = await startTestHub({ time: time.source, limits: { sweepIntervalMs: 2 } });
   const code = await hub.createRoom("swordfish");

@@ -47,7 +47,7 @@ test.each(["/rooms/", "/v1/rooms/"])(
   },
 );
 
-test("a surface that is none is refused by name, and an unknown room first", async () => {
+test("an unknown surface is refused by name, and an unknown room before that", async () => {
   await using hub = await startTestHub();
   const code = await hub.createRoom();
   const surface = await hub.fetch(`/rooms/${code}/route?protocol=telnet`);

@@ -330,7 +330,7 @@ async function expectAlive(hub: TestHub): Promise<void> {
   expect(Object.keys(Object.prototype)).toEqual([]);
 }
 
-describe("nobody's second request hides behind", () => {
+describe("no second request hides behind", () => {
   test.for([...cut, ...placed])("$title: $statuses", async ({ bytes, statuses }) => {
     await using hub = await startTestHub();
     const { answers, rest } = await converse(hub.port, bytes, next);

@@ -130,7 +130,7 @@ test("a provider that would ignore the previous response is not called", async (
   expect(ada.requests.filter(({ url }) => url.endsWith("/responses"))).toHaveLength(1);
 });
 
-test("a response that nobody was to keep is nobody's", async () => {
+test("a response with store: false belongs to no participant", async () => {
   await using ada = await startRoutedProvider(keeping("a"));
   await using hub = await startTestHub();
   const code = await hub.createRoom();
@@ -140,7 +140,7 @@ test("a response that nobody was to keep is nobody's", async () => {
   expect(await codeOf(next)).toBe("previous_response_not_found");
 });
 
-test("a hub that runs as much as it may takes no questions about responses either", async () => {
+test("a hub at its limit of running requests refuses requests about stored responses too", async () => {
   await using ada = await startRoutedProvider({
     ...keeping("a"),
     "POST /chat/completions": () => "silence",

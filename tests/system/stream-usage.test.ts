@@ -58,7 +58,7 @@ describe.each(PATHS)("over %s", (path) => {
     });
   });
 
-  test("a refusal of the question is not the client's, and the question is not put again", async () => {
+  test("a refusal of stream_options does not reach the client, and the field is not sent again", async () => {
     await using provider = await startRoutedProvider(refusing);
     await using hub = await startTestHub();
     const code = await hub.createRoom();

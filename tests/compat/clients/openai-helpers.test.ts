@@ -33,7 +33,7 @@ describe.each(SETUPS)("openai's helpers over $name", (setup) => {
     expect(snapshots.at(-1)).toBe(SCRIPT.text);
   });
 
-  test("responses.stream() knows every event, in order, and puts them together", async () => {
+  test("responses.stream() knows every event, in order, and joins them", async () => {
     const { openai, model, checkAnswers } = connect();
     const stream = openai.responses.stream({ model, input: question });
     const numbers: number[] = [];
