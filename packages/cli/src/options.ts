@@ -52,7 +52,7 @@ export function inviteOf(room: string, options: HubOptionValues): Invite {
 }
 
 /** @throws InvalidArgumentError, which commander prints with the option's name */
-function positiveArgument(text: string): number {
+export function positiveArgument(text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < 1) {
     throw new InvalidArgumentError("Must be a whole number of at least 1.");

@@ -152,7 +152,9 @@ export class RoomhubClient {
     question: RouteQuestion,
     { signal }: CallOptions = {},
   ): Promise<RouteExplanation> {
-    const given = Object.entries(question).filter(([, value]) => value !== undefined);
+    const given = Object.entries(question)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [name, String(value)]);
     const path = `${roomPath(code)}/route?${new URLSearchParams(given)}`;
     return callHub(this.#connection, { method: "GET", path, signal });
   }

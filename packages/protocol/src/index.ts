@@ -87,6 +87,7 @@ export { Roster, type RosterMember } from "./roster.ts";
 export {
   RouteCandidate,
   RouteExplanation,
+  RouteExpectation,
   RouteQuestion,
   RouteVerdict,
 } from "./route-explanation.ts";

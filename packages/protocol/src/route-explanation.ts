@@ -2,10 +2,14 @@ import { z } from "zod";
 import { Connection, Load } from "./participant.ts";
 import { InferenceProtocol } from "./surface.ts";
 
-/** The query of `GET …/route`: a request's `model` field and its surface. */
+/** The query of `GET …/route`: a request's `model` field and its surface, and what else decides where it goes. */
 export const RouteQuestion = z.object({
   model: z.string().min(1).default("*"),
   protocol: InferenceProtocol.default("chatCompletions"),
+  /** the session that the request would name, such as the value of `x-session-id`; at most 256 characters */
+  session: z.string().min(1).max(256).optional(),
+  /** the length of its prompt */
+  promptBytes: z.coerce.number().int().min(0).max(67_108_864).default(4_096),
 });
 export type RouteQuestion = z.input<typeof RouteQuestion>;
 
@@ -31,6 +35,19 @@ export const RouteVerdict = z.enum([
 ]);
 export type RouteVerdict = z.infer<typeof RouteVerdict>;
 
+/** What a request by model name can expect of a participant now; a field that was not measured is absent. */
+export const RouteExpectation = z.object({
+  /** ms until a slot is free */
+  waitMs: z.number().optional(),
+  /** ms from the slot to the first token */
+  firstTokenMs: z.number().optional(),
+  /** how fast it reads a prompt */
+  promptBytesPerSecond: z.number().optional(),
+  /** bytes of the session's prompt that it may still hold in its cache; present when a session is given */
+  warmBytes: z.int().optional(),
+});
+export type RouteExpectation = z.infer<typeof RouteExpectation>;
+
 export const RouteCandidate = z.object({
   id: z.string(),
   nickname: z.string(),
@@ -39,6 +56,8 @@ export const RouteCandidate = z.object({
   reason: z.string(),
   connection: Connection,
   load: Load,
+  /** present when the request is for a model name */
+  expected: RouteExpectation.optional(),
 });
 export type RouteCandidate = z.infer<typeof RouteCandidate>;
 

@@ -61,7 +61,8 @@ test.each([
     );
     const args = ["abc234", "--model", "llama3", "--protocol", "responses"];
     expect(await world.run("route", ...args)).toBe(0);
-    expect(asked).toEqual([["ABC234", { model: "llama3", protocol: "openResponses" }]]);
+    const question = { model: "llama3", protocol: "openResponses", promptBytes: 4_096 };
+    expect(asked).toEqual([["ABC234", question]]);
     const lines = explained.map((line) => line.replace(" on chat ", " on responses "));
     expect(stdout.text.split("\n")).toEqual(lines);
     expect(world.stderr.text).toBe("");
@@ -120,3 +121,45 @@ test.each([[[]], [["ABC234", "--room", "ABC234"]], [["ABC234", "--protocol", "te
     expect(await makeWorld().run("route", ...args)).toBe(2);
   },
 );
+
+test("a request by model name shows what can be expected of each participant", async () => {
+  const stdout = capture();
+  const expected = {
+    waitMs: 0,
+    firstTokenMs: 1_250,
+    promptBytesPerSecond: 9_600,
+    warmBytes: 3_000,
+  };
+  const questions: unknown[] = [];
+  const world = makeWorld(
+    { stdout },
+    {
+      explainRoute: async (_room, question) => {
+        questions.push(question);
+        return {
+          ...aRoute,
+          participants: [
+            { ...ana, reason: "serves llama3", expected },
+            { ...ana, id: "bob", expected: {} },
+          ],
+        };
+      },
+    },
+  );
+  const line = [
+    "route",
+    "ABC234",
+    "--model",
+    "llama3",
+    "--session",
+    "s1",
+    "--prompt-bytes",
+    "9000",
+  ];
+  await world.run(...line);
+  expect(questions).toEqual([
+    { model: "llama3", protocol: "chatCompletions", session: "s1", promptBytes: 9_000 },
+  ]);
+  expect(stdout.text).toContain("WAIT  FIRST TOKEN  PROMPT RATE  CACHED");
+  expect(stdout.text).toContain("0 ms  1.3 s        9.6 KB/s     3.0 KB  serves llama3");
+});

@@ -7,13 +7,15 @@ import type {
 import { Argument, type Command, Option } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError, exitCodeOfStatus, UsageError } from "../exit-code.ts";
-import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
+import { addHubOptions, type HubOptionValues, inviteOf, positiveArgument } from "../options.ts";
 import { loadColumn } from "../terminal/load-text.ts";
 import { countOf, duration, formatTable, safe, writeJson } from "../terminal/text.ts";
 
 interface RouteOptionValues extends HubOptionValues {
   room?: string;
   model: string;
+  session?: string;
+  promptBytes: number;
   protocol: SurfaceWord;
 }
 
@@ -44,6 +46,8 @@ export function addRouteCommand(program: Command, context: CliContext): void {
         .choices(Object.keys(surfaces))
         .default("chat"),
     )
+    .option("--session <id>", "the session the request would name, for its cached share")
+    .option("--prompt-bytes <n>", "length of the prompt", positiveArgument, 4_096)
     .addHelpText("after", "\nExample:\n  $ roomhub route ABC234 --model llama3.2")
     .action((named: string | undefined, options: RouteOptionValues) =>
       showRoute(context, roomOf(named, options), options),
@@ -66,9 +70,12 @@ async function showRoute(
 ): Promise<void> {
   const { hubUrl, room } = inviteOf(named, options);
   const protocol = surfaces[options.protocol];
-  const route = await context
-    .createClient(hubUrl)
-    .explainRoute(room, { model: options.model, protocol });
+  const route = await context.createClient(hubUrl).explainRoute(room, {
+    model: options.model,
+    protocol,
+    session: options.session,
+    promptBytes: options.promptBytes,
+  });
   if (options.json === true) writeJson(context.stdout, route);
   else context.stdout.write(explanation(route, options.protocol));
   if (route.refusal === undefined) return;
@@ -82,7 +89,10 @@ function explanation(route: RouteExplanation, surface: SurfaceWord): string {
   const table =
     participants.length === 0
       ? ""
-      : formatTable(["id", "model", "verdict", "path", "load", "why"], participants.map(row));
+      : formatTable(
+          ["id", "model", "verdict", "path", "load", ...expectedHeads(route), "why"],
+          participants.map((one) => row(one, isPlaced(route))),
+        );
   const closing = closingLines(route).map((line) => `${line}\n`);
   return [head, table, closing.join("")].filter((part) => part !== "").join("\n");
 }
@@ -103,7 +113,30 @@ const verdicts: Record<RouteVerdict, string> = {
   "passed-over": "skipped",
 };
 
-function row(participant: RouteCandidate): string[] {
+/** Whether participants are compared by what is expected of them. */
+function isPlaced({ participants }: RouteExplanation): boolean {
+  return participants.some(({ expected }) => expected !== undefined);
+}
+
+function expectedHeads(route: RouteExplanation): string[] {
+  return isPlaced(route) ? ["wait", "first token", "prompt rate", "cached"] : [];
+}
+
+function expectedCells({ expected }: RouteCandidate): string[] {
+  const { waitMs, firstTokenMs, promptBytesPerSecond, warmBytes } = expected ?? {};
+  return [
+    waitMs === undefined ? "–" : duration(waitMs),
+    firstTokenMs === undefined ? "–" : duration(firstTokenMs),
+    promptBytesPerSecond === undefined ? "–" : `${kilobytes(promptBytesPerSecond)}/s`,
+    warmBytes === undefined ? "–" : kilobytes(warmBytes),
+  ];
+}
+
+function kilobytes(bytes: number): string {
+  return `${(bytes / 1_000).toFixed(1)} KB`;
+}
+
+function row(participant: RouteCandidate, isPlacedByModel: boolean): string[] {
   const { id, model, verdict, reason, connection, load } = participant;
   return [
     safe(id),
@@ -111,6 +144,7 @@ function row(participant: RouteCandidate): string[] {
     verdicts[verdict],
     safe(connection.path),
     loadColumn(load),
+    ...(isPlacedByModel ? expectedCells(participant) : []),
     safe(reason),
   ];
 }

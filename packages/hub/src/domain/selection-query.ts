@@ -55,13 +55,14 @@ export function plainQuery(
   selector: Selector,
   protocol: string,
   nowMs: () => number,
+  prompt: Prompt = noPrompt,
 ): SelectionQuery {
   return {
     selector,
     protocol,
     excluded: [],
     only: undefined,
-    prompt: noPrompt,
+    prompt,
     form: "stream",
     holdUntilMs: undefined,
     random: () => 0,

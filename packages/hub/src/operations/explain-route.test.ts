@@ -6,6 +6,7 @@ import { createOffice } from "./operations.fixture.ts";
 interface Asked {
   model?: string;
   protocol?: InferenceProtocol;
+  session?: string;
   waiting?: number;
 }
 
@@ -16,8 +17,19 @@ async function lab() {
   const ana = (await office.join({ id: "ana", model: "llama3", config })).participant;
   const bob = (await office.join({ id: "bob", model: "llama3:latest", config })).participant;
   const carl = (await office.join({ id: "carl", model: "qwen", config })).participant;
-  const ask = ({ model = "llama3", protocol = "chatCompletions", waiting = 0 }: Asked = {}) =>
-    explainRoute(office.context, office.room, { model, protocol, waiting });
+  const ask = ({
+    model = "llama3",
+    protocol = "chatCompletions",
+    session,
+    waiting = 0,
+  }: Asked = {}) =>
+    explainRoute(office.context, office.room, {
+      model,
+      protocol,
+      session,
+      promptBytes: 4_000,
+      waiting,
+    });
   return { office, ana, bob, carl, ask };
 }
 
@@ -149,4 +161,48 @@ test("explaining changes nothing", async () => {
   ask({ model: "*" });
   expect(JSON.stringify(ana)).toBe(before);
   expect(office.seen()).toEqual([]);
+});
+
+describe("what a request by model name can expect", () => {
+  test("is shown for each participant as far as it was measured", async () => {
+    const { ask, ana, bob, office } = await lab();
+    const nowMs = office.context.nowMs();
+    for (const bytes of [1_000, 5_000]) ana.pace.noteFirst("stream", bytes, bytes / 10, nowMs);
+    const key = office.context.keyedHash(`session ${office.room}`, "s1");
+    const room = office.context.registry.room(office.room);
+    room.placing.warm.note(ana, { session: key, borders: [], bytes: 3_000 }, nowMs);
+    const { participants } = ask({ session: "s1" });
+    expect(Object.fromEntries(participants.map(({ id, expected }) => [id, expected]))).toEqual({
+      ana: { waitMs: 0, firstTokenMs: 100, promptBytesPerSecond: 10_000, warmBytes: 3_000 },
+      bob: { waitMs: 0, warmBytes: 0 },
+      carl: undefined,
+    });
+    expect(bob.pace.promptBytesPerSecond("stream")).toBeUndefined();
+  });
+
+  test("shows no warm share of a session that is not named, and nothing where order or chance decides", async () => {
+    const { ask } = await lab();
+    expect(ask().participants[0]?.expected).toEqual({ waitMs: 0 });
+    for (const model of ["*", "model:llama3", "ana"]) {
+      expect(ask({ model }).participants[0]?.expected).toBeUndefined();
+    }
+  });
+
+  test("includes the wait for a participant at capacity that has the session in its cache", async () => {
+    const { ask, ana, bob, office } = await lab();
+    const nowMs = office.context.nowMs();
+    for (const { pace } of [ana, bob]) {
+      for (const bytes of [1_000, 5_000]) pace.noteFirst("stream", bytes, bytes, nowMs);
+      pace.noteSlot(500);
+    }
+    const key = office.context.keyedHash(`session ${office.room}`, "s1");
+    const room = office.context.registry.room(office.room);
+    room.placing.warm.note(bob, { session: key, borders: [], bytes: 4_000 }, nowMs);
+    Object.assign(bob, { active: 2, startedMs: [nowMs, nowMs] });
+    const told = ask({ session: "s1" });
+    expect(told.outcome).toBe("waits");
+    expect(verdicts(told)[1]).toBe(
+      "bob full: has the session in its cache: a request waits up to 4000 ms for it",
+    );
+  });
 });

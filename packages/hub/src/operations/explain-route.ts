@@ -8,6 +8,7 @@ import { isFull, type Participant } from "../domain/participant.ts";
 import { isLoading, unroutableReason } from "../domain/readiness.ts";
 import type { Room } from "../domain/room.ts";
 import {
+  type Hold,
   parseSelector,
   plainQuery,
   type Selection,
@@ -17,11 +18,14 @@ import {
 import { isNamed, matching, mayMoveElsewhere, selectParticipant } from "../domain/selector.ts";
 import { connectionView, loadView } from "../domain/views.ts";
 import type { OperationContext } from "./context.ts";
+import { routeExpectation } from "./route-expectation.ts";
 
 interface Question {
   /** a request's `model` field */
   model: string;
   protocol: InferenceProtocol;
+  session?: string | undefined;
+  promptBytes: number;
   /** requests of the room that wait already */
   waiting: number;
 }
@@ -32,28 +36,40 @@ interface Question {
  * @throws HubError `room_not_found`
  */
 export function explainRoute(
-  { registry, limits, nowMs }: OperationContext,
+  context: OperationContext,
   code: string,
-  { model, protocol, waiting }: Question,
+  { model, protocol, session, promptBytes, waiting }: Question,
 ): RouteExplanation {
+  const { registry, limits, nowMs, keyedHash } = context;
   const room = registry.room(code);
   const selector = parseSelector(model);
-  const query = plainQuery(selector, protocol, nowMs);
+  const key = session === undefined ? undefined : keyedHash(`session ${room.code}`, session);
+  const prompt = { session: key, borders: [], bytes: promptBytes };
+  const query = plainQuery(selector, protocol, nowMs, prompt);
   const selection = withFullQueue(selectParticipant(room, query), waiting, limits.queuePerRoom);
   const everybody = [...room.participants.values()];
   const matched = matching(everybody, selector);
   const first = firstOf(selection);
   const next = first === undefined ? undefined : nextAfter(room, first, query);
   const matchedSet = new Set(matched);
-  const scene = { room, query, first, next };
+  const hold = selection.kind === "busy" ? selection.hold : undefined;
+  const scene = { room, query, first, next, hold };
+  const readAs = readingOf(selector, matched);
+  const expectedOf = (one: Participant) =>
+    readAs === "model" && selector.kind === "name"
+      ? { expected: routeExpectation(room, one, query) }
+      : {};
   return {
     roomCode: room.code,
     model,
     protocol,
-    readAs: readingOf(selector, matched),
+    readAs,
     outcome: outcomes[selection.kind],
     participants: [
-      ...matched.map((one) => candidate(one, verdictOn(one, scene), nowMs())),
+      ...matched.map((one) => ({
+        ...candidate(one, verdictOn(one, scene), nowMs()),
+        ...expectedOf(one),
+      })),
       ...everybody
         .filter((one) => !matchedSet.has(one))
         .map((one) => candidate(one, ["passed-over", `serves ${one.model}`], nowMs())),
@@ -103,6 +119,8 @@ interface Scene {
   query: SelectionQuery;
   /** who is asked, or waited for; undefined when the request is refused */
   first: Participant | undefined;
+  /** The request waits for this participant, though another is free. */
+  hold: Hold | undefined;
   /** who is asked when that fails */
   next: Participant | undefined;
 }
@@ -110,7 +128,7 @@ interface Scene {
 type Verdict = [RouteCandidate["verdict"], reason: string];
 
 /** The selection is asked about this one participant alone, then set against who comes first. */
-function verdictOn(participant: Participant, { room, query, first, next }: Scene): Verdict {
+function verdictOn(participant: Participant, { room, query, first, next, hold }: Scene): Verdict {
   const alone = selectParticipant(room, { ...query, only: participant });
   if (alone.kind === "refused") {
     return ["passed-over", alone.refusals[0]?.reason ?? alone.message];
@@ -119,6 +137,10 @@ function verdictOn(participant: Participant, { room, query, first, next }: Scene
   if (alone.kind === "busy" && isLoading(participant)) {
     const reason = unroutableReason(participant, query.nowMs());
     return ["loading", `${reason}; a request waits until it is ready`];
+  }
+  if (participant === hold?.participant) {
+    const ms = Math.round(hold.untilMs - query.nowMs());
+    return ["full", `has the session in its cache: a request waits up to ${ms} ms for it`];
   }
   if (alone.kind === "busy") {
     return ["full", `${active} of ${limit} requests running, ${queued} queued for it`];

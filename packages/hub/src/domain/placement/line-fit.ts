@@ -28,6 +28,14 @@ export class LineFit {
     this.#xy = this.#xy * keptWeight + x * y;
   }
 
+  /** How much `y` grows with each unit of `x`; undefined while samples do not tell. */
+  get slope(): number | undefined {
+    const [at, further] = [this.at(0), this.at(1e6)];
+    return at === undefined || further === undefined || further <= at
+      ? undefined
+      : (further - at) / 1e6;
+  }
+
   /** Never negative, and never falling with `x`. @returns undefined before the first sample */
   at(x: number): number | undefined {
     if (this.#weight === 0) return undefined;

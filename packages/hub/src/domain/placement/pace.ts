@@ -48,6 +48,13 @@ export class Pace {
     return fit.count < trustedSamples ? undefined : fit.at(coldBytes);
   }
 
+  /** How fast it reads a prompt; undefined while it was not measured on prompts of different lengths. */
+  promptBytesPerSecond(form: ResponseForm): number | undefined {
+    const fit = this.#first[form];
+    const msPerByte = fit.count < trustedSamples ? undefined : fit.slope;
+    return msPerByte === undefined ? undefined : 1_000 / msPerByte;
+  }
+
   /**
    * Until the n-th slot from now is free.
    *

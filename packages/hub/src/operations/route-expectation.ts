@@ -1,0 +1,25 @@
+import type { RouteExpectation } from "@roomhub/protocol";
+import type { Participant } from "../domain/participant.ts";
+import { Candidate } from "../domain/placement/place-request.ts";
+import { expectationOf } from "../domain/placement/placement.ts";
+import type { Room } from "../domain/room.ts";
+import type { SelectionQuery } from "../domain/selection-query.ts";
+
+/** What the placement of a request by model name goes by, for one participant. */
+export function routeExpectation(
+  room: Room,
+  participant: Participant,
+  { prompt, form, nowMs }: SelectionQuery,
+): RouteExpectation {
+  const warm = room.placing.warm.warmBytes(prompt, nowMs()).get(participant) ?? 0;
+  const candidate = new Candidate(participant, warm);
+  const query = { promptBytes: prompt.bytes, form, nowMs: nowMs() };
+  const { waitMs, firstMs } = expectationOf(candidate, query);
+  const rate = participant.pace.promptBytesPerSecond(form);
+  return {
+    ...(waitMs === undefined ? {} : { waitMs: Math.round(waitMs) }),
+    ...(firstMs === undefined ? {} : { firstTokenMs: Math.round(firstMs) }),
+    ...(rate === undefined ? {} : { promptBytesPerSecond: Math.round(rate) }),
+    ...(prompt.session === undefined ? {} : { warmBytes: warm }),
+  };
+}
