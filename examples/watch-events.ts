@@ -20,7 +20,7 @@ for await (const event of events) {
       break;
     case "participant.left":
     case "participant.offline":
-      print(`${event.nickname} is no longer available`);
+      print(`${event.nickname} left`);
       break;
     case "llm.complete": {
       const { ttftMs, durationMs, outputTokens = "?" } = event.metrics;

@@ -50,7 +50,7 @@ const respond = (hub: TestHub, code: string) =>
   openaiAt(`${hub.url}/rooms/${code}/v1`).responses.create({ model: "*", input: "hi" });
 
 test.for(PATHS)(
-  "by %s, an Ollama without responses is found out by one question, and answers them all the same",
+  "by %s, an Ollama without responses is recognised by one request, and answers them all the same",
   async (path) => {
     await using provider = await startProvider(old);
     await using hub = await startTestHub();
@@ -64,6 +64,7 @@ test.for(PATHS)(
     });
     expect(provider.asked.filter((line) => line !== "GET /v1/models")).toEqual([
       "GET /api/version",
+      "GET /api/ps",
     ]);
     const answer = await respond(hub, code);
     expect(answer.output_text).toBe("from chat");

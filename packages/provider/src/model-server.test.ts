@@ -455,10 +455,13 @@ test("what a look found is put to the test by the first request: a gateway may p
   expect(provider.lines().slice(-2)).toEqual([native, chat]);
 });
 
+/** the models that Ollama has loaded */
+const loaded = "GET /api/ps";
+
 test("a server is looked at after its first probe, and not at the next ones", async () => {
   const { provider, server, reported } = start(ollama("0.13.0"));
   for (let count = 0; count < 3; count++) await probe(server, provider);
-  expect(provider.lines()).toEqual([...lookedAt, "GET /v1/models", "GET /v1/models"]);
+  expect(provider.lines()).toEqual([...lookedAt, loaded, "GET /v1/models", "GET /v1/models"]);
   expect(reported).toHaveLength(1);
   expect(server.capabilities).toMatchObject({
     openResponses: "supported",
@@ -479,10 +482,12 @@ test.each<[string, Reply]>([
   await probe(server, provider);
   expect(provider.lines()).toEqual([
     ...lookedAt,
+    loaded,
     "GET /v1/models",
     ...lookedAt,
     "POST /v1/responses/compact",
     "POST /v1/responses/input_tokens",
+    loaded,
   ]);
   expect(server.capabilities).toMatchObject({ messages: "supported" });
   await send(server);
@@ -495,7 +500,8 @@ test("a server that a request did not reach is looked at again with the next pro
   await probe(server, provider);
   await listen(server, { path: "/chat/completions", body: body() }).closed;
   await probe(server, provider);
-  expect(provider.lines()).toEqual([...lookedAt, chat, ...lookedAt]);
+  const lines = provider.lines().filter((line) => line !== loaded);
+  expect(lines).toEqual([...lookedAt, chat, ...lookedAt]);
 });
 
 test("a chat request that received a 404 is not taken for missing before the server was looked at again", async () => {
@@ -560,5 +566,5 @@ test("what is declared is reported as it is, and a false word is helped by trans
     chatCompletions: "supported",
   });
   expect((await send(server)).status).toBe(200);
-  expect(provider.lines().slice(2)).toEqual([chat]);
+  expect(provider.lines().slice(2)).toEqual([loaded, chat]);
 });

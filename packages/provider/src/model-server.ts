@@ -2,7 +2,7 @@ import { LIMITS, type ResponsesMode } from "@roomhub/protocol";
 import { randomBytes } from "node:crypto";
 import { discoverCapabilities } from "./learn/capabilities.ts";
 import type { ProviderCall, ProviderRequest, ProviderSink } from "./call/provider-call.ts";
-import { programOf } from "./learn/fingerprints.ts";
+import { programOf } from "./learn/recognise.ts";
 import type { CapabilityName } from "./learn/known-capabilities.ts";
 import { LearningSink } from "./learn/learning-sink.ts";
 import type { CallProvider } from "./learn/query.ts";
@@ -10,6 +10,7 @@ import { probeModels, type ProbeResult } from "./learn/probe.ts";
 import { findingOf } from "./readiness/probe-finding.ts";
 import { ReadinessSink } from "./readiness/readiness-sink.ts";
 import { type ReadinessVerdict, ServerReadiness } from "./readiness/server-readiness.ts";
+import { LoadedWatch } from "./slots/loaded-watch.ts";
 import { type EngineLoad, SlotWatch } from "./slots/slot-watch.ts";
 import { ResponsesCall } from "./responses/responses-call.ts";
 import { type ReportedCapabilities, ServerKnowledge } from "./learn/server-knowledge.ts";
@@ -36,9 +37,11 @@ export interface ModelServerOptions {
   onLookMoved?: (() => void) | undefined;
   /** The participant's model, which the server's list is compared with; default: no comparison. */
   model?: (() => string) | undefined;
-  /** What it reports of the requests that it runs at once has changed; undefined for no report. */
+  /** How many requests it runs at once has changed; undefined when that is not known. */
   onEngine?: ((load: EngineLoad | undefined) => void) | undefined;
-  /** Whether `onEngine` still has a listener; default: it has. */
+  /** It has other models loaded, at most 64; undefined when it does not say. */
+  onLoaded?: ((models: readonly string[] | undefined) => void) | undefined;
+  /** Whether `onEngine` and `onLoaded` still have a listener; default: they have. */
   isWanted?: (() => boolean) | undefined;
   /** It is a function of this program: always there, and it receives only the requests of clients. */
   isFunction?: boolean | undefined;
@@ -81,6 +84,7 @@ export class ModelServer {
   readonly #nowMs: () => number;
   readonly #source: TranslationSource;
   readonly #slots: SlotWatch;
+  readonly #loaded: LoadedWatch;
   #isLooking = false;
 
   constructor(options: ModelServerOptions) {
@@ -101,26 +105,40 @@ export class ModelServer {
       onVerdict: (verdict) => options.onReadiness?.(verdict),
       onLookMoved: () => options.onLookMoved?.(),
     });
-    this.#slots = new SlotWatch({
+    const watched = {
       call: options.call,
       baseUrl: options.baseUrl,
       headers: options.headers,
       model: () => options.model?.(),
-      running: () => this.#readiness.running,
       isWanted: () => options.isWanted?.() ?? true,
       nowMs: this.#nowMs,
+    };
+    this.#slots = new SlotWatch({
+      ...watched,
+      running: () => this.#readiness.running,
       onChange: (load) => options.onEngine?.(load),
+    });
+    this.#loaded = new LoadedWatch({
+      ...watched,
+      onChange: (models) => options.onLoaded?.(models),
+      onRead: (description) => this.#slots.describe(description),
     });
   }
 
-  /** Requests it runs at once, as it reports itself; undefined for no report. */
+  /** How many requests it runs at once; undefined when that is not known. */
   get engine(): EngineLoad | undefined {
     return this.#slots.load;
+  }
+
+  /** The models that it has loaded, at most 64; undefined when it does not say. */
+  get loadedModels(): readonly string[] | undefined {
+    return this.#loaded.models;
   }
 
   /** Ends what it does between probes. */
   close(): void {
     this.#slots.close();
+    this.#loaded.close();
   }
 
   /** Whether it can take a request now, by its model list and its responses to calls. */
@@ -179,10 +197,13 @@ export class ModelServer {
   readonly #send: CallProvider = (request, sink) =>
     this.#options.call(
       request,
-      new ReadinessSink(sink, this.#readiness, this.#nowMs, this.#onCancelled),
+      new ReadinessSink(sink, this.#readiness, this.#nowMs, this.#onCallOver),
     );
 
-  readonly #onCancelled = (): void => this.#slots.requestCancelled();
+  readonly #onCallOver = (isCancelled: boolean): void => {
+    if (isCancelled) this.#slots.requestCancelled();
+    this.#loaded.requestEnded();
+  };
 
   /** Requests its models. What else can be found out follows in the background, when it is due. Never rejects. */
   async probe(timeoutMs: number): Promise<ProbeResult> {
@@ -209,7 +230,9 @@ export class ModelServer {
   async #look(found: ProbeResult): Promise<void> {
     this.#isLooking = true;
     const description = this.#knowledge.isLookDue ? await this.#discover(found) : undefined;
-    await this.#slots.look(this.#knowledge.program, found, description);
+    const { program } = this.#knowledge;
+    await this.#slots.look(program, found, description);
+    await this.#loaded.look(program, found, description);
     this.#isLooking = false;
   }
 

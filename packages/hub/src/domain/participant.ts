@@ -140,8 +140,6 @@ export interface Participant extends Registration {
   active: number;
   /** when they began, in ms on the hub's clock, in any order */
   startedMs: number[];
-  /** for whom they run, in any order */
-  runningFor: SlotHolder[];
   /** requests waiting that could be served here */
   queued: number;
   /** those of them that wait for this participant alone, since it holds their prompt warm */
@@ -159,24 +157,13 @@ export function isFull({ active, limit, machine }: Participant): boolean {
   return active >= limit || (machine !== undefined && machine.active >= machine.limit);
 }
 
-/** Who has a slot: a client, by its address and by what it reveals of itself. */
-export interface SlotHolder {
-  readonly address: string;
-  readonly person: string;
-}
-
 /** A request begins to run there. @returns the machine whose slot it takes too */
-export function occupySlot(
-  participant: Participant,
-  holder: SlotHolder,
-  nowMs: number,
-): Machine | undefined {
+export function occupySlot(participant: Participant, nowMs: number): Machine | undefined {
   const { machine } = participant;
-  participant.runningFor.push(holder);
-  for (const place of [participant, machine]) {
-    if (place === undefined) continue;
-    place.active++;
-    place.startedMs.push(nowMs);
+  for (const holder of [participant, machine]) {
+    if (holder === undefined) continue;
+    holder.active++;
+    holder.startedMs.push(nowMs);
   }
   return machine;
 }
@@ -184,26 +171,24 @@ export function occupySlot(
 /**
  * The request is over.
  *
- * @param machine - and `holder`, `startedMs`: as returned by and given to {@link occupySlot}
+ * @param machine - and `startedMs`: as returned by and given to {@link occupySlot}
  */
 export function releaseSlot(
   participant: Participant,
   machine: Machine | undefined,
-  holder: SlotHolder,
   startedMs: number,
   nowMs: number,
 ): void {
-  for (const place of [participant, machine]) {
-    if (place === undefined) continue;
-    place.active--;
-    removeOne(place.startedMs, startedMs);
+  for (const holder of [participant, machine]) {
+    if (holder === undefined) continue;
+    holder.active--;
+    removeOne(holder.startedMs, startedMs);
   }
-  removeOne(participant.runningFor, holder);
   participant.pace.noteSlot(nowMs - startedMs);
 }
 
 /** Their order says nothing, so that the last one may take the place of the removed. */
-function removeOne<Value>(values: Value[], value: Value): void {
+function removeOne(values: number[], value: number): void {
   const last = values.pop();
   if (last === undefined || last === value) return;
   const index = values.indexOf(value);

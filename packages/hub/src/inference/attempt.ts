@@ -5,7 +5,6 @@ import {
   occupySlot,
   type Participant,
   releaseSlot,
-  type SlotHolder,
 } from "../domain/participant.ts";
 import { roomsToWake } from "../domain/machine.ts";
 import type { Scrubber } from "./inference-call.ts";
@@ -29,7 +28,6 @@ export interface AttemptOwner {
 }
 
 export interface AttemptOptions {
-  sender: SlotHolder;
   queues: RoomQueues;
   nowMs: () => number;
   /** The hub requests the usage of the stream, the client did not. */
@@ -53,7 +51,6 @@ export class Attempt implements ResponseSink {
   readonly credentials: CredentialUse;
   readonly #owner: AttemptOwner;
   readonly #queues: RoomQueues;
-  readonly #sender: SlotHolder;
   readonly #nowMs: () => number;
   readonly #coldBytes: number | undefined;
   #startedMs = 0;
@@ -65,7 +62,6 @@ export class Attempt implements ResponseSink {
     this.participant = participant;
     this.#owner = owner;
     this.#queues = options.queues;
-    this.#sender = options.sender;
     this.#nowMs = options.nowMs;
     this.requestsUsage = options.requestsUsage;
     this.scrubber = options.scrubber;
@@ -75,7 +71,7 @@ export class Attempt implements ResponseSink {
 
   open(upstream: Upstream, request: UpstreamRequest): void {
     this.#startedMs = this.#nowMs();
-    this.#machine = occupySlot(this.participant, this.#sender, this.#startedMs);
+    this.#machine = occupySlot(this.participant, this.#startedMs);
     try {
       this.#call = upstream.open(request, this);
     } catch (bug) {
@@ -123,7 +119,7 @@ export class Attempt implements ResponseSink {
   onClosed(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    releaseSlot(this.participant, this.#machine, this.#sender, this.#startedMs, this.#nowMs());
+    releaseSlot(this.participant, this.#machine, this.#startedMs, this.#nowMs());
     for (const roomCode of roomsToWake(this.participant)) this.#queues.wake(roomCode);
   }
 }

@@ -74,7 +74,6 @@ export function newParticipant(
     machine: undefined,
     active: 0,
     startedMs: [],
-    runningFor: [],
     queued: 0,
     awaited: 0,
     pace: new Pace(),

@@ -165,11 +165,47 @@ test("what vLLM lists it has, and nothing else", async () => {
   expect(requested).toEqual(["GET /openapi.json"]);
 });
 
-test("another server that lists its paths is not taken for vLLM beyond them", async () => {
+test("SGLang lists its paths where vLLM does, and is recognised by a path of its own", async () => {
+  const paths = {
+    "/v1/chat/completions": {},
+    "/tokenize": {},
+    "/version": {},
+    "/get_model_info": {},
+  };
+  const { found, program, requested } = await discover(
+    { "GET /openapi.json": json({ paths }) },
+    { baseUrl: "http://127.0.0.1:30000/v1" },
+  );
+  expect(program).toBe("SGLang");
+  expect(found).toMatchObject({ chatCompletions: "supported", openResponses: "unsupported" });
+  expect(found).not.toHaveProperty("storedResponses");
+  expect(requested).toEqual(["GET /openapi.json"]);
+  const named = await discover({}, { found: { ownedBy: "sglang" } });
+  expect(named.program).toBe("SGLang");
+});
+
+test("another server that lists its paths is not taken for vLLM", async () => {
   const paths = { "/v1/chat/completions": {}, "/v1/responses": {} };
-  const { found } = await discover({ "GET /openapi.json": json({ paths }) });
+  const { found, program } = await discover({ "GET /openapi.json": json({ paths }) });
+  expect(program).toBeUndefined();
+  const listing = { "GET /openapi.json": json({ paths }) };
+  const named = await discover(listing, { found: { ownedBy: "vllm" } });
+  expect(named.program).toBeUndefined();
   expect(found).toMatchObject({ openResponses: "supported", embeddings: "unsupported" });
   expect(found).not.toHaveProperty("storedResponses");
+});
+
+test.each([
+  ["https://openrouter.ai/api/v1", "cloud"],
+  ["https://api.anthropic.com/v1", "cloud"],
+  ["https://lab.openai.azure.com/openai/v1", "cloud"],
+  ["http://openrouter.ai/api/v1", undefined],
+  ["https://openrouter.ai.example/v1", undefined],
+  ["https://gpu.example/v1", undefined],
+])("%s is recognised as %s by its host", async (baseUrl, expected) => {
+  const { program, requested } = await discover({}, { baseUrl });
+  expect(program).toBe(expected);
+  expect(requested.some((line) => line.startsWith("GET "))).toBe(expected === undefined);
 });
 
 test("OpenAI gets no request", async () => {

@@ -1,4 +1,4 @@
-import { type Recognised, recognise } from "./fingerprints.ts";
+import { type Recognised, recognise } from "./recognise.ts";
 import { type CapabilityName, isDeclared } from "./known-capabilities.ts";
 import { type CallProvider, query, type Query } from "./query.ts";
 import type { ProbeResult } from "./probe.ts";

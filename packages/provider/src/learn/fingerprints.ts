@@ -1,32 +1,30 @@
 import type { CapabilityValue } from "@roomhub/protocol";
 import type { KnownCapabilities } from "./known-capabilities.ts";
-import { type Query, objectIn } from "./query.ts";
-import type { ProbeResult } from "./probe.ts";
 
-/** Programs that are recognised. */
-export type ServerProgram = "Ollama" | "LM Studio" | "llama.cpp" | "vLLM" | "OpenAI";
-
-/** What a server's own words say of it. */
-export interface Recognised {
-  program: ServerProgram | undefined;
-  capabilities: KnownCapabilities;
-  /** Its model is unloaded until the next request, and any `POST` counts as one. */
-  isAsleep: boolean;
-  /** its description of itself */
-  description: Record<string, unknown> | undefined;
-}
+/** Programs that are recognised. `cloud`: a public inference API other than OpenAI's. */
+export type ServerProgram =
+  | "Ollama"
+  | "LM Studio"
+  | "llama.cpp"
+  | "vLLM"
+  | "SGLang"
+  | "OpenAI"
+  | "cloud";
 
 /** One program that serves models, and how it is recognised. */
-interface Fingerprint {
-  program: ServerProgram;
+export interface Fingerprint {
+  /** undefined: any program that describes itself at this path */
+  program: ServerProgram | undefined;
   /** its `owned_by` in models lists */
-  ownedBy: string;
+  ownedBy: string | undefined;
   /** its `server` header, where that is its own */
   server: string | undefined;
   /** where it usually listens */
-  port: string;
+  port: string | undefined;
   /** read by GET, below the base URL without its `/v1` */
   path: string;
+  /** Whether a description is its own, where several programs have one at this path. */
+  isOwn?: (description: Record<string, unknown>) => boolean;
   /** @returns undefined when another program responds so */
   read: (description: Record<string, unknown>, served: ServedPath) => KnownCapabilities | undefined;
   /** What holds for every version, when `ownedBy` or `server` identified it and the path did not respond. */
@@ -36,7 +34,7 @@ interface Fingerprint {
 }
 
 /** A surface as the server's own listing of paths would have it. */
-type ServedPath = (path: string) => string;
+export type ServedPath = (path: string) => string;
 
 /** What those have that do not list their paths, whatever their version. */
 const usual: KnownCapabilities = {
@@ -107,29 +105,56 @@ const llamaCpp: Fingerprint = {
   isAsleep: (description) => description["is_sleeping"] === true,
 };
 
+/** What programs have that are built with FastAPI: the list of their paths. */
+function readPaths(
+  { paths }: Record<string, unknown>,
+  served: ServedPath,
+): KnownCapabilities | undefined {
+  if (typeof paths !== "object" || paths === null) return undefined;
+  const listed = (path: string): CapabilityValue =>
+    served(path) in paths ? "supported" : "unsupported";
+  if (listed("/chat/completions") === "unsupported") return undefined;
+  return {
+    chatCompletions: "supported",
+    openResponses: listed("/responses"),
+    completions: listed("/completions"),
+    embeddings: listed("/embeddings"),
+    messages: listed("/messages"),
+    responsesCompact: listed("/responses/compact"),
+    responsesInputTokens: listed("/responses/input_tokens"),
+  };
+}
+
+function hasPaths({ paths }: Record<string, unknown>, ...names: string[]): boolean {
+  return typeof paths === "object" && paths !== null && names.every((name) => name in paths);
+}
+
+const listing = { server: undefined, path: "/openapi.json" } as const;
+
+const sglang: Fingerprint = {
+  ...listing,
+  program: "SGLang",
+  ownedBy: "sglang",
+  port: "30000",
+  // Renamed in 2025.
+  isOwn: (description) =>
+    hasPaths(description, "/get_model_info") || hasPaths(description, "/model_info"),
+  read(description, served) {
+    const known = readPaths(description, served);
+    return known && { ...known, ...sglang.always };
+  },
+  always: { chatCompletions: "supported", streamUsage: "supported" },
+};
+
 const vllm: Fingerprint = {
+  ...listing,
   program: "vLLM",
   ownedBy: "vllm",
-  server: undefined,
   port: "8000",
-  path: "/openapi.json",
-  read({ paths }, served) {
-    if (typeof paths !== "object" || paths === null) return undefined;
-    const listed = (path: string): CapabilityValue =>
-      served(path) in paths ? "supported" : "unsupported";
-    if (listed("/chat/completions") === "unsupported") return undefined;
-    const surfaces: KnownCapabilities = {
-      chatCompletions: "supported",
-      openResponses: listed("/responses"),
-      completions: listed("/completions"),
-      embeddings: listed("/embeddings"),
-      messages: listed("/messages"),
-      responsesCompact: listed("/responses/compact"),
-      responsesInputTokens: listed("/responses/input_tokens"),
-    };
-    // Others are built with the same framework and list their paths too.
-    const isVllm = "/tokenize" in paths && "/version" in paths;
-    return isVllm ? { ...surfaces, ...vllm.always } : surfaces;
+  isOwn: (description) => hasPaths(description, "/tokenize", "/version"),
+  read(description, served) {
+    const known = readPaths(description, served);
+    return known && { ...known, ...vllm.always };
   },
   // It keeps responses only when an environment variable says so; the person who set it can declare it.
   always: {
@@ -139,9 +164,26 @@ const vllm: Fingerprint = {
   },
 };
 
-const fingerprints: readonly Fingerprint[] = [ollama, lmStudio, llamaCpp, vllm];
+const otherListing: Fingerprint = {
+  ...listing,
+  program: undefined,
+  ownedBy: undefined,
+  port: undefined,
+  read: readPaths,
+  always: {},
+};
 
-const openai: KnownCapabilities = {
+/** Of those with the same path, the first whose own the description is counts. */
+export const fingerprints: readonly Fingerprint[] = [
+  ollama,
+  lmStudio,
+  llamaCpp,
+  sglang,
+  vllm,
+  otherListing,
+];
+
+export const openai: KnownCapabilities = {
   ...usual,
   openResponses: "supported",
   embeddings: "supported",
@@ -150,48 +192,3 @@ const openai: KnownCapabilities = {
   responsesCompact: "supported",
   responsesInputTokens: "supported",
 };
-
-/**
- * What is known of the program that serves a base URL. As few requests as possible, since other programs log what they do
- * not know: none where the host identifies it, one where the models list gave the program away, else each fingerprint until
- * one fits, the one of the usual port first.
- */
-export async function recognise(
-  baseUrl: string,
-  found: Pick<ProbeResult, "ownedBy" | "server">,
-  look: Query,
-): Promise<Recognised> {
-  const { hostname, port } = new URL(baseUrl);
-  if (hostname === "api.openai.com") {
-    return { ...undescribed, program: "OpenAI", capabilities: { ...openai } };
-  }
-  const root = baseUrl.replace(/\/v1$/, "");
-  const served: ServedPath = (path) => baseUrl.slice(root.length) + path;
-  const certain = fingerprints.find((one) => isNamed(one, found));
-  const likelyFirst = fingerprints.toSorted((a, b) => rank(a, port) - rank(b, port));
-  for (const one of certain === undefined ? likelyFirst : [certain]) {
-    const description = objectIn((await look("GET", root, one.path))?.body ?? Buffer.alloc(0));
-    const known = description === undefined ? undefined : one.read(description, served);
-    if (description === undefined || known === undefined) continue;
-    const isAsleep = one.isAsleep?.(description) ?? false;
-    return { program: one.program, capabilities: { ...known }, isAsleep, description };
-  }
-  return { ...undescribed, program: certain?.program, capabilities: { ...certain?.always } };
-}
-
-/** The program that a models list gives away by itself; undefined when it does not. */
-export function programOf(
-  found: Pick<ProbeResult, "ownedBy" | "server">,
-): ServerProgram | undefined {
-  return fingerprints.find((one) => isNamed(one, found))?.program;
-}
-
-const undescribed = { isAsleep: false, description: undefined } as const;
-
-function isNamed(one: Fingerprint, { ownedBy, server }: Pick<ProbeResult, "ownedBy" | "server">) {
-  return ownedBy === one.ownedBy || (one.server !== undefined && server === one.server);
-}
-
-function rank(one: Fingerprint, port: string): number {
-  return one.port === port ? 0 : 1;
-}

@@ -8,20 +8,20 @@ export class ReadinessSink implements ProviderSink {
   readonly #readiness: ServerReadiness;
   readonly #nowMs: () => number;
   readonly #credentials: number;
-  readonly #onCancelled: () => void;
+  readonly #onOver: (isCancelled: boolean) => void;
   #isOver = false;
 
-  /** @param onCancelled - it is closed, without an end or a failure */
+  /** @param onOver - it is closed; cancelled when there was neither an end nor a failure */
   constructor(
     sink: ProviderSink,
     readiness: ServerReadiness,
     nowMs: () => number,
-    onCancelled: () => void,
+    onOver: (isCancelled: boolean) => void,
   ) {
     this.#sink = sink;
     this.#readiness = readiness;
     this.#nowMs = nowMs;
-    this.#onCancelled = onCancelled;
+    this.#onOver = onOver;
     this.#credentials = readiness.credentials;
     readiness.callStarted();
   }
@@ -50,7 +50,7 @@ export class ReadinessSink implements ProviderSink {
 
   onClosed(): void {
     this.#readiness.callEnded(this.#nowMs());
-    if (!this.#isOver) this.#onCancelled();
+    this.#onOver(!this.#isOver);
     this.#sink.onClosed();
   }
 

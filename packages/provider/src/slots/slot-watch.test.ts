@@ -113,7 +113,7 @@ test.each<[string, Reply | undefined]>([
   expect(world.provider.lines()).not.toContain("GET /slots");
 });
 
-test("another program in its place has no slots", async () => {
+test("the slots of a server are not those of another program in its place", async () => {
   const world = start({});
   await probe(world);
   world.replies["GET /v1/models"] = { status: 502, body: "" };
@@ -126,8 +126,11 @@ test("another program in its place has no slots", async () => {
   });
   const before = world.provider.lines().length;
   await probe(world);
-  expect(world.reported.at(-1)).toBeUndefined();
-  expect(world.server.engine).toBeUndefined();
+  expect(world.reported).toEqual([
+    { slots: 2, elsewhere: 0 },
+    { slots: 1, elsewhere: 0 },
+  ]);
+  expect(world.server.engine).toEqual({ slots: 1, elsewhere: 0 });
   expect(lines(world, before).filter((line) => /props|slots/.test(line))).toEqual([]);
 });
 
@@ -262,7 +265,8 @@ describe("a router", () => {
     await cancelOne(world);
     const before = world.provider.lines().length;
     await pass(world, 60_000);
-    expect(lines(world, before)).toEqual(["GET /v1/models"]);
+    // Once for the loaded models, once before the slots.
+    expect(lines(world, before)).toEqual(["GET /v1/models", "GET /v1/models"]);
     expect(world.server.engine).toEqual({ slots: 2, elsewhere: 0 });
   });
 });

@@ -7,10 +7,11 @@ import {
   type ServerProps,
   type SlotPlace,
 } from "./read-slots.ts";
+import { usualSlots } from "./usual-slots.ts";
 
-/** What a model server reports of the requests that it runs at once. */
+/** What is known of the requests that a model server runs at once. */
 export interface EngineLoad {
-  /** requests at once */
+  /** requests at once: as the server reports, else as its program is known to */
   slots: number;
   /**
    * Slots busy with something else than the requests that run here: one that was cancelled and goes on, or a client beside
@@ -44,14 +45,15 @@ const listMs = 3_000;
 const propsPauseMs = 60_000;
 
 /**
- * How many requests a llama-server runs at once, and how many of its slots are busy with something else.
+ * How many requests a model server runs at once, and how many slots of a llama-server are busy with something else.
  *
- * The number of slots is read with a look at the server, once a minute at most. Its busy slots are read only at first and after a cancelled
- * request, until they are free: reading them counts as a request, which wakes a server that sleeps. With a router, both
- * only while the model list has the model as loaded. Nothing here loads a model.
+ * A llama-server's number of slots is read with a look at the server, once a minute at most. Its busy slots are read only
+ * at first and after a cancelled request, until they are free: reading them counts as a request, which wakes a server that
+ * sleeps. With a router, both only while the model list has the model as loaded. Nothing here loads a model.
  */
 export class SlotWatch {
   readonly #options: SlotWatchOptions;
+  #program: ServerProgram | undefined;
   #load: EngineLoad | undefined;
   #isRouter = false;
   #hasSlotList = false;
@@ -73,14 +75,43 @@ export class SlotWatch {
   /**
    * The server returned its model list.
    *
-   * @param properties - of `GET /props`, when that was just read
+   * @param description - what it says of itself, when that was just read
    */
   async look(
     program: ServerProgram | undefined,
     found: Pick<ProbeResult, "loaded">,
+    description: Record<string, unknown> | undefined,
+  ): Promise<void> {
+    const isSame = program === this.#program;
+    if (program !== "llama.cpp") {
+      if (!isSame || description !== undefined) this.#takeUsual(program, description);
+    } else {
+      if (!isSame) this.#forget();
+      this.#program = program;
+      await this.#lookAtProps(found, description);
+    }
+  }
+
+  /** The server described itself again. */
+  describe(description: Record<string, unknown>): void {
+    if (this.#program !== "llama.cpp") this.#takeUsual(this.#program, description);
+  }
+
+  #takeUsual(
+    program: ServerProgram | undefined,
+    description: Record<string, unknown> | undefined,
+  ): void {
+    this.close();
+    this.#program = program;
+    const slots = usualSlots(program, description, this.#options.model());
+    this.#change(slots === undefined ? undefined : { slots, elsewhere: 0 });
+  }
+
+  /** @param properties - of `GET /props`, when that was just read */
+  async #lookAtProps(
+    found: Pick<ProbeResult, "loaded">,
     properties: Record<string, unknown> | undefined,
   ): Promise<void> {
-    if (program !== "llama.cpp") return this.#forget();
     this.#isRouter = found.loaded !== undefined;
     if (!this.#isLoaded(found)) return this.#publish(0);
     const isDescribed = properties !== undefined && !this.#isRouter;

@@ -1,0 +1,83 @@
+import type { ServerProgram } from "../learn/fingerprints.ts";
+import { lmStudioModels } from "./lm-studio-models.ts";
+
+/** Where a program lists the models that it has loaded. Reading it loads and keeps none. */
+export interface LoadedList {
+  /** read by GET, below the base URL without its `/v1` */
+  path: string;
+  /** @returns undefined when the response is not that list */
+  modelsIn: (response: Record<string, unknown>) => string[] | undefined;
+}
+
+/** `name` and `model` are the same with its tag, of which `:latest` may be left out in a request. */
+const ollama: LoadedList = {
+  path: "/api/ps",
+  modelsIn: ({ models }) => namesIn(models, ({ name, model }) => [name, model]),
+};
+
+const lmStudio: LoadedList = {
+  path: "/api/v1/models",
+  modelsIn: (response) =>
+    lmStudioModels(response)
+      ?.filter(({ instances }) => instances.length > 0)
+      .flatMap(({ key, instances }) => [key, ...instances.map(({ id }) => id)]),
+};
+
+/** Before version 0.4. */
+const olderLmStudio: LoadedList = {
+  path: "/api/v0/models",
+  modelsIn: ({ data }) => namesIn(data, ({ id, state }) => (state === "loaded" ? [id] : [])),
+};
+
+/**
+ * @param description - what the program says of itself, see `Recognised`
+ * @returns undefined for a program without such a list
+ */
+export function loadedListOf(
+  program: ServerProgram | undefined,
+  description: Record<string, unknown> | undefined,
+): LoadedList | undefined {
+  switch (program) {
+    case "Ollama":
+      return ollama;
+    case "LM Studio":
+      return description !== undefined && lmStudioModels(description) === undefined
+        ? olderLmStudio
+        : lmStudio;
+    default:
+      return undefined;
+  }
+}
+
+const maxModels = 64;
+const maxNameLength = 256;
+
+/**
+ * The names as they are reported: each once, in a stable order, the participant's model under its own name.
+ *
+ * @param own - the participant's model
+ */
+export function reportedNames(names: readonly string[], own: string | undefined): string[] {
+  const spelled = names
+    .filter((name) => name !== "" && name.length <= maxNameLength)
+    .map((name) => (own !== undefined && withTag(name) === withTag(own) ? own : name));
+  const sorted = [...new Set(spelled)].toSorted();
+  // The participant's model counts most: it is the one that requests are for.
+  const isListed = own !== undefined && sorted.includes(own);
+  const others = isListed ? sorted.filter((name) => name !== own) : sorted;
+  return (isListed ? [own, ...others] : others).slice(0, maxModels);
+}
+
+function withTag(name: string): string {
+  return name.includes(":") ? name : `${name}:latest`;
+}
+
+function namesIn(
+  list: unknown,
+  namesOf: (entry: Record<string, unknown>) => unknown[],
+): string[] | undefined {
+  if (!Array.isArray(list)) return undefined;
+  const entries = (list as unknown[]).filter((entry) => typeof entry === "object" && entry);
+  const names = entries.flatMap((entry) => namesOf(entry as Record<string, unknown>));
+  return names.filter((name) => typeof name === "string");
+}

@@ -1,0 +1,144 @@
+import type { ServerProgram } from "../learn/fingerprints.ts";
+import { probeModels, type ProbeResult } from "../learn/probe.ts";
+import { type CallProvider, objectIn, query } from "../learn/query.ts";
+import { type LoadedList, loadedListOf, reportedNames } from "./loaded-models.ts";
+
+export interface LoadedWatchOptions {
+  call: CallProvider;
+  /** with its `/v1` */
+  baseUrl: string;
+  headers: () => Record<string, string>;
+  /** the participant's */
+  model: () => string | undefined;
+  /** whether `onChange` still has a listener */
+  isWanted: () => boolean;
+  /** ms, monotonic */
+  nowMs: () => number;
+  /** Other models are loaded. Undefined: the server does not say. */
+  onChange: (models: readonly string[] | undefined) => void;
+  /** The list that was read, which may say more. */
+  onRead: (response: Record<string, unknown>) => void;
+}
+
+/** Where the list is: in the models list itself with llama.cpp's router. */
+type Source = LoadedList | "models list";
+
+const pauseMs = 10_000;
+const listMs = 3_000;
+
+/**
+ * Which models a server has loaded, where it says so: Ollama, LM Studio, llama.cpp's router.
+ *
+ * Read with the first look, then after requests have ended, every 10 s at most. Nothing here loads a model or keeps one
+ * loaded.
+ */
+export class LoadedWatch {
+  readonly #options: LoadedWatchOptions;
+  #program: ServerProgram | undefined;
+  #source: Source | undefined;
+  #models: readonly string[] | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #readMs = -Infinity;
+  #isReading = false;
+
+  constructor(options: LoadedWatchOptions) {
+    this.#options = options;
+  }
+
+  /** at most 64 names, the participant's model first; undefined for a server that does not say */
+  get models(): readonly string[] | undefined {
+    return this.#models;
+  }
+
+  /**
+   * The server returned its model list.
+   *
+   * @param description - what it says of itself, when that was just read
+   */
+  async look(
+    program: ServerProgram | undefined,
+    { loaded }: Pick<ProbeResult, "loaded">,
+    description: Record<string, unknown> | undefined,
+  ): Promise<void> {
+    const isSame = program === this.#program && description === undefined;
+    this.#program = program;
+    if (program === "llama.cpp") {
+      if (loaded === undefined) return this.#forget();
+      this.#source = "models list";
+      return this.#publish(loaded);
+    }
+    if (isSame) return;
+    this.#source = loadedListOf(program, description);
+    if (this.#source === undefined) return this.#forget();
+    await this.#read(description);
+  }
+
+  /** A request has ended, in whatever way: its model is loaded, and another may have made room for it. */
+  requestEnded(): void {
+    if (this.#source === undefined || this.#timer !== undefined || this.#isReading) return;
+    const inMs = Math.max(0, this.#readMs + pauseMs - this.#options.nowMs());
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      void this.#read(undefined);
+    }, inMs);
+    // A program that has nothing else to do may end.
+    this.#timer.unref();
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#source = undefined;
+  }
+
+  /** @param description - of the server, which may be the list */
+  async #read(description: Record<string, unknown> | undefined): Promise<void> {
+    const source = this.#source;
+    if (source === undefined || !this.#options.isWanted()) return;
+    this.#readMs = this.#options.nowMs();
+    this.#isReading = true;
+    const models =
+      source === "models list"
+        ? await this.#readModels()
+        : await this.#readList(source, description);
+    this.#isReading = false;
+    // Without a response it is busy, or away: what was known holds.
+    if (models !== undefined && this.#source === source) this.#publish(models);
+  }
+
+  async #readModels(): Promise<readonly string[] | undefined> {
+    const { call, baseUrl, headers } = this.#options;
+    return (await probeModels(call, baseUrl, headers(), listMs)).loaded;
+  }
+
+  async #readList(
+    { path, modelsIn }: LoadedList,
+    description: Record<string, unknown> | undefined,
+  ): Promise<readonly string[] | undefined> {
+    const inDescription = description && modelsIn(description);
+    if (inDescription !== undefined) return inDescription;
+    const { call, baseUrl, headers, onRead } = this.#options;
+    const root = baseUrl.replace(/\/v1$/, "");
+    const request = { baseUrl: root, method: "GET", path, headers: headers(), body: undefined };
+    const { head, body, problem } = await query(call, request, listMs);
+    if (problem !== undefined || head?.status !== 200) return undefined;
+    const response = objectIn(body);
+    const models = response && modelsIn(response);
+    if (response !== undefined && models !== undefined) onRead(response);
+    return models;
+  }
+
+  #publish(names: readonly string[]): void {
+    const models = reportedNames(names, this.#options.model());
+    if (JSON.stringify(models) === JSON.stringify(this.#models)) return;
+    this.#models = models;
+    this.#options.onChange(models);
+  }
+
+  #forget(): void {
+    this.close();
+    if (this.#models === undefined) return;
+    this.#models = undefined;
+    this.#options.onChange(undefined);
+  }
+}
