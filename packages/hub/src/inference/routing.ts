@@ -87,13 +87,19 @@ export class Routing implements SelectionQuery {
   coldBytesOf(participant: Participant): number | undefined {
     const { prompt } = this;
     if (prompt.bytes === 0) return undefined;
+    if (this.#hasNoChoice) return prompt.bytes;
     const warm = this.#room.placing.warm.warmBytes(prompt, this.nowMs()).get(participant) ?? 0;
     return Math.max(0, prompt.bytes - warm);
   }
 
+  /** In a room of one, what is warm decides nothing. */
+  get #hasNoChoice(): boolean {
+    return this.#room.participants.size === 1;
+  }
+
   /** The participant computes the prompt now, and a session stays with it. Contract §3, "Conversations". */
   noteChosen(participant: Participant): void {
-    if (this.only !== undefined) return;
+    if (this.only !== undefined || this.#hasNoChoice) return;
     const { warm, sessions } = this.#room.placing;
     const nowMs = this.nowMs();
     warm.note(participant, this.prompt, nowMs);

@@ -11,8 +11,8 @@ const ben = aParticipant({ id: "ben", limit: 2 });
 function prompt(...turns: string[]): Prompt {
   const borders = turns.map((_, index) => {
     const beginning = turns.slice(0, index + 1).join("/");
-    const hash = crc32(beginning);
-    return { hash, bytes: 1_000 * (index + 1) };
+    const key = crc32(beginning);
+    return { key, bytes: 1_000 * (index + 1) };
   });
   return { session: undefined, borders, bytes: 1_000 * turns.length + 300 };
 }

@@ -3,7 +3,7 @@ import type { Participant } from "../participant.ts";
 /** The hash of a prompt's beginning. */
 export interface PromptBorder {
   /** of the beginning and its length */
-  hash: number;
+  key: number;
   /** length of the beginning */
   bytes: number;
 }
@@ -39,6 +39,8 @@ interface Cache {
   readonly byEnd: Map<Key, Conversation>;
 }
 
+const nothingWarm: ReadonlyMap<Participant, number> = new Map();
+
 const warmMs = 15 * 60_000;
 const maxPerRoom = 4_096;
 const perSlot = 4;
@@ -64,10 +66,12 @@ export class WarmConversations {
   }
 
   /** How many bytes of the prompt each participant may hold warm; those with none are absent. */
-  warmBytes(prompt: Prompt, nowMs: number): Map<Participant, number> {
+  warmBytes(prompt: Prompt, nowMs: number): ReadonlyMap<Participant, number> {
+    const keys = keysOf(prompt);
+    if (keys.length === 0 || this.#all.size === 0) return nothingWarm;
     this.#dropExpired(nowMs);
     const warm = new Map<Participant, number>();
-    for (const { key, bytes } of keysOf(prompt)) {
+    for (const { key, bytes } of keys) {
       let looked = 0;
       for (const participant of this.#holders.get(key)?.keys() ?? []) {
         if (++looked > maxHolders) break;
@@ -151,7 +155,7 @@ function first<T>(among: Iterable<T>): T | undefined {
 }
 
 /** The shortest beginning first. A session has one key for all of its prompt. */
-function keysOf({ session, borders, bytes }: Prompt): { key: Key; bytes: number }[] {
+function keysOf({ session, borders, bytes }: Prompt): readonly { key: Key; bytes: number }[] {
   if (session !== undefined) return [{ key: session, bytes }];
-  return borders.map((border) => ({ key: border.hash, bytes: border.bytes }));
+  return borders;
 }

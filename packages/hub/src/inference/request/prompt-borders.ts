@@ -3,18 +3,19 @@ import type { PromptBorder } from "../../domain/placement/warm-conversations.ts"
 /** A checksum of bytes that goes on from an earlier one: CRC-32, as `zlib.crc32` computes it. */
 export type Checksum = (bytes: Buffer, earlier: number) => number;
 
-const firstBorderBytes = 512;
-const growth = 1.25;
+/** A shorter prompt is computed in no time. */
+const firstBorderBytes = 1_024;
+const growth = 1.5;
 const lastBorderBytes = 16 * 1024 * 1024;
 
-/** Far apart in long prompts, so that there are at most 47 of them: a guess that is off by a fifth still helps. */
+/** Far apart in long prompts, so that there are at most 24 of them: a guess that is off by a third still helps. */
 const borderBytes: readonly number[] = Array.from(
   { length: Math.floor(Math.log(lastBorderBytes / firstBorderBytes) / Math.log(growth)) + 1 },
   (_, index) => Math.round(firstBorderBytes * growth ** index),
 );
 
 /**
- * Checksums of the beginnings of a prompt, taken while it arrives: 512 bytes, then each a quarter longer, to 16 MiB. Two
+ * Checksums of the beginnings of a prompt, taken while it arrives: 1 KiB, then each half as long again, to 16 MiB. Two
  * prompts that begin with the same bytes have the same borders up to there.
  */
 export class PromptBorders {
@@ -37,8 +38,8 @@ export class PromptBorders {
       this.#sum = this.#checksum(chunk.subarray(start, end), this.#sum);
       this.#bytes += end - start;
       // With the position, since a checksum alone is short.
-      const hash = this.borders.length * 2 ** 32 + this.#sum;
-      if (this.#bytes === border) this.borders.push({ hash, bytes: border });
+      const key = this.borders.length * 2 ** 32 + this.#sum;
+      if (this.#bytes === border) this.borders.push({ key, bytes: border });
       start = end;
     }
   }
