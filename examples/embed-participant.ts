@@ -35,7 +35,7 @@ process.stdout.write("parrot-1 is in the room; Ctrl+C takes it out\n");
 process.once("SIGINT", () => void participant.close());
 await participant.stopped;
 
-/** The model: says the words again, one by one, until the client leaves. */
+/** The model: repeats the words, one by one, until the client disconnects. */
 async function* words(said: string, signal: AbortSignal): AsyncGenerator<string> {
   for (const word of said.split(/(?<= )/)) {
     yield JSON.stringify(

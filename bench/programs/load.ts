@@ -9,7 +9,7 @@ let steady: LoadRun | undefined;
 
 const handlers = {
   run: (settings: LoadSettings): Promise<LoadResult> => runLoad(settings),
-  /** A load that goes on until `end`. */
+  /** A load that runs until `end`. */
   async begin(settings: LoadSettings): Promise<void> {
     steady = new LoadRun(settings);
     await steady.begin();

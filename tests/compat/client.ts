@@ -78,7 +78,7 @@ export interface JsonSchema {
 
 export interface Failure {
   status: number | undefined;
-  /** the error's code, where the client hands it on; else its type */
+  /** the error's code, where the client exposes it; else its type */
   code: string | undefined;
   message: string;
 }

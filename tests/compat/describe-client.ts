@@ -4,7 +4,7 @@ import type { CompatClient, Present } from "./client.ts";
 import { type CompatWorld, type Setup, SETUPS, startCompatWorld } from "./setups.ts";
 import { type Cell, documentedRows, rowsOf } from "./table.ts";
 
-/** Every case of the matrix with one client over every setup; the documentation is held to what came out. */
+/** Every case of the matrix with one client over every setup; the documentation is compared with the results. */
 export function describeClient(client: CompatClient, start = () => startCompatWorld()): void {
   describe(client.name, () => {
     const cells: Cell[] = [];

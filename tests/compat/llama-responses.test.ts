@@ -9,7 +9,7 @@ import { SCRIPT } from "./providers/script.ts";
 import { llamaServer } from "./providers/shapes.ts";
 import { openRoom, type SetupRoom } from "./setups.ts";
 
-/** What SDKs make of a real llama-server's own `/responses`, and of the translation in its place. */
+/** How SDKs handle a real llama-server's own `/responses`, and the translation instead. */
 
 const question = "What should I wear in Oslo?";
 const stack = new AsyncDisposableStack();

@@ -11,7 +11,7 @@ import { REFUSAL_WORD, REFUSED_PROMPT, SCRIPT } from "./providers/script.ts";
 import { llamaServer, SHAPES, withoutResponses } from "./providers/shapes.ts";
 import { openRoom, type SetupRoom } from "./setups.ts";
 
-/** What is looked at of a room's models. */
+/** The fields of a room's models that are checked. */
 interface Listing {
   data: { service: { capabilities: Record<string, string> } }[];
 }
@@ -205,7 +205,7 @@ describe.each(SHAPES)("behind the hub, $name", (shape) => {
   });
 });
 
-/** Thoughts are in fields the package has no types for. */
+/** Reasoning is in fields the package has no types for. */
 function loose(value: object | undefined): Record<string, string | null | undefined> {
   return { ...value };
 }

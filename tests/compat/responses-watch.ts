@@ -2,13 +2,13 @@ import { createSseReader } from "@roomhub/protocol";
 import { expect } from "vitest";
 import { checkEvents, checkResponse } from "../support/documents/open-responses-rules.ts";
 
-/** Reads along what a client gets of `/responses`. */
+/** Observes what a client receives from `/responses`. */
 export interface ResponsesWatch {
   fetch: typeof globalThis.fetch;
   /**
    * Checks the complete responses since the last call against the rules of Open Responses.
    *
-   * @param isOurs - whether the hub made them; a provider's own are its own affair
+   * @param isOurs - whether the hub made them; a provider's own responses are not checked
    */
   check(isOurs: boolean): void;
 }

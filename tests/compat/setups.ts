@@ -44,7 +44,7 @@ export const SETUPS: readonly Setup[] = [
 export interface SetupRoom {
   target: Target;
   provider: ReplayServer;
-  /** Holds what the hub translated since the last call to the Responses schema. */
+  /** Checks what the hub translated since the last call against the Responses schema. */
   checkAnswers: () => void;
 }
 

@@ -7,7 +7,7 @@ import { type Cell, DOCUMENT, renderTables } from "./table.ts";
 const vitest = await startVitest(["tests/compat/clients"], {
   project: ["system"],
   watch: false,
-  // Not those that hold the document to the tables it does not have yet.
+  // Without the tests that compare the document with tables it does not have yet.
   testNamePattern: /^(?!.*is in docs)/,
 });
 const cells: Cell[] = [];

@@ -46,7 +46,7 @@ export interface RoomhubLaunch {
   outputPath: string;
 }
 
-/** One of `programs/`, spoken to over IPC. */
+/** One of `programs/`, controlled over IPC. */
 export interface Program<H extends Handlers> extends Child {
   call<Name extends keyof H & string>(
     name: Name,
@@ -171,7 +171,7 @@ export class Children implements AsyncDisposable {
     });
   }
 
-  /** A shell command that undoes something, run should the harness die before {@link forgetUndo}. */
+  /** A shell command that undoes something, run if the harness is killed before {@link forgetUndo}. */
   undoOnCrash(command: string): void {
     this.#tellGuard(`! ${command}`);
   }
@@ -248,7 +248,7 @@ function startProgram(
   });
 }
 
-/** As `roomhub` has them for itself (cli/src/heap-growth.ts): who only serves a measurement must not pause in it. */
+/** As `roomhub` has them for itself (cli/src/heap-growth.ts): a process that only serves a measurement must not pause in it. */
 const heapFlags = [
   "--max-semi-space-size=16",
   "--heap-growing-percent=200",

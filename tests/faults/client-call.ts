@@ -30,7 +30,7 @@ export interface CallWish {
 
 /**
  * How a call ended for the client. `complete`: 200 and everything that shows a client that it is complete; `error`: reported in
- * so many words; `left`: by its own will; `cut`: the connection broke with nothing said; `refused`: there was none.
+ * so many words; `left`: the client disconnected; `cut`: the connection broke without an error; `refused`: there was none.
  */
 type CallEnd = "complete" | "error" | "left" | "cut" | "refused";
 
@@ -288,7 +288,7 @@ interface StreamEvent {
   choices?: { delta?: { content?: unknown }; finish_reason?: unknown }[];
 }
 
-/** A provider that talks nonsense is passed on as it is. */
+/** An invalid response of a provider is relayed unchanged. */
 function parseEvent(data: string): StreamEvent {
   try {
     const value: unknown = JSON.parse(data);

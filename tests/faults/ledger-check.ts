@@ -14,7 +14,7 @@ export interface HubRun {
  * Compares every client's outcome with the events. Contract §5, "Ledger".
  *
  * @param mayBeCut - the fault was in the network between client and hub, or the client itself stalled: a connection may
- * break without a word
+ * break without an error frame
  * @returns what does not agree, in words
  */
 export function checkLedger(

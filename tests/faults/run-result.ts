@@ -2,7 +2,7 @@ import { availableParallelism, loadavg } from "node:os";
 import type { Report } from "./run-scenario.ts";
 import type { Figure } from "./figure.ts";
 
-/** What one run came to, as `--write` writes and `--read` reads it. */
+/** The result of one run, as `--write` writes and `--read` reads it. */
 export interface RunResult {
   /** what a reader of the figures should know, as `--note` gave it */
   note: string | undefined;

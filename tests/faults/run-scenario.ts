@@ -14,7 +14,7 @@ export interface Report {
   /** times and amounts that were not reached; they break a scenario of the full run only */
   missed: string[];
   figures: Figure[];
-  /** client calls that were held against the events */
+  /** client calls that were compared with the events */
   calls: number;
   violations: number;
   seconds: number;

@@ -1,9 +1,9 @@
 /**
- * `npm run test:faults`: plays faults against real processes and prints what held.
+ * `npm run test:faults`: injects faults into real processes and prints the results.
  *
  * `--quick` the short tier · `--only ID,ID` · `--soak --minutes N` · `--write FILE` the result as JSON · `--table FILE` the
- * result of a full run as tables between two marks of a document · `--note TEXT` goes with them · `--read FILE` plays
- * nothing, takes an earlier result
+ * result of a full run as tables between two marks of a document · `--note TEXT` goes with them · `--read FILE` runs
+ * nothing and uses an earlier result
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";

@@ -54,7 +54,7 @@ async function soak(world: World, minutes: number, random: () => number): Promis
         `${Math.round(sample.rss / mib)} MiB, ${sample.fds} files\n`,
     );
   }
-  // The first third is warming up.
+  // The first third is warm-up.
   const steady = samples.slice(Math.floor(samples.length / 3));
   const [first, last] = [steady[0], steady.at(-1)];
   if (first === undefined || last === undefined)

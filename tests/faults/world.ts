@@ -37,7 +37,7 @@ export interface Opening {
 
 export type Wish = Partial<CallWish> & { tag: string };
 
-/** A hub, participants, providers and clients, each a process of its own, and everything that happened to them. */
+/** A hub, participants, providers and clients, each a process of its own, and the records of all of them. */
 export class World implements AsyncDisposable {
   readonly isQuick: boolean;
   readonly children: Children;
@@ -98,7 +98,7 @@ export class World implements AsyncDisposable {
     return (this.#runs.at(-1) ?? missing("events")).dot;
   }
 
-  /** From now on a broken connection without a word is no lie: the fault is between client and hub. */
+  /** From now on a connection may break without an error frame: the fault is between client and hub. */
   connectionsMayBreak(): void {
     this.#mayBeCut = true;
   }
@@ -108,12 +108,12 @@ export class World implements AsyncDisposable {
     this.figures.push({ what, goal, measured, isMet, needsFreeMachine: true });
   }
 
-  /** What must come out the same on any machine, however busy. */
+  /** A result that must be the same on every machine, however busy. */
   fact(what: string, goal: string, measured: string, isMet: boolean): void {
     this.figures.push({ what, goal, measured, isMet, needsFreeMachine: false });
   }
 
-  /** Starts the usual setting. */
+  /** Starts the default setup. */
   async open({ env = {}, args = [], prefix = [], participants = 1, hasLoad = true }: Opening = {}) {
     this.#hubLaunch = {
       env,
@@ -186,7 +186,7 @@ export class World implements AsyncDisposable {
     return child;
   }
 
-  /** A kill that clients notice only by their connections breaking. */
+  /** A kill that clients notice only by their broken connections. */
   async killHub(): Promise<void> {
     const run = this.#runs.at(-1);
     if (run !== undefined) run.wasKilled = true;
@@ -199,7 +199,7 @@ export class World implements AsyncDisposable {
     await this.#record();
   }
 
-  /** A call of the default room, on its way; its outcome is part of the ledger. */
+  /** A running call of the default room; its outcome is part of the ledger. */
   async start(wish: Wish): Promise<string> {
     await this.startAll([wish]);
     return wish.tag;
@@ -241,7 +241,7 @@ export class World implements AsyncDisposable {
     return await this.api.getParticipant(this.#code, id);
   }
 
-  /** As {@link settle}, and then begins anew: what was recorded is forgotten, the load goes on. */
+  /** As {@link settle}, and then starts again: the records are cleared, the load continues. */
   async checkpoint(): Promise<{ calls: number; problems: string[] }> {
     const result = await this.settle();
     for (const { colon, dot } of this.#runs.splice(0)) {
@@ -255,7 +255,7 @@ export class World implements AsyncDisposable {
   }
 
   /**
-   * Waits for quiet, then holds the outcomes against the events.
+   * Waits until nothing runs, then compares the outcomes with the events.
    *
    * @returns all calls so far, and what does not agree since the last checkpoint
    */
@@ -295,7 +295,7 @@ export class World implements AsyncDisposable {
     const { env, args, prefix } = this.#hubLaunch ?? missing("launch");
     const child = this.children.roomhub({
       args: ["serve", "--port", port, ...args],
-      // For looking closer: a profile, a heap limit.
+      // For investigation: a profile, a heap limit.
       env: { NODE_OPTIONS: process.env["FAULTS_HUB_NODE_OPTIONS"] ?? "", ...env },
       prefix,
       outputPath: this.path(`hub-${++this.#files}.log`),

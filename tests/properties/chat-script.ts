@@ -13,7 +13,7 @@ import {
 
 /** A model's output, and how its server encodes it in a chat stream. */
 export interface ChatScript {
-  /** in the order of a whole message: thoughts, text, refusal, calls */
+  /** in the order of a complete message: reasoning, text, refusal, calls */
   isInOrder: boolean;
   speech: Speech[];
   calls: ScriptedCall[];

@@ -185,7 +185,7 @@ test("clients that send their requests in drips are disconnected in time, and de
       expect((await hub.fetch("/health")).status).toBe(200);
       slowestMs = Math.max(slowestMs, performance.now() - askedMs);
     }
-    // The heads are looked at once a second.
+    // The heads are checked once a second.
     expect(performance.now() - startMs).toBeLessThan(5_000);
     expect(slowestMs).toBeLessThan(1_000);
   } finally {

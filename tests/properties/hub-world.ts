@@ -272,7 +272,7 @@ export class World implements AsyncDisposable {
     heard(person, this.nowMs);
   }
 
-  /** The hub closes it; its agent hears of that. */
+  /** The hub closes it, and its agent receives the close. */
   async #tunnelReplaced(room: RoomModel, id: string): Promise<void> {
     await this.agentOf(room, id)?.ended;
     this.#tunnelClosed(room, id);

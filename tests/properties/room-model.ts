@@ -18,7 +18,7 @@ export interface Person {
   isNear: boolean;
   isOnline: boolean;
   lastSeenMs: number;
-  /** and what its agent last said of the model server */
+  /** and its agent's last report of the model server */
   tunnel: "closed" | Word;
   /** another object after each change of its credentials */
   credentials: { haveWorked: boolean };
@@ -83,7 +83,7 @@ export function isLive(person: Person): boolean {
   return person.isOnline || person.tunnel !== "closed";
 }
 
-/** Interface §4 and contract §3, "Selector", for people whose only path is a tunnel. */
+/** Interface §4 and contract §3, "Selector", for participants whose only path is a tunnel. */
 export function predict(room: RoomModel, { selector, nowMs, excluded }: Question): Prediction {
   const people = [...room.people.values()].filter((one) => !excluded.includes(one));
   if (selector === "*" || selector === "any") return choose(people, true, nowMs);

@@ -89,7 +89,7 @@ const someFrame = record({
 );
 
 const whole = plausible.filter((payload) => payload.includes('"end":true'));
-/** Nothing that costs the tunnel: whatever comes of it, the hub goes on listening. */
+/** Noise that must not close the tunnel: whatever it causes, the hub keeps reading. */
 const politeFrame = oneof(
   record({ streamId: integer({ min: 1, max: 2 }), payload: whole }).map(({ streamId, payload }) =>
     frame(4, streamId, payload),
@@ -142,7 +142,7 @@ const deeds = record({
   last: oneof(array(rude, { maxLength: 15 }), constantFrom<Deed[]>([])),
 }).map(({ first, last }) => [...first, ...last]);
 
-/** A tunnel of no agent of ours: HELLO is said, the rest is up to the test. */
+/** A tunnel without our agent: HELLO is sent, the rest is up to the test. */
 async function openNoisyTunnel(url: string, token: string) {
   const socket = dialTunnel(url, token);
   let requests = 0;

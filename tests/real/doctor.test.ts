@@ -22,7 +22,7 @@ describeReal("doctor beside a real server", () => {
     expect(report.ok).toBe(true);
   });
 
-  test("does not take a server that works without a word for a network problem", async () => {
+  test("does not report a server that works without output as a network problem", async () => {
     await using llama = await startLlamaServer({ alias: "tiny", slots: 1 });
     await using lab = await startLab();
     await using _ada = await lab.bring("tunnel", llama.url);

@@ -102,7 +102,7 @@ test.for(PATHS)(
     await using provider = await startProvider(nameless);
     await using hub = await startTestHub();
     const code = await hub.createRoom();
-    // Declared, so that no look finds out before.
+    // Declared, so that no probe detects it before.
     const capabilities = { openResponses: "supported", chatCompletions: "supported" } as const;
     await using _ada = await join(path, hub, code, { endpoint: provider.url, capabilities });
     const answers = [await respond(hub, code), await respond(hub, code)];

@@ -220,7 +220,7 @@ const inference: Failing[] = [chat, responses].flatMap((path): Failing[] => [
   { path, body: { model: "*" }, headers: { "x-roomhub-hop": "a,b,c,d" }, code: "routing_loop" },
 ]);
 
-/** Small enough to be crossed in no time. */
+/** Small enough to be exceeded quickly. */
 const limits = { inferenceBodyBytes: 2 ** 20 };
 
 async function setUp() {

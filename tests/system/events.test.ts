@@ -30,7 +30,7 @@ async function runEverything(hub: TestHub, code: string): Promise<void> {
   await hub.client.leave(code, "alan");
 }
 
-/** What two streams must agree on: everything but how the name is spelled and the id is counted. */
+/** What two streams must agree on: everything except the spelling of names and the ids. */
 function told(recorder: EventRecorder) {
   return recorder.events.map(({ kind, data: { type: _type, ...rest } }) => ({ kind, ...rest }));
 }
@@ -72,7 +72,7 @@ test("every stream reports the same events, each in its own spelling", async () 
   const all = [colon, dot, hubColon, hubDot];
   for (const recorder of all) await recorder.next("participant.left");
 
-  // Without a socket between: no less and nothing else.
+  // Without a socket: the same events.
   expect(here).toEqual(dot.events.map(({ data }) => data));
   expect(told(dot).map(({ kind }) => kind)).toEqual([
     "room.created",

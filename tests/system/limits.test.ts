@@ -27,7 +27,7 @@ import { postUnread } from "../support/clients/raw-http.ts";
 import { startTestHub } from "../support/hub/start-test-hub.ts";
 import { createGate, until, within } from "../support/waiting.ts";
 
-/** At n it passes; one more is refused, the hub lives on, and nothing changed. Or where else that is tested. */
+/** At n it passes; one more is refused, the hub keeps running, and nothing changed. Or where else that is tested. */
 type Check = ((name: LimitName) => Promise<void>) | { testedIn: string };
 type Fields = (n: number) => object;
 
@@ -65,7 +65,7 @@ async function exactlyAfter(lab: Lab, ms: number, hasHappened: () => boolean): P
   await until("what the limit brings", hasHappened, Boolean);
 }
 
-/** A request still runs at the limit; one more, and it ends as said. */
+/** A request still runs at the limit; one more, and it ends as described. */
 function deadline(code: string, body: object, behave: Behave): Check {
   return async (name) => {
     await using lab = await openLab({ [name]: 3_000 }, behave);
@@ -82,7 +82,7 @@ function deadline(code: string, body: object, behave: Behave): Check {
   };
 }
 
-/** Of a join or a new room: a field of so many fits; with one more it is refused, and nothing came to be. */
+/** Of a join or a new room: a field of so many fits; with one more it is refused, and nothing was created. */
 function field(of: "join" | "create", n: number, code: string, fields: Fields): Check {
   return async (name) => {
     await using lab = await openLab({ [name]: n });
@@ -158,7 +158,7 @@ const passwordAttemptsPerRoom: Check = async () => {
   expect(await attempt("swordfish")).toBe("201");
 };
 
-/** Two run at ada's provider, the third waits and goes on when one is done. */
+/** Two run at ada's provider, the third waits and starts when one has ended. */
 async function oneWaits(
   limits: Partial<Limits>,
   config: { maxConcurrency?: number },

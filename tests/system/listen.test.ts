@@ -8,7 +8,7 @@ import { createGate, within } from "../support/waiting.ts";
 /** More than two kernels' socket buffers hold. */
 const manyBytes = 48 * 1024 * 1024;
 
-/** Longer than any test waits: a close that resolves has not sat it out. */
+/** Longer than any test waits: a close that resolves has not waited for it. */
 const longGraceMs = 600_000;
 
 async function serving(answer: RequestListener) {

@@ -8,7 +8,7 @@ import { until } from "../support/waiting.ts";
 
 const probe = { liveness: "probe" } as const;
 
-/** A hub whose clock moves by hand, and one room. */
+/** A hub with a manual clock, and one room. */
 async function openLab(limits: Record<string, number> = {}) {
   // Finding out what a new endpoint can do reads the clock too: in large steps that looks like a suspended hub.
   const time = createManualTime(250);
@@ -26,7 +26,7 @@ async function openLab(limits: Record<string, number> = {}) {
         () => provider.listCount,
         (count) => count > before,
       );
-      // The response is on its way back; three requests later the hub has it.
+      // The response was sent; three requests later the hub has received it.
       for (let turn = 0; turn < 3; turn++) await hub.client.health();
     },
     [Symbol.asyncDispose]: () => hub[Symbol.asyncDispose](),
@@ -109,7 +109,7 @@ describe("one request that joins with liveness probe", () => {
     expect((await ask(hub, code)).status).toBe(200);
     for (let count = 0; count < 9; count++) await lab.passProbe(provider);
     expect(await hub.client.listParticipants(code)).toHaveLength(1);
-    // Looked for once a minute.
+    // Checked once a minute.
     await lab.passProbe(provider);
     await lab.time.advance(61_000);
     const { data } = await events.next("participant.left");

@@ -25,7 +25,7 @@ const anonymousList: LlamaRecording = {
 };
 const notThere: LlamaRecording = { ...anonymousList, status: 404, body: Buffer.from("{}") };
 
-/** Once what it can do is known. */
+/** Resolves when its capabilities are known. */
 async function untilKnown(hub: TestHub, code: string): Promise<void> {
   await until(
     "its capabilities",
@@ -197,7 +197,7 @@ describe.each(PATHS)("llama.cpp over %s", (path) => {
         expect(usage).toMatchObject({ input_tokens: 30, output_tokens: 4 });
         expect(llama.lines().at(-1)).toBe("POST /v1/chat/completions");
       }
-      // config.responses itself goes nowhere.
+      // config.responses itself is sent to no provider.
       expect(llama.asked.at(-1)?.body).not.toHaveProperty("responses");
     }
   });

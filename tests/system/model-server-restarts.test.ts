@@ -18,7 +18,7 @@ async function openLab(options: { followModel: boolean }) {
   });
   const hub = await startTestHub();
   const code = await hub.createRoom();
-  // All that the agent would look for, so that it causes no update.
+  // Everything the agent would detect, so that it causes no update.
   const capabilities = {
     chatCompletions: "supported",
     openResponses: "unsupported",

@@ -264,7 +264,7 @@ describe.each(PATHS)("over %s, a provider that", (path) => {
     });
   });
 
-  /** Quirks that are no faults. */
+  /** Quirks that are not faults. */
   test.for<{ title: string; behaviour: Behaviour }>([
     { title: "forgets [DONE]", behaviour: { kind: "no-done" } },
     { title: "ends lines with CRLF", behaviour: { kind: "crlf" } },

@@ -7,7 +7,7 @@ import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { until, within } from "../support/waiting.ts";
 
 const lines = (...all: string[]) => [...all, "", ""].join("\r\n");
-/** More than the sockets on the way hold, and less than nginx itself refuses. */
+/** More than the sockets on the path hold, and less than nginx itself refuses. */
 const body = Buffer.alloc(900_000, "x");
 /** Refused by length, room and path, before the body has arrived. */
 const refusals = {
@@ -16,7 +16,7 @@ const refusals = {
   "/v1/nowhere": "404 not_found",
 };
 
-/** @returns status and code of the response, or what became of it */
+/** @returns status and code of the response, or how the connection ended */
 function post(url: string): Promise<string> {
   return new Promise((resolve) => {
     const sending = request(url, { method: "POST", agent: false }, (response) => {
@@ -61,7 +61,7 @@ describe("the response to a refused body arrives, 60 times of 60, through nginx"
   });
 });
 
-/** A client that has sent the head of a request, has read all that came back, and goes on sending. */
+/** A client that has sent the head of a request, has read the response, and keeps sending. */
 async function sendHead(hub: TestHub, head: string) {
   const socket = connect({ host: "127.0.0.1", port: hub.port, allowHalfOpen: true });
   let text = "";

@@ -11,7 +11,7 @@ import { until, within } from "../support/waiting.ts";
 const mib = 1024 * 1024;
 const streamed = { model: "*", stream: true, messages: userSays("go on") };
 
-/** What no serialiser would write: odd spacing, mixed line ends, comments, unknown fields, one very long event. */
+/** Bytes that no serialiser would write: odd spacing, mixed line ends, comments, unknown fields, one very long event. */
 const oddStream = [
   ": a comment first\n\n",
   'data:{"choices":[{"index":0,"delta":{"role":"assistant"}}]}\r\n\r\n',
@@ -40,7 +40,7 @@ test.for(PATHS)(
   },
 );
 
-/** What no serialiser would write: odd spacing, escapes, big numbers, unknown and repeated fields. */
+/** Bytes that no serialiser would write: odd spacing, escapes, big numbers, unknown and repeated fields. */
 const oddRequest = (model: string) =>
   `\n{ "zeta":1e400,"model"\t: ${model} ,"big":12345678901234567890,"dup":1,"dup":2,"messages":[{"role":"user",` +
   `"content":"\\u00e4 é 漢 ${"x".repeat(300 * 1024)}","unknown":{"model":"inner","k":[-0.0]}}], "n" :null}\r\n`;

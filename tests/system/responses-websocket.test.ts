@@ -118,7 +118,7 @@ describe("a socket stays open after", () => {
       code: "field_too_large",
     },
     {
-      what: "a model nobody has",
+      what: "an unknown model",
       message: { type: "response.create", ...turn, model: "nobody" },
       status: 404,
       code: "model_not_found",

@@ -187,7 +187,7 @@ const cut: Row[] = [
   },
 ];
 
-/** Refused or served, but every byte of it has its place: the connection goes on with the next request. */
+/** Refused or served, but its end is unambiguous: the connection stays open for the next request. */
 const placed: Row[] = [
   {
     title: "two Host headers",

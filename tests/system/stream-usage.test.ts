@@ -24,7 +24,7 @@ const asked: Routes = {
   }),
 };
 
-/** Will not hear of it. */
+/** Rejects the field. */
 const refusing: Routes = {
   "POST /chat/completions": ({ body }) =>
     body.includes("stream_options")

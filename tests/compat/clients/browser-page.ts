@@ -16,7 +16,7 @@ export interface PageCall {
 declare global {
   interface Window {
     operate: (call: PageCall) => Promise<unknown>;
-    /** Brings a piece of a stream to the test. @returns whether to leave the stream */
+    /** Passes a piece of a stream to the test. @returns whether to abort the stream */
     tellText: (text: string) => Promise<boolean>;
     /** Has the test run a tool. */
     runTool: (input: unknown) => Promise<string>;

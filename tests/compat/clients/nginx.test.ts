@@ -11,7 +11,7 @@ function connect({ baseUrl, fetch }: Target): OpenAI {
   return new OpenAI({ baseURL: baseUrl, apiKey: ANY_KEY, fetch });
 }
 
-/** One `proxy_pass` and nothing else: HTTP/1.0 towards the hub, buffering on, 60 s of patience. */
+/** One `proxy_pass` and nothing else: HTTP/1.0 towards the hub, buffering on, a timeout of 60 s. */
 function startWorld() {
   return startCompatWorld((hubUrl, stack) => startNginxProxy(hubUrl, stack));
 }

@@ -35,7 +35,7 @@ interface Chunk {
   usage?: Usage | null;
 }
 
-/** Chat as people do it who use no SDK: JSON in, JSON or `data:` lines out. */
+/** Chat without an SDK: JSON in, JSON or `data:` lines out. */
 export function rawChatOperations(exchange: Exchange): Present<Operations> {
   async function post(target: Target, body: object): Promise<Completion> {
     const answer = await exchange(chatRequest(target, body));

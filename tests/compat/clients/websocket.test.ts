@@ -41,7 +41,7 @@ describeClient({
         const output = await run(JSON.parse(item.arguments));
         input.push({ type: "function_call_output", call_id: item.call_id, output });
       }
-      // The turn before is remembered on this socket, nothing is stored.
+      // The previous turn is kept on this socket, nothing is stored.
       const turn = { input, tools, previous_response_id: first.id };
       return answerOf(await conversation.turn(turn)).text;
     },
@@ -96,7 +96,7 @@ class Conversation implements Disposable {
     this.#listener = listener;
   }
 
-  /** @throws Error with what the server said, when it said no */
+  /** @throws Error with the server's response, when it refuses */
   async turn(turn: Turn): Promise<OpenAI.Responses.Response> {
     const end = await this.#end(turn);
     if ("error" in end) throw new Error(end.error.message);

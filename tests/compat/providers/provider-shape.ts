@@ -44,7 +44,7 @@ export interface ProviderShape {
   messagesRefusal?: RecordedAnswer;
 }
 
-/** Anthropic's way of saying no, on `messages` of every server that has it. */
+/** Anthropic's error shape, on `messages` of every server that has it. */
 export const anthropicRefusal: RecordedAnswer = {
   status: 400,
   body: {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { llamaRecording } from "../../support/providers/recorded-llama.ts";
 import type { ProviderShape } from "./provider-shape.ts";
 
-/** What a model was recorded doing. */
+/** The recorded scenes of a model. */
 export type Scene = "text" | "tool-call" | "structured";
 export type Dialect = "chat" | "responses" | "messages";
 

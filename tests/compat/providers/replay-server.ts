@@ -35,7 +35,7 @@ export interface ReplayServer extends AsyncDisposable {
   readonly url: string;
   readonly asked: readonly Asked[];
   hold(): HeldAnswer;
-  /** @returns a prompt that is refused the first time, with 503 and a word to come back at once */
+  /** @returns a prompt that is refused the first time, with 503 and `retry-after-ms: 1` */
   busyOnce(): string;
 }
 

@@ -13,7 +13,7 @@ export interface Script {
 
 /**
  * The texts of every recorded model, the same for all servers. The servers differ in how they encode them, which is in
- * `fixtures/`; `providers.test.ts` holds the files to these words.
+ * `fixtures/`; `providers.test.ts` compares the files with these texts.
  */
 export const SCRIPT: Script = {
   text: "Take an umbrella ☂: it rains in Oslo.",
@@ -24,6 +24,6 @@ export const SCRIPT: Script = {
   usage: { inputTokens: 21, outputTokens: 9 },
 };
 
-/** The one question a server refuses; every server in its own words, of which this is one. */
+/** The one prompt a server refuses; every server with its own message, of which this is one. */
 export const REFUSED_PROMPT = "Read War and Peace aloud.";
 export const REFUSAL_WORD = "context";

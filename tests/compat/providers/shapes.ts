@@ -2,7 +2,7 @@ import { LLAMA_MODEL, llamaRecording } from "../../support/providers/recorded-ll
 import type { ProviderShape, RecordedAnswer } from "./provider-shape.ts";
 import { SCRIPT } from "./script.ts";
 
-/** Thoughts in `reasoning`, a tool call in one piece, Go's plain 404. Responses without state since 0.13.3. */
+/** Reasoning in `reasoning`, a tool call in one piece, Go's plain 404. Responses without state since 0.13.3. */
 export const ollama: ProviderShape = {
   name: "Ollama 0.33",
   recordings: "ollama",
@@ -45,7 +45,7 @@ const lmStudio: ProviderShape = {
   },
 };
 
-/** Numbers as error codes, `timings`, tool calls without ids, events without numbers. */
+/** Numbers as error codes, `timings`, tool calls without ids, events without sequence numbers. */
 const llamaCpp: ProviderShape = {
   name: "llama.cpp b7083",
   recordings: "llama-cpp",

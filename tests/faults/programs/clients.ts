@@ -19,7 +19,7 @@ const healthMs: number[] = [];
 let healthTimer: NodeJS.Timeout | undefined;
 
 const handlers = {
-  /** Resolves when it is on its way; `outcome` waits for its end. */
+  /** Resolves when it was sent; `outcome` waits for its end. */
   start(wish: CallWish) {
     calls.set(wish.tag, startCall(wish));
   },

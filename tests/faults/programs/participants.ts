@@ -31,7 +31,7 @@ const handlers = {
       void participant.stopped.then((reason) => tellHarness("stopped", reason));
       return participant;
     });
-    // A hub on the same two cores is not to be measured by how fast a crowd can knock.
+    // A hub on the same two cores must not be measured by how fast many agents can dial.
     for (let at = 0; at < joining.length; at += 50) {
       await Promise.all(joining.slice(at, at + 50).map((participant) => participant.start()));
     }

@@ -52,14 +52,14 @@ function reportClosed(): boolean {
   return false;
 }
 
-/** For bytes in plenty: what is measured beside it is not itself. */
+/** Sends many bytes at little cost, since the process beside it is measured. */
 const fastProvider = await startFastProvider();
 
 const handlers = {
   about: () => ({ url: provider.url, plainUrl: fastProvider.url }),
   /** @returns generations being worked on, by what was seen here */
   open: () => provider.openGenerations,
-  /** @returns bytes handed over so far in the newest pouring */
+  /** @returns bytes sent so far in the newest bulk response */
   poured: () => fastProvider.pouredBytes,
 };
 export type ProviderHandlers = typeof handlers;

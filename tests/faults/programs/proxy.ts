@@ -67,7 +67,7 @@ function pass(from: Socket, to: Socket, wish: ProxyWish, random: () => number): 
     }
     if (!isLast) return;
     cuts++;
-    // What was passed on leaves first.
+    // What was forwarded is sent first.
     to.end();
     setTimeout(() => {
       from.destroy();

@@ -24,7 +24,7 @@ const watchers: Watcher[] = [];
 let marker = Buffer.from("event: ");
 
 const handlers = {
-  /** Resolves when all have been greeted, or, stalled, connected. */
+  /** Resolves when all have received the first comment, or, stalled, are connected. */
   async open({ port, path, count, isStalled }: WatchWish) {
     for (let at = 0; at < count; at += 500) {
       const part = Array.from({ length: Math.min(500, count - at) }, (_, index) =>

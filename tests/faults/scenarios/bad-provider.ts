@@ -14,11 +14,11 @@ interface Row {
 }
 
 const brokenServer = (status: number): Row => ({
-  ...{ name: `answers ${status}`, behaviour: { kind: "status", status, body: "no" } },
+  ...{ name: `responds ${status}`, behaviour: { kind: "status", status, body: "no" } },
   ...{ stream: "provider_error", json: "provider_error" },
 });
 const refusedCredentials = (status: number): Row => ({
-  ...{ name: `answers ${status}`, behaviour: { kind: "status", status } },
+  ...{ name: `responds ${status}`, behaviour: { kind: "status", status } },
   ...{ stream: "provider_auth_failed", json: "provider_auth_failed" },
 });
 const raw = (
@@ -67,7 +67,7 @@ const rows: readonly Row[] = [
   { name: "sends CRLF", behaviour: { kind: "crlf" }, stream: "complete", json: "complete" },
   { name: "drips", behaviour: { kind: "byte-by-byte" }, stream: "complete", json: "complete" },
   {
-    name: "says error with 200",
+    name: "responds 200 with an error",
     behaviour: { kind: "error-200" },
     stream: broken.concat("provider_error"),
     json: broken.concat("provider_error", "undefined", "null", ""),
@@ -75,12 +75,12 @@ const rows: readonly Row[] = [
   ...[500, 502, 504, 599].map(brokenServer),
   refusedCredentials(403),
   ...[400, 404, 409, 422, 429].map((status): Row => ({
-    ...{ name: `answers ${status}`, behaviour: { kind: "status", status } },
+    ...{ name: `responds ${status}`, behaviour: { kind: "status", status } },
     ...{ stream: "fake", json: "fake" },
   })),
   ...[301, 302, 307, 308, 204, 206, 304].map((status): Row => ({
     ...{
-      name: `answers ${status}`,
+      name: `responds ${status}`,
       behaviour: { kind: "status", status, body: "", headers: { location: "http://127.0.0.1:1/" } },
     },
     ...{ stream: broken, json: broken.concat("complete") },
@@ -157,7 +157,7 @@ const rows: readonly Row[] = [
   ),
 ];
 
-/** They make the participant one that gets no requests for a while. */
+/** After them the participant gets no requests for a while. */
 const refusals: readonly Row[] = [401, 407].map(refusedCredentials).concat(brokenServer(503));
 
 const ways = (["p1", "direct"] as const).flatMap((model) =>

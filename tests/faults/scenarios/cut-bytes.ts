@@ -6,7 +6,7 @@ import { sharedNowMs } from "../shared-clock.ts";
 import type { World } from "../world.ts";
 
 const talk = { kind: "normal", words: 40, chunkDelayMs: 5 } as const;
-/** Never over by itself before something happens to it. */
+/** Does not end by itself before the fault. */
 const longTalk = { kind: "normal", words: 4_000, chunkDelayMs: 5 } as const;
 
 export const cutBytes: Scenario = {

@@ -14,7 +14,7 @@ export const frozenReader: Scenario = {
     await roundOf(world, "warm", 5);
     const without: number[] = [];
     const beside: number[] = [];
-    // In turn, so that the machine's moods fall on both alike.
+    // In turn, so that disturbances of the machine affect both alike.
     for (let round = 0; round < 3; round++) {
       without.push(await roundOf(world, `without-${round}`, 8));
       const frozen = await world.start({

@@ -58,7 +58,7 @@ export const hubKilled: Scenario = {
     for (const { tag, end, code } of after) {
       must(end === "complete", `${tag} ended ${end} ${code}`);
     }
-    // Leaving takes the crowd a call each: not left to the hub's last breath.
+    // Leaving takes the crowd a call each: done before the hub stops.
     await crowd.call("leave");
   },
 };

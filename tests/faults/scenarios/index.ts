@@ -22,7 +22,7 @@ import { randomDisconnects } from "./random-disconnects.ts";
 import { stalledSubscribers } from "./stalled-subscribers.ts";
 import { thunderingReconnect } from "./thundering-reconnect.ts";
 
-/** In the order they are played. */
+/** In the order they run. */
 export const scenarios: readonly Scenario[] = [
   participantKilled,
   clientLeaves,

@@ -3,7 +3,7 @@ import { inMs, must, percentile, pauseMs } from "../figure.ts";
 import type { Scenario } from "../scenario.ts";
 import { sharedNowMs } from "../shared-clock.ts";
 
-/** Never over by itself before the kill. */
+/** Does not end by itself before the kill. */
 const talk = { kind: "normal", words: 2_000, chunkDelayMs: 25 } as const;
 
 export const participantKilled: Scenario = {

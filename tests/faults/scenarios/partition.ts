@@ -141,7 +141,7 @@ export const slowNetwork: Scenario = {
     }),
 };
 
-/** A participant named `remote` and its provider at the other end of a cable. */
+/** A participant named `remote` and its provider behind a virtual network link. */
 async function withRemote(
   world: World,
   run: (namespace: Namespace) => Promise<void>,

@@ -28,7 +28,7 @@ export const stalledSubscribers: Scenario = {
     const beforeBytes = world.hub.rssBytes();
     let mostBytes = 0;
     let told = 0;
-    // Events of 15 KB, so that it does not take all night.
+    // Events of 15 KB, so that the limit is reached soon.
     const specs = { notes: "x".repeat(15_000) };
     const endMs = performance.now() + 25_000;
     let left = stalled;

@@ -9,7 +9,7 @@ interface SpokenAnswer {
   body: string;
 }
 
-/** All that the hub said on one connection until it was closed. */
+/** Everything the hub sent on one connection until it was closed. */
 export interface Conversation {
   answers: SpokenAnswer[];
   /** what arrived and was no complete response, or everything after the head of one without a length */

@@ -27,7 +27,7 @@ export interface GuideLab extends AsyncDisposable {
   here(text: string): string;
   /** Runs shell lines to their end. @returns what they wrote; fails when one fails, or complains */
   shell(text: string): Promise<string>;
-  /** The same for lines of which the last goes on until it is stopped. */
+  /** The same for lines of which the last runs until it is stopped. */
   start(text: string): Program;
   /** A TypeScript program, among the packages of this checkout. */
   script(source: string): Program;

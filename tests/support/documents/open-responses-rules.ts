@@ -68,7 +68,7 @@ interface OpenItem {
   /** the one part that is open; calls have one without a beginning of its own */
   part: OpenPart | undefined;
   partCount: number;
-  /** what the closed parts said */
+  /** the texts of the closed parts */
   texts: string[];
 }
 

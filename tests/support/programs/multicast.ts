@@ -4,7 +4,7 @@ import { networkInterfaces } from "node:os";
 const group = "224.0.0.251";
 const patienceMs = 1_000;
 
-/** Whether this machine hears its own multicasts, as multicast DNS needs it. Some containers do not. */
+/** Whether this machine receives its own multicasts, as multicast DNS needs it. Some containers do not. */
 export async function hearsMulticast(): Promise<boolean> {
   const addresses = Object.values(networkInterfaces())
     .flatMap((infos) => infos ?? [])

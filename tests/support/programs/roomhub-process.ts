@@ -19,7 +19,7 @@ export interface RoomhubProcess extends AsyncDisposable {
 }
 
 /**
- * Any command that goes on until it is stopped.
+ * Any command that runs until it is stopped.
  *
  * @param format - `text` is what people read: there are no lines of JSON to wait for then
  */
@@ -98,7 +98,7 @@ export function startRoomhub(
 }
 
 /**
- * To the program and not to its launcher, which buries it and dies of the same signal: an orphan would look alive until
+ * To the program and not to its launcher, which reaps it and ends with the same signal: an orphan would look alive until
  * its parent has reaped it.
  */
 function sendSignal(launcherPid: number | undefined, signal: "SIGTERM" | "SIGKILL"): void {

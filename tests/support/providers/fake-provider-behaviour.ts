@@ -45,7 +45,7 @@ export interface Exchange {
   isStream: boolean;
   /** aborts when the connection is closed, by either side */
   closed: AbortSignal;
-  /** a chunk is on its way */
+  /** a chunk was sent */
   onSent(bytes: number): void;
   /** what happens to the connection now is the provider's own doing */
   onOwnEnd(): void;

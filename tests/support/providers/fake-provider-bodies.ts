@@ -9,7 +9,7 @@ export interface AnswerEvent {
   role: "content" | "terminal" | "done";
 }
 
-/** The same answer in both of its forms. */
+/** The same response in both of its forms. */
 export interface Answer {
   json: object;
   events: AnswerEvent[];

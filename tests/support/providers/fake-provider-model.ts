@@ -30,7 +30,7 @@ export interface Wish {
 }
 
 /**
- * The fake model: it repeats the last thing the user said, word by word, or calls the first tool it is given with it.
+ * The fake model: it repeats the user's last message, word by word, or calls the first tool with it.
  * A word is a token.
  */
 export function generate(operation: Generation, body: RequestBody, wish: Wish): Answer {

@@ -64,7 +64,7 @@ async function contend(world: World, contenders: Contender[], name: string): Pro
   return winners.length;
 }
 
-/** Several die one after the other at the same step of taking the lock over, and all who are left try it after them. */
+/** Several are killed one after the other at the same step of taking the lock over, and all the others try it after them. */
 async function dieAndSucceed(
   world: World,
   call: DeadlyCall,

@@ -13,7 +13,7 @@ interface Acknowledged {
 /** Rooms created at once in one life of a hub: the quick plain ones between those that need scrypt. */
 const passwords = [undefined, "swordfish", undefined, "tuna", undefined];
 
-/** Many hubs are started, on a busy machine too: how long that takes is not judged here. */
+/** Many hubs are started, on a busy machine too: its duration is not part of the goals. */
 const startMs = 60_000;
 
 export const createdThenKilled: Scenario = {

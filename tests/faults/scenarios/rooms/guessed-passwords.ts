@@ -7,7 +7,7 @@ import type { World } from "../../world.ts";
 const addresses = 120;
 const guessesEach = 5;
 
-/** Many hubs are started, on a busy machine too: how long that takes is not judged here. */
+/** Many hubs are started, on a busy machine too: its duration is not part of the goals. */
 const startMs = 60_000;
 
 export const guessedPasswords: Scenario = {
