@@ -20,7 +20,7 @@ for await (const event of events) {
       break;
     case "participant.left":
     case "participant.offline":
-      print(`${event.nickname} left`);
+      print(`${event.nickname} is no longer available`);
       break;
     case "llm.complete": {
       const { ttftMs, durationMs, outputTokens = "?" } = event.metrics;

@@ -114,7 +114,7 @@ function candidate(
 ): PlacementCandidate & { index: number } {
   return {
     index,
-    isFree: machine.hasFreeSlot,
+    isFree: machine.hasRoom,
     active: machine.jobs.length,
     limit: participant.limit,
     startedMs: machine.jobs.map(({ startedMs }) => startedMs),

@@ -22,10 +22,13 @@ export interface Job {
 }
 
 interface RunningJob extends Job {
-  readonly slot: Slot;
+  /** undefined while it waits for one in the model server's own queue */
+  slot: Slot | undefined;
+  warmBytes: number;
+  hasLoaded: boolean;
   /** left of the current phase: ms, bytes or tokens */
   left: number;
-  phase: "load" | "prompt" | "generate";
+  phase: "queue" | "load" | "prompt" | "generate";
 }
 
 /** A prefix that a slot has computed. */
@@ -64,51 +67,69 @@ export function loneMs(
  */
 export class Machine {
   readonly spec: MachineSpec;
+  /** requests that the hub sends at once; those beyond the slots wait in the model server */
+  limit: number;
   isPresent = true;
   isLoaded = true;
   readonly #slots: Slot[];
+  #jobs: RunningJob[] = [];
   #nowMs = 0;
 
-  constructor(spec: MachineSpec) {
+  constructor(spec: MachineSpec, limit: number = spec.slots) {
     this.spec = spec;
+    this.limit = limit;
     this.#slots = Array.from({ length: spec.slots }, () => ({
-      job: undefined,
-      cache: [],
-      usedMs: 0,
+      ...{ job: undefined, cache: [], usedMs: 0 },
     }));
   }
 
   get jobs(): readonly Job[] {
-    return this.#running;
+    return this.#jobs;
   }
 
-  get hasFreeSlot(): boolean {
-    return this.isPresent && this.#running.length < this.spec.slots;
+  get hasRoom(): boolean {
+    return this.isPresent && this.#jobs.length < this.limit;
   }
 
   start(request: RoomRequest, nowMs: number): Job {
+    const job: RunningJob = {
+      ...{ request, startedMs: nowMs, warmBytes: 0, hasLoaded: false, firstMs: undefined },
+      ...{ slot: undefined, phase: "queue", left: Number.POSITIVE_INFINITY },
+    };
+    this.#jobs.push(job);
+    this.#fillSlots(nowMs);
+    return job;
+  }
+
+  #fillSlots(nowMs: number): void {
+    for (const job of this.#jobs) {
+      if (job.slot !== undefined) continue;
+      const slot = this.#slotFor(job.request);
+      if (slot === undefined) return;
+      job.slot = slot;
+      slot.job = job;
+      slot.usedMs = nowMs;
+      job.warmBytes = warmIn(slot, job.request);
+      job.hasLoaded = !this.isLoaded;
+      job.phase = "load";
+      job.left = overheadMs + (this.isLoaded ? this.#loadLeft() : this.spec.loadMs);
+      this.isLoaded = true;
+    }
+  }
+
+  #slotFor(request: RoomRequest): Slot | undefined {
     let slot: Slot | undefined;
     for (const one of this.#slots) {
       if (one.job !== undefined) continue;
       if (slot === undefined || suitsBetter(one, slot, request)) slot = one;
     }
-    if (slot === undefined) throw new Error("no slot is free");
-    const hasLoaded = !this.isLoaded;
-    const warmBytes = warmIn(slot, request);
-    const job: RunningJob = {
-      ...{ request, startedMs: nowMs, warmBytes, hasLoaded, firstMs: undefined, slot },
-      phase: "load",
-      left: overheadMs + (hasLoaded ? this.spec.loadMs : this.#loadLeft()),
-    };
-    this.isLoaded = true;
-    slot.job = job;
-    slot.usedMs = nowMs;
-    return job;
+    return slot;
   }
 
   /** The machine leaves: its requests fail, its caches are lost. @returns the requests */
   leave(): RoomRequest[] {
-    const requests = this.#running.map(({ request }) => request);
+    const requests = this.#jobs.map(({ request }) => request);
+    this.#jobs = [];
     for (const slot of this.#slots) {
       slot.job = undefined;
       slot.cache = [];
@@ -166,7 +187,9 @@ export class Machine {
     if (end === undefined) return { waitMs: Number.POSITIVE_INFINITY, firstMs: 0 };
     const warm = Math.max(
       0,
-      ...ends.slice(0, ahead + 1).map(({ job }) => warmIn(job.slot, request)),
+      ...ends
+        .slice(0, ahead + 1)
+        .map(({ job }) => (job.slot === undefined ? 0 : warmIn(job.slot, request))),
     );
     return {
       waitMs: end.leftMs,
@@ -175,7 +198,7 @@ export class Machine {
   }
 
   get #running(): RunningJob[] {
-    return this.#slots.flatMap(({ job }) => job ?? []);
+    return this.#jobs.filter(({ slot }) => slot !== undefined);
   }
 
   /** Until the model that another request loads is there. */
@@ -187,6 +210,8 @@ export class Machine {
   #rateOf({ phase }: RunningJob, running: readonly RunningJob[]): number {
     const { promptRate, tokenRate, batchCost } = this.spec;
     switch (phase) {
+      case "queue":
+        return 0;
       case "load":
         return 1;
       case "prompt":
@@ -208,6 +233,8 @@ export class Machine {
 
   #nextPhase(job: RunningJob): JobEvent[] {
     switch (job.phase) {
+      case "queue":
+        return [];
       case "load":
         job.phase = "prompt";
         job.left = Math.max(1, job.request.promptBytes - job.warmBytes);
@@ -218,10 +245,17 @@ export class Machine {
         job.firstMs = this.#nowMs;
         return [{ kind: "first", job }];
       case "generate":
-        job.slot.job = undefined;
-        keep(job.slot, job.request);
+        this.#release(job);
         return [{ kind: "end", job }];
     }
+  }
+
+  #release(job: RunningJob): void {
+    this.#jobs.splice(this.#jobs.indexOf(job), 1);
+    if (job.slot === undefined) return;
+    job.slot.job = undefined;
+    keep(job.slot, job.request);
+    this.#fillSlots(this.#nowMs);
   }
 }
 

@@ -22,13 +22,13 @@ export type PolicyName = "join order" | "random" | "round robin" | "oracle" | "r
 
 /** The first free one, by join order. */
 export function joinOrder(): Policy {
-  return { choose: (_request, machines) => taken(machines.findIndex((one) => one.hasFreeSlot)) };
+  return { choose: (_request, machines) => taken(machines.findIndex((one) => one.hasRoom)) };
 }
 
 export function randomFree(random: () => number): Policy {
   return {
     choose(_request, machines) {
-      const free = [...machines.keys()].filter((index) => machines[index]?.hasFreeSlot);
+      const free = [...machines.keys()].filter((index) => machines[index]?.hasRoom);
       return taken(free[Math.floor(random() * free.length)] ?? -1);
     },
   };
@@ -40,7 +40,7 @@ export function roundRobin(): Policy {
   return {
     choose(_request, machines) {
       const order = machines.map((_, step) => (last + 1 + step) % machines.length);
-      const index = order.find((one) => machines[one]?.hasFreeSlot) ?? -1;
+      const index = order.find((one) => machines[one]?.hasRoom) ?? -1;
       if (index >= 0) last = index;
       return taken(index);
     },
@@ -56,7 +56,7 @@ export function oracle(): Policy {
       let busy: { index: number; ms: number } | undefined;
       for (const [index, machine] of machines.entries()) {
         if (!machine.isPresent) continue;
-        if (machine.hasFreeSlot) {
+        if (machine.hasRoom) {
           const ms = machine.firstMsOf(request);
           if (free === undefined || ms < free.ms) free = { index, ms };
         } else {

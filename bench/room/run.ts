@@ -1,19 +1,31 @@
 /**
  * `npm run bench:room`: what placement makes of a room's machines, simulated, against other ways to choose.
  *
- * `--seeds N` runs per variant, 20 by default · `--table FILE` also writes the tables between the markers of a document
+ * `--live` measures hub and participants as shipped too, before emulated model servers, in under a minute · `--seeds N`
+ * runs per variant, 20 by default · `--table FILE` writes the tables between the markers of a document
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { withMarkedText } from "../report/marked-text.ts";
-import { alignedTable, markdownTable, renderMarkdown, renderTable } from "../report/render.ts";
+import {
+  alignedTable,
+  markdownTable,
+  renderMarkdown,
+  renderSeen,
+  renderTable,
+} from "../report/render.ts";
 import { runVariant } from "./comparison.ts";
 import { goalsOf } from "./goals.ts";
+import { measureLiveRooms } from "./live/live-rows.ts";
 import { policyTable } from "./tables.ts";
 import { variants } from "./variants.ts";
 
 const { values } = parseArgs({
-  options: { seeds: { type: "string", default: "20" }, table: { type: "string" } },
+  options: {
+    live: { type: "boolean", default: false },
+    seeds: { type: "string", default: "20" },
+    table: { type: "string" },
+  },
 });
 
 const seeds = Array.from({ length: Number(values.seeds) }, (_, index) => index + 1);
@@ -23,7 +35,25 @@ const policies = policyTable(results);
 process.stdout.write(`${alignedTable(policies)}\n${renderTable(goals)}`);
 
 if (values.table !== undefined) {
-  const text = await readFile(values.table, "utf8");
   const tables = `${markdownTable(policies)}\n\n${renderMarkdown(goals)}`;
-  await writeFile(values.table, withMarkedText(text, "bench:room", tables));
+  await writeBetween(values.table, "bench:room", tables);
+}
+
+if (values.live) {
+  const live = await measureLiveRooms();
+  process.stdout.write(`\n${renderTable(live)}\n${renderSeen(live)}`);
+  if (values.table !== undefined) {
+    const seen = live.flatMap((row) =>
+      row.kind === "measured" ? row.seen.map((line) => `- ${row.id} ${line}`) : [],
+    );
+    await writeBetween(
+      values.table,
+      "bench:live-room",
+      `${renderMarkdown(live)}\n\n${seen.join("\n")}`,
+    );
+  }
+}
+
+async function writeBetween(path: string, name: string, text: string): Promise<void> {
+  await writeFile(path, withMarkedText(await readFile(path, "utf8"), name, text));
 }

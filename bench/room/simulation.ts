@@ -185,7 +185,7 @@ class Simulation {
     if (hold === undefined) return;
     this.#policy.waits?.(hold.index, 1);
     if (waiting.recomputeMs > 0) return;
-    const free = this.#machines.filter((machine) => machine.hasFreeSlot);
+    const free = this.#machines.filter((machine) => machine.hasRoom);
     waiting.recomputeMs = Math.min(...free.map((machine) => machine.firstMsOf(waiting.request)));
   }
 

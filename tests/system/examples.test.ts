@@ -110,7 +110,7 @@ test("watch-events.ts has a line for what happens, and ends on Ctrl+C", async ()
   });
   await program.says(/Alan brings fake-model/);
   await room.hub.client.leave(room.code, "alan", {});
-  await program.says(/Alan left/);
+  await program.says(/Alan is no longer available/);
   expect(await program.stop("SIGINT")).toBe(0);
 });
 

@@ -4,6 +4,8 @@ import { Machines, roomsToWake, updateMachineLimit } from "./machine.ts";
 import { isFull, occupySlot, type Participant, releaseSlot } from "./participant.ts";
 import { aParticipant } from "./room.fixture.ts";
 
+const alice = { address: "192.0.2.1", person: "alice" };
+
 const declares = (limit: number) => ({ limit, limitFrom: "declared" }) as const;
 const reports = (limit: number) =>
   ({ limit, limitFrom: "engine", reported: { limit, limitFrom: "engine", elsewhere: 0 } }) as const;
@@ -33,16 +35,16 @@ describe("the slots of a machine are", () => {
 
 test("one participant's requests leave less for the others of its machine", () => {
   const [llama, qwen] = group(declares(1), declares(1)) as [Participant, Participant];
-  const machine = occupySlot(llama, 5);
+  const machine = occupySlot(llama, alice, 5);
   expect(isFull(qwen)).toBe(true);
   expect(qwen.active).toBe(0);
-  releaseSlot(llama, machine, 5, 10);
+  releaseSlot(llama, machine, alice, 5, 10);
   expect(isFull(qwen)).toBe(false);
 });
 
 test("a participant's own limit applies on top", () => {
   const [one, other] = group(declares(1), reports(4)) as [Participant, Participant];
-  occupySlot(one, 0);
+  occupySlot(one, alice, 0);
   expect(isFull(one)).toBe(true);
   expect(isFull(other)).toBe(false);
 });
@@ -85,8 +87,8 @@ test("whatever participants come, move and leave while requests run, slots are n
         const [what, index] = step.split(" ");
         const one = members[Number(index ?? 0)] as Participant;
         if (what === "start" && !isFull(one)) {
-          const machine = occupySlot(one, 0);
-          running.push(() => releaseSlot(one, machine, 0, 1));
+          const machine = occupySlot(one, alice, 0);
+          running.push(() => releaseSlot(one, machine, alice, 0, 1));
         }
         if (what === "end") running.shift()?.();
         if (what === "move") machines.assign(one, "11111111");

@@ -140,6 +140,8 @@ export interface Participant extends Registration {
   active: number;
   /** when they began, in ms on the hub's clock, in any order */
   startedMs: number[];
+  /** for whom they run, in any order */
+  runningFor: SlotHolder[];
   /** requests waiting that could be served here */
   queued: number;
   /** those of them that wait for this participant alone, since it holds their prompt warm */
@@ -157,13 +159,24 @@ export function isFull({ active, limit, machine }: Participant): boolean {
   return active >= limit || (machine !== undefined && machine.active >= machine.limit);
 }
 
+/** Who has a slot: a client, by its address and by what it reveals of itself. */
+export interface SlotHolder {
+  readonly address: string;
+  readonly person: string;
+}
+
 /** A request begins to run there. @returns the machine whose slot it takes too */
-export function occupySlot(participant: Participant, nowMs: number): Machine | undefined {
+export function occupySlot(
+  participant: Participant,
+  holder: SlotHolder,
+  nowMs: number,
+): Machine | undefined {
   const { machine } = participant;
-  for (const holder of [participant, machine]) {
-    if (holder === undefined) continue;
-    holder.active++;
-    holder.startedMs.push(nowMs);
+  participant.runningFor.push(holder);
+  for (const place of [participant, machine]) {
+    if (place === undefined) continue;
+    place.active++;
+    place.startedMs.push(nowMs);
   }
   return machine;
 }
@@ -171,24 +184,26 @@ export function occupySlot(participant: Participant, nowMs: number): Machine | u
 /**
  * The request is over.
  *
- * @param machine - and `startedMs`: as returned by and given to {@link occupySlot}
+ * @param machine - and `holder`, `startedMs`: as returned by and given to {@link occupySlot}
  */
 export function releaseSlot(
   participant: Participant,
   machine: Machine | undefined,
+  holder: SlotHolder,
   startedMs: number,
   nowMs: number,
 ): void {
-  for (const holder of [participant, machine]) {
-    if (holder === undefined) continue;
-    holder.active--;
-    removeOne(holder.startedMs, startedMs);
+  for (const place of [participant, machine]) {
+    if (place === undefined) continue;
+    place.active--;
+    removeOne(place.startedMs, startedMs);
   }
+  removeOne(participant.runningFor, holder);
   participant.pace.noteSlot(nowMs - startedMs);
 }
 
 /** Their order says nothing, so that the last one may take the place of the removed. */
-function removeOne(values: number[], value: number): void {
+function removeOne<Value>(values: Value[], value: Value): void {
   const last = values.pop();
   if (last === undefined || last === value) return;
   const index = values.indexOf(value);

@@ -41,6 +41,7 @@ export function aParticipant(fields: Partial<Participant> & { id: string }): Par
     machine: undefined,
     active: 0,
     startedMs: [],
+    runningFor: [],
     queued: 0,
     awaited: 0,
     pace: new Pace(),

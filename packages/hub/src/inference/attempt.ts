@@ -5,6 +5,7 @@ import {
   occupySlot,
   type Participant,
   releaseSlot,
+  type SlotHolder,
 } from "../domain/participant.ts";
 import { roomsToWake } from "../domain/machine.ts";
 import type { Scrubber } from "./inference-call.ts";
@@ -28,6 +29,7 @@ export interface AttemptOwner {
 }
 
 export interface AttemptOptions {
+  sender: SlotHolder;
   queues: RoomQueues;
   nowMs: () => number;
   /** The hub requests the usage of the stream, the client did not. */
@@ -51,6 +53,7 @@ export class Attempt implements ResponseSink {
   readonly credentials: CredentialUse;
   readonly #owner: AttemptOwner;
   readonly #queues: RoomQueues;
+  readonly #sender: SlotHolder;
   readonly #nowMs: () => number;
   readonly #coldBytes: number | undefined;
   #startedMs = 0;
@@ -62,6 +65,7 @@ export class Attempt implements ResponseSink {
     this.participant = participant;
     this.#owner = owner;
     this.#queues = options.queues;
+    this.#sender = options.sender;
     this.#nowMs = options.nowMs;
     this.requestsUsage = options.requestsUsage;
     this.scrubber = options.scrubber;
@@ -71,7 +75,7 @@ export class Attempt implements ResponseSink {
 
   open(upstream: Upstream, request: UpstreamRequest): void {
     this.#startedMs = this.#nowMs();
-    this.#machine = occupySlot(this.participant, this.#startedMs);
+    this.#machine = occupySlot(this.participant, this.#sender, this.#startedMs);
     try {
       this.#call = upstream.open(request, this);
     } catch (bug) {
@@ -119,7 +123,7 @@ export class Attempt implements ResponseSink {
   onClosed(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    releaseSlot(this.participant, this.#machine, this.#startedMs, this.#nowMs());
+    releaseSlot(this.participant, this.#machine, this.#sender, this.#startedMs, this.#nowMs());
     for (const roomCode of roomsToWake(this.participant)) this.#queues.wake(roomCode);
   }
 }

@@ -52,6 +52,7 @@ export class Attempts {
   create(participant: Participant, owner: AttemptOwner, requestsUsage: boolean): Attempt {
     this.leave();
     this.#current = new Attempt(participant, owner, {
+      sender: this.#call.sender,
       queues: this.#deps.queues,
       nowMs: this.#deps.nowMs,
       requestsUsage,

@@ -1,4 +1,7 @@
+import { array, assert, constantFrom, integer, property, record } from "fast-check";
 import { describe, expect, test } from "vitest";
+import { Machines } from "../domain/machine.ts";
+import { isFull } from "../domain/participant.ts";
 import { aParticipant } from "../domain/room.fixture.ts";
 import { createBench } from "./dispatch.fixture.ts";
 
@@ -78,4 +81,80 @@ test("what requests show of a participant's speed is noted when they complete", 
   room.call().respond(200, "{}");
   expect(ana?.pace.expectedFirstMs("whole", 10_000, 5_000)).toBeGreaterThan(1_500);
   expect(ana?.startedMs).toEqual([]);
+});
+
+describe("whatever is sent, and however it ends", () => {
+  const step = record({
+    what: constantFrom("send", "send", "send", "respond", "fail", "leave", "sweep"),
+    model: constantFrom("m", "m", "model:m", "*", "ana"),
+    session: constantFrom(undefined, "s1", "s2"),
+    index: integer({ min: 0, max: 100 }),
+    ms: integer({ min: 1, max: 2_000 }),
+  });
+
+  /** Ana and ben share a machine of two slots; carl has one of his own. */
+  function startShared() {
+    const room = startRoom();
+    const machines = new Machines();
+    const [ana, ben] = room.participants;
+    const carl = aParticipant({ id: "carl", limit: 1, model: "m" });
+    const participants = [ana!, ben!, carl];
+    const bench = createBench(participants);
+    for (const one of [ana!, ben!]) {
+      Object.assign(one, { limit: 2, limitFrom: "declared" });
+      machines.assign(one, "00000000");
+    }
+    return { bench, participants, machine: ana!.machine! };
+  }
+
+  test("no slot is exceeded or leaked, machines are respected, and the interface's selectors hold", () => {
+    assert(
+      property(array(step, { maxLength: 60 }), (steps) => {
+        const { bench, participants, machine } = startShared();
+        const sent: ReturnType<typeof bench.send>[] = [];
+        const open = new Set<(typeof bench.calls)[number]>();
+        const close = (call: (typeof bench.calls)[number]) => {
+          open.delete(call);
+          if (call.cancelled === undefined) call.respond(200, "{}");
+          else call.sink.onClosed();
+        };
+        for (const { what, model, session, index, ms } of steps) {
+          const free = participants.filter((one) => !isFull(one));
+          const callsBefore = bench.calls.length;
+          const call = [...open][index % Math.max(1, open.size)];
+          if (what === "send") {
+            sent.push(bench.send({ model, session, fields: { messages } }));
+            const [served, second] = bench.calls.slice(callsBefore);
+            expect(second).toBeUndefined();
+            if (served !== undefined) open.add(served);
+            // Literal in the interface: the first by join order; any of the free.
+            if (model === "model:m") expect(served?.participant).toBe(free[0]);
+            if (model === "*") expect(served === undefined).toBe(free.length === 0);
+            if (model === "ana") expect(served?.participant.id ?? "ana").toBe("ana");
+          }
+          if (what === "respond" && call !== undefined) close(call);
+          if (what === "fail" && call?.cancelled === undefined) {
+            call?.fail("tunnel_lost");
+            if (call !== undefined) open.delete(call);
+          }
+          if (what === "leave") sent[index % Math.max(1, sent.length)]?.dispatch.onGone();
+          if (what === "sweep") bench.pass(ms);
+          for (const started of bench.calls.slice(callsBefore)) open.add(started);
+          for (const { active, limit, startedMs, awaited, queued } of participants) {
+            expect(active).toBeLessThanOrEqual(limit);
+            expect(startedMs).toHaveLength(active);
+            expect(Math.min(awaited, queued - awaited)).toBeGreaterThanOrEqual(0);
+          }
+          expect(machine.active).toBeLessThanOrEqual(machine.limit);
+        }
+        for (const { dispatch } of sent) dispatch.onGone();
+        for (const call of open) close(call);
+        for (const { active, queued, awaited } of [...participants]) {
+          expect([active, queued, awaited]).toEqual([0, 0, 0]);
+        }
+        expect([machine.active, machine.startedMs, bench.inFlight.size]).toEqual([0, [], 0]);
+        expect(sent.map(({ settledCount }) => settledCount())).toEqual(sent.map(() => 1));
+      }),
+    );
+  });
 });

@@ -17,6 +17,7 @@ import { ModelRequest } from "./request/inference-request.ts";
 import { Dispatch } from "./dispatch.ts";
 import { InFlight } from "./in-flight.ts";
 import type { DispatchDeps } from "./inference-call.ts";
+import { Sender } from "./sender/senders.ts";
 import { RoomQueues } from "./queue.ts";
 import { RequestBodyReader } from "./request/request-head.ts";
 import { ResponseOwners } from "./response-owners.ts";
@@ -248,11 +249,11 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
       room,
       request,
       hops: options.hops ?? [],
-      sender: {
-        address: options.address ?? "127.0.0.1",
-        addressId: "9c1f02ab",
-        client: options.identity ?? { kind: "none", id: "" },
-      },
+      sender: new Sender(
+        options.address ?? "127.0.0.1",
+        "9c1f02ab",
+        options.identity ?? { kind: "none", id: "" },
+      ),
       startedMs: nowMs,
       client,
       onSettled: () => void settledCount++,

@@ -8,6 +8,7 @@ import type { ClientListener } from "./client-response.ts";
 import { checkRequest } from "./response/deadline.ts";
 import { Delivery } from "./response/delivery.ts";
 import type { RunningRequest } from "./in-flight.ts";
+import type { Sender } from "./sender/senders.ts";
 import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
 import { QueuePlace, type QueuedRequest } from "./queue-place.ts";
 import { type FlowOwner, ResponseFlow } from "./response-flow.ts";
@@ -53,8 +54,8 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     this.#flow = new ResponseFlow(this, deps, call, this.#delivery);
   }
 
-  get clientKey(): string {
-    return this.#call.sender.address;
+  get sender(): Sender {
+    return this.#call.sender;
   }
 
   get #isSettled(): boolean {

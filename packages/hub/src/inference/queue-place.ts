@@ -1,16 +1,19 @@
 import type { Participant } from "../domain/participant.ts";
 import type { Hold } from "../domain/selection-query.ts";
+import type { TurnTaker } from "./sender/turns.ts";
 import type { QueueEntry, RoomQueue } from "./queue.ts";
 
 /** A request that can wait in a queue. */
-export interface QueuedRequest extends Pick<QueueEntry, "clientKey" | "selectionKey"> {
+export interface QueuedRequest extends Pick<QueueEntry, "selectionKey"> {
+  readonly sender: TurnTaker;
   /** See {@link QueueEntry.tryToLeave}. */
   tryToLeave(): boolean;
 }
 
 /** One stay of a request in its room's queue. */
 export class QueuePlace implements QueueEntry {
-  readonly clientKey: string;
+  readonly address: string;
+  readonly person: string;
   readonly selectionKey: string;
   readonly candidates: readonly Participant[];
   /** ms on the hub's clock */
@@ -26,7 +29,8 @@ export class QueuePlace implements QueueEntry {
     candidates: readonly Participant[],
     nowMs: number,
   ) {
-    this.clientKey = request.clientKey;
+    this.address = request.sender.address;
+    this.person = request.sender.person;
     this.selectionKey = request.selectionKey;
     this.candidates = candidates;
     this.sinceMs = nowMs;

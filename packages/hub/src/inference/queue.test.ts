@@ -7,16 +7,17 @@ import { RoomQueue, RoomQueues, type QueueEntry } from "./queue.ts";
 /** An entry that leaves as soon as one of its candidates has room. */
 class Waiting implements QueueEntry {
   readonly name: string;
-  readonly clientKey: string;
+  readonly address: string;
+  readonly person = "";
   readonly selectionKey: string;
   readonly candidates: readonly Participant[];
   readonly #left: string[];
   readonly isHolding = false;
   tries = 0;
 
-  constructor(name: string, clientKey: string, candidates: Participant[], left: string[]) {
+  constructor(name: string, address: string, candidates: Participant[], left: string[]) {
     this.name = name;
-    this.clientKey = clientKey;
+    this.address = address;
     this.selectionKey = candidates.map((one) => one.id).join();
     this.candidates = candidates;
     this.#left = left;
@@ -36,8 +37,8 @@ function bench(maxEntries = 256) {
   const queue = new RoomQueue(maxEntries);
   const left: string[] = [];
   const busy = (id: string) => aParticipant({ id, active: 1, limit: 1 });
-  const add = (name: string, clientKey: string, candidates: Participant[], atHead = false) => {
-    const entry = new Waiting(name, clientKey, candidates, left);
+  const add = (name: string, address: string, candidates: Participant[], atHead = false) => {
+    const entry = new Waiting(name, address, candidates, left);
     queue.add(entry, atHead);
     return entry;
   };
@@ -136,7 +137,8 @@ describe("a wake from inside", () => {
     const { queue, left, busy, add } = bench();
     const a = busy("a");
     const failing = (name: string): QueueEntry => ({
-      clientKey: name,
+      address: name,
+      person: "",
       selectionKey: "a",
       candidates: [a],
       isHolding: false,
@@ -159,7 +161,8 @@ describe("a wake from inside", () => {
     const { queue, left, busy, add } = bench();
     const a = busy("a");
     const broken: QueueEntry = {
-      clientKey: "x",
+      address: "x",
+      person: "",
       selectionKey: "broken",
       candidates: [a],
       isHolding: false,
@@ -183,7 +186,8 @@ describe("a wake from inside", () => {
     const follower = new Waiting("follower", "x", [a], left);
     queues.of("ABC234").add(
       {
-        clientKey: "x",
+        address: "x",
+        person: "",
         selectionKey: "first",
         candidates: [],
         isHolding: false,

@@ -1,10 +1,9 @@
 import { HubError } from "../errors.ts";
-import type { Participant } from "../domain/participant.ts";
+import type { Participant, SlotHolder } from "../domain/participant.ts";
+import { Turns, type TurnTaker } from "./sender/turns.ts";
 
 /** A request that waits for a free participant. */
-export interface QueueEntry {
-  /** whose turn it takes: one address, one turn */
-  readonly clientKey: string;
+export interface QueueEntry extends TurnTaker {
   /** entries with the same key have the same candidates: when one must wait, so must the others */
   readonly selectionKey: string;
   /** the participants that could serve it */
@@ -16,12 +15,11 @@ export interface QueueEntry {
 }
 
 /**
- * The requests of one room that wait for a slot. Contract §3: first come, first served within
- * a client, turns between clients, and a model that is busy holds up no request for another one.
+ * The requests of one room that wait for a slot. Contract §3, "Turns": a model that is busy holds up no request for
+ * another one.
  */
 export class RoomQueue {
-  /** by client, the one whose turn is next first */
-  readonly #turns = new Map<string, QueueEntry[]>();
+  readonly #turns = new Turns<QueueEntry>();
   readonly #maxEntries: number;
   #size = 0;
   #isWaking = false;
@@ -45,35 +43,19 @@ export class RoomQueue {
         hint: "Try again shortly, or let more participants join.",
       });
     }
-    const waiting = this.#turns.get(entry.clientKey);
-    if (atHead) this.#putFirst(entry, waiting ?? []);
-    else if (waiting === undefined) this.#turns.set(entry.clientKey, [entry]);
-    else waiting.push(entry);
+    if (atHead) this.#turns.addFirst(entry);
+    else this.#turns.add(entry, holdersOf(entry.candidates));
     this.#size++;
     for (const candidate of entry.candidates) candidate.queued++;
   }
 
-  #putFirst(entry: QueueEntry, waiting: QueueEntry[]): void {
-    waiting.unshift(entry);
-    this.#turns.delete(entry.clientKey);
-    const others = [...this.#turns];
-    this.#turns.clear();
-    for (const [clientKey, entries] of [[entry.clientKey, waiting] as const, ...others]) {
-      this.#turns.set(clientKey, entries);
-    }
-  }
-
   remove(entry: QueueEntry): void {
-    const waiting = this.#turns.get(entry.clientKey);
-    const index = waiting?.indexOf(entry) ?? -1;
-    if (waiting === undefined || index < 0) return;
-    waiting.splice(index, 1);
-    if (waiting.length === 0) this.#turns.delete(entry.clientKey);
+    if (!this.#turns.remove(entry)) return;
     this.#size--;
     for (const candidate of entry.candidates) candidate.queued--;
   }
 
-  /** Capacity may be free now. Dispatches waiting requests, one per client and turn, until none can start. */
+  /** Capacity may be free now. Dispatches waiting requests by their turns until none can start. */
   wake(): void {
     this.#isWakeWanted = true;
     // An entry that leaves may fail at once and free its slot: that wakes us again from inside.
@@ -83,37 +65,31 @@ export class RoomQueue {
       while (this.#isWakeWanted) {
         this.#isWakeWanted = false;
         const stuck = new Set<string>();
-        while (this.#letOneRoundGo(stuck));
+        const goes = (entry: QueueEntry) => this.#goes(entry, stuck);
+        while (this.#turns.letOneRoundGo(goes));
       }
     } finally {
       this.#isWaking = false;
     }
   }
 
-  #letOneRoundGo(stuck: Set<string>): boolean {
-    let hasMoved = false;
-    for (const [clientKey, waiting] of [...this.#turns]) {
-      if (!this.#letOneGo(waiting, stuck)) continue;
-      hasMoved = true;
-      const left = this.#turns.get(clientKey);
-      if (left === undefined) continue;
-      this.#turns.delete(clientKey);
-      this.#turns.set(clientKey, left);
+  #goes(entry: QueueEntry, stuck: Set<string>): boolean {
+    if (stuck.has(entry.selectionKey)) return false;
+    if (entry.tryToLeave()) {
+      this.remove(entry);
+      return true;
     }
-    return hasMoved;
-  }
-
-  #letOneGo(waiting: QueueEntry[], stuck: Set<string>): boolean {
-    for (const entry of [...waiting]) {
-      if (stuck.has(entry.selectionKey)) continue;
-      if (entry.tryToLeave()) {
-        this.remove(entry);
-        return true;
-      }
-      if (!entry.isHolding) stuck.add(entry.selectionKey);
-    }
+    if (!entry.isHolding) stuck.add(entry.selectionKey);
     return false;
   }
+}
+
+/** Of the slots that a candidate could give, those of its machine included. */
+function holdersOf(candidates: readonly Participant[]): SlotHolder[] {
+  return candidates.flatMap((candidate) => {
+    const sharing = candidate.machine?.members ?? [candidate];
+    return [...sharing].flatMap(({ runningFor }) => runningFor);
+  });
 }
 
 /** One queue per room, made when needed. */

@@ -74,6 +74,7 @@ export function newParticipant(
     machine: undefined,
     active: 0,
     startedMs: [],
+    runningFor: [],
     queued: 0,
     awaited: 0,
     pace: new Pace(),

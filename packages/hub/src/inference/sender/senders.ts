@@ -1,14 +1,25 @@
-import { type ClientIdentity, isClientName, NAME_KEY_PREFIX } from "@roomhub/protocol";
+import { type ClientIdentity, clientText, isClientName, NAME_KEY_PREFIX } from "@roomhub/protocol";
 import { RecentValues } from "./recent-values.ts";
+import type { TurnTaker } from "./turns.ts";
 
 /** Where a request comes from, and from whom. Contract §3, "Names". */
-export interface Sender {
-  /** the address by which clients take turns; never shown */
+export class Sender implements TurnTaker {
+  /** by which clients take turns; never shown */
   readonly address: string;
   /** its fingerprint, 8 hex digits */
   readonly addressId: string;
   /** the same object for the same client, as long as it is remembered */
   readonly client: ClientIdentity;
+
+  constructor(address: string, addressId: string, client: ClientIdentity) {
+    this.address = address;
+    this.addressId = addressId;
+    this.client = client;
+  }
+
+  get person(): string {
+    return clientText(this.client) ?? "";
+  }
 }
 
 /** What a client's headers claim, as they came: never shown. */
@@ -56,11 +67,8 @@ export class Senders {
   senderOf(address: string, { key, user }: Claims, bodyUser: string | undefined): Sender {
     const client = key === undefined ? nothing : this.#clientOf(key);
     const named = user ?? bodyUser;
-    return {
-      address,
-      addressId: this.#addressIdOf(address),
-      client: named === undefined ? client : this.#withUser(client, named),
-    };
+    const identity = named === undefined ? client : this.#withUser(client, named);
+    return new Sender(address, this.#addressIdOf(address), identity);
   }
 
   #addressIdOf(address: string): string {

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import type { Participant } from "../participant.ts";
+import { aParticipant, aRoom } from "../room.fixture.ts";
+import { plainQuery } from "../selection-query.ts";
+import { placeRequest } from "./place-request.ts";
+
+const prompt = { session: "s", borders: [], bytes: 10_000 };
+
+function placedIn(participants: Participant[], random: number, warm?: Participant): string {
+  const room = aRoom(...participants);
+  if (warm !== undefined) room.placing.warm.note(warm, prompt, 0);
+  const selector = { kind: "name", name: "llama3" } as const;
+  const query = {
+    ...plainQuery(selector, "chatCompletions", () => 0, prompt),
+    random: () => random,
+  };
+  const placement = placeRequest(room, participants, query);
+  return placement.kind === "full" ? "full" : placement.candidate.participant.id;
+}
+
+function many(count: number, fields: Partial<Participant> = {}): Participant[] {
+  return Array.from({ length: count }, (_, index) => aParticipant({ id: `p${index}`, ...fields }));
+}
+
+test("of up to 32 participants all are compared, in join order", () => {
+  for (const random of [0, 0.5, 0.99]) expect(placedIn(many(32), random)).toBe("p0");
+});
+
+test("of more than 32 free participants, those from a random one on are compared", () => {
+  expect(placedIn(many(1_000), 0)).toBe("p0");
+  expect(placedIn(many(1_000), 0.5)).toBe("p500");
+  expect(placedIn(many(1_000), 0.999)).toBe("p999");
+});
+
+test("the one that holds the prompt warm is compared, wherever it stands", () => {
+  const participants = many(1_000);
+  expect(placedIn(participants, 0.5, participants[123])).toBe("p123");
+});
+
+test("busy, unable and unreachable participants are passed over, however many they are", () => {
+  const busy = { active: 2, limit: 2 };
+  expect(placedIn([...many(500, busy), aParticipant({ id: "free" })], 0.2)).toBe("free");
+  expect(placedIn([...many(500, { status: "offline" }), aParticipant({ id: "free" })], 0)).toBe(
+    "free",
+  );
+  const unable = { openResponses: "unknown", chatCompletions: "unsupported" } as const;
+  expect(placedIn(many(40, { capabilities: unable }), 0)).toBe("full");
+  expect(placedIn(many(40, busy), 0)).toBe("full");
+});
