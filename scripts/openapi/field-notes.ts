@@ -55,6 +55,10 @@ export const fieldNotes: Readonly<Record<string, string>> = {
   "Load.limit": "How many may run at once",
   "Load.limitFrom":
     "Where the limit comes from: `maxConcurrency`, the model server itself, what its agent learned, or the hub's default",
+  "Participant.budget": "What its agent lets all hubs together spend",
+  "Budget.tokensPerDay": "Input and output tokens per day of its machine's time zone",
+  "Budget.remainingTokens": "Of `tokensPerDay`, left today",
+  "Budget.resetAt": "When the day's tokens are renewed: epoch ms",
   "Load.elsewhere":
     "Slots of its model server that are busy with something else: a cancelled request that continues, or another client",
   "Specs.vram": "GB",

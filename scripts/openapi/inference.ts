@@ -178,7 +178,7 @@ export const inferenceOperations: readonly Operation[] = [
     summary: "The participant that a selector would reach now",
     routes: both("GET", "models/:model"),
     successes: { 200: json("The participant's entry.", "ModelEntry") },
-    errors: ["room_not_found", "model_not_found", "participant_offline"],
+    errors: ["room_not_found", "model_not_found", "participant_offline", "budget_exhausted"],
   },
   ...SURFACES.map(ofSurface),
   {

@@ -1,4 +1,5 @@
 import {
+  Budget,
   Capabilities,
   Connection,
   CreateRoomResponse,
@@ -82,6 +83,7 @@ const named: Record<string, z.ZodType> = {
   ParticipantResponse,
   ParticipantListResponse,
   Connection,
+  Budget,
   Capabilities,
   Load,
   Specs,

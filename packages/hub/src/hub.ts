@@ -34,6 +34,8 @@ import { listen, type Listening } from "./listen.ts";
 import { createLineWriter, createLog } from "./log.ts";
 import type { OperationContext } from "./operations/context.ts";
 import { authorizeTunnel, expireParticipants } from "./operations/participants.ts";
+import { BudgetUpdates } from "./operations/budget-updates.ts";
+import { announceBudgets, participantRests } from "./operations/budgets.ts";
 import {
   capabilitiesLearned,
   directResponded,
@@ -172,6 +174,7 @@ export function createHub(options: HubOptions = {}): Hub {
       intervalMs: 60_000 / limits.roomCreationPerMinute,
     }),
     tunnelOpenings: new TunnelOpenings(limits.tunnelOpenings, limits.tunnelOpeningsMs),
+    budgetUpdates: new BudgetUpdates(),
     paths: {
       closeTunnel: (participant, why) => tunnels.close(participant, why),
       directPathOf: (registration) => upstreams.directPathOf(registration),
@@ -221,6 +224,7 @@ export function createHub(options: HubOptions = {}): Hub {
     responseOwners: new ResponseOwners(limits.responsesPerRoom),
     upstreamFor: (participant) => upstreams.upstreamFor(participant),
     scrubberOf: (participant) => upstreams.scrubberOf(participant),
+    participantRests: (participant, untilMs) => participantRests(operations, participant, untilMs),
     reportBug: (error) => log.bug("a request failed", error),
   };
 
@@ -289,6 +293,7 @@ export function createHub(options: HubOptions = {}): Hub {
       often(now) {
         markOverdue(operations);
         settleFlapping(operations);
+        announceBudgets(operations);
         inFlight.sweep(now);
         serving.flushing.tick(now);
         streams.tick();

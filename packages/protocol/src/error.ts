@@ -63,6 +63,7 @@ export const ERROR_STATUS = defineErrors({
   too_many_attempts: { status: 429, retry: "later", retryAfterSeconds: 2 },
   rate_limit_exceeded: { status: 429, retry: "later", retryAfterSeconds: 6 },
   tunnel_flapping: { status: 429, retry: "later", retryAfterSeconds: 10 },
+  budget_exhausted: { status: 429, retry: "later", retryAfterSeconds: 60, stage: "routing" },
   queue_full: { status: 429, retry: "later", retryAfterSeconds: 5, stage: "queue" },
   headers_too_large: { status: 431, retry: "none" },
 

@@ -53,6 +53,7 @@ export { ModelEntry, ModelList } from "./model-list.ts";
 export { isSameModel, withoutLatest } from "./model-name.ts";
 export { parseBody } from "./parse-body.ts";
 export {
+  Budget,
   Connection,
   HEARTBEAT_INTERVAL_MS,
   HeartbeatResponse,

@@ -94,6 +94,17 @@ export const Load = z.object({
 });
 export type Load = z.infer<typeof Load>;
 
+/** What a participant lets all hubs together spend, as its agent reports it. Absent fields are not limited. */
+export const Budget = z.object({
+  tokensPerDay: z.int().optional(),
+  /** of `tokensPerDay`, left today */
+  remainingTokens: z.int().optional(),
+  requestsPerMinute: z.int().optional(),
+  /** epoch ms at which the day's tokens are renewed */
+  resetAt: z.number().optional(),
+});
+export type Budget = z.infer<typeof Budget>;
+
 /** A participant in listings and events. Never contains authHeaders, password or instructions. Contract §1. */
 export const ParticipantSummary = z.object({
   id: z.string(),
@@ -112,6 +123,8 @@ export const ParticipantSummary = z.object({
   load: Load,
   /** absent when it sends heartbeats */
   liveness: Liveness.optional(),
+  /** absent when its agent reports none */
+  budget: Budget.optional(),
 });
 export type ParticipantSummary = z.infer<typeof ParticipantSummary>;
 

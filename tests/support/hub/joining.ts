@@ -28,7 +28,11 @@ export async function joinDirect(
 export async function joinTunnel(
   hub: Pick<TestHub, "url">,
   code: string,
-  wishes: Wishes & Pick<ParticipantOptions, "followModel" | "headers" | "onNotice" | "timing">,
+  wishes: Wishes &
+    Pick<
+      ParticipantOptions,
+      "budget" | "budgetFolder" | "followModel" | "headers" | "onNotice" | "timing" | "wallNow"
+    >,
 ): Promise<Joined & { agent: Participant }> {
   const body = registration(wishes);
   const agent = createParticipant({

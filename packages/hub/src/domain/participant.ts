@@ -1,4 +1,5 @@
 import type {
+  Budget,
   Capabilities,
   CapabilityValue,
   JoinRequest,
@@ -121,6 +122,10 @@ export interface Participant extends Registration {
   tunnel: TunnelPath;
   /** why further tunnels are refused at the moment, for people */
   tunnelProblem: string | undefined;
+  /** what its agent reports; undefined when it has none */
+  budget: Budget | undefined;
+  /** Its agent refuses requests for its budget until then, in ms on the hub's clock; undefined before it refused one. */
+  restsUntilMs: number | undefined;
   direct: DirectPath;
   /** epoch ms */
   joinedAt: number;

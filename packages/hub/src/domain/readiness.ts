@@ -19,14 +19,19 @@ export function readinessOf({ status, tunnel, direct }: Participant): Readiness 
 /**
  * Whether a request may go there now. One that needs credentials is tried again at intervals, see {@link updateTrial}.
  *
- * @param nowMs - called only for a participant whose trial may be due
+ * @param nowMs - called only for a participant whose trial may be due, or whose budget was used up
  */
 export function isRoutable(participant: Participant, nowMs: () => number): boolean {
   const readiness = readinessOf(participant);
-  if (readiness === "ready") return true;
+  if (readiness === "ready") return !isResting(participant, nowMs);
   if (readiness !== "needs-credentials") return false;
   const { trial } = participant.credentials;
   return trial !== undefined && trial.dueMs <= nowMs();
+}
+
+/** Its agent refuses requests for its budget now. Contract §3, "Budgets". */
+export function isResting({ restsUntilMs }: Participant, nowMs: () => number): boolean {
+  return restsUntilMs !== undefined && nowMs() < restsUntilMs;
 }
 
 /** A request waits for it, as for one that is full. */
@@ -36,6 +41,15 @@ export function isLoading(participant: Participant): boolean {
 
 /** Why no request goes to this participant now, in the words of a refusal; undefined when one may. */
 export function unroutableReason(participant: Participant, nowMs: number): string | undefined {
+  return pathReason(participant, nowMs) ?? restReason(participant, nowMs);
+}
+
+function restReason({ restsUntilMs }: Participant, nowMs: number): string | undefined {
+  if (restsUntilMs === undefined || nowMs >= restsUntilMs) return undefined;
+  return `its budget is used up${duration(Math.max(1_000, restsUntilMs - nowMs))}`;
+}
+
+function pathReason(participant: Participant, nowMs: number): string | undefined {
   const { status, tunnel, direct } = participant;
   if (status === "offline") return "offline: no contact for over 30 s";
   if (tunnel.kind === "open") {

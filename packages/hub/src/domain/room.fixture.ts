@@ -31,6 +31,8 @@ export function aParticipant(fields: Partial<Participant> & { id: string }): Par
     status: "online",
     tunnel: { kind: "closed" },
     tunnelProblem: undefined,
+    budget: undefined,
+    restsUntilMs: undefined,
     direct: { kind: "untried" },
     joinedAt: 1_700_000_000_123,
     lastSeenMs: 0,

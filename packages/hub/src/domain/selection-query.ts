@@ -41,7 +41,15 @@ export type Selection =
    * prompt warm.
    */
   | { kind: "busy"; candidates: readonly Participant[]; hold?: Hold }
-  | { kind: "refused"; code: ErrorCode; message: string; hint: string; refusals: Refusal[] };
+  | {
+      kind: "refused";
+      code: ErrorCode;
+      message: string;
+      hint: string;
+      refusals: Refusal[];
+      /** when another participant may be ready; undefined when that is not known */
+      retryAfterMs?: number;
+    };
 
 /** A request waits for one participant, though another is free. */
 export interface Hold {

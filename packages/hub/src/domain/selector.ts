@@ -2,7 +2,7 @@ import { isSameModel, type Refusal, withoutLatest } from "@roomhub/protocol";
 import { exactFirst } from "./placement/serving-index.ts";
 import { capabilityOf, isFull, type Participant } from "./participant.ts";
 import { placed, selectAtOnce } from "./select-at-once.ts";
-import { isLoading, isRoutable, readinessOf, unroutableReason } from "./readiness.ts";
+import { isLoading, isResting, isRoutable, readinessOf, unroutableReason } from "./readiness.ts";
 import type { Room } from "./room.ts";
 import type { Selection, SelectionQuery, Selector } from "./selection-query.ts";
 import { closest } from "./suggest.ts";
@@ -105,6 +105,18 @@ function unreachable(
       refusals,
     };
   }
+  const resting = able.filter((one) => readinessOf(one) === "ready" && isResting(one, query.nowMs));
+  if (resting.length > 0) {
+    const untilMs = Math.min(...resting.map(({ restsUntilMs }) => restsUntilMs ?? nowMs));
+    return {
+      kind: "refused",
+      code: "budget_exhausted",
+      message: `The budget of ${listIds(resting)} is used up. Try again in ${inWords(untilMs - nowMs)}.`,
+      hint: `List the participants: roomhub participants ${room.code}`,
+      refusals,
+      retryAfterMs: untilMs - nowMs,
+    };
+  }
   return {
     kind: "refused",
     code: "participant_offline",
@@ -153,6 +165,11 @@ function lacking(matched: Participant[]): string {
 
 function unsupported(protocol: string): string {
   return `does not support ${protocol}`;
+}
+
+function inWords(ms: number): string {
+  const seconds = Math.ceil(ms / 1_000);
+  return seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`;
 }
 
 /** A path's own words may end in a question. */

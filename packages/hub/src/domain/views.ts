@@ -43,6 +43,7 @@ export function participantView(participant: Participant, nowMs: number): Partic
     lastSeen: participant.lastSeenAt,
     load: loadView(participant),
     ...(participant.liveness === undefined ? {} : { liveness: participant.liveness }),
+    ...(participant.budget === undefined ? {} : { budget: participant.budget }),
   };
 }
 

@@ -51,6 +51,8 @@ export class Attempt implements ResponseSink {
   readonly scrubber: Scrubber | undefined;
   /** Of those it was made with, whatever the participant has by now. */
   readonly credentials: CredentialUse;
+  /** See {@link ResponseHead.refusal}. */
+  refusal: string | undefined;
   readonly #owner: AttemptOwner;
   readonly #queues: RoomQueues;
   readonly #sender: SlotHolder;

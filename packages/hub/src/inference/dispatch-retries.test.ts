@@ -42,7 +42,6 @@ describe("another attempt", () => {
     "the provider was too slow": (call) => call.fail("provider_timeout"),
     "the provider said 500": (call) => call.respond(500, ""),
     "the provider said 504": (call) => call.respond(504, ""),
-    "the provider said 429": (call) => call.respond(429, ""),
     "the provider hung up": (call) => call.fail("provider_disconnected"),
     "the provider sent garbage": (call) => call.fail("provider_invalid_response"),
     "a stream had begun": (call) => {

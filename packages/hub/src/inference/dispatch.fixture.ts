@@ -128,6 +128,15 @@ export class FakeCall {
     this.sink.onClosed();
   }
 
+  /** The participant's agent refuses the request for its budget. */
+  refuse(refusal: "budget" | "person", retryAfterSeconds: number): void {
+    const headers = { "content-type": "application/json", "retry-after": `${retryAfterSeconds}` };
+    this.sink.onHead({ status: 429, headers, refusal });
+    const message = `The budget of ${this.participant.id} is used up.`;
+    this.data(JSON.stringify({ error: { message, type: "rate_limit_error" } }));
+    this.end();
+  }
+
   /** Head, whole body, end. */
   respond(status: number, body: string, headers?: Record<string, string>): void {
     this.head(status, headers ?? { "content-type": "application/json" });
@@ -221,6 +230,7 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
     upstreamFor,
     scrubberOf: () => (text) => text.replaceAll("sk-CANARY", "[redacted]"),
     responseOwners: new ResponseOwners(resolved.responsesPerRoom),
+    participantRests: (participant, untilMs) => void (participant.restsUntilMs = untilMs),
     reportBug: (error) => void bugs.push(error),
   };
 

@@ -143,6 +143,11 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     this.#guard(() => this.#send(participant, this.#attempts.upstreamFor(participant), false));
   }
 
+  isAnotherReady(attempt: Attempt, cause: FailureCause): boolean {
+    if (this.#call.client.isHeadWritten) return false;
+    return this.#routing.isAnotherReady(attempt, cause, this.#attempts.count);
+  }
+
   /** Tries again while nothing was promised to the client and another attempt may do better. Contract §3. */
   attemptFailed(attempt: Attempt, thrown: unknown, cause: FailureCause): void {
     const error = withoutSecrets(this.#asHubError(thrown), attempt.scrubber);

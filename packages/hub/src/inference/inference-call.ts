@@ -27,6 +27,8 @@ export interface DispatchDeps {
   upstreamFor: (participant: Participant) => Upstream | undefined;
   /** For what a participant's provider says; undefined when it has no secrets. */
   scrubberOf: (participant: Participant) => Scrubber | undefined;
+  /** Its agent refuses requests for its budget until then, in ms on the hub's clock. */
+  participantRests: (participant: Participant, untilMs: number) => void;
   reportBug: (error: unknown) => void;
 }
 

@@ -1,6 +1,7 @@
 import { refusesStreamOptions } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
 import { HubError } from "../errors.ts";
+import { budgetRefusal, retryAfterOf } from "./response/budget-refusal.ts";
 import type { Delivery } from "./response/delivery.ts";
 import type { Attempt, AttemptOwner } from "./attempt.ts";
 import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
@@ -17,6 +18,8 @@ export interface FlowOwner {
   /** @param error - undefined when the response was complete */
   settle(error: HubError | undefined, providerCode?: string): void;
   attemptFailed(attempt: Attempt, thrown: unknown, cause: FailureCause): void;
+  /** Whether the request can go to another participant at once. */
+  isAnotherReady(attempt: Attempt, cause: FailureCause): boolean;
   /** The same participant refused what the hub added: the request goes there once more without it. */
   sendWithoutUsage(participant: Participant): void;
 }
@@ -43,6 +46,7 @@ export class ResponseFlow implements AttemptOwner {
     if (!this.#owner.isCurrent(attempt)) return;
     try {
       if (this.#delivery.head(head) === "stream") this.#owner.streamBegan();
+      attempt.refusal = head.refusal;
       if (head.status < 300) attempt.credentials.haveWorked = true;
     } catch (thrown) {
       this.#owner.attemptFailed(attempt, thrown, "other");
@@ -108,11 +112,29 @@ export class ResponseFlow implements AttemptOwner {
       this.#owner.sendWithoutUsage(attempt.participant);
       return;
     }
+    if (attempt.refusal === "budget" || attempt.refusal === "person") {
+      const error = this.#budgetError(attempt, text);
+      this.#owner.attemptFailed(attempt, error, "budget");
+      return;
+    }
+    if (status === 429 && this.#owner.isAnotherReady(attempt, status)) {
+      const { error } = this.#delivery.readRefusal(status, text);
+      this.#owner.attemptFailed(attempt, error, status);
+      return;
+    }
     try {
       const { error, providerCode } = this.#delivery.refuse(status, text);
       this.#owner.settle(error, providerCode);
     } catch (thrown) {
       this.#owner.attemptFailed(attempt, thrown, status);
     }
+  }
+
+  /** The participant's agent refuses the request. Of a person's budget nothing follows for others. */
+  #budgetError({ participant, refusal }: Attempt, text: string): HubError {
+    const { nowMs, participantRests } = this.#deps;
+    const retryAfterMs = retryAfterOf(this.#delivery.refusalHints());
+    if (refusal === "budget") participantRests(participant, nowMs() + retryAfterMs);
+    return budgetRefusal(participant.id, text, retryAfterMs);
   }
 }

@@ -26,16 +26,21 @@ const worked = { credentials: { haveWorked: true } };
 /** cause, before the credentials worked, after */
 const table: [FailureCause, NextStep, NextStep][] = [
   ["path", "elsewhere", "elsewhere"],
+  ["budget", "elsewhere", "elsewhere"],
   [401, "elsewhere", "elsewhere"],
   [407, "elsewhere", "elsewhere"],
   [403, "elsewhere", "fail"],
   [501, "elsewhere", "elsewhere"],
   [502, "elsewhere", "elsewhere"],
   [503, "elsewhere", "elsewhere"],
+  // Only where another participant is ready, see `Routing.isAnotherReady`.
+  [429, "elsewhere", "elsewhere"],
   ["other", "fail", "fail"],
-  ...[400, 404, 408, 409, 413, 422, 429, 500, 504, 529].map(
-    (status): [number, NextStep, NextStep] => [status, "fail", "fail"],
-  ),
+  ...[400, 404, 408, 409, 413, 422, 500, 504, 529].map((status): [number, NextStep, NextStep] => [
+    status,
+    "fail",
+    "fail",
+  ]),
 ];
 
 describe.each(table)("a failure by %s", (cause, before, after) => {

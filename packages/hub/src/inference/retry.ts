@@ -8,9 +8,9 @@ const maxAttempts = 3;
 
 /**
  * Why an attempt failed, as far as it matters for the next one: the provider's status, a path that broke before the
- * provider can have responded, or anything else.
+ * provider can have responded, an agent that refuses for its budget, or anything else.
  */
-export type FailureCause = number | "path" | "other";
+export type FailureCause = number | "path" | "budget" | "other";
 
 /** What paths report when the request may not have reached the provider; `provider_error` is an agent that rejected it. */
 const pathFailures: ReadonlySet<ErrorCode> = new Set([
@@ -27,7 +27,7 @@ export function causeOf(code: ErrorCode): FailureCause {
 /** What is known when an attempt has failed and the client's response head is not written. */
 export interface FailedAttempt {
   cause: FailureCause;
-  /** attempts made, this one included */
+  /** attempts made, this one included, without those that were refused for a budget */
   attempts: number;
   participant: Participant;
   /** those the attempt was made with */
@@ -63,8 +63,11 @@ function mayDoBetterElsewhere(
 ): boolean {
   switch (cause) {
     case "path":
+    case "budget":
     case 401:
     case 407:
+    // The caller sees to it that another participant is ready.
+    case 429:
     // not implemented there
     case 501:
     case 502:

@@ -14,7 +14,7 @@ import { HubError } from "../errors.ts";
 import type { HeaderMap } from "./response/response-headers.ts";
 import type { InferenceRequest } from "./request/inference-request.ts";
 import type { Attempt } from "./attempt.ts";
-import { type FailureCause, nextStep } from "./retry.ts";
+import { type FailureCause, type NextStep, nextStep } from "./retry.ts";
 
 /** The failure a client gets when no other participant can serve its request. */
 interface FirstFailure {
@@ -44,6 +44,8 @@ export class Routing implements SelectionQuery {
   readonly #request: InferenceRequest;
   /** They were loading when they got the request; each may get it once more. */
   #waitedFor: readonly Participant[] = none;
+  /** Attempts that did no work: the limit of attempts does not count them. */
+  #refusedForBudget = 0;
   #firstFailure: FirstFailure | undefined;
 
   constructor(
@@ -112,10 +114,12 @@ export class Routing implements SelectionQuery {
   }
 
   /** The error when no participant can serve the request: after a failed attempt, its failure. */
-  refusal({ code, message, hint, refusals }: Extract<Selection, { kind: "refused" }>): HubError {
+  refusal(refused: Extract<Selection, { kind: "refused" }>): HubError {
     if (this.#firstFailure !== undefined) return this.#firstFailure.error;
+    const { code, message, hint, refusals, retryAfterMs } = refused;
     const refusal = new HubError(code, message, {
       hint,
+      retryAfterMs,
       stage: "routing",
       param: "model",
       participants: refusals,
@@ -130,10 +134,34 @@ export class Routing implements SelectionQuery {
    * @returns whether another attempt may be made
    */
   mayTryAgain(attempt: Attempt, cause: FailureCause, attempts: number): boolean {
-    const { participant, credentials } = attempt;
-    const step = nextStep({
+    const { participant } = attempt;
+    if (cause === "budget") this.#refusedForBudget++;
+    const step = this.#stepAfter(attempt, cause, attempts);
+    if (step === "elsewhere") this.excluded = [...this.excluded, participant];
+    if (step === "again") this.#waitedFor = [...this.#waitedFor, participant];
+    return step !== "fail";
+  }
+
+  /** Whether this request may go elsewhere, and another participant is ready for it now. Changes nothing. */
+  isAnotherReady(attempt: Attempt, cause: FailureCause, attempts: number): boolean {
+    if (this.#stepAfter(attempt, cause, attempts) !== "elsewhere") return false;
+    const { excluded } = this;
+    this.excluded = [...excluded, attempt.participant];
+    const selection = selectParticipant(this.#room, this);
+    this.excluded = excluded;
+    return (
+      selection.kind === "selected" || (selection.kind === "busy" && selection.hold !== undefined)
+    );
+  }
+
+  #stepAfter(
+    { participant, credentials }: Attempt,
+    cause: FailureCause,
+    attempts: number,
+  ): NextStep {
+    return nextStep({
       cause,
-      attempts,
+      attempts: attempts - this.#refusedForBudget,
       participant,
       credentials,
       selector: this.selector,
@@ -141,9 +169,6 @@ export class Routing implements SelectionQuery {
       isLoading: isLoading(participant),
       hasWaited: this.#waitedFor.includes(participant),
     });
-    if (step === "elsewhere") this.excluded = [...this.excluded, participant];
-    if (step === "again") this.#waitedFor = [...this.#waitedFor, participant];
-    return step !== "fail";
   }
 
   /** What the provider said of when to come back, when `error` is the first failure. */

@@ -22,6 +22,8 @@ export interface ResponseHead {
   status: number;
   /** lower-case names */
   headers: Record<string, string>;
+  /** The participant's agent refuses the request itself: `budget`, or `person` for this client's budget. */
+  refusal?: string | undefined;
 }
 
 export interface UpstreamFailure {

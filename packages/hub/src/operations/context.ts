@@ -9,6 +9,7 @@ import type { Machines } from "../domain/machine.ts";
 import type { Registry } from "../domain/registry.ts";
 import type { TunnelOpenings } from "../domain/tunnel-openings.ts";
 import type { Emitter } from "../events/emit.ts";
+import type { BudgetUpdates } from "./budget-updates.ts";
 
 /** Which peers may change an existing participant. Contract §3. */
 export type OwnershipMode = "compat" | "strict" | "open";
@@ -60,6 +61,7 @@ export interface OperationContext {
   passwordGate: PasswordGate;
   roomCreations: PasswordAttempts;
   tunnelOpenings: TunnelOpenings;
+  budgetUpdates: BudgetUpdates;
   paths: ParticipantPaths;
   /** ms, monotonic */
   nowMs: () => number;

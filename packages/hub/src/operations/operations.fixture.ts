@@ -10,6 +10,7 @@ import { Registry } from "../domain/registry.ts";
 import { TunnelOpenings } from "../domain/tunnel-openings.ts";
 import type { Emitter } from "../events/emit.ts";
 import { newPlacing } from "../domain/room.ts";
+import { BudgetUpdates } from "./budget-updates.ts";
 import type { OperationContext, OwnershipMode, Peer } from "./context.ts";
 import { joinParticipant, type JoinOutcome } from "./join-participant.ts";
 import { directResponded, directFailed, tunnelClosed, tunnelOpened } from "./path-changes.ts";
@@ -126,6 +127,7 @@ export function createOffice(
       intervalMs: 60_000 / limits.roomCreationPerMinute,
     }),
     tunnelOpenings: new TunnelOpenings(limits.tunnelOpenings, limits.tunnelOpeningsMs),
+    budgetUpdates: new BudgetUpdates(),
     paths: {
       closeTunnel(participant, why) {
         if (participant.tunnel.kind !== "open") return;

@@ -90,6 +90,7 @@ export function getModel(context: OperationContext, code: string, name: string) 
       hint: selection.hint,
       param: "model",
       participants: selection.refusals,
+      retryAfterMs: selection.retryAfterMs,
     });
   }
   throw new HubError(

@@ -22,6 +22,10 @@ export function tunnelOpened(
   const wasOffline = participant.status === "offline";
   participant.tunnel = openTunnel(participant, status, context.nowMs());
   participant.tunnelProblem = undefined;
+  // An agent that was started again may have another budget.
+  participant.restsUntilMs = undefined;
+  participant.budget = status.budget;
+  context.budgetUpdates.noteAnnounced(participant, context.nowMs());
   context.tunnelOpenings.forgive(participant);
   updateTrial(participant);
   recordTunnelContact(context, participant);
@@ -30,6 +34,8 @@ export function tunnelOpened(
 
 export function tunnelClosed(context: OperationContext, participant: Participant): void {
   participant.tunnel = { kind: "closed" };
+  participant.budget = undefined;
+  participant.restsUntilMs = undefined;
   updateTrial(participant);
   announceUpdate(context, participant);
 }
@@ -51,6 +57,7 @@ export interface ReportedStatus {
   /** a word of `LimitSource`; any other is the model server's own */
   limitFrom?: string | undefined;
   elsewhere?: number | undefined;
+  budget?: Participant["budget"];
 }
 
 /** STATUS on the tunnel: its provider went down or came back, or it learned what the provider can do. */
@@ -70,7 +77,21 @@ export function statusReported(
     limitFrom: limitFrom === "learned" ? "learned" : "engine",
     elsewhere,
   });
+  takeBudget(context, participant, status.budget);
   if (shownOf(participant) !== before) announceUpdate(context, participant);
+}
+
+/** A renewed budget ends the rest at once: the agent was started again, or its day began. */
+function takeBudget(
+  { budgetUpdates }: OperationContext,
+  participant: Participant,
+  budget: Participant["budget"],
+): void {
+  const before = participant.budget?.remainingTokens ?? 0;
+  if ((budget?.remainingTokens ?? 0) > before) participant.restsUntilMs = undefined;
+  if (budget === undefined && participant.budget === undefined) return;
+  participant.budget = budget;
+  budgetUpdates.note(participant);
 }
 
 /** What an update is announced for; slots that are busy elsewhere come and go like requests, without one. */

@@ -64,6 +64,8 @@ export function newParticipant(
     status: "online",
     tunnel: { kind: "closed" },
     tunnelProblem: undefined,
+    budget: undefined,
+    restsUntilMs: undefined,
     direct: { kind: "untried" },
     joinedAt: wallMs(),
     lastSeenMs: nowMs(),

@@ -112,7 +112,8 @@ export class ModelRequest implements InferenceRequest {
   }
 
   refusalOf(pinned: Participant, reason: HubError): HubError {
-    if (reason.code === "unsupported_protocol") return reason;
+    const { code } = reason;
+    if (code === "unsupported_protocol" || code === "budget_exhausted") return reason;
     const id = this.#previousResponseId ?? "";
     return noPrevious(id, `is with ${pinned.id}, which cannot serve it now: ${reason.message}`);
   }

@@ -250,8 +250,7 @@ export class Delivery {
    * @throws HubError when the refusal concerns the participant, not the request
    */
   refuse(status: number, text: string): ProviderRefusal {
-    const { participantId } = this.#servedBy();
-    const refusal = readRefusal(participantId, status, text, this.#errorShape);
+    const refusal = this.readRefusal(status, text);
     if (this.#client.isHeadWritten) throw refusal.error;
     const head = this.#state.kind === "refusal" ? this.#state.head : { status, headers: {} };
     const headers = refusalHeaders(this.#servedBy(), head);
@@ -261,6 +260,11 @@ export class Delivery {
       this.#client.refuse(refusal.error, headers);
     }
     return refusal;
+  }
+
+  /** The same without sending it. */
+  readRefusal(status: number, text: string): ProviderRefusal {
+    return readRefusal(this.#servedBy().participantId, status, text, this.#errorShape);
   }
 
   /** The headers of a refusal that may pass, for example `retry-after`. Contract §4. */

@@ -29,13 +29,14 @@ export function servedByHeaders(served: ServedBy): HeaderMap {
 /**
  * The headers of an error in the hub's own words.
  *
- * @param hints - headers of the provider's refusal that may pass, for example `retry-after`
+ * @param hints - headers of the provider's or the agent's refusal that may pass, for example `retry-after`
  */
 export function errorHeaders(error: HubError, facts: RequestFacts, hints: HeaderMap): HeaderMap {
   const { participant, requestId, attempts } = facts;
   const isRetried = attempts > 1 && ERROR_STATUS[error.code].retry === "stop-once-retried";
+  const isTheirs = error.code === "provider_error" || error.code === "budget_exhausted";
   return {
-    ...(error.code === "provider_error" ? hints : {}),
+    ...(isTheirs ? hints : {}),
     ...(participant === undefined
       ? waitingHeaders(requestId)
       : servedByHeaders(servedBy(facts, participant))),
