@@ -1,3 +1,4 @@
+import type { Usage } from "@roomhub/protocol";
 import type { ResponseForm } from "../domain/placement/pace.ts";
 import {
   type CredentialUse,
@@ -35,8 +36,10 @@ export interface AttemptOptions {
   /** The hub requests the usage of the stream, the client did not. */
   requestsUsage: boolean;
   scrubber: Scrubber | undefined;
-  /** bytes of the prompt that the participant is expected to compute; undefined when the request has none */
-  coldBytes: number | undefined;
+  /** 0 when the request has no prompt */
+  promptBytes: number;
+  /** how many of them the participant is expected to compute */
+  coldBytes: number;
 }
 
 /**
@@ -57,7 +60,8 @@ export class Attempt implements ResponseSink {
   readonly #queues: RoomQueues;
   readonly #sender: SlotHolder;
   readonly #nowMs: () => number;
-  readonly #coldBytes: number | undefined;
+  readonly #promptBytes: number;
+  readonly #coldBytes: number;
   #startedMs = 0;
   #machine: Machine | undefined;
   #call: UpstreamCall | undefined;
@@ -71,6 +75,7 @@ export class Attempt implements ResponseSink {
     this.#nowMs = options.nowMs;
     this.requestsUsage = options.requestsUsage;
     this.scrubber = options.scrubber;
+    this.#promptBytes = options.promptBytes;
     this.#coldBytes = options.coldBytes;
     this.credentials = participant.credentials;
   }
@@ -99,11 +104,20 @@ export class Attempt implements ResponseSink {
     if (!this.#isClosed) this.#call?.cancel(reason);
   }
 
-  /** The response is complete: how long its first content took says how fast the participant is. */
-  measure(form: ResponseForm, firstContentMs: number): void {
-    if (this.#coldBytes === undefined) return;
+  /**
+   * The response is complete: how long its first content took says how fast the participant is.
+   *
+   * @param usage - where it reports cached tokens, they count instead of what was expected to be warm
+   */
+  measure(form: ResponseForm, firstContentMs: number, usage: Usage): void {
+    if (this.#promptBytes === 0) return;
+    const { inputTokens, cachedInputTokens } = usage;
+    const isReported =
+      inputTokens !== undefined && inputTokens > 0 && cachedInputTokens !== undefined;
+    const coldShare = isReported ? Math.max(0, 1 - cachedInputTokens / inputTokens) : 1;
+    const coldBytes = isReported ? this.#promptBytes * coldShare : this.#coldBytes;
     const tookMs = firstContentMs - this.#startedMs;
-    this.participant.pace.noteFirst(form, this.#coldBytes, tookMs, this.#nowMs());
+    this.participant.pace.noteFirst(form, coldBytes, tookMs, this.#nowMs());
   }
 
   onHead(head: ResponseHead): void {

@@ -57,6 +57,7 @@ export class Attempts {
       nowMs: this.#deps.nowMs,
       requestsUsage,
       scrubber: this.#deps.scrubberOf(participant),
+      promptBytes: this.#routing.prompt.bytes,
       coldBytes: this.#routing.coldBytesOf(participant),
     });
     return this.#current;

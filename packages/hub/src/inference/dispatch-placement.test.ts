@@ -83,6 +83,22 @@ test("what requests show of a participant's speed is noted when they complete", 
   expect(ana?.startedMs).toEqual([]);
 });
 
+test("cached tokens that a provider reports count instead of what was expected to be warm", () => {
+  const room = startRoom();
+  const [ana] = room.participants;
+  for (let turn = 0; turn < 30; turn++) {
+    room.send(`s${turn}`);
+    const call = room.call();
+    room.pass(100);
+    const usage = { prompt_tokens: 2_500, completion_tokens: 1 };
+    const details = { prompt_tokens_details: { cached_tokens: 2_250 } };
+    call.respond(200, JSON.stringify({ usage: { ...usage, ...details } }));
+    if (call.participant !== ana) throw new Error("ben should not be faster");
+  }
+  // A tenth of 10 KB was computed in 100 ms each time.
+  expect(ana?.pace.expectedFirstMs("whole", 10_000, 4_000)).toBeCloseTo(1_000, -2);
+});
+
 describe("whatever is sent, and however it ends", () => {
   const step = record({
     what: constantFrom("send", "send", "send", "respond", "fail", "leave", "sweep"),

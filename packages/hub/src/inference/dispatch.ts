@@ -258,9 +258,9 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     this.#deps.inFlight.remove(this);
     const attempt = this.#attempts.current;
     attempt?.cancel(error?.message ?? "complete");
-    const { firstContentMs } = this.#delivery;
+    const { firstContentMs, usage } = this.#delivery;
     if (error === undefined && firstContentMs !== undefined)
-      attempt?.measure(this.#routing.form, firstContentMs);
+      attempt?.measure(this.#routing.form, firstContentMs, usage);
     this.#call.request.forget(this.#attempts.isBodyTaken);
     this.#call.onSettled();
     announceEnd(this.#deps, this.#call, this.#facts(), this.#delivery, error, providerCode);

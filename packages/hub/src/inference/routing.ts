@@ -85,10 +85,9 @@ export class Routing implements SelectionQuery {
     return selection;
   }
 
-  /** How much of the prompt a participant is expected to compute; undefined when the request has none. */
-  coldBytesOf(participant: Participant): number | undefined {
+  /** How much of the prompt a participant is expected to compute. */
+  coldBytesOf(participant: Participant): number {
     const { prompt } = this;
-    if (prompt.bytes === 0) return undefined;
     if (this.#hasNoChoice) return prompt.bytes;
     const warm = this.#room.placing.warm.warmBytes(prompt, this.nowMs()).get(participant) ?? 0;
     return Math.max(0, prompt.bytes - warm);
