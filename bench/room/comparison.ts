@@ -29,10 +29,10 @@ const policies: Record<PolicyName, (scenario: Scenario, variant: Variant, seed: 
     "join order": joinOrder,
     random: (_scenario, _variant, seed) => randomFree(seededRandom(seed)),
     "round robin": roundRobin,
-    roomhub: ({ machines }, { hasSessions }) =>
+    roomhub: ({ machines }, variant) =>
       new HubPolicy(
         machines.map(({ slots }) => slots),
-        hasSessions,
+        variant,
       ),
     oracle,
   };

@@ -13,6 +13,14 @@ import type { Job, Machine } from "./machine.ts";
 import type { Choice, Policy } from "./policy.ts";
 import type { RoomRequest } from "./traffic.ts";
 
+/** What a room's requests and responses tell the hub. */
+export interface HubView {
+  /** requests name their conversation's session */
+  hasSessions: boolean;
+  /** responses report how much of the prompt was in the cache */
+  reportsCache: boolean;
+}
+
 /** What the hub knows of one machine. */
 interface Known {
   participant: Participant;
@@ -26,14 +34,16 @@ interface Known {
  */
 export class HubPolicy implements Policy {
   readonly #hasSessions: boolean;
+  readonly #reportsCache: boolean;
   readonly #warm = new WarmConversations();
   readonly #known: Known[];
   /** what each running or waiting request was expected to compute, and until when it may be held */
   readonly #coldBytes = new Map<RoomRequest, number>();
   readonly #holdUntilMs = new Map<RoomRequest, number>();
 
-  constructor(limits: readonly number[], hasSessions: boolean) {
+  constructor(limits: readonly number[], { hasSessions, reportsCache }: HubView) {
     this.#hasSessions = hasSessions;
+    this.#reportsCache = reportsCache;
     this.#known = limits.map((limit, index) => ({
       participant: aParticipant({ id: `m${index}`, limit }),
       pace: new Pace(),
@@ -78,12 +88,13 @@ export class HubPolicy implements Policy {
     this.#warm.note(participant, prompt, nowMs);
   }
 
-  ended(index: number, { request, startedMs, firstMs, hasLoaded }: Job, nowMs: number): void {
+  ended(index: number, { request, startedMs, firstMs, load, warmBytes }: Job, nowMs: number): void {
     const { pace } = this.#at(index);
-    const coldBytes = this.#coldBytes.get(request) ?? 0;
+    const reported = request.promptBytes - warmBytes;
+    const coldBytes = this.#reportsCache ? reported : (this.#coldBytes.get(request) ?? 0);
     const tookMs = (firstMs ?? nowMs) - startedMs;
-    if (hasLoaded) pace.noteLoad(coldBytes, tookMs);
-    else pace.noteFirst("stream", coldBytes, tookMs, nowMs);
+    if (load === "own") pace.noteLoad(coldBytes, tookMs);
+    else if (load === "none") pace.noteFirst("stream", coldBytes, tookMs, nowMs);
     pace.noteSlot(nowMs - startedMs);
   }
 

@@ -17,7 +17,8 @@ export interface Job {
   readonly startedMs: number;
   /** of the prompt, which the slot had in its cache */
   readonly warmBytes: number;
-  readonly hasLoaded: boolean;
+  /** whether it loaded the model, or waited for another request that did */
+  readonly load: "none" | "own" | "shared";
   firstMs: number | undefined;
 }
 
@@ -25,7 +26,7 @@ interface RunningJob extends Job {
   /** undefined while it waits for one in the model server's own queue */
   slot: Slot | undefined;
   warmBytes: number;
-  hasLoaded: boolean;
+  load: Job["load"];
   /** left of the current phase: ms, bytes or tokens */
   left: number;
   phase: "queue" | "load" | "prompt" | "generate";
@@ -93,7 +94,7 @@ export class Machine {
 
   start(request: RoomRequest, nowMs: number): Job {
     const job: RunningJob = {
-      ...{ request, startedMs: nowMs, warmBytes: 0, hasLoaded: false, firstMs: undefined },
+      ...{ request, startedMs: nowMs, warmBytes: 0, load: "none", firstMs: undefined },
       ...{ slot: undefined, phase: "queue", left: Number.POSITIVE_INFINITY },
     };
     this.#jobs.push(job);
@@ -110,7 +111,7 @@ export class Machine {
       slot.job = job;
       slot.usedMs = nowMs;
       job.warmBytes = warmIn(slot, job.request);
-      job.hasLoaded = !this.isLoaded;
+      job.load = this.isLoaded ? (this.#loadLeft() > 0 ? "shared" : "none") : "own";
       job.phase = "load";
       job.left = overheadMs + (this.isLoaded ? this.#loadLeft() : this.spec.loadMs);
       this.isLoaded = true;
@@ -203,7 +204,7 @@ export class Machine {
 
   /** Until the model that another request loads is there. */
   #loadLeft(): number {
-    const loading = this.#running.filter(({ phase, hasLoaded }) => phase === "load" && hasLoaded);
+    const loading = this.#running.filter(({ phase, load }) => phase === "load" && load === "own");
     return Math.max(0, ...loading.map(({ left }) => left - overheadMs));
   }
 

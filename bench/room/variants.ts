@@ -1,12 +1,11 @@
+import type { HubView } from "./hub-policy.ts";
 import { loneMs, type MachineSpec } from "./machine.ts";
 import { shuffled } from "./random.ts";
 import type { Incident, Scenario } from "./simulation.ts";
 import { burst, requestOf, traffic } from "./traffic.ts";
 
-export interface Variant {
+export interface Variant extends HubView {
   name: string;
-  /** requests name their conversation's session */
-  hasSessions: boolean;
   /** all requests arrive at once, and nothing is warm */
   isBurst: boolean;
   scenario(random: () => number): Scenario;
@@ -39,44 +38,17 @@ const loads = [
   { kind: "unloads", atMs: 60_000 },
 ] as const;
 
+const named = { hasSessions: true, reportsCache: false, isBurst: false };
+
 export const variants: readonly Variant[] = [
-  {
-    name: "12 conversations, with session ids",
-    hasSessions: true,
-    isBurst: false,
-    scenario: chats({}),
-  },
-  { name: "12 conversations, without", hasSessions: false, isBurst: false, scenario: chats({}) },
-  {
-    name: "the fastest leaves and returns",
-    hasSessions: true,
-    isBurst: false,
-    scenario: chats({ incidents: absence }),
-  },
-  {
-    name: "the fastest loads its model",
-    hasSessions: true,
-    isBurst: false,
-    scenario: chats({ incidents: loads }),
-  },
-  {
-    name: "6 conversations",
-    hasSessions: true,
-    isBurst: false,
-    scenario: chats({ conversations: 6 }),
-  },
-  {
-    name: "three equal machines",
-    hasSessions: true,
-    isBurst: false,
-    scenario: chats({ machines: threeEqual }),
-  },
-  {
-    name: "two machines of one slot, 8 at once",
-    hasSessions: false,
-    isBurst: true,
-    scenario: eightAtOnce,
-  },
+  { name: "12 conversations, with session ids", ...named, scenario: chats({}) },
+  { name: "without session ids", ...named, hasSessions: false, scenario: chats({}) },
+  { name: "cached tokens are reported", ...named, reportsCache: true, scenario: chats({}) },
+  { name: "the fastest leaves and returns", ...named, scenario: chats({ incidents: absence }) },
+  { name: "the fastest loads its model", ...named, scenario: chats({ incidents: loads }) },
+  { name: "6 conversations", ...named, scenario: chats({ conversations: 6 }) },
+  { name: "three equal machines", ...named, scenario: chats({ machines: threeEqual }) },
+  { name: "two machines of one slot, 8 at once", ...named, isBurst: true, scenario: eightAtOnce },
 ];
 
 interface ChatWish {
