@@ -73,6 +73,19 @@ export const shareACloudModel: readonly BlockPlan[] = [
     },
   },
   {
+    begins: "npx roomhub join",
+    async follow(block, lab) {
+      // At whatever hour this runs.
+      const budget = block.replace(" --hours 18-23", "");
+      await using agent = lab.start(`export API_AUTH="Bearer ${cloudKey}"\n${budget}`);
+      await agent.says(/connected/);
+      await askTheCloud(lab);
+      const everybody = await lab.hub.client.listParticipants(lab.code);
+      expect(everybody.map(({ budget }) => budget?.tokensPerDay)).toContain(200_000);
+      expect(await agent.stop("SIGINT")).toBe(0);
+    },
+  },
+  {
     begins: "API_KEY=",
     async follow(block, lab) {
       await using program = lab.start(block);

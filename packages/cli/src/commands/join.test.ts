@@ -78,6 +78,8 @@ test("every option reaches the participant, and secrets reach nothing else", asy
   const more = [
     ...["--specs", '{"gpu":"H100"}', "--config", '{"top_p":0.5}'],
     ...["--max-concurrency", "4", "--responses", "translated"],
+    ...["--tokens-per-day", "1000", "--per-person-tokens-per-day", "100"],
+    ...["--requests-per-minute", "6", "--hours", "22-6"],
   ];
   const running = world.run("join", "ABC234", ...who, ...what, ...local, ...secret, ...more);
   await untilJoined(world);
@@ -93,8 +95,37 @@ test("every option reaches the participant, and secrets reach nothing else", asy
     authHeaders: { "X-Key": "k" },
     specs: { gpu: "H100" },
     config: { top_p: 0.5, maxConcurrency: 4, responses: "translated" },
+    budget: {
+      tokensPerDay: 1_000,
+      perPersonTokensPerDay: 100,
+      requestsPerMinute: 6,
+      hours: "22-6",
+    },
   });
   expect(world.stderr.text + world.stdout.text).not.toMatch(/sk-1|swordfish/);
+});
+
+test.each([
+  ["--tokens-per-day", "0"],
+  ["--requests-per-minute", "1.5"],
+  ["--per-person-tokens-per-day", "many"],
+  ["--hours", "18:00-23:00"],
+  ["--hours", "18-25"],
+  ["--hours", "0-24"],
+])("%s %s ends the command with an error that says what is valid", async (option, value) => {
+  const world = makeWorld({ fetch: ollama }, { getRoom, listParticipants });
+  expect(await world.run("join", "ABC234", option, value)).toBe(2);
+  expect(world.stderr.text).toMatch(/Must be (a whole number|two different hours)/);
+  expect(world.participants).toEqual([]);
+});
+
+test("without an option there is no budget", async () => {
+  const world = makeWorld({ fetch: ollama }, { getRoom, listParticipants });
+  const running = world.run("join", "ABC234");
+  await untilJoined(world);
+  world.stop();
+  await running;
+  expect(world.participants[0]?.budget).toBeUndefined();
 });
 
 test.each([

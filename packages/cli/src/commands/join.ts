@@ -18,6 +18,7 @@ import {
   servingConfig,
   type ServingOptionValues,
 } from "../options.ts";
+import { addBudgetOptions, budgetOf, type BudgetOptionValues } from "../sharing/budget-options.ts";
 import { freeId, suggestId } from "../sharing/participant-name.ts";
 import { runParticipants } from "../sharing/run-participants.ts";
 import {
@@ -41,7 +42,8 @@ interface JoinOptionValues
     PasswordOptionValues,
     HeaderOptionValues,
     AuthHeaderOptionValues,
-    ServingOptionValues {
+    ServingOptionValues,
+    BudgetOptionValues {
   model?: string[];
   allModels?: boolean;
   endpoint?: string;
@@ -77,7 +79,7 @@ export function addJoinCommand(program: Command, context: CliContext): void {
       participantIdArgument,
     )
     .option("--nickname <name>", "name shown to others (default: your user name)");
-  addServingOptions(addAuthHeaderOptions(addHeaderOptions(command)))
+  addBudgetOptions(addServingOptions(addAuthHeaderOptions(addHeaderOptions(command))))
     .option("--specs <json>", "machine details shown to others", jsonObjectArgument)
     .option("--config <json>", "defaults for fields a request leaves out", jsonObjectArgument)
     .addHelpText(
@@ -158,6 +160,7 @@ async function resolveParticipants(
       config: Object.keys(config).length === 0 ? undefined : config,
       headers,
       authHeaders,
+      budget: budgetOf(options),
       // Only a lone default model follows its server: several could end up as the same model.
       followModel: requested.models.length === 0 && models.length === 1,
     };

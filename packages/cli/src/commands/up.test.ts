@@ -49,6 +49,12 @@ async function watched(
   return running;
 }
 
+test("up shares within a budget", async () => {
+  const limits = ["--tokens-per-day", "1000", "--hours", "18-23"];
+  const world = await up({ fetch: ollama }, hubWith([]), "--port", "0", ...limits);
+  expect(world.participants[0]?.budget).toMatchObject({ tokensPerDay: 1_000, hours: "18-23" });
+});
+
 test("up opens a hub, a room and a participant, and prints three lines to paste", async () => {
   const world = await up({ fetch: ollama }, hubWith([]), "--port", "0");
   expect(world.code).toBe(0);

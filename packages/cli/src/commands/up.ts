@@ -4,6 +4,7 @@ import { type Interactivity, interactivityOf } from "../terminal/interactivity.t
 import { chooseModels, type ModelChoice } from "../sharing/choose-models.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
+import { addBudgetOptions, budgetOf, type BudgetOptionValues } from "../sharing/budget-options.ts";
 import { findServers, type RequestedModels } from "../sharing/find-servers.ts";
 import { type HubConfig, resolveHubConfig } from "../hosting/hub-config.ts";
 import { type LaunchedHub, launchHub, failOnCutRequests } from "../hosting/hub-launch.ts";
@@ -26,7 +27,8 @@ import { findOrCreateRoom } from "../hosting/up-room.ts";
 import { type Sharing, shareModel, reportProblems } from "../hosting/up-sharing.ts";
 import { watchRequests } from "../hosting/watch-requests.ts";
 
-interface UpOptionValues extends HubFlagValues, PasswordOptionValues, HeaderOptionValues {
+interface UpOptionValues
+  extends HubFlagValues, PasswordOptionValues, HeaderOptionValues, BudgetOptionValues {
   json?: boolean;
   quiet?: boolean;
   room?: string;
@@ -63,7 +65,8 @@ export function addUpCommand(program: Command, context: CliContext): void {
       endpointArgument,
     )
     .option("--model <name>", "the model to share (default: the server's first)")
-    .option("--nickname <name>", "name shown to others (default: your user name)")
+    .option("--nickname <name>", "name shown to others (default: your user name)");
+  addBudgetOptions(command)
     .addHelpText(
       "after",
       "\nExample:\n  $ roomhub up --lan\n  $ roomhub up --port 6060 --model llama3.2",
@@ -138,6 +141,7 @@ async function startAll(
     ...{ hubUrl: launched.localUrl, room: room.code, nickname, password },
     headers: requested.headers,
     followModel: model === undefined,
+    budget: budgetOf(values),
     onNotice: reportProblems(context, signal),
   };
   const share = (choice: ModelChoice) => shareModel(context, sharing, choice, { closers, signal });

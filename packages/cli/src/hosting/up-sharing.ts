@@ -11,7 +11,7 @@ import { clockTime, colorsFor, duration } from "../terminal/text.ts";
 /** Options that the participants of one `up` share. */
 export type Sharing = Pick<
   ParticipantOptions,
-  "hubUrl" | "room" | "nickname" | "password" | "headers" | "followModel" | "onNotice"
+  "hubUrl" | "room" | "nickname" | "password" | "headers" | "followModel" | "budget" | "onNotice"
 >;
 
 /** Shares a model in the room, and waits until it has joined. */

@@ -1,0 +1,51 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { positiveArgument } from "../options.ts";
+import type { ParticipantOptions } from "../services.ts";
+
+/** Options of commands that share within a budget. */
+export interface BudgetOptionValues {
+  tokensPerDay?: number;
+  perPersonTokensPerDay?: number;
+  requestsPerMinute?: number;
+  hours?: string;
+}
+
+export function addBudgetOptions(command: Command): Command {
+  return command
+    .option(
+      "--tokens-per-day <n>",
+      "tokens that all requests may use per day (default: no limit)",
+      positiveArgument,
+    )
+    .option(
+      "--per-person-tokens-per-day <n>",
+      "tokens that each person may use per day (default: no limit)",
+      positiveArgument,
+    )
+    .option(
+      "--requests-per-minute <n>",
+      "requests per minute (default: no limit)",
+      positiveArgument,
+    )
+    .option(
+      "--hours <from-to>",
+      "local hours to share in, like 18-23 or 22-6 (default: all)",
+      hoursArgument,
+    );
+}
+
+/** @returns undefined when no option was given */
+export function budgetOf(values: BudgetOptionValues): ParticipantOptions["budget"] {
+  const { tokensPerDay, perPersonTokensPerDay, requestsPerMinute, hours } = values;
+  const budget = { tokensPerDay, perPersonTokensPerDay, requestsPerMinute, hours };
+  return Object.values(budget).every((limit) => limit === undefined) ? undefined : budget;
+}
+
+/** Checked here, so that a wrong one ends the command before it looks for models and rooms. */
+function hoursArgument(text: string): string {
+  const [from, to] = (/^(\d{1,2})-(\d{1,2})$/.exec(text)?.slice(1) ?? []).map(Number);
+  if (from === undefined || to === undefined || from > 24 || to > 24 || from % 24 === to % 24) {
+    throw new InvalidArgumentError("Must be two different hours from 0 to 24, like 18-23.");
+  }
+  return text;
+}
