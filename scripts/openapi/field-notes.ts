@@ -38,6 +38,8 @@ export const fieldNotes: Readonly<Record<string, string>> = {
 
   "Participant.status": "From signs of life; more than 30 s of silence is offline",
   "Participant.liveness": "Present when the hub probes its endpoint for signs of life",
+  "Participant.loadedModels":
+    "What its model server has loaded now, at most 64 names. Absent where it does not say",
   "Participant.config":
     "Without `instructions`, which are private; `hasInstructions` is true when there are some",
   "Participant.joinedAt": "Epoch milliseconds",

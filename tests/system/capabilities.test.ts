@@ -212,3 +212,20 @@ async function untilRoutable(hub: TestHub, code: string, isRoutable: boolean): P
     (status) => (status === 200) === isRoutable,
   );
 }
+
+test.for(PATHS)(
+  "by %s, an Ollama gets one request at a time, and its loaded models are listed",
+  async (path) => {
+    await using provider = await startProvider(recent);
+    await using hub = await startTestHub();
+    const code = await hub.createRoom();
+    await using _ada = await join(path, hub, code, { endpoint: provider.url, model: "m" });
+    const participant = await until(
+      "the loaded models",
+      async () => (await hub.client.listParticipants(code))[0],
+      (listed) => listed?.loadedModels !== undefined,
+    );
+    expect(participant?.loadedModels).toEqual(["m"]);
+    expect(participant?.load).toMatchObject({ limit: 1, limitFrom: "engine" });
+  },
+);

@@ -37,6 +37,11 @@ import { authorizeTunnel, expireParticipants } from "./operations/participants.t
 import { BudgetUpdates } from "./operations/budget-updates.ts";
 import { announceBudgets, participantRests } from "./operations/budgets.ts";
 import {
+  announceLoadedModels,
+  loadedModelsRead,
+  LoadedUpdates,
+} from "./operations/loaded-updates.ts";
+import {
   capabilitiesLearned,
   directResponded,
   directFailed,
@@ -147,6 +152,7 @@ export function createHub(options: HubOptions = {}): Hub {
           limitFrom: "engine",
           elsewhere: load?.elsewhere ?? 0,
         }),
+      loaded: (participant, models) => loadedModelsRead(operations, participant, models),
     },
   });
 
@@ -175,6 +181,7 @@ export function createHub(options: HubOptions = {}): Hub {
     }),
     tunnelOpenings: new TunnelOpenings(limits.tunnelOpenings, limits.tunnelOpeningsMs),
     budgetUpdates: new BudgetUpdates(),
+    loadedUpdates: new LoadedUpdates(),
     paths: {
       closeTunnel: (participant, why) => tunnels.close(participant, why),
       directPathOf: (registration) => upstreams.directPathOf(registration),
@@ -294,6 +301,7 @@ export function createHub(options: HubOptions = {}): Hub {
         markOverdue(operations);
         settleFlapping(operations);
         announceBudgets(operations);
+        announceLoadedModels(operations);
         inFlight.sweep(now);
         serving.flushing.tick(now);
         streams.tick();

@@ -54,6 +54,7 @@ export class ServedModel {
       onReadiness: (verdict) => this.#onVerdict(verdict),
       onLookMoved: () => this.#watch.reschedule(),
       onEngine: () => this.#options.onStatus(),
+      onLoaded: () => this.#options.onStatus(),
       isWanted: () => !this.#isStopped,
     });
     this.#watch = new ProviderWatch(this.server, timing.probeTimeoutMs);
@@ -71,10 +72,15 @@ export class ServedModel {
     return { ready: readiness === "ready", readiness, reason: problem, ...this.capacity };
   }
 
-  /** the concurrency that the model server reports, and what is left of the budget */
-  get capacity(): Pick<TunnelStatus, "limit" | "limitFrom" | "elsewhere" | "budget"> {
+  /** the concurrency of the model server, its loaded models, and what is left of the budget */
+  get capacity(): Pick<TunnelStatus, "limit" | "limitFrom" | "elsewhere" | "loaded" | "budget"> {
     const budget = this.#options.budget?.report;
-    return { ...this.#slots, ...(budget === undefined ? {} : { budget }) };
+    const { loadedModels: loaded } = this.server;
+    return {
+      ...this.#slots,
+      ...(loaded === undefined ? {} : { loaded }),
+      ...(budget === undefined ? {} : { budget }),
+    };
   }
 
   get #slots(): Pick<TunnelStatus, "limit" | "limitFrom" | "elsewhere"> {

@@ -123,6 +123,8 @@ export const ParticipantSummary = z.object({
   load: Load,
   /** absent when it sends heartbeats */
   liveness: Liveness.optional(),
+  /** names that its model server has loaded now, at most 64; absent when it does not say */
+  loadedModels: z.array(z.string()).optional(),
   /** absent when its agent reports none */
   budget: Budget.optional(),
 });

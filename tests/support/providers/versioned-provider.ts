@@ -72,6 +72,8 @@ function answerTo(program: Program, line: string, body: string): Said {
   switch (line) {
     case "GET /v1/models":
       return ok({ object: "list", data: [{ id: "m", object: "model", owned_by: owner }] });
+    case "GET /api/ps":
+      return program.kind === "ollama" ? ok({ models: [{ name: "m:latest" }] }) : notFound;
     case "GET /api/version":
       return program.kind === "ollama" ? ok({ version: program.version }) : notFound;
     case "POST /v1/chat/completions":

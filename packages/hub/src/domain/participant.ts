@@ -155,6 +155,8 @@ export interface Participant extends Registration {
   pace: Pace;
   /** What its model server reports of itself. */
   reported: ReportedLoad;
+  /** models that its model server has loaded; undefined when it does not say */
+  loadedModels: readonly string[] | undefined;
   /** requests that may run at once, see `updateLimit` */
   limit: number;
   limitFrom: LimitSource;

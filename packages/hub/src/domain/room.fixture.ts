@@ -48,6 +48,7 @@ export function aParticipant(fields: Partial<Participant> & { id: string }): Par
     awaited: 0,
     pace: new Pace(),
     reported: nothingReported,
+    loadedModels: undefined,
     limit: 2,
     limitFrom: "declared",
     ...fields,

@@ -43,6 +43,9 @@ export function participantView(participant: Participant, nowMs: number): Partic
     lastSeen: participant.lastSeenAt,
     load: loadView(participant),
     ...(participant.liveness === undefined ? {} : { liveness: participant.liveness }),
+    ...(participant.loadedModels === undefined
+      ? {}
+      : { loadedModels: [...participant.loadedModels] }),
     ...(participant.budget === undefined ? {} : { budget: participant.budget }),
   };
 }

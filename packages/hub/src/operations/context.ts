@@ -10,6 +10,7 @@ import type { Registry } from "../domain/registry.ts";
 import type { TunnelOpenings } from "../domain/tunnel-openings.ts";
 import type { Emitter } from "../events/emit.ts";
 import type { BudgetUpdates } from "./budget-updates.ts";
+import type { LoadedUpdates } from "./loaded-updates.ts";
 
 /** Which peers may change an existing participant. Contract §3. */
 export type OwnershipMode = "compat" | "strict" | "open";
@@ -62,6 +63,7 @@ export interface OperationContext {
   roomCreations: PasswordAttempts;
   tunnelOpenings: TunnelOpenings;
   budgetUpdates: BudgetUpdates;
+  loadedUpdates: LoadedUpdates;
   paths: ParticipantPaths;
   /** ms, monotonic */
   nowMs: () => number;

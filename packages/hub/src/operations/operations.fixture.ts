@@ -13,6 +13,7 @@ import { newPlacing } from "../domain/room.ts";
 import { BudgetUpdates } from "./budget-updates.ts";
 import type { OperationContext, OwnershipMode, Peer } from "./context.ts";
 import { joinParticipant, type JoinOutcome } from "./join-participant.ts";
+import { LoadedUpdates } from "./loaded-updates.ts";
 import { directResponded, directFailed, tunnelClosed, tunnelOpened } from "./path-changes.ts";
 import { markOverdue } from "./presence.ts";
 import { createRoom } from "./rooms.ts";
@@ -128,6 +129,7 @@ export function createOffice(
     }),
     tunnelOpenings: new TunnelOpenings(limits.tunnelOpenings, limits.tunnelOpeningsMs),
     budgetUpdates: new BudgetUpdates(),
+    loadedUpdates: new LoadedUpdates(),
     paths: {
       closeTunnel(participant, why) {
         if (participant.tunnel.kind !== "open") return;

@@ -1,6 +1,7 @@
 import type { ParticipantSummary } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { participantView } from "../domain/views.ts";
+import { announceLoadedModels, loadedModelsRead } from "./loaded-updates.ts";
 import { createOffice, elsewhere, home, peerAt, tokenOf } from "./operations.fixture.ts";
 import {
   expireParticipants,
@@ -340,6 +341,44 @@ describe("a status report", () => {
     expect(load()).toMatchObject({ limit: 256, limitFrom: "default" });
   });
 
+  test("has the loaded models, which are listed and announced at most once in 5 s", async () => {
+    const { office, participant } = await tunnelled();
+    office.seen();
+    const listed = () => participantView(participant, 0).loadedModels;
+    const report = (...loaded: string[]) =>
+      statusReported(office.context, participant, { ready: true, loaded });
+    expect(listed()).toBeUndefined();
+    report();
+    expect(listed()).toEqual([]);
+    expect(office.seen()).toEqual(["participant.updated ada"]);
+    report("llama3");
+    expect(listed()).toEqual(["llama3"]);
+    office.pass(4_999);
+    announceLoadedModels(office.context);
+    expect(office.seen()).toEqual([]);
+    office.pass(1);
+    announceLoadedModels(office.context);
+    expect(office.seen()).toEqual(["participant.updated ada"]);
+    office.pass(60_000);
+    report("llama3");
+    report("qwen3");
+    expect(office.seen().filter((event) => event.includes("updated"))).toHaveLength(1);
+    report("llama3");
+    report("qwen3");
+    office.pass(5_000);
+    announceLoadedModels(office.context);
+    expect(office.seen().filter((event) => event.includes("updated"))).toEqual([]);
+  });
+
+  test("announces another limit and other loaded models together", async () => {
+    const { office, participant } = await tunnelled();
+    office.seen();
+    statusReported(office.context, participant, { ready: true, limit: 1, loaded: ["llama3"] });
+    office.pass(5_000);
+    announceLoadedModels(office.context);
+    expect(office.seen()).toEqual(["participant.updated ada"]);
+  });
+
   test("does not raise a limit over what was declared, nor over the hub's own", async () => {
     const office = createOffice();
     const { participant } = await office.join({ config: { maxConcurrency: 3 } });
@@ -355,6 +394,8 @@ describe("a status report", () => {
 
   test("counts more than what the hub read itself", async () => {
     const { office, participant } = await tunnelled();
+    loadedModelsRead(office.context, participant, ["qwen3"]);
+    expect(participant.loadedModels).toBeUndefined();
     const own = { limit: 4, limitFrom: "engine", elsewhere: 0 } as const;
     loadReported(office.context, participant, own);
     expect(participant.limit).toBe(256);

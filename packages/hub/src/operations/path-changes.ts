@@ -8,6 +8,7 @@ import {
 import { updateLimit } from "../domain/concurrency.ts";
 import { updateTrial } from "../domain/readiness.ts";
 import type { OperationContext } from "./context.ts";
+import { announceLoadedModels } from "./loaded-updates.ts";
 import { announceUpdate, recordLife } from "./presence.ts";
 
 /** Far more than there are surfaces: a participant must not grow its entry in every listing. */
@@ -57,6 +58,7 @@ export interface ReportedStatus {
   /** a word of `LimitSource`; any other is the model server's own */
   limitFrom?: string | undefined;
   elsewhere?: number | undefined;
+  loaded?: readonly string[] | undefined;
   budget?: Participant["budget"];
 }
 
@@ -78,7 +80,13 @@ export function statusReported(
     elsewhere,
   });
   takeBudget(context, participant, status.budget);
-  if (shownOf(participant) !== before) announceUpdate(context, participant);
+  participant.loadedModels = status.loaded;
+  context.loadedUpdates.note(participant);
+  if (shownOf(participant) !== before) {
+    context.loadedUpdates.noteAnnounced(participant, context.nowMs());
+    announceUpdate(context, participant);
+  }
+  announceLoadedModels(context);
 }
 
 /** A renewed budget ends the rest at once: the agent was started again, or its day began. */

@@ -81,6 +81,7 @@ export function newParticipant(
     awaited: 0,
     pace: new Pace(),
     reported: nothingReported,
+    loadedModels: undefined,
     limit: limits.inFlightPerParticipant,
     limitFrom: "default",
   };
@@ -99,6 +100,7 @@ export function refreshCapabilities(participant: Participant, baseUrlBefore: str
     participant.refusesStreamUsage = false;
     participant.reportsUsageItself = false;
     participant.reported = nothingReported;
+    participant.loadedModels = undefined;
     participant.pace = new Pace();
   }
   participant.capabilities = capabilitiesOf(participant);

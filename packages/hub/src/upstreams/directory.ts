@@ -76,6 +76,7 @@ export class UpstreamDirectory {
         },
         learned: (participant, known) => options.directEvents.learned(participant, known),
         reported: (participant, load) => options.directEvents.reported(participant, load),
+        loaded: (participant, models) => options.directEvents.loaded(participant, models),
       },
       nowMs,
       loadingMs,

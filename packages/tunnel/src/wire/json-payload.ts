@@ -69,6 +69,15 @@ export function optionalObjectField(object: JsonObject, key: string): JsonObject
   return value;
 }
 
+export function textsField(object: JsonObject, key: string, maxCount: number): string[] {
+  const value = object[key];
+  if (!Array.isArray(value) || !value.every((text) => typeof text === "string")) {
+    throw new MalformedPayload(`"${key}" is not a list of strings`);
+  }
+  if (value.length > maxCount) throw new MalformedPayload(`"${key}" has more than ${maxCount}`);
+  return value;
+}
+
 export function textMapField(object: JsonObject, key: string): Record<string, string> {
   const value = object[key];
   if (!isObject(value)) throw new MalformedPayload(`"${key}" is not an object`);

@@ -7,6 +7,7 @@ import {
   optionalTextField,
   parseObject,
   textMapField,
+  textsField,
 } from "./json-payload.ts";
 
 /** The agent reports its provider's state to the hub: readiness, pause, capabilities learned since HELLO. */
@@ -24,6 +25,8 @@ export interface TunnelStatus {
   limitFrom?: string | undefined;
   /** Slots of the limit busy with work outside this tunnel; absent for none. */
   elsewhere?: number | undefined;
+  /** The models that the provider has loaded, at most 64; absent when it does not say. */
+  loaded?: readonly string[] | undefined;
   /** The agent's own budget; absent when it has none. */
   budget?: TunnelBudget | undefined;
 }
@@ -39,11 +42,13 @@ export interface TunnelBudget {
 }
 
 const MAX_LIMIT = 65_536;
+const MAX_LOADED = 64;
 
 export function encodeStatus(status: TunnelStatus): string {
-  const { ready, readiness, reason, capabilities, limit, limitFrom, elsewhere, budget } = status;
+  const { ready, readiness, reason, capabilities, limit, limitFrom, elsewhere } = status;
+  const { loaded, budget } = status;
   return JSON.stringify({
-    ...{ ready, readiness, reason, capabilities, limit, limitFrom, elsewhere },
+    ...{ ready, readiness, reason, capabilities, limit, limitFrom, elsewhere, loaded },
     budget: budget && encodableBudget(budget),
   });
 }
@@ -65,6 +70,7 @@ export function decodeStatus(payload: Buffer): TunnelStatus {
         object["elsewhere"] === undefined
           ? undefined
           : integerField(object, "elsewhere", 0, MAX_LIMIT),
+      loaded: object["loaded"] === undefined ? undefined : textsField(object, "loaded", MAX_LOADED),
       budget: object["budget"] === undefined ? undefined : readBudget(object),
     };
   } catch (error) {

@@ -47,3 +47,10 @@ test("busy, unable and unreachable participants are passed over, however many th
   expect(placedIn(many(40, { capabilities: unable }), 0)).toBe("full");
   expect(placedIn(many(40, busy), 0)).toBe("full");
 });
+
+test("one that has the model loaded comes before one that must load it, and one that does not say is taken for loaded", () => {
+  const must = aParticipant({ id: "must", loadedModels: ["qwen3"] });
+  const has = aParticipant({ id: "has", loadedModels: ["qwen3", must.model] });
+  expect(placedIn([must, has], 0)).toBe("has");
+  expect(placedIn([must, aParticipant({ id: "silent" })], 0)).toBe("silent");
+});

@@ -33,8 +33,10 @@ export class Candidate implements PlacementCandidate {
     return this.participant.awaited;
   }
 
+  /** False for a server that does not say what it has loaded. */
   get mustLoad(): boolean {
-    return false;
+    const { loadedModels, model } = this.participant;
+    return loadedModels !== undefined && !loadedModels.includes(model);
   }
 
   get pace(): Participant["pace"] {

@@ -76,6 +76,7 @@ export class ModelServers {
       model: () => participant.model,
       onCapabilities: (capabilities) => current.learned(participant, capabilities),
       onEngine: (load) => current.reported(participant, load),
+      onLoaded: (models) => current.loaded(participant, models),
       isWanted: () => isCurrent() && isPresent(participant),
       nowMs,
       loadingMs,
@@ -97,6 +98,9 @@ function onlyWhile(isCurrent: () => boolean, events: DirectEvents): DirectEvents
     },
     reported(participant, load) {
       if (isCurrent()) events.reported(participant, load);
+    },
+    loaded(participant, models) {
+      if (isCurrent()) events.loaded(participant, models);
     },
   };
 }

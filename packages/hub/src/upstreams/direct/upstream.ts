@@ -24,6 +24,8 @@ export interface DirectEvents {
   learned(participant: Participant, capabilities: Readonly<ReportedCapabilities>): void;
   /** What its model server reports of the requests that it runs at once; undefined for no report. */
   reported(participant: Participant, load: EngineLoad | undefined): void;
+  /** The models that its model server has loaded; undefined when it does not say. */
+  loaded(participant: Participant, models: readonly string[] | undefined): void;
 }
 
 /** Requests the hub sends to a participant's endpoint itself. */
