@@ -16,6 +16,7 @@ import {
   createParticipant,
   openRoomStore,
   machineSecretOf,
+  clientKeys,
   participantTokens,
   usualStatePath,
 } from "./services.ts";
@@ -51,6 +52,7 @@ const context: CliContext = {
   createHub,
   openRoomStore,
   usualStatePath,
+  clientKeys,
   participantTokens,
   machineSecretOf,
   createParticipant,

@@ -61,10 +61,15 @@ export const usualStatePath: UsualStatePath = async (port) => {
 };
 
 /** Stored beside the state files of this user's hubs. */
-export const participantTokens = async (): Promise<ParticipantTokens> => {
+export const participantTokens = (): Promise<ParticipantTokens> => tokensBeside("participants");
+
+/** Stored beside the state files of this user's hubs. */
+export const clientKeys = (): Promise<ParticipantTokens> => tokensBeside("client-keys");
+
+async function tokensBeside(folder: string): Promise<ParticipantTokens> {
   const { tokensIn } = await import("./sharing/participant-tokens.ts");
-  return tokensIn(join(dirname(await usualStatePath(0)), "participants"));
-};
+  return tokensIn(join(dirname(await usualStatePath(0)), folder));
+}
 
 /** Stored beside the state files of this user's hubs. */
 export const machineSecretOf: MachineSecretOf = async (baseUrl) => {

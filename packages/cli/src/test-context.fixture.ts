@@ -48,6 +48,8 @@ export interface World {
   pauses: string[];
   /** tokens of participants that were added from here */
   tokens: SavedToken[];
+  /** client keys of participants that serve their owner first */
+  clientKeys: SavedToken[];
   /** the prompts so far */
   questions: string[];
   run: (...args: string[]) => Promise<number>;
@@ -86,6 +88,7 @@ export function makeWorld(
     },
     pauses: [],
     tokens: [],
+    clientKeys: [],
     questions,
     run: (...args) => runRoomhub(args, world.context),
     context: {
@@ -147,6 +150,11 @@ export function makeWorld(
         find: async (id) => world.tokens.filter((saved) => saved.id === id),
         forget: async (saved) => {
           world.tokens.splice(world.tokens.indexOf(saved), 1);
+        },
+      }),
+      clientKeys: async () => ({
+        save: async (saved) => {
+          world.clientKeys.push(saved);
         },
       }),
       machineSecretOf: async (baseUrl) => `secret of ${baseUrl}`,

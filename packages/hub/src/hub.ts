@@ -33,6 +33,7 @@ import { createKeyedHash } from "./keyed-hash.ts";
 import { listen, type Listening } from "./listen.ts";
 import { createLineWriter, createLog } from "./log.ts";
 import type { OperationContext } from "./operations/context.ts";
+import { isOwnRequest } from "./operations/ownership.ts";
 import { authorizeTunnel, expireParticipants } from "./operations/participants.ts";
 import { BudgetUpdates } from "./operations/budget-updates.ts";
 import { announceBudgets, participantRests } from "./operations/budgets.ts";
@@ -229,6 +230,7 @@ export function createHub(options: HubOptions = {}): Hub {
     queues,
     inFlight,
     responseOwners: new ResponseOwners(limits.responsesPerRoom),
+    owns: ({ proof }, participant) => isOwnRequest(proof, participant),
     upstreamFor: (participant) => upstreams.upstreamFor(participant),
     scrubberOf: (participant) => upstreams.scrubberOf(participant),
     participantRests: (participant, untilMs) => participantRests(operations, participant, untilMs),

@@ -4,7 +4,13 @@ type LogValue = string | number | null | undefined;
 /** The fields of a record among them are written as if they stood there themselves. */
 export type LogFields = Readonly<Record<string, LogValue | Readonly<Record<string, LogValue>>>>;
 
-export const redacted = new Set(["authHeaders", "password", "authorization", "participantToken"]);
+export const redacted = new Set([
+  "authHeaders",
+  "password",
+  "authorization",
+  "participantToken",
+  "clientKey",
+]);
 
 /** Each request has an id of its own; all else is said again and again. */
 const neverRepeated = "requestId";

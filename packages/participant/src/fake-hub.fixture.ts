@@ -113,6 +113,7 @@ export async function startFakeHub(port = 0): Promise<FakeHub> {
         heartbeatWithinMs: 10_000,
         tunnel: { url },
         participantToken: `rhp_${joins}`,
+        ...(call.body.includes('"ownFirst":true') ? { clientKey: `rhc_${joins}` } : {}),
       });
     }
     sendJson(response, 200, { success: true });

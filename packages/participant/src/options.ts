@@ -32,6 +32,10 @@ export interface ParticipantOptions {
    * their requests together.
    */
   machineSecret?: string | undefined;
+  /** Requests of this participant's owner go before those of others that wait for it. Default false. */
+  ownFirst?: boolean | undefined;
+  /** Called with the key that shows the owner's requests, each time the hub issues one. For `ownFirst`. */
+  onClientKey?: ((clientKey: string) => void) | undefined;
   /** Credentials that stay on this machine: added to provider calls, never sent to the hub; they override the hub's. */
   headers?: Record<string, string> | undefined;
   /** Sent to the hub, which adds them to each request. */
@@ -93,6 +97,7 @@ export interface Settings {
   wallNow: () => number;
   env: ProxyEnvironment;
   onNotice: ((notice: ParticipantNotice) => void) | undefined;
+  onClientKey: (clientKey: string) => void;
   isMetered: boolean | (() => boolean);
 }
 
@@ -124,6 +129,7 @@ function readEndpointOptions(
       config,
       capabilities,
       machineSecret: options.machineSecret,
+      ...(options.ownFirst === true ? { ownFirst: true } : {}),
       ...(options.authHeaders === undefined ? {} : { authHeaders }),
       transport: "tunnel",
     },
@@ -142,6 +148,13 @@ function readEndpointOptions(
     wallNow: options.wallNow ?? Date.now,
     env: options.env ?? process.env,
     onNotice: options.onNotice,
+    onClientKey(clientKey) {
+      try {
+        options.onClientKey?.(clientKey);
+      } catch {
+        // A callback may throw; the participant continues.
+      }
+    },
     isMetered: options.isMetered ?? options.onNotice !== undefined,
   };
 }

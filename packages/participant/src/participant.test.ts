@@ -89,6 +89,23 @@ for (const [status, code] of [
   });
 }
 
+test("a participant that serves its owner first hands over each client key, whatever its callback throws", async () => {
+  await using hub = await startFakeHub();
+  await using model = await startFakeModelServer((response) => response.end("{}"));
+  const keys: string[] = [];
+  await using ana = createTestParticipant(hub, model.endpoint, {
+    ownFirst: true,
+    onClientKey(clientKey) {
+      keys.push(clientKey);
+      throw new Error("a bug of the program");
+    },
+  });
+  await startWith(hub, ana);
+  expect(keys).toEqual(["rhc_1"]);
+  expect(ana.participant.state).toBe("connected");
+  expect(JSON.stringify(ana.notices)).not.toContain("rhc_");
+});
+
 test("an unreachable hub is retried, with one notice", async () => {
   const before = await startFakeHub();
   await before.close();

@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { RoomhubClient } from "@roomhub/client";
-import { JoinResponse } from "@roomhub/protocol";
 import { responseSecretsOf, ProviderClient } from "@roomhub/provider";
 import { CLOSE_CODES, type TunnelStatus } from "@roomhub/tunnel";
 import { openBudget } from "./budget/open-budget.ts";
@@ -14,6 +13,7 @@ import { Heartbeat } from "./connection/heartbeat.ts";
 import {
   judgeJoin,
   mayHaveJoined,
+  readJoin,
   type Registered,
   type Verdict,
 } from "./connection/hub-verdict.ts";
@@ -65,7 +65,6 @@ export function createParticipant(
 }
 
 const drainPollMs = 20;
-const joinResponse = JoinResponse.pick({ tunnel: true, participantToken: true, warnings: true });
 
 class TunnelParticipant implements Participant {
   readonly #settings: Settings;
@@ -226,20 +225,17 @@ class TunnelParticipant implements Participant {
     const { room } = this.#settings;
     const joinRequest = { ...this.#settings.joinRequest, model: this.#served.name };
     try {
-      const joined = joinResponse.safeParse(
+      const joined = readJoin(
         await this.#client.join(room, joinRequest, { signal: this.#abort.signal }),
       );
-      const token = joined.data?.participantToken;
-      if (joined.data === undefined || token === undefined) {
-        throw new Error("the hub's response to the join has no tunnel URL or no token");
-      }
-      this.#token = token;
-      this.#tunnelUrl = resolveTunnelUrl(this.#client.hubUrl, joined.data.tunnel.url);
+      this.#token = joined.participantToken;
+      this.#tunnelUrl = resolveTunnelUrl(this.#client.hubUrl, joined.tunnel.url);
       this.#registered = "yes";
       if (this.#chart !== entered) return;
-      const warnings = (joined.data.warnings ?? []).map((warning) => warning.message);
-      this.#heartbeat.begin(token, this.#settings.now());
+      const warnings = (joined.warnings ?? []).map((warning) => warning.message);
+      this.#heartbeat.begin(joined.participantToken, this.#settings.now());
       this.#notify({ kind: "joined", room, id: joinRequest.id, warnings });
+      if (joined.clientKey !== undefined) this.#settings.onClientKey(joined.clientKey);
       this.#step({ type: "joined" });
     } catch (error) {
       if (this.#chart === entered) this.#stepBy(judgeJoin(error, this.#registered));

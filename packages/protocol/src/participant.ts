@@ -141,6 +141,8 @@ export const JoinResponse = z.object({
   tunnel: z.object({ url: z.string() }),
   warnings: z.array(Warning).optional(),
   participantToken: z.string().optional(),
+  /** only with `ownFirst`, and when a new one was issued */
+  clientKey: z.string().optional(),
 });
 export type JoinResponse = z.infer<typeof JoinResponse>;
 

@@ -90,6 +90,8 @@ export function createRequestSchemas(limits: Limits) {
       model: model(limits),
       endpoint: endpoint(limits),
       machineSecret: MachineSecret.optional(),
+      /** its owner's requests go first. Contract §3 */
+      ownFirst: z.boolean().optional(),
       ...optionalFields(limits),
     }),
     /** `PUT /v1/rooms/:code/participants/:id` of an existing one: any subset, `null` clears. Contract §1. */

@@ -548,3 +548,30 @@ test("a session on a terminal without colours", async () => {
     "
   `);
 });
+
+test("join --own-first keeps the client key, and prints how to use it", async () => {
+  const world = makeWorld({ fetch: ollama }, { getRoom, listParticipants });
+  const running = world.run("join", "ABC234", "--own-first");
+  await untilJoined(world);
+  const [{ ownFirst, onClientKey, id, hubUrl } = {}] = world.participants;
+  expect(ownFirst).toBe(true);
+  onClientKey?.("rhc_key");
+  await vi.waitFor(() => expect(world.clientKeys).toHaveLength(1));
+  expect(world.clientKeys).toEqual([{ hubUrl, room: "ABC234", id, token: "rhc_key" }]);
+  expect(world.stderr.text).toContain(
+    `Your requests go first at ${id}: those from this machine, and with OPENAI_API_KEY=rhc_key\n`,
+  );
+  world.stop();
+  await running;
+});
+
+test("join --quiet keeps the client key without printing it", async () => {
+  const world = makeWorld({ fetch: ollama }, { getRoom, listParticipants });
+  const running = world.run("join", "ABC234", "--own-first", "--quiet");
+  await untilJoined(world);
+  world.participants[0]?.onClientKey?.("rhc_key");
+  await vi.waitFor(() => expect(world.clientKeys).toHaveLength(1));
+  expect(world.stderr.text).not.toContain("rhc_");
+  world.stop();
+  await running;
+});

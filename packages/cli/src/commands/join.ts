@@ -49,6 +49,7 @@ interface JoinOptionValues
   endpoint?: string;
   id?: string;
   nickname?: string;
+  ownFirst?: boolean;
   specs?: Record<string, unknown>;
   config?: Record<string, unknown>;
   yes?: boolean;
@@ -80,6 +81,7 @@ export function addJoinCommand(program: Command, context: CliContext): void {
     )
     .option("--nickname <name>", "name shown to others (default: your user name)");
   addBudgetOptions(addServingOptions(addAuthHeaderOptions(addHeaderOptions(command))))
+    .option("--own-first", "serve your own requests before those of others that wait")
     .option("--specs <json>", "machine details shown to others", jsonObjectArgument)
     .option("--config <json>", "defaults for fields a request leaves out", jsonObjectArgument)
     .addHelpText(
@@ -156,6 +158,7 @@ async function resolveParticipants(
       model,
       endpoint,
       password: room.password,
+      ownFirst: options.ownFirst,
       specs: options.specs,
       config: Object.keys(config).length === 0 ? undefined : config,
       headers,

@@ -39,7 +39,10 @@ export async function runParticipants(
   try {
     for (const options of participants) {
       const onNotice = (notice: Parameters<typeof report>[1]) => report(options, notice);
-      running.push(await makeParticipant(context, { ...options, onNotice, isMetered }));
+      const onClientKey = (key: string) => void keepClientKey(context, options, key, say);
+      running.push(
+        await makeParticipant(context, { ...options, onNotice, onClientKey, isMetered }),
+      );
     }
     if (hasKeys) releaseKeys = context.onKey(pauseKey(context, feed, running));
     const ended = Promise.all(running.map(startAndStay));
@@ -53,6 +56,23 @@ export async function runParticipants(
     feed.close();
   }
   for (const { id, room } of participants) say(`${safe(id)} left room ${safe(room)}`);
+}
+
+/** Keeps the key that the owner's requests go first with, and prints how to use it. */
+async function keepClientKey(
+  context: CliContext,
+  { hubUrl, room, id }: ParticipantOptions,
+  token: string,
+  say: (text: string) => void,
+): Promise<void> {
+  say(
+    `Your requests go first at ${safe(id)}: those from this machine, and with OPENAI_API_KEY=${safe(token)}`,
+  );
+  try {
+    await (await context.clientKeys()).save({ hubUrl, room, id, token });
+  } catch (error) {
+    say(`! the key could not be kept: ${safe(error instanceof Error ? error.message : error)}`);
+  }
 }
 
 /** `p` pauses all participants, and the next `p` resumes them. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { looksLikeToken, matchesToken, mintToken, tokenFrom } from "./tokens.ts";
+import { looksLikeToken, matchesToken, mintClientKey, mintToken, tokenFrom } from "./tokens.ts";
 
 const fixedBytes = (size: number) => new Uint8Array(size).fill(7);
 
@@ -9,6 +9,14 @@ test("a token is rhp_ and 32 random bytes in base64url, and what is kept is its 
   const { token, digest } = mintToken(fixedBytes);
   expect(token.reveal()).toBe(`rhp_${Buffer.alloc(32, 7).toString("base64url")}`);
   expect(Buffer.from(digest)).toEqual(createHash("sha256").update(token.reveal()).digest());
+});
+
+test("a client key is rhc_ and 32 random bytes in base64url, and no participant token", () => {
+  const { token, digest } = mintClientKey(fixedBytes);
+  expect(token.reveal()).toBe(`rhc_${Buffer.alloc(32, 7).toString("base64url")}`);
+  expect(matchesToken(token.reveal(), digest)).toBe(true);
+  expect(looksLikeToken(token.reveal())).toBe(false);
+  expect(tokenFrom({ authorization: `Bearer ${token.reveal()}` })).toBeUndefined();
 });
 
 test("a minted token cannot be printed by accident", () => {

@@ -2,6 +2,7 @@ import { createHash, randomBytes as systemRandomBytes, timingSafeEqual } from "n
 import { Secret } from "./secret.ts";
 
 const beginning = "rhp_";
+const clientKeyBeginning = "rhc_";
 const tokenForm = /^rhp_[\w-]{43}$/;
 
 export interface MintedToken {
@@ -15,7 +16,18 @@ export interface MintedToken {
 export function mintToken(
   randomBytes: (size: number) => Uint8Array = systemRandomBytes,
 ): MintedToken {
-  const token = beginning + Buffer.from(randomBytes(32)).toString("base64url");
+  return mint(beginning, randomBytes);
+}
+
+/** @returns `rhc_` and 32 random bytes in base64url: shows its owner's requests, and nothing else. Contract §3 */
+export function mintClientKey(
+  randomBytes: (size: number) => Uint8Array = systemRandomBytes,
+): MintedToken {
+  return mint(clientKeyBeginning, randomBytes);
+}
+
+function mint(prefix: string, randomBytes: (size: number) => Uint8Array): MintedToken {
+  const token = prefix + Buffer.from(randomBytes(32)).toString("base64url");
   return { token: new Secret(token), digest: digestOf(token) };
 }
 

@@ -47,6 +47,8 @@ export interface Registration {
   tokenDigest: Uint8Array;
   /** SHA-256 of the secret that it has in common with others at the same model server; undefined for none */
   machineDigest: Uint8Array | undefined;
+  /** SHA-256 of the key that shows its owner's requests; undefined unless these go first */
+  clientKeyDigest: Uint8Array | undefined;
 }
 
 /** What is known of the model server at a path's end. */
@@ -127,6 +129,8 @@ export interface Participant extends Registration {
   /** Its agent refuses requests for its budget until then, in ms on the hub's clock; undefined before it refused one. */
   restsUntilMs: number | undefined;
   direct: DirectPath;
+  /** where its tunnel came from last, or its join; undefined unless that is near and without a proxy */
+  ownerAddress: string | undefined;
   /** epoch ms */
   joinedAt: number;
   /** ms on the hub's clock */

@@ -26,6 +26,8 @@ export function aParticipant(fields: Partial<Participant> & { id: string }): Par
     registrant: { address: "127.0.0.1", hasOrigin: false, throttleKey: "127.0.0.1" },
     tokenDigest: new Uint8Array(32),
     machineDigest: undefined,
+    clientKeyDigest: undefined,
+    ownerAddress: undefined,
     roomCode: "ABC234",
     key: `key ${++keys}`,
     status: "online",

@@ -97,16 +97,16 @@ export class Front {
   ): void {
     this.#refuseWhileDraining(response);
     const code = params["code"] ?? "";
-    const address = this.#deps.peers.throttleKeyOf(request);
+    const source = this.#deps.peers.sourceOf(request);
     if (route.kind === "inference") {
       const { surface } = route;
-      const input = { requestId, code, surface, address };
+      const input = { requestId, code, surface, source };
       serveInference(request, response, input, this.#deps, refuse);
     }
     if (route.kind === "stored-response") {
       const { method, suffix } = route;
       const responseId = params["responseId"] ?? "";
-      const input = { requestId, code, responseId, method, suffix, address };
+      const input = { requestId, code, responseId, method, suffix, source };
       serveStoredResponse(request, response, input, this.#deps);
     }
   }
@@ -267,7 +267,7 @@ export class Front {
     const { code = "", id = "" } = match?.params ?? {};
     const peer = peers.peerOf(request);
     if (match?.route.kind === "responses-socket") {
-      responseSockets.open({ code, address: peer.throttleKey }, request, socket, head);
+      responseSockets.open({ code, source: peers.sourceOf(request) }, request, socket, head);
     } else {
       openTunnel(code, id, peer, request, socket, head);
     }

@@ -155,7 +155,7 @@ describe("the peer's address", () => {
   ])("is throttled with its whole network: %s as %s", (remote, key) => {
     const { peers } = reader();
     expect(peers.peerOf(request(remote)).throttleKey).toBe(key);
-    expect(peers.throttleKeyOf(request(remote))).toBe(key);
+    expect(peers.sourceOf(request(remote)).throttleKey).toBe(key);
   });
 
   test("proves nothing where addresses have no rights, but still counts for the throttle", () => {
@@ -170,6 +170,41 @@ describe("the peer's address", () => {
       expect(() => reader({ trustedProxies: [entry] })).toThrow(/--trust-proxy/);
     },
   );
+});
+
+describe("the address of an owner", () => {
+  const nearOf = (remote: string, headers = {}, options = {}) => {
+    const { peers } = reader(options);
+    const { nearAddress } = peers.peerOf(request(remote, headers));
+    return [nearAddress, peers.sourceOf(request(remote, headers)).ownAddress];
+  };
+
+  test.each([
+    ["127.0.0.1", "127.0.0.1"],
+    ["::1", "127.0.0.1"],
+    ["10.1.2.3", "10.1.2.3"],
+    ["172.16.0.9", "172.16.0.9"],
+    ["192.168.1.5", "192.168.1.5"],
+    ["100.64.0.1", "100.64.0.1"],
+    ["fd00::7", "fd00::7"],
+  ])("%s is %s for a participant and for a request", (remote, address) => {
+    expect(nearOf(remote)).toEqual([address, address]);
+  });
+
+  test.each(["8.8.8.8", "172.32.0.1", "169.254.1.1", "2001:db8::1", "fe80::1", ""])(
+    "a participant at %j has none",
+    (remote) => {
+      expect(nearOf(remote)[0]).toBeUndefined();
+    },
+  );
+
+  test("there is none behind a proxy, trusted or not, nor where addresses prove nothing", () => {
+    const forwarded = { "x-forwarded-for": "192.168.1.5" };
+    const none = [undefined, undefined];
+    expect(nearOf("10.0.0.1", forwarded)).toEqual(none);
+    expect(nearOf("10.0.0.1", forwarded, { trustedProxies: ["10.0.0.1"] })).toEqual(none);
+    expect(nearOf("10.0.0.1", {}, { hasAddressRights: false })).toEqual(none);
+  });
 });
 
 test("a peer has left when its connection is closed", () => {

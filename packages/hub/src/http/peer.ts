@@ -1,5 +1,6 @@
 import { BlockList, isIP } from "node:net";
 import type { IncomingMessage } from "node:http";
+import type { Source } from "../inference/sender/senders.ts";
 import type { Peer } from "../operations/context.ts";
 
 export interface PeerOptions {
@@ -15,8 +16,8 @@ export interface PeerOptions {
 /** Which client sent a request, and under which name it addressed the hub. */
 export interface PeerReader {
   peerOf(request: IncomingMessage): Peer;
-  /** The part of it by which a client takes turns with others. */
-  throttleKeyOf(request: IncomingMessage): string;
+  /** The part of it that every inference request needs. */
+  sourceOf(request: IncomingMessage): Source;
   /** `http://host:port` as the client knows the hub */
   originOf(request: IncomingMessage): string;
 }
@@ -46,25 +47,33 @@ export function createPeerReader(options: PeerOptions, publicUrl: string | undef
     return version !== 0 && trusted.check(address, version === 6 ? "ipv6" : "ipv4");
   }
 
-  function addressOf(request: IncomingMessage): string | undefined {
+  function addressOf(request: IncomingMessage, isForwarded: boolean): string | undefined {
     const direct = normaliseAddress(request.socket.remoteAddress ?? "");
-    if (!forwardingHeaders.some((name) => request.headers[name] !== undefined)) return direct;
+    if (!isForwarded) return direct;
     if (isTrusted(direct)) return forwardedAddress(request, isTrusted);
     if (!hasWarned) options.onUntrustedProxy();
     hasWarned = true;
     return undefined;
   }
 
-  const keyOf = (address: string | undefined) =>
-    address === undefined ? "forwarded" : networkOf(address);
+  function sourceOf(request: IncomingMessage): Source & { address: string | undefined } {
+    const isForwarded = forwardingHeaders.some((name) => request.headers[name] !== undefined);
+    const address = addressOf(request, isForwarded);
+    return {
+      address: options.hasAddressRights ? address : undefined,
+      throttleKey: address === undefined ? "forwarded" : networkOf(address),
+      ownAddress: isForwarded || !options.hasAddressRights ? undefined : address,
+    };
+  }
 
   return {
-    throttleKeyOf: (request) => keyOf(addressOf(request)),
+    sourceOf,
     peerOf(request) {
-      const address = addressOf(request);
+      const { address, throttleKey, ownAddress } = sourceOf(request);
       return {
-        address: options.hasAddressRights ? address : undefined,
-        throttleKey: keyOf(address),
+        address,
+        throttleKey,
+        nearAddress: ownAddress !== undefined && isNear(ownAddress) ? ownAddress : undefined,
         hasOrigin: request.headers.origin !== undefined,
         token: options.tokenFrom(request.headers),
         hasLeft: () => request.socket.destroyed,
@@ -99,6 +108,17 @@ function forwardedAddress(
     .map((entry) => normaliseAddress(withoutPort(entry.trim())));
   const address = chain.findLast((entry) => !isTrusted(entry)) ?? chain[0];
   return address !== undefined && isIP(address) !== 0 ? address : undefined;
+}
+
+const nearNetworks = blockListOf([
+  ...["127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"],
+  "fc00::/7",
+]);
+
+/** Loopback, private, CGNAT or ULA. */
+function isNear(address: string): boolean {
+  const version = isIP(address);
+  return version !== 0 && nearNetworks.check(address, version === 6 ? "ipv6" : "ipv4");
 }
 
 /** Some proxies write `1.2.3.4:4711` and `[2001:db8::1]:4711`. */

@@ -176,6 +176,7 @@ export interface SendOptions {
   surface?: string;
   address?: string;
   identity?: ClientIdentity;
+  clientKey?: string;
   hops?: string[];
   requestsStreamUsage?: boolean;
   session?: string;
@@ -229,6 +230,7 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
     inFlight,
     upstreamFor,
     scrubberOf: () => (text) => text.replaceAll("sk-CANARY", "[redacted]"),
+    owns: ({ proof }, participant) => proof.clientKey === `rhc_${participant.id}`,
     responseOwners: new ResponseOwners(resolved.responsesPerRoom),
     participantRests: (participant, untilMs) => void (participant.restsUntilMs = untilMs),
     reportBug: (error) => void bugs.push(error),
@@ -263,6 +265,7 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
         options.address ?? "127.0.0.1",
         "9c1f02ab",
         options.identity ?? { kind: "none", id: "" },
+        { ownAddress: undefined, clientKey: options.clientKey },
       ),
       startedMs: nowMs,
       client,

@@ -58,6 +58,10 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     return this.#call.sender;
   }
 
+  owns(participant: Participant): boolean {
+    return participant.clientKeyDigest !== undefined && this.#deps.owns(this.sender, participant);
+  }
+
   get #isSettled(): boolean {
     return this.#state.kind === "settled";
   }
@@ -91,8 +95,11 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     } else throw this.#routing.refusal(selection);
   }
 
-  tryToLeave(): boolean {
+  tryToLeave(only?: Participant): boolean {
     const selection = this.#routing.select();
+    if (only !== undefined && !(selection.kind === "selected" && selection.participant === only)) {
+      return false;
+    }
     if (selection.kind === "busy") {
       if (this.#state.kind === "queued") this.#state.place.wait(selection.hold);
       return false;

@@ -23,6 +23,8 @@ export interface DispatchDeps {
   queues: RoomQueues;
   inFlight: InFlight;
   responseOwners: ResponseOwners;
+  /** Whether the sender proves to own a participant that serves its owner first. */
+  owns: (sender: Sender, participant: Participant) => boolean;
   /** How to reach a participant now; undefined when it has no open path. */
   upstreamFor: (participant: Participant) => Upstream | undefined;
   /** For what a participant's provider says; undefined when it has no secrets. */

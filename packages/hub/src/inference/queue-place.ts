@@ -6,8 +6,10 @@ import type { QueueEntry, RoomQueue } from "./queue.ts";
 /** A request that can wait in a queue. */
 export interface QueuedRequest extends Pick<QueueEntry, "selectionKey"> {
   readonly sender: TurnTaker;
+  /** Its sender owns this participant, which serves its owner first. */
+  owns(participant: Participant): boolean;
   /** See {@link QueueEntry.tryToLeave}. */
-  tryToLeave(): boolean;
+  tryToLeave(only?: Participant): boolean;
 }
 
 /** One stay of a request in its room's queue. */
@@ -16,6 +18,7 @@ export class QueuePlace implements QueueEntry {
   readonly person: string;
   readonly selectionKey: string;
   readonly candidates: readonly Participant[];
+  readonly owned: readonly Participant[];
   /** ms on the hub's clock */
   readonly sinceMs: number;
   readonly #request: QueuedRequest;
@@ -33,6 +36,7 @@ export class QueuePlace implements QueueEntry {
     this.person = request.sender.person;
     this.selectionKey = request.selectionKey;
     this.candidates = candidates;
+    this.owned = candidates.filter((candidate) => request.owns(candidate));
     this.sinceMs = nowMs;
     this.#request = request;
     this.#queue = queue;
@@ -54,8 +58,8 @@ export class QueuePlace implements QueueEntry {
     return this.#hold !== undefined && nowMs >= this.#hold.untilMs;
   }
 
-  tryToLeave(): boolean {
-    return this.#request.tryToLeave();
+  tryToLeave(only?: Participant): boolean {
+    return this.#request.tryToLeave(only);
   }
 
   /** @returns how long it stayed, ms */

@@ -12,6 +12,7 @@ class Waiting implements QueueEntry {
   readonly selectionKey: string;
   readonly candidates: readonly Participant[];
   readonly #left: string[];
+  readonly owned: readonly Participant[] = [];
   readonly isHolding = false;
   tries = 0;
 
@@ -141,6 +142,7 @@ describe("a wake from inside", () => {
       person: "",
       selectionKey: "a",
       candidates: [a],
+      owned: [],
       isHolding: false,
       tryToLeave() {
         if (a.active >= a.limit) return false;
@@ -165,6 +167,7 @@ describe("a wake from inside", () => {
       person: "",
       selectionKey: "broken",
       candidates: [a],
+      owned: [],
       isHolding: false,
       tryToLeave() {
         throw new TypeError("bug");
@@ -190,6 +193,7 @@ describe("a wake from inside", () => {
         person: "",
         selectionKey: "first",
         candidates: [],
+        owned: [],
         isHolding: false,
         tryToLeave() {
           queues.of("ABC234").remove(this);

@@ -1,5 +1,6 @@
 import { HubError } from "../errors.ts";
 import type { Participant, SlotHolder } from "../domain/participant.ts";
+import { OwnFirst } from "./sender/own-first.ts";
 import { Turns, type TurnTaker } from "./sender/turns.ts";
 
 /** A request that waits for a free participant. */
@@ -10,8 +11,15 @@ export interface QueueEntry extends TurnTaker {
   readonly candidates: readonly Participant[];
   /** It waits for one participant though another may be free: others with its key need not. */
   readonly isHolding: boolean;
-  /** Tries again. @returns whether it no longer waits: it runs, or it was refused */
-  tryToLeave(): boolean;
+  /** those of them whose owner sent it, and wants its own requests first */
+  readonly owned: readonly Participant[];
+  /**
+   * Tries again.
+   *
+   * @param only - the one participant it may go to; any when absent
+   * @returns whether it no longer waits: it runs, or it was refused
+   */
+  tryToLeave(only?: Participant): boolean;
 }
 
 /**
@@ -20,6 +28,7 @@ export interface QueueEntry extends TurnTaker {
  */
 export class RoomQueue {
   readonly #turns = new Turns<QueueEntry>();
+  readonly #own = new OwnFirst<QueueEntry>();
   readonly #maxEntries: number;
   #size = 0;
   #isWaking = false;
@@ -45,12 +54,14 @@ export class RoomQueue {
     }
     if (atHead) this.#turns.addFirst(entry);
     else this.#turns.add(entry, holdersOf(entry.candidates));
+    this.#own.add(entry);
     this.#size++;
     for (const candidate of entry.candidates) candidate.queued++;
   }
 
   remove(entry: QueueEntry): void {
     if (!this.#turns.remove(entry)) return;
+    this.#own.remove(entry);
     this.#size--;
     for (const candidate of entry.candidates) candidate.queued--;
   }
@@ -64,18 +75,25 @@ export class RoomQueue {
     try {
       while (this.#isWakeWanted) {
         this.#isWakeWanted = false;
-        const stuck = new Set<string>();
-        const goes = (entry: QueueEntry) => this.#goes(entry, stuck);
-        while (this.#turns.letOneRoundGo(goes));
+        this.#wakeOnce();
       }
     } finally {
       this.#isWaking = false;
     }
   }
 
+  #wakeOnce(): void {
+    const stuck = new Set<string>();
+    const goes = (entry: QueueEntry) => this.#goes(entry, stuck);
+    const goesNow = (entry: QueueEntry) => !this.#own.isDeferred(entry) && goes(entry);
+    do this.#own.letOwnersGo((entry) => this.remove(entry));
+    while (this.#turns.letOneRoundGo(goesNow));
+    while (this.#turns.letOneRoundGo(goes));
+  }
+
   #goes(entry: QueueEntry, stuck: Set<string>): boolean {
     if (stuck.has(entry.selectionKey)) return false;
-    if (entry.tryToLeave()) {
+    if (this.#own.goes(entry)) {
       this.remove(entry);
       return true;
     }

@@ -21,6 +21,8 @@ export interface Peer {
   address: string | undefined;
   /** whose failures count together: an IPv4 address, the /64 of an IPv6 one */
   throttleKey: string;
+  /** the same when it is loopback or private, and no proxy is in between */
+  nearAddress: string | undefined;
   hasOrigin: boolean;
   /** a value beginning `rhp_`, right or wrong */
   token: string | undefined;

@@ -2,6 +2,7 @@ import type { JoinRequest } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { mintToken } from "../credentials/tokens.ts";
 import { createOffice, elsewhere, home, peerAt, tokenOf } from "./operations.fixture.ts";
+import { isOwnRequest } from "./ownership.ts";
 import { authorizeTunnel, recordHeartbeat } from "./participants.ts";
 import { dropUnusedRooms } from "./rooms.ts";
 
@@ -44,6 +45,38 @@ describe("a first join", () => {
     expect(other.participant.machineDigest).toEqual(participant.machineDigest);
     expect(JSON.stringify([participant, office.events])).not.toContain("CANARY");
     expect((await office.join({ id: "eve" })).participant.machineDigest).toBeUndefined();
+  });
+
+  test("whose owner's requests go first gets a client key, and keeps it with its token", async () => {
+    const office = createOffice();
+    const { clientKey = "", participant, ...first } = await office.join({ ownFirst: true });
+    expect(clientKey).toMatch(/^rhc_[\w-]{43}$/);
+    expect(JSON.stringify([participant, office.events])).not.toContain(clientKey);
+    const from = (ownAddress: string | undefined, key?: string) =>
+      isOwnRequest({ ownAddress, clientKey: key }, participant);
+    expect([from(home), from(undefined, clientKey)]).toEqual([true, true]);
+    expect([from(elsewhere), from(undefined), from(undefined, `${clientKey}x`)]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    const token = first.token ?? "";
+    const again = await office.join({ ownFirst: true }, peerAt(elsewhere, { token }));
+    expect(again.clientKey).toBeUndefined();
+    expect(from(undefined, clientKey)).toBe(true);
+    expect([from(home), from(elsewhere)]).toEqual([false, true]);
+    await office.join({}, peerAt(home, { token }));
+    expect([from(home), from(undefined, clientKey)]).toEqual([false, false]);
+    expect((await office.join({ ownFirst: true }, peerAt(home, { token }))).clientKey).not.toBe(
+      clientKey,
+    );
+  });
+
+  test("with ownFirst false, or without it, has no client key", async () => {
+    const office = createOffice();
+    const { clientKey, participant } = await office.join({ ownFirst: false });
+    expect(clientKey).toBeUndefined();
+    expect(isOwnRequest({ ownAddress: home, clientKey: undefined }, participant)).toBe(false);
   });
 
   test("that announces a tunnel is never dialled", async () => {

@@ -1,5 +1,5 @@
 import type { JoinRequest, Warning } from "@roomhub/protocol";
-import { mintToken } from "../credentials/tokens.ts";
+import { mintClientKey, mintToken, type MintedToken } from "../credentials/tokens.ts";
 import { updateLimit } from "../domain/concurrency.ts";
 import type { Participant } from "../domain/participant.ts";
 import { renewCredentials } from "../domain/readiness.ts";
@@ -20,6 +20,8 @@ export interface JoinOutcome {
   isNew: boolean;
   /** present exactly when one was minted */
   token: string | undefined;
+  /** the same */
+  clientKey: string | undefined;
   warnings: Warning[];
 }
 
@@ -70,7 +72,7 @@ async function checkAdmission(
   }
 }
 
-type Joined = Pick<JoinOutcome, "participant" | "isNew" | "token">;
+type Joined = Pick<JoinOutcome, "participant" | "isNew" | "token" | "clientKey">;
 
 /**
  * A new participant, with a key and a token of its own.
@@ -84,9 +86,11 @@ function register(
   request: JoinRequest,
   peer: Peer,
 ): Joined {
-  const { token, digest } = mintToken();
+  const { token, digest: tokenDigest } = mintToken();
+  const clientKey = request.ownFirst === true ? mintClientKey() : undefined;
+  const digests = { tokenDigest, clientKeyDigest: clientKey?.digest };
   // Before anything is removed, since it may refuse.
-  const registration = registrationOf(context, request, peer, digest);
+  const registration = registrationOf(context, request, peer, digests);
   checkProbing(context, room, registration);
   if (existing !== undefined) {
     requireReplaceable(existing);
@@ -95,8 +99,9 @@ function register(
   makeSpace(context, room);
   const participant = newParticipant(context, room, registration);
   participant.direct = context.paths.directPathOf(participant);
+  participant.ownerAddress = peer.nearAddress;
   addParticipant(context, room, participant, request.authHeaders ?? {});
-  return { participant, isNew: true, token: token.reveal() };
+  return { participant, isNew: true, token: token.reveal(), clientKey: clientKey?.token.reveal() };
 }
 
 /** The same participant again: it keeps its key, its place in join order, and with its token its `authHeaders`. */
@@ -111,10 +116,14 @@ function rejoin(
   const { endpointOrigin: originBefore, baseUrl: baseUrlBefore, model: modelBefore } = participant;
   const keepsToken = proof === "token";
   const minted = keepsToken ? undefined : mintToken();
-  const digest = minted?.digest ?? participant.tokenDigest;
-  const registration = registrationOf(context, request, peer, digest);
+  const clientKey = renewedClientKey(participant, request, keepsToken);
+  const registration = registrationOf(context, request, peer, {
+    tokenDigest: minted?.digest ?? participant.tokenDigest,
+    clientKeyDigest: clientKey.digest,
+  });
   checkProbing(context, room, registration);
   Object.assign(participant, registration);
+  participant.ownerAddress = peer.nearAddress;
   if (participant.model !== modelBefore) modelChanged(room, participant);
   participant.direct = context.paths.directPathOf(participant);
   renewCredentials(participant, context.nowMs());
@@ -137,7 +146,23 @@ function rejoin(
   recordLife(context, participant);
   if (!wasOffline) announceUpdate(context, participant);
   context.paths.settingsChanged(participant);
-  return { participant, isNew: false, token: minted?.token.reveal() };
+  return {
+    participant,
+    isNew: false,
+    token: minted?.token.reveal(),
+    clientKey: clientKey.token?.reveal(),
+  };
+}
+
+/** The client key stays with the token it was issued with. */
+function renewedClientKey(
+  { clientKeyDigest }: Participant,
+  { ownFirst }: JoinRequest,
+  keepsToken: boolean,
+): Partial<MintedToken> {
+  if (ownFirst !== true) return {};
+  if (keepsToken && clientKeyDigest !== undefined) return { digest: clientKeyDigest };
+  return mintClientKey();
 }
 
 /** Contract §6: a full room evicts its longest offline participant. */

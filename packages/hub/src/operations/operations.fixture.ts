@@ -56,6 +56,7 @@ export function peerAt(address: string | undefined, fields: Partial<Peer> = {}):
   return {
     address,
     throttleKey: address ?? "forwarded",
+    nearAddress: address,
     hasOrigin: false,
     token: undefined,
     hasLeft: () => false,

@@ -35,6 +35,16 @@ export function proofOf(mode: OwnershipMode, participant: Participant, peer: Pee
     : undefined;
 }
 
+/** Whether a request comes from the owner of a participant that serves its owner first. Contract §3. */
+export function isOwnRequest(
+  { ownAddress, clientKey }: { ownAddress: string | undefined; clientKey: string | undefined },
+  { ownerAddress, clientKeyDigest }: Pick<Participant, "ownerAddress" | "clientKeyDigest">,
+): boolean {
+  if (clientKeyDigest === undefined) return false;
+  if (ownAddress !== undefined && ownAddress === ownerAddress) return true;
+  return matchesToken(clientKey, clientKeyDigest);
+}
+
 /** Where a registration came from decides what the hub may dial for it. Contract §3. */
 export function registrantOf({ address, hasOrigin, throttleKey }: Peer): Registrant {
   return { address, hasOrigin, throttleKey };

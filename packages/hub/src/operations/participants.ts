@@ -132,6 +132,7 @@ export function authorizeTunnel(
       { hint: "Join again: the id was registered anew." },
     );
   }
+  participant.ownerAddress = peer.nearAddress;
   return participant;
 }
 

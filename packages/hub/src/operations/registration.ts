@@ -17,7 +17,7 @@ export function registrationOf(
   context: OperationContext,
   request: JoinRequest,
   peer: Peer,
-  tokenDigest: Uint8Array,
+  { tokenDigest, clientKeyDigest }: Pick<Registration, "tokenDigest" | "clientKeyDigest">,
 ): Registration {
   const endpoint = checkedEndpoint(context, request.endpoint);
   return {
@@ -34,6 +34,7 @@ export function registrationOf(
     liveness: request.liveness ?? undefined,
     registrant: registrantOf(peer),
     tokenDigest,
+    clientKeyDigest,
     machineDigest:
       request.machineSecret === undefined ? undefined : digestOf(request.machineSecret),
   };
@@ -67,6 +68,7 @@ export function newParticipant(
     budget: undefined,
     restsUntilMs: undefined,
     direct: { kind: "untried" },
+    ownerAddress: undefined,
     joinedAt: wallMs(),
     lastSeenMs: nowMs(),
     lastSeenAt: wallMs(),

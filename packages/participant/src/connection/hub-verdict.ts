@@ -1,5 +1,5 @@
 import { isHubUnreachableError, RoomhubError } from "@roomhub/client";
-import { ErrorBody } from "@roomhub/protocol";
+import { ErrorBody, JoinResponse } from "@roomhub/protocol";
 import type { ConnectionEvent } from "./connection-chart.ts";
 import type { StopReason } from "../notice.ts";
 
@@ -19,6 +19,24 @@ const neverSentCodes = new Set(["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "
 
 /** `perhaps`: a join was sent and got no response. */
 export type Registered = "no" | "perhaps" | "yes";
+
+const agentResponse = JoinResponse.pick({
+  tunnel: true,
+  participantToken: true,
+  clientKey: true,
+  warnings: true,
+}).required({ participantToken: true });
+
+/**
+ * What an agent needs of the hub's response to its join.
+ *
+ * @throws Error when the response lacks it: it is from something else
+ */
+export function readJoin(response: unknown) {
+  const { data } = agentResponse.safeParse(response);
+  if (data !== undefined) return data;
+  throw new Error("the hub's response to the join has no tunnel URL or no token");
+}
 
 /**
  * Judges a failed join. Before the first success, a client error is a mistake of the user and stops the participant; later

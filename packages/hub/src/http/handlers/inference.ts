@@ -11,7 +11,7 @@ import {
 } from "../../inference/begin.ts";
 import type { BodyBudget } from "../../inference/body-budget.ts";
 import type { RequestBody } from "../../inference/request/request-body.ts";
-import { claimsOf } from "../../inference/sender/senders.ts";
+import { claimsOf, type Source } from "../../inference/sender/senders.ts";
 import { RequestBodyReader } from "../../inference/request/request-head.ts";
 import { type BodySink, inferenceBodyLimits, readBody } from "../body.ts";
 import type { FlushingResponses } from "../flushing-responses.ts";
@@ -29,8 +29,7 @@ export interface InferenceInput {
   requestId: string;
   code: string;
   surface: Surface;
-  /** the throttle key of the peer */
-  address: string;
+  source: Source;
 }
 
 /**
@@ -99,7 +98,7 @@ class ArrivingRequest implements BodySink {
 
   #begin(body: RequestBody): void {
     const { request, response, room, input, deps } = this.#arrival;
-    const { requestId, surface, address } = input;
+    const { requestId, surface, source } = input;
     const { inference, requestsStreamUsage, flushing } = deps;
     const { errorShape } = surface;
     const client = new SocketClientResponse(request, response, requestId, errorShape, flushing);
@@ -112,7 +111,7 @@ class ArrivingRequest implements BodySink {
       room,
       request: new ModelRequest({ surface, body, headers, session, requestsStreamUsage }),
       hops: hopsOf(request),
-      sender: inference.senders.senderOf(address, claimsOf(request.headers), body.user),
+      sender: inference.senders.senderOf(source, claimsOf(request.headers), body.user),
       startedMs: this.#startedMs,
       client,
       onSettled: releaser(inference.bodies, this.#heldBytes),

@@ -39,7 +39,12 @@ export async function putParticipant(
   }
   const change = parse(schemas.updateParticipant, request.body);
   const outcome = await updateParticipant(operations, code, id, change, request.peer);
-  return joinResponse(request, operations, { ...outcome, isNew: false, token: undefined });
+  return joinResponse(request, operations, {
+    ...outcome,
+    isNew: false,
+    token: undefined,
+    clientKey: undefined,
+  });
 }
 
 /** `DELETE …/leave/:id` and `DELETE …/participants/:id`. Interface §4. */
@@ -93,14 +98,14 @@ export function postParticipantHeartbeat(
   };
 }
 
-type Joined = Pick<JoinOutcome, "participant" | "room" | "isNew" | "token"> & {
+type Joined = Pick<JoinOutcome, "participant" | "room" | "isNew" | "token" | "clientKey"> & {
   warnings: Warning[];
 };
 
 function joinResponse(
   request: RouteRequest,
   operations: RouteDeps["operations"],
-  { participant, room, isNew, token, warnings }: Joined,
+  { participant, room, isNew, token, clientKey, warnings }: Joined,
 ): RouteResponse {
   const path = `/v1/rooms/${room.code}/participants/${encodeURIComponent(participant.id)}/tunnel`;
   const body: JoinResponse = {
@@ -110,6 +115,7 @@ function joinResponse(
     tunnel: { url: request.origin.replace(/^http/, "ws") + path },
     ...(warnings.length === 0 ? {} : { warnings }),
     ...(token === undefined ? {} : { participantToken: token }),
+    ...(clientKey === undefined ? {} : { clientKey }),
   };
   return { status: isNew ? 201 : 200, body };
 }

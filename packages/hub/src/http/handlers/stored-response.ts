@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { HubError } from "../../errors.ts";
 import { StoredResponseRequest } from "../../inference/request/inference-request.ts";
 import { admit, beginSilently } from "../../inference/begin.ts";
-import { claimsOf } from "../../inference/sender/senders.ts";
+import { claimsOf, type Source } from "../../inference/sender/senders.ts";
 import { SocketClientResponse } from "../relay.ts";
 import { hopsOf, type InferenceDeps } from "./inference.ts";
 
@@ -17,8 +17,7 @@ export interface StoredResponseInput {
   method: StoredResponseMethod;
   /** behind the id: `/cancel`, `/input_items`, or nothing */
   suffix: string;
-  /** the throttle key of the peer */
-  address: string;
+  source: Source;
 }
 
 /** The parameters that clients send: paging, `stream`, `starting_after`, `include[]`. An agent takes no other characters. */
@@ -55,7 +54,7 @@ export function serveStoredResponse(
       headers: forwardRequestHeaders(request.headers),
     }),
     hops: hopsOf(request),
-    sender: inference.senders.senderOf(input.address, claimsOf(request.headers), undefined),
+    sender: inference.senders.senderOf(input.source, claimsOf(request.headers), undefined),
     startedMs: inference.dispatch.nowMs(),
     client,
     onSettled: () => undefined,

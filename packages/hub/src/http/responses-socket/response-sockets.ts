@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import { HubError } from "../../errors.ts";
 import { handshakeProblem } from "../../handshake-problem.ts";
-import { claimsOf } from "../../inference/sender/senders.ts";
+import { claimsOf, type Source } from "../../inference/sender/senders.ts";
 import { hopsOf } from "../handlers/inference.ts";
 import { ResponseSocket, type ResponseSocketDeps } from "./response-socket.ts";
 
@@ -35,11 +35,11 @@ export class ResponseSockets {
   /**
    * Completes a handshake.
    *
-   * @param input - the room's code as the path has it, and the throttle key of the peer
+   * @param input - the room's code as the path has it, and where the client is
    * @throws HubError `room_not_found`, `bad_request` or `hub_overloaded`
    */
   open(
-    input: { code: string; address: string },
+    input: { code: string; source: Source },
     request: IncomingMessage,
     socket: Duplex,
     head: Buffer,

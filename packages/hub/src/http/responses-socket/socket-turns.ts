@@ -2,7 +2,7 @@ import { SURFACES } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import { ModelRequest } from "../../inference/request/inference-request.ts";
 import { admit, begin, sessionKey, touchRoom } from "../../inference/begin.ts";
-import type { Claims } from "../../inference/sender/senders.ts";
+import type { Claims, Source } from "../../inference/sender/senders.ts";
 import type { Dispatch } from "../../inference/dispatch.ts";
 import type { InferenceDeps } from "../handlers/inference.ts";
 import { type MessageChannel, SocketTurn } from "./socket-turn.ts";
@@ -23,8 +23,7 @@ export interface SocketTurnsDeps extends InferenceDeps {
 export interface SocketClient {
   /** the room's code as the path spells it */
   code: string;
-  /** the throttle key of the peer */
-  address: string;
+  source: Source;
   claims: Claims;
   /** what providers may see of its headers */
   headers: Record<string, string>;
@@ -111,7 +110,7 @@ export class SocketTurns {
   #start({ body, items }: TurnRequest, requestId: string, goesOnFromMemory: boolean): void {
     const { inference, limits, requestsStreamUsage } = this.#deps;
     const { bodies } = inference;
-    const { code, address, claims, headers, hops } = this.#client;
+    const { code, source, claims, headers, hops } = this.#client;
     if (surface === undefined) throw new Error("there is no surface for responses");
     const room = admit(inference, code);
     bodies.hold(body.length);
@@ -125,7 +124,7 @@ export class SocketTurns {
       room,
       request: new ModelRequest({ surface, body, headers, session, requestsStreamUsage }),
       hops,
-      sender: inference.senders.senderOf(address, claims, body.user),
+      sender: inference.senders.senderOf(source, claims, body.user),
       startedMs: inference.dispatch.nowMs(),
       client: response,
       onSettled: () => {

@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { claimsOf, Senders } from "./senders.ts";
 
+const here = { throttleKey: "192.0.2.1", ownAddress: "192.0.2.1" };
+const there = { throttleKey: "192.0.2.2", ownAddress: undefined };
+
 function createSenders() {
   const hashed: string[] = [];
   const senders = new Senders((purpose, value) => {
@@ -8,7 +11,7 @@ function createSenders() {
     return `${purpose.slice(0, 1)}${hashed.length}000000000000000`.slice(0, 16);
   });
   const clientOf = (headers: Record<string, string | string[]>, bodyUser?: string) =>
-    senders.senderOf("192.0.2.1", claimsOf(headers), bodyUser).client;
+    senders.senderOf(here, claimsOf(headers), bodyUser).client;
   return { senders, hashed, clientOf };
 }
 
@@ -57,7 +60,7 @@ describe("key", () => {
   test("the same key is the same client in either header", () => {
     const { senders } = createSenders();
     const of = (headers: Record<string, string>) =>
-      senders.senderOf("192.0.2.1", claimsOf(headers), undefined).client.kind;
+      senders.senderOf(here, claimsOf(headers), undefined).client.kind;
     expect(of({ authorization: "Bearer as-alice" })).toBe(of({ "x-api-key": "as-alice" }));
   });
 });
@@ -103,9 +106,20 @@ test("a client that repeats is the same frozen object, and nothing is hashed aga
 
 test("an address has a fingerprint of its own", () => {
   const { senders } = createSenders();
-  const claims = claimsOf({});
-  const here = senders.senderOf("192.0.2.1", claims, undefined);
-  const there = senders.senderOf("192.0.2.2", claims, undefined);
-  expect(here).toMatchObject({ address: "192.0.2.1", addressId: "a1000000" });
-  expect(there.addressId).not.toBe(here.addressId);
+  const one = senders.senderOf(here, claimsOf({}), undefined);
+  const other = senders.senderOf(there, claimsOf({}), undefined);
+  expect(one).toMatchObject({ address: "192.0.2.1", addressId: "a1000000" });
+  expect(other.addressId).not.toBe(one.addressId);
+});
+
+test.each<[Record<string, string>, string | undefined]>([
+  [{ authorization: "Bearer rhc_1" }, "rhc_1"],
+  [{ "x-api-key": "rhc_1" }, "rhc_1"],
+  [{ authorization: "Bearer as-alice", "x-api-key": "rhc_1" }, "rhc_1"],
+  [{ authorization: "Bearer as-rhc_1" }, undefined],
+  [{}, undefined],
+])("%j proves ownership with the address and the client key %s", (headers, clientKey) => {
+  const { senders } = createSenders();
+  const { proof } = senders.senderOf(here, claimsOf(headers), undefined);
+  expect(proof).toEqual({ ownAddress: "192.0.2.1", clientKey });
 });

@@ -10,11 +10,13 @@ export class Sender implements TurnTaker {
   readonly addressId: string;
   /** the same object for the same client, as long as it is remembered */
   readonly client: ClientIdentity;
+  readonly proof: OwnerProof;
 
-  constructor(address: string, addressId: string, client: ClientIdentity) {
+  constructor(address: string, addressId: string, client: ClientIdentity, proof: OwnerProof) {
     this.address = address;
     this.addressId = addressId;
     this.client = client;
+    this.proof = proof;
   }
 
   get person(): string {
@@ -22,11 +24,27 @@ export class Sender implements TurnTaker {
   }
 }
 
+/** What may show that a request comes from the owner of a participant. Contract §3, "Own requests first". */
+export interface OwnerProof {
+  /** where it came from without a proxy; undefined behind one, and where addresses prove nothing */
+  readonly ownAddress: string | undefined;
+  /** a value beginning `rhc_`, right or wrong */
+  readonly clientKey: string | undefined;
+}
+
+/** Where a request came from. */
+export interface Source extends Pick<OwnerProof, "ownAddress"> {
+  /** the address by which clients take turns and failures count */
+  readonly throttleKey: string;
+}
+
 /** What a client's headers claim, as they came: never shown. */
 export interface Claims {
   /** `Authorization`, else `x-api-key` */
   readonly key: string | undefined;
   readonly user: string | undefined;
+  /** a value beginning `rhc_` in one of both */
+  readonly clientKey: string | undefined;
 }
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -36,15 +54,19 @@ const maxRemembered = 1_024;
 const bearer = /^bearer(?: +(.*))?$/i;
 /** The beginning of a participant token or a client key. */
 const ownCredential = /^rh[pc]_/;
+const clientKey = /^(?:bearer +)?(rhc_\S+)$/i;
 /** What the documentation uses where a client requires some key: the same for everyone. */
 const placeholderKey = "roomhub";
 const nothing: ClientIdentity = Object.freeze({ kind: "none", id: "" });
 
 /** @param headers - lower-case names */
 export function claimsOf(headers: Headers): Claims {
+  const authorization = textOf(headers["authorization"]);
+  const apiKey = textOf(headers["x-api-key"]);
   return {
-    key: textOf(headers["authorization"]) ?? textOf(headers["x-api-key"]),
+    key: authorization ?? apiKey,
     user: textOf(headers["x-openwebui-user-name"]) ?? textOf(headers["x-openwebui-user-id"]),
+    clientKey: clientKeyIn(authorization) ?? clientKeyIn(apiKey),
   };
 }
 
@@ -61,14 +83,18 @@ export class Senders {
   }
 
   /**
-   * @param address - the throttle key of the peer
    * @param bodyUser - the user that the body names; one in a header wins
    */
-  senderOf(address: string, { key, user }: Claims, bodyUser: string | undefined): Sender {
+  senderOf(
+    { throttleKey, ownAddress }: Source,
+    { key, user, clientKey }: Claims,
+    bodyUser: string | undefined,
+  ): Sender {
     const client = key === undefined ? nothing : this.#clientOf(key);
     const named = user ?? bodyUser;
     const identity = named === undefined ? client : this.#withUser(client, named);
-    return new Sender(address, this.#addressIdOf(address), identity);
+    const proof = { ownAddress, clientKey };
+    return new Sender(throttleKey, this.#addressIdOf(throttleKey), identity, proof);
   }
 
   #addressIdOf(address: string): string {
@@ -117,6 +143,10 @@ export class Senders {
     if (user === "" || ownCredential.test(user)) return undefined;
     return isClientName(user) ? user : this.#fingerprint("user", user);
   }
+}
+
+function clientKeyIn(header: string | undefined): string | undefined {
+  return header === undefined ? undefined : clientKey.exec(header)?.[1];
 }
 
 function textOf(header: string | readonly string[] | undefined): string | undefined {
