@@ -37,15 +37,13 @@ import { isOwnRequest } from "./operations/ownership.ts";
 import { authorizeTunnel, expireParticipants } from "./operations/participants.ts";
 import { BudgetUpdates } from "./operations/budget-updates.ts";
 import { announceBudgets, participantRests } from "./operations/budgets.ts";
+import { LoadedUpdates } from "./operations/loaded-updates.ts";
 import {
   announceLoadedModels,
-  loadedModelsRead,
-  LoadedUpdates,
-} from "./operations/loaded-updates.ts";
-import {
   capabilitiesLearned,
   directResponded,
   directFailed,
+  loadedModelsRead,
   loadReported,
   recordTunnelContact,
   statusReported,

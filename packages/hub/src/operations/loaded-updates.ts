@@ -1,6 +1,4 @@
 import type { Participant } from "../domain/participant.ts";
-import type { OperationContext } from "./context.ts";
-import { announceUpdate } from "./presence.ts";
 
 const pauseMs = 5_000;
 
@@ -43,24 +41,4 @@ const nothingShown = JSON.stringify([undefined]);
 
 function shownOf({ loadedModels }: Participant): string {
   return JSON.stringify([loadedModels]);
-}
-
-/** Announces the changes that are due. */
-export function announceLoadedModels(context: OperationContext): void {
-  for (const participant of context.loadedUpdates.takeDue(context.nowMs())) {
-    announceUpdate(context, participant);
-  }
-}
-
-/** The hub itself read which models a participant's server has loaded. */
-export function loadedModelsRead(
-  context: OperationContext,
-  participant: Participant,
-  models: readonly string[] | undefined,
-): void {
-  // Its agent knows better.
-  if (participant.tunnel.kind === "open") return;
-  participant.loadedModels = models;
-  context.loadedUpdates.note(participant);
-  announceLoadedModels(context);
 }

@@ -1,7 +1,6 @@
 import type { ParticipantSummary } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { participantView } from "../domain/views.ts";
-import { announceLoadedModels, loadedModelsRead } from "./loaded-updates.ts";
 import { createOffice, elsewhere, home, peerAt, tokenOf } from "./operations.fixture.ts";
 import {
   expireParticipants,
@@ -13,6 +12,8 @@ import {
   recordHeartbeat,
 } from "./participants.ts";
 import {
+  announceLoadedModels,
+  loadedModelsRead,
   capabilitiesLearned,
   directResponded,
   directFailed,

@@ -8,7 +8,6 @@ import {
 import { updateLimit } from "../domain/concurrency.ts";
 import { updateTrial } from "../domain/readiness.ts";
 import type { OperationContext } from "./context.ts";
-import { announceLoadedModels } from "./loaded-updates.ts";
 import { announceUpdate, recordLife } from "./presence.ts";
 
 /** Far more than there are surfaces: a participant must not grow its entry in every listing. */
@@ -127,6 +126,26 @@ export function loadReported(
   const before = shownOf(participant);
   takeReport(context, participant, reported);
   if (shownOf(participant) !== before) announceUpdate(context, participant);
+}
+
+/** Announces the changes that are due. */
+export function announceLoadedModels(context: OperationContext): void {
+  for (const participant of context.loadedUpdates.takeDue(context.nowMs())) {
+    announceUpdate(context, participant);
+  }
+}
+
+/** The hub itself read which models a participant's server has loaded. */
+export function loadedModelsRead(
+  context: OperationContext,
+  participant: Participant,
+  models: readonly string[] | undefined,
+): void {
+  // Its agent knows better.
+  if (participant.tunnel.kind === "open") return;
+  participant.loadedModels = models;
+  context.loadedUpdates.note(participant);
+  announceLoadedModels(context);
 }
 
 function openTunnel(
