@@ -2,7 +2,7 @@
  * `npm run bench:room`: what placement makes of a room's machines, simulated, against other ways to choose.
  *
  * `--live` measures hub and participants as shipped too, before emulated model servers, in under a minute · `--seeds N`
- * runs per variant, 20 by default · `--table FILE` writes the tables between the markers of a document
+ * runs per variant, 40 by default · `--table FILE` writes the tables between the markers of a document
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
@@ -16,6 +16,7 @@ import {
 } from "../report/render.ts";
 import { runVariant } from "./comparison.ts";
 import { goalsOf } from "./goals.ts";
+import { limitTable } from "./limits.ts";
 import { measureLiveRooms } from "./live/live-rows.ts";
 import { policyTable } from "./tables.ts";
 import { variants } from "./variants.ts";
@@ -23,7 +24,7 @@ import { variants } from "./variants.ts";
 const { values } = parseArgs({
   options: {
     live: { type: "boolean", default: false },
-    seeds: { type: "string", default: "20" },
+    seeds: { type: "string", default: "40" },
     table: { type: "string" },
   },
 });
@@ -32,11 +33,13 @@ const seeds = Array.from({ length: Number(values.seeds) }, (_, index) => index +
 const results = variants.map((variant) => runVariant(variant, seeds));
 const goals = results.map(goalsOf);
 const policies = policyTable(results);
-process.stdout.write(`${alignedTable(policies)}\n${renderTable(goals)}`);
+const limits = limitTable(seeds.slice(0, 10));
+process.stdout.write(`${alignedTable(policies)}\n${renderTable(goals)}\n${alignedTable(limits)}`);
 
 if (values.table !== undefined) {
   const tables = `${markdownTable(policies)}\n\n${renderMarkdown(goals)}`;
   await writeBetween(values.table, "bench:room", tables);
+  await writeBetween(values.table, "bench:limits", markdownTable(limits));
 }
 
 if (values.live) {

@@ -11,6 +11,8 @@ export interface Incident {
 
 export interface Scenario {
   machines: readonly MachineSpec[];
+  /** requests that the hub sends each machine at once; their slots by default */
+  limits?: readonly number[];
   conversations: readonly Conversation[];
   incidents: readonly Incident[];
 }
@@ -56,8 +58,8 @@ class Simulation {
   readonly #served: Served[] = [];
   #nowMs = 0;
 
-  constructor({ machines, conversations, incidents }: Scenario, policy: Policy) {
-    this.#machines = machines.map((spec) => new Machine(spec));
+  constructor({ machines, limits, conversations, incidents }: Scenario, policy: Policy) {
+    this.#machines = machines.map((spec, index) => new Machine(spec, limits?.[index]));
     this.#policy = policy;
     this.#incidents = [...incidents];
     this.#arrivals = conversations.map((conversation) => ({
