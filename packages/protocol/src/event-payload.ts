@@ -37,6 +37,12 @@ export const LeftPayload = z.object({
 });
 export type LeftPayload = z.infer<typeof LeftPayload>;
 
+/**
+ * The first 8 hex digits of the keyed hash of the session that a request names: the same for requests of one conversation
+ * in one room, until the hub restarts. Contract §3, "Conversations".
+ */
+const Conversation = z.string();
+
 export const RequestPayload = z.object({
   requestId: z.string(),
   participantId: z.string(),
@@ -45,6 +51,8 @@ export const RequestPayload = z.object({
   /** the request's `model` field */
   selector: z.string(),
   client: ClientIdentity,
+  /** absent when the request names no session */
+  conversation: Conversation.optional(),
   /** 1 to 3 */
   attempt: z.int(),
 });
@@ -57,6 +65,7 @@ export const CompletePayload = z.object({
   protocol: InferenceProtocol,
   selector: z.string(),
   client: ClientIdentity,
+  conversation: Conversation.optional(),
   attempts: z.int(),
   /** ms spent waiting for a free participant */
   queueMs: z.number(),
@@ -76,6 +85,7 @@ export const FailurePayload = z.object({
   code: z.string(),
   selector: z.string().nullable(),
   client: ClientIdentity,
+  conversation: Conversation.optional(),
   attempts: z.int(),
   queueMs: z.number(),
 });

@@ -14,7 +14,7 @@ import { QueuePlace, type QueuedRequest } from "./queue-place.ts";
 import { type FlowOwner, ResponseFlow } from "./response-flow.ts";
 import type { FailureCause } from "./retry.ts";
 import { Routing } from "./routing.ts";
-import { requestPayload, servedBy, type RequestFacts } from "./request-facts.ts";
+import { conversationOf, requestPayload, servedBy, type RequestFacts } from "./request-facts.ts";
 import { refuseLoops, withoutSecrets } from "./routing-errors.ts";
 import { announceEnd } from "./settlement.ts";
 import type { Upstream } from "./upstream.ts";
@@ -280,6 +280,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
       protocol: this.#call.request.protocol,
       selector: this.#call.request.selector,
       client: this.#call.sender.client,
+      conversation: conversationOf(this.#call.request.prompt),
       attempts: this.#attempts.count,
       queueMs: this.#queueMs,
     };

@@ -7,6 +7,7 @@ import type {
   RequestPayload,
 } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
+import type { Prompt } from "../domain/placement/warm-conversations.ts";
 import type { HubError } from "../errors.ts";
 
 /** What a request's terminal event and headers tell of it. */
@@ -18,8 +19,15 @@ export interface RequestFacts {
   /** what the client asked for */
   selector: string;
   client: ClientIdentity;
+  /** 8 hex digits; undefined without a session */
+  conversation: string | undefined;
   attempts: number;
   queueMs: number;
+}
+
+/** The beginning of the session's keyed hash, which says nothing else of the session. Contract §5. */
+export function conversationOf({ session }: Prompt): string | undefined {
+  return session?.slice(0, 8);
 }
 
 /** The facts for its response headers, once a participant was called. */
@@ -38,9 +46,16 @@ export function servedBy(facts: RequestFacts, participant: Participant): ServedB
 
 /** Interface §6, llm.request. */
 export function requestPayload(facts: RequestFacts, participant: Participant): RequestPayload {
-  const { requestId, protocol, selector, client, attempts } = facts;
-  const { id: participantId, model } = participant;
-  return { requestId, participantId, model, protocol, selector, client, attempt: attempts };
+  return {
+    requestId: facts.requestId,
+    participantId: participant.id,
+    model: participant.model,
+    protocol: facts.protocol,
+    selector: facts.selector,
+    client: facts.client,
+    conversation: facts.conversation,
+    attempt: facts.attempts,
+  };
 }
 
 /** Interface §6, llm.complete. */
@@ -52,6 +67,7 @@ export function completePayload(facts: RequestFacts, metrics: Metrics): Complete
     protocol: facts.protocol,
     selector: facts.selector,
     client: facts.client,
+    conversation: facts.conversation,
     attempts: facts.attempts,
     queueMs: Math.round(facts.queueMs),
     metrics,
@@ -83,6 +99,7 @@ export function failurePayload(
     code: providerCode ?? error.code,
     selector: facts.selector,
     client: facts.client,
+    conversation: facts.conversation,
     attempts: facts.attempts,
     queueMs: Math.round(facts.queueMs),
   };
