@@ -1,14 +1,15 @@
-import type {
-  Budget,
-  Capabilities,
-  CapabilityValue,
-  JoinRequest,
-  LimitSource,
-  Liveness,
-  ParticipantConfig,
-  ParticipantStatus,
-  Readiness,
-  Specs,
+import {
+  isSameModel,
+  type Budget,
+  type Capabilities,
+  type CapabilityValue,
+  type JoinRequest,
+  type LimitSource,
+  type Liveness,
+  type ParticipantConfig,
+  type ParticipantStatus,
+  type Readiness,
+  type Specs,
 } from "@roomhub/protocol";
 import type { Pace } from "./placement/pace.ts";
 
@@ -174,6 +175,11 @@ export function isFull({ active, limit, machine }: Participant): boolean {
 export interface SlotHolder {
   readonly address: string;
   readonly person: string;
+}
+
+/** Its model server reports which models it has loaded, and this one is not among them. */
+export function mustLoad({ loadedModels, model }: Participant): boolean {
+  return loadedModels !== undefined && !loadedModels.some((one) => isSameModel(one, model));
 }
 
 /** A request begins to run there. @returns the machine whose slot it takes too */

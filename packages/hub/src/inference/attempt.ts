@@ -3,6 +3,7 @@ import type { ResponseForm } from "../domain/placement/pace.ts";
 import {
   type CredentialUse,
   type Machine,
+  mustLoad,
   occupySlot,
   type Participant,
   releaseSlot,
@@ -64,6 +65,8 @@ export class Attempt implements ResponseSink {
   readonly #coldBytes: number;
   #startedMs = 0;
   #machine: Machine | undefined;
+  /** The participant reported that it had to load the model for this one. */
+  #isLoad = false;
   #call: UpstreamCall | undefined;
   #isClosed = false;
 
@@ -82,6 +85,7 @@ export class Attempt implements ResponseSink {
 
   open(upstream: Upstream, request: UpstreamRequest): void {
     this.#startedMs = this.#nowMs();
+    this.#isLoad = mustLoad(this.participant);
     this.#machine = occupySlot(this.participant, this.#sender, this.#startedMs);
     try {
       this.#call = upstream.open(request, this);
@@ -117,7 +121,9 @@ export class Attempt implements ResponseSink {
     const coldShare = isReported ? Math.max(0, 1 - cachedInputTokens / inputTokens) : 1;
     const coldBytes = isReported ? this.#promptBytes * coldShare : this.#coldBytes;
     const tookMs = firstContentMs - this.#startedMs;
-    this.participant.pace.noteFirst(form, coldBytes, tookMs, this.#nowMs());
+    const { pace } = this.participant;
+    if (this.#isLoad) pace.noteLoad(coldBytes, tookMs);
+    else pace.noteFirst(form, coldBytes, tookMs, this.#nowMs());
   }
 
   onHead(head: ResponseHead): void {

@@ -18,7 +18,10 @@ export class LineFit {
     return this.#count;
   }
 
-  /** @param x - and `y`: finite and not negative */
+  /**
+   * @param x - a whole number
+   * @param y - finite; neither is negative
+   */
   add(x: number, y: number): void {
     this.#count++;
     this.#weight = this.#weight * keptWeight + 1;
@@ -43,7 +46,7 @@ export class LineFit {
     const meanY = this.#y / this.#weight;
     const variance = this.#xx / this.#weight - meanX * meanX;
     // Samples of one size say nothing of how the size counts: the cost is taken to be in proportion to it.
-    if (variance <= 1e-3 * meanX * meanX) return meanX === 0 ? meanY : (meanY * x) / meanX;
+    if (variance <= 1e-3 * meanX * meanX) return meanX < 1 ? meanY : (meanY * x) / meanX;
     const slope = (this.#xy / this.#weight - meanX * meanY) / variance;
     if (slope <= 0) return meanY;
     const base = meanY - slope * meanX;

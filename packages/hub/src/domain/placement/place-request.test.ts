@@ -37,6 +37,22 @@ test("the one that holds the prompt warm is compared, wherever it stands", () =>
   expect(placedIn(participants, 0.5, participants[123])).toBe("p123");
 });
 
+test("one at capacity that has the model loaded is compared with those that would load it", () => {
+  const loaded = aParticipant({
+    id: "loaded",
+    active: 1,
+    limit: 1,
+    loadedModels: ["llama3:latest"],
+  });
+  loaded.startedMs.push(-900);
+  for (let count = 0; count < 2; count++) loaded.pace.noteFirst("stream", 10_000, 100, 0);
+  loaded.pace.noteSlot(1_000);
+  const idle = aParticipant({ id: "idle", loadedModels: [] });
+  expect(placedIn([idle, loaded], 0)).toBe("loaded");
+  loaded.pace.noteSlot(100_000);
+  expect(placedIn([idle, loaded], 0)).toBe("idle");
+});
+
 test("busy, unable and unreachable participants are passed over, however many they are", () => {
   const busy = { active: 2, limit: 2 };
   expect(placedIn([...many(500, busy), aParticipant({ id: "free" })], 0.2)).toBe("free");

@@ -1,4 +1,4 @@
-import { capabilityOf, isFull, type Participant } from "../participant.ts";
+import { capabilityOf, isFull, mustLoad, type Participant } from "../participant.ts";
 import { type Placement, type PlacementCandidate, place } from "./placement.ts";
 import { isRoutable } from "../readiness.ts";
 import type { Room } from "../room.ts";
@@ -33,10 +33,8 @@ export class Candidate implements PlacementCandidate {
     return this.participant.awaited;
   }
 
-  /** False for a server that does not say what it has loaded. */
   get mustLoad(): boolean {
-    const { loadedModels, model } = this.participant;
-    return loadedModels !== undefined && !loadedModels.includes(model);
+    return mustLoad(this.participant);
   }
 
   get pace(): Participant["pace"] {
@@ -80,7 +78,10 @@ function comparedCandidates(
     free++;
     candidates.push(new Candidate(one, 0));
   }
-  if (warm.size === 0) return candidates;
+  if (candidates.some((one) => one.mustLoad)) {
+    candidates.push(...loadedBusyOnes(serving, warm, query));
+  }
+  if (warm.size === 0) return isSampled ? candidates : inOrderOf(serving, candidates);
   const warmOnes = serving.length <= warm.size ? serving : [...warm.keys()];
   for (const one of warmOnes) {
     const bytes = warm.get(one);
@@ -89,6 +90,18 @@ function comparedCandidates(
     }
   }
   return isSampled ? candidates : inOrderOf(serving, candidates);
+}
+
+/** Those at capacity whose model is loaded: one of them may be free before another one has loaded it. */
+function loadedBusyOnes(
+  serving: readonly Participant[],
+  warm: ReadonlyMap<Participant, number>,
+  query: SelectionQuery,
+): Candidate[] {
+  return serving
+    .filter((one) => isFull(one) && !mustLoad(one) && !warm.has(one) && mayServe(one, query))
+    .slice(0, maxCompared)
+    .map((one) => new Candidate(one, 0));
 }
 
 function inOrderOf(serving: readonly Participant[], candidates: Candidate[]): Candidate[] {

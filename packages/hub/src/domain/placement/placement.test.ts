@@ -79,6 +79,23 @@ test.each([
   expect(placed(candidates)).toBe(expected);
 });
 
+describe("a request whose model only a busy participant has loaded", () => {
+  const loaded = (startedMs: number) => candidate("loaded", 100, busySince(startedMs));
+  const loadsIn = (ms: number) => {
+    const idle = candidate("idle", 100, { mustLoad: true });
+    idle.pace.noteLoad(0, ms);
+    return idle;
+  };
+
+  test("waits for it when that is sooner than loading", () => {
+    expect(placed([loaded(-1_500), loadsIn(8_000)])).toBe("hold loaded");
+  });
+
+  test("takes an idle one that loads it sooner", () => {
+    expect(placed([loaded(0), loadsIn(1_000)])).toBe("take idle");
+  });
+});
+
 describe("a request whose prompt is warm at a busy participant", () => {
   // Its slot takes 2,000 ms, so it is free 500 ms from now; the rest of the prompt takes 100 ms.
   const warm = () => candidate("warm", 100, { ...busySince(-1_500), warmBytes: 9_000 });

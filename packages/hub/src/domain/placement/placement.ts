@@ -61,7 +61,7 @@ export function place<Candidate extends PlacementCandidate>(
 ): Placement<Candidate> {
   const best = bestFree(candidates, query);
   if (best === undefined) return { kind: "full" };
-  const warm = bestWarm(candidates, query);
+  const warm = bestBusy(candidates, best.candidate, query);
   if (warm === undefined) return { kind: "take", candidate: best.candidate };
   const untilMs = query.holdUntilMs ?? query.nowMs + best.expectedMs;
   const isWorthIt = warm.expectedMs + leastGainMs < best.expectedMs && query.nowMs < untilMs;
@@ -142,14 +142,19 @@ function bestColdMs(
   return least;
 }
 
-/** Of those that are full, the warm one with the least expected time, where that is known. */
-function bestWarm<Candidate extends PlacementCandidate>(
+/**
+ * Of those that are full, the one that is worth waiting for: it holds the prompt warm, or has the model loaded where the
+ * best free one would load it first. The one with the least expected time, where that is known.
+ */
+function bestBusy<Candidate extends PlacementCandidate>(
   candidates: readonly Candidate[],
+  bestFreeOne: Candidate,
   query: PlacementQuery,
 ): Expected<Candidate> | undefined {
   let best: Expected<Candidate> | undefined;
   for (const candidate of candidates) {
-    if (candidate.isFree || !isWarm(candidate, query)) continue;
+    const savesLoading = bestFreeOne.mustLoad && !candidate.mustLoad;
+    if (candidate.isFree || !(savesLoading || isWarm(candidate, query))) continue;
     const { waitMs, firstMs } = expectationOf(candidate, query);
     if (waitMs === undefined || firstMs === undefined) continue;
     const expectedMs = waitMs + firstMs;
