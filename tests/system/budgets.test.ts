@@ -8,6 +8,8 @@ import { userSays } from "../support/clients/openai-client.ts";
 import { joinDirect, joinTunnel } from "../support/hub/joining.ts";
 import { ledgerOf, ledgerProblems, settled } from "../support/hub/ledger.ts";
 import { startTestHub } from "../support/hub/start-test-hub.ts";
+import { startParticipantProcess } from "../support/programs/roomhub-process.ts";
+import { temporaryFolder } from "../support/programs/temporary-folder.ts";
 import { type Behaviour, startFakeProvider } from "../support/providers/fake-provider.ts";
 import { until } from "../support/waiting.ts";
 
@@ -124,6 +126,35 @@ test("new names, and a second agent with the same key, do not get around a budge
   // 20 names have an allowance of their own, and the others one.
   expect(statuses.filter((status) => status === 200)).toHaveLength(21);
   expect(statuses.slice(0, 21).every((status) => status === 200)).toBe(true);
+});
+
+test("two join processes, in rooms of two hubs, share one budget, and so does one that replaces a killed one", async () => {
+  await using folder = await temporaryFolder();
+  await using provider = await startFakeProvider();
+  await using hub = await startTestHub();
+  await using other = await startTestHub();
+  const env = { XDG_STATE_HOME: folder.path };
+  const share = ["--model", "fake-model", "--endpoint", provider.url];
+  const budget = ["--requests-per-minute", "5", "--tokens-per-day", "100000"];
+  const rooms = await Promise.all(
+    [hub, other].map(async (each) => ({ hub: each, code: await each.createRoom() })),
+  );
+  const start = (room: (typeof rooms)[number] | undefined) =>
+    startParticipantProcess(room?.hub.url ?? "", room?.code ?? "", [...share, ...budget], env);
+  await using first = await start(rooms[0]);
+  await using _second = await start(rooms[1]);
+  const ask = async (room: (typeof rooms)[number] | undefined) => {
+    const json = { model: "*", messages: userSays("hello") };
+    const response = await room?.hub.fetch(`/rooms/${room.code}/v1/chat/completions`, { json });
+    await response?.text();
+    return response?.status;
+  };
+  const statuses = [];
+  for (let count = 0; count < 4; count++) statuses.push(await ask(rooms[count % 2]));
+  expect(statuses).toEqual([200, 200, 200, 200]);
+  await first.kill("SIGKILL");
+  await using _third = await start(rooms[0]);
+  expect([await ask(rooms[0]), await ask(rooms[1]), await ask(rooms[0])]).toEqual([200, 429, 429]);
 });
 
 test("what is left is listed, and announced by steps", async () => {

@@ -34,6 +34,12 @@ export type ParticipantNotice =
       /** epoch ms of the change */
       since: number;
     }
+  /** The budget is used up, or it is outside the hours; `problem` is undefined when requests are served again. */
+  | {
+      kind: "budget";
+      /** why no requests are served, as the end of a sentence about the participant */
+      problem: string | undefined;
+    }
   /** `followModel`: the server was restarted with another model, which is now shared. */
   | { kind: "model-changed"; from: string; to: string }
   | { kind: "request-started"; path: string; model: string; client: ClientIdentity | undefined }

@@ -70,9 +70,14 @@ test("a request beyond the budget gets a 429 of the participant, and the provide
   });
   const posts = shared.model.requests.filter(({ method }) => method === "POST");
   expect(posts.filter(({ url }) => url === "/v1/chat/completions")).toHaveLength(2);
-  expect(ana.notices.at(-1)).toMatchObject({ outcome: "refused", code: "budget", status: 429 });
+  const refusal = { outcome: "refused", code: "budget", status: 429 };
+  expect(ana.notices).toContainEqual(expect.objectContaining(refusal));
   expect(await served(send(session, { method: "GET", path: "/models" }, []))).toBe(200);
   await vi.waitFor(() => expect(hub.statuses.at(-1)?.budget).toMatchObject({ remainingTokens: 0 }));
+  const problem = "has used up its budget of 30 tokens a day";
+  expect(ana.notices.filter(({ kind }) => kind === "budget")).toEqual([
+    { kind: "budget", problem },
+  ]);
 });
 
 test("participants of other hubs with the same credentials share the budget; others have their own", async () => {
@@ -113,7 +118,7 @@ test("an error response costs nothing", async () => {
 test("outside its hours a participant reports that it is not ready, and why", async () => {
   await using shared = await startShared(respondWithUsage);
   let wallMs = new Date(2026, 4, 5, 22, 59, 59).getTime();
-  const { hub, session } = await shared.join({ hours: "18-23" }, { wallNow: () => wallMs });
+  const { ana, hub, session } = await shared.join({ hours: "18-23" }, { wallNow: () => wallMs });
   expect(await served(send(session))).toBe(200);
   wallMs += 1_000;
   const closed = { ready: false, reason: "shares from 18:00 to 23:00" };
@@ -121,6 +126,10 @@ test("outside its hours a participant reports that it is not ready, and why", as
   expect(await served(send(session))).toBe(429);
   wallMs = new Date(2026, 4, 6, 18).getTime();
   await vi.waitFor(() => expect(hub.statuses.at(-1)).toMatchObject({ ready: true }));
+  expect(ana.notices.filter(({ kind }) => kind === "budget")).toEqual([
+    { kind: "budget", problem: "shares from 18:00 to 23:00" },
+    { kind: "budget", problem: undefined },
+  ]);
   expect(await served(send(session))).toBe(200);
 });
 

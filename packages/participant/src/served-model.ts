@@ -40,6 +40,7 @@ export class ServedModel {
   #isStopped = false;
   #renameAgainMs: number | undefined;
   #reportedBudget = "";
+  #budgetProblem: string | undefined;
 
   constructor(options: ServedModelOptions) {
     const { server, timing, now } = options;
@@ -110,8 +111,11 @@ export class ServedModel {
   }
 
   #reportBudget(): void {
-    const { budget, onStatus } = this.#options;
+    const { budget, notify, onStatus } = this.#options;
     if (budget === undefined) return;
+    const { problem } = budget;
+    if (problem !== this.#budgetProblem) notify({ kind: "budget", problem });
+    this.#budgetProblem = problem;
     const budgetNow = JSON.stringify([budget.closedReason, budget.report]);
     const isChanged = this.#reportedBudget !== budgetNow;
     this.#reportedBudget = budgetNow;

@@ -69,6 +69,7 @@ export function reportProblems(
         return;
       }
       case "provider-readiness":
+      case "budget":
       case "model-changed":
       case "fault":
         say(noticeLine(notice, nowMs, colors));

@@ -33,6 +33,11 @@ test.each<[LineNotice, string]>([
     { kind: "model-changed", from: "llama3", to: "qwen" },
     "the model server now serves qwen; sharing it instead of llama3",
   ],
+  [
+    { kind: "budget", problem: "shares from 18:00 to 23:00\u001b" },
+    "no requests are served: the participant shares from 18:00 to 23:00\ufffd",
+  ],
+  [{ kind: "budget", problem: undefined }, "within the budget again: requests are served"],
   [{ kind: "fault", error: new Error("a bug") }, "internal error: a bug"],
 ])("%j is printed as %j", (notice, text) => {
   expect(noticeLine(notice, 0, plain).replace(/^\d\d:\d\d:\d\d {2}/, "")).toBe(text);

@@ -20,6 +20,10 @@ function describe(notice: LineNotice, colors: Colors): string {
       );
     case "provider-readiness":
       return readinessLine(notice, colors);
+    case "budget":
+      return notice.problem === undefined
+        ? colors.green("within the budget again: requests are served")
+        : colors.yellow(`no requests are served: the participant ${safe(notice.problem)}`);
     case "model-changed":
       return colors.green(
         `the model server now serves ${safe(notice.to)}; sharing it instead of ${safe(notice.from)}`,

@@ -46,6 +46,17 @@ test("connecting is one line, when the last of them is there", () => {
   expect(lines()).toEqual(["connected; Ctrl+C leaves"]);
 });
 
+test("a budget that is used up is one line for those that share it, and its end another", () => {
+  const { tell, lines } = telling([one, two]);
+  for (const problem of ["has used up its budget of 5 tokens a day", undefined]) {
+    for (const participant of [one, two]) tell(participant, { kind: "budget", problem });
+  }
+  expect(lines()).toEqual([
+    "no requests are served: the participant has used up its budget of 5 tokens a day",
+    "within the budget again: requests are served",
+  ]);
+});
+
 test("an outage of the hub is one line, and its end another, for all of them", () => {
   const { tell, lines, pass } = telling([one, two]);
   for (const participant of [one, two]) tell(participant, { kind: "connected" });

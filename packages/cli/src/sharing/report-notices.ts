@@ -42,6 +42,7 @@ export function reportNotices(
   const servedRow = createServedTable(context.stderr, colors, hasNames);
   const hubOutage = trackOutage();
   const serverOutages = new Map<string, ServerOutage>();
+  const budgetProblems = new Map<string, string | undefined>();
   const awaited = new Set(participants.map(({ id }) => id));
 
   const say = (line: string) => feed.line(line);
@@ -89,6 +90,11 @@ export function reportNotices(
         return;
       case "provider-readiness":
         if (isServerNews(id, endpoint, notice.readiness)) sayNotice(notice);
+        return;
+      case "budget":
+        // One per endpoint: its participants share the budget.
+        if (budgetProblems.get(endpoint) !== notice.problem) sayNotice(notice);
+        budgetProblems.set(endpoint, notice.problem);
         return;
       case "model-changed":
         return sayNotice(notice);

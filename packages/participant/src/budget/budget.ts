@@ -42,6 +42,13 @@ export class Budget {
     return `shares ${hoursInWords(hours)}`;
   }
 
+  /** Why no request is served now, as the end of a sentence about the participant; undefined when requests are served. */
+  get problem(): string | undefined {
+    const { tokensPerDay } = this.#rules;
+    const isUsedUp = tokensPerDay !== undefined && this.#remainingTokens(tokensPerDay) === 0;
+    return this.closedReason ?? (isUsedUp ? usedUp(tokensPerDay) : undefined);
+  }
+
   /** For STATUS; undefined when only hours and persons are limited. */
   get report(): TunnelBudget | undefined {
     const { tokensPerDay, requestsPerMinute } = this.#rules;
@@ -87,8 +94,7 @@ export class Budget {
   #refuseTokens(sums: LedgerSums, person: Person): BudgetRefusal | undefined {
     const { tokensPerDay, perPersonTokensPerDay } = this.#rules;
     if (tokensPerDay !== undefined && sums.totalTokens >= tokensPerDay) {
-      const reason = `has used up its budget of ${count(tokensPerDay)} tokens a day`;
-      return this.#refuseTokensOf("budget", tokensPerDay, reason);
+      return this.#refuseTokensOf("budget", tokensPerDay, usedUp(tokensPerDay));
     }
     if (perPersonTokensPerDay !== undefined && sums.tokensOf(person) >= perPersonTokensPerDay) {
       const reason = `serves ${count(perPersonTokensPerDay)} tokens a day to each person, and yours are used up`;
@@ -164,6 +170,10 @@ export class Budget {
     const { wallNow, readLocalTime } = this.#deps;
     return firstQuarterHour(wallNow(), readLocalTime, isSought);
   }
+}
+
+function usedUp(tokensPerDay: number): string {
+  return `has used up its budget of ${count(tokensPerDay)} tokens a day`;
 }
 
 /** `100,000` */
