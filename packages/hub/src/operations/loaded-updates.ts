@@ -8,11 +8,24 @@ const pauseMs = 5_000;
  */
 export class LoadedUpdates {
   readonly #announced = new WeakMap<Participant, { shown: string; atMs: number }>();
+  readonly #reports = new WeakMap<Participant, string>();
   readonly #changed = new Set<Participant>();
 
-  /** The loaded models of a participant may be others than before. */
-  note(participant: Participant): void {
-    this.#changed.add(participant);
+  /**
+   * A participant's agent, or the hub, reports what its server has loaded; undefined when the server does not say. That
+   * holds for all participants of the machine. A report that repeats the one before may be older than another's, and
+   * changes nothing.
+   */
+  report(participant: Participant, models: readonly string[] | undefined): void {
+    const report = JSON.stringify([models]);
+    const isNews = report !== (this.#reports.get(participant) ?? nothingShown);
+    const hasMoved = participant.loadedModels === undefined && models !== undefined;
+    if (!isNews && !hasMoved) return;
+    this.#reports.set(participant, report);
+    for (const each of participant.machine?.members ?? [participant]) {
+      each.loadedModels = models;
+      this.#changed.add(each);
+    }
   }
 
   /** An event shows its loaded models. */

@@ -79,8 +79,7 @@ export function statusReported(
     elsewhere,
   });
   takeBudget(context, participant, status.budget);
-  participant.loadedModels = status.loaded;
-  context.loadedUpdates.note(participant);
+  context.loadedUpdates.report(participant, status.loaded);
   if (shownOf(participant) !== before) {
     context.loadedUpdates.noteAnnounced(participant, context.nowMs());
     announceUpdate(context, participant);
@@ -143,8 +142,7 @@ export function loadedModelsRead(
 ): void {
   // Its agent knows better.
   if (participant.tunnel.kind === "open") return;
-  participant.loadedModels = models;
-  context.loadedUpdates.note(participant);
+  context.loadedUpdates.report(participant, models);
   announceLoadedModels(context);
 }
 

@@ -1,3 +1,4 @@
+import { isSameModel } from "@roomhub/protocol";
 import type { ServerProgram } from "../learn/fingerprints.ts";
 import { lmStudioModels } from "./lm-studio-models.ts";
 
@@ -60,16 +61,12 @@ const maxNameLength = 256;
 export function reportedNames(names: readonly string[], own: string | undefined): string[] {
   const spelled = names
     .filter((name) => name !== "" && name.length <= maxNameLength)
-    .map((name) => (own !== undefined && withTag(name) === withTag(own) ? own : name));
+    .map((name) => (own !== undefined && isSameModel(name, own) ? own : name));
   const sorted = [...new Set(spelled)].toSorted();
   // The participant's model counts most: it is the one that requests are for.
   const isListed = own !== undefined && sorted.includes(own);
   const others = isListed ? sorted.filter((name) => name !== own) : sorted;
   return (isListed ? [own, ...others] : others).slice(0, maxModels);
-}
-
-function withTag(name: string): string {
-  return name.includes(":") ? name : `${name}:latest`;
 }
 
 function namesIn(

@@ -66,7 +66,7 @@ test("busy, unable and unreachable participants are passed over, however many th
 
 test("one that has the model loaded comes before one that must load it, and one that does not say is taken for loaded", () => {
   const must = aParticipant({ id: "must", loadedModels: ["qwen3"] });
-  const has = aParticipant({ id: "has", loadedModels: ["qwen3", must.model] });
+  const has = aParticipant({ id: "has", loadedModels: ["qwen3", `${must.model}:latest`] });
   expect(placedIn([must, has], 0)).toBe("has");
   expect(placedIn([must, aParticipant({ id: "silent" })], 0)).toBe("silent");
 });
