@@ -55,6 +55,7 @@ const commands: readonly CommandModule[] = [
     load: async () => (await import("./commands/participant.ts")).addParticipantCommand,
   },
   { names: ["events"], load: async () => (await import("./commands/events.ts")).addEventsCommand },
+  { names: ["usage"], load: async () => (await import("./commands/usage.ts")).addUsageCommand },
   { names: ["chat"], load: async () => (await import("./commands/chat.ts")).addChatCommand },
   { names: ["health"], load: async () => (await import("./commands/health.ts")).addHealthCommand },
   { names: ["route"], load: async () => (await import("./commands/route.ts")).addRouteCommand },
