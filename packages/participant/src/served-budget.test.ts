@@ -109,6 +109,23 @@ test("a client that leaves before the usage has paid for what was generated", as
   expect(await served(refused)).toBe(429);
 });
 
+test("responses that run when the budget is used up are completed, and no further request is", async () => {
+  const gate = Promise.withResolvers<void>();
+  await using shared = await startShared(async (response, incoming, body) => {
+    await gate.promise;
+    respondWithUsage(response, incoming, body);
+  });
+  const { session } = await shared.join({ tokensPerDay: 15 });
+  const running = Array.from({ length: 5 }, () => send(session));
+  await vi.waitFor(() => {
+    const posts = shared.model.requests.filter(({ method }) => method === "POST");
+    expect(posts.filter(({ url }) => url === "/v1/chat/completions")).toHaveLength(5);
+  });
+  gate.resolve();
+  expect(await Promise.all(running.map(served))).toEqual([200, 200, 200, 200, 200]);
+  expect(await served(send(session))).toBe(429);
+});
+
 test("an error response costs nothing", async () => {
   await using shared = await startShared((response) => void response.writeHead(500).end("{}"));
   const { session } = await shared.join({ tokensPerDay: 1 });
