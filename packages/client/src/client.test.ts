@@ -121,12 +121,15 @@ test("health resolves for a draining hub", async () => {
 });
 
 test("an unreachable hub is reported with its URL, the reason and the next step", async () => {
-  const gone = await startFakeHub(() => {});
-  await gone[Symbol.asyncDispose]();
-  const failure = new RoomhubClient({ hubUrl: gone.url }).health();
+  const stopped = await startFakeHub(() => {});
+  await stopped[Symbol.asyncDispose]();
+  const failure = new RoomhubClient({ hubUrl: stopped.url }).health();
   await expect(failure).rejects.toBeInstanceOf(HubUnreachableError);
   const error = await failure.catch((thrown: unknown) => thrown as HubUnreachableError);
-  expect(error).toMatchObject({ hubUrl: gone.url, hint: expect.stringContaining("roomhub serve") });
+  expect(error).toMatchObject({
+    hubUrl: stopped.url,
+    hint: expect.stringContaining("roomhub serve"),
+  });
   expect((error as Error).message).toMatch(/^Hub at http:\S+ is unreachable: .*ECONNREFUSED/);
 });
 

@@ -18,7 +18,7 @@ async function take(events: AsyncIterable<object>, count: number): Promise<objec
 }
 
 /** As `fetch` behaves with a server that accepts the connection and sends nothing. */
-function neverAnswered(_url: string, { signal }: RequestInit): Promise<Response> {
+function neverResponds(_url: string, { signal }: RequestInit): Promise<Response> {
   return new Promise((_resolve, reject) => {
     signal?.addEventListener("abort", () => reject(signal.reason as Error));
   });
@@ -129,7 +129,7 @@ test("a room that does not exist after a reconnect ends the iteration with room_
 
 test("a hub that accepts the connection and sends nothing times out after 50 s", async () => {
   vi.useFakeTimers();
-  const client = new RoomhubClient({ hubUrl: "http://hub", fetch: neverAnswered });
+  const client = new RoomhubClient({ hubUrl: "http://hub", fetch: neverResponds });
   const taken = take(client.events("ABC234"), 1);
   const refused = expect(taken).rejects.toMatchObject({
     name: "HubUnreachableError",
@@ -144,13 +144,13 @@ test("a hub that accepts the connection and sends nothing times out after 50 s",
 test("a timeout at a reconnect is retried", async () => {
   vi.useFakeTimers();
   const ended = streamOf("", { pull: (controller) => controller.close() });
-  const said = [ended, undefined, streamOf(left("ada"))];
+  const replies = [ended, undefined, streamOf(left("ada"))];
   const reasons: string[] = [];
   const client = new RoomhubClient({
     hubUrl: "http://hub",
     fetch: (url, init) => {
-      const answer = said.shift();
-      return answer === undefined ? neverAnswered(url, init) : Promise.resolve(answer);
+      const reply = replies.shift();
+      return reply === undefined ? neverResponds(url, init) : Promise.resolve(reply);
     },
   });
   const taken = take(
@@ -170,11 +170,11 @@ test.each([
   ["the id of an event it does not know", "id: b-3\nevent: x\ndata: {}\n\n", "b-3"],
   ["nothing when nothing came", "", undefined],
   ["nothing when the id fits into no header", left("ada", "βeta"), undefined],
-])("a reconnect sends %s", async (_what, said, sent) => {
+])("a reconnect sends %s", async (_what, replies, sent) => {
   const lastIds: unknown[] = [];
   await using hub = await startFakeHub((_request, response, incoming) => {
     openEvents(response, 50);
-    if (lastIds.push(incoming.headers["last-event-id"]) === 1) response.end(said);
+    if (lastIds.push(incoming.headers["last-event-id"]) === 1) response.end(replies);
     else response.write(left("second"));
   });
   const events = new RoomhubClient({ hubUrl: hub.url }).events("ABC234");

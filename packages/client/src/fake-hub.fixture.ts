@@ -15,7 +15,7 @@ export interface FakeHub extends AsyncDisposable {
 }
 
 export async function startFakeHub(
-  answer: (request: SeenRequest, response: ServerResponse, incoming: IncomingMessage) => void,
+  respond: (request: SeenRequest, response: ServerResponse, incoming: IncomingMessage) => void,
 ): Promise<FakeHub> {
   const requests: SeenRequest[] = [];
   const server = createServer((incoming, response) => {
@@ -32,7 +32,7 @@ export async function startFakeHub(
         body,
       };
       requests.push(seen);
-      answer(seen, response, incoming);
+      respond(seen, response, incoming);
     });
   });
   await new Promise<void>((resolve) => {

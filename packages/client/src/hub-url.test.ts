@@ -63,6 +63,6 @@ test.each([
   ["http://hub:5050/v1", "is not a room URL"],
   ["Ana's lab", "is not a room code"],
   ["http://hub:5050/rooms/Ana's%20lab/v1", '"Ana\'s lab" is not a room code'],
-])("the invitation %j is rejected with a valid form: %s", (text, said) => {
-  expect(() => parseInvite(text, "http://hub:5050")).toThrow(said);
+])("the invitation %j is rejected with a valid form: %s", (text, message) => {
+  expect(() => parseInvite(text, "http://hub:5050")).toThrow(message);
 });

@@ -64,10 +64,10 @@ test.each<[string, (room: RoomClient) => Promise<unknown>, string, unknown]>([
     "DELETE /v1/rooms/ABC234/participants/ada",
     undefined,
   ],
-])("%s requests the resource of the room", async (_name, call, expected, answer) => {
+])("%s requests the resource of the room", async (_name, call, expected, response) => {
   await using hub = await startLab();
   const room = await new RoomhubClient({ hubUrl: hub.url }).room("ABC234");
-  expect(await call(room)).toEqual(answer);
+  expect(await call(room)).toEqual(response);
   const { method, url } = hub.requests.at(-1)!;
   expect(`${method} ${url}`).toBe(expected);
 });

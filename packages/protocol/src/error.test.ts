@@ -69,7 +69,7 @@ test.each([
   ["hub_overloaded", 503, "later"],
   ["hub_shutting_down", 503, "later"],
   ["internal_error", 500, "stop"],
-] as const)("%s answers %i and tells an SDK: %s", (code, status, retry) => {
+] as const)("%s has status %i, and for an SDK: %s", (code, status, retry) => {
   expect(ERROR_STATUS[code]).toMatchObject({ status, retry });
 });
 

@@ -33,7 +33,7 @@ describe("a provider's refusal", () => {
   test.each([
     "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
     "stream_options should be set along with stream = true",
-  ])("is about a client that asked for no stream: %s", (text) => {
+  ])("is about a client that requested no stream: %s", (text) => {
     expect(refusesStreamOptions(400, text)).toBe(false);
   });
 });

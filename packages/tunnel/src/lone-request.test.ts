@@ -18,7 +18,7 @@ const body = [Buffer.from("{}")];
 async function openTunnel() {
   const [hubEnd, agentEnd] = memoryTransportPair();
   const sent = { hub: [] as string[][], agent: [] as string[][] };
-  const asked: Responder[] = [];
+  const responders: Responder[] = [];
   const hub = new HubSession(listening(hubEnd, sent.hub), {
     ...{ responseWindowBytes: 100_000, maxStreams: 8 },
     ...{ maxResponseHeadBytes: undefined, pingIntervalMs: undefined },
@@ -29,7 +29,7 @@ async function openTunnel() {
     handlers: {
       ...{ onHello() {}, onGoAway() {}, onClose() {}, onError },
       onRequest({ responder }) {
-        asked.push(responder);
+        responders.push(responder);
         return { onBody: () => true, onBodyEnd() {}, onReset() {}, onDrain() {} };
       },
     },
@@ -38,7 +38,7 @@ async function openTunnel() {
   await turn();
   sent.hub.length = 0;
   sent.agent.length = 0;
-  return { hub, agent, sent, asked };
+  return { hub, agent, sent, responders };
 }
 
 function listening(transport: Transport, sent: string[][]): Transport {
@@ -62,32 +62,32 @@ function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-function answer(responder: Responder | undefined): void {
+function respond(responder: Responder | undefined): void {
   responder?.head({ status: 200, headers: {} });
   responder?.write(Buffer.from("{}"));
   responder?.end();
 }
 
 test("a lone request is sent when open() returns, and its response when it ends", async () => {
-  const { hub, sent, asked } = await openTunnel();
+  const { hub, sent, responders } = await openTunnel();
   hub.open(head, body, handler);
   expect(sent.hub).toEqual([["request"]]);
-  while (asked.length === 0) await turn();
-  answer(asked[0]);
+  while (responders.length === 0) await turn();
+  respond(responders[0]);
   expect(sent.agent).toEqual([["response"]]);
   for (let turns = 0; turns < 4; turns++) await turn();
   expect([sent.hub.length, sent.agent.length]).toEqual([1, 1]);
 });
 
 test("concurrent requests and responses are sent together at the end of the turn", async () => {
-  const { hub, sent, asked } = await openTunnel();
+  const { hub, sent, responders } = await openTunnel();
   for (let count = 0; count < 3; count++) hub.open(head, body, handler);
   expect(sent.hub).toEqual([["request"]]);
   await turn();
   expect(sent.hub).toEqual([["request"], ["request", "request"]]);
-  while (asked.length < 3) await turn();
-  answer(asked[0]);
-  answer(asked[1]);
+  while (responders.length < 3) await turn();
+  respond(responders[0]);
+  respond(responders[1]);
   expect(sent.agent).toEqual([]);
   await turn();
   expect(sent.agent).toEqual([["response", "response"]]);
@@ -102,14 +102,14 @@ test("a request whose body waits for credit is sent at the end of the turn", asy
 });
 
 test("a single stream is sent once per turn, and at once when it ends", async () => {
-  const { hub, sent, asked } = await openTunnel();
+  const { hub, sent, responders } = await openTunnel();
   hub.open({ ...head, stream: true }, body, handler);
-  while (asked.length === 0) await turn();
-  asked[0]?.head({ status: 200, headers: {} });
-  for (let piece = 0; piece < 3; piece++) asked[0]?.write(Buffer.from("data: x\n\n"));
+  while (responders.length === 0) await turn();
+  responders[0]?.head({ status: 200, headers: {} });
+  for (let piece = 0; piece < 3; piece++) responders[0]?.write(Buffer.from("data: x\n\n"));
   expect(sent.agent).toEqual([]);
   await turn();
-  asked[0]?.write(Buffer.from("data: y\n\n"));
-  asked[0]?.end();
+  responders[0]?.write(Buffer.from("data: y\n\n"));
+  responders[0]?.end();
   expect(sent.agent).toEqual([["response"], ["data", "end"]]);
 });

@@ -291,16 +291,16 @@ test("the body of a request never exceeds the agent's credit", () => {
       side.peer.feed(hello);
       side.open([Buffer.alloc(bodyBytes)]);
       let allowed = 1000;
-      const wanted = (): number => Math.min(bodyBytes, allowed);
+      const granted = (): number => Math.min(bodyBytes, allowed);
       let returned = 0;
       for (const grant of grants) {
-        const credit = Math.min(grant, wanted() - returned);
+        const credit = Math.min(grant, granted() - returned);
         if (credit === 0) break;
         side.peer.feed(frame(7, 1, u32(credit)));
         returned += credit;
         allowed += credit;
       }
-      const expected = wanted();
+      const expected = granted();
       side.hub.close(CLOSE_CODES.done, "");
       let sent = 0;
       for (const { type, payload } of side.peer.sent) {

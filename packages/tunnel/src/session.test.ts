@@ -67,7 +67,7 @@ class Journal {
   }
 }
 
-class Answer extends Journal implements ResponseHandler {
+class Received extends Journal implements ResponseHandler {
   head: ResponseHead | undefined;
   bytes = 0;
   chunks = 0;
@@ -225,9 +225,9 @@ async function startTunnel(open: () => Promise<Ends>, tuning: Tuning = {}) {
       await events.until("request 1");
       return requests[0]!;
     },
-    send(body: readonly Buffer[] = []): { answer: Answer; stream: RequestStream } {
-      const answer = new Answer();
-      return { answer, stream: hub.open(post, body, answer) };
+    send(body: readonly Buffer[] = []): { received: Received; stream: RequestStream } {
+      const received = new Received();
+      return { received, stream: hub.open(post, body, received) };
     },
     async [Symbol.asyncDispose]() {
       hub.close(CLOSE_CODES.done, "");
@@ -291,11 +291,11 @@ describe.each([
   test("a small response written in one turn is one frame with head, body and end", async () => {
     await using tunnel = await startTunnel(open, { onRequest: reply("hello") });
     tunnel.messageBytes.length = 0;
-    const { answer } = tunnel.send([Buffer.from("{}")]);
-    await answer.until("closed");
-    expect(answer.entries).toEqual(["head 200", "data", "end", "closed"]);
-    expect(answer.head).toEqual(ok);
-    expect(answer.text).toBe("hello");
+    const { received } = tunnel.send([Buffer.from("{}")]);
+    await received.until("closed");
+    expect(received.entries).toEqual(["head 200", "data", "end", "closed"]);
+    expect(received.head).toEqual(ok);
+    expect(received.text).toBe("hello");
     const head = JSON.stringify({ status: 200, headers: ok.headers, end: true });
     expect(tunnel.messageBytes).toEqual([9 + 4 + head.length + 5]);
     expect(tunnel.requests[0]!.request).toMatchObject({ head: post, end: true });
@@ -305,18 +305,18 @@ describe.each([
 
   test("a streamed response is received chunk by chunk", async () => {
     await using tunnel = await startTunnel(open);
-    const { answer } = tunnel.send();
+    const { received } = tunnel.send();
     const { responder } = await tunnel.firstRequest();
     responder.head(ok);
-    await answer.until("head 200");
+    await received.until("head 200");
     for (const word of ["one ", "two ", "three"]) {
       responder.write(Buffer.from(word));
-      const { chunks } = answer;
-      while (answer.chunks === chunks) await new Promise<void>((done) => setImmediate(done));
+      const { chunks } = received;
+      while (received.chunks === chunks) await new Promise<void>((done) => setImmediate(done));
     }
     responder.end();
-    await answer.until("closed");
-    expect([answer.text, answer.chunks]).toEqual(["one two three", 3]);
+    await received.until("closed");
+    expect([received.text, received.chunks]).toEqual(["one two three", 3]);
   });
 
   test("an 8 MB body of uneven buffers is sent completely, within the agent's window", async () => {
@@ -324,14 +324,14 @@ describe.each([
     const body = Array.from({ length: 61 }, (_, i) => Buffer.alloc(i * 4_371, i));
     const total = body.reduce((sum, { length }) => sum + length, 0);
     expect(total).toBeGreaterThan(7_900_000);
-    const { answer } = tunnel.send(body);
+    const { received } = tunnel.send(body);
     const incoming = await tunnel.firstRequest();
     expect(incoming.request.body).toHaveLength(16 * 1024);
     await incoming.until("body end");
     expect(incoming.bytes).toBe(total);
     reply("thanks")(incoming);
-    await answer.until("closed");
-    expect(answer.text).toBe("thanks");
+    await received.until("closed");
+    expect(received.text).toBe("thanks");
   });
 
   test("a request body stops at one window while the agent's reader is behind", async () => {
@@ -343,7 +343,7 @@ describe.each([
     const slow = await tunnel.firstRequest();
     await tunnel.events.until("request 2");
     reply("quick")(tunnel.requests[1]!);
-    await other.answer.until("closed");
+    await other.received.until("closed");
     expect(slow.bytes).toBe(1024 * 1024);
     slow.isBehind = false;
     slow.responder.resumeBody();
@@ -373,115 +373,115 @@ describe.each([
     const windowBytes = 64 * 1024;
     await using tunnel = await startTunnel(open, { responseWindowBytes: windowBytes });
     const slow = tunnel.send();
-    slow.answer.keepsText = false;
-    slow.answer.isBehind = true;
+    slow.received.keepsText = false;
+    slow.received.isBehind = true;
     pour(await tunnel.firstRequest(), 5_000_000, 10_007);
     const quick = tunnel.send();
     await tunnel.events.until("request 2");
-    quick.answer.keepsText = false;
+    quick.received.keepsText = false;
     pour(tunnel.requests[1]!, 1_000_000, 10_007);
-    await quick.answer.until("closed");
-    expect(quick.answer.bytes).toBe(1_000_000);
-    expect(slow.answer.bytes).toBe(windowBytes);
-    while (!slow.answer.entries.includes("closed")) {
-      const before = slow.answer.bytes;
+    await quick.received.until("closed");
+    expect(quick.received.bytes).toBe(1_000_000);
+    expect(slow.received.bytes).toBe(windowBytes);
+    while (!slow.received.entries.includes("closed")) {
+      const before = slow.received.bytes;
       slow.stream.resume();
-      while (slow.answer.bytes === before && !slow.answer.entries.includes("closed")) {
+      while (slow.received.bytes === before && !slow.received.entries.includes("closed")) {
         await new Promise<void>((done) => setImmediate(done));
       }
-      expect(slow.answer.bytes - before).toBeLessThanOrEqual(windowBytes);
+      expect(slow.received.bytes - before).toBeLessThanOrEqual(windowBytes);
     }
-    expect(slow.answer.bytes).toBe(5_000_000);
-    expect(slow.answer.story).toEqual(["head 200", "end", "closed"]);
+    expect(slow.received.bytes).toBe(5_000_000);
+    expect(slow.received.story).toEqual(["head 200", "end", "closed"]);
   });
 
   test("a cancelled stream keeps its slot until the agent confirms, and gets no other callback", async () => {
     await using tunnel = await startTunnel(open);
-    const { answer, stream } = tunnel.send();
+    const { received, stream } = tunnel.send();
     const incoming = await tunnel.firstRequest();
     incoming.responder.head(ok);
-    await answer.until("head 200");
+    await received.until("head 200");
     stream.reset(RESET_CODES.cancelled, "client disconnected");
     stream.reset(RESET_CODES.internal, "twice");
     await incoming.until("reset 1");
     expect(incoming.responder.write(Buffer.from("too late"))).toBe(false);
     expect([tunnel.hub.activeStreams, tunnel.agent.activeStreams]).toEqual([1, 1]);
     incoming.responder.end();
-    await answer.until("closed");
-    expect(answer.entries).toEqual(["head 200", "closed"]);
+    await received.until("closed");
+    expect(received.entries).toEqual(["head 200", "closed"]);
     expect(incoming.entries).toEqual(["reset 1"]);
     expect([tunnel.hub.activeStreams, tunnel.agent.activeStreams]).toEqual([0, 0]);
   });
 
   test("an unconfirmed cancel frees the slot after 5 s, and late frames are ignored", async () => {
     await using tunnel = await startTunnel(open, { maxStreams: 1 });
-    const { answer, stream } = tunnel.send();
+    const { received, stream } = tunnel.send();
     const incoming = await tunnel.firstRequest();
     stream.reset(RESET_CODES.cancelled, "");
     tunnel.hub.tick(1_000);
     tunnel.hub.tick(5_999);
-    expect(answer.entries).toEqual([]);
+    expect(received.entries).toEqual([]);
     tunnel.hub.tick(6_000);
-    expect(answer.entries).toEqual(["closed"]);
+    expect(received.entries).toEqual(["closed"]);
     await incoming.until("reset 1");
     const refused = tunnel.send();
-    await refused.answer.until("closed");
-    expect(refused.answer.entries).toEqual([`reset ${RESET_CODES.overloaded}`, "closed"]);
+    await refused.received.until("closed");
+    expect(refused.received.entries).toEqual([`reset ${RESET_CODES.overloaded}`, "closed"]);
     incoming.responder.reset(RESET_CODES.cancelled, "late");
     const next = tunnel.send();
     await tunnel.events.until("request 2");
     reply("fine")(tunnel.requests[1]!);
-    await next.answer.until("closed");
-    expect(next.answer.text).toBe("fine");
-    expect(answer.entries).toEqual(["closed"]);
+    await next.received.until("closed");
+    expect(next.received.text).toBe("fine");
+    expect(received.entries).toEqual(["closed"]);
   });
 
   test("an agent that aborts resets its stream with a code and without confirmation", async () => {
     await using tunnel = await startTunnel(open, {
       onRequest: ({ responder }) => responder.reset(RESET_CODES.refused, "not on the list"),
     });
-    const { answer } = tunnel.send();
-    await answer.until("closed");
-    expect(answer.entries).toEqual([`reset ${RESET_CODES.refused}`, "closed"]);
+    const { received } = tunnel.send();
+    await received.until("closed");
+    expect(received.entries).toEqual([`reset ${RESET_CODES.refused}`, "closed"]);
   });
 
   test("a response that ends before its request stops the request body", async () => {
     await using tunnel = await startTunnel(open, { onRequest: reply("too large") });
-    const { answer } = tunnel.send([Buffer.alloc(4 * 1024 * 1024)]);
-    await answer.until("closed");
+    const { received } = tunnel.send([Buffer.alloc(4 * 1024 * 1024)]);
+    await received.until("closed");
     const next = tunnel.send();
-    await next.answer.until("closed");
-    expect([answer.text, next.answer.text]).toEqual(["too large", "too large"]);
+    await next.received.until("closed");
+    expect([received.text, next.received.text]).toEqual(["too large", "too large"]);
     expect(tunnel.hub.isOpen).toBe(true);
   });
 
   test("a tunnel that breaks mid-stream resets both handlers once, then closes both sessions", async () => {
     await using tunnel = await startTunnel(open);
-    const { answer } = tunnel.send();
+    const { received } = tunnel.send();
     const incoming = await tunnel.firstRequest();
     incoming.responder.head(ok);
-    await answer.until("head 200");
+    await received.until("head 200");
     tunnel.ends.agent.terminate();
-    await answer.until("closed");
+    await received.until("closed");
     await incoming.until("reset 255");
-    expect(answer.entries).toEqual(["head 200", "reset 255", "closed"]);
+    expect(received.entries).toEqual(["head 200", "reset 255", "closed"]);
     await tunnel.events.until("hub close 1006 ");
     incoming.responder.write(Buffer.from("x"));
     incoming.responder.end();
     expect(incoming.entries).toEqual(["reset 255"]);
     const late = tunnel.send();
-    expect(late.answer.entries).toEqual([]);
-    await late.answer.until("closed");
-    expect(late.answer.entries).toEqual(["reset 255", "closed"]);
+    expect(late.received.entries).toEqual([]);
+    await late.received.until("closed");
+    expect(late.received.entries).toEqual(["reset 255", "closed"]);
   });
 
   test("closing delivers what was written before, then code and reason", async () => {
     await using tunnel = await startTunnel(open);
-    const { answer } = tunnel.send();
+    const { received } = tunnel.send();
     reply("last words")(await tunnel.firstRequest());
     tunnel.agent.close(CLOSE_CODES.goingAway, "bye");
-    await answer.until("closed");
-    expect(answer.story).toEqual(["head 200", "end", "closed"]);
+    await received.until("closed");
+    expect(received.story).toEqual(["head 200", "end", "closed"]);
     await tunnel.events.until("hub close 1001 bye");
     expect(tunnel.events.entries.filter((entry) => entry.includes("close"))).toHaveLength(2);
   });
@@ -501,23 +501,23 @@ describe.each([
       },
     });
     const sent = Array.from({ length: 200 }, (_, i) => tunnel.send([Buffer.from(`n${i}`)]));
-    await Promise.all(sent.map(({ answer }) => answer.until("closed")));
-    expect(sent.map(({ answer }) => answer.text)).toEqual(sent.map((_, i) => `n${i} n${i}`));
+    await Promise.all(sent.map(({ received }) => received.until("closed")));
+    expect(sent.map(({ received }) => received.text)).toEqual(sent.map((_, i) => `n${i} n${i}`));
   });
 
   test("after GOAWAY running streams complete and new ones are refused", async () => {
     await using tunnel = await startTunnel(open);
-    const { answer } = tunnel.send();
+    const { received } = tunnel.send();
     const incoming = await tunnel.firstRequest();
     tunnel.agent.goAway("updating");
     await tunnel.events.until("hub goaway updating");
     expect(tunnel.hub.isReady).toBe(false);
     const refused = tunnel.send();
-    await refused.answer.until("closed");
-    expect(refused.answer.entries).toEqual(["reset 255", "closed"]);
+    await refused.received.until("closed");
+    expect(refused.received.entries).toEqual(["reset 255", "closed"]);
     reply("done")(incoming);
-    await answer.until("closed");
-    expect(answer.text).toBe("done");
+    await received.until("closed");
+    expect(received.text).toBe("done");
     tunnel.hub.goAway("me too");
     await tunnel.events.until("agent goaway me too");
   });
@@ -542,21 +542,21 @@ describe.each([
       },
     });
     const failed = tunnel.send([Buffer.from("throw")]);
-    await failed.answer.until("closed");
-    expect(failed.answer.entries).toEqual([`reset ${RESET_CODES.internal}`, "closed"]);
+    await failed.received.until("closed");
+    expect(failed.received.entries).toEqual([`reset ${RESET_CODES.internal}`, "closed"]);
     for (const callback of ["onHead", "onData", "onEnd", "onClosed"] as const) {
-      const { answer } = tunnel.send();
-      const original = answer[callback].bind(answer) as (argument: unknown) => unknown;
+      const { received } = tunnel.send();
+      const original = received[callback].bind(received) as (argument: unknown) => unknown;
       const throwing = (argument: unknown): never => {
         original(argument);
         throw new Error(callback);
       };
-      Object.assign(answer, { [callback]: throwing });
-      await answer.until("closed");
+      Object.assign(received, { [callback]: throwing });
+      await received.until("closed");
     }
-    const { answer } = tunnel.send();
-    await answer.until("closed");
-    expect(answer.text).toBe("fine");
+    const { received } = tunnel.send();
+    await received.until("closed");
+    expect(received.text).toBe("fine");
     expect(tunnel.errors.map((error) => (error as Error).message)).toEqual([
       "agent bug",
       "onHead",

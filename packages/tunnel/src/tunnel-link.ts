@@ -49,7 +49,7 @@ export class TunnelLink implements TransportListener, FrameReceiver {
   #refusals = 0;
 
   /**
-   * @param greeting - the agent sends HELLO first and the hub replies, so that the hub's HELLO tells the agent that its
+   * @param greeting - the agent sends HELLO first and the hub replies, so that the hub's HELLO shows the agent that its
    *   own was received and requests may follow
    */
   constructor(
