@@ -14,7 +14,8 @@ const password = "CANARY-password-7f3a";
 const key = "CANARY-key-b41c9e02";
 const localKey = "CANARY-local-55aa01";
 const instructions = "CANARY-instructions";
-const secrets = [password, key, localKey, instructions];
+const machineSecret = "CANARY-machine".padEnd(43, "x");
+const secrets = [password, key, localKey, instructions, machineSecret];
 
 /** A provider that repeats what it was sent, in every place an error has. */
 function echoes(sent: string): Behaviour[] {
@@ -93,6 +94,7 @@ test.for(
         model: "m",
         ...wishes,
         config: { instructions },
+        machineSecret,
       };
       await ask("join", `/rooms/${code}/join`, { json: registration });
       await ask("change", `/v1/rooms/${code}/participants/eve`, {

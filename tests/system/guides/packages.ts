@@ -48,7 +48,7 @@ export const tunnelPackage: readonly BlockPlan[] = [
   install,
   {
     begins: "import { AgentSession, HubSession",
-    follow: (block, lab) => prints(block, lab, /you asked for \//),
+    follow: (block, lab) => prints(block, lab, /you requested \//),
   },
 ];
 
