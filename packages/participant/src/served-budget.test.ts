@@ -111,9 +111,8 @@ test("a client that leaves before the usage has paid for what was generated", as
 
 test("responses that run when the budget is used up are completed, and no further request is", async () => {
   const gate = Promise.withResolvers<void>();
-  await using shared = await startShared(async (response, incoming, body) => {
-    await gate.promise;
-    respondWithUsage(response, incoming, body);
+  await using shared = await startShared((response, incoming, body) => {
+    void gate.promise.then(() => respondWithUsage(response, incoming, body));
   });
   const { session } = await shared.join({ tokensPerDay: 15 });
   const running = Array.from({ length: 5 }, () => send(session));

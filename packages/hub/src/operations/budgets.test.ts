@@ -22,7 +22,7 @@ async function joined(budget: Participant["budget"]) {
       }),
     rest: (ms: number) => participantRests(context, participant, context.nowMs() + ms),
     isRoutable: () => isRoutable(participant, context.nowMs),
-    sweep(): string[] {
+    sweep: (): string[] => {
       announceBudgets(context);
       return office.seen();
     },
