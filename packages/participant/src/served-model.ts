@@ -56,7 +56,7 @@ export class ServedModel {
       onLookMoved: () => this.#watch.reschedule(),
       onEngine: () => this.#options.onStatus(),
       onLoaded: () => this.#options.onStatus(),
-      isWanted: () => !this.#isStopped,
+      hasListener: () => !this.#isStopped,
     });
     this.#watch = new ProviderWatch(this.server, timing.probeTimeoutMs);
     this.#reported = this.server.readiness;

@@ -42,7 +42,7 @@ export interface ModelServerOptions {
   /** It has other models loaded, at most 64; undefined when it does not say. */
   onLoaded?: ((models: readonly string[] | undefined) => void) | undefined;
   /** Whether `onEngine` and `onLoaded` still have a listener; default: they have. */
-  isWanted?: (() => boolean) | undefined;
+  hasListener?: (() => boolean) | undefined;
   /** It is a function of this program: always there, and it receives only the requests of clients. */
   isFunction?: boolean | undefined;
   /** ms, monotonic; default `performance.now` */
@@ -110,7 +110,7 @@ export class ModelServer {
       baseUrl: options.baseUrl,
       headers: options.headers,
       model: () => options.model?.(),
-      isWanted: () => options.isWanted?.() ?? true,
+      hasListener: () => options.hasListener?.() ?? true,
       nowMs: this.#nowMs,
     };
     this.#slots = new SlotWatch({

@@ -28,7 +28,7 @@ function start(script: Record<string, Reply | undefined>, model = "llama3.2") {
     declared: () => ({}),
     onCapabilities: () => {},
     onLoaded: (models) => reported.push(models),
-    isWanted: () => listener.is,
+    hasListener: () => listener.is,
     model: () => model,
     nowMs: () => clock.nowMs,
   });

@@ -11,7 +11,7 @@ export interface LoadedWatchOptions {
   /** the participant's */
   model: () => string | undefined;
   /** whether `onChange` still has a listener */
-  isWanted: () => boolean;
+  hasListener: () => boolean;
   /** ms, monotonic */
   nowMs: () => number;
   /** Other models are loaded. Undefined: the server does not say. */
@@ -94,7 +94,7 @@ export class LoadedWatch {
   /** @param description - of the server, which may be the list */
   async #read(description: Record<string, unknown> | undefined): Promise<void> {
     const source = this.#source;
-    if (source === undefined || !this.#options.isWanted()) return;
+    if (source === undefined || !this.#options.hasListener()) return;
     this.#readMs = this.#options.nowMs();
     this.#isReading = true;
     const models =

@@ -44,7 +44,7 @@ function start(script: Record<string, Reply | undefined>) {
     declared: () => ({}),
     onCapabilities: () => {},
     onEngine: (load) => reported.push(load),
-    isWanted: () => listener.is,
+    hasListener: () => listener.is,
     model: () => "tiny",
     nowMs: () => clock.nowMs,
   });
@@ -203,10 +203,10 @@ describe("after a cancelled request", () => {
   test.each<[string, Record<string, Reply>, boolean]>([
     ["has no list of slots", { "GET /props": change(props, { endpoint_slots: false }) }, true],
     ["has no listener left", {}, false],
-  ])("nothing is read of a server that %s", async (_what, script, isWanted) => {
+  ])("nothing is read of a server that %s", async (_what, script, hasListener) => {
     const world = start(script);
     await probe(world);
-    world.listener.is = isWanted;
+    world.listener.is = hasListener;
     await cancelOne(world);
     const before = world.provider.lines().length;
     await pass(world, 60_000);

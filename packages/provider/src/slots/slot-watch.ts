@@ -26,7 +26,7 @@ export interface SlotWatchOptions extends Omit<SlotPlace, "routedModel"> {
   /** inference requests that run here now */
   running: () => number;
   /** whether `onChange` still has a listener */
-  isWanted: () => boolean;
+  hasListener: () => boolean;
   /** ms, monotonic */
   nowMs: () => number;
   onChange: (load: EngineLoad | undefined) => void;
@@ -153,7 +153,7 @@ export class SlotWatch {
   }
 
   async #read(): Promise<void> {
-    if (this.#isReading || !this.#options.isWanted()) return;
+    if (this.#isReading || !this.#options.hasListener()) return;
     this.#isReading = true;
     const elsewhere = await this.#countElsewhere();
     this.#isReading = false;

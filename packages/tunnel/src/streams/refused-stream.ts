@@ -8,10 +8,10 @@ export function refuseStream(
   reason: string,
   onError: (error: unknown) => void,
 ): RequestStream {
-  let isWanted = true;
+  let hasListener = true;
   setImmediate(() => {
     try {
-      if (isWanted) handler.onReset(code, reason);
+      if (hasListener) handler.onReset(code, reason);
     } catch (error) {
       onError(error);
     }
@@ -25,7 +25,7 @@ export function refuseStream(
     isBodyTaken: true,
     resume() {},
     reset() {
-      isWanted = false;
+      hasListener = false;
     },
   };
 }

@@ -77,7 +77,7 @@ export class ModelServers {
       onCapabilities: (capabilities) => current.learned(participant, capabilities),
       onEngine: (load) => current.reported(participant, load),
       onLoaded: (models) => current.loaded(participant, models),
-      isWanted: () => isCurrent() && isPresent(participant),
+      hasListener: () => isCurrent() && isPresent(participant),
       nowMs,
       loadingMs,
     });
