@@ -15,7 +15,9 @@ const key = "CANARY-key-b41c9e02";
 const localKey = "CANARY-local-55aa01";
 const instructions = "CANARY-instructions";
 const machineSecret = "CANARY-machine".padEnd(43, "x");
-const secrets = [password, key, localKey, instructions, machineSecret];
+const clientKey = "CANARY-client-09e7";
+const clientUser = "CANARY-user@mail.example";
+const secrets = [password, key, localKey, instructions, machineSecret, clientKey, clientUser];
 
 /** A provider that repeats what it was sent, in every place an error has. */
 function echoes(sent: string): Behaviour[] {
@@ -140,7 +142,13 @@ test.for(
             await ask(
               `${surface} ${stream} ${JSON.stringify(behaviour).slice(0, 60)}`,
               `/rooms/${code}/v1/${surface}`,
-              { json: { model: "ada", stream, ...input } },
+              {
+                json: { model: "ada", stream, ...input },
+                headers: {
+                  authorization: `Bearer ${clientKey}`,
+                  "x-openwebui-user-name": clientUser,
+                },
+              },
             );
             asked++;
           };

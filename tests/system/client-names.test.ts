@@ -3,6 +3,8 @@ import type { ClientIdentity } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { join, joinTunnel, PATHS } from "../support/hub/joining.ts";
 import { startRoutedProvider } from "../support/providers/routed-provider.ts";
+import { openResponsesRoom } from "../support/hub/responses-room.ts";
+import { connectResponses } from "../support/clients/responses-client.ts";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 
 const fingerprint = expect.stringMatching(/^[0-9a-f]{8}$/) as string;
@@ -130,4 +132,17 @@ test("console lines name the client, and leave it out when it reveals nothing", 
     .filter((line) => line.includes("llm.complete"));
   expect(lines[0]).toContain(' client="alice/bob" ');
   expect(lines[1]).not.toContain("client=");
+});
+
+test("turns on a socket are by the client of its handshake, and by the user that each names", async () => {
+  await using room = await openResponsesRoom();
+  await using client = await connectResponses(`${room.hub.url}/v1/rooms/${room.code}/responses`, {
+    headers: { authorization: "Bearer as-alice" },
+  });
+  for (const user of ["bob", undefined]) await client.turn({ model: "*", input: "hi", user });
+  await room.events.waitFor("two ends", () => room.events.of("llm.complete").length === 2);
+  expect(room.events.of("llm.complete").map(({ data }) => data["client"])).toEqual([
+    { kind: "name", id: "alice", user: "bob" },
+    { kind: "name", id: "alice" },
+  ]);
 });

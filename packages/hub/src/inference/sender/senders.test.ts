@@ -120,6 +120,12 @@ test.each<[Record<string, string>, string | undefined]>([
   [{}, undefined],
 ])("%j proves ownership with the address and the client key %s", (headers, clientKey) => {
   const { senders } = createSenders();
-  const { proof } = senders.senderOf(here, claimsOf(headers), undefined);
-  expect(proof).toEqual({ ownAddress: "192.0.2.1", clientKey });
+  const sender = senders.senderOf(here, claimsOf(headers), undefined);
+  expect(sender.proof).toEqual({ ownAddress: "192.0.2.1", clientKey });
+});
+
+test("a printed sender does not contain its client key", () => {
+  const { senders } = createSenders();
+  const claims = claimsOf({ authorization: "Bearer rhc_1" });
+  expect(JSON.stringify(senders.senderOf(here, claims, undefined))).not.toContain("rhc_1");
 });

@@ -10,13 +10,18 @@ export class Sender implements TurnTaker {
   readonly addressId: string;
   /** the same object for the same client, as long as it is remembered */
   readonly client: ClientIdentity;
-  readonly proof: OwnerProof;
+  /** Private, so that no printed sender contains its key. */
+  readonly #proof: OwnerProof;
 
   constructor(address: string, addressId: string, client: ClientIdentity, proof: OwnerProof) {
     this.address = address;
     this.addressId = addressId;
     this.client = client;
-    this.proof = proof;
+    this.#proof = proof;
+  }
+
+  get proof(): OwnerProof {
+    return this.#proof;
   }
 
   get person(): string {
