@@ -8,6 +8,7 @@ COPY packages/hub/package.json packages/hub/
 COPY packages/participant/package.json packages/participant/
 COPY packages/protocol/package.json packages/protocol/
 COPY packages/provider/package.json packages/provider/
+COPY packages/room-state/package.json packages/room-state/
 COPY packages/tunnel/package.json packages/tunnel/
 # The only script would fetch another Node, for those who start a checkout with an old one.
 RUN npm ci --ignore-scripts

@@ -52,7 +52,7 @@ async function importEach(app, packages) {
   await run(app, process.execPath, "import-each.js");
 }
 
-/** The SDK and its protocol need no types of Node; the others are for programs that have them. */
+/** The SDK, its protocol and a room's state need no types of Node; the others are for programs that have them. */
 async function compileConsumers(root, app) {
   const options = { module: "nodenext", target: "es2023", strict: true, noEmit: true };
   const page = {
@@ -69,9 +69,11 @@ async function compileConsumers(root, app) {
   await compile(root, app, "page", page, [
     'import { RoomhubClient } from "@roomhub/client";',
     'import { ERROR_STATUS, type Room } from "@roomhub/protocol";',
+    'import { initialState, roomFigures } from "@roomhub/room-state";',
     'const client = new RoomhubClient({ hubUrl: "http://127.0.0.1:5050" });',
     "export const rooms: Promise<Room[]> = client.listRooms();",
     "export const status: number = ERROR_STATUS.room_not_found.status;",
+    "export const requests: number = roomFigures(initialState(), Date.now()).requests;",
   ]);
   await compile(root, app, "program", program, [
     'import { createHub, type Hub } from "@roomhub/hub";',

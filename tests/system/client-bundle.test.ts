@@ -49,3 +49,14 @@ test("a page that takes the whole client loads no schemas and nothing of Node", 
   expect(chunk.imports).toEqual([]);
   expect(chunk.code).not.toMatch(/from "node:|require\(|\bprocess\.|\bBuffer\b/);
 });
+
+test("a page that keeps a room's state loads no schemas and nothing of Node", async () => {
+  const chunk = await bundle(`
+    import { followRoom, roomFigures } from "@roomhub/room-state";
+    globalThis.kept = [followRoom, roomFigures];
+  `);
+  expect(modulesOf(chunk)).toContain("packages/room-state/src/reduce.ts");
+  expect(modulesOf(chunk).filter((path) => path.includes("zod"))).toEqual([]);
+  expect(chunk.imports).toEqual([]);
+  expect(chunk.code).not.toMatch(/from "node:|require\(|\bprocess\.|\bBuffer\b/);
+});

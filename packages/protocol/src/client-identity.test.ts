@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { clientText, isClientName } from "./client-identity.ts";
+import { isClientName } from "./client-identity.ts";
+import { clientText } from "./client-text.ts";
 
 test("a client name has up to 32 letters, digits, dots, underscores and hyphens, and begins with a letter or digit", () => {
   for (const name of ["alice", "A", "7", "a.b_c-d", "a".repeat(32)]) {

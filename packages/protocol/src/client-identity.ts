@@ -22,16 +22,3 @@ const clientName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/;
 export function isClientName(text: string): boolean {
   return clientName.test(text);
 }
-
-/**
- * A client as one word, the same for the same person: `alice`, `key:5f0c1a2b`, and with a user `key:5f0c1a2b/bob`.
- *
- * @returns undefined for a client that reveals nothing, and for undefined, which events of an older hub have
- */
-export function clientText(client: ClientIdentity | undefined): string | undefined {
-  if (client === undefined) return undefined;
-  const { kind, id, user } = client;
-  const base = kind === "key" ? `key:${id}` : id;
-  if (user !== undefined) return `${base}/${user}`;
-  return base === "" ? undefined : base;
-}

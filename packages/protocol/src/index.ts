@@ -1,6 +1,7 @@
 export { CapabilityValue, Capabilities } from "./capability.ts";
 export { authHeaderProblem } from "./auth-headers.ts";
-export { ClientIdentity, clientText, isClientName, NAME_KEY_PREFIX } from "./client-identity.ts";
+export { ClientIdentity, isClientName, NAME_KEY_PREFIX } from "./client-identity.ts";
+export { clientText } from "./client-text.ts";
 export { editDistance } from "./edit-distance.ts";
 export { checkEndpoint } from "./endpoint.ts";
 export {

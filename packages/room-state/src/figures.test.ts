@@ -1,0 +1,156 @@
+import { describe, expect, test } from "vitest";
+import { BUCKET_MS, BUCKETS, OTHERS } from "./buckets.ts";
+import { percentile, withSample } from "./distribution.ts";
+import { participantFigures, roomFigures, series, usage } from "./figures.ts";
+import { reduce } from "./reduce.ts";
+import { after, complete, failure, first, noonMs, progress, sent } from "./room-events.fixture.ts";
+
+const alice = { kind: "name", id: "alice" } as const;
+const bob = { kind: "name", id: "bob" } as const;
+
+describe("percentiles", () => {
+  test("are exact to 3 %", () => {
+    let distribution: ReturnType<typeof withSample> = new Map();
+    for (let ms = 1; ms <= 10_000; ms++) distribution = withSample(distribution, ms);
+    for (const share of [0.05, 0.5, 0.95, 1]) {
+      const value = percentile([distribution], share) ?? 0;
+      expect(Math.abs(value / (share * 10_000) - 1)).toBeLessThan(0.03);
+    }
+  });
+
+  test("do not exist without samples", () => {
+    expect(percentile([], 0.5)).toBeUndefined();
+    expect(percentile([new Map()], 0.5)).toBeUndefined();
+  });
+
+  test("of several buckets are of all samples together", () => {
+    const few = withSample(new Map(), 10);
+    const many = [20, 30, 40].reduce((all, ms) => withSample(all, ms), new Map() as typeof few);
+    expect(percentile([few, many], 0.25)).toBeCloseTo(10, 0);
+    expect(percentile([few, many], 0.95)).toBeCloseTo(40, 0);
+  });
+});
+
+describe("tokens", () => {
+  test("count when they are generated, and once", () => {
+    let state = after([sent("r1"), first("r1"), progress("r1", 30)]);
+    state = reduce(state, complete("r1", { outputTokens: 50 }), noonMs + BUCKET_MS);
+    expect(
+      series(state, noonMs + 2 * BUCKET_MS)
+        .map((point) => point.tokensPerSecond)
+        .slice(-3),
+    ).toEqual([3, 2, 0]);
+    expect(roomFigures(state, noonMs + BUCKET_MS).outputTokens).toBe(50);
+  });
+
+  test("that were counted but are not in the usage are not taken back", () => {
+    const state = after([
+      sent("r1"),
+      first("r1"),
+      progress("r1", 30),
+      complete("r1", { outputTokens: 20 }),
+    ]);
+    expect(roomFigures(state, noonMs).outputTokens).toBe(30);
+  });
+});
+
+describe("the warm share", () => {
+  test("is of requests that report it", () => {
+    const state = after([
+      complete("r1", { inputTokens: 100, cachedInputTokens: 75 }),
+      complete("r2", { inputTokens: 900 }),
+    ]);
+    expect(roomFigures(state, noonMs).warmShare).toBe(0.75);
+    expect(participantFigures(state, noonMs).get("ana-llama3")?.warmShare).toBe(0.75);
+  });
+
+  test("of messages counts cached tokens beside the input", () => {
+    const metrics = { inputTokens: 25, cachedInputTokens: 75 };
+    const state = after([complete("r1", metrics, { protocol: "messages" })]);
+    expect(roomFigures(state, noonMs).warmShare).toBe(0.75);
+  });
+
+  test("is unknown when no response reports it", () => {
+    const state = after([complete("r1", { inputTokens: 100 })]);
+    expect(roomFigures(state, noonMs).warmShare).toBeUndefined();
+  });
+});
+
+test("figures are of the last 15 minutes, of participants and of all", () => {
+  let state = after([
+    complete("r1", { ttftMs: 200, outputTokens: 5 }),
+    failure("r2", { participantId: "bea-qwen3" }),
+    failure("r3", { participantId: null, model: "gpt-9", stage: "routing" }),
+  ]);
+  expect(roomFigures(state, noonMs)).toMatchObject({ requests: 3, errors: 2, outputTokens: 5 });
+  expect(Math.round(roomFigures(state, noonMs).ttftP95Ms ?? 0)).toBeCloseTo(200, -1);
+  expect([...participantFigures(state, noonMs)].map(([id, one]) => [id, one.errors])).toEqual([
+    ["ana-llama3", 0],
+    ["bea-qwen3", 1],
+    ["", 1],
+  ]);
+  const laterMs = noonMs + BUCKETS * BUCKET_MS;
+  expect(roomFigures(state, laterMs)).toMatchObject({ requests: 0, ttftP50Ms: undefined });
+  state = reduce(state, complete("r4"), laterMs);
+  expect(state.buckets).toHaveLength(1);
+});
+
+test("a series has a point per bucket, also of those in which nothing happened", () => {
+  const state = after([complete("r1", { outputTokens: 20 }), failure("r2")]);
+  const points = series(state, noonMs + 3 * BUCKET_MS + 1);
+  expect(points).toHaveLength(BUCKETS);
+  expect(points.at(-4)).toMatchObject({
+    startMs: noonMs,
+    tokensPerSecond: 2,
+    requests: 2,
+    errors: 1,
+  });
+  expect(points.at(-1)).toMatchObject({ tokensPerSecond: 0, ttftP50Ms: undefined });
+});
+
+test("the bucket that has only begun is measured over the time it has had", () => {
+  const state = after([complete("r1", { outputTokens: 20 })]);
+  expect(series(state, noonMs + 4_000).at(-1)?.tokensPerSecond).toBe(5);
+  expect(series(state, noonMs).at(-1)?.tokensPerSecond).toBe(20);
+});
+
+test("a clock that is set back loses the future, not the next 15 minutes", () => {
+  let state = after([complete("r1")]);
+  state = reduce(state, complete("r2"), noonMs - 1);
+  expect(roomFigures(state, noonMs).requests).toBe(2);
+  const earlierMs = noonMs - 3_600_000;
+  state = reduce(state, complete("r3"), earlierMs);
+  expect(roomFigures(state, earlierMs).requests).toBe(1);
+});
+
+test("usage is by person and model, most tokens first", () => {
+  const state = after([
+    complete("r1", { outputTokens: 5, inputTokens: 100 }, { client: alice }),
+    complete("r2", { outputTokens: 90 }, { client: bob }),
+    complete("r3", { outputTokens: 6 }, { client: alice }),
+    complete("r4", { outputTokens: 1 }, { client: alice, model: "qwen3" }),
+    failure("r5", { client: { kind: "none", id: "" }, participantId: null }),
+  ]);
+  expect(
+    usage(state, noonMs).map((row) => [row.person, row.model, row.requests, row.outputTokens]),
+  ).toEqual([
+    ["bob", "llama3", 1, 90],
+    ["alice", "llama3", 2, 11],
+    ["alice", "qwen3", 1, 1],
+    ["", "", 1, 0],
+  ]);
+  expect(usage(state, noonMs)[1]).toMatchObject({ inputTokens: 100, errors: 0 });
+});
+
+test("usage of more than a thousand persons has a row for the others", () => {
+  const names = Array.from(
+    { length: 1_200 },
+    (_, index) => ({ kind: "name", id: `p${index}` }) as const,
+  );
+  const state = after(
+    names.map((client, index) => complete(`r${index}`, { outputTokens: 1 }, { client })),
+  );
+  const rows = usage(state, noonMs);
+  expect(rows).toHaveLength(1_001);
+  expect(rows.at(-1)).toMatchObject({ person: OTHERS, requests: 200, outputTokens: 200 });
+});

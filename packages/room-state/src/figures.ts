@@ -1,0 +1,161 @@
+import {
+  type Bucket,
+  BUCKET_MS,
+  BUCKETS,
+  currentBuckets,
+  KEYS_PER_BUCKET,
+  OTHERS,
+  type ParticipantFigures,
+  type PersonUsage,
+} from "./buckets.ts";
+import { percentile } from "./distribution.ts";
+import type { RoomState } from "./state.ts";
+
+/** Of the last 15 minutes, in the order in which requests ended. */
+export interface RoomFigures {
+  /** ended, whatever the outcome */
+  readonly requests: number;
+  readonly errors: number;
+  readonly outputTokens: number;
+  /** of all streams that run now, together */
+  readonly tokensPerSecond: number;
+  /** time to the first token; undefined without a request that had one. Exact to 3 % */
+  readonly ttftP50Ms: number | undefined;
+  readonly ttftP95Ms: number | undefined;
+  /** 0 to 1: of prompt tokens, from the cache; undefined when no response reported it */
+  readonly warmShare: number | undefined;
+}
+
+/** One participant's {@link ParticipantFigures}, with the share of prompt tokens from its cache. */
+export interface ParticipantSummaryFigures extends ParticipantFigures {
+  /** 0 to 1; undefined when no response reported it */
+  readonly warmShare: number | undefined;
+}
+
+/** One bucket of a chart. */
+export interface SeriesPoint {
+  /** epoch ms */
+  readonly startMs: number;
+  readonly tokensPerSecond: number;
+  readonly requests: number;
+  readonly errors: number;
+  readonly ttftP50Ms: number | undefined;
+  readonly ttftP95Ms: number | undefined;
+}
+
+/** @param nowMs - epoch ms on the watcher's clock */
+export function roomFigures(state: RoomState, nowMs: number): RoomFigures {
+  const buckets = currentBuckets(state.buckets, nowMs);
+  const total = sum(buckets.flatMap(({ participants }) => [...participants.values()]));
+  const ttft = buckets.map((bucket) => bucket.ttft);
+  let rate = 0;
+  for (const request of state.running.values()) {
+    if (request.kind === "streaming") rate += request.tokensPerSecond ?? 0;
+  }
+  return {
+    requests: total.requests,
+    errors: total.errors,
+    outputTokens: buckets.reduce((tokens, bucket) => tokens + bucket.outputTokens, 0),
+    tokensPerSecond: rate,
+    ttftP50Ms: percentile(ttft, 0.5),
+    ttftP95Ms: percentile(ttft, 0.95),
+    warmShare: warmShareOf(total),
+  };
+}
+
+/** Of the last 15 minutes, by participant id; `""` is requests that reached none. */
+export function participantFigures(
+  state: RoomState,
+  nowMs: number,
+): ReadonlyMap<string, ParticipantSummaryFigures> {
+  const byId = new Map<string, ParticipantFigures[]>();
+  for (const { participants } of currentBuckets(state.buckets, nowMs)) {
+    for (const [id, figures] of participants) {
+      const list = byId.get(id);
+      if (list === undefined) byId.set(id, [figures]);
+      else list.push(figures);
+    }
+  }
+  return new Map(
+    [...byId].map(([id, list]) => {
+      const total = sum(list);
+      return [id, { ...total, warmShare: warmShareOf(total) }];
+    }),
+  );
+}
+
+/**
+ * Who used which model in the last 15 minutes, most output tokens first, then most requests: at most 1,000 rows and one
+ * of all others.
+ */
+export function usage(state: RoomState, nowMs: number): PersonUsage[] {
+  const rows = new Map<string, PersonUsage>();
+  let others: PersonUsage | undefined;
+  for (const bucket of currentBuckets(state.buckets, nowMs)) {
+    for (const [key, used] of bucket.usage) {
+      if (key === OTHERS) others = together(others, used);
+      else rows.set(key, together(rows.get(key), used));
+    }
+  }
+  const sorted = [...rows.values()].sort(
+    (one, other) => other.outputTokens - one.outputTokens || other.requests - one.requests,
+  );
+  for (const row of sorted.splice(KEYS_PER_BUCKET)) {
+    others = together(others, { ...row, person: OTHERS, model: OTHERS });
+  }
+  return others === undefined ? sorted : [...sorted, others];
+}
+
+/** The last 15 minutes, oldest first, {@link BUCKETS} points without gaps; the last one has only begun. */
+export function series(state: RoomState, nowMs: number): SeriesPoint[] {
+  const byStart = new Map(
+    currentBuckets(state.buckets, nowMs).map((bucket) => [bucket.startMs, bucket]),
+  );
+  const newestMs = Math.floor(nowMs / BUCKET_MS) * BUCKET_MS;
+  return Array.from({ length: BUCKETS }, (_, index) => {
+    const startMs = newestMs - (BUCKETS - 1 - index) * BUCKET_MS;
+    // A second at least, so that the first token of a bucket is not a peak.
+    const lengthMs = startMs === newestMs ? Math.max(1_000, nowMs - startMs) : BUCKET_MS;
+    return point(startMs, byStart.get(startMs), lengthMs);
+  });
+}
+
+function point(startMs: number, bucket: Bucket | undefined, lengthMs: number): SeriesPoint {
+  const { requests, errors } = sum(bucket?.participants.values() ?? []);
+  const ttft = bucket === undefined ? [] : [bucket.ttft];
+  return {
+    startMs,
+    tokensPerSecond: ((bucket?.outputTokens ?? 0) * 1_000) / lengthMs,
+    requests,
+    errors,
+    ttftP50Ms: percentile(ttft, 0.5),
+    ttftP95Ms: percentile(ttft, 0.95),
+  };
+}
+
+function sum(list: Iterable<ParticipantFigures>): ParticipantFigures {
+  const total = { requests: 0, errors: 0, outputTokens: 0, promptTokens: 0, cachedTokens: 0 };
+  for (const figures of list) {
+    total.requests += figures.requests;
+    total.errors += figures.errors;
+    total.outputTokens += figures.outputTokens;
+    total.promptTokens += figures.promptTokens;
+    total.cachedTokens += figures.cachedTokens;
+  }
+  return total;
+}
+
+function together(one: PersonUsage | undefined, other: PersonUsage): PersonUsage {
+  if (one === undefined) return other;
+  return {
+    ...one,
+    requests: one.requests + other.requests,
+    errors: one.errors + other.errors,
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+  };
+}
+
+function warmShareOf({ promptTokens, cachedTokens }: ParticipantFigures): number | undefined {
+  return promptTokens === 0 ? undefined : cachedTokens / promptTokens;
+}

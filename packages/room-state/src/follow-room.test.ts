@@ -1,0 +1,129 @@
+import { describe, expect, test } from "vitest";
+import { followRoom, type Link, type RoomSource } from "./follow-room.ts";
+import { aParticipant, joined, listed, noonMs, sent, texts } from "./room-events.fixture.ts";
+import type { RoomEvent } from "./room-event.ts";
+import type { RoomState } from "./state.ts";
+
+interface Followed {
+  state: RoomState | undefined;
+  links: Link["kind"][];
+}
+
+/** Follows a source until its events end. */
+async function follow(
+  source: RoomSource,
+  signal = new AbortController().signal,
+): Promise<Followed> {
+  const followed: Followed = { state: undefined, links: [] };
+  await followRoom(source, {
+    signal,
+    nowMs: () => noonMs,
+    onChange: (state, link) => {
+      followed.state = state;
+      if (followed.links.at(-1) !== link.kind) followed.links.push(link.kind);
+    },
+  });
+  return followed;
+}
+
+function sourceOf(
+  play: (options: Parameters<RoomSource["events"]>[0]) => AsyncGenerator<RoomEvent>,
+  lists: RoomSource["lists"] = async () => ({ participants: [], requests: [] }),
+): RoomSource {
+  return { events: play, lists };
+}
+
+describe("followRoom", () => {
+  test("reduces events after the lists that were read when the stream was opened", async () => {
+    const hasEvent = Promise.withResolvers<void>();
+    const source = sourceOf(
+      async function* ({ onOpen }) {
+        onOpen();
+        // The lists arrive when the event has been waiting for a while.
+        setImmediate(hasEvent.resolve);
+        yield sent("r2");
+      },
+      async () => {
+        await hasEvent.promise;
+        return { participants: [aParticipant()], requests: [listed("r1")] };
+      },
+    );
+    const { state, links } = await follow(source);
+    expect([...(state?.running.keys() ?? [])]).toEqual(["r1", "r2"]);
+    expect(links).toEqual(["open"]);
+  });
+
+  test("reads the lists again after a reconnect, and keeps figures and log", async () => {
+    const requests = [[listed("r1")], []];
+    const source = sourceOf(
+      async function* ({ onOpen, onDisconnect }) {
+        onOpen();
+        yield joined();
+        onDisconnect("ECONNRESET", 2_000);
+        onOpen();
+        yield sent("r2");
+      },
+      async () => ({ participants: [aParticipant()], requests: requests.shift() ?? [] }),
+    );
+    const { state, links } = await follow(source);
+    expect(links).toEqual(["open", "broken", "open"]);
+    expect([...(state?.running.keys() ?? [])]).toEqual(["r2"]);
+    expect(texts(state as RoomState)).toEqual([
+      "disconnected: ECONNRESET",
+      "connected again",
+      "1 request ended while disconnected",
+    ]);
+  });
+
+  test("throws when the lists cannot be read the first time", async () => {
+    const source = sourceOf(
+      // oxlint-disable-next-line require-yield -- it is stopped before it could
+      async function* ({ onOpen, signal }) {
+        onOpen();
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      },
+      () => Promise.reject(new Error("room not found")),
+    );
+    await expect(follow(source)).rejects.toThrow("room not found");
+  });
+
+  test("reads the lists again with the next event when they could not be read after a reconnect", async () => {
+    const readable = [true, false, true];
+    const source = sourceOf(
+      async function* ({ onOpen, onDisconnect }) {
+        onOpen();
+        yield joined();
+        onDisconnect("ECONNRESET", 2_000);
+        onOpen();
+        yield sent("r1");
+      },
+      async () => {
+        if (readable.shift() === false) throw new Error("503");
+        return { participants: [aParticipant({ id: "cat" })], requests: [] };
+      },
+    );
+    const { state } = await follow(source);
+    expect(readable).toEqual([]);
+    expect(texts(state as RoomState)).toContain("the room's lists could not be read: 503");
+    expect([...(state?.running.keys() ?? [])]).toEqual(["r1"]);
+  });
+
+  test("ends without an error when its signal aborts", async () => {
+    const controller = new AbortController();
+    const source = sourceOf(async function* ({ onOpen, signal }) {
+      onOpen();
+      controller.abort();
+      yield* signal.aborted ? [] : [joined()];
+    });
+    const { state } = await follow(source, controller.signal);
+    expect(state?.participants.size).toBe(0);
+  });
+
+  test("throws a failure of the stream", async () => {
+    // oxlint-disable-next-line require-yield -- it fails before it could
+    const source = sourceOf(async function* () {
+      throw new Error("no hub");
+    });
+    await expect(follow(source)).rejects.toThrow("no hub");
+  });
+});

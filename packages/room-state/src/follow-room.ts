@@ -1,0 +1,96 @@
+import { reduce } from "./reduce.ts";
+import { withLine } from "./remarks.ts";
+import { resync, type RoomLists } from "./resync.ts";
+import type { RoomEvent } from "./room-event.ts";
+import { initialState, type RoomState } from "./state.ts";
+
+/** Where a room's events and lists come from: the SDK's methods, with the room's code filled in. */
+export interface RoomSource {
+  /** Opened with `?detail=1`; reopens a broken stream. `onOpen` is called before the first event of each opening. */
+  events: (options: {
+    signal: AbortSignal;
+    onOpen: () => void;
+    onDisconnect: (reason: string, retryInMs: number) => void;
+  }) => AsyncIterable<RoomEvent>;
+  lists: (signal: AbortSignal) => Promise<RoomLists>;
+}
+
+/** The connection to the hub. */
+export type Link =
+  | { kind: "opening" }
+  | { kind: "open" }
+  | {
+      kind: "broken";
+      reason: string;
+      /** until the next attempt */
+      retryInMs: number;
+    };
+
+export interface FollowOptions {
+  signal: AbortSignal;
+  /** epoch ms */
+  nowMs: () => number;
+  /** Called after each change of either; with many events often, so draw on a timer. */
+  onChange: (state: RoomState, link: Link) => void;
+}
+
+/**
+ * Keeps the state of a room until the signal aborts. Whenever the stream is opened the lists are read, and events wait for
+ * them, so that nothing is lost between the two.
+ *
+ * Lists that cannot be read end it the first time; after a reconnect they are read again with the next event.
+ *
+ * @throws what the source throws: a failure of the first attempt, or one that a retry cannot fix
+ */
+export async function followRoom(source: RoomSource, options: FollowOptions): Promise<void> {
+  const { nowMs, onChange } = options;
+  const stop = new AbortController();
+  const signal = AbortSignal.any([options.signal, stop.signal]);
+  let state = initialState();
+  let link: Link = { kind: "opening" };
+  /** Resolves with whether the state is in step with the hub. */
+  let reading: Promise<boolean> = Promise.resolve(true);
+
+  const change = (next: RoomState, nextLink: Link = link) => {
+    state = next;
+    link = nextLink;
+    onChange(state, link);
+  };
+  const read = async (): Promise<boolean> => {
+    try {
+      const lists = await source.lists(signal);
+      change(resync(state, lists, nowMs()));
+      return true;
+    } catch (error) {
+      if (!state.isSynced) stop.abort(error);
+      else if (!signal.aborted) change(withLine(state, "warning", unread(error), nowMs()));
+      return false;
+    }
+  };
+
+  const events = source.events({
+    signal,
+    onOpen: () => {
+      const isReopened = link.kind === "broken";
+      const next = isReopened ? withLine(state, "info", "connected again", nowMs()) : state;
+      change(next, { kind: "open" });
+      reading = read();
+    },
+    onDisconnect: (reason, retryInMs) => {
+      const next = withLine(state, "warning", `disconnected: ${reason}`, nowMs());
+      change(next, { kind: "broken", reason, retryInMs });
+    },
+  });
+  for await (const event of events) {
+    if (!(await reading)) reading = read();
+    await reading;
+    change(reduce(state, event, nowMs()));
+  }
+  await reading;
+  if (stop.signal.aborted) throw stop.signal.reason;
+}
+
+function unread(error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error);
+  return `the room's lists could not be read: ${reason}`;
+}

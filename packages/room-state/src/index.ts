@@ -1,0 +1,27 @@
+export { type Distribution, percentile } from "./distribution.ts";
+export {
+  type Bucket,
+  BUCKET_MS,
+  BUCKETS,
+  OTHERS,
+  type ParticipantFigures,
+  type PersonUsage,
+} from "./buckets.ts";
+export {
+  type ParticipantSummaryFigures,
+  participantFigures,
+  roomFigures,
+  type RoomFigures,
+  type SeriesPoint,
+  series,
+  usage,
+} from "./figures.ts";
+export { type FollowOptions, followRoom, type Link, type RoomSource } from "./follow-room.ts";
+export type { LogLevel, LogLine } from "./log.ts";
+export { reduce } from "./reduce.ts";
+export type { EndedRequest } from "./ended-requests.ts";
+export type { RunningRequest } from "./running-requests.ts";
+export { resync, type RoomLists } from "./resync.ts";
+export type { ListedRequest, RoomEvent } from "./room-event.ts";
+export { type Slots, slotsOf } from "./slots.ts";
+export { initialState, type RoomState } from "./state.ts";

@@ -1,0 +1,96 @@
+import {
+  clientText,
+  type ClientIdentity,
+  type LeftPayload,
+  type ParticipantSummary,
+} from "@roomhub/protocol";
+import type { EndedRequest } from "./ended-requests.ts";
+import type { LogLevel } from "./log.ts";
+
+/** A line of the log before it has a time. */
+export interface Remark {
+  level: LogLevel;
+  text: string;
+}
+
+/** What changed about a participant, one line each; undefined stands for one that is not in the room. */
+export function participantRemarks(
+  before: ParticipantSummary | undefined,
+  after: ParticipantSummary | undefined,
+): Remark[] {
+  if (after === undefined)
+    return before === undefined ? [] : [leftRemark({ ...before, participantId: before.id })];
+  const { id, model, connection, status } = after;
+  if (before === undefined) return [info(`${id} joined with ${model}`)];
+  const remarks: Remark[] = [];
+  if (before.model !== model) remarks.push(info(`${id} shares ${model} now`));
+  if (before.status !== status && status === "offline") remarks.push(offlineRemark(id));
+  if (before.status !== status && status === "online") remarks.push(info(`${id} is online`));
+  if (before.connection.readiness !== connection.readiness) remarks.push(readinessRemark(after));
+  if (before.connection.connected && !connection.connected && status === "online") {
+    remarks.push(warning(`${id} is not connected`));
+  }
+  if (!before.connection.connected && connection.connected) {
+    remarks.push(info(`${id} is connected (${connection.path})`));
+  }
+  const isUsedUp = after.budget?.remainingTokens === 0;
+  if (isUsedUp && before.budget?.remainingTokens !== 0) {
+    remarks.push(warning(`${id} has used up its budget`));
+  }
+  return remarks;
+}
+
+export function offlineRemark(id: string): Remark {
+  return warning(`${id} is offline`);
+}
+
+export function leftRemark({
+  participantId,
+  reason,
+}: Pick<LeftPayload, "participantId" | "reason">) {
+  return info(`${participantId} left${reason === undefined ? "" : ` (${reason})`}`);
+}
+
+/** @param attempt - 2 or more */
+export function movedRemark(
+  client: ClientIdentity,
+  participantId: string,
+  attempt: number,
+): Remark {
+  return warning(`${personOf(client)}: moved to ${participantId}, attempt ${attempt}`);
+}
+
+export function endRemark(request: EndedRequest): Remark {
+  const { participantId, model = "-" } = request;
+  const what = `${personOf(request.client)}: ${model}${participantId === undefined ? "" : ` at ${participantId}`}`;
+  switch (request.kind) {
+    case "done": {
+      const { durationMs, outputTokens } = request.metrics;
+      const tokens = outputTokens === undefined ? "" : `${outputTokens} tokens in `;
+      return info(`${what}, ${tokens}${(durationMs / 1_000).toFixed(1)} s`);
+    }
+    case "cancelled":
+      return info(`${what}, cancelled by the client`);
+    case "failed":
+      return { level: "error", text: `${what}, failed (${request.stage}): ${request.error}` };
+  }
+}
+
+function readinessRemark({ id, connection: { readiness, problem } }: ParticipantSummary): Remark {
+  const why = problem === undefined ? "" : `: ${problem}`;
+  const text = `${id} is ${readiness}${why}`;
+  return readiness === "ready" || readiness === "loading" ? info(text) : warning(text);
+}
+
+/** A client that reveals nothing is shown as `-`. */
+function personOf(client: ClientIdentity): string {
+  return clientText(client) ?? "-";
+}
+
+function info(text: string): Remark {
+  return { level: "info", text };
+}
+
+function warning(text: string): Remark {
+  return { level: "warning", text };
+}

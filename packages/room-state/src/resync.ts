@@ -1,0 +1,87 @@
+import type { ParticipantSummary, Room } from "@roomhub/protocol";
+import { participantRemarks, type Remark } from "./log-text.ts";
+import { withRemarks } from "./remarks.ts";
+import type { ListedRequest } from "./room-event.ts";
+import type { RunningRequest } from "./running-requests.ts";
+import type { RoomState } from "./state.ts";
+
+/** The hub's lists, read after the stream was opened. */
+export interface RoomLists {
+  /** left out to keep the room as it is known */
+  room?: Room | undefined;
+  participants: readonly ParticipantSummary[];
+  /** undefined for a hub that does not list requests: those that run now become known with their next attempt or end */
+  requests: readonly ListedRequest[] | undefined;
+}
+
+/**
+ * The state after events may have been missed: what is listed is there, what is not listed has ended or left. Figures, recent
+ * requests and the log are kept; what changed meanwhile is added to the log, except on the first call.
+ *
+ * Calling it again with the same lists changes nothing. Events of the stream that were received before the lists must be
+ * reduced after this call, in order; `followRoom` does so.
+ *
+ * @param nowMs - epoch ms on the watcher's clock
+ */
+export function resync(state: RoomState, lists: RoomLists, nowMs: number): RoomState {
+  const participants = new Map(lists.participants.map((entry) => [entry.id, entry]));
+  const next: RoomState = {
+    ...state,
+    isSynced: true,
+    room: lists.room ?? state.room,
+    participants,
+    running: listedRequests(state, lists.requests ?? [], nowMs),
+  };
+  return state.isSynced ? withRemarks(next, changes(state, next), nowMs) : next;
+}
+
+function listedRequests(state: RoomState, requests: readonly ListedRequest[], nowMs: number) {
+  const running = new Map<string, RunningRequest>();
+  // One that ended after the list was made must not run again.
+  const endedIds = new Set(state.recent.map(({ requestId }) => requestId));
+  for (const request of requests) {
+    if (endedIds.has(request.requestId)) continue;
+    const known = state.running.get(request.requestId);
+    running.set(request.requestId, fromList(request, known, nowMs));
+  }
+  return running;
+}
+
+function fromList(
+  request: ListedRequest,
+  known: RunningRequest | undefined,
+  nowMs: number,
+): RunningRequest {
+  const { requestId, selector, protocol, client, conversation, attempt } = request;
+  // The hub's clock may be ahead of the watcher's.
+  const startedMs = known?.startedMs ?? Math.min(request.startedAt, nowMs);
+  const facts = { requestId, selector, protocol, client, conversation, startedMs, attempt };
+  const { participantId, model = "" } = request;
+  if (request.state === "queued" || participantId === undefined) {
+    return { ...facts, kind: "queued", place: Math.max(1, request.place ?? 1) };
+  }
+  const sentMs = known !== undefined && known.kind !== "queued" ? known.sentMs : startedMs;
+  const at = { ...facts, participantId, model, sentMs };
+  if (request.state === "running") return { ...at, kind: "waiting" };
+  const firstAt = Math.min(Math.max(request.firstAt ?? nowMs, startedMs), nowMs);
+  const before = known?.kind === "streaming" ? known : undefined;
+  return {
+    ...at,
+    kind: "streaming",
+    ttftMs: before?.ttftMs ?? firstAt - startedMs,
+    firstMs: before?.firstMs ?? firstAt,
+    outputTokens: Math.max(request.outputTokens ?? 0, before?.outputTokens ?? 0),
+    tokensPerSecond: before?.tokensPerSecond,
+  };
+}
+
+function changes(before: RoomState, after: RoomState): Remark[] {
+  const ids = new Set([...before.participants.keys(), ...after.participants.keys()]);
+  const remarks = [...ids].flatMap((id) =>
+    participantRemarks(before.participants.get(id), after.participants.get(id)),
+  );
+  const unseen = [...before.running.keys()].filter((id) => !after.running.has(id)).length;
+  if (unseen === 0) return remarks;
+  const requests = unseen === 1 ? "1 request" : `${unseen} requests`;
+  return [...remarks, { level: "warning", text: `${requests} ended while disconnected` }];
+}

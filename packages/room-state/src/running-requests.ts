@@ -1,0 +1,170 @@
+import type { ClientIdentity, InferenceProtocol, RequestPayload } from "@roomhub/protocol";
+import type { RequestQueued } from "./room-event.ts";
+import { withEntry } from "./immutable.ts";
+
+/** More than a hub runs at once by default (`inFlightPerHub`); beyond it the oldest is dropped. */
+const RUNNING_REQUESTS = 20_000;
+
+interface RequestFacts {
+  readonly requestId: string;
+  /** the request's `model` field */
+  readonly selector: string;
+  readonly protocol: InferenceProtocol;
+  readonly client: ClientIdentity;
+  /** the same 8 hex digits for requests of one conversation */
+  readonly conversation: string | undefined;
+  /** epoch ms on the watcher's clock */
+  readonly startedMs: number;
+  /** 0 until a participant was selected */
+  readonly attempt: number;
+}
+
+interface AtParticipant {
+  readonly participantId: string;
+  readonly model: string;
+  /** epoch ms of the last attempt */
+  readonly sentMs: number;
+}
+
+/** A request without an end. */
+export type RunningRequest = RequestFacts &
+  (
+    | {
+        readonly kind: "queued";
+        /** 1-based; moves up as requests ahead of it leave the queue */
+        readonly place: number;
+      }
+    /** for the first token */
+    | ({ readonly kind: "waiting" } & AtParticipant)
+    | ({
+        readonly kind: "streaming";
+        readonly ttftMs: number;
+        /** epoch ms */
+        readonly firstMs: number;
+        /** so far */
+        readonly outputTokens: number;
+        /** since the first token; undefined until tokens were counted */
+        readonly tokensPerSecond: number | undefined;
+      } & AtParticipant)
+  );
+
+/** By request id. */
+export type Running = ReadonlyMap<string, RunningRequest>;
+
+/** Puts a request into the queue, ahead of those with the same or a later place. */
+export function queued(
+  running: Running,
+  event: Omit<RequestQueued, "type">,
+  nowMs: number,
+): Running {
+  const known = running.get(event.requestId);
+  const before = known?.kind === "queued" ? leftQueue(running, known) : running;
+  const after = shifted(before, (place) => (place >= event.place ? place + 1 : place));
+  return bounded(
+    withEntry(after, event.requestId, {
+      ...factsOf(event),
+      startedMs: known?.startedMs ?? nowMs,
+      attempt: known?.attempt ?? 0,
+      kind: "queued",
+      place: event.place,
+    }),
+  );
+}
+
+/** A participant was selected: the first time, or for another attempt. */
+export function sent(
+  running: Running,
+  event: RequestPayload & { conversation?: string | undefined },
+  nowMs: number,
+): Running {
+  const known = running.get(event.requestId);
+  const before = known === undefined ? running : leftQueue(running, known);
+  return bounded(
+    withEntry(before, event.requestId, {
+      ...factsOf(event),
+      conversation: event.conversation ?? known?.conversation,
+      startedMs: known?.startedMs ?? nowMs,
+      attempt: event.attempt,
+      kind: "waiting",
+      participantId: event.participantId,
+      model: event.model,
+      sentMs: nowMs,
+    }),
+  );
+}
+
+/** The first content of a response arrived; unchanged for a request that is not waiting for it. */
+export function began(running: Running, requestId: string, ttftMs: number, nowMs: number): Running {
+  const known = running.get(requestId);
+  if (known?.kind !== "waiting") return running;
+  return withEntry(running, requestId, {
+    ...known,
+    kind: "streaming",
+    ttftMs,
+    firstMs: nowMs,
+    outputTokens: 0,
+    tokensPerSecond: undefined,
+  });
+}
+
+/** A stream produced more; unchanged for an unknown request and for a count that is not higher. */
+export function progressed(
+  running: Running,
+  requestId: string,
+  outputTokens: number,
+  nowMs: number,
+): Running {
+  const waiting = running.get(requestId);
+  const ttftMs = waiting?.kind === "waiting" ? Math.max(0, nowMs - waiting.sentMs) : 0;
+  const begun = began(running, requestId, ttftMs, nowMs);
+  const known = begun.get(requestId);
+  if (known?.kind !== "streaming" || !(outputTokens > known.outputTokens)) return begun;
+  const sinceFirstMs = nowMs - known.firstMs;
+  return withEntry(begun, requestId, {
+    ...known,
+    outputTokens,
+    tokensPerSecond:
+      sinceFirstMs > 0 ? (outputTokens * 1_000) / sinceFirstMs : known.tokensPerSecond,
+  });
+}
+
+/** Removes a request that ended; those behind it in the queue move up. */
+export function ended(running: Running, requestId: string): Running {
+  const known = running.get(requestId);
+  if (known === undefined) return running;
+  const after = new Map(leftQueue(running, known));
+  after.delete(requestId);
+  return after;
+}
+
+function factsOf(
+  event: Pick<RequestFacts, "requestId" | "selector" | "protocol" | "client"> & {
+    conversation?: string | undefined;
+  },
+) {
+  const { requestId, selector, protocol, client, conversation } = event;
+  return { requestId, selector, protocol, client, conversation };
+}
+
+function leftQueue(running: Running, request: RunningRequest): Running {
+  if (request.kind !== "queued") return running;
+  return shifted(running, (place) => (place > request.place ? place - 1 : place));
+}
+
+/** Gives queued requests new places; the same map when none changes. */
+function shifted(running: Running, newPlace: (place: number) => number): Running {
+  let copy: Map<string, RunningRequest> | undefined;
+  for (const [id, request] of running) {
+    if (request.kind !== "queued") continue;
+    const place = newPlace(request.place);
+    if (place === request.place) continue;
+    copy ??= new Map(running);
+    copy.set(id, { ...request, place });
+  }
+  return copy ?? running;
+}
+
+function bounded(running: Running): Running {
+  if (running.size <= RUNNING_REQUESTS) return running;
+  return new Map([...running].slice(running.size - RUNNING_REQUESTS));
+}
