@@ -232,8 +232,8 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   #metrics(durationMs: number): ResponseMetrics {
     const meter = this.#meter;
     const { isMetered } = this.#deps;
-    const hasListener = typeof isMetered === "function" ? isMetered() : isMetered;
-    if (meter === undefined || !hasListener) return {};
+    const isWanted = typeof isMetered === "function" ? isMetered() : isMetered;
+    if (meter === undefined || !isWanted) return {};
     const { contentMs } = meter;
     const usage = this.#isWhole ? meter.usage() : {};
     const speed = tokensPerSecond(usage, durationMs);

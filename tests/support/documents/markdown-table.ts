@@ -7,7 +7,7 @@ export type TableRow = readonly string[];
  */
 export function tableRows(markdown: string, header: readonly string[]): TableRow[] {
   const rows: TableRow[] = [];
-  let hasListener = false;
+  let isWanted = false;
   let isInTable = false;
   for (const line of markdown.split(/\r?\n/)) {
     if (!line.trimStart().startsWith("|")) {
@@ -17,10 +17,8 @@ export function tableRows(markdown: string, header: readonly string[]): TableRow
     const cells = cellsOf(line);
     if (!isInTable) {
       isInTable = true;
-      hasListener = header.every(
-        (word, index) => cells[index]?.toLowerCase() === word.toLowerCase(),
-      );
-    } else if (hasListener && !isRule(cells)) {
+      isWanted = header.every((word, index) => cells[index]?.toLowerCase() === word.toLowerCase());
+    } else if (isWanted && !isRule(cells)) {
       rows.push(cells);
     }
   }

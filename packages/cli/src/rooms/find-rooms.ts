@@ -24,11 +24,11 @@ const listMs = 2_000;
  * The rooms of the hubs on this machine and its networks. A room reachable at two addresses is listed once, at the address
  * found first.
  *
- * @param hasListener - finding such a room ends the search
+ * @param isWanted - finding such a room ends the search
  */
 export async function findRooms(
   context: CliContext,
-  hasListener: (room: Room) => boolean = () => false,
+  isWanted: (room: Room) => boolean = () => false,
 ): Promise<Found> {
   const found: Found = { rooms: [], hubUrls: [], problem: undefined };
   const queries = new Map<string, Promise<void>>();
@@ -47,7 +47,7 @@ export async function findRooms(
           for (const room of joinable(rooms)) {
             if (found.rooms.some((known) => known.room.id === room.id)) continue;
             found.rooms.push({ hubUrl, room });
-            if (hasListener(room)) ended.resolve();
+            if (isWanted(room)) ended.resolve();
           }
         },
         () => {
@@ -65,7 +65,7 @@ export async function findRooms(
   await ended.promise;
   cancel();
   await stop();
-  if (!found.rooms.some(({ room }) => hasListener(room))) await Promise.all(queries.values());
+  if (!found.rooms.some(({ room }) => isWanted(room))) await Promise.all(queries.values());
   return found;
 }
 

@@ -8,10 +8,10 @@ export function refuseStream(
   reason: string,
   onError: (error: unknown) => void,
 ): RequestStream {
-  let hasListener = true;
+  let isWanted = true;
   setImmediate(() => {
     try {
-      if (hasListener) handler.onReset(code, reason);
+      if (isWanted) handler.onReset(code, reason);
     } catch (error) {
       onError(error);
     }
@@ -25,7 +25,7 @@ export function refuseStream(
     isBodyTaken: true,
     resume() {},
     reset() {
-      hasListener = false;
+      isWanted = false;
     },
   };
 }
