@@ -40,7 +40,7 @@ export function refusalBody({ message }: BudgetRefusal, shape: ErrorShape): Buff
 }
 
 /** `6h0m12s`, `1m30s`, `7s`, in whole seconds. */
-export function resetDuration(ms: number): string {
+function resetDuration(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1_000));
   const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60];
   const parts = [

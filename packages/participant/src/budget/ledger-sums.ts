@@ -1,8 +1,8 @@
 import type { Person } from "./person.ts";
 
 /** Persons of one address, and of all, that have an allowance of their own. The others share one. */
-export const maxPersonsPerAddress = 20;
-export const maxPersons = 1_000;
+const maxPersonsPerAddress = 20;
+const maxPersons = 1_000;
 
 const minuteMs = 60_000;
 
@@ -40,8 +40,9 @@ export class LedgerSums {
       this.#addSpent(entry.person, entry.tokens);
       return true;
     }
-    this.#forgetBefore(entry.atMs - minuteMs);
-    if (this.#recent(entry.atMs).length >= entry.limit) return false;
+    const { first, end } = this.#recent(entry.atMs);
+    if (end - first >= entry.limit) return false;
+    this.#startsMs.splice(0, first);
     const isLate = entry.atMs < (this.#startsMs.at(-1) ?? 0);
     this.#startsMs.push(entry.atMs);
     if (isLate) this.#startsMs.sort((a, b) => a - b);
@@ -61,8 +62,8 @@ export class LedgerSums {
    * @returns epoch ms; `nowMs` or earlier when it may start now
    */
   nextStartMs(limit: number, nowMs: number): number {
-    const recent = this.#recent(nowMs);
-    const blocking = recent[recent.length - limit];
+    const { first, end } = this.#recent(nowMs);
+    const blocking = end - first < limit ? undefined : this.#startsMs[end - limit];
     return blocking === undefined ? nowMs : blocking + minuteMs;
   }
 
@@ -82,13 +83,16 @@ export class LedgerSums {
     return this.#persons.size < maxPersons && ofAddress < maxPersonsPerAddress;
   }
 
-  #forgetBefore(epochMs: number): void {
-    const first = this.#startsMs.findIndex((startMs) => startMs > epochMs);
-    this.#startsMs.splice(0, first < 0 ? this.#startsMs.length : first);
-  }
-
-  /** A clock that was set back leaves starts in the future; those of the next minute count. */
-  #recent(nowMs: number): readonly number[] {
-    return this.#startsMs.filter((startMs) => Math.abs(nowMs - startMs) < minuteMs);
+  /**
+   * The part of the starts that counts, without `end`. A clock that was set back leaves starts in the future; those of
+   * the next minute count.
+   */
+  #recent(nowMs: number): { first: number; end: number } {
+    const starts = this.#startsMs;
+    let first = 0;
+    let end = starts.length;
+    while (first < end && (starts[first] ?? 0) <= nowMs - minuteMs) first++;
+    while (end > first && (starts[end - 1] ?? 0) >= nowMs + minuteMs) end--;
+    return { first, end };
   }
 }
