@@ -38,7 +38,11 @@ const aDay: ParticipantNotice[] = [
   { kind: "request-started", ...request },
   ended({ ttftMs: 120, outputTokens: 80, tokensPerSecond: 33.3 }),
   ended({ path: "/embeddings", outcome: "failed", status: 404 }),
-  ended({ outcome: "failed", code: "provider_disconnected", reason: "the model server closed the connection" }),
+  ended({
+    outcome: "failed",
+    code: "provider_disconnected",
+    reason: "the model server closed the connection",
+  }),
   ended({ outcome: "cancelled", code: "cancelled", reason: "the client disconnected" }),
   ended({ path: "/admin", outcome: "refused", status: undefined, code: "refused" }),
   { ...verdict, readiness: "down", problem: "ECONNREFUSED 127.0.0.1:11434" },
