@@ -559,7 +559,7 @@ test("join --own-first keeps the client key, and prints how to use it", async ()
   await vi.waitFor(() => expect(world.clientKeys).toHaveLength(1));
   expect(world.clientKeys).toEqual([{ hubUrl, room: "ABC234", id, token: "rhc_key" }]);
   expect(world.stderr.text).toContain(
-    `Your requests go first at ${id}: those from this machine, and with OPENAI_API_KEY=rhc_key\n`,
+    `Your requests go first at ${id} with OPENAI_API_KEY=rhc_key; from this machine also without it, unless a proxy is in between\n`,
   );
   world.stop();
   await running;

@@ -66,7 +66,7 @@ async function keepClientKey(
   say: (text: string) => void,
 ): Promise<void> {
   say(
-    `Your requests go first at ${safe(id)}: those from this machine, and with OPENAI_API_KEY=${safe(token)}`,
+    `Your requests go first at ${safe(id)} with OPENAI_API_KEY=${safe(token)}; from this machine also without it, unless a proxy is in between`,
   );
   try {
     await (await context.clientKeys()).save({ hubUrl, room, id, token });
