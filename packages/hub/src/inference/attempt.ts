@@ -119,11 +119,14 @@ export class Attempt implements ResponseSink {
     const isReported =
       inputTokens !== undefined && inputTokens > 0 && cachedInputTokens !== undefined;
     const coldShare = isReported ? Math.max(0, 1 - cachedInputTokens / inputTokens) : 1;
-    const coldBytes = isReported ? this.#promptBytes * coldShare : this.#coldBytes;
+    const reportedBytes = this.#promptBytes * coldShare;
+    const prompt = isReported
+      ? { promptBytes: reportedBytes, coldBytes: reportedBytes }
+      : { promptBytes: this.#promptBytes, coldBytes: this.#coldBytes };
     const tookMs = firstContentMs - this.#startedMs;
     const { pace } = this.participant;
-    if (this.#isLoad) pace.noteLoad(coldBytes, tookMs);
-    else pace.noteFirst(form, coldBytes, tookMs, this.#nowMs());
+    if (this.#isLoad) pace.noteLoad(prompt.coldBytes, tookMs);
+    else pace.noteFirst(form, prompt, tookMs, this.#nowMs());
   }
 
   onHead(head: ResponseHead): void {

@@ -12,7 +12,12 @@ function startRoom() {
   const participants = ["ana", "ben"].map((id) => aParticipant({ id, limit: 1, model: "m" }));
   for (const { pace } of participants) {
     for (const kilobytes of [1, 10]) {
-      pace.noteFirst("whole", kilobytes * 1_000, kilobytes * 100, 1_000);
+      pace.noteFirst(
+        "whole",
+        { promptBytes: kilobytes * 1_000, coldBytes: kilobytes * 1_000 },
+        kilobytes * 100,
+        1_000,
+      );
     }
     pace.noteSlot(3_000);
   }
