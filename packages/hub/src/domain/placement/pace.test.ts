@@ -27,6 +27,13 @@ test("is kept apart for streams and whole responses", () => {
   expect(pace.expectedFirstMs("whole", 1_000, 0)).toBeCloseTo(5_000, 6);
 });
 
+test("is measured again a minute after a first request, which may have loaded the model", () => {
+  const pace = new Pace();
+  pace.noteFirst("stream", cold(1_000), 9_000, 0);
+  expect(pace.expectedFirstMs("stream", 1_000, 60_000)).toBeDefined();
+  expect(pace.expectedFirstMs("stream", 1_000, 60_001)).toBeUndefined();
+});
+
 test("is measured again after ten minutes without a request", () => {
   const pace = new Pace();
   for (let count = 0; count < 2; count++) pace.noteFirst("stream", cold(1_000), 100, 0);

@@ -2,6 +2,8 @@ import { LineFit } from "./line-fit.ts";
 
 /** What was measured longer ago is measured again. */
 const freshMs = 10 * 60_000;
+/** The same after the first request, which may have loaded the model. */
+const firstFreshMs = 60_000;
 /** Of the mean: what a request that ran longer than the mean is still expected to need. */
 const leastRemainder = 0.2;
 const keptShare = 0.8;
@@ -49,9 +51,9 @@ export class Pace {
 
   /** From its slot to the first content. @returns undefined while too little, or nothing lately, was measured */
   expectedFirstMs(form: ResponseForm, coldBytes: number, nowMs: number): number | undefined {
-    if (nowMs - this.#measuredMs > freshMs) return undefined;
     const fit = this.#first[form];
-    return fit.at(coldBytes);
+    const isFresh = nowMs - this.#measuredMs <= (fit.count > 1 ? freshMs : firstFreshMs);
+    return isFresh ? fit.at(coldBytes) : undefined;
   }
 
   /** How fast it reads a prompt; undefined while it was not measured on prompts of different lengths. */
