@@ -131,6 +131,7 @@ const inferenceRootFiles = [
   "queue",
   "queue-place",
   "request-facts",
+  "request-progress",
   "response-makers",
   "retry",
   "routing",
