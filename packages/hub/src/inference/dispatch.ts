@@ -165,6 +165,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
       return;
     }
     const { participant } = attempt;
+    participant.pace.noteFailure(this.#deps.nowMs());
     attempt.cancel(error.message);
     this.#attempts.leave();
     this.#state = routing;

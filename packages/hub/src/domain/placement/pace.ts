@@ -7,6 +7,9 @@ const firstFreshMs = 60_000;
 /** Of the mean: what a request that ran longer than the mean is still expected to need. */
 const leastRemainder = 0.2;
 const keptShare = 0.8;
+/** How long a failed attempt counts against a participant; twice as long after each further one. */
+const firstDoubtMs = 5_000;
+const longestDoubtMs = 120_000;
 
 /** What a participant needs for a request, by how its response comes. */
 export type ResponseForm = "stream" | "whole";
@@ -25,12 +28,25 @@ export class Pace {
   #measuredMs = Number.NEGATIVE_INFINITY;
   #slotMs: number | undefined;
   #loadMs: number | undefined;
+  #doubt: { untilMs: number; nextMs: number } | undefined;
 
   /** A request had its first content, or its whole response, on a model that was loaded. */
   noteFirst(form: ResponseForm, prompt: ComputedPrompt, tookMs: number, nowMs: number): void {
     const fit = this.#first[form];
     fit.add(likelyBytes(fit, prompt, tookMs), tookMs);
     this.#measuredMs = nowMs;
+    this.#doubt = undefined;
+  }
+
+  /** A request had to go elsewhere. */
+  noteFailure(nowMs: number): void {
+    const lastsMs = this.#doubt?.nextMs ?? firstDoubtMs;
+    this.#doubt = { untilMs: nowMs + lastsMs, nextMs: Math.min(2 * lastsMs, longestDoubtMs) };
+  }
+
+  /** Its last request had to go elsewhere, a short while ago: others come first, however fast it was. */
+  isDoubtful(nowMs: number): boolean {
+    return this.#doubt !== undefined && nowMs < this.#doubt.untilMs;
   }
 
   /** A request left its slot. */

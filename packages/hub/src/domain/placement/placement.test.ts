@@ -84,6 +84,17 @@ test.each([
   expect(placed(candidates)).toBe(expected);
 });
 
+test("a participant whose last request had to go elsewhere comes last for a while", () => {
+  const broken = candidate("broken", undefined);
+  const slow = candidate("slow", 900);
+  broken.pace.noteFailure(0);
+  expect(placed([broken, slow], { nowMs: 4_999 })).toBe("take slow");
+  expect(placed([broken, slow], { nowMs: 5_000 })).toBe("take broken");
+  broken.pace.noteFailure(5_000);
+  expect(placed([broken, slow], { nowMs: 14_999 })).toBe("take slow");
+  expect(placed([broken], { nowMs: 6_000 })).toBe("take broken");
+});
+
 describe("a request whose model only a busy participant has loaded", () => {
   const loaded = (startedMs: number) => candidate("loaded", 100, busySince(startedMs));
   const loadsIn = (ms: number) => {

@@ -59,7 +59,8 @@ export function place<Candidate extends PlacementCandidate>(
   candidates: readonly Candidate[],
   query: PlacementQuery,
 ): Placement<Candidate> {
-  const best = bestFree(candidates, query);
+  const sure = candidates.filter(({ pace }) => !pace.isDoubtful(query.nowMs));
+  const best = bestFree(sure, query) ?? bestFree(candidates, query);
   if (best === undefined) return { kind: "full" };
   const warm = bestBusy(candidates, best.candidate, query);
   if (warm === undefined) return { kind: "take", candidate: best.candidate };
