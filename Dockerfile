@@ -14,7 +14,9 @@ COPY packages/tunnel/package.json packages/tunnel/
 RUN npm ci --ignore-scripts
 COPY tsconfig.base.json tsconfig.build.json ./
 COPY packages packages
-RUN node_modules/.bin/tsc -b tsconfig.build.json
+COPY apps apps
+COPY scripts/build-monitor.mjs scripts/
+RUN node_modules/.bin/tsc -b tsconfig.build.json && node scripts/build-monitor.mjs
 # Without sources, the launcher runs the build.
 RUN npm prune --omit=dev --ignore-scripts \
   && rm -r packages/*/src packages/*/tsconfig.json \

@@ -25,6 +25,8 @@ const thirdParty = [
   "@clack/prompts",
   "bonjour-service",
   "uqr",
+  "preact",
+  "uplot",
 ];
 const hubRooms = [
   "domain",
@@ -131,7 +133,6 @@ const inferenceRootFiles = [
   "queue",
   "queue-place",
   "request-facts",
-  "request-progress",
   "response-makers",
   "retry",
   "routing",
@@ -139,6 +140,13 @@ const inferenceRootFiles = [
   "settlement",
   "upstream",
 ];
+
+/** The page that watches a room: static files, which reach a hub as any program does. */
+const monitorPage: Allowed = {
+  packages: ["protocol", "client", "room-state"],
+  thirdParty: ["preact", "uplot", "uqr"],
+  node: false,
+};
 
 /** What each room inside `inference/` may import of its house: other rooms, and files at its root. */
 const insideInference: Record<string, { rooms: string[]; files: string[] }> = {
@@ -247,6 +255,10 @@ export default defineConfig({
       files: [`packages/hub/src/inference/${room}/**/*.ts`],
       rules: refuse(refusedInInference(room, allowed), `packages/hub/src/inference/${room}`),
     })),
+    {
+      files: ["apps/monitor/src/**/*.{ts,tsx}"],
+      rules: refuse(refusedPackages(monitorPage), "apps/monitor"),
+    },
     {
       files: ["**/*.test.ts", "**/*.fixture.ts", "tests/**/*.ts"],
       rules: {

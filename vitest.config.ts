@@ -18,7 +18,7 @@ export default defineConfig({
         ssr,
         test: {
           name: "units",
-          include: ["packages/*/src/**/*.test.ts", "bench/**/*.test.ts"],
+          include: ["{packages,apps}/*/src/**/*.test.{ts,tsx}", "bench/**/*.test.ts"],
           // Nothing here has module state, so files may share a process: half the time.
           isolate: false,
           testTimeout: 20_000,

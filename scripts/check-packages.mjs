@@ -44,6 +44,7 @@ function checkCommon(folder, manifest) {
 
 const workspace = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 run("tsc", ["-b", "tsconfig.build.json"], root);
+await import("./build-monitor.mjs");
 const folders = readdirSync(join(root, "packages"))
   .map((name) => join(root, "packages", name))
   .filter((folder) => existsSync(join(folder, "package.json")));

@@ -88,7 +88,8 @@ function settled(screen, code) {
   return screen
     .replaceAll(code, "ABC234")
     .replace(/http:\/\/[\d.]+:\d+ \(\w+\)/g, "http://192.168.1.5:5050 (wlan0)")
-    .replace(/http:\/\/[\d.]+:\d+/g, "http://192.168.1.5:5050")
+    .replace(/(?<!Watch )http:\/\/[\d.]+:\d+/g, "http://192.168.1.5:5050")
+    .replace(/Watch http:\/\/[\d.]+:\d+/, "Watch http://127.0.0.1:5051")
     .replace(/\d\d:\d\d:\d\d/g, "10:04:00")
     .replace(/chatcmpl_\w+/g, "chatcmpl_1")
     .replace(/"created":\d+/g, '"created":1')

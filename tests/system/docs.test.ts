@@ -1,7 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
-  DETAIL_EVENT_NAMES,
   ERROR_STATUS,
   EVENT_NAMES,
   limitEnvName,
@@ -41,14 +40,6 @@ test("events.md has every event in both spellings, and no other", () => {
   expect(sorted(documented)).toEqual(sorted(expected));
 });
 
-test("events.md has every event of detail in both spellings, and no other", () => {
-  const documented = tableRows(reference("events"), ["Detail", "With colons"]).map(
-    ([dotted, colon]) => [dotted, colon],
-  );
-  const expected = DETAIL_EVENT_NAMES.map((name) => [name, spellEventName(name, "colon")]);
-  expect(sorted(documented)).toEqual(sorted(expected));
-});
-
 test("errors.md has every code with its status, stage and retry signal, and no other", () => {
   const documented = tableRows(reference("errors"), ["Code", "Status", "Stage", "Retry"]);
   const expected = Object.entries<{
@@ -80,7 +71,6 @@ test("every row of these tables has a description", () => {
   const rows = [
     ...tableRows(reference("http"), ["Method", "Path"]),
     ...tableRows(reference("events"), ["Dotted", "Colon"]),
-    ...tableRows(reference("events"), ["Detail", "With colons"]),
     ...tableRows(reference("errors"), ["Code", "Status"]),
     ...tableRows(reference("config"), ["Limit", "Default"]),
   ];
@@ -112,9 +102,9 @@ test("every file in the diagrams of ARCHITECTURE.md exists", () => {
   expect(paths.filter(isMissing)).toEqual([]);
 });
 
-test("AGENTS.md has a row for every source folder of every package", () => {
+test("AGENTS.md has a row for every source folder of every package and app", () => {
   const rows = namedPaths(text("AGENTS.md"));
-  const packages = globSync("packages/*/src", { cwd: root });
+  const packages = globSync(["packages/*/src", "apps/*/src"], { cwd: root });
   const folders = packages.flatMap(sourceFolders).filter((folder) => folder.split("/").length <= 5);
   expect(folders).toContain("packages/hub/src/domain/");
   expect(folders.filter((folder) => !rows.includes(folder))).toEqual([]);

@@ -4,6 +4,7 @@ import type { Mdns } from "./hosting/mdns.ts";
 import type { MachineSecretOf } from "./sharing/machine-secret.ts";
 import type { ParticipantTokens } from "./sharing/participant-tokens.ts";
 import type { Prompts } from "./terminal/prompts.ts";
+import type { ServeMonitor } from "./monitor/page-server.ts";
 import type { CreateHub, CreateParticipant, OpenRoomStore, UsualStatePath } from "./services.ts";
 
 /** One of the two output streams. */
@@ -51,6 +52,9 @@ export interface CliContext {
   machineSecretOf: MachineSecretOf;
   createParticipant: CreateParticipant;
   mdns: Mdns;
+  /** The page that watches a room. */
+  serveMonitor: ServeMonitor;
+  openBrowser: (url: string) => void;
   /** For use only where prompts are possible. */
   prompts: Prompts;
   /** Calls back for each key, without Enter, when stdin is a terminal; the result restores the terminal. */

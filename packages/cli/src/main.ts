@@ -9,6 +9,7 @@ import { isInForeground } from "./terminal/foreground.ts";
 import { readKeys } from "./terminal/keyboard.ts";
 import { findLanAddresses } from "./hosting/lan-addresses.ts";
 import { mdns } from "./hosting/mdns.ts";
+import { openBrowser } from "./monitor/open-browser.ts";
 import { runRoomhub } from "./program.ts";
 import { promptsAt } from "./terminal/prompts.ts";
 import {
@@ -18,6 +19,7 @@ import {
   machineSecretOf,
   clientKeys,
   participantTokens,
+  serveMonitor,
   usualStatePath,
 } from "./services.ts";
 
@@ -57,6 +59,8 @@ const context: CliContext = {
   machineSecretOf,
   createParticipant,
   mdns,
+  serveMonitor,
+  openBrowser,
   prompts: promptsAt(process.stdin, process.stderr),
   onKey: (listener) => readKeys(process.stdin, { interrupt, suspend, isInForeground }, listener),
   onStopSignal: (listener) => {

@@ -60,6 +60,12 @@ export function positiveArgument(text: string): number {
   return value;
 }
 
+/** @throws InvalidArgumentError */
+export function portArgument(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new InvalidArgumentError("Must be a number from 0 to 65535.");
+}
+
 export function participantIdArgument(text: string): string {
   const problem = participantIdProblem(text);
   if (problem !== undefined) throw new InvalidArgumentError(asSentence(problem));

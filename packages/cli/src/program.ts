@@ -56,6 +56,10 @@ const commands: readonly CommandModule[] = [
   },
   { names: ["events"], load: async () => (await import("./commands/events.ts")).addEventsCommand },
   { names: ["usage"], load: async () => (await import("./commands/usage.ts")).addUsageCommand },
+  {
+    names: ["monitor"],
+    load: async () => (await import("./commands/monitor.ts")).addMonitorCommand,
+  },
   { names: ["chat"], load: async () => (await import("./commands/chat.ts")).addChatCommand },
   { names: ["health"], load: async () => (await import("./commands/health.ts")).addHealthCommand },
   { names: ["route"], load: async () => (await import("./commands/route.ts")).addRouteCommand },

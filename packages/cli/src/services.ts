@@ -1,6 +1,7 @@
 import type { Participant, ParticipantOptions } from "@roomhub/participant";
 import { dirname, join } from "node:path";
 import { allowHeapGrowth } from "./heap-growth.ts";
+import type { ServeMonitor } from "./monitor/page-server.ts";
 import type { MachineSecretOf } from "./sharing/machine-secret.ts";
 import type { ParticipantTokens } from "./sharing/participant-tokens.ts";
 import type { createHub as CreateHubFunction, FileRoomStore, HubOptions } from "@roomhub/hub";
@@ -81,4 +82,9 @@ export const createParticipant: CreateParticipant = async (options) => {
   const participant = await import("@roomhub/participant");
   allowHeapGrowth();
   return participant.createParticipant(options);
+};
+
+export const serveMonitor: ServeMonitor = async (options) => {
+  const pageServer = await import("./monitor/page-server.ts");
+  return pageServer.serveMonitor(options);
 };

@@ -1,6 +1,7 @@
 import type { HubEvent, ParticipantSummary, Room } from "@roomhub/protocol";
 import type { CliContext, Client, Terminal } from "./context.ts";
 import type { Announced } from "./hosting/mdns.ts";
+import type { MonitorOptions } from "./monitor/page-server.ts";
 import type { SavedToken } from "./sharing/participant-tokens.ts";
 import { runRoomhub } from "./program.ts";
 import type { Choice, Prompts } from "./terminal/prompts.ts";
@@ -50,6 +51,11 @@ export interface World {
   tokens: SavedToken[];
   /** client keys of participants that serve their owner first */
   clientKeys: SavedToken[];
+  /** pages that were served */
+  monitors: MonitorOptions[];
+  closedMonitors: number;
+  /** URLs that were opened in the browser */
+  openedUrls: string[];
   /** the prompts so far */
   questions: string[];
   run: (...args: string[]) => Promise<number>;
@@ -90,6 +96,9 @@ export function makeWorld(
     tokens: [],
     clientKeys: [],
     questions,
+    monitors: [],
+    closedMonitors: 0,
+    openedUrls: [],
     run: (...args) => runRoomhub(args, world.context),
     context: {
       stdout,
@@ -179,6 +188,16 @@ export function makeWorld(
         },
         browse: async () => async () => {},
       },
+      serveMonitor: async (options) => {
+        world.monitors.push(options);
+        return {
+          port: options.port ?? 5051,
+          close: async () => {
+            world.closedMonitors++;
+          },
+        };
+      },
+      openBrowser: (url) => world.openedUrls.push(url),
       prompts: answersOf(questions, {}),
       onKey: (listener) => {
         keyListeners.add(listener);

@@ -32,7 +32,7 @@ export function sourceFolders(folder: string): string[] {
   const inner = entries
     .filter((entry) => entry.isDirectory())
     .flatMap(({ name }) => sourceFolders(join(folder, name)));
-  const hasSources = entries.some((entry) => entry.isFile() && entry.name.endsWith(".ts"));
+  const hasSources = entries.some((entry) => entry.isFile() && /\.tsx?$/.test(entry.name));
   return hasSources ? [`${folder}/`, ...inner] : inner;
 }
 

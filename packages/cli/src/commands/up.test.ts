@@ -295,6 +295,7 @@ test("--json prints where everything is, then the events", async () => {
     model: "llama3.2",
     endpoint: "http://127.0.0.1:11434",
     isDemo: false,
+    monitorUrl: "http://127.0.0.1:5051",
   });
   expect(JSON.parse(event!)).toEqual(aComplete);
 });
@@ -314,4 +315,30 @@ test("up takes limits and the config file, and settles all of it before it start
   const fetch = () => Promise.reject(new Error("nothing may be asked yet"));
   const wrong = await up({ fetch, readFile }, hubWith([]), "--limit", "room=1");
   expect([wrong.code, wrong.hubs.length]).toEqual([2, 0]);
+});
+
+test("up serves the page that watches the room, and closes it", async () => {
+  const world = await up({ fetch: ollama }, hubWith([]));
+  const room = { hubUrl: "http://127.0.0.1:5050", code: "ABC234" };
+  expect(world.monitors).toEqual([{ port: undefined, room }]);
+  expect(world.stdout.text).toContain("Watch http://127.0.0.1:5051");
+  expect(world.closedMonitors).toBe(1);
+});
+
+test("up --no-monitor serves no page", async () => {
+  const world = await up({ fetch: ollama }, hubWith([]), "--no-monitor");
+  expect(world.monitors).toEqual([]);
+  expect(world.stdout.text).not.toContain("Watch");
+});
+
+test("up works without the page when it cannot be served", async () => {
+  const serveMonitor = async () => {
+    throw new Error("listen EMFILE");
+  };
+  const world = await up({ fetch: ollama, serveMonitor }, hubWith([]));
+  expect(world.code).toBe(0);
+  expect(world.stdout.text).not.toContain("Watch");
+  expect(world.stderr.text).toContain(
+    "! The page that watches the room is not served: listen EMFILE",
+  );
 });

@@ -25,6 +25,7 @@ import { writeJson } from "../terminal/text.ts";
 import { inviteUrl, upBanner, type UpFacts } from "../hosting/up-banner.ts";
 import { findOrCreateRoom } from "../hosting/up-room.ts";
 import { type Sharing, shareModel, reportProblems } from "../hosting/up-sharing.ts";
+import { startMonitor } from "../monitor/start-monitor.ts";
 import { watchRequests } from "../hosting/watch-requests.ts";
 
 interface UpOptionValues
@@ -35,6 +36,7 @@ interface UpOptionValues
   endpoint?: string;
   model?: string;
   nickname?: string;
+  monitor: boolean;
 }
 
 /** Everything `up` started. */
@@ -44,6 +46,8 @@ interface Running {
   choice: ModelChoice;
   participantId: string;
   isDemo: boolean;
+  /** of the page that watches the room; undefined without one */
+  monitorUrl: string | undefined;
 }
 
 /** What to close, in order. */
@@ -65,7 +69,8 @@ export function addUpCommand(program: Command, context: CliContext): void {
       endpointArgument,
     )
     .option("--model <name>", "the model to share (default: the server's first)")
-    .option("--nickname <name>", "name shown to others (default: your user name)");
+    .option("--nickname <name>", "name shown to others (default: your user name)")
+    .option("--no-monitor", "do not serve the page that watches the room");
   addBudgetOptions(command)
     .addHelpText(
       "after",
@@ -135,6 +140,9 @@ async function startAll(
   });
   const roomName = values.room ?? `${context.userName}'s room`;
   const room = await findOrCreateRoom(context.createClient(launched.localUrl), roomName, password);
+  const monitorUrl = values.monitor
+    ? await startMonitor(context, { hubUrl: launched.localUrl, code: room.code }, closers)
+    : undefined;
 
   const nickname = values.nickname ?? context.userName;
   const sharing: Sharing = {
@@ -147,7 +155,7 @@ async function startAll(
   const share = (choice: ModelChoice) => shareModel(context, sharing, choice, { closers, signal });
   if (found !== undefined) {
     const { participantId } = await share(found);
-    return { launched, room, choice: found, participantId, isDemo: false };
+    return { launched, room, choice: found, participantId, isDemo: false, monitorUrl };
   }
   const demo = await startDemo(context);
   closers.push(() => demo.close());
@@ -158,7 +166,7 @@ async function startAll(
   };
   const replacing = replaceDemo(context, { requested, share, closeDemo, values }, signal);
   closers.push(() => replacing.stop());
-  return { launched, room, choice: demo.choice, participantId, isDemo: true };
+  return { launched, room, choice: demo.choice, participantId, isDemo: true, monitorUrl };
 }
 
 /** @returns undefined when this machine has no model server to share, so that the demo is used */
@@ -184,13 +192,13 @@ async function chooseModel(
 }
 
 function announce(context: CliContext, values: UpOptionValues, running: Running): void {
-  const { launched, room, choice, participantId, isDemo } = running;
+  const { launched, room, choice, participantId, isDemo, monitorUrl } = running;
   const { localUrl, sharedUrls, isAnnounced } = launched;
   const { model, endpoint, serverName } = choice;
   const server = serverName ?? endpoint;
   const facts: UpFacts = {
     ...{ localUrl, sharedUrls, isAnnounced, room },
-    ...{ participantId, model, server, isDemo },
+    ...{ participantId, model, server, isDemo, monitorUrl },
   };
   if (values.json === true) {
     writeJson(context.stdout, {
@@ -199,6 +207,7 @@ function announce(context: CliContext, values: UpOptionValues, running: Running)
       room: room.code,
       baseUrl: `${localUrl}/rooms/${room.code}/v1`,
       ...{ participantId, model, endpoint, isDemo },
+      monitorUrl: monitorUrl ?? null,
     });
   } else if (values.quiet === true) context.stdout.write(`${inviteUrl(facts)}\n`);
   else context.stdout.write(upBanner(context, facts));

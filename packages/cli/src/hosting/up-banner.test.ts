@@ -12,6 +12,7 @@ const facts: UpFacts = {
   model: "llama3.2:3b",
   server: "Ollama",
   isDemo: false,
+  monitorUrl: "http://127.0.0.1:5051",
 };
 const open: UpFacts = {
   ...facts,
@@ -36,6 +37,7 @@ test("on this machine only, in a pipe", () => {
     Model llama3.2:3b from Ollama as ana-llama3.2-3b
     Hub   http://127.0.0.1:5050 (this machine only)
           To open it to your network: npx roomhub up --lan
+    Watch http://127.0.0.1:5051 (this machine only)
 
     Share another model
       npx roomhub join http://127.0.0.1:5050/rooms/ABC234
@@ -58,6 +60,7 @@ test("with the demo model, on a terminal", () => {
           Start a model server to replace it: ollama run llama3.2
     Hub   http://127.0.0.1:5050 (this machine only)
           To open it to your network: npx roomhub up --lan
+    Watch http://127.0.0.1:5051 (this machine only)
 
     ESC[2mShare another modelESC[22m
       npx roomhub join http://127.0.0.1:5050/rooms/ABC234
@@ -79,6 +82,7 @@ test("open to the network and with a password, in a pipe", () => {
     Hub   http://192.168.1.5:5050 (eth0)
           http://172.17.0.1:5050 (docker0)
           Open to anyone who can reach it. On this network: npx roomhub join
+    Watch http://127.0.0.1:5051 (this machine only)
 
     Share a model from another machine (prompts for the password)
       npx roomhub join http://192.168.1.5:5050/rooms/ABC234
@@ -100,6 +104,7 @@ test("open to the network, on a terminal", () => {
     Hub   http://192.168.1.5:5050 (eth0)
           http://172.17.0.1:5050 (docker0)
           Open to anyone who can reach it. On this network: npx roomhub join
+    Watch http://127.0.0.1:5051 (this machine only)
 
       █████████████████████████████████
       ██ ▄▄▄▄▄ ██▄▀▀ ▄ ▀▄▀█  █ ▄▄▄▄▄ ██

@@ -16,6 +16,8 @@ export interface UpFacts {
   /** the model server: a program's name, or its URL */
   server: string;
   isDemo: boolean;
+  /** of the page that watches the room; undefined without one */
+  monitorUrl: string | undefined;
 }
 
 /** The room, who can reach it, and lines to paste. Ends with a line break. */
@@ -37,6 +39,7 @@ export function upBanner(context: CliContext, facts: UpFacts): string {
     `${colors.bold(`Room ${safe(room.code)}`)}  ${safe(room.name)}`,
     ...modelLines(facts, colors.yellow),
     ...reachLines(context, facts),
+    ...(facts.monitorUrl === undefined ? [] : [`Watch ${facts.monitorUrl} (this machine only)`]),
     "",
     ...(code === "" ? [] : [code]),
     ...lines.flatMap(({ title, text }) => [colors.dim(title), `  ${text}`]),

@@ -1,4 +1,3 @@
-import type { Limits } from "@roomhub/protocol";
 import { updateMachineLimit } from "./machine.ts";
 import type { Participant, ReportedLoad } from "./participant.ts";
 
@@ -8,31 +7,25 @@ export const nothingReported: ReportedLoad = Object.freeze({
   elsewhere: 0,
 });
 
-/** How many requests run at once where a participant declares nothing. */
-type ConcurrencyLimits = Pick<Limits, "assumedConcurrency" | "inFlightPerParticipant">;
-
 /**
  * Sets how many requests may run at once at a participant: as many as it declares, else as its model server reports, else
- * as are assumed; the last two are bounded by the hub. Contract §3, "Limit of a participant".
+ * the hub's default, which also bounds what is reported.
  */
-export function updateLimit(participant: Participant, limits: ConcurrencyLimits): void {
-  setLimit(participant, limits);
+export function updateLimit(participant: Participant, defaultLimit: number): void {
+  setLimit(participant, defaultLimit);
   if (participant.machine !== undefined) updateMachineLimit(participant.machine);
 }
 
-function setLimit(
-  participant: Participant,
-  { assumedConcurrency, inFlightPerParticipant }: ConcurrencyLimits,
-): void {
+function setLimit(participant: Participant, defaultLimit: number): void {
   const { config, reported } = participant;
   if (config.maxConcurrency !== undefined) {
     participant.limit = config.maxConcurrency;
     participant.limitFrom = "declared";
   } else if (reported.limit !== undefined) {
-    participant.limit = Math.min(reported.limit, inFlightPerParticipant);
+    participant.limit = Math.min(reported.limit, defaultLimit);
     participant.limitFrom = reported.limitFrom;
   } else {
-    participant.limit = Math.min(assumedConcurrency, inFlightPerParticipant);
+    participant.limit = defaultLimit;
     participant.limitFrom = "default";
   }
 }

@@ -1,7 +1,7 @@
 import type { Machine, Participant } from "./participant.ts";
 
 /** From here on a model server queues by itself: a cloud API, vLLM, SGLang. */
-const unboundedLimit = 256;
+export const unboundedLimit = 256;
 
 class SharedMachine implements Machine {
   readonly id: string;

@@ -11,14 +11,6 @@ import { HubError } from "../errors.ts";
 
 const reconnectAfterMs = 2_000;
 
-export interface EventStreamOptions {
-  /** undefined for the hub-wide stream */
-  roomCode: string | undefined;
-  spelling: EventSpelling;
-  /** It shows requests on their way too. */
-  isDetailed: boolean;
-}
-
 /** All subscribers of this hub's events. Contract §5. */
 export class EventStreams {
   readonly #bus: EventBus;
@@ -35,12 +27,14 @@ export class EventStreams {
   /**
    * Turns a response into an event stream.
    *
+   * @param roomCode - undefined for the hub-wide stream
    * @param onOpen - the stream is open and nothing was sent but its greeting
    * @throws HubError `too_many_subscribers`
    */
   open(
     response: ServerResponse,
-    { roomCode, spelling, isDetailed }: EventStreamOptions,
+    roomCode: string | undefined,
+    spelling: EventSpelling,
     onOpen: (subscriber: Subscriber) => void,
   ): void {
     if (this.#bus.subscriberCount(roomCode) >= this.#limits.subscribersPerRoom) {
@@ -58,7 +52,7 @@ export class EventStreams {
     });
     const stream = new EventStream(
       response,
-      { spelling, isDetailed },
+      spelling,
       this.#limits.subscriberBufferBytes,
       this.#nowMs,
     );
@@ -85,7 +79,6 @@ export class EventStreams {
 
 class EventStream implements Subscriber {
   readonly spelling: EventSpelling;
-  readonly isDetailed: boolean;
   readonly #response: ServerResponse;
   readonly #maxBufferedBytes: number;
   readonly #nowMs: () => number;
@@ -93,13 +86,12 @@ class EventStream implements Subscriber {
 
   constructor(
     response: ServerResponse,
-    { spelling, isDetailed }: Pick<EventStreamOptions, "spelling" | "isDetailed">,
+    spelling: EventSpelling,
     maxBufferedBytes: number,
     nowMs: () => number,
   ) {
     this.#response = response;
     this.spelling = spelling;
-    this.isDetailed = isDetailed;
     this.#maxBufferedBytes = maxBufferedBytes;
     this.#nowMs = nowMs;
   }

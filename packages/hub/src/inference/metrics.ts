@@ -14,6 +14,6 @@ export function metricsOf(ttftMs: number, durationMs: number, usage: Usage): Met
 }
 
 /** Microseconds are noise in an event. */
-export function rounded(value: number): number {
+function rounded(value: number): number {
   return Math.round(Math.max(0, value) * 100) / 100;
 }

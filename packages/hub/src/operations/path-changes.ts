@@ -111,7 +111,7 @@ function takeReport(
   reported: ReportedLoad,
 ): void {
   participant.reported = reported;
-  updateLimit(participant, limits);
+  updateLimit(participant, limits.inFlightPerParticipant);
 }
 
 /** The hub itself read what a participant's model server reports. */

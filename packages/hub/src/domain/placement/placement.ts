@@ -59,12 +59,11 @@ export function place<Candidate extends PlacementCandidate>(
   candidates: readonly Candidate[],
   query: PlacementQuery,
 ): Placement<Candidate> {
-  const sure = candidates.filter(({ pace }) => !pace.isDoubtful(query.nowMs));
-  const best = bestFree(sure, query) ?? bestFree(candidates, query);
+  const best = bestFree(candidates, query);
   if (best === undefined) return { kind: "full" };
   const warm = bestBusy(candidates, best.candidate, query);
   if (warm === undefined) return { kind: "take", candidate: best.candidate };
-  const untilMs = query.holdUntilMs ?? query.nowMs + best.expectedMs - warm.firstMs;
+  const untilMs = query.holdUntilMs ?? query.nowMs + best.expectedMs;
   const isWorthIt = warm.expectedMs + leastGainMs < best.expectedMs && query.nowMs < untilMs;
   return isWorthIt
     ? { kind: "hold", candidate: warm.candidate, untilMs }
@@ -83,12 +82,6 @@ export function expectationOf(
     waitMs: isFree ? 0 : pace.expectedSlotMs(startedMs, awaited, nowMs),
     firstMs: measuredMs === undefined ? undefined : measuredMs * crowding(candidate),
   };
-}
-
-/** A warm candidate that is full. */
-interface ExpectedWarm<Candidate> extends Expected<Candidate> {
-  /** of its expected time, what follows the wait */
-  firstMs: number;
 }
 
 interface Expected<Candidate> {
@@ -157,16 +150,15 @@ function bestBusy<Candidate extends PlacementCandidate>(
   candidates: readonly Candidate[],
   bestFreeOne: Candidate,
   query: PlacementQuery,
-): ExpectedWarm<Candidate> | undefined {
-  let best: ExpectedWarm<Candidate> | undefined;
+): Expected<Candidate> | undefined {
+  let best: Expected<Candidate> | undefined;
   for (const candidate of candidates) {
     const savesLoading = bestFreeOne.mustLoad && !candidate.mustLoad;
     if (candidate.isFree || !(savesLoading || isWarm(candidate, query))) continue;
     const { waitMs, firstMs } = expectationOf(candidate, query);
     if (waitMs === undefined || firstMs === undefined) continue;
     const expectedMs = waitMs + firstMs;
-    if (best === undefined || expectedMs < best.expectedMs)
-      best = { candidate, expectedMs, firstMs };
+    if (best === undefined || expectedMs < best.expectedMs) best = { candidate, expectedMs };
   }
   return best;
 }

@@ -1,0 +1,36 @@
+import type { VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+const themes = ["auto", "dark", "light"] as const;
+type Theme = (typeof themes)[number];
+const storageKey = "roomhub.theme";
+
+/** Changes between the system's theme, the dark and the light one; kept for the next visit. */
+export function ThemeButton(): VNode {
+  const [theme, setTheme] = useState<Theme>(storedTheme);
+  useEffect(() => {
+    document.documentElement.style.colorScheme = theme === "auto" ? "" : theme;
+    try {
+      localStorage.setItem(storageKey, theme);
+    } catch {
+      // Storage is refused here: the theme holds until the page is closed.
+    }
+  }, [theme]);
+  return (
+    <button
+      type="button"
+      onClick={() => setTheme(themes[(themes.indexOf(theme) + 1) % themes.length] ?? "auto")}
+    >
+      Theme: {theme}
+    </button>
+  );
+}
+
+function storedTheme(): Theme {
+  try {
+    const stored = localStorage.getItem(storageKey);
+    return themes.find((theme) => theme === stored) ?? "auto";
+  } catch {
+    return "auto";
+  }
+}

@@ -1,0 +1,45 @@
+export interface Painter {
+  /** Something changed: draw with one of the next frames. */
+  request(): void;
+  close(): void;
+}
+
+export interface PainterOptions {
+  draw: () => void;
+  /** `requestAnimationFrame` */
+  requestFrame: (callback: () => void) => void;
+  /** Calls back once after `ms`; the result cancels it. */
+  after: (ms: number, callback: () => void) => () => void;
+  nowMs: () => number;
+  /** between two drawings; texts that change more often cannot be read */
+  minimumMs: number;
+}
+
+/** Draws at most once per frame and {@link PainterOptions.minimumMs}, however many changes there are. */
+export function createPainter(options: PainterOptions): Painter {
+  const { draw, requestFrame, after, nowMs, minimumMs } = options;
+  let lastMs = -Infinity;
+  let isWaiting = false;
+  let isClosed = false;
+  let cancel = () => {};
+
+  const paint = () => {
+    isWaiting = false;
+    if (isClosed) return;
+    lastMs = nowMs();
+    draw();
+  };
+  return {
+    request() {
+      if (isWaiting || isClosed) return;
+      isWaiting = true;
+      const waitMs = lastMs + minimumMs - nowMs();
+      if (waitMs <= 0) requestFrame(paint);
+      else cancel = after(waitMs, () => requestFrame(paint));
+    },
+    close() {
+      isClosed = true;
+      cancel();
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import { render } from "preact";
+import { readAddress } from "./address.ts";
+import { App } from "./app.tsx";
+import { type FeedView, runFeed } from "./live/room-feed.ts";
+import { createPainter } from "./live/painter.ts";
+import { roomSource } from "./live/room-source.ts";
+import { Unreachable } from "./unreachable.tsx";
+
+/** Texts that change more often cannot be read. */
+const paintEveryMs = 50;
+/** Stopwatches run although nothing happens. */
+const tickMs = 100;
+const idleTickMs = 1_000;
+
+const page = document.getElementById("page");
+if (page === null) throw new Error("the page has no #page");
+const address = readAddress(location.href);
+if (address.kind === "room") watch(page, address);
+else render(<Unreachable address={address} />, page);
+
+function watch(page: HTMLElement, address: { hubUrl: string; room: string }): void {
+  const stop = new AbortController();
+  const sinceMs = Date.now();
+  let view: FeedView | undefined;
+  const painter = createPainter({
+    draw: () => {
+      if (view === undefined) return;
+      render(<App {...{ address, view, sinceMs }} nowMs={Date.now()} />, page);
+    },
+    requestFrame: (callback) => void requestAnimationFrame(callback),
+    after: (ms, callback) => {
+      const timer = setTimeout(callback, ms);
+      return () => clearTimeout(timer);
+    },
+    nowMs: () => performance.now(),
+    minimumMs: paintEveryMs,
+  });
+  const tick = () => {
+    painter.request();
+    setTimeout(tick, view !== undefined && view.state.running.size > 0 ? tickMs : idleTickMs);
+  };
+  tick();
+  void runFeed(roomSource(address), {
+    signal: stop.signal,
+    nowMs: Date.now,
+    sleep,
+    onChange: (next) => {
+      view = next;
+      painter.request();
+    },
+  });
+  addEventListener("pagehide", (event) => {
+    // A page that may be shown again keeps its stream.
+    if (!event.persisted) stop.abort();
+  });
+}
+
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

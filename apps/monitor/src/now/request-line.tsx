@@ -1,0 +1,56 @@
+import type { VNode } from "preact";
+import { countText } from "../parts/figure-text.ts";
+import { pure } from "../parts/pure.ts";
+import { type AnyRequest, requestRow } from "./request-rows.ts";
+
+export interface RequestLineProps {
+  request: AnyRequest;
+  nowMs: number;
+  /** of its participant; undefined while there is none */
+  nickname: string | undefined;
+}
+
+/** One request: its phase, who sends it, where it runs, and how it goes. */
+export const RequestLine = pure(({ request, nowMs, nickname }: RequestLineProps): VNode => {
+  const row = requestRow(request, nowMs);
+  return (
+    <article class={`request is-${row.phase}`} data-request={request.requestId}>
+      <span class="phase">{row.phaseText}</span>
+      <span class="route">
+        <b>{row.person}</b>
+        {row.conversation === undefined ? null : (
+          <span class="conversation" style={{ "--hue": String(hueOf(row.conversation)) }}>
+            <span class="sr-only">conversation </span>
+            {row.conversation}
+          </span>
+        )}
+        <span class="quiet"> → </span>
+        {row.participantId === undefined ? (
+          <span class="quiet">{row.selector}</span>
+        ) : (
+          <>
+            <span>{nickname ?? row.participantId}</span> <span class="quiet">{row.model}</span>
+          </>
+        )}
+        {row.attempt > 1 ? <span class="badge is-warning">attempt {row.attempt}</span> : null}
+      </span>
+      <span class="figures">
+        {row.ttftText === "" ? null : <span class="quiet">first {row.ttftText}</span>}
+        {row.tokens === undefined ? null : <span>{countText(row.tokens)} tokens</span>}
+        {row.rateText === "" ? null : <span>{row.rateText}</span>}
+        <span class="time">{row.timeText}</span>
+      </span>
+      {row.failure === undefined ? null : (
+        <span class="failure" title={row.failure.error}>
+          <code>{row.failure.code}</code> {row.failure.error}
+          {row.failure.hint === undefined ? null : <b> Next: {row.failure.hint}</b>}
+        </span>
+      )}
+    </article>
+  );
+});
+
+/** Conversations are 8 hex digits; those that begin alike may look alike. */
+function hueOf(conversation: string): number {
+  return Math.round((Number.parseInt(conversation.slice(0, 4), 16) / 0x1_00_00) * 360) || 0;
+}

@@ -1,0 +1,112 @@
+import { clientText } from "@roomhub/protocol";
+import type { EndedRequest, RoomState, RunningRequest } from "@roomhub/room-state";
+import { durationText, elapsedText, rateText } from "../parts/figure-text.ts";
+
+export type AnyRequest = RunningRequest | EndedRequest;
+
+/** One request as a row shows it. */
+export interface RequestRow {
+  phase: AnyRequest["kind"];
+  /** the phase in words: `waiting, place 2`, `first token`, `streaming`, `done`, `failed at provider` */
+  phaseText: string;
+  /** who sends it, or `no name` */
+  person: string;
+  conversation: string | undefined;
+  /** the request's `model` field */
+  selector: string;
+  model: string | undefined;
+  participantId: string | undefined;
+  /** `4.2 s`: since its start while it runs, its whole duration when done; empty for one that failed */
+  timeText: string;
+  ttftText: string;
+  /** undefined until tokens were counted */
+  tokens: number | undefined;
+  /** `33 tokens/s`, or empty */
+  rateText: string;
+  attempt: number;
+  failure: { code: string; error: string; hint: string | undefined } | undefined;
+}
+
+/** Ended requests below those that run. */
+const endedShown = 200;
+
+/**
+ * Those that run, oldest first, then those that wait by their place, then those that ended, newest first: a request moves
+ * down the page in the order of its phases.
+ */
+export function orderedRequests({ running, recent }: RoomState): AnyRequest[] {
+  const sent: RunningRequest[] = [];
+  const queued: (RunningRequest & { kind: "queued" })[] = [];
+  for (const request of running.values()) {
+    if (request.kind === "queued") queued.push(request);
+    else sent.push(request);
+  }
+  queued.sort((one, other) => one.place - other.place);
+  return [...sent, ...queued, ...recent.slice(-endedShown).reverse()];
+}
+
+/** @param nowMs - epoch ms on the watcher's clock */
+export function requestRow(request: AnyRequest, nowMs: number): RequestRow {
+  return {
+    phase: request.kind,
+    phaseText: phaseText(request),
+    person: clientText(request.client) ?? "no name",
+    conversation: request.conversation,
+    selector: request.selector ?? "",
+    model: "model" in request ? request.model : undefined,
+    participantId: "participantId" in request ? request.participantId : undefined,
+    timeText: timeText(request, nowMs),
+    ttftText: ttftText(request),
+    tokens: tokensOf(request),
+    rateText: rateOf(request),
+    attempt: "attempts" in request ? request.attempts : request.attempt,
+    failure:
+      request.kind === "failed"
+        ? { code: request.code, error: request.error, hint: request.hint }
+        : undefined,
+  };
+}
+
+function phaseText(request: AnyRequest): string {
+  switch (request.kind) {
+    case "queued":
+      return `waiting, place ${request.place}`;
+    case "waiting":
+      return "first token";
+    case "streaming":
+      return "streaming";
+    case "done":
+      return "done";
+    case "cancelled":
+      return "cancelled";
+    case "failed":
+      return `failed at ${request.stage}`;
+  }
+}
+
+function timeText(request: AnyRequest, nowMs: number): string {
+  if (request.kind === "done") return durationText(request.metrics.durationMs);
+  return "startedMs" in request ? elapsedText(nowMs - request.startedMs) : "";
+}
+
+function ttftText(request: AnyRequest): string {
+  if (request.kind === "done") return durationText(request.metrics.ttftMs);
+  return request.kind === "streaming" ? durationText(request.ttftMs) : "";
+}
+
+function tokensOf(request: AnyRequest): number | undefined {
+  if (request.kind === "done") return request.metrics.outputTokens;
+  return request.kind === "streaming" && request.outputTokens > 0
+    ? request.outputTokens
+    : undefined;
+}
+
+function rateOf(request: AnyRequest): string {
+  const rate =
+    request.kind === "done"
+      ? request.metrics.tokensPerSecond
+      : request.kind === "streaming"
+        ? request.tokensPerSecond
+        : undefined;
+  return rate === undefined ? "" : `${rateText(rate)} tokens/s`;
+}

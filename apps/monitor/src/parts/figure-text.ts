@@ -1,0 +1,59 @@
+/** `230 ms`, `4.2 s`, `42 s`, `3:05`, `2:03:05`; never negative. */
+export function durationText(ms: number): string {
+  const given = Math.max(0, ms);
+  if (given < 999.5) return `${Math.round(given)} ms`;
+  if (given < 9_950) return `${(given / 1_000).toFixed(1)} s`;
+  if (given < 59_500) return `${Math.round(given / 1_000)} s`;
+  return stopwatchText(given);
+}
+
+/** `0:07`, `3:05`, `2:03:05`. */
+export function stopwatchText(ms: number): string {
+  const seconds = Math.floor(Math.max(0, ms) / 1_000);
+  const hours = Math.floor(seconds / 3_600);
+  const minutes = Math.floor(seconds / 60) % 60;
+  const two = (value: number) => String(value).padStart(2, "0");
+  const rest = two(seconds % 60);
+  return hours > 0 ? `${hours}:${two(minutes)}:${rest}` : `${minutes}:${rest}`;
+}
+
+/** Seconds while something runs: `0.3 s`, `12.4 s`, `3:05`. */
+export function elapsedText(ms: number): string {
+  return ms < 60_000 ? `${(Math.max(0, ms) / 1_000).toFixed(1)} s` : stopwatchText(ms);
+}
+
+/** `just now`, `40 s ago`, `5 min ago`, `3 h ago`, `2 days ago`. */
+export function agoText(ms: number): string {
+  const seconds = Math.floor(Math.max(0, ms) / 1_000);
+  if (seconds < 5) return "just now";
+  if (seconds < 60) return `${seconds} s ago`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ago`;
+  if (seconds < 172_800) return `${Math.floor(seconds / 3_600)} h ago`;
+  return `${Math.floor(seconds / 86_400)} days ago`;
+}
+
+/** `0`, `950`, `1,234`, `12.3k`, `4.5M`. */
+export function countText(count: number): string {
+  if (count < 10_000) return Math.round(count).toLocaleString("en-US");
+  if (count < 999_500) return `${trimmed(count / 1_000)}k`;
+  return `${trimmed(count / 1_000_000)}M`;
+}
+
+/** `4.2`, `33`. */
+export function rateText(perSecond: number): string {
+  return perSecond < 9.95 ? perSecond.toFixed(1) : countText(perSecond);
+}
+
+/** `0 %` to `100 %`. */
+export function shareText(share: number): string {
+  return `${Math.round(share * 100)} %`;
+}
+
+/** `1 request`, `2 requests`. */
+export function plural(count: number, noun: string): string {
+  return `${countText(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+function trimmed(value: number): string {
+  return value < 99.95 ? value.toFixed(1).replace(/\.0$/, "") : String(Math.round(value));
+}

@@ -1,0 +1,52 @@
+import type { VNode } from "preact";
+import type { Address } from "./address.ts";
+import { CopyButton } from "./parts/copy-button.tsx";
+
+/** A link that cannot be watched: why, and what to do. */
+export function Unreachable({ address }: { address: Exclude<Address, { kind: "room" }> }): VNode {
+  return (
+    <main class="unreachable">
+      <h1>roomhub</h1>
+      <Explanation address={address} />
+    </main>
+  );
+}
+
+function Explanation({ address }: { address: Exclude<Address, { kind: "room" }> }): VNode {
+  switch (address.kind) {
+    case "none":
+      return (
+        <form method="get">
+          <p>Which room? Paste an invite URL, or a room code and the URL of its hub.</p>
+          <label>
+            Room <input name="room" required placeholder="http://192.168.1.5:5050/rooms/ABC234" />
+          </label>
+          <label>
+            Hub <input name="hub" placeholder="http://127.0.0.1:5050" />
+          </label>
+          <button type="submit">Watch</button>
+        </form>
+      );
+    case "invalid":
+      return (
+        <p role="alert">
+          {address.message}. <a href="?">Enter another room</a>
+        </p>
+      );
+    case "mixed-content": {
+      const command = `roomhub monitor ${address.hubUrl}/rooms/${address.room}`;
+      return (
+        <div role="alert">
+          <p>
+            This page comes from https, and browsers do not let it call a hub at plain http. Run the
+            page on this machine:
+          </p>
+          <pre>
+            <code>{command}</code>
+          </pre>
+          <CopyButton label="Copy" text={() => command} />
+        </div>
+      );
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import type { VNode } from "preact";
+
+export interface SlotBarProps {
+  active: number;
+  limit: number;
+  elsewhere: number;
+  queued: number;
+}
+
+/** More would be too narrow to count. */
+const drawnSlots = 32;
+
+/** How busy a participant is: one field per slot, and the same in words. */
+export function SlotBar({ active, limit, elsewhere, queued }: SlotBarProps): VNode {
+  const drawn = Math.min(limit, drawnSlots);
+  const scale = limit === 0 ? 0 : drawn / limit;
+  const busy = Math.ceil(active * scale);
+  const other = Math.ceil(elsewhere * scale);
+  const slots = Array.from({ length: drawn }, (_, index) => {
+    const kind = index < busy ? "is-busy" : index < busy + other ? "is-elsewhere" : "is-free";
+    return <i class={kind} key={index} />;
+  });
+  const besides = elsewhere > 0 ? `, ${elsewhere} with other work` : "";
+  const waiting = queued > 0 ? `, ${queued} queued` : "";
+  return (
+    <p class="slots">
+      <span class="slot-bar" aria-hidden="true">
+        {slots}
+      </span>
+      <span>
+        {active} of {limit} busy{besides}
+        {waiting}
+      </span>
+    </p>
+  );
+}

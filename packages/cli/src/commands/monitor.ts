@@ -1,0 +1,105 @@
+import type { Invite } from "@roomhub/client";
+import type { Command } from "commander";
+import type { CliContext } from "../context.ts";
+import { CommandError } from "../exit-code.ts";
+import { addHubOptions, type HubOptionValues, inviteOf, portArgument } from "../options.ts";
+import { noRoomAt, severalRooms } from "../rooms/choose-room.ts";
+import { aborted, untilStopped } from "../terminal/stop-signal.ts";
+import { writeJson } from "../terminal/text.ts";
+
+interface MonitorOptionValues extends HubOptionValues {
+  host?: string;
+  port?: number;
+  open: boolean;
+}
+
+export function addMonitorCommand(program: Command, context: CliContext): void {
+  addHubOptions(
+    program
+      .command("monitor")
+      .argument("[room]", "room code or invite URL (default: the hub's only room)")
+      .description("serve a page that watches a room, and open it in the browser"),
+  )
+    .option(
+      "--host <address>",
+      "address to serve it on; 0.0.0.0 for the network (default: 127.0.0.1)",
+    )
+    .option("--port <number>", "port to serve it on (default: 5051, or a free one)", portArgument)
+    .option("--no-open", "do not open the browser")
+    .addHelpText(
+      "after",
+      "\nExample:\n  $ roomhub monitor\n  $ roomhub monitor ABC234 --host 0.0.0.0 --no-open",
+    )
+    .action((room: string | undefined, options: MonitorOptionValues) =>
+      monitor(context, room, options),
+    );
+}
+
+/** Runs until stopped. */
+async function monitor(
+  context: CliContext,
+  room: string | undefined,
+  options: MonitorOptionValues,
+): Promise<void> {
+  const { hubUrl, room: code } = await roomOf(context, room, options);
+  await untilStopped(context, async (signal) => {
+    const page = await serveOn(context, options, { hubUrl, code });
+    try {
+      const urls = urlsOf(context, options.host, page.port);
+      const [url = ""] = urls;
+      if (options.json === true) writeJson(context.stdout, { urls, hubUrl, room: code });
+      else context.stdout.write(urls.map((each) => `${each}\n`).join(""));
+      context.stderr.write(`Room ${code} of ${hubUrl}; Ctrl+C stops\n`);
+      if (options.open) context.openBrowser(url);
+      await aborted(signal);
+    } finally {
+      await page.close();
+    }
+  });
+}
+
+/** @throws RoomhubError, HubUnreachableError, CommandError when no room is named and the hub has not exactly one */
+async function roomOf(
+  context: CliContext,
+  room: string | undefined,
+  options: MonitorOptionValues,
+): Promise<Invite> {
+  if (room !== undefined) {
+    const invite = inviteOf(room, options);
+    await context.createClient(invite.hubUrl).getRoom(invite.room);
+    return invite;
+  }
+  const rooms = await context.createClient(options.hub).listRooms();
+  const [only] = rooms;
+  if (only === undefined) throw noRoomAt(context, options.hub);
+  if (rooms.length === 1) return { hubUrl: options.hub, room: only.code };
+  const found = rooms.map((each) => ({ hubUrl: options.hub, room: each }));
+  throw severalRooms(context, found, (url) => `monitor ${url}`);
+}
+
+async function serveOn(
+  context: CliContext,
+  { host, port }: MonitorOptionValues,
+  room: { hubUrl: string; code: string },
+) {
+  try {
+    return await context.serveMonitor({ host, port, room });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CommandError(
+      `The page cannot be served: ${reason}`,
+      "choose another address or port: --host 127.0.0.1 --port 0",
+    );
+  }
+}
+
+/** The page's URLs, the one for this machine first. */
+function urlsOf(context: CliContext, host: string | undefined, port: number): string[] {
+  if (host !== "0.0.0.0" && host !== "::") {
+    return [`http://${host?.includes(":") === true ? `[${host}]` : (host ?? "127.0.0.1")}:${port}`];
+  }
+  const others = context.lanAddresses().map(({ address }) => address);
+  return ["127.0.0.1", ...others].map((address) =>
+    address.includes(":") ? `http://[${address}]:${port}` : `http://${address}:${port}`,
+  );
+}

@@ -1,0 +1,175 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { serveMonitor } from "../../packages/cli/src/monitor/page-server.ts";
+import { userSays } from "../support/clients/openai-client.ts";
+import { joinDirect, joinTunnel } from "../support/hub/joining.ts";
+import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
+import { startFakeProvider } from "../support/providers/fake-provider.ts";
+
+const executablePath = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find(existsSync);
+const title = executablePath === undefined ? " (skipped: chromium is not installed here)" : "";
+
+describe.skipIf(executablePath === undefined)(`the page that watches a room${title}`, () => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  }, 60_000);
+  afterAll(() => browser.close());
+
+  test("a participant appears within a second of joining, and its name stays text", async () => {
+    await using lab = await openLab(browser);
+    const { hub, code, page } = lab;
+    await page.getByText("No participant has joined").waitFor();
+    const startMs = performance.now();
+    const nickname = '<img src=x onerror="document.title=1">';
+    await joinDirect(hub, code, { endpoint: "http://127.0.0.1:9/v1", nickname });
+    await page.locator(".card").waitFor();
+    expect(performance.now() - startMs).toBeLessThan(1_000);
+    expect(await page.locator(".card h4").textContent()).toContain(nickname);
+    expect(await page.locator("#page img").count()).toBe(0);
+    expect(lab.problems).toEqual([]);
+  });
+
+  test("a request is a row that moves through its states", async () => {
+    const gate = Promise.withResolvers<void>();
+    const end = Promise.withResolvers<void>();
+    await using provider = await startFakeProvider({
+      behave: ({ json }) =>
+        json["user"] === "held"
+          ? { kind: "normal", gate: gate.promise }
+          : { kind: "normal", gate: end.promise, gateAfterChunks: 3 },
+    });
+    await using lab = await openLab(browser);
+    const { hub, code, page } = lab;
+    const config = { maxConcurrency: 1 };
+    await using _ada = await joinTunnel(hub, code, { endpoint: provider.url, config });
+    const held = send(hub, code, "held");
+    await page.locator(".request.is-waiting").waitFor();
+    gate.resolve();
+    await held;
+    await page.locator(".request.is-done").waitFor();
+    const row = await page.locator(".request.is-done").textContent();
+    expect(row).toContain("alice");
+    expect(row).toContain("fake-model");
+    end.resolve();
+    expect(lab.problems).toEqual([]);
+  });
+
+  test("a participant that is killed in the middle of a stream shows stage and next step", async () => {
+    await using provider = await startFakeProvider({
+      behave: () => ({ kind: "cut", afterChunks: 2, reset: true }),
+    });
+    await using lab = await openLab(browser);
+    const { hub, code, page } = lab;
+    await using _ada = await joinTunnel(hub, code, { endpoint: provider.url });
+    await send(hub, code, "cut").catch(() => undefined);
+    const row = page.locator(".request.is-failed");
+    await row.waitFor();
+    const text = await row.textContent();
+    expect(text).toContain("failed at provider");
+    expect(text).toContain("Next: ");
+    await page.getByRole("link", { name: "Log" }).click();
+    await page.locator(".failures summary").click();
+    expect(await page.locator(".failures details").textContent()).toContain(
+      "provider_disconnected",
+    );
+    expect(lab.problems).toEqual([]);
+  });
+
+  test("the page follows a hub that restarts", async () => {
+    await using lab = await openLab(browser);
+    const { hub, page } = lab;
+    await page.getByText("Live", { exact: true }).waitFor();
+    await hub.hub.close();
+    await page.locator(".link.is-broken").waitFor();
+    await using again = await startTestHub({ port: hub.port });
+    // The new hub has no such room: its refusal is shown with the next attempt.
+    await page.getByText("Next attempt in").waitFor({ timeout: 30_000 });
+    expect(again.port).toBe(hub.port);
+  });
+
+  test.each([
+    [360, 740],
+    [1_440, 900],
+  ])("axe finds no serious violation at %i × %i", async (width, height) => {
+    await using provider = await startFakeProvider();
+    await using lab = await openLab(browser, { width, height });
+    const { hub, code, page } = lab;
+    await using _ada = await joinTunnel(hub, code, { endpoint: provider.url });
+    await send(hub, code, "one");
+    await send(hub, code, "two", "missing-model");
+    await page.locator(".request.is-done").waitFor();
+    await page.locator(".request.is-failed").waitFor();
+    const axe = await readFile(
+      createRequire(import.meta.url).resolve("axe-core/axe.min.js"),
+      "utf8",
+    );
+    await page.evaluate(axe);
+    const views = await page.locator("nav a").allTextContents();
+    for (const view of views) {
+      await page.getByRole("link", { name: view, exact: true }).click();
+      expect(await seriousViolations(page), view).toEqual([]);
+      const overflow = await page.evaluate(() => document.body.scrollWidth - innerWidth);
+      expect(overflow, `${view} is not wider than the window`).toBeLessThanOrEqual(0);
+    }
+    expect(lab.problems).toEqual([]);
+  });
+});
+
+interface Lab extends AsyncDisposable {
+  hub: TestHub;
+  code: string;
+  page: Page;
+  /** errors of the page's console, and requests to anything but the page and the hub */
+  problems: string[];
+}
+
+/** A hub with a room, and the page that watches it. */
+async function openLab(browser: Browser, viewport = { width: 1_280, height: 800 }): Promise<Lab> {
+  const stack = new AsyncDisposableStack();
+  const hub = stack.use(await startTestHub());
+  const code = await hub.createRoom();
+  const monitor = await serveMonitor({ port: 0, room: { hubUrl: hub.url, code } });
+  stack.defer(() => monitor.close());
+  const context = await browser.newContext({ viewport, reducedMotion: "reduce" });
+  stack.defer(() => context.close());
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on("pageerror", (error) => problems.push(error.message));
+  page.on("console", (message) => {
+    if (message.type() === "error") problems.push(message.text());
+  });
+  const ours = [hub.url, `http://127.0.0.1:${monitor.port}`, "data:"];
+  page.on("request", (request) => {
+    if (!ours.some((start) => request.url().startsWith(start))) problems.push(request.url());
+  });
+  await page.goto(`http://127.0.0.1:${monitor.port}/`);
+  await page.getByText("Live", { exact: true }).waitFor();
+  return { hub, code, page, problems, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+async function send(hub: TestHub, code: string, user: string, model = "*"): Promise<string> {
+  const response = await hub.fetch(`/rooms/${code}/v1/chat/completions`, {
+    json: { model, user, stream: true, messages: userSays("a b c d e f") },
+    headers: { authorization: "Bearer as-alice" },
+  });
+  return response.text();
+}
+
+async function seriousViolations(page: Page): Promise<string[]> {
+  const violations = await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: {
+        run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }>;
+      };
+    };
+    return (await axe.run()).violations;
+  });
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+}
