@@ -133,6 +133,7 @@ const inferenceRootFiles = [
   "queue",
   "queue-place",
   "request-facts",
+  "request-progress",
   "response-makers",
   "retry",
   "routing",

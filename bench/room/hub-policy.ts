@@ -94,7 +94,13 @@ export class HubPolicy implements Policy {
     const coldBytes = this.#reportsCache ? reported : (this.#coldBytes.get(request) ?? 0);
     const tookMs = (firstMs ?? nowMs) - startedMs;
     if (load === "own") pace.noteLoad(coldBytes, tookMs);
-    else if (load === "none") pace.noteFirst("stream", coldBytes, tookMs, nowMs);
+    else if (load === "none")
+      pace.noteFirst(
+        "stream",
+        { promptBytes: this.#reportsCache ? reported : request.promptBytes, coldBytes },
+        tookMs,
+        nowMs,
+      );
     pace.noteSlot(nowMs - startedMs);
   }
 

@@ -94,3 +94,19 @@ test("placement leaves no slot of two machines idle while requests wait", () => 
   const goals = goalsOf(runVariant(variant, [1, 2, 3]), 0);
   expect(goals).toMatchObject({ figures: [{ value: expect.closeTo(1, 6) }, { value: 0 }] });
 });
+
+test.each(variants.filter(({ isBurst }) => !isBurst))(
+  "placement stays within its goals: $name",
+  (variant) => {
+    const goals = goalsOf(runVariant(variant, range(1, 12)), 0);
+    if (goals.kind !== "measured") throw new Error("not measured");
+    for (const { what, value, goal } of goals.figures) {
+      // Few runs: half as much again is left for chance.
+      expect(value, what).toBeLessThanOrEqual(1.5 * (goal ?? 0));
+    }
+  },
+);
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => from + index);
+}

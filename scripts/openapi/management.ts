@@ -30,6 +30,14 @@ const lastEventId = {
     "Sent by a client that reconnects: the stream then does not begin with the room's creation. Nothing is replayed",
 } as const;
 
+const detail = {
+  name: "detail",
+  in: "query",
+  description:
+    "`1`: also the events `request.queued`, `request.first` and `request.progress`, of requests that wait and generate. They have no `id`",
+  schema: { type: "string", enum: ["1"] },
+} as const;
+
 const eventFraming =
   "`retry: 2000` and a comment first; then per event one `id` (`<bootId>-<n>`), one `event` and one `data` line of JSON, and a blank line. A comment after 15 s of silence. The schema is that of `data`.";
 
@@ -183,7 +191,7 @@ export const managementOperations: readonly Operation[] = [
     summary: "Watch one room; names with colons",
     description: eventFraming,
     routes: ["GET /rooms/:code/events"],
-    parameters: [lastEventId],
+    parameters: [detail, lastEventId],
     successes: { 200: events("ColonEvent") },
     errors: ["room_not_found", "too_many_subscribers"],
   },
@@ -193,7 +201,7 @@ export const managementOperations: readonly Operation[] = [
     summary: "Watch one room; names with dots",
     description: eventFraming,
     routes: ["GET /v1/rooms/:code/events"],
-    parameters: [lastEventId],
+    parameters: [detail, lastEventId],
     successes: { 200: events("DotEvent") },
     errors: ["room_not_found", "too_many_subscribers"],
   },
@@ -203,6 +211,7 @@ export const managementOperations: readonly Operation[] = [
     summary: "Watch all rooms; names with colons",
     description: eventFraming,
     routes: ["GET /events"],
+    parameters: [detail],
     successes: { 200: events("ColonEvent") },
     errors: ["too_many_subscribers"],
   },
@@ -212,6 +221,7 @@ export const managementOperations: readonly Operation[] = [
     summary: "Watch all rooms; names with dots",
     description: eventFraming,
     routes: ["GET /v1/events"],
+    parameters: [detail],
     successes: { 200: events("DotEvent") },
     errors: ["too_many_subscribers"],
   },

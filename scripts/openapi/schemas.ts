@@ -3,6 +3,9 @@ import {
   Capabilities,
   Connection,
   CreateRoomResponse,
+  DETAIL_EVENT_NAMES,
+  DETAIL_PAYLOADS,
+  type DetailEventName,
   ERROR_STATUS,
   ErrorBody,
   type ErrorCode,
@@ -68,6 +71,11 @@ const InferenceRequest = z.looseObject({ model: z.string(), stream: z.boolean().
 
 const eventUnions = { dot: "DotEvent", colon: "ColonEvent" } as const;
 
+/** Of detail, too: one schema says what a stream may have. */
+const eventNames = [...EVENT_NAMES, ...DETAIL_EVENT_NAMES];
+const eventPayloads = { ...EVENT_PAYLOADS, ...DETAIL_PAYLOADS };
+type AnyEventName = EventName | DetailEventName;
+
 /** Every schema that has a name in the document. */
 const named: Record<string, z.ZodType> = {
   Health: HealthResponse,
@@ -110,27 +118,27 @@ const named: Record<string, z.ZodType> = {
 
 /** One schema per event, and the union of them. */
 function eventSchemas(spelling: EventSpelling): Record<string, z.ZodType> {
-  const schemas = EVENT_NAMES.map((name) => eventSchema(name, spelling));
+  const schemas = eventNames.map((name) => eventSchema(name, spelling));
   const [first, ...rest] = schemas;
   if (first === undefined) throw new Error("there are no events");
-  const each = EVENT_NAMES.map((name, index) => [eventSchemaName(name, spelling), schemas[index]]);
+  const each = eventNames.map((name, index) => [eventSchemaName(name, spelling), schemas[index]]);
   return {
     ...(Object.fromEntries(each) as Record<string, z.ZodType>),
     [eventUnions[spelling]]: z.discriminatedUnion("type", [first, ...rest]),
   };
 }
 
-function eventSchema(name: EventName, spelling: EventSpelling) {
+function eventSchema(name: AnyEventName, spelling: EventSpelling) {
   return z.object({
     type: z.literal(spellEventName(name, spelling)),
     timestamp: z.iso.datetime(),
     roomCode: z.string(),
-    ...EVENT_PAYLOADS[name].shape,
+    ...eventPayloads[name].shape,
   });
 }
 
 /** `room.created` → `RoomCreatedEvent`, `RoomCreatedColonEvent`: names in a document have no colons. */
-function eventSchemaName(name: EventName, spelling: EventSpelling): string {
+function eventSchemaName(name: AnyEventName, spelling: EventSpelling): string {
   const words = name.split(".").map((word) => word.charAt(0).toUpperCase() + word.slice(1));
   return `${words.join("")}${spelling === "dot" ? "Event" : "ColonEvent"}`;
 }
@@ -179,7 +187,7 @@ function tidy(jsonSchema: z.core.JSONSchema.BaseSchema): void {
 
 /** Which event it is, for programs that write clients. */
 function addDiscriminator(schema: JsonSchema | undefined, spelling: EventSpelling): void {
-  const mapping = EVENT_NAMES.map((name) => [
+  const mapping = eventNames.map((name) => [
     spellEventName(name, spelling),
     schemaRef(eventSchemaName(name, spelling)),
   ]);

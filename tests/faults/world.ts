@@ -295,8 +295,13 @@ export class World implements AsyncDisposable {
     const { env, args, prefix } = this.#hubLaunch ?? missing("launch");
     const child = this.children.roomhub({
       args: ["serve", "--port", port, ...args],
-      // For investigation: a profile, a heap limit.
-      env: { NODE_OPTIONS: process.env["FAULTS_HUB_NODE_OPTIONS"] ?? "", ...env },
+      env: {
+        // For investigation: a profile, a heap limit.
+        NODE_OPTIONS: process.env["FAULTS_HUB_NODE_OPTIONS"] ?? "",
+        // The provider reports no limit, and faults strike many streams of one participant.
+        ROOMHUB_ASSUMED_CONCURRENCY: "256",
+        ...env,
+      },
       prefix,
       outputPath: this.path(`hub-${++this.#files}.log`),
     });

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
+  DETAIL_EVENT_NAMES,
   ERROR_STATUS,
   EVENT_NAMES,
   limitEnvName,
@@ -40,6 +41,14 @@ test("events.md has every event in both spellings, and no other", () => {
   expect(sorted(documented)).toEqual(sorted(expected));
 });
 
+test("events.md has every event of detail in both spellings, and no other", () => {
+  const documented = tableRows(reference("events"), ["Detail", "With colons"]).map(
+    ([dotted, colon]) => [dotted, colon],
+  );
+  const expected = DETAIL_EVENT_NAMES.map((name) => [name, spellEventName(name, "colon")]);
+  expect(sorted(documented)).toEqual(sorted(expected));
+});
+
 test("errors.md has every code with its status, stage and retry signal, and no other", () => {
   const documented = tableRows(reference("errors"), ["Code", "Status", "Stage", "Retry"]);
   const expected = Object.entries<{
@@ -71,6 +80,7 @@ test("every row of these tables has a description", () => {
   const rows = [
     ...tableRows(reference("http"), ["Method", "Path"]),
     ...tableRows(reference("events"), ["Dotted", "Colon"]),
+    ...tableRows(reference("events"), ["Detail", "With colons"]),
     ...tableRows(reference("errors"), ["Code", "Status"]),
     ...tableRows(reference("config"), ["Limit", "Default"]),
   ];

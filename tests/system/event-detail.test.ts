@@ -1,9 +1,12 @@
 import { expect, test } from "vitest";
 import { userSays } from "../support/clients/openai-client.ts";
 import { joinTunnel } from "../support/hub/joining.ts";
-import { settled } from "../support/hub/ledger.ts";
+import { type EventRecorder, recordEvents } from "../support/hub/event-recorder.ts";
+import { ledgerOf, ledgerProblems, settled } from "../support/hub/ledger.ts";
+import { createManualTime, QUICK_SWEEP } from "../support/hub/manual-time.ts";
 import { startTestHub } from "../support/hub/start-test-hub.ts";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
+import { createGate } from "../support/waiting.ts";
 
 const messages = userSays("a b");
 
@@ -40,3 +43,113 @@ test("requests of one session have a conversation in common in every llm event, 
   expect(named.filter(({ data }) => "conversation" in data)).toHaveLength(6);
   expect(events.text + hub.log.join("")).not.toContain("secret-session");
 });
+
+/** A hub whose clock stands still, with one participant that runs one request at a time, stopped after two words. */
+async function startBusyRoom() {
+  const time = createManualTime();
+  const gate = createGate();
+  const provider = await startFakeProvider({
+    behave: () => ({ kind: "normal", words: 12, gate: gate.opened, gateAfterChunks: 3 }),
+  });
+  const hub = await startTestHub({ time: time.source, limits: QUICK_SWEEP });
+  const code = await hub.createRoom();
+  const config = { maxConcurrency: 1 };
+  const ada = await joinTunnel(hub, code, { endpoint: provider.url, config });
+  return {
+    ...{ time, gate, hub, code },
+    /** @returns when its response is complete */
+    async send(headers: HeadersInit = {}): Promise<void> {
+      const json = { model: "*", messages, stream: true };
+      const response = await hub.fetch(`/v1/rooms/${code}/chat/completions`, { json, headers });
+      await response.text();
+    },
+    async [Symbol.asyncDispose]() {
+      gate.open();
+      await ada[Symbol.asyncDispose]();
+      await hub[Symbol.asyncDispose]();
+      await provider[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Hub-wide streams may begin before the room does. */
+function kindsOfRequests({ events }: EventRecorder): string[] {
+  return events.map(({ kind }) => kind).filter((kind) => /^(?:llm|request)\./.test(kind));
+}
+
+/** A stream's bytes without the events that only a stream with detail has. */
+function withoutDetail(text: string): string {
+  return text.replaceAll(/event: request[.:]\w+\ndata: .*\n\n/g, "");
+}
+
+test("streams with detail show who waits and what is generated; streams without are the same bytes as before", async () => {
+  await using room = await startBusyRoom();
+  const { hub, code, time } = room;
+  const detailed = [
+    await hub.watch(code, "dot", true),
+    await hub.watch(code, "colon", true),
+    await hub.watch(undefined, "dot", true),
+    await hub.watch(undefined, "colon", true),
+  ];
+  const plain = [
+    await hub.watch(code, "dot"),
+    await hub.watch(code, "colon"),
+    await hub.watch(undefined, "dot"),
+    await hub.watch(undefined, "colon"),
+  ];
+  const [dot] = detailed as [EventRecorder];
+  const first = room.send();
+  const { data: begun } = await dot.next("request.first");
+  const others = [];
+  for (const place of [1, 2]) {
+    others.push(room.send({ authorization: "Bearer as-bob", "x-session-id": "s" }));
+    const { data } = await dot.next("request.queued", (queued) => queued["place"] === place);
+    expect(data).toMatchObject({
+      ...{ selector: "*", protocol: "chatCompletions", client: { kind: "name", id: "bob" } },
+      conversation: expect.stringMatching(/^[0-9a-f]{8}$/) as string,
+    });
+  }
+  await time.advance(1_000);
+  room.gate.open();
+  await Promise.all([first, ...others]);
+  await settled(dot, 3);
+
+  const { requestId } = ledgerOf(dot)[0]!;
+  expect(begun).toMatchObject({
+    requestId,
+    participantId: "ada",
+    ttftMs: expect.any(Number) as number,
+  });
+  const progress = dot.of("request.progress").map(({ data }) => data);
+  // The clock stands still but for one second: one for the request that ran meanwhile, none for the others.
+  expect(progress).toEqual([expect.objectContaining({ requestId })]);
+  expect(progress[0]?.["outputTokens"]).toBeGreaterThanOrEqual(3);
+  expect(progress[0]?.["outputTokens"]).toBeLessThanOrEqual(12);
+  expect(dot.of("request.first")).toHaveLength(3);
+  for (const [index, recorder] of detailed.entries()) {
+    await settled(recorder, 3);
+    await settled(plain[index]!, 3);
+    expect(withoutDetail(recorder.text)).toBe(plain[index]!.text);
+    const uncounted = recorder.events.filter(({ id }) => id === undefined);
+    expect(uncounted.every(({ kind }) => kind.startsWith("request."))).toBe(true);
+    expect(ledgerProblems(recorder)).toEqual([]);
+    expect(kindsOfRequests(recorder)).toEqual(kindsOfRequests(dot));
+  }
+  expect(detailed[1]!.events.map(({ name }) => name)).toContain("request:progress");
+});
+
+test.each(["", "?detail", "?detail=0", "?details=1"])(
+  "a stream opened with %j has no detail",
+  async (query) => {
+    await using room = await startBusyRoom();
+    const { hub, code } = room;
+    await using events = await recordEvents(`${hub.url}/v1/rooms/${code}/events${query}`);
+    const watcher = await hub.watch(code, "dot", true);
+    const sent = room.send();
+    await watcher.next("request.first");
+    room.gate.open();
+    await sent;
+    await settled(events, 1);
+    expect(events.text).not.toContain("request.first");
+  },
+);

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { ERROR_STATUS, EVENT_NAMES, spellEventName } from "@roomhub/protocol";
+import { DETAIL_EVENT_NAMES, ERROR_STATUS, EVENT_NAMES, spellEventName } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { ROUTES } from "../../packages/hub/src/http/routes.ts";
 import { buildDocument, type OpenApiDocument } from "../../scripts/openapi/document.ts";
@@ -80,15 +80,18 @@ test("every error has its status at some operation, except those that are never 
   expect(missing).toEqual([]);
 });
 
-test.each(["dot", "colon"] as const)("a %s stream's schema has all eight events", (spelling) => {
-  const name = spelling === "dot" ? "DotEvent" : "ColonEvent";
-  const schema = document.components["schemas"]?.[name] as
-    | { discriminator: { mapping: Record<string, string> } }
-    | undefined;
-  expect(Object.keys(schema?.discriminator.mapping ?? {})).toEqual(
-    EVENT_NAMES.map((event) => spellEventName(event, spelling)),
-  );
-});
+test.each(["dot", "colon"] as const)(
+  "a %s stream's schema has all eight events and those of detail",
+  (spelling) => {
+    const name = spelling === "dot" ? "DotEvent" : "ColonEvent";
+    const schema = document.components["schemas"]?.[name] as
+      | { discriminator: { mapping: Record<string, string> } }
+      | undefined;
+    expect(Object.keys(schema?.discriminator.mapping ?? {})).toEqual(
+      [...EVENT_NAMES, ...DETAIL_EVENT_NAMES].map((event) => spellEventName(event, spelling)),
+    );
+  },
+);
 
 describe.each(["/openapi.json", "/v1/openapi.json"])("GET %s", (path) => {
   test("serves it to pages of any origin, and responds 304 when it has not changed", async () => {

@@ -224,7 +224,7 @@ describe.each(PATHS)("over %s, a 403", (path) => {
     await hasBecome(hub, code, "ready");
     await using _bob = await join(path, hub, code, { id: "bob", endpoint: other.url });
     await hasBecome(hub, code, "ready", "bob");
-    const model = "fake-model";
+    const model = "model:fake-model";
     expect(await ask(hub, code, { model })).toMatchObject({ status: 200, by: "bob", attempts: 2 });
     strict.chat = [200];
     expect(await ask(hub, code, { model })).toMatchObject({ status: 200, by: "ada", attempts: 1 });
@@ -261,7 +261,7 @@ describe("three attempts", () => {
     for (const id of ["ada", "bob", "cy"])
       await joinDirect(hub, code, { id, endpoint: broken.url });
     await joinDirect(hub, code, { id: "dee", endpoint: good.url });
-    expect(await ask(hub, code, { model: "fake-model" })).toMatchObject({
+    expect(await ask(hub, code, { model: "model:fake-model" })).toMatchObject({
       status: 502,
       by: "cy",
       attempts: 3,

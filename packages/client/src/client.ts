@@ -1,5 +1,6 @@
 import {
   type CreateRoomResponse,
+  type DetailEvent,
   type HealthResponse,
   type HeartbeatResponse,
   type HubEvent,
@@ -15,7 +16,7 @@ import {
 } from "@roomhub/protocol";
 import type { CallOptions, OwnerCallOptions } from "./call-options.ts";
 import { callHub, type Fetch, type HubConnection } from "./connection.ts";
-import { type EventStreamOptions, readEvents } from "./event-stream.ts";
+import { type DetailStreamOptions, type EventStreamOptions, readEvents } from "./event-stream.ts";
 import { normaliseHubUrl } from "./hub-url.ts";
 import { RoomClient } from "./room-client.ts";
 
@@ -166,12 +167,21 @@ export class RoomhubClient {
   }
 
   /**
-   * Live events of one room or of the whole hub (`undefined`). See {@link readEvents} for buffering, reconnecting, ending
+   * Live events of one room or of the whole hub (`undefined`), with `detail: true` also of requests that wait and generate. See {@link readEvents} for buffering, reconnecting, ending
    * and errors.
    */
-  events(code?: string, options: EventStreamOptions = {}): AsyncIterable<HubEvent> {
+  events(
+    code: string | undefined,
+    options: DetailStreamOptions,
+  ): AsyncIterable<HubEvent | DetailEvent>;
+  events(code?: string, options?: EventStreamOptions): AsyncIterable<HubEvent>;
+  events(
+    code?: string,
+    options: EventStreamOptions | DetailStreamOptions = {},
+  ): AsyncIterable<HubEvent | DetailEvent> {
     const path = code === undefined ? "/v1/events" : `${roomPath(code)}/events`;
-    return readEvents(this.#connection, path, options);
+    const query = "detail" in options && options.detail ? "?detail=1" : "";
+    return readEvents(this.#connection, path + query, options);
   }
 }
 

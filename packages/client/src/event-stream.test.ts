@@ -49,6 +49,25 @@ test("room events are read from the management path, hub events from the hub-wid
   expect(hub.requests.map(({ url }) => url)).toEqual(["/v1/rooms/ABC234/events", "/v1/events"]);
 });
 
+test("a stream with detail is requested as one, and yields its further events", async () => {
+  await using hub = await startFakeHub((_request, response) => {
+    openEvents(response, 10);
+    const data = { type: "request.first", requestId: "req_1", participantId: "ada", ttftMs: 5 };
+    response.write(`event: request.first\ndata: ${JSON.stringify(data)}\n\n${left("ada")}`);
+  });
+  const client = new RoomhubClient({ hubUrl: hub.url });
+  for (const events of [
+    client.events("abc234", { detail: true }),
+    client.events(undefined, { detail: true }),
+  ]) {
+    const types = (await take(events, 2)).map((event) => (event as { type: string }).type);
+    expect(types).toEqual(["request.first", "participant.left"]);
+  }
+  expect(hub.requests.map(({ url }) => url)).toEqual([
+    ...["/v1/rooms/ABC234/events?detail=1", "/v1/events?detail=1"],
+  ]);
+});
+
 test("events are read from a stream cut at every byte", async () => {
   const bytes = Buffer.from(left("zoë") + left("βeta"));
   for (let cut = 0; cut <= bytes.length; cut++) {

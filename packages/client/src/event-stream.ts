@@ -1,4 +1,10 @@
-import { createSseReader, EVENT_NAMES, type HubEvent } from "@roomhub/protocol";
+import {
+  createSseReader,
+  DETAIL_EVENT_NAMES,
+  type DetailEvent,
+  EVENT_NAMES,
+  type HubEvent,
+} from "@roomhub/protocol";
 import { type HubConnection, openStream } from "./connection.ts";
 import { HubUnreachableError, RoomhubError } from "./errors.ts";
 
@@ -16,6 +22,14 @@ export interface EventStreamOptions {
   onDisconnect?: ((reason: string, retryInMs: number) => void) | undefined;
 }
 
+/** For a stream that also shows requests while they wait and generate, with the events `request.*`. */
+export interface DetailStreamOptions extends EventStreamOptions {
+  detail: true;
+}
+
+/** The hub sends detail only where it was requested. */
+type AnyEvent = HubEvent | DetailEvent;
+
 /** The hub sends a comment every 15 s; three missed mean a dead connection even without a socket error. */
 const idleLimitMs = 50_000;
 /** The hub's ids are `<bootId>-<n>`. Any other may not be valid in a header. */
@@ -24,7 +38,7 @@ const sendableId = /^[\x21-\x7e]{1,200}$/;
 const maxEventCharacters = 1024 * 1024;
 const defaultRetryMs = 2_000;
 const longestRetryMs = 15_000;
-const knownEvents = new Set<string>(EVENT_NAMES);
+const knownEvents = new Set<string>([...EVENT_NAMES, ...DETAIL_EVENT_NAMES]);
 
 /**
  * Live events with dotted names, without replay: events during a disconnect are lost. Each reconnect sends the last event
@@ -42,7 +56,7 @@ export async function* readEvents(
   connection: HubConnection,
   path: string,
   options: EventStreamOptions,
-): AsyncGenerator<HubEvent, void, void> {
+): AsyncGenerator<AnyEvent, void, void> {
   const { signal, reconnect = true } = options;
   let retryMs = defaultRetryMs;
   let failures = 0;
@@ -94,7 +108,7 @@ async function* readOnce(
   lastEventId: string | undefined,
   signal: AbortSignal | undefined,
   listeners: AttemptListeners,
-): AsyncGenerator<HubEvent, void, void> {
+): AsyncGenerator<AnyEvent, void, void> {
   const idle = new AbortController();
   const stop = signal === undefined ? idle.signal : AbortSignal.any([signal, idle.signal]);
   const body = await withIdleTimeout(idle, openStream(connection, path, lastEventId, stop), () => {
@@ -103,7 +117,7 @@ async function* readOnce(
   });
   const reader = body.getReader();
   const decoder = new TextDecoder();
-  const received: HubEvent[] = [];
+  const received: AnyEvent[] = [];
   const sse = createSseReader((message) => {
     if (message.id !== undefined) listeners.onId(message.id);
     const event = parseEvent(message.event, message.data);
@@ -144,10 +158,10 @@ function noData(): Error {
 }
 
 /** An event, or undefined for a name unknown to this version. */
-function parseEvent(name: string | undefined, data: string): HubEvent | undefined {
+function parseEvent(name: string | undefined, data: string): AnyEvent | undefined {
   if (name === undefined || !knownEvents.has(name)) return undefined;
   try {
-    const event = JSON.parse(data) as HubEvent | null;
+    const event = JSON.parse(data) as AnyEvent | null;
     return typeof event === "object" && event?.type === name ? event : undefined;
   } catch {
     // A proxy cut the event: the same as a missed one.

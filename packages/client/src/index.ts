@@ -10,7 +10,7 @@ export {
   type RoomhubErrorCode,
   type RoomhubErrorDetails,
 } from "./errors.ts";
-export type { EventStreamOptions } from "./event-stream.ts";
+export type { DetailStreamOptions, EventStreamOptions } from "./event-stream.ts";
 export { InvalidHubUrlError, type Invite, normaliseHubUrl, parseInvite } from "./hub-url.ts";
 export { openRoom, type OpenRoomOptions } from "./open-room.ts";
 export { RoomClient } from "./room-client.ts";

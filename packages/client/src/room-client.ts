@@ -1,4 +1,5 @@
 import type {
+  DetailEvent,
   HubEvent,
   JoinRequest,
   JoinResponse,
@@ -10,7 +11,7 @@ import type {
   UpdateParticipantRequest,
 } from "@roomhub/protocol";
 import type { CallOptions, OwnerCallOptions } from "./call-options.ts";
-import type { EventStreamOptions } from "./event-stream.ts";
+import type { DetailStreamOptions, EventStreamOptions } from "./event-stream.ts";
 
 /** The methods of `RoomhubClient` that a room uses. Each takes the room code first. */
 interface RoomCalls {
@@ -24,6 +25,7 @@ interface RoomCalls {
     question: RouteQuestion,
     options?: CallOptions,
   ): Promise<RouteExplanation>;
+  events(code: string, options: DetailStreamOptions): AsyncIterable<HubEvent | DetailEvent>;
   events(code: string, options?: EventStreamOptions): AsyncIterable<HubEvent>;
   join(code: string, body: JoinRequest, options?: OwnerCallOptions): Promise<JoinResponse>;
   updateParticipant(
@@ -83,11 +85,16 @@ export class RoomClient {
 
   /**
    * Live events of this room. Reconnects until `break` or an aborted signal ends the iteration. Events during a
-   * disconnect are lost, because the hub replays nothing.
+   * disconnect are lost, because the hub replays nothing. With `detail: true` also the `request.*` events of requests
+   * that wait and generate.
    *
    * @throws RoomhubError, HubUnreachableError when the first attempt fails, or a later one that a retry cannot fix
    */
-  events(options?: EventStreamOptions): AsyncIterable<HubEvent> {
+  events(options: DetailStreamOptions): AsyncIterable<HubEvent | DetailEvent>;
+  events(options?: EventStreamOptions): AsyncIterable<HubEvent>;
+  events(
+    options?: EventStreamOptions | DetailStreamOptions,
+  ): AsyncIterable<HubEvent | DetailEvent> {
     return this.#hub.events(this.code, options);
   }
 

@@ -117,7 +117,7 @@ export function createHub(options: HubOptions = {}): Hub {
     bootId,
     createPace(eventGapMs, () => systemTime.monotonicMs()),
   );
-  const emit = createEmitter(bus, log, () => clock.wallMs());
+  const emit = createEmitter(bus, log, () => clock.wallMs(), nowMs);
   const registry = new Registry();
   const keyedHash = createKeyedHash();
   const vault = new AuthHeaderVault();
@@ -225,6 +225,7 @@ export function createHub(options: HubOptions = {}): Hub {
     nowMs,
     random: options.random ?? Math.random,
     emit,
+    detail: bus.detail,
     queues,
     inFlight,
     responseOwners: new ResponseOwners(limits.responsesPerRoom),

@@ -1,10 +1,16 @@
 import type { z } from "zod";
+import type { DETAIL_PAYLOADS } from "./detail-payload.ts";
 import type { EVENT_PAYLOADS } from "./event-payload.ts";
 
 export type EventName = keyof typeof EVENT_PAYLOADS;
+/** The further events of a stream with detail. */
+export type DetailEventName = keyof typeof DETAIL_PAYLOADS;
 
 /** The payload type of each event by its dotted name. Contract §5. */
 export type EventPayloads = { [Name in EventName]: z.infer<(typeof EVENT_PAYLOADS)[Name]> };
+export type DetailPayloads = {
+  [Name in DetailEventName]: z.infer<(typeof DETAIL_PAYLOADS)[Name]>;
+};
 
 /** How a stream spells event names: with colons on room-scoped paths, with dots on management paths. */
 export type EventSpelling = "colon" | "dot";
@@ -21,7 +27,13 @@ export const EVENT_NAMES = [
   "llm.error",
 ] as const satisfies readonly EventName[];
 
-export function spellEventName(name: EventName, spelling: EventSpelling): string {
+export const DETAIL_EVENT_NAMES = [
+  "request.queued",
+  "request.first",
+  "request.progress",
+] as const satisfies readonly DetailEventName[];
+
+export function spellEventName(name: EventName | DetailEventName, spelling: EventSpelling): string {
   return spelling === "dot" ? name : name.replace(".", ":");
 }
 
@@ -29,3 +41,12 @@ export function spellEventName(name: EventName, spelling: EventSpelling): string
 export type HubEvent = {
   [Name in EventName]: { type: Name; timestamp: string; roomCode: string } & EventPayloads[Name];
 }[EventName];
+
+/** The same for the further events of a stream with detail. */
+export type DetailEvent = {
+  [Name in DetailEventName]: {
+    type: Name;
+    timestamp: string;
+    roomCode: string;
+  } & DetailPayloads[Name];
+}[DetailEventName];

@@ -2,6 +2,7 @@ export { CapabilityValue, Capabilities } from "./capability.ts";
 export { authHeaderProblem } from "./auth-headers.ts";
 export { ClientIdentity, isClientName, NAME_KEY_PREFIX } from "./client-identity.ts";
 export { clientText } from "./client-text.ts";
+export { DETAIL_PAYLOADS, FirstPayload, ProgressPayload, QueuedPayload } from "./detail-payload.ts";
 export { editDistance } from "./edit-distance.ts";
 export { checkEndpoint } from "./endpoint.ts";
 export {
@@ -27,6 +28,10 @@ export {
   RoomPayload,
 } from "./event-payload.ts";
 export {
+  DETAIL_EVENT_NAMES,
+  type DetailEvent,
+  type DetailEventName,
+  type DetailPayloads,
   EVENT_NAMES,
   type EventName,
   type EventPayloads,

@@ -55,6 +55,7 @@ test.each([
   ["subscriberBufferBytes", 1_048_576],
   ["inFlightPerHub", 16_384],
   ["inFlightPerParticipant", 256],
+  ["assumedConcurrency", 4],
   ["queuePerRoom", 256],
   ["queueWaitMs", 60_000],
   ["tunnelMessageBytes", 1_048_576],

@@ -154,7 +154,13 @@ export const LIMITS = defineLimits({
   inFlightPerParticipant: {
     default: 256,
     unit: "count",
-    what: "requests in flight per participant that declares no maxConcurrency",
+    what: "requests in flight per participant that declares no maxConcurrency, whatever its model server reports",
+  },
+  assumedConcurrency: {
+    default: 4,
+    unit: "count",
+    what: "requests at once at a participant that declares no maxConcurrency and whose model server reports none",
+    min: 1,
   },
   responsesPerRoom: {
     default: 10_000,

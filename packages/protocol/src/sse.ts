@@ -3,9 +3,12 @@ import { createParser, type EventSourceMessage } from "eventsource-parser";
 /**
  * One server-sent event. `name` must come from a closed union and `data` must be JSON on one line, so that neither can
  * start another field.
+ *
+ * @param id - without one, the reader's last id stays the one before
  */
-export function encodeSseEvent(id: string, name: string, data: string): string {
-  return `id: ${id}\nevent: ${name}\ndata: ${data}\n\n`;
+export function encodeSseEvent(id: string | undefined, name: string, data: string): string {
+  const idLine = id === undefined ? "" : `id: ${id}\n`;
+  return `${idLine}event: ${name}\ndata: ${data}\n\n`;
 }
 
 export function encodeSseComment(text: string): string {

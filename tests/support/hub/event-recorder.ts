@@ -1,5 +1,5 @@
 import { get, type IncomingMessage } from "node:http";
-import { createSseReader, type EventName } from "@roomhub/protocol";
+import { createSseReader, type DetailEventName, type EventName } from "@roomhub/protocol";
 import { longestWaitMs } from "../waiting.ts";
 
 /** One event as it came over the wire. */
@@ -8,7 +8,7 @@ export interface RecordedEvent {
   /** as spelled by the stream */
   name: string;
   /** the name with a dot, whatever the stream's spelling */
-  kind: EventName;
+  kind: EventName | DetailEventName;
   data: EventData;
 }
 
@@ -29,7 +29,7 @@ export interface EventRecorder extends AsyncDisposable {
   readonly retryMs: number | undefined;
   /** whether the hub ended the stream */
   readonly hasEnded: boolean;
-  of(kind: EventName): RecordedEvent[];
+  of(kind: EventName | DetailEventName): RecordedEvent[];
   /** Resolves when it holds, looked at with everything that comes. */
   waitFor(
     what: string,
@@ -37,7 +37,10 @@ export interface EventRecorder extends AsyncDisposable {
     timeoutMs?: number,
   ): Promise<void>;
   /** The first event of a kind for which `holds`. */
-  next(kind: EventName, holds?: (data: EventData) => boolean): Promise<RecordedEvent>;
+  next(
+    kind: EventName | DetailEventName,
+    holds?: (data: EventData) => boolean,
+  ): Promise<RecordedEvent>;
   close(): void;
 }
 
@@ -92,7 +95,7 @@ class Recorder implements EventRecorder {
   }
 
   #record(id: string | undefined, name: string, data: string): void {
-    const kind = name.replace(":", ".") as EventName;
+    const kind = name.replace(":", ".") as EventName | DetailEventName;
     this.events.push({ id, name, kind, data: JSON.parse(data) as EventData });
   }
 
@@ -105,7 +108,7 @@ class Recorder implements EventRecorder {
     for (const look of this.#watchers) look();
   }
 
-  of(kind: EventName): RecordedEvent[] {
+  of(kind: EventName | DetailEventName): RecordedEvent[] {
     return this.events.filter((event) => event.kind === kind);
   }
 
@@ -135,7 +138,7 @@ class Recorder implements EventRecorder {
   }
 
   async next(
-    kind: EventName,
+    kind: EventName | DetailEventName,
     holds: (data: EventData) => boolean = () => true,
   ): Promise<RecordedEvent> {
     const find = () => this.of(kind).find(({ data }) => holds(data));

@@ -14,7 +14,11 @@ export interface TestHub extends AsyncDisposable {
   /** @returns the room's code */
   createRoom(password?: string): Promise<string>;
   /** Watches one room, or the whole hub, until the hub or the recorder is closed. */
-  watch(code: string | undefined, spelling?: "colon" | "dot"): Promise<EventRecorder>;
+  watch(
+    code: string | undefined,
+    spelling?: "colon" | "dot",
+    isDetailed?: boolean,
+  ): Promise<EventRecorder>;
   /** A plain request of a path, nothing added but a body's content type. */
   fetch(path: string, init?: RequestInit & { json?: unknown }): Promise<Response>;
 }
@@ -47,10 +51,10 @@ export async function startTestHub(options: HubOptions = {}): Promise<TestHub> {
     async createRoom(password) {
       return (await client.createRoom({ name: "lab", password })).room.code;
     },
-    async watch(code, spelling = "dot") {
+    async watch(code, spelling = "dot", isDetailed = false) {
       const prefix = spelling === "dot" ? "/v1" : "";
       const path = code === undefined ? "/events" : `/rooms/${code}/events`;
-      const recorder = await recordEvents(url + prefix + path);
+      const recorder = await recordEvents(url + prefix + path + (isDetailed ? "?detail=1" : ""));
       recorders.push(recorder);
       return recorder;
     },

@@ -31,7 +31,10 @@ const streamEnd = Buffer.concat([
   Buffer.from("data: [DONE]\n\n"),
 ]);
 const json = Buffer.from(jsonOfBytes(1_024));
-const models = Buffer.from('{"object":"list","data":[{"id":"fake-model","object":"model"}]}');
+/** As vLLM lists them, which queues by itself: participants before it are not held to a few requests at once. */
+const models = Buffer.from(
+  '{"object":"list","data":[{"id":"fake-model","object":"model","owned_by":"vllm"}]}',
+);
 const wishPattern = /"plain":(\{[^}]*\})/;
 
 /** Bytes of the body of a complete response; undefined where only the provider knows. */

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -73,7 +73,19 @@ export const participantPackage: readonly BlockPlan[] = [
     },
   },
   {
-    begins: "createParticipant({",
+    begins: "createParticipant({\n  ...who,\n  budget",
+    async follow(block, lab) {
+      // At whatever time of day this runs.
+      const anytime = block.replace(/ *hours: .*\n/, "");
+      const around = `import { createParticipant } from "@roomhub/participant";
+const who = { hubUrl: "${lab.hub.url}", room: "${lab.code}", id: "ana-budget", nickname: "Ana", model: "m", endpoint: "${lab.provider.url}", budgetFolder: "${mkdtempSync(join(tmpdir(), "budget-"))}" };
+const participant = ${anytime}await participant.start();
+console.log("connected");`;
+      await serves(around, lab, "ana-budget");
+    },
+  },
+  {
+    begins: "createParticipant({\n  ...who,\n  serve",
     async follow(block, lab) {
       const around = `import { createParticipant } from "@roomhub/participant";
 const who = { hubUrl: "${lab.hub.url}", room: "${lab.code}", id: "ana-fn", nickname: "Ana", model: "m" };

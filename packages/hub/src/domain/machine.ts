@@ -1,7 +1,7 @@
 import type { Machine, Participant } from "./participant.ts";
 
 /** From here on a model server queues by itself: a cloud API, vLLM, SGLang. */
-export const unboundedLimit = 256;
+const unboundedLimit = 256;
 
 class SharedMachine implements Machine {
   readonly id: string;

@@ -2,10 +2,12 @@ import type { EventSpelling, HubEvent } from "@roomhub/protocol";
 
 /**
  * A watcher of one room, or of the whole hub. Gets events as they go on the wire, in order, one or more at once. The
- * bytes are those that all others get, too.
+ * bytes are those that all others with its spelling and detail get, too.
  */
 export interface Subscriber {
   readonly spelling: EventSpelling;
+  /** It gets the events of requests on their way too. Contract §5, "Detail". */
+  readonly isDetailed: boolean;
   /** Must neither throw nor block; a subscriber that is behind is dropped by its own side. */
   deliver(wire: Buffer): void;
   /** The stream is over; the hub stops. */
@@ -17,8 +19,8 @@ export type EventListener = (events: readonly HubEvent[]) => void;
 
 /** One event; each form is made when the first one needs it. */
 export interface Published {
-  /** @param count - of this audience's events up to this one */
-  wire(spelling: EventSpelling, count: number): string;
+  /** @param count - of this audience's events up to this one; undefined for detail, which is not counted */
+  wire(spelling: EventSpelling, count: number | undefined): string;
   value(): HubEvent;
 }
 
@@ -27,30 +29,53 @@ const maxWaitingCharacters = 64 * 1024;
 
 /** Subscribers that get the same events. What happens between two flushes reaches each of them in one piece. */
 export class Audience {
-  readonly #subscribers = new Set<Subscriber>();
+  readonly #feeds = [
+    new Feed("colon", false),
+    new Feed("dot", false),
+    new Feed("colon", true),
+    new Feed("dot", true),
+  ];
   readonly #listeners = new Set<EventListener>();
-  readonly #waiting: Record<EventSpelling, string> = { colon: "", dot: "" };
   #waitingValues: HubEvent[] = [];
-  readonly #count: Record<EventSpelling, number> = { colon: 0, dot: 0 };
+
+  #size = 0;
+  #hasDetail = false;
 
   /** Of subscribers to the wire form. */
   get size(): number {
-    return this.#subscribers.size;
+    return this.#size;
   }
 
   get isEmpty(): boolean {
-    return this.#subscribers.size + this.#listeners.size === 0;
+    return this.#size + this.#listeners.size === 0;
+  }
+
+  /** Whether any of them gets detail. */
+  get hasDetail(): boolean {
+    return this.#hasDetail;
   }
 
   /** What happened before is not for the new one. */
   add(subscriber: Subscriber): void {
     this.flush();
-    this.#subscribers.add(subscriber);
-    this.#count[subscriber.spelling]++;
+    this.#feedOf(subscriber)?.subscribers.add(subscriber);
+    this.#recount();
   }
 
   remove(subscriber: Subscriber): void {
-    if (this.#subscribers.delete(subscriber)) this.#count[subscriber.spelling]--;
+    this.#feedOf(subscriber)?.subscribers.delete(subscriber);
+    this.#recount();
+  }
+
+  /** Once for each change, since every event reads it. */
+  #recount(): void {
+    const filled = this.#feeds.filter(({ subscribers }) => subscribers.size > 0);
+    this.#size = filled.reduce((sum, { subscribers }) => sum + subscribers.size, 0);
+    this.#hasDetail = filled.some(({ isDetailed }) => isDetailed);
+  }
+
+  #feedOf({ spelling, isDetailed }: Subscriber): Feed | undefined {
+    return this.#feeds.find((feed) => feed.spelling === spelling && feed.isDetailed === isDetailed);
   }
 
   /** What happened before is not for the new one. */
@@ -65,23 +90,23 @@ export class Audience {
 
   put(event: Published, count: number): void {
     if (this.#listeners.size > 0) this.#waitingValues.push(event.value());
-    if (this.#count.colon > 0) this.#waiting.colon += event.wire("colon", count);
-    if (this.#count.dot > 0) this.#waiting.dot += event.wire("dot", count);
-    const { colon, dot } = this.#waiting;
-    if (Math.max(colon.length, dot.length) > maxWaitingCharacters) this.flush();
+    for (const feed of this.#feeds) feed.put(event, count);
+    this.#flushIfLong();
+  }
+
+  /** For those with detail alone, and not counted. */
+  putDetail(event: Published): void {
+    for (const feed of this.#feeds) if (feed.isDetailed) feed.put(event, undefined);
+    this.#flushIfLong();
+  }
+
+  #flushIfLong(): void {
+    if (this.#feeds.some(({ waiting }) => waiting.length > maxWaitingCharacters)) this.flush();
   }
 
   flush(): void {
     this.#flushValues();
-    const { colon, dot } = this.#waiting;
-    if (colon === "" && dot === "") return;
-    this.#waiting.colon = "";
-    this.#waiting.dot = "";
-    const wires = { colon: Buffer.from(colon), dot: Buffer.from(dot) };
-    for (const subscriber of this.#subscribers) {
-      const wire = wires[subscriber.spelling];
-      if (wire.length > 0) subscriber.deliver(wire);
-    }
+    for (const feed of this.#feeds) feed.flush();
   }
 
   #flushValues(): void {
@@ -94,6 +119,32 @@ export class Audience {
   /** @param retryMs - a fresh pause for each, so that they do not come back at once */
   endAll(retryMs: () => number): void {
     this.flush();
-    for (const subscriber of [...this.#subscribers]) subscriber.end(retryMs());
+    for (const { subscribers } of this.#feeds) {
+      for (const subscriber of [...subscribers]) subscriber.end(retryMs());
+    }
+  }
+}
+
+/** Subscribers that get the same bytes, and what waits for them. */
+class Feed {
+  readonly spelling: EventSpelling;
+  readonly isDetailed: boolean;
+  readonly subscribers = new Set<Subscriber>();
+  waiting = "";
+
+  constructor(spelling: EventSpelling, isDetailed: boolean) {
+    this.spelling = spelling;
+    this.isDetailed = isDetailed;
+  }
+
+  put(event: Published, count: number | undefined): void {
+    if (this.subscribers.size > 0) this.waiting += event.wire(this.spelling, count);
+  }
+
+  flush(): void {
+    if (this.waiting === "") return;
+    const wire = Buffer.from(this.waiting);
+    this.waiting = "";
+    for (const subscriber of this.subscribers) subscriber.deliver(wire);
   }
 }

@@ -1,11 +1,12 @@
 import {
   createSseReader,
+  DETAIL_EVENT_NAMES,
   EVENT_NAMES,
   type EventPayloads,
   type HubEvent,
   type Room,
 } from "@roomhub/protocol";
-import { array, assert, integer, property } from "fast-check";
+import { array, assert, boolean, constantFrom, integer, property, record } from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createLog } from "../log.ts";
 import type { Subscriber } from "./audience.ts";
@@ -14,11 +15,13 @@ import { createEmitter } from "./emit.ts";
 
 class Watcher implements Subscriber {
   readonly spelling: "colon" | "dot";
+  readonly isDetailed: boolean;
   readonly wires: string[] = [];
   retryMs: number | undefined;
 
-  constructor(spelling: "colon" | "dot" = "dot") {
+  constructor(spelling: "colon" | "dot" = "dot", isDetailed = false) {
     this.spelling = spelling;
+    this.isDetailed = isDetailed;
   }
 
   deliver(wire: Buffer): void {
@@ -283,6 +286,7 @@ describe("what happens between two flushes", () => {
     for (const spelling of ["dot", "dot", "colon"] as const) {
       bus.subscribe("ABC234", {
         spelling,
+        isDetailed: false,
         deliver: (wire) => void wires.push(wire),
         end: () => undefined,
       });
@@ -301,18 +305,121 @@ describe("what happens between two flushes", () => {
   });
 });
 
+describe("a watcher of detail", () => {
+  const queued = {
+    requestId: "req_1",
+    selector: "*",
+    protocol: "chatCompletions",
+    client: { kind: "none", id: "" },
+    place: 2,
+  } as const;
+
+  test.each(["dot", "colon"] as const)(
+    "gets further events with %s names and without ids among all others, in order",
+    (spelling) => {
+      const bus = new EventBus("boot1", (flush) => flush());
+      const watchers = [new Watcher(spelling, true), new Watcher(spelling, true)];
+      bus.subscribe("ABC234", watchers[0]!);
+      bus.subscribe(undefined, watchers[1]!);
+      published(bus);
+      bus.publishDetail("ABC234", "request.queued", at, queued);
+      published(bus);
+      const name = spelling === "dot" ? "request.queued" : "request:queued";
+      const data = { type: name, timestamp, roomCode: "ABC234", ...queued };
+      for (const { wires, events } of watchers) {
+        expect(wires[1]).toBe(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
+        expect(events[1]).toMatchObject({ event: name, data });
+        expect(wires.map((wire) => /^id: (.*)$/m.exec(wire)?.[1])).toEqual([
+          ...["boot1-1", undefined, "boot1-2"],
+        ]);
+      }
+    },
+  );
+
+  test("changes nothing for watchers without detail, other rooms and listeners", () => {
+    const bus = new EventBus("boot1", (flush) => flush());
+    const [plain, everywhere, other] = [new Watcher(), new Watcher(), new Watcher("dot", true)];
+    const heard: HubEvent[] = [];
+    bus.subscribe("ABC234", plain);
+    bus.subscribe(undefined, everywhere);
+    bus.subscribe("XYZ987", other);
+    bus.listen("ABC234", (events) => heard.push(...events));
+    const before = new Watcher("dot", true);
+    bus.subscribe("ABC234", before);
+    bus.publishDetail("ABC234", "request.queued", at, queued);
+    expect(before.events).toHaveLength(1);
+    expect([plain.wires, everywhere.wires, other.wires, heard]).toEqual([[], [], [], []]);
+    published(bus);
+    expect(plain.wires).toEqual(before.wires.slice(1));
+    expect([everywhere.wires.length, heard.length]).toEqual([1, 1]);
+  });
+
+  test("is known to what runs while it watches, and no longer", () => {
+    const bus = new EventBus("boot1", (flush) => flush());
+    const { detail } = bus;
+    bus.subscribe("ABC234", new Watcher());
+    expect(detail.isWatched).toBe(false);
+    const stops = ["ABC234", undefined].map((room) =>
+      bus.subscribe(room, new Watcher("dot", true)),
+    );
+    for (const stop of stops) {
+      expect(detail.isWatched).toBe(true);
+      stop();
+      stop();
+    }
+    expect(detail.isWatched).toBe(false);
+  });
+
+  test("of any number that come and go gets what happens while it is subscribed, and is counted once", () => {
+    const step = record({
+      kind: constantFrom("come" as const, "go" as const, "event" as const, "detail" as const),
+      spelling: constantFrom("dot" as const, "colon" as const),
+      isDetailed: boolean(),
+      isHubWide: boolean(),
+      which: integer({ min: 0, max: 5 }),
+    });
+    assert(
+      property(array(step, { maxLength: 60 }), (steps) => {
+        const bus = new EventBus("boot1", (flush) => flush());
+        const here: { watcher: Watcher; stop: () => void; expected: string[] }[] = [];
+        for (const { kind, spelling, isDetailed, isHubWide, which } of steps) {
+          if (kind === "come") {
+            const watcher = new Watcher(spelling, isDetailed);
+            const stop = bus.subscribe(isHubWide ? undefined : "ABC234", watcher);
+            here.push({ watcher, stop, expected: [] });
+          }
+          if (kind === "go") for (const { stop } of here.splice(which, 1)) stop();
+          if (kind === "event") published(bus);
+          if (kind === "detail") bus.publishDetail("ABC234", "request.queued", at, queued);
+          for (const { watcher, expected } of here) {
+            if (kind === "event") expected.push("participant.left");
+            if (kind === "detail" && watcher.isDetailed) expected.push("request.queued");
+            const names = watcher.events.map(({ event }) => event?.replace(":", "."));
+            expect(names).toEqual(expected);
+          }
+          const count = bus.subscriberCount("ABC234") + bus.subscriberCount(undefined);
+          expect(count).toBe(here.length);
+          expect(bus.detail.isWatched).toBe(here.some(({ watcher }) => watcher.isDetailed));
+        }
+      }),
+    );
+  });
+});
+
 describe("the emitter", () => {
   function watched() {
     const bus = new EventBus("boot1", (flush) => flush());
     const watcher = new Watcher();
     bus.subscribe("ABC234", watcher);
     const lines: string[] = [];
+    const time = { ms: 5_000 };
     const emit = createEmitter(
       bus,
       createLog("text", (line) => lines.push(String(line))),
       () => 0,
+      () => time.ms,
     );
-    return { emit, watcher, lines };
+    return { emit, watcher, lines, time, ...{ bus } };
   }
 
   test("has a method for each of the eight events", () => {
@@ -330,6 +437,32 @@ describe("the emitter", () => {
     for (const { data } of watcher.events) {
       expect(data).toMatchObject({ timestamp: "1970-01-01T00:00:00.000Z", roomCode: "ABC234" });
     }
+  });
+
+  test("has a method for each event of detail, and writes no line of them", () => {
+    const { emit, bus, lines } = watched();
+    const watcher = new Watcher("dot", true);
+    bus.subscribe("ABC234", watcher);
+    emit.requestQueued("ABC234", {} as never);
+    emit.requestFirst("ABC234", {} as never);
+    emit.requestProgress("ABC234", {} as never);
+    expect(watcher.events.map(({ event }) => event)).toEqual(DETAIL_EVENT_NAMES);
+    expect(lines).toEqual([]);
+  });
+
+  test("drops what a room's requests show of their progress beyond 200 in a second", () => {
+    const { emit, bus, time } = watched();
+    const [watcher, other] = [new Watcher("dot", true), new Watcher("dot", true)];
+    bus.subscribe("ABC234", watcher);
+    bus.subscribe("XYZ987", other);
+    const show = (room: string) => emit.requestProgress(room, { requestId: "a", outputTokens: 1 });
+    for (let count = 1; count <= 200; count++) expect(show("ABC234")).toBe(true);
+    time.ms += 999;
+    expect(show("ABC234")).toBe(false);
+    expect(show("XYZ987")).toBe(true);
+    time.ms += 1;
+    expect(show("ABC234")).toBe(true);
+    expect([watcher.events.length, other.events.length]).toEqual([201, 1]);
   });
 
   test("writes one console line per llm event, and none for the others", () => {

@@ -1,4 +1,6 @@
 import {
+  type DetailEventName,
+  type DetailPayloads,
   encodeSseEvent,
   spellEventName,
   type EventName,
@@ -8,11 +10,20 @@ import {
 } from "@roomhub/protocol";
 import { Audience, type EventListener, type Published, type Subscriber } from "./audience.ts";
 
+/** Whether any stream of the hub shows detail: without one, nothing is noted for it. Contract §5, "Detail". */
+export interface DetailWatch {
+  readonly isWatched: boolean;
+}
+
 /**
  * Which subscribers get which events. Contract §5: ids are `<bootId>-<n>`, counted per room, and once more for the hub-wide stream.
  * Nothing is kept but what is about to leave, see {@link Audience}.
  */
 export class EventBus {
+  /** The same object for as long as the bus: what runs looks at it often. */
+  readonly detail: DetailWatch;
+  readonly #detail = { isWatched: false };
+  readonly #detailed = new Set<Subscriber>();
   readonly #bootId: string;
   readonly #later: (flush: () => void) => void;
   readonly #rooms = new Map<string, Audience>();
@@ -27,19 +38,20 @@ export class EventBus {
   constructor(bootId: string, later: (flush: () => void) => void) {
     this.#bootId = bootId;
     this.#later = later;
+    this.detail = this.#detail;
   }
 
   /** @param roomCode - undefined for the hub-wide stream. @returns how to stop */
   subscribe(roomCode: string | undefined, subscriber: Subscriber): () => void {
-    if (roomCode === undefined) {
-      this.#hubWide.add(subscriber);
-      return () => this.#hubWide.remove(subscriber);
-    }
-    const audience = this.#audienceOf(roomCode);
+    const audience = roomCode === undefined ? this.#hubWide : this.#audienceOf(roomCode);
     audience.add(subscriber);
+    if (subscriber.isDetailed) this.#detailed.add(subscriber);
+    this.#detail.isWatched = this.#detailed.size > 0;
     return () => {
       audience.remove(subscriber);
-      this.#forgetIfEmpty(roomCode, audience);
+      this.#detailed.delete(subscriber);
+      this.#detail.isWatched = this.#detailed.size > 0;
+      if (roomCode !== undefined) this.#forgetIfEmpty(roomCode, audience);
     };
   }
 
@@ -72,6 +84,21 @@ export class EventBus {
     const occurrence = new Occurrence(this.#bootId, roomCode, name, timestamp(), payload);
     if (audience !== undefined) this.#put(audience, count, occurrence);
     if (this.#hubWide.size > 0) this.#put(this.#hubWide, this.#hubWideCount, occurrence);
+  }
+
+  /** For streams with detail alone. Not counted: a stream without detail would seem to miss events. */
+  publishDetail<Name extends DetailEventName>(
+    roomCode: string,
+    name: Name,
+    timestamp: () => string,
+    payload: DetailPayloads[Name],
+  ): void {
+    const occurrence = new Occurrence(this.#bootId, roomCode, name, timestamp(), payload);
+    for (const audience of [this.#rooms.get(roomCode), this.#hubWide]) {
+      if (audience?.hasDetail !== true) continue;
+      audience.putDetail(occurrence);
+      this.#flushLater(audience);
+    }
   }
 
   /** Whether the room's `room.created` was published here, with the number 1. */
@@ -115,6 +142,10 @@ export class EventBus {
 
   #put(audience: Audience, count: number, occurrence: Occurrence): void {
     audience.put(occurrence, count);
+    this.#flushLater(audience);
+  }
+
+  #flushLater(audience: Audience): void {
     const isFirst = this.#unsaid.size === 0;
     this.#unsaid.add(audience);
     if (isFirst) this.#later(this.#flush);
@@ -128,21 +159,22 @@ export class EventBus {
 }
 
 /** One event, but for its number. What is the same for all subscribers is made once. */
-class Occurrence<Name extends EventName = EventName> implements Published {
+class Occurrence implements Published {
   readonly #bootId: string;
   readonly #roomCode: string;
-  readonly #name: Name;
+  readonly #name: EventName | DetailEventName;
   readonly #timestamp: string;
-  readonly #payload: EventPayloads[Name];
+  readonly #payload: object;
   /** JSON, without the brace that opens it and the type */
   #fields: string | undefined;
 
+  /** @param payload - the one that belongs to the name */
   constructor(
     bootId: string,
     roomCode: string,
-    name: Name,
+    name: EventName | DetailEventName,
     timestamp: string,
-    payload: EventPayloads[Name],
+    payload: object,
   ) {
     this.#bootId = bootId;
     this.#roomCode = roomCode;
@@ -153,18 +185,15 @@ class Occurrence<Name extends EventName = EventName> implements Published {
 
   value(): HubEvent {
     const [type, timestamp, roomCode] = [this.#name, this.#timestamp, this.#roomCode];
-    // A name and its own payload: the compiler sees two unions.
+    // A name and its own payload: the compiler sees two unions. Listeners get no detail.
     return { type, timestamp, roomCode, ...this.#payload } as unknown as HubEvent;
   }
 
-  wire(spelling: EventSpelling, count: number): string {
+  wire(spelling: EventSpelling, count: number | undefined): string {
     const spelled = spellEventName(this.#name, spelling);
     this.#fields ??= this.#encodeFields();
-    return encodeSseEvent(
-      `${this.#bootId}-${count}`,
-      spelled,
-      `{"type":"${spelled}",${this.#fields}`,
-    );
+    const id = count === undefined ? undefined : `${this.#bootId}-${count}`;
+    return encodeSseEvent(id, spelled, `{"type":"${spelled}",${this.#fields}`);
   }
 
   /** Nothing in a timestamp or a room's code needs escaping. */

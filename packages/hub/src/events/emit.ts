@@ -3,12 +3,16 @@ import {
   clientText,
   type CompletePayload,
   type FailurePayload,
+  type FirstPayload,
   type ParticipantSummary,
+  type ProgressPayload,
+  type QueuedPayload,
   type RequestPayload,
   type Room,
 } from "@roomhub/protocol";
 import type { Log } from "../log.ts";
 import type { EventBus } from "./bus.ts";
+import { ProgressLimit } from "./progress-limit.ts";
 
 /** One helper per event: the stream and, for llm events, the operator's console line. Interface §6. */
 export interface Emitter {
@@ -23,11 +27,25 @@ export interface Emitter {
   llmRequest(roomCode: string, payload: RequestPayload): void;
   llmComplete(roomCode: string, payload: CompletePayload): void;
   llmError(roomCode: string, payload: FailurePayload, status: number): void;
+  /** These are for streams with detail: call them only while {@link EventBus.detail} is watched. */
+  requestQueued(roomCode: string, payload: QueuedPayload): void;
+  requestFirst(roomCode: string, payload: FirstPayload): void;
+  /** @returns false when it was dropped, because the room's requests show enough progress already */
+  requestProgress(roomCode: string, payload: ProgressPayload): boolean;
 }
 
-/** @param wallMs - epoch ms, for the timestamps */
-export function createEmitter(bus: EventBus, log: Log, wallMs: () => number): Emitter {
+/**
+ * @param wallMs - epoch ms, for the timestamps
+ * @param nowMs - monotonic
+ */
+export function createEmitter(
+  bus: EventBus,
+  log: Log,
+  wallMs: () => number,
+  nowMs: () => number,
+): Emitter {
   const now = createTimestamps(wallMs);
+  const progressLimit = new ProgressLimit(nowMs);
   return {
     // The moment of creation, so that a stream opened a little later begins with the very same event.
     roomCreated: (room) =>
@@ -51,6 +69,14 @@ export function createEmitter(bus: EventBus, log: Log, wallMs: () => number): Em
     llmError(roomCode, payload, status) {
       bus.publish(roomCode, "llm.error", now, payload);
       log.event("llm.error", roomCode, { ...forLog(payload), status });
+    },
+    requestQueued: (roomCode, payload) =>
+      bus.publishDetail(roomCode, "request.queued", now, payload),
+    requestFirst: (roomCode, payload) => bus.publishDetail(roomCode, "request.first", now, payload),
+    requestProgress(roomCode, payload) {
+      if (!progressLimit.allows(roomCode)) return false;
+      bus.publishDetail(roomCode, "request.progress", now, payload);
+      return true;
     },
   };
 }

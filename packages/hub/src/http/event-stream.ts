@@ -11,6 +11,14 @@ import { HubError } from "../errors.ts";
 
 const reconnectAfterMs = 2_000;
 
+export interface EventStreamOptions {
+  /** undefined for the hub-wide stream */
+  roomCode: string | undefined;
+  spelling: EventSpelling;
+  /** It shows requests on their way too. */
+  isDetailed: boolean;
+}
+
 /** All subscribers of this hub's events. Contract §5. */
 export class EventStreams {
   readonly #bus: EventBus;
@@ -27,14 +35,12 @@ export class EventStreams {
   /**
    * Turns a response into an event stream.
    *
-   * @param roomCode - undefined for the hub-wide stream
    * @param onOpen - the stream is open and nothing was sent but its greeting
    * @throws HubError `too_many_subscribers`
    */
   open(
     response: ServerResponse,
-    roomCode: string | undefined,
-    spelling: EventSpelling,
+    { roomCode, spelling, isDetailed }: EventStreamOptions,
     onOpen: (subscriber: Subscriber) => void,
   ): void {
     if (this.#bus.subscriberCount(roomCode) >= this.#limits.subscribersPerRoom) {
@@ -52,7 +58,7 @@ export class EventStreams {
     });
     const stream = new EventStream(
       response,
-      spelling,
+      { spelling, isDetailed },
       this.#limits.subscriberBufferBytes,
       this.#nowMs,
     );
@@ -79,6 +85,7 @@ export class EventStreams {
 
 class EventStream implements Subscriber {
   readonly spelling: EventSpelling;
+  readonly isDetailed: boolean;
   readonly #response: ServerResponse;
   readonly #maxBufferedBytes: number;
   readonly #nowMs: () => number;
@@ -86,12 +93,13 @@ class EventStream implements Subscriber {
 
   constructor(
     response: ServerResponse,
-    spelling: EventSpelling,
+    { spelling, isDetailed }: Pick<EventStreamOptions, "spelling" | "isDetailed">,
     maxBufferedBytes: number,
     nowMs: () => number,
   ) {
     this.#response = response;
     this.spelling = spelling;
+    this.isDetailed = isDetailed;
     this.#maxBufferedBytes = maxBufferedBytes;
     this.#nowMs = nowMs;
   }

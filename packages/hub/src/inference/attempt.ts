@@ -65,8 +65,8 @@ export class Attempt implements ResponseSink {
   readonly #coldBytes: number;
   #startedMs = 0;
   #machine: Machine | undefined;
-  /** The participant reported that it had to load the model for this one. */
-  #isLoad = false;
+  /** What it can show: `load` when the model was loaded for it, nothing when it waited for another one's loading. */
+  #shows: "speed" | "load" | "nothing" = "speed";
   #call: UpstreamCall | undefined;
   #isClosed = false;
 
@@ -85,7 +85,8 @@ export class Attempt implements ResponseSink {
 
   open(upstream: Upstream, request: UpstreamRequest): void {
     this.#startedMs = this.#nowMs();
-    this.#isLoad = mustLoad(this.participant);
+    if (mustLoad(this.participant))
+      this.#shows = this.participant.active === 0 ? "load" : "nothing";
     this.#machine = occupySlot(this.participant, this.#sender, this.#startedMs);
     try {
       this.#call = upstream.open(request, this);
@@ -114,16 +115,19 @@ export class Attempt implements ResponseSink {
    * @param usage - where it reports cached tokens, they count instead of what was expected to be warm
    */
   measure(form: ResponseForm, firstContentMs: number, usage: Usage): void {
-    if (this.#promptBytes === 0) return;
+    if (this.#promptBytes === 0 || this.#shows === "nothing") return;
     const { inputTokens, cachedInputTokens } = usage;
     const isReported =
       inputTokens !== undefined && inputTokens > 0 && cachedInputTokens !== undefined;
     const coldShare = isReported ? Math.max(0, 1 - cachedInputTokens / inputTokens) : 1;
-    const coldBytes = isReported ? this.#promptBytes * coldShare : this.#coldBytes;
+    const reportedBytes = this.#promptBytes * coldShare;
+    const prompt = isReported
+      ? { promptBytes: reportedBytes, coldBytes: reportedBytes }
+      : { promptBytes: this.#promptBytes, coldBytes: this.#coldBytes };
     const tookMs = firstContentMs - this.#startedMs;
     const { pace } = this.participant;
-    if (this.#isLoad) pace.noteLoad(coldBytes, tookMs);
-    else pace.noteFirst(form, coldBytes, tookMs, this.#nowMs());
+    if (this.#shows === "load") pace.noteLoad(prompt.coldBytes, tookMs);
+    else pace.noteFirst(form, prompt, tookMs, this.#nowMs());
   }
 
   onHead(head: ResponseHead): void {

@@ -5,7 +5,7 @@ import { Dispatch } from "./dispatch.ts";
 import { namedSession } from "./request/named-session.ts";
 import type { RequestBody } from "./request/request-body.ts";
 import type { Senders } from "./sender/senders.ts";
-import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
+import type { DispatchDeps, InferenceCall, RequestEmitter } from "./inference-call.ts";
 
 /** What every way into inference shares. Made in `hub.ts`. */
 export interface InferenceContext {
@@ -77,8 +77,11 @@ function refuseAtLimit({ inFlight, limits }: DispatchDeps): void {
   throw new HubError("hub_overloaded", `The hub already runs ${limits.inFlightPerHub} requests.`);
 }
 
-const silent = {
+const silent: RequestEmitter = {
   llmRequest: () => undefined,
   llmComplete: () => undefined,
   llmError: () => undefined,
+  requestQueued: () => undefined,
+  requestFirst: () => undefined,
+  requestProgress: () => true,
 };

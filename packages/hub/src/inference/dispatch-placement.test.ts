@@ -12,12 +12,21 @@ function startRoom() {
   const participants = ["ana", "ben"].map((id) => aParticipant({ id, limit: 1, model: "m" }));
   for (const { pace } of participants) {
     for (const kilobytes of [1, 10]) {
-      pace.noteFirst("whole", kilobytes * 1_000, kilobytes * 100, 1_000);
+      pace.noteFirst(
+        "whole",
+        { promptBytes: kilobytes * 1_000, coldBytes: kilobytes * 1_000 },
+        kilobytes * 100,
+        1_000,
+      );
     }
     pace.noteSlot(3_000);
   }
   const bench = createBench(participants);
-  const send = (session: string) => bench.send({ model: "m", session, fields: { messages } });
+  const send = (to: string | { model: string; session: string }) =>
+    bench.send({
+      ...(typeof to === "string" ? { model: "m", session: to } : to),
+      fields: { messages },
+    });
   return { ...bench, send, participants };
 }
 
@@ -97,6 +106,17 @@ test("cached tokens that a provider reports count instead of what was expected t
   }
   // A tenth of 10 KB was computed in 100 ms each time.
   expect(ana?.pace.expectedFirstMs("whole", 10_000, 4_000)).toBeCloseTo(1_000, -2);
+});
+
+test("a request that loads the model shows how long loading takes, those that wait for it show nothing", () => {
+  const room = startRoom();
+  const [ana] = room.participants;
+  Object.assign(ana!, { loadedModels: [], limit: 2 });
+  for (const session of ["s1", "s2"]) room.send({ model: "ana", session });
+  room.pass(9_000);
+  for (const call of room.calls) call.respond(200, "{}");
+  expect(ana?.pace.loadMs).toBeCloseTo(9_000, -3);
+  expect(ana?.pace.expectedFirstMs("whole", 10_000, 10_000)).toBeCloseTo(1_000, -1);
 });
 
 describe("whatever is sent, and however it ends", () => {

@@ -189,17 +189,21 @@ describe("another attempt", () => {
 
   test("is not made because of a 403 once the participant's credentials have worked", () => {
     const bench = createBench(two());
-    bench.send({ model: "ana" });
-    bench.call().respond(200, json);
+    for (const model of ["bob", "ana"]) {
+      bench.send({ model });
+      bench.call().respond(200, json);
+    }
     const moderated = bench.send({ model: "llama3" });
     bench.call().respond(403, "");
-    expect(bench.calls).toHaveLength(2);
+    expect(bench.calls).toHaveLength(3);
     expect(moderated.ending()).toMatchObject({ code: "provider_auth_failed", attempts: 1 });
   });
 
   test("is made because of a 403 again once the credentials are others", () => {
     const [ana, bob] = two() as [Participant, Participant];
     const bench = createBench([ana, bob]);
+    bench.send({ model: "bob" });
+    bench.call().respond(200, json);
     bench.send({ model: "ana" });
     const late = bench.call();
     ana.credentials = { haveWorked: false, trial: undefined };

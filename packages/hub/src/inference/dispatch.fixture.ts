@@ -215,6 +215,8 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
     };
   }
 
+  const detail = { isWatched: false };
+  const shown: [name: string, payload: object][] = [];
   const deps: DispatchDeps = {
     bootId: "boot1",
     limits: resolved,
@@ -225,7 +227,11 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
       llmComplete: (_code, payload) => void events.push({ name: "llm.complete", ...payload }),
       llmError: (_code, payload, status) =>
         void events.push({ name: "llm.error", ...payload, status }),
+      requestQueued: (_code, payload) => void shown.push(["queued", payload]),
+      requestFirst: (_code, payload) => void shown.push(["first", payload]),
+      requestProgress: (_code, payload) => shown.push(["progress", payload]) > 0,
     },
+    detail,
     queues,
     inFlight,
     upstreamFor,
@@ -288,7 +294,21 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
     return calls.at(-1) ?? failTo("make a call");
   }
 
-  return { room, deps, calls, events, bugs, inFlight, queues, gone, pass, send, call };
+  return {
+    room,
+    deps,
+    calls,
+    events,
+    detail,
+    shown,
+    bugs,
+    inFlight,
+    queues,
+    gone,
+    pass,
+    send,
+    call,
+  };
 }
 
 export type Bench = ReturnType<typeof createBench>;

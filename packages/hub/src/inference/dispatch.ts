@@ -16,7 +16,7 @@ import type { FailureCause } from "./retry.ts";
 import { Routing } from "./routing.ts";
 import { conversationOf, requestPayload, servedBy, type RequestFacts } from "./request-facts.ts";
 import { refuseLoops, withoutSecrets } from "./routing-errors.ts";
-import { announceEnd } from "./settlement.ts";
+import { announceEnd, announceQueued } from "./settlement.ts";
 import type { Upstream } from "./upstream.ts";
 
 /** Where a request is between its start and its one end. */
@@ -92,6 +92,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
       place.wait(selection.hold);
       queue.add(place, isRetry);
       this.#state = { kind: "queued", place };
+      announceQueued(this.#deps, this.#call.room, this.#facts(), place);
     } else throw this.#routing.refusal(selection);
   }
 
@@ -164,6 +165,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
       return;
     }
     const { participant } = attempt;
+    participant.pace.noteFailure(this.#deps.nowMs());
     attempt.cancel(error.message);
     this.#attempts.leave();
     this.#state = routing;

@@ -1,6 +1,7 @@
 import type { Limits } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
 import type { Room } from "../domain/room.ts";
+import type { DetailWatch } from "../events/bus.ts";
 import type { Emitter } from "../events/emit.ts";
 import type { InferenceRequest } from "./request/inference-request.ts";
 import type { ClientResponse } from "./client-response.ts";
@@ -13,13 +14,20 @@ import type { Upstream } from "./upstream.ts";
 /** Takes secrets out of a text. */
 export type Scrubber = (text: string) => string;
 
+/** The events of a request. */
+export type RequestEmitter = Pick<
+  Emitter,
+  "llmRequest" | "llmComplete" | "llmError" | "requestQueued" | "requestFirst" | "requestProgress"
+>;
+
 /** What every request of one hub shares. Made in `hub.ts`. */
 export interface DispatchDeps {
   bootId: string;
   limits: Limits;
   nowMs: () => number;
   random: () => number;
-  emit: Pick<Emitter, "llmRequest" | "llmComplete" | "llmError">;
+  emit: RequestEmitter;
+  detail: DetailWatch;
   queues: RoomQueues;
   inFlight: InFlight;
   responseOwners: ResponseOwners;

@@ -14,6 +14,6 @@ export function metricsOf(ttftMs: number, durationMs: number, usage: Usage): Met
 }
 
 /** Microseconds are noise in an event. */
-function rounded(value: number): number {
+export function rounded(value: number): number {
   return Math.round(Math.max(0, value) * 100) / 100;
 }

@@ -42,6 +42,11 @@ export class QueuePlace implements QueueEntry {
     this.#queue = queue;
   }
 
+  /** 1 for the next of its room, by the turns as they are now. */
+  get number(): number {
+    return this.#queue.inOrder().indexOf(this) + 1;
+  }
+
   get isHolding(): boolean {
     return this.#hold !== undefined;
   }

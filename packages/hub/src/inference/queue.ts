@@ -59,6 +59,11 @@ export class RoomQueue {
     for (const candidate of entry.candidates) candidate.queued++;
   }
 
+  /** All that wait, in the order of their turns as it is now. */
+  inOrder(): QueueEntry[] {
+    return this.#turns.inOrder();
+  }
+
   remove(entry: QueueEntry): void {
     if (!this.#turns.remove(entry)) return;
     this.#own.remove(entry);

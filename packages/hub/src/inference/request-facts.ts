@@ -4,6 +4,7 @@ import type {
   FailurePayload,
   InferenceProtocol,
   Metrics,
+  QueuedPayload,
   RequestPayload,
 } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
@@ -42,6 +43,16 @@ export interface ServedBy {
 export function servedBy(facts: RequestFacts, participant: Participant): ServedBy {
   const { requestId, attempts, queueMs } = facts;
   return { requestId, participantId: participant.id, model: participant.model, attempts, queueMs };
+}
+
+/**
+ * Contract §5, "Detail".
+ *
+ * @param place - 1-based, among the room's waiting requests
+ */
+export function queuedPayload(facts: RequestFacts, place: number): QueuedPayload {
+  const { requestId, selector, protocol, client, conversation } = facts;
+  return { requestId, selector, protocol, client, conversation, place };
 }
 
 /** Interface §6, llm.request. */

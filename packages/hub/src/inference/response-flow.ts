@@ -5,6 +5,7 @@ import { budgetRefusal, retryAfterOf } from "./response/budget-refusal.ts";
 import type { Delivery } from "./response/delivery.ts";
 import type { Attempt, AttemptOwner } from "./attempt.ts";
 import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
+import { RequestProgress } from "./request-progress.ts";
 import { causeOf, type FailureCause } from "./retry.ts";
 import { withoutSecrets } from "./routing-errors.ts";
 import type { ResponseHead, UpstreamFailure } from "./upstream.ts";
@@ -33,6 +34,7 @@ export class ResponseFlow implements AttemptOwner {
   /** One function for all attempts: the last byte of a complete response is with the client's socket. */
   readonly #handedOver = (): void => this.#owner.settle(undefined);
   #mayRemember: boolean;
+  #progress: RequestProgress | undefined;
 
   constructor(owner: FlowOwner, deps: DispatchDeps, call: InferenceCall, delivery: Delivery) {
     this.#owner = owner;
@@ -56,13 +58,24 @@ export class ResponseFlow implements AttemptOwner {
   attemptData(attempt: Attempt, chunk: Buffer): boolean {
     if (!this.#owner.isCurrent(attempt)) return true;
     try {
-      const hasRoom = this.#delivery.data(chunk);
+      const hasRoom = this.#deps.detail.isWatched
+        ? this.#dataInDetail(attempt, chunk)
+        : this.#delivery.data(chunk);
       if (this.#mayRemember) this.#rememberResponse(attempt.participant);
       return hasRoom;
     } catch (thrown) {
       this.#owner.attemptFailed(attempt, thrown, "other");
       return true;
     }
+  }
+
+  #dataInDetail({ participant }: Attempt, chunk: Buffer): boolean {
+    this.#progress ??= new RequestProgress(this.#deps, this.#call, this.#delivery);
+    const hadContent = this.#delivery.contentMs !== undefined;
+    const hasRoom = this.#delivery.data(chunk);
+    if (hadContent) this.#progress.further();
+    else this.#progress.first(participant.id);
+    return hasRoom;
   }
 
   attemptEnd(attempt: Attempt): void {

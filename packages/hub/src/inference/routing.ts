@@ -88,19 +88,13 @@ export class Routing implements SelectionQuery {
   /** How much of the prompt a participant is expected to compute. */
   coldBytesOf(participant: Participant): number {
     const { prompt } = this;
-    if (this.#hasNoChoice) return prompt.bytes;
     const warm = this.#room.placing.warm.warmBytes(prompt, this.nowMs()).get(participant) ?? 0;
     return Math.max(0, prompt.bytes - warm);
   }
 
-  /** In a room of one, what is warm decides nothing. */
-  get #hasNoChoice(): boolean {
-    return this.#room.participants.size === 1;
-  }
-
   /** The participant computes the prompt now, and a session stays with it. Contract §3, "Conversations". */
   noteChosen(participant: Participant): void {
-    if (this.only !== undefined || this.#hasNoChoice) return;
+    if (this.only !== undefined) return;
     const { warm, sessions } = this.#room.placing;
     const nowMs = this.nowMs();
     warm.note(participant, this.prompt, nowMs);

@@ -1,14 +1,31 @@
 import type { Usage } from "@roomhub/protocol";
+import type { Room } from "../domain/room.ts";
 import type { HubError } from "../errors.ts";
 import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
 import { metricsOf } from "./metrics.ts";
-import { completePayload, failurePayload, type RequestFacts } from "./request-facts.ts";
+import type { QueuePlace } from "./queue-place.ts";
+import {
+  completePayload,
+  failurePayload,
+  queuedPayload,
+  type RequestFacts,
+} from "./request-facts.ts";
 
 /** What was delivered of a complete response. */
 interface Delivered {
   /** on the hub's clock; undefined when it had no content */
   readonly firstContentMs: number | undefined;
   readonly usage: Usage;
+}
+
+/** A request has joined its room's queue. */
+export function announceQueued(
+  { emit, detail }: Pick<DispatchDeps, "emit" | "detail">,
+  { code }: Pick<Room, "code">,
+  facts: RequestFacts,
+  place: Pick<QueuePlace, "number">,
+): void {
+  if (detail.isWatched) emit.requestQueued(code, queuedPayload(facts, place.number));
 }
 
 /**

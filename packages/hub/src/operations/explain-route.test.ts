@@ -167,7 +167,8 @@ describe("what a request by model name can expect", () => {
   test("is shown for each participant as far as it was measured", async () => {
     const { ask, ana, bob, office } = await lab();
     const nowMs = office.context.nowMs();
-    for (const bytes of [1_000, 5_000]) ana.pace.noteFirst("stream", bytes, bytes / 10, nowMs);
+    for (const bytes of [1_000, 5_000])
+      ana.pace.noteFirst("stream", { promptBytes: bytes, coldBytes: bytes }, bytes / 10, nowMs);
     const key = office.context.keyedHash(`session ${office.room}`, "s1");
     const room = office.context.registry.room(office.room);
     room.placing.warm.note(ana, { session: key, borders: [], bytes: 3_000 }, nowMs);
@@ -192,7 +193,8 @@ describe("what a request by model name can expect", () => {
     const { ask, ana, bob, office } = await lab();
     const nowMs = office.context.nowMs();
     for (const { pace } of [ana, bob]) {
-      for (const bytes of [1_000, 5_000]) pace.noteFirst("stream", bytes, bytes, nowMs);
+      for (const bytes of [1_000, 5_000])
+        pace.noteFirst("stream", { promptBytes: bytes, coldBytes: bytes }, bytes, nowMs);
       pace.noteSlot(500);
     }
     const key = office.context.keyedHash(`session ${office.room}`, "s1");

@@ -31,8 +31,8 @@ describe("a first join", () => {
     expect(outcome.participant.status).toBe("online");
   });
 
-  test("is limited by the hub's own limit when it declares none", async () => {
-    const office = createOffice({ limits: { inFlightPerParticipant: 17 } });
+  test("has the limit that the hub assumes when it declares none", async () => {
+    const office = createOffice({ limits: { assumedConcurrency: 17 } });
     expect((await office.join()).participant.limit).toBe(17);
   });
 

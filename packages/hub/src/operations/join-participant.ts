@@ -140,7 +140,7 @@ function rejoin(
   if (!keepsToken) context.paths.closeTunnel(participant, "replaced");
   refreshCapabilities(participant, baseUrlBefore);
   assignMachine(context, participant);
-  updateLimit(participant, context.limits.inFlightPerParticipant);
+  updateLimit(participant, context.limits);
   participant.lastUsedMs = context.nowMs();
   const wasOffline = participant.status === "offline";
   recordLife(context, participant);

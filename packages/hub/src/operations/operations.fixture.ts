@@ -92,7 +92,7 @@ export function createOffice(
   const note = (name: string, who: string, shown: unknown) =>
     void events.push({ name, who, shown: structuredClone(shown) });
   const unexpected = () => {
-    throw new Error("operations emit no llm events");
+    throw new Error("operations emit no events of requests");
   };
   const emit: Emitter = {
     roomCreated: (room: Room) => note("room.created", room.code, room),
@@ -103,6 +103,9 @@ export function createOffice(
     llmRequest: unexpected,
     llmComplete: unexpected,
     llmError: unexpected,
+    requestQueued: unexpected,
+    requestFirst: unexpected,
+    requestProgress: unexpected,
   };
   const limits = resolveLimits(options.limits);
   const context: OperationContext = {

@@ -329,7 +329,7 @@ describe("a status report", () => {
     const { office, participant } = await tunnelled();
     office.seen();
     const load = () => participantView(participant, 0).load;
-    expect(load()).toEqual({ active: 0, queued: 0, limit: 256, limitFrom: "default" });
+    expect(load()).toEqual({ active: 0, queued: 0, limit: 4, limitFrom: "default" });
     statusReported(office.context, participant, { ready: true, limit: 2, limitFrom: "engine" });
     expect(load()).toEqual({ active: 0, queued: 0, limit: 2, limitFrom: "engine" });
     expect(office.seen()).toEqual(["participant.updated ada"]);
@@ -339,7 +339,7 @@ describe("a status report", () => {
     statusReported(office.context, participant, { ready: true, limit: 9, limitFrom: "learned" });
     expect(load()).toEqual({ active: 0, queued: 0, limit: 9, limitFrom: "learned" });
     statusReported(office.context, participant, { ready: true });
-    expect(load()).toMatchObject({ limit: 256, limitFrom: "default" });
+    expect(load()).toMatchObject({ limit: 4, limitFrom: "default" });
   });
 
   test("has the loaded models, which are listed and announced at most once in 5 s", async () => {
@@ -397,12 +397,12 @@ describe("a status report", () => {
     const { office, participant } = await tunnelled();
     loadedModelsRead(office.context, participant, ["qwen3"]);
     expect(participant.loadedModels).toBeUndefined();
-    const own = { limit: 4, limitFrom: "engine", elsewhere: 0 } as const;
-    loadReported(office.context, participant, own);
-    expect(participant.limit).toBe(256);
-    tunnelClosed(office.context, participant);
+    const own = { limit: 2, limitFrom: "engine", elsewhere: 0 } as const;
     loadReported(office.context, participant, own);
     expect(participant.limit).toBe(4);
+    tunnelClosed(office.context, participant);
+    loadReported(office.context, participant, own);
+    expect(participant.limit).toBe(2);
   });
 
   test("counts only while a tunnel is open, and its reason is cut short", async () => {

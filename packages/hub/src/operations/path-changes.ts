@@ -111,7 +111,7 @@ function takeReport(
   reported: ReportedLoad,
 ): void {
   participant.reported = reported;
-  updateLimit(participant, limits.inFlightPerParticipant);
+  updateLimit(participant, limits);
 }
 
 /** The hub itself read what a participant's model server reports. */

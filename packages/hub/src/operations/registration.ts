@@ -87,7 +87,7 @@ export function newParticipant(
     limit: limits.inFlightPerParticipant,
     limitFrom: "default",
   };
-  updateLimit(participant, limits.inFlightPerParticipant);
+  updateLimit(participant, limits);
   return participant;
 }
 

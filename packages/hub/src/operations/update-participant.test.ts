@@ -54,7 +54,7 @@ describe("a change", () => {
       "config",
       {
         config: { hasInstructions: false },
-        load: { active: 0, queued: 0, limit: 256, limitFrom: "default" },
+        load: { active: 0, queued: 0, limit: 4, limitFrom: "default" },
       },
     ],
     ["capabilities", { capabilities: { openResponses: "unknown", chatCompletions: "unknown" } }],

@@ -45,7 +45,7 @@ export async function updateParticipant(
   applyPlace(context, participant, request, place, modelBefore);
   refreshCapabilities(participant, baseUrlBefore);
   assignMachine(context, participant);
-  updateLimit(participant, context.limits.inFlightPerParticipant);
+  updateLimit(participant, context.limits);
   room.lastUsedAt = context.wallMs();
   announceUpdate(context, participant);
   context.paths.settingsChanged(participant);

@@ -42,10 +42,14 @@ export function readBudget(options: BudgetOptions | undefined): BudgetRules | un
   return { tokensPerDay, requestsPerMinute, perPersonTokensPerDay, hours: parsed };
 }
 
+/** What a line of the ledger has room for. */
+const maxCount = 1_000_000_000_000;
+
 function checkCount(name: string, count: number | undefined): void {
-  if (count === undefined || (Number.isSafeInteger(count) && count >= 1)) return;
+  if (count === undefined) return;
+  if (Number.isInteger(count) && count >= 1 && count <= maxCount) return;
   throw new ParticipantError(
     "invalid_budget",
-    `The budget's ${name} is not a whole number of at least 1.`,
+    `The budget's ${name} is not a whole number from 1 to ${maxCount}.`,
   );
 }

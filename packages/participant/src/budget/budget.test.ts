@@ -177,6 +177,7 @@ test.each<BudgetOptions>([
   { tokensPerDay: 0 },
   { tokensPerDay: 1.5 },
   { requestsPerMinute: -1 },
+  { requestsPerMinute: 1e13 },
   { perPersonTokensPerDay: Number.NaN },
   { hours: "18" },
 ])("a budget of %j is refused", (options) => {

@@ -147,6 +147,12 @@ test("20 persons of an address and 1,000 in all have their own sums, the others 
   expect(sums.tokensOf(someone(1_979))).toBe(1);
 });
 
+test("a number that a provider made up counts, as far as a line has room for it", () => {
+  using temporary = temporaryFolder();
+  open(temporary.folder).spend(midnightMs, someone(1), Number.MAX_SAFE_INTEGER);
+  expect(open(temporary.folder).sums(midnightMs).totalTokens).toBe(1e12);
+});
+
 test("a damaged line does not count, and the lines around it do", () => {
   using temporary = temporaryFolder();
   const { folder } = temporary;

@@ -29,6 +29,8 @@ export interface LedgerOptions {
 const keptDays = 3;
 const dayMs = 86_400_000;
 const readBytes = 64 * 1024;
+/** A provider may report any number; a line has room for 15 digits. */
+const maxTokens = 1_000_000_000_000;
 
 /**
  * What was spent at one endpoint with one set of credentials today, in a file that all participants of all processes on
@@ -75,7 +77,7 @@ export class Ledger {
    * @throws Error of `node:fs`
    */
   spend(nowMs: number, person: Person, tokens: number): void {
-    this.#append(nowMs, { kind: "spent", person, tokens });
+    this.#append(nowMs, { kind: "spent", person, tokens: Math.min(tokens, maxTokens) });
   }
 
   /**
@@ -85,6 +87,7 @@ export class Ledger {
    * @throws Error of `node:fs`
    */
   start(nowMs: number, limit: number): boolean {
+    this.#isStartCounted = false;
     const nonce = `${this.#options.writerId}-${(++this.#starts).toString(36)}`;
     this.#append(nowMs, { kind: "started", atMs: Math.floor(nowMs), limit, nonce });
     return this.#isStartCounted;

@@ -5,7 +5,7 @@ export interface LmStudioModel {
   instances: readonly LmStudioInstance[];
 }
 
-export interface LmStudioInstance {
+interface LmStudioInstance {
   id: string;
   /** requests at once; undefined where it does not say */
   parallel: number | undefined;

@@ -1,24 +1,42 @@
 import { describe, expect, test } from "vitest";
 import { Pace } from "./pace.ts";
 
-test("is not known before two requests were measured", () => {
+/** A prompt of which nothing is warm. */
+const cold = (bytes: number) => ({ promptBytes: bytes, coldBytes: bytes });
+
+test("is known from the first request on", () => {
   const pace = new Pace();
-  pace.noteFirst("stream", 1_000, 100, 0);
   expect(pace.expectedFirstMs("stream", 1_000, 0)).toBeUndefined();
-  pace.noteFirst("stream", 1_000, 100, 0);
+  pace.noteFirst("stream", cold(1_000), 100, 0);
   expect(pace.expectedFirstMs("stream", 2_000, 0)).toBeCloseTo(200, 6);
+});
+
+test("counts a prompt that was expected to be warm as cold when it took as long as a cold one", () => {
+  const pace = new Pace();
+  for (const bytes of [1_000, 10_000]) pace.noteFirst("stream", cold(bytes), bytes / 10, 0);
+  pace.noteFirst("stream", { promptBytes: 8_000, coldBytes: 500 }, 790, 0);
+  expect(pace.expectedFirstMs("stream", 500, 0)).toBeCloseTo(50, -1);
+  pace.noteFirst("stream", { promptBytes: 8_000, coldBytes: 500 }, 60, 0);
+  expect(pace.expectedFirstMs("stream", 10_000, 0)).toBeCloseTo(1_000, -2);
 });
 
 test("is kept apart for streams and whole responses", () => {
   const pace = new Pace();
-  for (let count = 0; count < 2; count++) pace.noteFirst("whole", 1_000, 5_000, 0);
+  for (let count = 0; count < 2; count++) pace.noteFirst("whole", cold(1_000), 5_000, 0);
   expect(pace.expectedFirstMs("stream", 1_000, 0)).toBeUndefined();
   expect(pace.expectedFirstMs("whole", 1_000, 0)).toBeCloseTo(5_000, 6);
 });
 
+test("is measured again a minute after a first request, which may have loaded the model", () => {
+  const pace = new Pace();
+  pace.noteFirst("stream", cold(1_000), 9_000, 0);
+  expect(pace.expectedFirstMs("stream", 1_000, 60_000)).toBeDefined();
+  expect(pace.expectedFirstMs("stream", 1_000, 60_001)).toBeUndefined();
+});
+
 test("is measured again after ten minutes without a request", () => {
   const pace = new Pace();
-  for (let count = 0; count < 2; count++) pace.noteFirst("stream", 1_000, 100, 0);
+  for (let count = 0; count < 2; count++) pace.noteFirst("stream", cold(1_000), 100, 0);
   expect(pace.expectedFirstMs("stream", 1_000, 600_000)).toBeDefined();
   expect(pace.expectedFirstMs("stream", 1_000, 600_001)).toBeUndefined();
 });
@@ -48,7 +66,7 @@ describe("the wait for a slot", () => {
 test("loading is what a request took beyond its usual time", () => {
   const pace = new Pace();
   expect(pace.loadMs).toBeUndefined();
-  for (let count = 0; count < 2; count++) pace.noteFirst("stream", 1_000, 100, 0);
+  for (let count = 0; count < 2; count++) pace.noteFirst("stream", cold(1_000), 100, 0);
   pace.noteLoad(1_000, 8_100);
   expect(pace.loadMs).toBeCloseTo(8_000, 6);
 });

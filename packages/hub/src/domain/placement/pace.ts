@@ -1,15 +1,25 @@
 import { LineFit } from "./line-fit.ts";
 
-/** Two, so that one unlucky first request does not decide: it may have loaded the model. */
-const trustedSamples = 2;
 /** What was measured longer ago is measured again. */
 const freshMs = 10 * 60_000;
+/** The same after the first request, which may have loaded the model. */
+const firstFreshMs = 60_000;
 /** Of the mean: what a request that ran longer than the mean is still expected to need. */
 const leastRemainder = 0.2;
 const keptShare = 0.8;
+/** How long a failed attempt counts against a participant; twice as long after each further one. */
+const firstDoubtMs = 5_000;
+const longestDoubtMs = 120_000;
 
 /** What a participant needs for a request, by how its response comes. */
 export type ResponseForm = "stream" | "whole";
+
+/** What a participant had to compute of a prompt, as far as the hub knows. */
+export interface ComputedPrompt {
+  promptBytes: number;
+  /** of them, those that were expected not to be in its cache */
+  coldBytes: number;
+}
 
 /** How fast a participant is, as its requests show. Times are in ms on the hub's clock, prompts in bytes. */
 export class Pace {
@@ -18,11 +28,25 @@ export class Pace {
   #measuredMs = Number.NEGATIVE_INFINITY;
   #slotMs: number | undefined;
   #loadMs: number | undefined;
+  #doubt: { untilMs: number; nextMs: number } | undefined;
 
   /** A request had its first content, or its whole response, on a model that was loaded. */
-  noteFirst(form: ResponseForm, coldBytes: number, tookMs: number, nowMs: number): void {
-    this.#first[form].add(coldBytes, tookMs);
+  noteFirst(form: ResponseForm, prompt: ComputedPrompt, tookMs: number, nowMs: number): void {
+    const fit = this.#first[form];
+    fit.add(likelyBytes(fit, prompt, tookMs), tookMs);
     this.#measuredMs = nowMs;
+    this.#doubt = undefined;
+  }
+
+  /** A request had to go elsewhere. */
+  noteFailure(nowMs: number): void {
+    const lastsMs = this.#doubt?.nextMs ?? firstDoubtMs;
+    this.#doubt = { untilMs: nowMs + lastsMs, nextMs: Math.min(2 * lastsMs, longestDoubtMs) };
+  }
+
+  /** Its last request had to go elsewhere, a short while ago: others come first, however fast it was. */
+  isDoubtful(nowMs: number): boolean {
+    return this.#doubt !== undefined && nowMs < this.#doubt.untilMs;
   }
 
   /** A request left its slot. */
@@ -43,15 +67,15 @@ export class Pace {
 
   /** From its slot to the first content. @returns undefined while too little, or nothing lately, was measured */
   expectedFirstMs(form: ResponseForm, coldBytes: number, nowMs: number): number | undefined {
-    if (nowMs - this.#measuredMs > freshMs) return undefined;
     const fit = this.#first[form];
-    return fit.count < trustedSamples ? undefined : fit.at(coldBytes);
+    const isFresh = nowMs - this.#measuredMs <= (fit.count > 1 ? freshMs : firstFreshMs);
+    return isFresh ? fit.at(coldBytes) : undefined;
   }
 
   /** How fast it reads a prompt; undefined while it was not measured on prompts of different lengths. */
   promptBytesPerSecond(form: ResponseForm): number | undefined {
     const fit = this.#first[form];
-    const msPerByte = fit.count < trustedSamples ? undefined : fit.slope;
+    const msPerByte = fit.slope;
     return msPerByte === undefined ? undefined : 1_000 / msPerByte;
   }
 
@@ -72,6 +96,17 @@ export class Pace {
     const rounds = Math.floor(ahead / left.length);
     return (left[ahead % left.length] ?? 0) + rounds * slotMs;
   }
+}
+
+/**
+ * A prompt that took as long as all of it takes was not warm: another request had its slot, or the cache had dropped it.
+ * Counted as warm, it would make warm prompts look slow and cold ones fast.
+ */
+function likelyBytes(fit: LineFit, { promptBytes, coldBytes }: ComputedPrompt, tookMs: number) {
+  const warmMs = fit.at(coldBytes);
+  const coldMs = fit.at(promptBytes);
+  if (warmMs === undefined || coldMs === undefined) return coldBytes;
+  return Math.abs(tookMs - coldMs) < Math.abs(tookMs - warmMs) ? promptBytes : coldBytes;
 }
 
 function mean(known: number | undefined, sample: number): number {

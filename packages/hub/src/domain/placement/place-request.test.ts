@@ -45,7 +45,8 @@ test("one at capacity that has the model loaded is compared with those that woul
     loadedModels: ["llama3:latest"],
   });
   loaded.startedMs.push(-900);
-  for (let count = 0; count < 2; count++) loaded.pace.noteFirst("stream", 10_000, 100, 0);
+  for (let count = 0; count < 2; count++)
+    loaded.pace.noteFirst("stream", { promptBytes: 10_000, coldBytes: 10_000 }, 100, 0);
   loaded.pace.noteSlot(1_000);
   const idle = aParticipant({ id: "idle", loadedModels: [] });
   expect(placedIn([idle, loaded], 0)).toBe("loaded");

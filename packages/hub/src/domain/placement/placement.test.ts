@@ -15,7 +15,12 @@ function candidate(
   const pace = new Pace();
   if (msPerKilobyte !== undefined) {
     for (const kilobytes of [1, 4]) {
-      pace.noteFirst("stream", kilobytes * 1_000, kilobytes * msPerKilobyte, 0);
+      pace.noteFirst(
+        "stream",
+        { promptBytes: kilobytes * 1_000, coldBytes: kilobytes * 1_000 },
+        kilobytes * msPerKilobyte,
+        0,
+      );
     }
     pace.noteSlot(2_000);
   }
@@ -79,6 +84,17 @@ test.each([
   expect(placed(candidates)).toBe(expected);
 });
 
+test("a participant whose last request had to go elsewhere comes last for a while", () => {
+  const broken = candidate("broken", undefined);
+  const slow = candidate("slow", 900);
+  broken.pace.noteFailure(0);
+  expect(placed([broken, slow], { nowMs: 4_999 })).toBe("take slow");
+  expect(placed([broken, slow], { nowMs: 5_000 })).toBe("take broken");
+  broken.pace.noteFailure(5_000);
+  expect(placed([broken, slow], { nowMs: 14_999 })).toBe("take slow");
+  expect(placed([broken], { nowMs: 6_000 })).toBe("take broken");
+});
+
 describe("a request whose model only a busy participant has loaded", () => {
   const loaded = (startedMs: number) => candidate("loaded", 100, busySince(startedMs));
   const loadsIn = (ms: number) => {
@@ -125,15 +141,15 @@ describe("a request whose prompt is warm at a busy participant", () => {
     ).toBe("take idle");
   });
 
-  test("waits no longer than computing the prompt would have taken", () => {
+  test("waits no longer than what it may gain by it", () => {
     const placement = place([warm(), candidate("idle", 100)], {
       promptBytes: 10_000,
       form: "stream",
       nowMs: 0,
       holdUntilMs: undefined,
     });
-    expect(placement).toMatchObject({ kind: "hold", untilMs: 1_000 });
-    expect(placed([warm(), candidate("idle", 100)], { holdUntilMs: 1_000, nowMs: 1_000 })).toBe(
+    expect(placement).toMatchObject({ kind: "hold", untilMs: 800 });
+    expect(placed([warm(), candidate("idle", 100)], { holdUntilMs: 800, nowMs: 800 })).toBe(
       "take idle",
     );
   });

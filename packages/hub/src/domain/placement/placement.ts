@@ -59,11 +59,12 @@ export function place<Candidate extends PlacementCandidate>(
   candidates: readonly Candidate[],
   query: PlacementQuery,
 ): Placement<Candidate> {
-  const best = bestFree(candidates, query);
+  const sure = candidates.filter(({ pace }) => !pace.isDoubtful(query.nowMs));
+  const best = bestFree(sure, query) ?? bestFree(candidates, query);
   if (best === undefined) return { kind: "full" };
   const warm = bestBusy(candidates, best.candidate, query);
   if (warm === undefined) return { kind: "take", candidate: best.candidate };
-  const untilMs = query.holdUntilMs ?? query.nowMs + best.expectedMs;
+  const untilMs = query.holdUntilMs ?? query.nowMs + best.expectedMs - warm.firstMs;
   const isWorthIt = warm.expectedMs + leastGainMs < best.expectedMs && query.nowMs < untilMs;
   return isWorthIt
     ? { kind: "hold", candidate: warm.candidate, untilMs }
@@ -82,6 +83,12 @@ export function expectationOf(
     waitMs: isFree ? 0 : pace.expectedSlotMs(startedMs, awaited, nowMs),
     firstMs: measuredMs === undefined ? undefined : measuredMs * crowding(candidate),
   };
+}
+
+/** A warm candidate that is full. */
+interface ExpectedWarm<Candidate> extends Expected<Candidate> {
+  /** of its expected time, what follows the wait */
+  firstMs: number;
 }
 
 interface Expected<Candidate> {
@@ -150,15 +157,16 @@ function bestBusy<Candidate extends PlacementCandidate>(
   candidates: readonly Candidate[],
   bestFreeOne: Candidate,
   query: PlacementQuery,
-): Expected<Candidate> | undefined {
-  let best: Expected<Candidate> | undefined;
+): ExpectedWarm<Candidate> | undefined {
+  let best: ExpectedWarm<Candidate> | undefined;
   for (const candidate of candidates) {
     const savesLoading = bestFreeOne.mustLoad && !candidate.mustLoad;
     if (candidate.isFree || !(savesLoading || isWarm(candidate, query))) continue;
     const { waitMs, firstMs } = expectationOf(candidate, query);
     if (waitMs === undefined || firstMs === undefined) continue;
     const expectedMs = waitMs + firstMs;
-    if (best === undefined || expectedMs < best.expectedMs) best = { candidate, expectedMs };
+    if (best === undefined || expectedMs < best.expectedMs)
+      best = { candidate, expectedMs, firstMs };
   }
   return best;
 }

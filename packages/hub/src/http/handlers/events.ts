@@ -5,6 +5,7 @@ import type { OperationContext } from "../../operations/context.ts";
 import { useRoom } from "../../operations/rooms.ts";
 import { isNewRoom } from "../../operations/watch-room.ts";
 import type { EventStreams } from "../event-stream.ts";
+import { queryOf } from "../router.ts";
 
 export interface EventsDeps {
   operations: OperationContext;
@@ -12,21 +13,23 @@ export interface EventsDeps {
   bus: EventBus;
 }
 
-/** `GET …/events`, of a room or of the whole hub. Interface §6. */
+/** `GET …/events`, of a room or of the whole hub, with `?detail=1` also of requests on their way. Interface §6, contract §5. */
 export function serveEvents(
   request: IncomingMessage,
   response: ServerResponse,
   input: { code: string | undefined; spelling: EventSpelling },
   { operations, streams, bus }: EventsDeps,
 ): void {
-  if (input.code === undefined) {
-    streams.open(response, undefined, input.spelling, () => undefined);
+  const { code, spelling } = input;
+  const isDetailed = queryOf(request.url ?? "").get("detail") === "1";
+  if (code === undefined) {
+    streams.open(response, { roomCode: undefined, spelling, isDetailed }, () => undefined);
     return;
   }
-  const room = useRoom(operations, input.code);
+  const room = useRoom(operations, code);
   const isFirstVisit = request.headers["last-event-id"] === undefined;
   const mayReplay = isFirstVisit && isNewRoom(operations, bus, room);
-  streams.open(response, room.code, input.spelling, (subscriber) => {
+  streams.open(response, { roomCode: room.code, spelling, isDetailed }, (subscriber) => {
     if (!mayReplay) return;
     bus.replay(subscriber, room.code, "room.created", new Date(room.createdAt).toISOString(), {
       room,

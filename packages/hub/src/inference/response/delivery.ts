@@ -6,6 +6,7 @@ import {
   type Usage,
 } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
+import type { DetailWatch } from "../../events/bus.ts";
 import type { ClientResponse } from "../client-response.ts";
 import type { DispatchDeps, InferenceCall, Scrubber } from "../inference-call.ts";
 import type { ServedBy } from "../request-facts.ts";
@@ -48,6 +49,7 @@ const nothingSent = { isMidEvent: false, nextSequenceNumber: 0, response: undefi
 export class Delivery {
   readonly #limits: Limits;
   readonly #nowMs: () => number;
+  readonly #detail: DetailWatch;
   readonly #client: ClientResponse;
   readonly #writer: ClientWriter;
   /** `none` when the client did not request a stream */
@@ -60,10 +62,11 @@ export class Delivery {
   #scrubber: Scrubber | undefined;
   #lastByteMs = 0;
 
-  constructor({ limits, nowMs }: DispatchDeps, call: InferenceCall) {
+  constructor({ limits, nowMs, detail }: DispatchDeps, call: InferenceCall) {
     const { client, request, requestId, startedMs } = call;
     this.#limits = limits;
     this.#nowMs = nowMs;
+    this.#detail = detail;
     this.#client = client;
     this.#marker = request.marker;
     this.#errorShape = request.errorShape;
@@ -74,6 +77,16 @@ export class Delivery {
   /** ms on the hub's clock; undefined until there was any content */
   get firstContentMs(): number | undefined {
     return this.#relayed?.firstContentMs;
+  }
+
+  /** the same, but not of a stream whose bytes so far are no content */
+  get contentMs(): number | undefined {
+    return this.#state.kind === "stream" ? this.#state.stream.contentMs : this.firstContentMs;
+  }
+
+  /** of a stream, see {@link StreamedResponse.outputTokens} */
+  get outputTokens(): number {
+    return this.#stream?.outputTokens ?? 0;
   }
 
   /** of a response made here, as soon as it is known */
@@ -148,6 +161,7 @@ export class Delivery {
       eventHoldBytes: this.#limits.eventHoldBytes,
       hidesUsage: this.#hidesUsage,
       scrub: this.#scrubber,
+      detail: this.#detail,
     });
   }
 

@@ -1,6 +1,8 @@
 import type { StreamMarker, Usage } from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import type { Scrubber } from "../inference-call.ts";
+import type { DetailWatch } from "../../events/bus.ts";
+import { countContentEvents } from "../stream/count-content.ts";
 import { StreamObserver, type StreamVerdict } from "../stream/observe.ts";
 import type { ClientWriter } from "./client-writer.ts";
 
@@ -21,6 +23,8 @@ export interface StreamSettings {
   hidesUsage: boolean;
   /** removes the participant's secrets from the provider's error events */
   scrub: Scrubber | undefined;
+  /** Tokens are counted while it is watched. */
+  detail: DetailWatch;
 }
 
 /** A provider that has sent `[DONE]` closes within milliseconds; some servers leave the connection open. */
@@ -38,12 +42,13 @@ export class StreamedResponse {
   #firstByteMs: number | undefined;
   #hasHiddenTimings = false;
   #usage: Usage = {};
+  #outputTokens = 0;
   /** `lastByteMs` of the last check by {@link isLeftOpen}: the check parses the end of the stream */
   #checkedMs = 0;
 
   /** @param writer - its client has the headers already */
   constructor(writer: ClientWriter, settings: StreamSettings) {
-    const { participantId, marker, eventHoldBytes, hidesUsage, scrub } = settings;
+    const { participantId, marker, eventHoldBytes, hidesUsage, scrub, detail } = settings;
     this.#writer = writer;
     this.#marker = marker;
     this.#participantId = participantId;
@@ -51,17 +56,26 @@ export class StreamedResponse {
       ? (chunk: object) => void (this.#hasHiddenTimings = "timings" in chunk)
       : undefined;
     const edits = { hidesUsage, onHidden, scrub };
-    this.#observer = new StreamObserver(
-      marker,
-      eventHoldBytes,
-      (bytes) => writer.write(bytes),
-      edits,
-    );
+    const forward = (bytes: Buffer): void => {
+      if (detail.isWatched) this.#outputTokens += countContentEvents(bytes, marker);
+      writer.write(bytes);
+    };
+    this.#observer = new StreamObserver(marker, eventHoldBytes, forward, edits);
   }
 
   /** ms on the clock of {@link push}; of the first byte while there was no content */
   get firstContentMs(): number | undefined {
     return this.#observer.firstContentMs ?? this.#firstByteMs;
+  }
+
+  /** the same; undefined while there was no content */
+  get contentMs(): number | undefined {
+    return this.#observer.firstContentMs;
+  }
+
+  /** events with content that passed while detail was watched */
+  get outputTokens(): number {
+    return this.#outputTokens;
   }
 
   /** of a Responses stream, as soon as it is known */

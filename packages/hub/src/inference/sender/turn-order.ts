@@ -55,9 +55,14 @@ export class TurnOrder<Member> {
 
   /** A copy: by turn, then by how long they wait for it. */
   inOrder(): Member[] {
+    return this.turns().map(({ member }) => member);
+  }
+
+  /** The same with the number of each member's turn. */
+  turns(): { readonly turn: number; readonly member: Member }[] {
     const places = [...this.#waiting.values()];
     if (places.length > 1) places.sort((one, other) => one.turn - other.turn);
-    return places.map(({ member }) => member);
+    return places;
   }
 
   #begin(turn: number): void {

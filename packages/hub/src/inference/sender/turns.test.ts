@@ -129,7 +129,7 @@ test("an address that goes and comes back does not gain a turn", () => {
   expect(bench.names()).toEqual(["b0", "a1", "c1", "a3", "c2"]);
 });
 
-test("whatever comes and goes, all that wait start in the end, each once, and an address's own in order of its persons", () => {
+test("whatever comes and goes, all that wait start in the end, in the predicted order, each once, and an address's own in order of its persons", () => {
   const step = record({
     kind: constantFrom("send" as const, "send" as const, "complete" as const, "remove" as const),
     address: constantFrom("a", "b", "c"),
@@ -153,7 +153,10 @@ test("whatever comes and goes, all that wait start in the end, each once, and an
           removed.add(entry);
         }
       }
+      const [expected, before] = [bench.turns.inOrder(), bench.started.length];
+      expect(new Set(expected)).toEqual(bench.waiting);
       for (let left = sent.length; left > 0; left--) bench.complete();
+      expect(bench.started.slice(before)).toEqual(expected);
       expect(new Set(bench.started)).toEqual(new Set(sent.filter((one) => !removed.has(one))));
       expect(bench.started).toHaveLength(sent.length - removed.size);
       for (const address of ["a", "b", "c"]) {

@@ -51,6 +51,14 @@ export class Turns<Entry extends TurnTaker> {
     return true;
   }
 
+  /** All that wait, in the order in which they would go if each could: newcomers and busy models change it. */
+  inOrder(): Entry[] {
+    const addresses = this.#addresses
+      .turns()
+      .map(({ turn, member }) => ({ turn, member: interleaved(member.turns()) }));
+    return [...this.#first, ...interleaved(addresses)];
+  }
+
   /**
    * Lets the entries go that had their turn before, and one of each address, as far as they can.
    *
@@ -74,6 +82,18 @@ export class Turns<Entry extends TurnTaker> {
     }
     return hasMoved;
   }
+}
+
+/**
+ * Lists whose entries go one by one, each list having one turn after the other from its own on. At the same turn, a list
+ * that has had fewer of them meanwhile has waited for it longer.
+ */
+function interleaved<Entry>(lists: readonly { turn: number; member: readonly Entry[] }[]): Entry[] {
+  const places = lists.flatMap(({ turn, member }) =>
+    member.map((entry, index) => ({ entry, turn: turn + index, index })),
+  );
+  places.sort((one, other) => one.turn - other.turn || one.index - other.index);
+  return places.map(({ entry }) => entry);
 }
 
 function take<Entry>(entries: Entry[], entry: Entry): boolean {

@@ -1,0 +1,161 @@
+import { describe, expect, test } from "vitest";
+import { aParticipant } from "../domain/room.fixture.ts";
+import { createBench, type SendOptions } from "./dispatch.fixture.ts";
+import { chatStream, chunk, done, finish, role } from "./stream/streams.fixture.ts";
+
+const word = chatStream([chunk({ content: "a" })]);
+
+function startWatched(limit = 1) {
+  const bench = createBench([
+    aParticipant({ id: "ana", limit }),
+    aParticipant({ id: "ben", limit }),
+  ]);
+  bench.detail.isWatched = true;
+  return bench;
+}
+
+describe("request.queued", () => {
+  test("has the place by turns, and is sent once per stay in the queue", () => {
+    const bench = startWatched();
+    const send = (address: string, options: SendOptions = {}) =>
+      bench.send({ model: "ana", address, ...options });
+    send("192.0.2.1");
+    expect(bench.shown).toEqual([]);
+    for (let count = 0; count < 3; count++) send("192.0.2.1");
+    const session = "0123456789abcdef";
+    const identity = { kind: "name", id: "bob" } as const;
+    send("192.0.2.2", { session, identity });
+    const common = { selector: "ana", protocol: "chatCompletions" };
+    const places = bench.shown.map(([name, payload]) => [name, (payload as { place: 1 }).place]);
+    expect(places).toEqual([1, 2, 3, 1].map((place) => ["queued", place]));
+    expect(bench.shown.at(-1)?.[1]).toEqual({
+      ...{ ...common, requestId: "req_5", client: identity, conversation: "01234567", place: 1 },
+    });
+  });
+
+  test("is not sent by a request that the full queue refuses", () => {
+    const bench = createBench([aParticipant({ id: "ana", limit: 1 })], { queuePerRoom: 0 });
+    bench.detail.isWatched = true;
+    bench.send();
+    bench.send();
+    expect(bench.shown).toEqual([]);
+  });
+});
+
+describe("request.first", () => {
+  test("of a stream is sent with its first content, not before, and once", () => {
+    const bench = startWatched();
+    bench.send({ stream: true });
+    const call = bench.call();
+    bench.pass(100);
+    call.head();
+    call.data(chatStream([role]));
+    expect(bench.shown).toEqual([]);
+    bench.pass(23);
+    call.data(word);
+    call.data(word);
+    expect(bench.shown).toEqual([
+      ["first", { requestId: "req_1", participantId: call.participant.id, ttftMs: 123 }],
+    ]);
+    call.data(chatStream([finish, done]));
+    call.end();
+    expect(bench.shown).toHaveLength(1);
+  });
+
+  test("of a response that is no stream is sent with its first byte, and for each participant", () => {
+    const bench = startWatched();
+    const sent = bench.send();
+    const first = bench.call();
+    bench.pass(7);
+    first.json();
+    first.data('{"object":');
+    first.fail("tunnel_lost");
+    const second = bench.call();
+    expect(second).not.toBe(first);
+    bench.pass(3);
+    second.respond(200, '{"object":"chat.completion"}');
+    expect(sent.ledger()).toEqual(["llm.request", "llm.request", "llm.complete"]);
+    expect(bench.shown).toEqual([
+      ["first", { requestId: "req_1", participantId: first.participant.id, ttftMs: 7 }],
+      ["first", { requestId: "req_1", participantId: second.participant.id, ttftMs: 10 }],
+    ]);
+  });
+
+  test("is not sent for a provider's error", () => {
+    const bench = startWatched();
+    bench.send();
+    bench.call().respond(400, '{"error":{"message":"bad"}}');
+    expect(bench.shown).toEqual([]);
+  });
+});
+
+describe("request.progress", () => {
+  const progress = (outputTokens: number) => ["progress", { requestId: "req_1", outputTokens }];
+
+  function startStream() {
+    const bench = startWatched();
+    bench.send({ stream: true });
+    const call = bench.call();
+    call.head();
+    call.data(word);
+    bench.shown.splice(0);
+    return { ...bench, call };
+  }
+
+  test("counts the events with content, at most once a second", () => {
+    const { pass, call, shown } = startStream();
+    for (let tenths = 0; tenths < 35; tenths++) {
+      pass(100);
+      call.data(word);
+    }
+    expect(shown).toEqual([progress(11), progress(21), progress(31)]);
+  });
+
+  test("counts an event once, however it is cut", () => {
+    const { pass, call, shown } = startStream();
+    for (const byte of word.repeat(5)) call.data(byte);
+    pass(1_000);
+    call.data(word);
+    expect(shown).toEqual([progress(7)]);
+  });
+
+  test("is not repeated for what is no content", () => {
+    const { pass, call, shown } = startStream();
+    pass(1_000);
+    call.data(word);
+    pass(1_000);
+    call.data(": still here\n\n");
+    expect(shown).toEqual([progress(2)]);
+  });
+
+  test("that was dropped is sent with the next chunk", () => {
+    const { pass, call, shown, deps } = startStream();
+    const { requestProgress } = deps.emit;
+    deps.emit.requestProgress = () => false;
+    pass(1_000);
+    call.data(word);
+    deps.emit.requestProgress = requestProgress;
+    call.data(word);
+    call.data(word);
+    expect(shown).toEqual([progress(3)]);
+  });
+
+  test("of a stream that began unwatched counts from when it is watched, and begins without request.first", () => {
+    const bench = startWatched();
+    bench.detail.isWatched = false;
+    bench.send({ stream: true });
+    const call = bench.call();
+    call.head();
+    for (let count = 0; count < 5; count++) {
+      bench.pass(1_000);
+      call.data(word);
+    }
+    expect(bench.shown).toEqual([]);
+    bench.detail.isWatched = true;
+    for (let tenths = 0; tenths < 11; tenths++) {
+      call.data(word);
+      bench.pass(100);
+    }
+    expect(bench.shown).toEqual([progress(11)]);
+  });
+});
