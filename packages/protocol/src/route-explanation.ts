@@ -39,7 +39,7 @@ export type RouteVerdict = z.infer<typeof RouteVerdict>;
 export const RouteExpectation = z.object({
   /** ms until a slot is free */
   waitMs: z.number().optional(),
-  /** ms from the slot to the first token */
+  /** ms from the slot to the first token; to the whole response where no stream was measured */
   firstTokenMs: z.number().optional(),
   /** how fast it reads a prompt */
   promptBytesPerSecond: z.number().optional(),

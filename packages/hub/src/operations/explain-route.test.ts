@@ -181,6 +181,19 @@ describe("what a request by model name can expect", () => {
     expect(bob.pace.promptBytesPerSecond("stream")).toBeUndefined();
   });
 
+  test("is that of whole responses where no stream was measured", async () => {
+    const { ask, ana, office } = await lab();
+    const nowMs = office.context.nowMs();
+    ana.pace.noteFirst("whole", { promptBytes: 4_000, coldBytes: 4_000 }, 800, nowMs);
+    expect(ask().participants[0]?.expected).toEqual({
+      waitMs: 0,
+      firstTokenMs: 800,
+      promptBytesPerSecond: 5_000,
+    });
+    ana.pace.noteFirst("stream", { promptBytes: 4_000, coldBytes: 4_000 }, 200, nowMs);
+    expect(ask().participants[0]?.expected?.firstTokenMs).toBe(200);
+  });
+
   test("shows no warm share of a session that is not named, and nothing where order or chance decides", async () => {
     const { ask } = await lab();
     expect(ask().participants[0]?.expected).toEqual({ waitMs: 0 });

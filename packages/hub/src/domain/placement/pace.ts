@@ -72,7 +72,7 @@ export class Pace {
     return isFresh ? fit.at(coldBytes) : undefined;
   }
 
-  /** How fast it reads a prompt; undefined while it was not measured on prompts of different lengths. */
+  /** How fast it reads a prompt; undefined while it was not measured, or where length made no difference. */
   promptBytesPerSecond(form: ResponseForm): number | undefined {
     const fit = this.#first[form];
     const msPerByte = fit.slope;
