@@ -100,6 +100,16 @@ export const fieldNotes: Readonly<Record<string, string>> = {
   "Error.error": "For programs: `code`. For people: `message` and `hint`, which may change",
   ErrorCode:
     "Every code of the hub's own errors. On inference, `code` may also be the provider's own: any string",
+  "RequestSummary.place": "Of a queued one: 1 is the next, by the order of turns now",
+  "RequestSummary.participantId": "Absent while it waits",
+  "RequestSummary.model": "The participant's; absent while it waits",
+  "RequestSummary.selector": "The request's `model` field",
+  "RequestSummary.conversation": "The same for requests of one session in the room",
+  "RequestSummary.attempt": "Attempts so far; 0 before the first",
+  "RequestSummary.startedAt": "Epoch milliseconds of its arrival",
+  "RequestSummary.firstAt": "Epoch milliseconds of the first content or body byte",
+  "RequestSummary.outputTokens":
+    "Events with generated content that were counted; absent when none were",
   Metrics: "Observed by the hub. What the provider does not report is absent, never 0 or null",
   "Metrics.ttftMs":
     "Milliseconds to the first generated content, or to the first byte of a JSON response",

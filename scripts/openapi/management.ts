@@ -186,6 +186,16 @@ export const managementOperations: readonly Operation[] = [
   },
 
   {
+    id: "listRequests",
+    tag: "Events",
+    summary: "The requests that run or wait now, the oldest first",
+    description:
+      "For programs that open an event stream while requests run: open the stream first, then read this list.",
+    routes: ["GET /rooms/:code/requests", "GET /v1/rooms/:code/requests"],
+    successes: { 200: json("The requests.", "RequestListResponse") },
+    errors: ["room_not_found"],
+  },
+  {
     id: "watchRoom",
     tag: "Events",
     summary: "Watch one room; names with colons",

@@ -1,3 +1,4 @@
+import { RequestListResponse } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import { userSays } from "../support/clients/openai-client.ts";
 import { joinTunnel } from "../support/hub/joining.ts";
@@ -6,7 +7,7 @@ import { ledgerOf, ledgerProblems, settled } from "../support/hub/ledger.ts";
 import { createManualTime, QUICK_SWEEP } from "../support/hub/manual-time.ts";
 import { startTestHub } from "../support/hub/start-test-hub.ts";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
-import { createGate } from "../support/waiting.ts";
+import { createGate, until } from "../support/waiting.ts";
 
 const messages = userSays("a b");
 
@@ -153,3 +154,55 @@ test.each(["", "?detail", "?detail=0", "?details=1"])(
     expect(events.text).not.toContain("request.first");
   },
 );
+
+test.each(["/rooms", "/v1/rooms"])(
+  "%s/CODE/requests shows a late watcher what runs and waits, and nothing once all has ended",
+  async (rooms) => {
+    await using room = await startBusyRoom();
+    const { hub, code } = room;
+    const list = async () => {
+      const response = await hub.fetch(`${rooms}/${code}/requests`, {
+        headers: { origin: "https://app.example" },
+      });
+      expect(response.headers.get("access-control-allow-origin")).toBe("*");
+      return RequestListResponse.parse(await response.json()).requests;
+    };
+    expect(await list()).toEqual([]);
+    const first = room.send({ "x-session-id": "s" });
+    await until("the first content", list, ([one]) => one?.state === "streaming");
+    const second = room.send();
+    const before = await until("the second request", list, ({ length }) => length === 2);
+    const events = await hub.watch(code, "dot", true);
+    expect(await hub.client.listRequests(code)).toEqual(before);
+    expect(before).toEqual([
+      {
+        requestId: expect.any(String) as string,
+        ...{ state: "streaming", participantId: "ada", model: "fake-model", attempt: 1 },
+        ...{ selector: "*", protocol: "chatCompletions", client: { kind: "none", id: "" } },
+        conversation: expect.stringMatching(/^[0-9a-f]{8}$/) as string,
+        startedAt: expect.any(Number) as number,
+        firstAt: expect.any(Number) as number,
+      },
+      expect.objectContaining({ state: "queued", place: 1, attempt: 0 }),
+    ]);
+    room.gate.open();
+    await Promise.all([first, second]);
+    await settled(events, 2);
+    expect(await list()).toEqual([]);
+    // The slot is free, and the second one begins, before the first response is with its client.
+    expect(new Set(ledgerOf(events).map(({ requestId }) => requestId))).toEqual(
+      new Set(before.map(({ requestId }) => requestId)),
+    );
+    // The first content of the other one had passed before.
+    expect(events.of("request.first").map(({ data }) => data["requestId"])).toEqual([
+      before[1]?.requestId,
+    ]);
+  },
+);
+
+test("requests of a room that does not exist are 404", async () => {
+  await using hub = await startTestHub();
+  for (const path of ["/rooms/ABC234/requests", "/v1/rooms/ABC234/requests"]) {
+    expect((await hub.fetch(path)).status).toBe(404);
+  }
+});

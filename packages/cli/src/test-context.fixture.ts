@@ -346,6 +346,7 @@ function fakeClient(hubUrl: string, given: Partial<Client>): Client {
     getParticipant: missing("getParticipant"),
     heartbeat: missing("heartbeat"),
     listModels: missing("listModels"),
+    listRequests: missing("listRequests"),
     health: missing("health"),
     events: () => eventsOf(),
     ...given,

@@ -33,6 +33,7 @@ test.each<[string, (client: RoomhubClient) => Promise<unknown>, string]>([
     "POST /v1/rooms/ABC234/participants/ada/heartbeat",
   ],
   ["listModels", (c) => c.listModels("ABC234"), "GET /v1/rooms/ABC234/models"],
+  ["listRequests", (c) => c.listRequests("abc234"), "GET /v1/rooms/ABC234/requests"],
   ["health", (c) => c.health(), "GET /v1/health"],
   ["explainRoute", (c) => c.explainRoute("abc234", {}), "GET /v1/rooms/ABC234/route?"],
   [
@@ -59,13 +60,14 @@ test("the participant token is sent as a header and never in the URL", async () 
 });
 
 test("lists are returned without their envelope", async () => {
-  await using hub = await startFakeHub((request, response) => {
-    sendJson(response, 200, { rooms: [1], participants: [2], data: [3], url: request.url });
+  await using hub = await startFakeHub((_request, response) => {
+    sendJson(response, 200, { rooms: [1], participants: [2], data: [3], requests: [4] });
   });
   const client = new RoomhubClient({ hubUrl: hub.url });
   expect(await client.listRooms()).toEqual([1]);
   expect(await client.listParticipants("ABC234")).toEqual([2]);
   expect(await client.listModels("ABC234")).toEqual([3]);
+  expect(await client.listRequests("ABC234")).toEqual([4]);
 });
 
 test("an error has every detail of the error response", async () => {

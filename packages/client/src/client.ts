@@ -9,6 +9,7 @@ import {
   type ModelEntry,
   normaliseRoomCode,
   type ParticipantSummary,
+  type RequestSummary,
   type Room,
   type RouteExplanation,
   type RouteQuestion,
@@ -136,6 +137,12 @@ export class RoomhubClient {
   ): Promise<HeartbeatResponse> {
     const path = `${participantPath(code, id)}/heartbeat`;
     return callHub(this.#connection, { method: "POST", path, body: {}, token, signal });
+  }
+
+  /** The requests that run or wait now, the oldest first: for a program that opens an event stream late. */
+  async listRequests(code: string, { signal }: CallOptions = {}): Promise<RequestSummary[]> {
+    const call = { method: "GET", path: `${roomPath(code)}/requests`, signal } as const;
+    return (await callHub<{ requests: RequestSummary[] }>(this.#connection, call)).requests;
   }
 
   /** The values that a request's `model` field can have, routable ones first. Contract §4. */

@@ -18,7 +18,7 @@ function startLab() {
       response.write(`event: participant.left\ndata: ${JSON.stringify(event)}\n\n`);
       return;
     }
-    sendJson(response, 200, { participants: [1], data: [2], participant: 3 });
+    sendJson(response, 200, { participants: [1], data: [2], participant: 3, requests: [4] });
   });
 }
 
@@ -45,6 +45,7 @@ test.each<[string, (room: RoomClient) => Promise<unknown>, string, unknown]>([
   ["participants", (r) => r.participants(), "GET /v1/rooms/ABC234/participants", [1]],
   ["participant", (r) => r.participant("ada"), "GET /v1/rooms/ABC234/participants/ada", 3],
   ["models", (r) => r.models(), "GET /v1/rooms/ABC234/models", [2]],
+  ["requests", (r) => r.requests(), "GET /v1/rooms/ABC234/requests", [4]],
   [
     "explainRoute",
     (r) => r.explainRoute({ model: "llama3" }),

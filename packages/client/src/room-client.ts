@@ -5,6 +5,7 @@ import type {
   JoinResponse,
   ModelEntry,
   ParticipantSummary,
+  RequestSummary,
   Room,
   RouteExplanation,
   RouteQuestion,
@@ -19,6 +20,7 @@ interface RoomCalls {
   baseUrl(code: string): string;
   listParticipants(code: string, options?: CallOptions): Promise<ParticipantSummary[]>;
   getParticipant(code: string, id: string, options?: CallOptions): Promise<ParticipantSummary>;
+  listRequests(code: string, options?: CallOptions): Promise<RequestSummary[]>;
   listModels(code: string, options?: CallOptions): Promise<ModelEntry[]>;
   explainRoute(
     code: string,
@@ -71,6 +73,11 @@ export class RoomClient {
 
   participant(id: string, options?: CallOptions): Promise<ParticipantSummary> {
     return this.#hub.getParticipant(this.code, id, options);
+  }
+
+  /** The requests that run or wait now, the oldest first. */
+  requests(options?: CallOptions): Promise<RequestSummary[]> {
+    return this.#hub.listRequests(this.code, options);
   }
 
   /** The values that a request's `model` field can have, routable ones first. Contract §4. */

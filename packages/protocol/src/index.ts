@@ -88,6 +88,7 @@ export {
   type RequestSchemas,
   type UpdateParticipantRequest,
 } from "./request-schemas.ts";
+export { RequestListResponse, RequestSummary } from "./request-summary.ts";
 export { normaliseRoomCode, ROOM_CODE_ALPHABET, ROOM_CODE_LENGTH } from "./room-code.ts";
 export { CreateRoomResponse, Room, RoomListResponse, RoomResponse } from "./room.ts";
 export { Roster, type RosterMember } from "./roster.ts";

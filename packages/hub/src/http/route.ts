@@ -1,5 +1,5 @@
 import type { EventSpelling, RequestSchemas, Surface } from "@roomhub/protocol";
-import type { DispatchDeps } from "../inference/inference-call.ts";
+import type { RequestListDeps } from "../inference/in-flight.ts";
 import type { OperationContext, Peer } from "../operations/context.ts";
 import type { StoredResponseMethod } from "./handlers/stored-response.ts";
 
@@ -19,8 +19,8 @@ export interface RouteDeps {
   /** of management bodies, within this hub's limits */
   schemas: RequestSchemas;
   health: () => HealthState;
-  /** requests that wait */
-  inference: { dispatch: Pick<DispatchDeps, "queues"> };
+  /** requests that run or wait */
+  inference: RequestListDeps;
 }
 
 export interface HealthState {

@@ -10,6 +10,7 @@ import {
   postParticipantHeartbeat,
   putParticipant,
 } from "./handlers/participants.ts";
+import { listRequests } from "./handlers/requests.ts";
 import { getRoute } from "./handlers/route-explanation.ts";
 import { getRoom, listRooms, postRoom } from "./handlers/rooms.ts";
 import type { HttpMethod, JsonHandler, Route } from "./route.ts";
@@ -72,6 +73,8 @@ export const ROUTES: readonly Route[] = [
   { kind: "events", method: "GET", path: "/events", spelling: "colon" },
   { kind: "events", method: "GET", path: "/v1/events", spelling: "dot" },
 
+  json("GET", "/rooms/:code/requests", listRequests),
+  json("GET", "/v1/rooms/:code/requests", listRequests),
   json("GET", "/rooms/:code/route", getRoute),
   json("GET", "/v1/rooms/:code/route", getRoute),
 

@@ -40,12 +40,13 @@ export function admit(context: InferenceContext, code: string): InferenceRoom {
  * @throws HubError `hub_overloaded` when others began while its body was arriving
  */
 export function begin(context: InferenceContext, call: InferenceCall): Dispatch {
-  return start(context, context.dispatch, call);
-}
-
-/** The same for a request that generates nothing, and so has no llm events. Contract §4. */
-export function beginSilently(context: InferenceContext, call: InferenceCall): Dispatch {
-  return start(context, { ...context.dispatch, emit: silent }, call);
+  const { dispatch: shared } = context;
+  const deps = call.request.hasEvents ? shared : { ...shared, emit: silent };
+  refuseAtLimit(deps);
+  touchRoom(context, call.room);
+  const dispatch = new Dispatch(deps, call);
+  dispatch.start();
+  return dispatch;
 }
 
 /** The keyed hash of the session that a client names, which means nothing in another room. Contract §3, "Conversations". */
@@ -62,14 +63,6 @@ export function sessionKey(
 /** A room that is used is not dropped. Contract §1. */
 export function touchRoom({ wallMs }: InferenceContext, room: InferenceRoom): void {
   room.lastUsedAt = wallMs();
-}
-
-function start(context: InferenceContext, deps: DispatchDeps, call: InferenceCall): Dispatch {
-  refuseAtLimit(deps);
-  touchRoom(context, call.room);
-  const dispatch = new Dispatch(deps, call);
-  dispatch.start();
-  return dispatch;
 }
 
 function refuseAtLimit({ inFlight, limits }: DispatchDeps): void {

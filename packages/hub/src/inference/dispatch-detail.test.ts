@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { aParticipant } from "../domain/room.fixture.ts";
 import { createBench, type SendOptions } from "./dispatch.fixture.ts";
+import { listRequests } from "./in-flight.ts";
 import { chatStream, chunk, done, finish, role } from "./stream/streams.fixture.ts";
 
 const word = chatStream([chunk({ content: "a" })]);
@@ -157,5 +158,83 @@ describe("request.progress", () => {
       bench.pass(100);
     }
     expect(bench.shown).toEqual([progress(11)]);
+  });
+});
+
+describe("the list of requests", () => {
+  function startListed(...ids: string[]) {
+    const bench = createBench(ids.map((id) => aParticipant({ id, limit: 1, model: "m" })));
+    const list = () => listRequests({ dispatch: bench.deps, wallMs: () => 1_000_000 }, "ABC234");
+    return { ...bench, list };
+  }
+
+  const common = {
+    selector: "*",
+    protocol: "chatCompletions",
+    client: { kind: "none", id: "" },
+  } as const;
+
+  test("has each request where it is, the oldest first, until it ends", () => {
+    const { send, call, pass, list } = startListed("ana");
+    expect(list()).toEqual([]);
+    send({ stream: true, session: "0123456789abcdef" });
+    pass(500);
+    send({ address: "192.0.2.1" });
+    pass(250);
+    send({ address: "192.0.2.1" });
+    const at = { ...common, requestId: "req_1", participantId: "ana", model: "m", attempt: 1 };
+    const first = { ...at, conversation: "01234567", startedAt: 999_250 };
+    const second = { ...common, requestId: "req_2", attempt: 0, startedAt: 999_750 };
+    const third = { ...common, requestId: "req_3", attempt: 0, startedAt: 1_000_000 };
+    expect(list()).toEqual([
+      { ...first, state: "running" },
+      { ...second, state: "queued", place: 1 },
+      { ...third, state: "queued", place: 2 },
+    ]);
+
+    const begun = call();
+    begun.head();
+    begun.data(word);
+    expect(list()[0]).toEqual({ ...first, state: "streaming", firstAt: 1_000_000 });
+    begun.data(chatStream([finish, done]));
+    begun.end();
+    expect(list()).toEqual([
+      { ...second, state: "running", participantId: "ana", model: "m", attempt: 1 },
+      { ...third, state: "queued", place: 1 },
+    ]);
+  });
+
+  test("has the tokens that were counted", () => {
+    const { send, call, detail, list } = startListed("ana");
+    send({ stream: true });
+    call().head();
+    call().data(word);
+    detail.isWatched = true;
+    expect(list()[0]).not.toHaveProperty("outputTokens", expect.anything());
+    call().data(word);
+    call().data(word);
+    expect(list()[0]).toMatchObject({ outputTokens: 2 });
+  });
+
+  test("has no participant of a request that waits for its next attempt", () => {
+    const { send, calls, list } = startListed("ana", "ben");
+    for (let count = 0; count < 3; count++) send({ model: "m" });
+    expect(list()).toMatchObject([
+      ...[{ state: "running" }, { state: "running" }, { state: "queued", place: 1 }],
+    ]);
+    calls[0]?.sink.onFailure({ code: "tunnel_lost", message: "it was lost" });
+    expect(list()).toMatchObject([
+      { requestId: "req_1", state: "queued", place: 1, attempt: 1 },
+      { requestId: "req_2", state: "running", attempt: 1 },
+      { requestId: "req_3", state: "queued", place: 2, attempt: 0 },
+    ]);
+    expect(list()[0]).not.toHaveProperty("participantId");
+  });
+
+  test("has only the room's own requests", () => {
+    const { send, deps } = startListed("ana");
+    send();
+    const wallMs = () => 0;
+    expect(listRequests({ dispatch: deps, wallMs }, "XYZ987")).toEqual([]);
   });
 });

@@ -14,7 +14,13 @@ import { QueuePlace, type QueuedRequest } from "./queue-place.ts";
 import { type FlowOwner, ResponseFlow } from "./response-flow.ts";
 import type { FailureCause } from "./retry.ts";
 import { Routing } from "./routing.ts";
-import { conversationOf, requestPayload, servedBy, type RequestFacts } from "./request-facts.ts";
+import {
+  conversationOf,
+  requestPayload,
+  type RequestFacts,
+  type RequestStatus,
+  servedBy,
+} from "./request-facts.ts";
 import { refuseLoops, withoutSecrets } from "./routing-errors.ts";
 import { announceEnd, announceQueued } from "./settlement.ts";
 import type { Upstream } from "./upstream.ts";
@@ -172,6 +178,13 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     this.#routing.noteFailure({ participant, error, hints: this.#delivery.refusalHints() });
     this.#delivery.leave();
     this.#guard(() => this.#route(true));
+  }
+
+  statusIn(roomCode: string): RequestStatus | undefined {
+    const { room, request, startedMs } = this.#call;
+    if (room.code !== roomCode || !request.hasEvents) return undefined;
+    const place = this.#state.kind === "queued" ? this.#state.place : undefined;
+    return { facts: this.#facts(), startedMs, place, delivered: this.#delivery };
   }
 
   // — the client's side —

@@ -1,8 +1,12 @@
-import { Roster, type RosterMember } from "@roomhub/protocol";
+import { type RequestSummary, Roster, type RosterMember } from "@roomhub/protocol";
 import type { HubError } from "../errors.ts";
+import type { QueueEntry, RoomQueues } from "./queue.ts";
+import { requestSummary, type RequestStatus } from "./request-facts.ts";
 
 /** A request that has begun and not yet settled. */
 export interface RunningRequest extends RosterMember {
+  /** Where it is now; undefined for one of another room, and for one that has no events. */
+  statusIn(roomCode: string): RequestStatus | undefined;
   /** Looks at its deadlines. */
   tick(nowMs: number): void;
   /** Ends it from outside: the hub stops, or something unforeseen happened. */
@@ -38,6 +42,17 @@ export class InFlight {
     return count;
   }
 
+  /** Those of one room that have events, the oldest first. */
+  statusesIn(roomCode: string): RequestStatus[] {
+    const found: RequestStatus[] = [];
+    this.#running.forEach((request) => {
+      const status = request.statusIn(roomCode);
+      if (status !== undefined) found.push(status);
+    });
+    // The latest were visited first.
+    return found.reverse().sort((one, other) => one.startedMs - other.startedMs);
+  }
+
   /** Resolves when nothing runs any more. */
   async emptied(): Promise<void> {
     if (this.#running.size === 0) return;
@@ -45,4 +60,23 @@ export class InFlight {
       this.#whenEmpty = resolve;
     });
   }
+}
+
+/** What a list of requests is made from. */
+export interface RequestListDeps {
+  dispatch: { inFlight: InFlight; queues: RoomQueues; nowMs: () => number };
+  /** epoch ms */
+  wallMs: () => number;
+}
+
+/** The requests of a room that run or wait now, the oldest first. Contract §5, "Detail". */
+export function listRequests(
+  { dispatch: { inFlight, queues, nowMs }, wallMs }: RequestListDeps,
+  roomCode: string,
+): RequestSummary[] {
+  const places = new Map<QueueEntry, number>();
+  for (const [index, entry] of queues.waitingIn(roomCode).entries()) places.set(entry, index + 1);
+  const epochOffsetMs = wallMs() - nowMs();
+  const epochMs = (ms: number) => Math.round(ms + epochOffsetMs);
+  return inFlight.statusesIn(roomCode).map((status) => requestSummary(status, places, epochMs));
 }

@@ -130,6 +130,11 @@ export class RoomQueues {
     return queue;
   }
 
+  /** The requests of a room that wait, in the order of their turns as it is now. */
+  waitingIn(roomCode: string): readonly QueueEntry[] {
+    return this.#queues.get(roomCode)?.inOrder() ?? [];
+  }
+
   /** How many requests of a room wait. */
   sizeOf(roomCode: string): number {
     return this.#queues.get(roomCode)?.size ?? 0;

@@ -6,10 +6,12 @@ import type {
   Metrics,
   QueuedPayload,
   RequestPayload,
+  RequestSummary,
 } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
 import type { Prompt } from "../domain/placement/warm-conversations.ts";
 import type { HubError } from "../errors.ts";
+import type { QueueEntry } from "./queue.ts";
 
 /** What a request's terminal event and headers tell of it. */
 export interface RequestFacts {
@@ -43,6 +45,50 @@ export interface ServedBy {
 export function servedBy(facts: RequestFacts, participant: Participant): ServedBy {
   const { requestId, attempts, queueMs } = facts;
   return { requestId, participantId: participant.id, model: participant.model, attempts, queueMs };
+}
+
+/** Where a request is. */
+export interface RequestStatus {
+  facts: RequestFacts;
+  /** ms on the hub's clock */
+  startedMs: number;
+  /** its place in the queue, while it is there */
+  place: QueueEntry | undefined;
+  delivered: {
+    /** ms on the hub's clock; undefined until there was any content */
+    readonly contentMs: number | undefined;
+    /** 0 when none were counted */
+    readonly outputTokens: number;
+  };
+}
+
+/**
+ * Contract §5, "Detail".
+ *
+ * @param places - of the room's waiting requests, from 1
+ * @param epochMs - of a time on the hub's clock
+ */
+export function requestSummary(
+  { facts, startedMs, place, delivered: { contentMs, outputTokens } }: RequestStatus,
+  places: ReadonlyMap<QueueEntry, number>,
+  epochMs: (ms: number) => number,
+): RequestSummary {
+  const { requestId, selector, protocol, client, conversation, attempts, participant } = facts;
+  const at = { participantId: participant?.id, model: participant?.model };
+  return {
+    requestId,
+    state: place === undefined ? stateOf(contentMs) : "queued",
+    ...(place === undefined ? at : { place: places.get(place) }),
+    ...{ selector, protocol, client, conversation },
+    attempt: attempts,
+    startedAt: epochMs(startedMs),
+    firstAt: contentMs === undefined ? undefined : epochMs(contentMs),
+    outputTokens: outputTokens === 0 ? undefined : outputTokens,
+  };
+}
+
+function stateOf(contentMs: number | undefined): RequestSummary["state"] {
+  return contentMs === undefined ? "running" : "streaming";
 }
 
 /**

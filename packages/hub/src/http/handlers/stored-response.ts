@@ -2,7 +2,7 @@ import { forwardRequestHeaders } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { HubError } from "../../errors.ts";
 import { StoredResponseRequest } from "../../inference/request/inference-request.ts";
-import { admit, beginSilently } from "../../inference/begin.ts";
+import { admit, begin } from "../../inference/begin.ts";
 import { claimsOf, type Source } from "../../inference/sender/senders.ts";
 import { SocketClientResponse } from "../relay.ts";
 import { hopsOf, type InferenceDeps } from "./inference.ts";
@@ -43,7 +43,7 @@ export function serveStoredResponse(
     throw new HubError("bad_request", "The query contains characters that are not forwarded.");
   }
   const client = new SocketClientResponse(request, response, input.requestId, "openai", flushing);
-  const dispatch = beginSilently(inference, {
+  const dispatch = begin(inference, {
     requestId: input.requestId,
     room,
     request: new StoredResponseRequest({

@@ -16,6 +16,8 @@ export interface InferenceRequest {
   errorShape: ErrorShape;
   /** the client's own words for whom it wants. Interface §4 */
   selector: string;
+  /** It generates something, so that it has llm events and is listed while it runs. Contract §4, "stored responses". */
+  hasEvents: boolean;
   /** Requests with the same key can be served by the same participants. */
   selectionKey: string;
   /** where its prompt may be warm */
@@ -63,6 +65,7 @@ export interface ModelRequestOptions {
 
 /** A request to a model: one of the surfaces, with a body that names whom it is for. */
 export class ModelRequest implements InferenceRequest {
+  readonly hasEvents = true;
   readonly selector: string;
   readonly marker: StreamMarker;
   readonly makesResponse: boolean;
@@ -174,6 +177,7 @@ export interface StoredResponseOptions {
 
 /** A request about a response that was made before. Contract §4, "stored responses". */
 export class StoredResponseRequest implements InferenceRequest {
+  readonly hasEvents = false;
   readonly protocol = "openResponses";
   readonly capability = "openResponses";
   readonly errorShape = "openai";
