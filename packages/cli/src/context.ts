@@ -13,6 +13,14 @@ export interface Terminal {
   readonly isTTY: boolean;
   /** Current width in cells; undefined when it is not a terminal. */
   readonly columns: number | undefined;
+  /** Current height in lines; undefined when it is not a terminal. */
+  readonly rows: number | undefined;
+}
+
+/** What a program shows beside the lines of the shell. */
+export interface SuspendedScreen {
+  leave(): void;
+  enter(): void;
 }
 
 /** The SDK's methods, so that a test can pass a plain object. */
@@ -57,8 +65,12 @@ export interface CliContext {
   openBrowser: (url: string) => void;
   /** For use only where prompts are possible. */
   prompts: Prompts;
-  /** Calls back for each key, without Enter, when stdin is a terminal; the result restores the terminal. */
-  onKey: (listener: (key: string) => void) => () => void;
+  /**
+   * Calls back for each key, without Enter, when stdin is a terminal; the result restores the terminal.
+   *
+   * @param screen - left while Ctrl+Z suspends the program
+   */
+  onKey: (listener: (key: string) => void, screen?: SuspendedScreen) => () => void;
   /** Calls back on SIGINT and SIGTERM; the result stops listening. */
   onStopSignal: (listener: () => void) => () => void;
   /** Exits the process immediately. */

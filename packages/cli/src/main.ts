@@ -62,7 +62,15 @@ const context: CliContext = {
   serveMonitor,
   openBrowser,
   prompts: promptsAt(process.stdin, process.stderr),
-  onKey: (listener) => readKeys(process.stdin, { interrupt, suspend, isInForeground }, listener),
+  onKey: (listener, screen) => {
+    const suspendBeside = async () => {
+      screen?.leave();
+      await suspend();
+      screen?.enter();
+    };
+    const terminalKeys = { interrupt, suspend: suspendBeside, isInForeground };
+    return readKeys(process.stdin, terminalKeys, listener);
+  },
   onStopSignal: (listener) => {
     process.on("SIGINT", listener).on("SIGTERM", listener).on("SIGHUP", listener);
     return () => {
@@ -93,6 +101,9 @@ function terminal(stream: MaybeTerminal<NodeJS.WriteStream>): Terminal {
     get columns() {
       // A pseudo-terminal without a size reports 0.
       return stream.isTTY && stream.columns > 0 ? stream.columns : undefined;
+    },
+    get rows() {
+      return stream.isTTY && stream.rows > 0 ? stream.rows : undefined;
     },
   };
 }

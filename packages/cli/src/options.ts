@@ -13,12 +13,14 @@ export interface HubOptionValues {
 }
 
 export function addHubOptions(command: Command): Command {
-  return addJsonOption(
-    command.addOption(
-      new Option("--hub <url>", "hub URL")
-        .default(defaultHubUrl, `"${defaultHubUrl}", env: ${hubVariable}`)
-        .argParser(hubUrlArgument),
-    ),
+  return addJsonOption(addHubOption(command));
+}
+
+export function addHubOption(command: Command): Command {
+  return command.addOption(
+    new Option("--hub <url>", "hub URL")
+      .default(defaultHubUrl, `"${defaultHubUrl}", env: ${hubVariable}`)
+      .argParser(hubUrlArgument),
   );
 }
 
@@ -47,7 +49,7 @@ export function addQuietOption(command: Command): Command {
 }
 
 /** Parses a room code, or an invite URL, which names its hub too. */
-export function inviteOf(room: string, options: HubOptionValues): Invite {
+export function inviteOf(room: string, options: Pick<HubOptionValues, "hub">): Invite {
   return parseInvite(room, options.hub);
 }
 

@@ -60,6 +60,7 @@ const commands: readonly CommandModule[] = [
     names: ["monitor"],
     load: async () => (await import("./commands/monitor.ts")).addMonitorCommand,
   },
+  { names: ["top"], load: async () => (await import("./commands/top.ts")).addTopCommand },
   { names: ["chat"], load: async () => (await import("./commands/chat.ts")).addChatCommand },
   { names: ["health"], load: async () => (await import("./commands/health.ts")).addHealthCommand },
   { names: ["route"], load: async () => (await import("./commands/route.ts")).addRouteCommand },

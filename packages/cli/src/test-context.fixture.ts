@@ -13,11 +13,12 @@ export interface Captured extends Terminal {
 }
 
 /** @param columns - of a terminal; a pipe without */
-export function capture(columns?: number): Captured {
+export function capture(columns?: number, rows = 24): Captured {
   return {
     text: "",
     isTTY: columns !== undefined,
     columns,
+    rows: columns === undefined ? undefined : rows,
     write(text) {
       this.text += text;
     },

@@ -42,27 +42,18 @@ export type EndedRequest = EndedFacts &
       }
   );
 
-export function done(
-  event: CompletePayload & { conversation?: string | undefined },
-  nowMs: number,
-): EndedRequest {
+export function done(event: CompletePayload, nowMs: number): EndedRequest {
   return { ...endOf(event, nowMs), kind: "done", metrics: event.metrics };
 }
 
-export function failed(
-  event: FailurePayload & { conversation?: string | undefined },
-  nowMs: number,
-): EndedRequest {
+export function failed(event: FailurePayload, nowMs: number): EndedRequest {
   const facts = endOf(event, nowMs);
   if (event.code === "client_disconnected") return { ...facts, kind: "cancelled" };
   const { stage, code, error } = event;
   return { ...facts, kind: "failed", stage, code, error, hint: failureHint(code) };
 }
 
-function endOf(
-  event: (CompletePayload | FailurePayload) & { conversation?: string | undefined },
-  nowMs: number,
-): EndedFacts {
+function endOf(event: CompletePayload | FailurePayload, nowMs: number): EndedFacts {
   return {
     requestId: event.requestId,
     selector: event.selector ?? undefined,

@@ -1,5 +1,6 @@
+import type { LogLevel } from "./log.ts";
 import { reduce } from "./reduce.ts";
-import { withLine } from "./remarks.ts";
+import { withRemarks } from "./remarks.ts";
 import { resync, type RoomLists } from "./resync.ts";
 import type { RoomEvent } from "./room-event.ts";
 import { initialState, type RoomState } from "./state.ts";
@@ -56,6 +57,7 @@ export async function followRoom(source: RoomSource, options: FollowOptions): Pr
     link = nextLink;
     onChange(state, link);
   };
+  const noted = (level: LogLevel, text: string) => withRemarks(state, [{ level, text }], nowMs());
   const read = async (): Promise<boolean> => {
     try {
       const lists = await source.lists(signal);
@@ -63,7 +65,7 @@ export async function followRoom(source: RoomSource, options: FollowOptions): Pr
       return true;
     } catch (error) {
       if (!state.isSynced) stop.abort(error);
-      else if (!signal.aborted) change(withLine(state, "warning", unread(error), nowMs()));
+      else if (!signal.aborted) change(noted("warning", unread(error)));
       return false;
     }
   };
@@ -72,13 +74,11 @@ export async function followRoom(source: RoomSource, options: FollowOptions): Pr
     signal,
     onOpen: () => {
       const isReopened = link.kind === "broken";
-      const next = isReopened ? withLine(state, "info", "connected again", nowMs()) : state;
-      change(next, { kind: "open" });
+      change(isReopened ? noted("info", "connected again") : state, { kind: "open" });
       reading = read();
     },
     onDisconnect: (reason, retryInMs) => {
-      const next = withLine(state, "warning", `disconnected: ${reason}`, nowMs());
-      change(next, { kind: "broken", reason, retryInMs });
+      change(noted("warning", `disconnected: ${reason}`), { kind: "broken", reason, retryInMs });
     },
   });
   for await (const event of events) {

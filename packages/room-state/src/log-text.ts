@@ -3,6 +3,7 @@ import {
   type ClientIdentity,
   type LeftPayload,
   type ParticipantSummary,
+  type RequestPayload,
 } from "@roomhub/protocol";
 import type { EndedRequest } from "./ended-requests.ts";
 import type { LogLevel } from "./log.ts";
@@ -11,6 +12,8 @@ import type { LogLevel } from "./log.ts";
 export interface Remark {
   level: LogLevel;
   text: string;
+  /** when it is about a request */
+  requestId?: string | undefined;
 }
 
 /** What changed about a participant, one line each; undefined stands for one that is not in the room. */
@@ -51,16 +54,17 @@ export function leftRemark({
   return info(`${participantId} left${reason === undefined ? "" : ` (${reason})`}`);
 }
 
-/** @param attempt - 2 or more */
-export function movedRemark(
-  client: ClientIdentity,
-  participantId: string,
-  attempt: number,
-): Remark {
-  return warning(`${personOf(client)}: moved to ${participantId}, attempt ${attempt}`);
+/** Another attempt: the second or a later one. */
+export function movedRemark({ requestId, client, participantId, attempt }: RequestPayload): Remark {
+  const text = `${personOf(client)}: moved to ${participantId}, attempt ${attempt}`;
+  return { ...warning(text), requestId };
 }
 
 export function endRemark(request: EndedRequest): Remark {
+  return { ...endText(request), requestId: request.requestId };
+}
+
+function endText(request: EndedRequest): Remark {
   const { participantId, model = "-" } = request;
   const what = `${personOf(request.client)}: ${model}${participantId === undefined ? "" : ` at ${participantId}`}`;
   switch (request.kind) {
@@ -71,8 +75,13 @@ export function endRemark(request: EndedRequest): Remark {
     }
     case "cancelled":
       return info(`${what}, cancelled by the client`);
-    case "failed":
-      return { level: "error", text: `${what}, failed (${request.stage}): ${request.error}` };
+    case "failed": {
+      // The line names the participant already.
+      const prefix = `${participantId ?? ""}: `;
+      const { stage, error } = request;
+      const why = error.startsWith(prefix) ? error.slice(prefix.length) : error;
+      return { level: "error", text: `${what}, failed (${stage}): ${why}` };
+    }
   }
 }
 

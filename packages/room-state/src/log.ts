@@ -11,4 +11,6 @@ export interface LogLine {
   readonly level: LogLevel;
   /** may contain control characters from the network: a terminal must replace them */
   readonly text: string;
+  /** of a line about a request */
+  readonly requestId: string | undefined;
 }

@@ -4,6 +4,7 @@ import {
   type FailurePayload,
   type OfflinePayload,
   type ParticipantSummary,
+  type ProgressPayload,
   type RequestPayload,
 } from "@roomhub/protocol";
 import { NOWHERE, withEnd, withTokens } from "./buckets.ts";
@@ -17,7 +18,7 @@ import {
 } from "./log-text.ts";
 import { withRemarks } from "./remarks.ts";
 import { appended, withEntry, withoutEntry } from "./immutable.ts";
-import type { RequestProgress, RoomEvent } from "./room-event.ts";
+import type { RoomEvent } from "./room-event.ts";
 import { began, ended, progressed, queued, sent } from "./running-requests.ts";
 import type { RoomState } from "./state.ts";
 
@@ -91,10 +92,10 @@ function withOffline(state: RoomState, { participantId }: OfflinePayload, nowMs:
 function withAttempt(state: RoomState, event: RequestPayload, nowMs: number): RoomState {
   const next = { ...state, running: sent(state.running, event, nowMs) };
   if (event.attempt < 2) return next;
-  return withRemarks(next, [movedRemark(event.client, event.participantId, event.attempt)], nowMs);
+  return withRemarks(next, [movedRemark(event)], nowMs);
 }
 
-function withProgress(state: RoomState, event: RequestProgress, nowMs: number): RoomState {
+function withProgress(state: RoomState, event: ProgressPayload, nowMs: number): RoomState {
   const running = progressed(state.running, event.requestId, event.outputTokens, nowMs);
   if (running === state.running) return state;
   const tokens = countedTokens({ ...state, running }, event.requestId);

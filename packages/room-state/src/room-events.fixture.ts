@@ -1,15 +1,9 @@
-import type { HubEvent, ParticipantSummary } from "@roomhub/protocol";
+import type { ParticipantSummary } from "@roomhub/protocol";
 import { reduce } from "./reduce.ts";
-import type {
-  ListedRequest,
-  RequestFirst,
-  RequestProgress,
-  RequestQueued,
-  RoomEvent,
-} from "./room-event.ts";
+import type { ListedRequest, RoomEvent } from "./room-event.ts";
 import { initialState, type RoomState } from "./state.ts";
 
-type Of<Name extends HubEvent["type"]> = HubEvent & { type: Name };
+type Of<Name extends RoomEvent["type"]> = RoomEvent & { type: Name };
 
 const inRoom = { timestamp: "2026-01-02T03:04:05.000Z", roomCode: "ABC234" };
 const origin = {
@@ -65,21 +59,21 @@ export function offline(participantId: string): RoomEvent {
 export function queued(
   requestId: string,
   place: number,
-  more: Partial<RequestQueued> = {},
+  more: Partial<Of<"request.queued">> = {},
 ): RoomEvent {
-  return { type: "request.queued", requestId, ...origin, place, ...more };
+  return { ...inRoom, type: "request.queued", requestId, ...origin, place, ...more };
 }
 
 export function sent(requestId: string, more: Partial<Of<"llm.request">> = {}): RoomEvent {
   return { ...inRoom, type: "llm.request", requestId, ...origin, ...at, attempt: 1, ...more };
 }
 
-export function first(requestId: string, ttftMs = 100): RequestFirst {
-  return { type: "request.first", requestId, participantId: "ana-llama3", ttftMs };
+export function first(requestId: string, ttftMs = 100): RoomEvent {
+  return { ...inRoom, type: "request.first", requestId, participantId: "ana-llama3", ttftMs };
 }
 
-export function progress(requestId: string, outputTokens: number): RequestProgress {
-  return { type: "request.progress", requestId, outputTokens };
+export function progress(requestId: string, outputTokens: number): RoomEvent {
+  return { ...inRoom, type: "request.progress", requestId, outputTokens };
 }
 
 export function complete(

@@ -1,5 +1,9 @@
-import type { ClientIdentity, InferenceProtocol, RequestPayload } from "@roomhub/protocol";
-import type { RequestQueued } from "./room-event.ts";
+import type {
+  ClientIdentity,
+  InferenceProtocol,
+  QueuedPayload,
+  RequestPayload,
+} from "@roomhub/protocol";
 import { withEntry } from "./immutable.ts";
 
 /** More than a hub runs at once by default (`inFlightPerHub`); beyond it the oldest is dropped. */
@@ -52,11 +56,7 @@ export type RunningRequest = RequestFacts &
 export type Running = ReadonlyMap<string, RunningRequest>;
 
 /** Puts a request into the queue, ahead of those with the same or a later place. */
-export function queued(
-  running: Running,
-  event: Omit<RequestQueued, "type">,
-  nowMs: number,
-): Running {
+export function queued(running: Running, event: QueuedPayload, nowMs: number): Running {
   const known = running.get(event.requestId);
   const before = known?.kind === "queued" ? leftQueue(running, known) : running;
   const after = shifted(before, (place) => (place >= event.place ? place + 1 : place));
@@ -72,11 +72,7 @@ export function queued(
 }
 
 /** A participant was selected: the first time, or for another attempt. */
-export function sent(
-  running: Running,
-  event: RequestPayload & { conversation?: string | undefined },
-  nowMs: number,
-): Running {
+export function sent(running: Running, event: RequestPayload, nowMs: number): Running {
   const known = running.get(event.requestId);
   const before = known === undefined ? running : leftQueue(running, known);
   return bounded(

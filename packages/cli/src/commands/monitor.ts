@@ -1,9 +1,8 @@
-import type { Invite } from "@roomhub/client";
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
-import { addHubOptions, type HubOptionValues, inviteOf, portArgument } from "../options.ts";
-import { noRoomAt, severalRooms } from "../rooms/choose-room.ts";
+import { addHubOptions, type HubOptionValues, portArgument } from "../options.ts";
+import { namedOrOnlyRoom } from "../rooms/named-or-only-room.ts";
 import { aborted, untilStopped } from "../terminal/stop-signal.ts";
 import { writeJson } from "../terminal/text.ts";
 
@@ -41,7 +40,7 @@ async function monitor(
   room: string | undefined,
   options: MonitorOptionValues,
 ): Promise<void> {
-  const { hubUrl, room: code } = await roomOf(context, room, options);
+  const { hubUrl, room: code } = await namedOrOnlyRoom(context, room, options, "monitor");
   await untilStopped(context, async (signal) => {
     const page = await serveOn(context, options, { hubUrl, code });
     try {
@@ -56,25 +55,6 @@ async function monitor(
       await page.close();
     }
   });
-}
-
-/** @throws RoomhubError, HubUnreachableError, CommandError when no room is named and the hub has not exactly one */
-async function roomOf(
-  context: CliContext,
-  room: string | undefined,
-  options: MonitorOptionValues,
-): Promise<Invite> {
-  if (room !== undefined) {
-    const invite = inviteOf(room, options);
-    await context.createClient(invite.hubUrl).getRoom(invite.room);
-    return invite;
-  }
-  const rooms = await context.createClient(options.hub).listRooms();
-  const [only] = rooms;
-  if (only === undefined) throw noRoomAt(context, options.hub);
-  if (rooms.length === 1) return { hubUrl: options.hub, room: only.code };
-  const found = rooms.map((each) => ({ hubUrl: options.hub, room: each }));
-  throw severalRooms(context, found, (url) => `monitor ${url}`);
 }
 
 async function serveOn(

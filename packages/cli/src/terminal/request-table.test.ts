@@ -113,6 +113,7 @@ test("a terminal that becomes narrow gets the headings of the columns that are l
     get columns() {
       return columns;
     },
+    rows: 24,
   };
   const row = createRoomTable(
     terminal,

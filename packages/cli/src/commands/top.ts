@@ -1,0 +1,64 @@
+import type { Invite } from "@roomhub/client";
+import { followRoom, type RoomSource } from "@roomhub/room-state";
+import type { Command } from "commander";
+import type { CliContext } from "../context.ts";
+import { addHubOption, type HubOptionValues } from "../options.ts";
+import { namedOrOnlyRoom } from "../rooms/named-or-only-room.ts";
+import { untilStopped } from "../terminal/stop-signal.ts";
+import { showOnScreen } from "../top/show-on-screen.ts";
+import { showAsLines } from "../top/show-as-lines.ts";
+
+export function addTopCommand(program: Command, context: CliContext): void {
+  addHubOption(
+    program
+      .command("top")
+      .argument("[room]", "room code or invite URL (default: the hub's only room)")
+      .description("watch a room: participants, running requests, figures, log"),
+  )
+    .addHelpText(
+      "after",
+      "\nExample:\n  $ roomhub top ABC234\n\nq or Ctrl+C quits. In a pipe, one line per finished request and change.",
+    )
+    .action((room: string | undefined, options: HubOptionValues) => watch(context, room, options));
+}
+
+async function watch(
+  context: CliContext,
+  named: string | undefined,
+  options: HubOptionValues,
+): Promise<void> {
+  const invite = await namedOrOnlyRoom(context, named, options, "top");
+  await untilStopped(context, async (stopped) => {
+    const quit = new AbortController();
+    const signal = AbortSignal.any([stopped, quit.signal]);
+    const canDraw = context.stdout.isTTY && context.env["TERM"] !== "dumb";
+    const show = canDraw
+      ? showOnScreen(context, invite, () => quit.abort())
+      : showAsLines(context, invite);
+    // A second signal exits at once, and must find the terminal restored.
+    signal.addEventListener("abort", () => show.close(), { once: true });
+    try {
+      await followRoom(sourceOf(context, invite), {
+        signal,
+        nowMs: context.nowMs,
+        onChange: (state, link) => show.update(state, link),
+      });
+    } finally {
+      show.close();
+    }
+  });
+}
+
+function sourceOf(context: CliContext, { hubUrl, room: code }: Invite): RoomSource {
+  const client = context.createClient(hubUrl);
+  return {
+    events: (options) => client.events(code, { ...options, detail: true }),
+    lists: async (signal) => {
+      const [room, participants] = await Promise.all([
+        client.getRoom(code, { signal }),
+        client.listParticipants(code, { signal }),
+      ]);
+      return { room, participants, requests: undefined };
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { array, assert, constantFrom, integer, property, record, string } from "fast-check";
+import picocolors from "picocolors";
+import { stripVTControlCharacters } from "node:util";
+import { expect, test } from "vitest";
+import { resync } from "@roomhub/room-state";
+import { displayWidth } from "../terminal/display-width.ts";
+import { aParticipant } from "../test-context.fixture.ts";
+import { renderFrame } from "./frame.ts";
+import { aView, lively } from "./top.fixture.ts";
+
+const sizes = [
+  [80, 24],
+  [120, 40],
+  [40, 12],
+] as const;
+
+/** A frame between lines that show how wide it may be. */
+function framed(lines: readonly string[], columns: number): string {
+  const edge = "-".repeat(columns);
+  return `\n${[edge, ...lines, edge].join("\n")}\n`;
+}
+
+test.each(sizes)("a lively room at %i×%i", (columns, rows) => {
+  expect(framed(renderFrame(aView(columns, rows)), columns)).toMatchSnapshot();
+});
+
+test.each(sizes)("an empty room at %i×%i", (columns, rows) => {
+  expect(framed(renderFrame(aView(columns, rows, [])), columns)).toMatchSnapshot();
+});
+
+test("a broken connection is in the title", () => {
+  const link = { kind: "broken", reason: "ECONNRESET", retryInMs: 4_000 } as const;
+  expect(renderFrame(aView(80, 24, lively, link))[0]).toContain("disconnected, retry in 4.0 s");
+});
+
+test("colours change nothing but the colour", () => {
+  const view = { ...aView(80, 24), colors: picocolors.createColors(true) };
+  const coloured = renderFrame(view);
+  expect(coloured.join("")).toContain("\u001b[");
+  expect(coloured.map(stripVTControlCharacters)).toEqual(renderFrame(aView(80, 24)));
+});
+
+test("participants and requests beyond the screen are counted", () => {
+  const many = Array.from({ length: 30 }, (_, index) => aParticipant({ id: `p${index}` }));
+  const view = aView(80, 24, []);
+  const state = resync(view.state, { participants: many, requests: [] }, view.nowMs);
+  const frame = renderFrame({ ...view, state });
+  expect(frame).toHaveLength(24);
+  const shown = frame.filter((line) => /^p\d/.test(line)).length;
+  expect(shown).toBeGreaterThan(5);
+  expect(frame).toContain(`… ${30 - shown} more`);
+});
+
+test("a frame has as many lines as the terminal, none wider, and no control characters, whatever the network sends", () => {
+  const name = string({ unit: "grapheme", maxLength: 30 });
+  const hostile = constantFrom("\u001b[2J", "a\nb", "\u202e", "👩‍👩‍👧‍👦", "한국어", "\u009b31m", "");
+  assert(
+    property(
+      integer({ min: 1, max: 130 }),
+      integer({ min: 1, max: 50 }),
+      array(record({ id: name, model: name, tail: hostile }), { maxLength: 12 }),
+      (columns, rows, all) => {
+        const view = aView(columns, rows);
+        const listed = all.map(({ id, model, tail }) =>
+          aParticipant({ id: id + tail, model: tail + model }),
+        );
+        const requests = all.map(({ id, model, tail }, index) => ({
+          requestId: String(index),
+          state: constantStates[index % 3] ?? "queued",
+          ...{ selector: tail, protocol: "chatCompletions" as const, attempt: 1, startedAt: 0 },
+          client: { kind: "name" as const, id: model + tail },
+          ...{ participantId: id + tail, model: tail + model },
+        }));
+        const state = resync(view.state, { participants: listed, requests }, view.nowMs);
+        const frame = renderFrame({ ...view, state });
+        expect(frame).toHaveLength(rows);
+        for (const line of frame) {
+          expect(displayWidth(line)).toBeLessThanOrEqual(columns);
+          expect(line).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u);
+        }
+      },
+    ),
+    { numRuns: 100 },
+  );
+});
+
+const constantStates = ["queued", "running", "streaming"] as const;
