@@ -1,7 +1,7 @@
 import { ROOM_CODE_ALPHABET, ROOM_CODE_LENGTH } from "@roomhub/protocol";
 
 /**
- * A code nobody uses yet. Contract §1: 6 characters without look-alikes.
+ * A code that is not in use. Contract §1: 6 characters without look-alikes.
  *
  * @param randomBelow - a uniform integer in `[0, bound)`
  */

@@ -18,7 +18,7 @@ export function selectParticipant(room: Room, query: SelectionQuery): Selection 
   return selectAtOnce(room, query) ?? selectByRule(room, query);
 }
 
-/** The same from a look at everybody, which tells too why there is nobody. */
+/** The same from a look at all participants, which also gives the reasons of a refusal. */
 export function selectByRule(room: Room, query: SelectionQuery): Selection {
   const { selector, only } = query;
   const present = only === undefined ? [...room.participants.values()] : [only];
@@ -34,7 +34,7 @@ export function selectByRule(room: Room, query: SelectionQuery): Selection {
   return instead.kind === "refused" ? choose(room, matched, query) : instead;
 }
 
-/** Everybody a selector means, in the order they are considered: an id before those who serve a model of that name. */
+/** The participants that match a selector, in the order they are considered: an id before those that serve a model of that name. */
 export function matching(among: Participant[], selector: Selector): Participant[] {
   if (selector.kind === "any") return among;
   if (selector.kind === "model") return servingModel(among, selector.model);
@@ -62,7 +62,7 @@ function servingModel(among: Participant[], model: string): Participant[] {
 }
 
 function choose(room: Room, matched: Participant[], query: SelectionQuery): Selection {
-  if (matched.length === 0) return nobody(room, query);
+  if (matched.length === 0) return noMatch(room, query);
   const able = matched.filter((one) => capabilityOf(one, query.protocol) !== "unsupported");
   if (able.length === 0) {
     return {
@@ -126,13 +126,13 @@ function unreachable(
   };
 }
 
-function nobody(room: Room, { selector, nowMs }: SelectionQuery): Selection {
-  const everybody = [...room.participants.values()];
+function noMatch(room: Room, { selector, nowMs }: SelectionQuery): Selection {
+  const participants = [...room.participants.values()];
   const now = nowMs();
-  const refusals = everybody.map((one) =>
+  const refusals = participants.map((one) =>
     refusal(one, unroutableReason(one, now) ?? `serves ${one.model}`),
   );
-  if (everybody.length === 0) {
+  if (participants.length === 0) {
     return {
       kind: "refused",
       code: "model_not_found",
@@ -144,7 +144,7 @@ function nobody(room: Room, { selector, nowMs }: SelectionQuery): Selection {
   const wanted =
     selector.kind === "model" ? selector.model : selector.kind === "name" ? selector.name : "*";
   // A name without its tag is what people type.
-  const names = everybody.flatMap((one) => [withoutLatest(one.model), one.model, one.id]);
+  const names = participants.flatMap((one) => [withoutLatest(one.model), one.model, one.id]);
   const near = closest(wanted, names);
   // In the message, because that is all an SDK shows.
   const suggestion = near === undefined ? "" : ` Did you mean ${JSON.stringify(near)}?`;

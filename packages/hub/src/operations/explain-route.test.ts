@@ -79,7 +79,7 @@ describe("a model's name", () => {
     expect(full).not.toHaveProperty("onFailure");
   });
 
-  test("that nobody serves is refused as a request is, with what was probably meant", async () => {
+  test("that no participant serves is refused as a request is, with what was probably meant", async () => {
     const { ask } = await lab();
     expect(ask({ model: "lama3" })).toMatchObject({
       outcome: "refused",
@@ -134,7 +134,7 @@ describe("anybody", () => {
     expect(told.onFailure?.reason).toContain("another of them");
   });
 
-  test("is not moved when there is nobody else", async () => {
+  test("is not moved when there is no other", async () => {
     const { bob, carl, ask } = await lab();
     for (const one of [bob, carl]) one.direct = { kind: "failed", reason: "ECONNREFUSED" };
     expect(verdicts(ask({ model: "*" }))[0]).toBe("ana asked: the only one available now");

@@ -31,7 +31,7 @@ interface Question {
 }
 
 /**
- * Where a request would go now, and why: told by the selection that requests go through, and changing nothing.
+ * Where a request would go now, and why: by the selection that requests go through. Changes nothing.
  *
  * @throws HubError `room_not_found`
  */
@@ -47,8 +47,8 @@ export function explainRoute(
   const prompt = { session: key, borders: [], bytes: promptBytes };
   const query = plainQuery(selector, protocol, nowMs, prompt);
   const selection = withFullQueue(selectParticipant(room, query), waiting, limits.queuePerRoom);
-  const everybody = [...room.participants.values()];
-  const matched = matching(everybody, selector);
+  const all = [...room.participants.values()];
+  const matched = matching(all, selector);
   const first = firstOf(selection);
   const next = first === undefined ? undefined : nextAfter(room, first, query);
   const matchedSet = new Set(matched);
@@ -70,7 +70,7 @@ export function explainRoute(
         ...candidate(one, verdictOn(one, scene), nowMs()),
         ...expectedOf(one),
       })),
-      ...everybody
+      ...all
         .filter((one) => !matchedSet.has(one))
         .map((one) => candidate(one, ["passed-over", `serves ${one.model}`], nowMs())),
     ],

@@ -4,7 +4,7 @@ const keptMs = 15 * 60_000;
 const maxBindings = 4_096;
 
 /**
- * Which participant the sessions of a room have that ask for any: the one that chance first gave them. Contract §3,
+ * Which participant the sessions of a room have that select any: the one that chance first gave them. Contract §3,
  * "Conversations": the 4,096 used last, for 15 minutes.
  */
 export class SessionBindings {

@@ -14,7 +14,7 @@ import type { ResponseHead } from "../upstream.ts";
 import { ClientWriter } from "./client-writer.ts";
 import { checkProvider } from "./deadline.ts";
 import { errorFrame } from "./error-frame.ts";
-import { JsonResponse } from "./json-response.ts";
+import { JsonRelay } from "./json-relay.ts";
 import { readRefusal, type ProviderRefusal } from "./refusal.ts";
 import { judgeHead, type ResponseKind } from "./response-gate.ts";
 import {
@@ -36,7 +36,7 @@ type State =
   | { kind: "idle" }
   | { kind: "waiting"; sinceMs: number }
   | { kind: "stream"; stream: StreamedResponse }
-  | { kind: "json"; head: ResponseHead; json: JsonResponse }
+  | { kind: "json"; json: JsonRelay }
   | { kind: "refusal"; head: ResponseHead; chunks: Buffer[]; length: number };
 
 const idle: State = { kind: "idle" };
@@ -107,7 +107,7 @@ export class Delivery {
     return this.#state.kind === "stream" ? this.#state.stream : undefined;
   }
 
-  get #relayed(): StreamedResponse | JsonResponse | undefined {
+  get #relayed(): StreamedResponse | JsonRelay | undefined {
     return this.#state.kind === "json" ? this.#state.json : this.#stream;
   }
 
@@ -149,7 +149,7 @@ export class Delivery {
         `The provider of ${served.participantId} responded with JSON after a stream had begun.`,
       );
     } else {
-      this.#state = { kind, head, json: new JsonResponse(served.participantId) };
+      this.#state = { kind, json: this.#jsonFrom(served, head) };
     }
     return kind;
   }
@@ -162,6 +162,15 @@ export class Delivery {
       hidesUsage: this.#hidesUsage,
       scrub: this.#scrubber,
       detail: this.#detail,
+    });
+  }
+
+  #jsonFrom(served: ServedBy, head: ResponseHead): JsonRelay {
+    return new JsonRelay(this.#client, this.#writer, {
+      participantId: served.participantId,
+      status: head.status,
+      headers: relayedHeaders(served, head, false),
+      maxBytes: this.#limits.responseBodyBytes,
     });
   }
 
@@ -178,7 +187,7 @@ export class Delivery {
         state.stream.push(chunk, nowMs);
         break;
       case "json":
-        this.#relayJson(state.head, state.json, chunk, nowMs);
+        state.json.push(chunk, nowMs);
         break;
       case "refusal":
         // The rest of a longer error text adds nothing.
@@ -192,19 +201,6 @@ export class Delivery {
     return this.#writer.isWritable;
   }
 
-  #relayJson(head: ResponseHead, json: JsonResponse, chunk: Buffer, nowMs: number): void {
-    const out = json.push(chunk, nowMs);
-    if (json.length > this.#limits.responseBodyBytes) {
-      throw new HubError(
-        "response_too_large",
-        `The response is longer than ${this.#limits.responseBodyBytes} bytes (limit ROOMHUB_RESPONSE_BODY_BYTES).`,
-      );
-    }
-    if (out === undefined) return;
-    if (!this.#client.isHeadWritten) this.#client.writeHead(head.status, this.#headersFor(head));
-    this.#writer.write(out);
-  }
-
   /** @throws HubError when the response was not complete */
   end(onHandedOver: () => void): DeliveryEnd {
     const state = this.#state;
@@ -212,7 +208,7 @@ export class Delivery {
       case "stream":
         return state.stream.end(this.#nowMs(), onHandedOver);
       case "json":
-        this.#endJson(state.head, state.json.end(), onHandedOver);
+        state.json.end(onHandedOver);
         return { kind: "handing-over" };
       case "refusal":
         return { kind: "refused", status: state.head.status, body: Buffer.concat(state.chunks) };
@@ -220,17 +216,6 @@ export class Delivery {
       case "waiting":
         throw new HubError("provider_invalid_response", "The provider's response had no headers.");
     }
-  }
-
-  /** @param rest - of the body: all of it when no headers are written */
-  #endJson(head: ResponseHead, rest: Buffer, onHandedOver: () => void): void {
-    this.#writer.finish();
-    if (!this.#client.isHeadWritten) {
-      this.#client.respond(head.status, this.#headersFor(head), rest, onHandedOver);
-      return;
-    }
-    if (rest.length > 0) this.#writer.write(rest);
-    this.#client.end(onHandedOver);
   }
 
   /**
@@ -324,10 +309,6 @@ export class Delivery {
     }
     const isBetweenEvents = this.#stream?.isBetweenEvents ?? false;
     this.#writer.sendKeepalive(nowMs, isBetweenEvents || isWaitingForStream);
-  }
-
-  #headersFor(head: ResponseHead): HeaderMap {
-    return relayedHeaders(this.#servedBy(), head, false);
   }
 
   #servedBy(): ServedBy {
