@@ -1,3 +1,4 @@
+import { array, assert, boolean, constantFrom, integer, property, record } from "fast-check";
 import { describe, expect, test } from "vitest";
 import { aParticipant } from "../domain/room.fixture.ts";
 import { createBench, type SendOptions } from "./dispatch.fixture.ts";
@@ -159,6 +160,52 @@ describe("request.progress", () => {
     }
     expect(bench.shown).toEqual([progress(11)]);
   });
+});
+
+test("a stream is the same for its client however it is cut and watched; what is shown of it goes up, a second apart", () => {
+  const stream = chatStream([
+    role,
+    ...Array.from({ length: 8 }, () => chunk({ content: "é" })),
+    finish,
+    done,
+  ]);
+  const step = record({
+    bytes: integer({ min: 1, max: 200 }),
+    ms: constantFrom(0, 1, 400, 1_000),
+    isWatched: boolean(),
+  });
+  assert(
+    property(array(step, { minLength: 1, maxLength: 40 }), (steps) => {
+      const bench = startWatched();
+      const { client, ledger } = bench.send({ stream: true });
+      const call = bench.call();
+      call.head();
+      const shownAtMs: number[] = [];
+      let rest = Buffer.from(stream);
+      for (const { bytes, ms, isWatched } of steps) {
+        bench.detail.isWatched = isWatched;
+        bench.pass(ms);
+        const before = bench.shown.length;
+        call.sink.onData(rest.subarray(0, bytes));
+        rest = rest.subarray(bytes);
+        expect(bench.shown.length - before).toBeLessThanOrEqual(isWatched ? 1 : 0);
+        if (bench.shown.length > before) shownAtMs.push(bench.deps.nowMs());
+      }
+      if (rest.length > 0) call.sink.onData(rest);
+      call.end();
+      expect(client.text).toBe(stream);
+      expect(ledger()).toEqual(["llm.request", "llm.complete"]);
+      const gaps = shownAtMs.slice(1).map((ms, index) => ms - (shownAtMs[index] ?? 0));
+      expect(gaps.filter((gap) => gap < 1_000)).toEqual([]);
+      const names = bench.shown.map(([name]) => name);
+      expect(names.lastIndexOf("first")).toBeLessThanOrEqual(0);
+      const counts = bench.shown.flatMap(([, payload]) =>
+        "outputTokens" in payload ? [Number(payload.outputTokens)] : [],
+      );
+      expect(counts).toEqual([...new Set(counts)].sort((one, other) => one - other));
+      expect(Math.max(0, ...counts)).toBeLessThanOrEqual(8);
+    }),
+  );
 });
 
 describe("the list of requests", () => {
