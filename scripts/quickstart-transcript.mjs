@@ -181,8 +181,8 @@ function startStandIn() {
       }
       if (request.url === "/api/version") return sendJson(response, 200, { version: "0.30.0" });
       const body = request.method === "POST" ? JSON.parse(Buffer.concat(parts).toString()) : {};
-      if (body.stream === true) return sendWords(response, body);
-      sendJson(response, 400, { error: { message: "model is required" } });
+      if (body.stream === true) void sendWords(response, body);
+      else sendJson(response, 400, { error: { message: "model is required" } });
     });
   });
   return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(server)));
