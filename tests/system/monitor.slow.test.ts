@@ -35,27 +35,34 @@ describe.skipIf(executablePath === undefined)(`the page that watches a room${tit
   });
 
   test("a request is a row that moves through its states", async () => {
-    const gate = Promise.withResolvers<void>();
-    const end = Promise.withResolvers<void>();
+    const first = Promise.withResolvers<void>();
+    const rest = Promise.withResolvers<void>();
     await using provider = await startFakeProvider({
       behave: ({ json }) =>
-        json["user"] === "held"
-          ? { kind: "normal", gate: gate.promise }
-          : { kind: "normal", gate: end.promise, gateAfterChunks: 3 },
+        json["user"] === "ahead"
+          ? { kind: "normal", gate: first.promise }
+          : { kind: "normal", gate: rest.promise, gateAfterChunks: 3 },
     });
     await using lab = await openLab(browser);
     const { hub, code, page } = lab;
     const config = { maxConcurrency: 1 };
     await using _ada = await joinTunnel(hub, code, { endpoint: provider.url, config });
-    const held = send(hub, code, "held");
-    await page.locator(".request.is-waiting").waitFor();
-    gate.resolve();
-    await held;
-    await page.locator(".request.is-done").waitFor();
-    const row = await page.locator(".request.is-done").textContent();
-    expect(row).toContain("alice");
-    expect(row).toContain("fake-model");
-    end.resolve();
+    const ahead = send(hub, code, "ahead");
+    const waiting = page.locator(".request.is-waiting");
+    await waiting.waitFor();
+    expect(await waiting.textContent()).toContain("first token");
+    const watched = send(hub, code, "watched");
+    await page.getByText("waiting, place 1").waitFor();
+    const queued = page.locator(".request.is-queued");
+    const requestId = await queued.getAttribute("data-request");
+    const row = page.locator(`[data-request="${requestId}"]`);
+    first.resolve();
+    await row.getByText("streaming").waitFor();
+    expect(await row.textContent()).toContain("alice/watched");
+    rest.resolve();
+    await row.getByText("done").waitFor();
+    expect(await row.textContent()).toContain("Ada fake-model");
+    await Promise.all([ahead, watched]);
     expect(lab.problems).toEqual([]);
   });
 

@@ -34,16 +34,17 @@ export const RequestLine = pure(({ request, nowMs, nickname }: RequestLineProps)
         )}
         {row.attempt > 1 ? <span class="badge is-warning">attempt {row.attempt}</span> : null}
       </span>
-      <span class="figures">
-        {row.ttftText === "" ? null : <span class="quiet">first {row.ttftText}</span>}
-        {row.tokens === undefined ? null : <span>{countText(row.tokens)} tokens</span>}
-        {row.rateText === "" ? null : <span>{row.rateText}</span>}
-        <span class="time">{row.timeText}</span>
-      </span>
-      {row.failure === undefined ? null : (
+      <span class="time">{row.timeText}</span>
+      {row.failure === undefined ? (
+        <span class="figures">
+          {row.ttftText === "" ? null : <span>first token {row.ttftText}</span>}
+          {row.tokens === undefined ? null : <span>{countText(row.tokens)} tokens</span>}
+          {row.rateText === "" ? null : <b>{row.rateText}</b>}
+        </span>
+      ) : (
         <span class="failure" title={row.failure.error}>
+          {row.failure.hint === undefined ? null : <b>Next: {row.failure.hint}. </b>}
           <code>{row.failure.code}</code> {row.failure.error}
-          {row.failure.hint === undefined ? null : <b> Next: {row.failure.hint}</b>}
         </span>
       )}
     </article>

@@ -3,7 +3,7 @@ export function durationText(ms: number): string {
   const given = Math.max(0, ms);
   if (given < 999.5) return `${Math.round(given)} ms`;
   if (given < 9_950) return `${(given / 1_000).toFixed(1)} s`;
-  if (given < 59_500) return `${Math.round(given / 1_000)} s`;
+  if (given < 60_000) return `${Math.min(59, Math.round(given / 1_000))} s`;
   return stopwatchText(given);
 }
 
