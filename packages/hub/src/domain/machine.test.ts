@@ -54,9 +54,9 @@ test("a freed slot is offered to every room with a participant of the machine, t
     Participant,
     Participant,
   ];
-  expect(roomsToWake(one)).toEqual(["BBB", "AAA"]);
-  expect(roomsToWake(other)).toEqual(["AAA", "BBB"]);
-  expect(roomsToWake(aParticipant({ id: "alone", roomCode: "CCC" }))).toEqual(["CCC"]);
+  expect(roomsToWake("AAA", one.machine)).toEqual(["BBB", "AAA"]);
+  expect(roomsToWake("BBB", other.machine)).toEqual(["AAA", "BBB"]);
+  expect(roomsToWake("CCC", undefined)).toEqual(["CCC"]);
 });
 
 test("a machine that has no participants left is forgotten", () => {

@@ -82,14 +82,16 @@ export function updateMachineLimit(machine: Machine): void {
   machine.limit = limit >= unboundedLimit ? Number.POSITIVE_INFINITY : limit;
 }
 
-/** The rooms in which a freed slot may start a request, those of a shared machine one after the other. */
-export function roomsToWake({ roomCode, machine }: Participant): readonly string[] {
-  if (machine === undefined || machine.members.size < 2) return [roomCode];
-  const codes = new Set<string>();
-  for (const member of machine.members) codes.add(member.roomCode);
-  if (codes.size === 1) return [roomCode];
-  // The room that got the last slot comes last.
-  codes.delete(roomCode);
-  codes.add(roomCode);
-  return [...codes];
+/**
+ * The rooms in which a freed slot may start a request, those of a shared machine one after the other.
+ *
+ * @param roomCode - of the participant that had the slot: its room comes last
+ * @param machine - that the slot was taken of, which the participant may have left since
+ */
+export function roomsToWake(roomCode: string, machine: Machine | undefined): readonly string[] {
+  let others: Set<string> | undefined;
+  for (const member of machine?.members ?? []) {
+    if (member.roomCode !== roomCode) (others ??= new Set()).add(member.roomCode);
+  }
+  return others === undefined ? [roomCode] : [...others, roomCode];
 }

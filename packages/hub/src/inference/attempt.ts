@@ -150,6 +150,7 @@ export class Attempt implements ResponseSink {
     if (this.#isClosed) return;
     this.#isClosed = true;
     releaseSlot(this.participant, this.#machine, this.#sender, this.#startedMs, this.#nowMs());
-    for (const roomCode of roomsToWake(this.participant)) this.#queues.wake(roomCode);
+    const { roomCode } = this.participant;
+    for (const code of roomsToWake(roomCode, this.#machine)) this.#queues.wake(code);
   }
 }

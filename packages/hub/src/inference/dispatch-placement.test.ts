@@ -119,6 +119,20 @@ test("a request that loads the model shows how long loading takes, those that wa
   expect(ana?.pace.expectedFirstMs("whole", 10_000, 10_000)).toBeCloseTo(1_000, -1);
 });
 
+test("the end of a request wakes the rooms of its machine, which its participant may have left", () => {
+  const machines = new Machines();
+  const ana = aParticipant({ id: "ana" });
+  const ben = aParticipant({ id: "ben", roomCode: "OTHER2" });
+  for (const one of [ana, ben]) machines.assign(one, "00000000");
+  const { send, call, queues } = createBench([ana]);
+  const woken: string[] = [];
+  queues.wake = (code) => void woken.push(code);
+  send();
+  machines.assign(ana, undefined);
+  call().respond(200, "{}");
+  expect(woken).toEqual(["OTHER2", "ABC234"]);
+});
+
 describe("whatever is sent, and however it ends", () => {
   const step = record({
     what: constantFrom("send", "send", "send", "respond", "fail", "leave", "sweep"),

@@ -11,10 +11,19 @@ export class BudgetUpdates {
   readonly #announced = new WeakMap<Participant, { shown: string; atMs: number }>();
   /** something changed since, or will when the rest is over */
   readonly #changed = new Set<Participant>();
+  readonly #resting = new Set<Participant>();
 
   /** The budget of a participant, or its rest, is another one. */
   note(participant: Participant): void {
     this.#changed.add(participant);
+    if (participant.restsUntilMs !== undefined) this.#resting.add(participant);
+  }
+
+  /** Takes out those whose rest is over, whether or not it was announced. */
+  takeRested(nowMs: number): Participant[] {
+    const rested = [...this.#resting].filter((one) => !isResting(one, () => nowMs));
+    for (const participant of rested) this.#resting.delete(participant);
+    return rested;
   }
 
   /** What an event shows of it. */

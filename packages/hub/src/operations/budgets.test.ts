@@ -75,17 +75,38 @@ describe("a participant that refused a request for its budget", () => {
     const wakes = woken.length;
     expect(sweep()).toEqual(["participant.updated ada"]);
     // Requests that wait for others may go to it.
-    expect(woken.length).toBe(wakes + 1);
+    expect(woken.length).toBeGreaterThan(wakes);
   });
 
   test("is used again at once when its agent reports renewed tokens", async () => {
-    const { report, rest, isRoutable } = await joined(full);
+    const { report, rest, isRoutable, woken } = await joined(full);
     report(0);
     rest(3_600_000);
     report(0);
     expect(isRoutable()).toBe(false);
+    const wakes = woken.length;
     report(100);
     expect(isRoutable()).toBe(true);
+    expect(woken.length).toBeGreaterThan(wakes);
+  });
+
+  test.each([
+    ["its rest was not announced", 0],
+    ["the announcement of its end is not due", 5_000],
+  ])("gets requests that wait when its time is over, though %s", async (_why, afterMs) => {
+    const { rest, pass, sweep, woken } = await joined(undefined);
+    pass(afterMs);
+    rest(2_000);
+    sweep();
+    const wakes = woken.length;
+    pass(1_999);
+    sweep();
+    expect(woken.length).toBe(wakes);
+    pass(1);
+    sweep();
+    expect(woken.length).toBe(wakes + 1);
+    sweep();
+    expect(woken.length).toBe(wakes + 1);
   });
 
   test("is used again at once when its agent dials again", async () => {

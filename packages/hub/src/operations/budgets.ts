@@ -12,9 +12,12 @@ export function participantRests(
   context.budgetUpdates.note(participant);
 }
 
-/** Announces the changes that are due, and lets waiting requests go where a budget was renewed. */
+/** Lets waiting requests go where a rest is over, and announces the changes that are due, which may be later. */
 export function announceBudgets(context: OperationContext): void {
   const nowMs = context.nowMs();
+  for (const { roomCode } of context.budgetUpdates.takeRested(nowMs)) {
+    context.routingChanged(roomCode);
+  }
   for (const participant of context.budgetUpdates.takeDue(nowMs)) {
     context.budgetUpdates.noteAnnounced(participant, nowMs);
     announceUpdate(context, participant);

@@ -1,6 +1,8 @@
 import type { JoinRequest } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { createOffice, elsewhere, home, peerAt } from "./operations.fixture.ts";
+import { leaveParticipant } from "./participants.ts";
+import { statusReported, tunnelOpened } from "./path-changes.ts";
 import { updateParticipant } from "./update-participant.ts";
 
 const secret = (letter: string) => letter.repeat(43);
@@ -76,4 +78,40 @@ test("a participant moves to another machine with its endpoint, and leaves it wi
   expect(participant.machine).toBeDefined();
   expect(participant.machine).not.toBe(before);
   expect(office.context.machines.size).toBe(1);
+});
+
+describe("requests that wait in another room of the machine are routed again", () => {
+  /** Ada declares a limit of one request, ben none; they share a machine from two rooms. */
+  async function startRooms() {
+    const office = createOffice();
+    const otherRoom = await office.addRoom();
+    const shared = { ...tunnel, machineSecret: secret("a") };
+    const { participant } = await office.join({ ...shared, config: { maxConcurrency: 1 } });
+    const ben = (await office.join({ ...shared, id: "ben" }, peerAt(home), otherRoom)).participant;
+    tunnelOpened(office.context, participant, { ready: true });
+    expect(ben.machine?.limit).toBe(1);
+    office.woken.length = 0;
+    return { ...office, otherRoom, participant, ben };
+  }
+
+  test("when the participant that limits it leaves", async () => {
+    const { context, room, woken, otherRoom, ben } = await startRooms();
+    leaveParticipant(context, room, "ada", peerAt(home));
+    expect(ben.machine?.limit).toBe(4);
+    expect(woken).toContain(otherRoom);
+  });
+
+  test("when that participant declares more", async () => {
+    const { context, room, woken, otherRoom, ben } = await startRooms();
+    await updateParticipant(context, room, "ada", { config: { maxConcurrency: 3 } }, peerAt(home));
+    expect(ben.machine?.limit).toBe(3);
+    expect(woken).toContain(otherRoom);
+  });
+
+  test("when its agent reports more", async () => {
+    const { context, participant, room, woken, otherRoom, ben } = await startRooms();
+    statusReported(context, participant, { ready: true, limit: 7 });
+    expect(ben.machine?.limit).toBe(7);
+    expect(woken).toEqual(expect.arrayContaining([room, otherRoom]));
+  });
 });

@@ -8,6 +8,7 @@ import {
 import { updateLimit } from "../domain/concurrency.ts";
 import { updateTrial } from "../domain/readiness.ts";
 import type { OperationContext } from "./context.ts";
+import { wakeRooms } from "./machine-key.ts";
 import { announceUpdate, recordLife } from "./presence.ts";
 
 /** Far more than there are surfaces: a participant must not grow its entry in every listing. */
@@ -89,12 +90,16 @@ export function statusReported(
 
 /** A renewed budget ends the rest at once: the agent was started again, or its day began. */
 function takeBudget(
-  { budgetUpdates }: OperationContext,
+  { budgetUpdates, routingChanged }: OperationContext,
   participant: Participant,
   budget: Participant["budget"],
 ): void {
   const before = participant.budget?.remainingTokens ?? 0;
-  if ((budget?.remainingTokens ?? 0) > before) participant.restsUntilMs = undefined;
+  const isRenewed = (budget?.remainingTokens ?? 0) > before;
+  if (isRenewed && participant.restsUntilMs !== undefined) {
+    participant.restsUntilMs = undefined;
+    routingChanged(participant.roomCode);
+  }
   if (budget === undefined && participant.budget === undefined) return;
   participant.budget = budget;
   budgetUpdates.note(participant);
@@ -106,12 +111,16 @@ function shownOf({ tunnel, capabilities, limit, limitFrom }: Participant): strin
 }
 
 function takeReport(
-  { limits }: OperationContext,
+  context: OperationContext,
   participant: Participant,
   reported: ReportedLoad,
 ): void {
+  const { machine } = participant;
+  const limitBefore = machine?.limit;
   participant.reported = reported;
-  updateLimit(participant, limits);
+  updateLimit(participant, context.limits);
+  // A declared limit stays, and no event is due; that of the machine may still be another one.
+  if (machine?.limit !== limitBefore) wakeRooms(context, participant.roomCode, machine);
 }
 
 /** The hub itself read what a participant's model server reports. */

@@ -2,7 +2,7 @@ import type { Participant } from "../domain/participant.ts";
 import type { Room } from "../domain/room.ts";
 import { participantView } from "../domain/views.ts";
 import type { OperationContext } from "./context.ts";
-import { assignMachine } from "./machine-key.ts";
+import { assignMachine, leaveMachine, wakeRooms } from "./machine-key.ts";
 
 /**
  * A sign of life: a join, a heartbeat, any frame or pong on its own tunnel. Brings an offline participant back. Interface §3,
@@ -36,7 +36,7 @@ export function announceUpdate(context: OperationContext, participant: Participa
     participant.roomCode,
     participantView(participant, context.nowMs()),
   );
-  context.routingChanged(participant.roomCode);
+  wakeRooms(context, participant.roomCode, participant.machine);
 }
 
 /** Puts a new participant into its room, and begins to watch its signs of life. */
@@ -52,7 +52,7 @@ export function addParticipant(
   context.liveness.watch(participant);
   if (participant.liveness === "probe") context.paths.watch(participant);
   context.emit.participantJoined(room.code, participantView(participant, context.nowMs()));
-  context.routingChanged(room.code);
+  wakeRooms(context, room.code, participant.machine);
 }
 
 /** Takes a participant out of its room, with everything the hub kept for it. */
@@ -64,7 +64,7 @@ export function removeParticipant(
   const room = context.registry.findRoom(participant.roomCode);
   if (room === undefined) return;
   context.registry.remove(room, participant);
-  context.machines.assign(participant, undefined);
+  leaveMachine(context, participant);
   // A room with a participant was in use until now.
   room.lastUsedAt = context.wallMs();
   context.liveness.forget(participant);
