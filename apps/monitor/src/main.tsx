@@ -1,9 +1,10 @@
+import { RoomhubClient } from "@roomhub/client";
+import { roomSource } from "@roomhub/room-state";
 import { render } from "preact";
 import { readAddress } from "./address.ts";
 import { App } from "./app.tsx";
 import { type FeedView, runFeed } from "./live/room-feed.ts";
 import { createPainter } from "./live/painter.ts";
-import { roomSource } from "./live/room-source.ts";
 import { Unreachable } from "./unreachable.tsx";
 
 /** Texts that change more often cannot be read. */
@@ -40,7 +41,7 @@ function watch(page: HTMLElement, address: { hubUrl: string; room: string }): vo
     setTimeout(tick, view !== undefined && view.state.running.size > 0 ? tickMs : idleTickMs);
   };
   tick();
-  void runFeed(roomSource(address), {
+  void runFeed(roomSource(new RoomhubClient(address), address.room), {
     signal: stop.signal,
     nowMs: Date.now,
     sleep,

@@ -1,20 +1,9 @@
 import type { LogLevel } from "./log.ts";
 import { reduce } from "./reduce.ts";
 import { withRemarks } from "./remarks.ts";
-import { resync, type RoomLists } from "./resync.ts";
-import type { RoomEvent } from "./room-event.ts";
+import { resync } from "./resync.ts";
+import type { RoomSource } from "./room-source.ts";
 import { initialState, type RoomState } from "./state.ts";
-
-/** Where a room's events and lists come from: the SDK's methods, with the room's code filled in. */
-export interface RoomSource {
-  /** Opened with `?detail=1`; reopens a broken stream. `onOpen` is called before the first event of each opening. */
-  events: (options: {
-    signal: AbortSignal;
-    onOpen: () => void;
-    onDisconnect: (reason: string, retryInMs: number) => void;
-  }) => AsyncIterable<RoomEvent>;
-  lists: (signal: AbortSignal) => Promise<RoomLists>;
-}
 
 /** The connection to the hub. */
 export type Link =

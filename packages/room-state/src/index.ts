@@ -16,12 +16,13 @@ export {
   series,
   usage,
 } from "./figures.ts";
-export { type FollowOptions, followRoom, type Link, type RoomSource } from "./follow-room.ts";
+export { type FollowOptions, followRoom, type Link } from "./follow-room.ts";
 export type { LogLevel, LogLine } from "./log.ts";
 export { reduce } from "./reduce.ts";
 export type { EndedRequest } from "./ended-requests.ts";
 export type { RunningRequest } from "./running-requests.ts";
 export { resync, type RoomLists } from "./resync.ts";
-export type { ListedRequest, RoomEvent } from "./room-event.ts";
+export type { RoomEvent } from "./room-event.ts";
+export { type RoomSource, roomSource } from "./room-source.ts";
 export { type Slots, slotsOf } from "./slots.ts";
 export { initialState, type RoomState } from "./state.ts";

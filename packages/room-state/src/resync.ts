@@ -1,7 +1,6 @@
-import type { ParticipantSummary, Room } from "@roomhub/protocol";
+import type { ParticipantSummary, RequestSummary, Room } from "@roomhub/protocol";
 import { participantRemarks, type Remark } from "./log-text.ts";
 import { withRemarks } from "./remarks.ts";
-import type { ListedRequest } from "./room-event.ts";
 import type { RunningRequest } from "./running-requests.ts";
 import type { RoomState } from "./state.ts";
 
@@ -11,7 +10,7 @@ export interface RoomLists {
   room?: Room | undefined;
   participants: readonly ParticipantSummary[];
   /** undefined for a hub that does not list requests: those that run now become known with their next attempt or end */
-  requests: readonly ListedRequest[] | undefined;
+  requests: readonly RequestSummary[] | undefined;
 }
 
 /**
@@ -35,7 +34,7 @@ export function resync(state: RoomState, lists: RoomLists, nowMs: number): RoomS
   return state.isSynced ? withRemarks(next, changes(state, next), nowMs) : next;
 }
 
-function listedRequests(state: RoomState, requests: readonly ListedRequest[], nowMs: number) {
+function listedRequests(state: RoomState, requests: readonly RequestSummary[], nowMs: number) {
   const running = new Map<string, RunningRequest>();
   // One that ended after the list was made must not run again.
   const endedIds = new Set(state.recent.map(({ requestId }) => requestId));
@@ -48,7 +47,7 @@ function listedRequests(state: RoomState, requests: readonly ListedRequest[], no
 }
 
 function fromList(
-  request: ListedRequest,
+  request: RequestSummary,
   known: RunningRequest | undefined,
   nowMs: number,
 ): RunningRequest {

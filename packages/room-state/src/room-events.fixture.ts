@@ -1,6 +1,6 @@
-import type { ParticipantSummary } from "@roomhub/protocol";
+import type { ParticipantSummary, RequestSummary } from "@roomhub/protocol";
 import { reduce } from "./reduce.ts";
-import type { ListedRequest, RoomEvent } from "./room-event.ts";
+import type { RoomEvent } from "./room-event.ts";
 import { initialState, type RoomState } from "./state.ts";
 
 type Of<Name extends RoomEvent["type"]> = RoomEvent & { type: Name };
@@ -112,7 +112,7 @@ export function failure(requestId: string, more: Partial<Of<"llm.error">> = {}):
   };
 }
 
-export function listed(requestId: string, more: Partial<ListedRequest> = {}): ListedRequest {
+export function listed(requestId: string, more: Partial<RequestSummary> = {}): RequestSummary {
   return {
     requestId,
     ...origin,

@@ -16,6 +16,7 @@ import { untilSaid } from "../snapshots/session.fixture.ts";
 const lists: Partial<Client> = {
   getRoom: async () => aRoom(),
   listParticipants: async () => [aParticipant()],
+  listRequests: async () => [],
 };
 const entered = "\u001b[?1049h";
 const left = "\u001b[?7h\u001b[?25h\u001b[?1049l";

@@ -1,5 +1,4 @@
-import type { Invite } from "@roomhub/client";
-import { followRoom, type RoomSource } from "@roomhub/room-state";
+import { followRoom, roomSource } from "@roomhub/room-state";
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { addHubOption, type HubOptionValues } from "../options.ts";
@@ -38,7 +37,7 @@ async function watch(
     // A second signal exits at once, and must find the terminal restored.
     signal.addEventListener("abort", () => show.close(), { once: true });
     try {
-      await followRoom(sourceOf(context, invite), {
+      await followRoom(roomSource(context.createClient(invite.hubUrl), invite.room), {
         signal,
         nowMs: context.nowMs,
         onChange: (state, link) => show.update(state, link),
@@ -47,18 +46,4 @@ async function watch(
       show.close();
     }
   });
-}
-
-function sourceOf(context: CliContext, { hubUrl, room: code }: Invite): RoomSource {
-  const client = context.createClient(hubUrl);
-  return {
-    events: (options) => client.events(code, { ...options, detail: true }),
-    lists: async (signal) => {
-      const [room, participants] = await Promise.all([
-        client.getRoom(code, { signal }),
-        client.listParticipants(code, { signal }),
-      ]);
-      return { room, participants, requests: undefined };
-    },
-  };
 }

@@ -4,7 +4,7 @@ import { aParticipant, aRoom } from "../test-context.fixture.ts";
 import type { TopView } from "./view.ts";
 
 /** Noon, local time, so that clock times in frames are the same everywhere. */
-export const noonMs = new Date(2026, 0, 2, 12).getTime();
+const noonMs = new Date(2026, 0, 2, 12).getTime();
 
 const inRoom = { timestamp: "2026-01-02T12:00:00.000Z", roomCode: "ABC234" };
 const origin = { selector: "llama3", protocol: "chatCompletions" } as const;
@@ -12,7 +12,7 @@ const ana = { participantId: "ana-llama3", model: "llama3" };
 const wide = { participantId: "千问-小明🎉", model: "qwen3-coder-30b-a3b-instruct" };
 const named = (id: string) => ({ client: { kind: "name", id } as const });
 
-export const participants = [
+const participants = [
   aParticipant({ load: { active: 2, queued: 0, limit: 4, limitFrom: "engine", elsewhere: 1 } }),
   aParticipant({
     ...{ id: "bea-qwen3", nickname: "Béa", model: "qwen3", status: "offline" },
