@@ -38,7 +38,7 @@ test("one participant's requests leave less for the others of its machine", () =
   const machine = occupySlot(llama, alice, 5);
   expect(isFull(qwen)).toBe(true);
   expect(qwen.active).toBe(0);
-  releaseSlot(llama, machine, alice, 5, 10);
+  releaseSlot(llama, machine, alice, 5);
   expect(isFull(qwen)).toBe(false);
 });
 
@@ -88,7 +88,7 @@ test("whatever participants come, move and leave while requests run, slots are n
         const one = members[Number(index ?? 0)] as Participant;
         if (what === "start" && !isFull(one)) {
           const machine = occupySlot(one, alice, 0);
-          running.push(() => releaseSlot(one, machine, alice, 0, 1));
+          running.push(() => releaseSlot(one, machine, alice, 0));
         }
         if (what === "end") running.shift()?.();
         if (what === "move") machines.assign(one, "11111111");

@@ -208,7 +208,6 @@ export function releaseSlot(
   machine: Machine | undefined,
   holder: SlotHolder,
   startedMs: number,
-  nowMs: number,
 ): void {
   for (const place of [participant, machine]) {
     if (place === undefined) continue;
@@ -216,7 +215,6 @@ export function releaseSlot(
     removeOne(place.startedMs, startedMs);
   }
   removeOne(participant.runningFor, holder);
-  participant.pace.noteSlot(nowMs - startedMs);
 }
 
 /** Their order says nothing, so that the last one may take the place of the removed. */

@@ -28,6 +28,8 @@ export interface SelectionQuery {
   form: ResponseForm;
   /** until when it waits for a participant that holds its prompt warm, on the hub's clock; undefined before it waited */
   holdUntilMs: number | undefined;
+  /** the participant that it waits for though another is free, and how many waited for that one before it */
+  held: { participant: Participant; ahead: number } | undefined;
   /** uniform in `[0, 1)` */
   random: () => number;
   /** ms on the hub's clock */
@@ -73,6 +75,7 @@ export function plainQuery(
     prompt,
     form: "stream",
     holdUntilMs: undefined,
+    held: undefined,
     random: () => 0,
     nowMs,
   };

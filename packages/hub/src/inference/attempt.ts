@@ -1,5 +1,5 @@
 import type { Usage } from "@roomhub/protocol";
-import type { ResponseForm } from "../domain/placement/pace.ts";
+import type { Pace, ResponseForm } from "../domain/placement/pace.ts";
 import {
   type CredentialUse,
   type Machine,
@@ -63,6 +63,8 @@ export class Attempt implements ResponseSink {
   readonly #nowMs: () => number;
   readonly #promptBytes: number;
   readonly #coldBytes: number;
+  /** Of the model and endpoint that it is sent to, whatever the participant has by now. */
+  readonly #pace: Pace;
   #startedMs = 0;
   #machine: Machine | undefined;
   /** What it can show: `load` when the model was loaded for it, nothing when it waited for another one's loading. */
@@ -81,6 +83,7 @@ export class Attempt implements ResponseSink {
     this.#promptBytes = options.promptBytes;
     this.#coldBytes = options.coldBytes;
     this.credentials = participant.credentials;
+    this.#pace = participant.pace;
   }
 
   open(upstream: Upstream, request: UpstreamRequest): void {
@@ -125,7 +128,7 @@ export class Attempt implements ResponseSink {
       ? { promptBytes: reportedBytes, coldBytes: reportedBytes }
       : { promptBytes: this.#promptBytes, coldBytes: this.#coldBytes };
     const tookMs = firstContentMs - this.#startedMs;
-    const { pace } = this.participant;
+    const pace = this.#pace;
     if (this.#shows === "load") pace.noteLoad(prompt.coldBytes, tookMs);
     else pace.noteFirst(form, prompt, tookMs, this.#nowMs());
   }
@@ -149,7 +152,8 @@ export class Attempt implements ResponseSink {
   onClosed(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    releaseSlot(this.participant, this.#machine, this.#sender, this.#startedMs, this.#nowMs());
+    releaseSlot(this.participant, this.#machine, this.#sender, this.#startedMs);
+    this.#pace.noteSlot(this.#nowMs() - this.#startedMs);
     const { roomCode } = this.participant;
     for (const code of roomsToWake(roomCode, this.#machine)) this.#queues.wake(code);
   }

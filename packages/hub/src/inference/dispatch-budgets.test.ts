@@ -35,6 +35,14 @@ describe("a request that a participant refuses for its budget", () => {
     expect(sent.client.status).toBe(200);
   });
 
+  test.each(["budget", "person"] as const)("counts as no failure: %s", (refusal) => {
+    const [ana, bob] = people("ana", "bob");
+    const bench = createBench([ana!, bob!]);
+    bench.send();
+    bench.call().refuse(refusal, 30);
+    expect(ana?.pace.isDoubtful(1_000)).toBe(false);
+  });
+
   test("may be sent to three participants beside those that refused it", () => {
     const bench = createBench(people("ana", "bob", "cy", "dee", "eve", "fay"));
     bench.send();

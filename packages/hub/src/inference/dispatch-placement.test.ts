@@ -1,14 +1,16 @@
+import type { Limits } from "@roomhub/protocol";
 import { array, assert, constantFrom, integer, property, record } from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Machines } from "../domain/machine.ts";
 import { isFull } from "../domain/participant.ts";
+import { modelChanged } from "../domain/room.ts";
 import { aParticipant } from "../domain/room.fixture.ts";
 import { createBench } from "./dispatch.fixture.ts";
 
 const messages = [{ role: "user", content: "x".repeat(9_980) }];
 
 /** Two participants of one slot that compute 10 KB in a second each, and hold a slot for 3 s. */
-function startRoom() {
+function startRoom(limits: Partial<Limits> = {}) {
   const participants = ["ana", "ben"].map((id) => aParticipant({ id, limit: 1, model: "m" }));
   for (const { pace } of participants) {
     for (const kilobytes of [1, 10]) {
@@ -21,7 +23,7 @@ function startRoom() {
     }
     pace.noteSlot(3_000);
   }
-  const bench = createBench(participants);
+  const bench = createBench(participants, limits);
   const send = (to: string | { model: string; session: string }) =>
     bench.send({
       ...(typeof to === "string" ? { model: "m", session: to } : to),
@@ -32,8 +34,8 @@ function startRoom() {
 
 describe("a request whose prompt is warm at a participant that is at capacity", () => {
   /** The session's first request runs at ana, and has held its slot for this long. */
-  function startBusy(heldMs: number) {
-    const room = startRoom();
+  function startBusy(heldMs: number, limits: Partial<Limits> = {}) {
+    const room = startRoom(limits);
     room.send("s");
     const first = room.call();
     expect(first.participant.id).toBe("ana");
@@ -75,6 +77,24 @@ describe("a request whose prompt is warm at a participant that is at capacity", 
     expect(room.call().participant.id).toBe("ben");
   });
 
+  test("still waits for it when others are routed again meanwhile, and others wait behind it", () => {
+    const room = startBusy(2_500);
+    room.send("s");
+    room.participants[0]!.awaited++; // another one, behind it
+    room.pass(100);
+    room.queues.wake("ABC234");
+    expect(room.calls).toHaveLength(1);
+    expect(room.participants[0]).toMatchObject({ awaited: 2, queued: 1 });
+  });
+
+  test("is served elsewhere at once when the queue is full", () => {
+    const room = startBusy(2_500, { queuePerRoom: 0 });
+    const second = room.send("s");
+    expect(room.call().participant.id).toBe("ben");
+    expect(second.client.error).toBeUndefined();
+    expect(room.participants[0]).toMatchObject({ awaited: 0, queued: 0 });
+  });
+
   test("that is cancelled while it waits leaves nothing behind", () => {
     const room = startBusy(2_500);
     room.send("s").dispatch.onGone();
@@ -90,6 +110,17 @@ test("what requests show of a participant's speed is noted when they complete", 
   room.call().respond(200, "{}");
   expect(ana?.pace.expectedFirstMs("whole", 10_000, 5_000)).toBeGreaterThan(1_500);
   expect(ana?.startedMs).toEqual([]);
+});
+
+test("what a request of the model before shows is not noted of the present one", () => {
+  const { send, participants, pass, call, room } = startRoom();
+  const [ana] = participants;
+  send("s");
+  modelChanged(room, ana!);
+  pass(4_000);
+  call().respond(200, "{}");
+  expect(ana?.pace.expectedFirstMs("whole", 10_000, 5_000)).toBeUndefined();
+  expect(ana?.pace.expectedSlotMs([5_000], 0, 5_000)).toBeUndefined();
 });
 
 test("cached tokens that a provider reports count instead of what was expected to be warm", () => {

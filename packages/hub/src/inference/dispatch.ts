@@ -94,9 +94,15 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     if (selection.kind === "selected") this.#open(selection.participant);
     else if (selection.kind === "busy") {
       const queue = this.#deps.queues.of(this.#call.room.code);
+      if (selection.hold !== undefined && queue.isFull) {
+        // It has no place to wait in, and needs none.
+        this.#routing.endHold();
+        this.#route(isRetry);
+        return;
+      }
       const place = new QueuePlace(this, queue, selection.candidates, this.#deps.nowMs());
-      place.wait(selection.hold);
       queue.add(place, isRetry);
+      place.wait(selection.hold);
       this.#state = { kind: "queued", place };
       announceQueued(this.#deps, this.#call.room, this.#facts(), place);
     } else throw this.#routing.refusal(selection);
@@ -171,7 +177,8 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
       return;
     }
     const { participant } = attempt;
-    participant.pace.noteFailure(this.#deps.nowMs());
+    // A budget says nothing of how reliable it is.
+    if (cause !== "budget") participant.pace.noteFailure(this.#deps.nowMs());
     attempt.cancel(error.message);
     this.#attempts.leave();
     this.#state = routing;

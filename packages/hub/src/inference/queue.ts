@@ -42,12 +42,16 @@ export class RoomQueue {
     return this.#size;
   }
 
+  get isFull(): boolean {
+    return this.#size >= this.#maxEntries;
+  }
+
   /**
    * @param atHead - a request that was already on its way once and lost its participant
    * @throws HubError `queue_full`
    */
   add(entry: QueueEntry, atHead: boolean): void {
-    if (this.#size >= this.#maxEntries && !atHead) {
+    if (this.isFull && !atHead) {
       throw new HubError("queue_full", `${this.#size} requests are already queued in this room.`, {
         hint: "Try again shortly, or let more participants join.",
       });

@@ -38,6 +38,7 @@ export class Routing implements SelectionQuery {
   readonly prompt: Prompt;
   readonly form: ResponseForm;
   holdUntilMs: number | undefined;
+  held: SelectionQuery["held"];
   excluded: readonly Participant[] = none;
   only: Participant | undefined;
   readonly #room: Room;
@@ -80,9 +81,25 @@ export class Routing implements SelectionQuery {
 
   select(): Selection {
     const selection = selectParticipant(this.#room, this);
+    const hold = selection.kind === "busy" ? selection.hold : undefined;
     // Set once: what waiting may cost is estimated at arrival.
-    if (selection.kind === "busy") this.holdUntilMs ??= selection.hold?.untilMs;
+    this.holdUntilMs ??= hold?.untilMs;
+    this.#noteHeld(hold?.participant);
     return selection;
+  }
+
+  /** From now on it takes any participant that is free. */
+  endHold(): void {
+    this.holdUntilMs = this.nowMs();
+    this.held = undefined;
+  }
+
+  /** Those that come later are behind it, and it does not wait for itself. */
+  #noteHeld(participant: Participant | undefined): void {
+    if (participant === undefined) this.held = undefined;
+    else if (this.held?.participant !== participant) {
+      this.held = { participant, ahead: participant.awaited };
+    }
   }
 
   /** How much of the prompt a participant is expected to compute. */

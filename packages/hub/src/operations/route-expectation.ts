@@ -17,7 +17,7 @@ export function routeExpectation(
   const form: ResponseForm =
     pace.expectedFirstMs("stream", 0, nowMs()) === undefined ? "whole" : "stream";
   const warm = room.placing.warm.warmBytes(prompt, nowMs()).get(participant) ?? 0;
-  const candidate = new Candidate(participant, warm);
+  const candidate = new Candidate(participant, warm, undefined);
   const query = { promptBytes: prompt.bytes, form, nowMs: nowMs() };
   const { waitMs, firstMs } = expectationOf(candidate, query);
   const rate = pace.promptBytesPerSecond(form);

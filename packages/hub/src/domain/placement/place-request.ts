@@ -9,11 +9,15 @@ export class Candidate implements PlacementCandidate {
   readonly participant: Participant;
   readonly isFree: boolean;
   readonly warmBytes: number;
+  readonly awaited: number;
 
-  constructor(participant: Participant, warmBytes: number) {
+  constructor(participant: Participant, warmBytes: number, held: SelectionQuery["held"]) {
     this.participant = participant;
     this.isFree = !isFull(participant);
     this.warmBytes = warmBytes;
+    const { awaited } = participant;
+    // Of those that wait for it, the request itself is one.
+    this.awaited = held?.participant === participant ? Math.min(held.ahead, awaited - 1) : awaited;
   }
 
   get active(): number {
@@ -27,10 +31,6 @@ export class Candidate implements PlacementCandidate {
 
   get startedMs(): readonly number[] {
     return (this.participant.machine ?? this.participant).startedMs;
-  }
-
-  get awaited(): number {
-    return this.participant.awaited;
   }
 
   get mustLoad(): boolean {
@@ -76,7 +76,7 @@ function comparedCandidates(
     const one = serving[(from + step) % serving.length] as Participant;
     if (warm.has(one) || isFull(one) || !mayServe(one, query)) continue;
     free++;
-    candidates.push(new Candidate(one, 0));
+    candidates.push(new Candidate(one, 0, query.held));
   }
   if (candidates.some((one) => one.mustLoad)) {
     candidates.push(...loadedBusyOnes(serving, warm, query));
@@ -86,7 +86,7 @@ function comparedCandidates(
   for (const one of warmOnes) {
     const bytes = warm.get(one);
     if (bytes !== undefined && mayServe(one, query) && serving.includes(one)) {
-      candidates.push(new Candidate(one, bytes));
+      candidates.push(new Candidate(one, bytes, query.held));
     }
   }
   return isSampled ? candidates : inOrderOf(serving, candidates);
@@ -101,7 +101,7 @@ function loadedBusyOnes(
   return serving
     .filter((one) => isFull(one) && !mustLoad(one) && !warm.has(one) && mayServe(one, query))
     .slice(0, maxCompared)
-    .map((one) => new Candidate(one, 0));
+    .map((one) => new Candidate(one, 0, query.held));
 }
 
 function inOrderOf(serving: readonly Participant[], candidates: Candidate[]): Candidate[] {
