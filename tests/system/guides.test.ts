@@ -14,6 +14,7 @@ import type { BlockPlan } from "./guides/block-plan.ts";
 import { clients } from "./guides/clients.ts";
 import { misunderstood } from "./guides/command-line.ts";
 import { docker } from "./guides/docker.ts";
+import { observe, watch } from "./guides/observe.ts";
 import {
   cliPackage,
   hubPackage,
@@ -26,6 +27,7 @@ import {
   clientPackage,
   participantPackage,
   pythonParticipant,
+  roomStatePackage,
 } from "./guides/programs.ts";
 import { quickstart, readme, shareACloudModel } from "./guides/quickstart.ts";
 
@@ -37,9 +39,11 @@ const plans: Record<string, readonly BlockPlan[]> = {
   "docs/guides/build-on-it.md": buildOnIt,
   "docs/guides/clients.md": clients,
   "docs/guides/docker.md": docker,
+  "docs/guides/observe.md": observe,
   "docs/guides/python-participant.md": pythonParticipant,
   "docs/guides/quickstart.md": quickstart,
   "docs/guides/share-a-cloud-model.md": shareACloudModel,
+  "docs/guides/watch.md": watch,
   "README.md": readme,
   "packages/cli/README.md": cliPackage,
   "packages/client/README.md": clientPackage,
@@ -47,6 +51,7 @@ const plans: Record<string, readonly BlockPlan[]> = {
   "packages/participant/README.md": participantPackage,
   "packages/protocol/README.md": protocolPackage,
   "packages/provider/README.md": providerPackage,
+  "packages/room-state/README.md": roomStatePackage,
   "packages/tunnel/README.md": tunnelPackage,
 };
 

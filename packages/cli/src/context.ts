@@ -1,5 +1,6 @@
 import type { Fetch, RoomhubClient } from "@roomhub/client";
 import type { LanAddress } from "./hosting/lan-addresses.ts";
+import type { ServeMetrics } from "./metrics/metrics-server.ts";
 import type { Mdns } from "./hosting/mdns.ts";
 import type { MachineSecretOf } from "./sharing/machine-secret.ts";
 import type { ParticipantTokens } from "./sharing/participant-tokens.ts";
@@ -62,6 +63,8 @@ export interface CliContext {
   mdns: Mdns;
   /** The page that watches a room. */
   serveMonitor: ServeMonitor;
+  /** The metrics of rooms, for Prometheus. */
+  serveMetrics: ServeMetrics;
   openBrowser: (url: string) => void;
   /** For use only where prompts are possible. */
   prompts: Prompts;

@@ -19,6 +19,7 @@ import {
   machineSecretOf,
   clientKeys,
   participantTokens,
+  serveMetrics,
   serveMonitor,
   usualStatePath,
 } from "./services.ts";
@@ -59,6 +60,7 @@ const context: CliContext = {
   machineSecretOf,
   createParticipant,
   mdns,
+  serveMetrics,
   serveMonitor,
   openBrowser,
   prompts: promptsAt(process.stdin, process.stderr),

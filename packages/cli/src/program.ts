@@ -61,6 +61,10 @@ const commands: readonly CommandModule[] = [
     load: async () => (await import("./commands/monitor.ts")).addMonitorCommand,
   },
   { names: ["top"], load: async () => (await import("./commands/top.ts")).addTopCommand },
+  {
+    names: ["metrics"],
+    load: async () => (await import("./commands/metrics.ts")).addMetricsCommand,
+  },
   { names: ["chat"], load: async () => (await import("./commands/chat.ts")).addChatCommand },
   { names: ["health"], load: async () => (await import("./commands/health.ts")).addHealthCommand },
   { names: ["route"], load: async () => (await import("./commands/route.ts")).addRouteCommand },

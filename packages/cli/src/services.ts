@@ -1,6 +1,7 @@
 import type { Participant, ParticipantOptions } from "@roomhub/participant";
 import { dirname, join } from "node:path";
 import { allowHeapGrowth } from "./heap-growth.ts";
+import type { ServeMetrics } from "./metrics/metrics-server.ts";
 import type { ServeMonitor } from "./monitor/page-server.ts";
 import type { MachineSecretOf } from "./sharing/machine-secret.ts";
 import type { ParticipantTokens } from "./sharing/participant-tokens.ts";
@@ -82,6 +83,11 @@ export const createParticipant: CreateParticipant = async (options) => {
   const participant = await import("@roomhub/participant");
   allowHeapGrowth();
   return participant.createParticipant(options);
+};
+
+export const serveMetrics: ServeMetrics = async (options) => {
+  const metricsServer = await import("./metrics/metrics-server.ts");
+  return metricsServer.serveMetrics(options);
 };
 
 export const serveMonitor: ServeMonitor = async (options) => {

@@ -1,6 +1,7 @@
 import type { HubEvent, ParticipantSummary, Room } from "@roomhub/protocol";
 import type { CliContext, Client, Terminal } from "./context.ts";
 import type { Announced } from "./hosting/mdns.ts";
+import type { MetricsServerOptions } from "./metrics/metrics-server.ts";
 import type { MonitorOptions } from "./monitor/page-server.ts";
 import type { SavedToken } from "./sharing/participant-tokens.ts";
 import { runRoomhub } from "./program.ts";
@@ -55,6 +56,9 @@ export interface World {
   /** pages that were served */
   monitors: MonitorOptions[];
   closedMonitors: number;
+  /** metrics that were served, also after they are closed */
+  metrics: MetricsServerOptions[];
+  closedMetrics: number;
   /** URLs that were opened in the browser */
   openedUrls: string[];
   /** the prompts so far */
@@ -99,6 +103,8 @@ export function makeWorld(
     questions,
     monitors: [],
     closedMonitors: 0,
+    metrics: [],
+    closedMetrics: 0,
     openedUrls: [],
     run: (...args) => runRoomhub(args, world.context),
     context: {
@@ -195,6 +201,15 @@ export function makeWorld(
           port: options.port ?? 5051,
           close: async () => {
             world.closedMonitors++;
+          },
+        };
+      },
+      serveMetrics: async (options) => {
+        world.metrics.push(options);
+        return {
+          port: options.port,
+          close: async () => {
+            world.closedMetrics++;
           },
         };
       },

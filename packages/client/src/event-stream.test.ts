@@ -283,6 +283,47 @@ test("unknown and malformed events are skipped", async () => {
   expect(ids(await take(events, 1))).toEqual(["ada"]);
 });
 
+test("the id of each event is reported right before the event, also of an unknown one", async () => {
+  await using hub = await startFakeHub((_request, response) => {
+    openEvents(response, 10);
+    response.write(
+      `${left("ada", "b-1")}id: b-2\nevent: room.painted\ndata: {}\n\n${left("bob", "b-3")}`,
+    );
+  });
+  const seen: string[] = [];
+  const client = new RoomhubClient({ hubUrl: hub.url });
+  for await (const event of client.events("ABC234", { onEventId: (id) => seen.push(id) })) {
+    seen.push(...ids([event]));
+    if (seen.length === 5) break;
+  }
+  expect(seen).toEqual(["b-1", "ada", "b-2", "b-3", "bob"]);
+});
+
+test("the first attempt sends the last id of an earlier stream, unless it cannot be in a header", async () => {
+  const sent: unknown[] = [];
+  await using hub = await startFakeHub((_request, response, incoming) => {
+    sent.push(incoming.headers["last-event-id"]);
+    openEvents(response, 10);
+    response.write(left("ada"));
+  });
+  const client = new RoomhubClient({ hubUrl: hub.url });
+  for (const lastEventId of ["b-7", "b\n7"])
+    await take(client.events("ABC234", { lastEventId }), 1);
+  expect(sent).toEqual(["b-7", undefined]);
+});
+
+test("an error of the callback for ids ends the iteration", async () => {
+  await using hub = await startFakeHub((_request, response) => {
+    openEvents(response, 10);
+    response.write(left("ada"));
+  });
+  const onEventId = () => {
+    throw new Error("disk full");
+  };
+  const events = new RoomhubClient({ hubUrl: hub.url }).events("ABC234", { onEventId });
+  await expect(take(events, 1)).rejects.toThrow("disk full");
+});
+
 test("an endless event is not buffered without bound", async () => {
   await using hub = await startFakeHub((_request, response) => {
     openEvents(response, 10);

@@ -20,6 +20,13 @@ export interface EventStreamOptions {
   onOpen?: (() => void) | undefined;
   /** Called when the stream breaks, with the time until the next attempt. */
   onDisconnect?: ((reason: string, retryInMs: number) => void) | undefined;
+  /** The id of the last event that was received before, on another stream of the same path. */
+  lastEventId?: string | undefined;
+  /**
+   * Called with the id of each event before the event is yielded, also for events that this version does not know. Ids
+   * are `<bootId>-<n>`: a gap in `n` is the number of missed events. An error it throws ends the iteration.
+   */
+  onEventId?: ((id: string) => void) | undefined;
 }
 
 /** For a stream that also shows requests while they wait and generate, with the events `request.*`. */
@@ -62,7 +69,7 @@ export async function* readEvents(
   let failures = 0;
   let hasOpened = false;
   let isCallersTurn = false;
-  let lastEventId: string | undefined;
+  let lastEventId = sendable(options.lastEventId);
   while (!isAborted(signal)) {
     let reason = "the hub ended the stream";
     try {
@@ -71,12 +78,15 @@ export async function* readEvents(
           retryMs = Math.min(Math.max(ms, 50), longestRetryMs);
         },
         onId: (id) => {
-          lastEventId = sendableId.test(id) ? id : undefined;
+          lastEventId = sendable(id);
+          // Stays set when the callback throws, here and below.
+          isCallersTurn = true;
+          options.onEventId?.(id);
+          isCallersTurn = false;
         },
         onOpen: () => {
           hasOpened = true;
           failures = 0;
-          // Stays set when the callback throws.
           isCallersTurn = true;
           options.onOpen?.();
           isCallersTurn = false;
@@ -117,11 +127,9 @@ async function* readOnce(
   });
   const reader = body.getReader();
   const decoder = new TextDecoder();
-  const received: AnyEvent[] = [];
+  const received: { id: string | undefined; event: AnyEvent | undefined }[] = [];
   const sse = createSseReader((message) => {
-    if (message.id !== undefined) listeners.onId(message.id);
-    const event = parseEvent(message.event, message.data);
-    if (event !== undefined) received.push(event);
+    received.push({ id: message.id, event: parseEvent(message.event, message.data) });
   }, listeners.onRetry);
   let unfinished = 0;
   try {
@@ -135,7 +143,10 @@ async function* readOnce(
       if (unfinished > maxEventCharacters)
         throw new Error("the hub sent an event of more than 1 MiB");
       sse.feed(text);
-      yield* received.splice(0);
+      for (const { id, event } of received.splice(0)) {
+        if (id !== undefined) listeners.onId(id);
+        if (event !== undefined) yield event;
+      }
     }
   } finally {
     // A failed stream cannot be cancelled and holds no resources.
@@ -167,6 +178,10 @@ function parseEvent(name: string | undefined, data: string): AnyEvent | undefine
     // A proxy cut the event: the same as a missed one.
     return undefined;
   }
+}
+
+function sendable(id: string | undefined): string | undefined {
+  return id !== undefined && sendableId.test(id) ? id : undefined;
 }
 
 /** A function, because the compiler assumes that a signal not aborted before an `await` is not aborted after it. */

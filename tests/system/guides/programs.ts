@@ -27,6 +27,18 @@ export const buildOnIt: readonly BlockPlan[] = [
   },
 ];
 
+export const roomStatePackage: readonly BlockPlan[] = [
+  {
+    begins: "import { RoomhubClient } from",
+    follow(block, lab) {
+      const around = `const { signal } = new AbortController();
+const show = (running, slots, { requests }) => requests > 0 && console.log(\`\${requests} ended\`);
+`;
+      return watchByScript(around + block, lab, /^1 ended$/m);
+    },
+  },
+];
+
 export const clientPackage: readonly BlockPlan[] = [
   {
     begins: "import { openAIOptions, RoomhubClient }",

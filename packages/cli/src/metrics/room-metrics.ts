@@ -1,0 +1,190 @@
+import {
+  type CompletePayload,
+  ERROR_STATUS,
+  type HubEvent,
+  type InferenceProtocol,
+  type ParticipantSummary,
+} from "@roomhub/protocol";
+import { stepBetween } from "../record/event-id.ts";
+import { Histogram } from "./histogram.ts";
+import { type Count, counterText, gaugeText, histogramText } from "./prometheus-text.ts";
+import { type Labels, OTHER, Series } from "./series.ts";
+
+/** Of the OpenTelemetry semantic conventions for generative AI, whose names, units and buckets these metrics have. */
+export const SEMANTIC_CONVENTIONS_VERSION = "1.37.0";
+
+const ttftBoundaries = [
+  0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
+];
+const durationBoundaries = [
+  0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
+];
+const tokenBoundaries = Array.from({ length: 14 }, (_, power) => 4 ** power);
+
+const operations: Record<InferenceProtocol, string> = {
+  chatCompletions: "chat",
+  openResponses: "chat",
+  messages: "chat",
+  completions: "text_completion",
+  embeddings: "embeddings",
+};
+
+const none = "";
+
+/** The participants of a room, as listed. */
+export interface ListedRoom {
+  room: string;
+  participants: readonly ParticipantSummary[];
+}
+
+/** What the hub reports now, besides its events. */
+export interface MetricsNow {
+  /** whether the event stream is open */
+  isConnected: boolean;
+  /** undefined when the hub could not be reached */
+  rooms: readonly ListedRoom[] | undefined;
+}
+
+/** The metrics of an event stream. Memory is bounded, however many rooms, participants and models there are. */
+export class RoomMetrics {
+  readonly #ttft = new Series(() => new Histogram(ttftBoundaries));
+  readonly #duration = new Series(() => new Histogram(durationBoundaries));
+  readonly #tokens = new Series(() => new Histogram(tokenBoundaries));
+  readonly #requests = new Series<Count>(() => ({ total: 0 }));
+  readonly #errors = new Series<Count>(() => ({ total: 0 }));
+  readonly #missed = new Series<Count>(() => ({ total: 0 }));
+  readonly #gaps = new Series<Count>(() => ({ total: 0 }));
+  #lastId: string | undefined;
+
+  constructor() {
+    // A counter that appears with its first increment hides that increment from `rate()`.
+    this.#missed.at({});
+    this.#gaps.at({});
+  }
+
+  /** Counts what lies between this id and the one before. */
+  noteId(id: string): void {
+    const step = stepBetween(this.#lastId, id);
+    this.#lastId = id;
+    if (step.kind !== "gap") return;
+    this.#gaps.at({}).total++;
+    this.#missed.at({}).total += step.missed ?? 0;
+  }
+
+  /** Events other than the ends of requests change nothing. */
+  note(event: HubEvent): void {
+    if (event.type === "llm.complete") {
+      const open = openLabels(event.roomCode, event.participantId, event.model);
+      this.#requests.at(open, operationOf(event.protocol)).total++;
+      this.#record(open, event);
+    } else if (event.type === "llm.error") {
+      const { roomCode, participantId, stage, code } = event;
+      // Before a selection, `model` is whatever the client requested.
+      const open = openLabels(roomCode, participantId, participantId === null ? null : event.model);
+      this.#requests.at(open, operationOf(event.protocol)).total++;
+      // A provider's own code can be any string.
+      const errorType = Object.hasOwn(ERROR_STATUS, code) ? code : OTHER;
+      this.#errors.at(open, { stage, error_type: errorType }).total++;
+    }
+  }
+
+  /** In Prometheus' text format. */
+  text({ isConnected, rooms }: MetricsNow): string {
+    return [
+      histogramText(
+        {
+          name: "gen_ai_server_time_to_first_token_seconds",
+          help: "Time to generate first token for successful responses.",
+        },
+        this.#ttft,
+      ),
+      histogramText(
+        {
+          name: "gen_ai_server_request_duration_seconds",
+          help: "Request duration of successful responses, to their last byte.",
+        },
+        this.#duration,
+      ),
+      histogramText(
+        {
+          name: "gen_ai_client_token_usage",
+          help: "Input and output tokens, as far as model servers report them.",
+        },
+        this.#tokens,
+      ),
+      counterText(
+        { name: "roomhub_requests_total", help: "Requests that ended, failed ones included." },
+        this.#requests,
+      ),
+      counterText(
+        { name: "roomhub_request_errors_total", help: "Requests that failed, by stage." },
+        this.#errors,
+      ),
+      counterText(
+        {
+          name: "roomhub_events_missed_total",
+          help: "Events that were not received while the stream was broken.",
+        },
+        this.#missed,
+      ),
+      counterText(
+        {
+          name: "roomhub_event_gaps_total",
+          help: "Times that events were missed, or the hub restarted.",
+        },
+        this.#gaps,
+      ),
+      gaugeText({ name: "roomhub_event_stream_open", help: "1 while the event stream is open." }, [
+        { labels: {}, value: isConnected ? 1 : 0 },
+      ]),
+      rooms === undefined ? "" : loadText(rooms),
+    ].join("");
+  }
+
+  #record(open: Labels, { protocol, metrics }: CompletePayload): void {
+    const operation = operationOf(protocol);
+    this.#ttft.at(open, operation).record(metrics.ttftMs / 1_000);
+    this.#duration.at(open, operation).record(metrics.durationMs / 1_000);
+    const tokens = { input: metrics.inputTokens, output: metrics.outputTokens };
+    for (const [type, count] of Object.entries(tokens)) {
+      if (count === undefined) continue;
+      this.#tokens.at(open, { ...operation, gen_ai_token_type: type }).record(count);
+    }
+  }
+}
+
+function openLabels(room: string, participantId: string | null, model: string | null): Labels {
+  return { room, participant: participantId ?? none, gen_ai_request_model: model ?? none };
+}
+
+function operationOf(protocol: InferenceProtocol): Labels {
+  return { gen_ai_operation_name: operations[protocol] ?? OTHER };
+}
+
+/** Named after vLLM's gauges, per participant. */
+function loadText(rooms: readonly ListedRoom[]): string {
+  const running = new Series(() => ({ now: 0 }));
+  const waiting = new Series(() => ({ now: 0 }));
+  for (const { room, participants } of rooms) {
+    for (const { id, model, load } of participants) {
+      const open = openLabels(room, id, model);
+      running.at(open).now += load.active;
+      waiting.at(open).now += load.queued;
+    }
+  }
+  const values = (series: typeof running) =>
+    [...series.entries()].map(({ labels, value }) => ({ labels, value: value.now }));
+  return (
+    gaugeText(
+      { name: "roomhub_num_requests_running", help: "Requests that run at a participant." },
+      values(running),
+    ) +
+    gaugeText(
+      {
+        name: "roomhub_num_requests_waiting",
+        help: "Waiting requests that a participant could serve; one may wait for several.",
+      },
+      values(waiting),
+    )
+  );
+}
