@@ -1,0 +1,43 @@
+import { existsSync } from "node:fs";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { serveMonitor } from "../../../packages/cli/src/monitor/page-server.ts";
+
+/** Undefined where chromium is not installed. */
+export const chromiumPath = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find(existsSync);
+
+export function launchChromium(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: chromiumPath,
+    args: ["--no-sandbox", "--js-flags=--expose-gc", "--enable-precise-memory-info"],
+  });
+}
+
+export interface WatchedPage extends AsyncDisposable {
+  readonly page: Page;
+  /** errors of the page's console */
+  readonly problems: string[];
+}
+
+/** The page, served as the command serves it, once it is connected to the room. */
+export async function openWatchedPage(
+  browser: Browser,
+  room: { hubUrl: string; code: string },
+  options: BrowserContextOptions & { initScript?: () => void } = {},
+): Promise<WatchedPage> {
+  const { initScript, ...contextOptions } = options;
+  const stack = new AsyncDisposableStack();
+  const monitor = await serveMonitor({ port: 0, room });
+  stack.defer(() => monitor.close());
+  const context = await browser.newContext(contextOptions);
+  stack.defer(() => context.close());
+  if (initScript !== undefined) await context.addInitScript(initScript);
+  const page = await context.newPage();
+  const problems: string[] = [];
+  page.on("pageerror", (error) => problems.push(error.message));
+  page.on("console", (message) => {
+    if (message.type() === "error") problems.push(message.text());
+  });
+  await page.goto(`http://127.0.0.1:${monitor.port}/`);
+  await page.getByText("Live", { exact: true }).waitFor();
+  return { page, problems, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
