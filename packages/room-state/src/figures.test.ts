@@ -54,6 +54,11 @@ describe("tokens", () => {
   });
 });
 
+test("tokens of a stream that fails are its participant's", () => {
+  const state = after([sent("r1"), first("r1"), progress("r1", 30), failure("r1")]);
+  expect(participantFigures(state, noonMs).get("ana-llama3")?.outputTokens).toBe(30);
+});
+
 describe("the warm share", () => {
   test("is of requests that report it", () => {
     const state = after([
@@ -142,15 +147,16 @@ test("usage is by person and model, most tokens first", () => {
   expect(usage(state, noonMs)[1]).toMatchObject({ inputTokens: 100, errors: 0 });
 });
 
-test("usage of more than a thousand persons has a row for the others", () => {
-  const names = Array.from(
-    { length: 1_200 },
-    (_, index) => ({ kind: "name", id: `p${index}` }) as const,
+test.each([
+  ["one bucket", 0],
+  ["several buckets", BUCKET_MS / 400],
+])("usage of more than a thousand persons in %s has a row for the others", (_where, stepMs) => {
+  const events = Array.from({ length: 1_200 }, (_, index) =>
+    complete(`r${index}`, { outputTokens: 1 }, { client: { kind: "name", id: `p${index}` } }),
   );
-  const state = after(
-    names.map((client, index) => complete(`r${index}`, { outputTokens: 1 }, { client })),
-  );
-  const rows = usage(state, noonMs);
+  const state = after(events, { stepMs });
+  for (const bucket of state.buckets) expect(bucket.usage.size).toBeLessThanOrEqual(1_001);
+  const rows = usage(state, noonMs + 1_200 * stepMs);
   expect(rows).toHaveLength(1_001);
   expect(rows.at(-1)).toMatchObject({ person: OTHERS, requests: 200, outputTokens: 200 });
 });

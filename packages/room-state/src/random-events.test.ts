@@ -120,7 +120,7 @@ test("after any events the counts are sound, and what runs is what the ledger ha
       const active = [...slotsOf(state).values()].reduce((sum, slots) => sum + slots.active, 0);
       expect(active).toBeLessThanOrEqual(state.running.size);
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   );
 });
 

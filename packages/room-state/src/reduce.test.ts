@@ -165,6 +165,11 @@ describe("a participant", () => {
     ]);
   });
 
+  test("that is offline already is not offline again", () => {
+    const state = after([joined(), offline("ana-llama3"), offline("ana-llama3")]);
+    expect(texts(state)).toEqual(["ana-llama3 joined with llama3", "ana-llama3 is offline"]);
+  });
+
   test("that is not known may leave and go offline", () => {
     const state = after([offline("zed"), left("zed")]);
     expect(state).toEqual(initialState());

@@ -107,9 +107,12 @@ describe("on a terminal", () => {
     let suspended: SuspendedScreen | undefined;
     const clock = handClock();
     const stdout = capture(80, 24);
+    let isReleased = false;
     const onKey: CliContext["onKey"] = (_listener, screen) => {
       suspended = screen;
-      return () => {};
+      return () => {
+        isReleased = true;
+      };
     };
     const client = { ...lists, events: until(eventsOf()) };
     const world = makeWorld({ stdout, after: clock.after, onKey }, client);
@@ -123,6 +126,7 @@ describe("on a terminal", () => {
     expect(stdout.text.split("PARTICIPANT")).toHaveLength(5);
     world.stop();
     await running;
+    expect(isReleased).toBe(true);
     suspended?.enter();
     expect(stdout.text.endsWith(left)).toBe(true);
   });

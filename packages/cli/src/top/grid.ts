@@ -40,11 +40,9 @@ export function fittedLine(cells: readonly Cell[], totalCells: number): string {
   for (const [index, { text, paint = same }] of cells.entries()) {
     const isLast = index === cells.length - 1;
     const fitting = cutTo(isLast ? text.trimEnd() : text, left);
-    left -= displayWidth(fitting);
+    left -= displayWidth(fitting) + gap;
     if (fitting !== "") line += paint(fitting);
-    const spaces = isLast ? 0 : Math.min(gap, left);
-    line += " ".repeat(spaces);
-    left -= spaces;
+    if (!isLast) line += " ".repeat(gap);
   }
   return line.trimEnd();
 }

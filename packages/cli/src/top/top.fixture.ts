@@ -48,7 +48,7 @@ export const lively: readonly (readonly [secondsAgo: number, event: RoomEvent])[
   [2, { ...inRoom, type: "request.progress", requestId: "r2", outputTokens: 93 }],
   [3, request("r3", ana, "carol-with-a-very-long-name", 2)],
   [2, queued("r4", "dan", 1)],
-  [1, queued("r5", "eve", 2)],
+  [1, queued("r5", "eve", 1)],
 ];
 
 function done(secondsAgo: number, index: number): readonly [number, RoomEvent] {
