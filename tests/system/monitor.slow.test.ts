@@ -1,12 +1,15 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { join } from "node:path";
+import { fileRoomStore, type HubOptions } from "@roomhub/hub";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serveMonitor } from "../../packages/cli/src/monitor/page-server.ts";
 import { userSays } from "../support/clients/openai-client.ts";
 import { joinDirect, joinTunnel } from "../support/hub/joining.ts";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
+import { temporaryFolder } from "../support/programs/temporary-folder.ts";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
 
 const executablePath = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find(existsSync);
@@ -87,16 +90,59 @@ describe.skipIf(executablePath === undefined)(`the page that watches a room${tit
     expect(lab.problems).toEqual([]);
   });
 
-  test("the page follows a hub that restarts", async () => {
+  test("a prompt to all participants streams side by side, with the hub's figures", async () => {
+    await using provider = await startFakeProvider({
+      behave: () => ({ kind: "normal", pieces: ["Because ", "<b>it</b> ", "scatters."] }),
+    });
     await using lab = await openLab(browser);
-    const { hub, page } = lab;
-    await page.getByText("Live", { exact: true }).waitFor();
+    const { hub, code, page } = lab;
+    await using _ada = await joinTunnel(hub, code, { endpoint: provider.url });
+    const bea = { id: "bea", nickname: "Bea", endpoint: provider.url };
+    await using _bea = await joinTunnel(hub, code, bea);
+    await page.keyboard.press("4");
+    await page.getByLabel("Prompt").fill("Why is the sky blue?");
+    await page.getByRole("button", { name: "All", exact: true }).click();
+    for (const name of ["Ada: fake-model", "Bea: fake-model"]) {
+      const lane = page.locator(".lane", { hasText: name });
+      await lane.getByText("Because <b>it</b> scatters.").waitFor();
+      await lane.getByText(/first token \d/).waitFor();
+    }
+    expect(provider.requests.filter(({ json }) => json["stream"] === true)).toHaveLength(2);
+    expect(lab.problems).toEqual([]);
+  });
+
+  test("projector mode is entered and left by key, and a theme is kept", async () => {
+    await using lab = await openLab(browser);
+    const { page } = lab;
+    const fontSize = () => page.evaluate(() => getComputedStyle(document.documentElement).fontSize);
+    const usual = Number.parseFloat(await fontSize());
+    await page.keyboard.press("p");
+    await page.locator("html.is-projector").waitFor();
+    expect(Number.parseFloat(await fontSize())).toBeGreaterThan(usual * 1.3);
+    await page.keyboard.press("Escape");
+    await page.locator("html:not(.is-projector)").waitFor();
+    await page.getByRole("button", { name: "Theme: auto" }).click();
+    await page.reload();
+    await page.getByRole("button", { name: "Theme: dark" }).waitFor();
+    expect(lab.problems).toEqual([]);
+  });
+
+  test("the page follows a hub that restarts, and one that has forgotten the room", async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, "rooms.json");
+    await using lab = await openLab(browser, undefined, { store: fileRoomStore(path) });
+    const { hub, code, page } = lab;
     await hub.hub.close();
     await page.locator(".link.is-broken").waitFor();
-    await using again = await startTestHub({ port: hub.port });
-    // The new hub has no such room: its refusal is shown with the next attempt.
-    await page.getByText("Next attempt in").waitFor({ timeout: 30_000 });
-    expect(again.port).toBe(hub.port);
+    const again = await startTestHub({ port: hub.port, store: fileRoomStore(path) });
+    await page.getByText("Live", { exact: true }).waitFor();
+    await joinDirect(again, code, { endpoint: "http://127.0.0.1:9/v1" });
+    await page.locator(".card").waitFor();
+    await again.hub.close();
+    await using _other = await startTestHub({ port: hub.port });
+    // Its refusal is shown with the time until the next attempt, and what was known stays.
+    await page.getByText("Next attempt in").waitFor();
+    expect(await page.locator(".card").count()).toBe(1);
   });
 
   test.each([
@@ -136,9 +182,13 @@ interface Lab extends AsyncDisposable {
 }
 
 /** A hub with a room, and the page that watches it. */
-async function openLab(browser: Browser, viewport = { width: 1_280, height: 800 }): Promise<Lab> {
+async function openLab(
+  browser: Browser,
+  viewport = { width: 1_280, height: 800 },
+  options: HubOptions = {},
+): Promise<Lab> {
   const stack = new AsyncDisposableStack();
-  const hub = stack.use(await startTestHub());
+  const hub = stack.use(await startTestHub(options));
   const code = await hub.createRoom();
   const monitor = await serveMonitor({ port: 0, room: { hubUrl: hub.url, code } });
   stack.defer(() => monitor.close());

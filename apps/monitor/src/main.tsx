@@ -5,6 +5,8 @@ import { readAddress } from "./address.ts";
 import { App } from "./app.tsx";
 import { type FeedView, runFeed } from "./live/room-feed.ts";
 import { createPainter } from "./live/painter.ts";
+import { createArena } from "./try/arena.ts";
+import { promptSender } from "./try/send-prompt.ts";
 import { Unreachable } from "./unreachable.tsx";
 
 /** Texts that change more often cannot be read. */
@@ -26,7 +28,7 @@ function watch(page: HTMLElement, address: { hubUrl: string; room: string }): vo
   const painter = createPainter({
     draw: () => {
       if (view === undefined) return;
-      render(<App {...{ address, view, sinceMs }} nowMs={Date.now()} />, page);
+      render(<App {...{ address, view, sinceMs, arena }} nowMs={Date.now()} />, page);
     },
     requestFrame: (callback) => void requestAnimationFrame(callback),
     after: (ms, callback) => {
@@ -36,6 +38,7 @@ function watch(page: HTMLElement, address: { hubUrl: string; room: string }): vo
     nowMs: () => performance.now(),
     minimumMs: paintEveryMs,
   });
+  const arena = createArena(promptSender(address), () => painter.request());
   const tick = () => {
     painter.request();
     setTimeout(tick, view !== undefined && view.state.running.size > 0 ? tickMs : idleTickMs);

@@ -1,7 +1,13 @@
 import { useEffect, useState } from "preact/hooks";
 
 /** The page's views by their names in the address, in the order of their links. */
-export const VIEWS = { room: "Room", log: "Log" } as const;
+export const VIEWS = {
+  room: "Room",
+  log: "Log",
+  figures: "Figures",
+  try: "Try it",
+  invite: "Invite",
+} as const;
 export type ViewName = keyof typeof VIEWS;
 
 /** @param hash - of the address, such as `#log`; any unknown one is the first view */

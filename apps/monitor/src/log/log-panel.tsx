@@ -8,7 +8,7 @@ import { FailureDetail } from "./failure-detail.tsx";
 import { clockText, filterLog, lineText } from "./filter-log.ts";
 
 /** What happened, with a filter; the last failures with their next steps. */
-export function LogPanel({ state }: { state: RoomState }): VNode {
+export function LogPanel({ state, remPx }: { state: RoomState; remPx: number }): VNode {
   const [text, setText] = useState("");
   const [level, setLevel] = useState<LogLevel>("info");
   const [paused, setPaused] = useState<RoomState>();
@@ -49,7 +49,7 @@ export function LogPanel({ state }: { state: RoomState }): VNode {
       <VirtualRows
         label="Log lines, newest last"
         count={lines.length}
-        rowHeight={28}
+        rowHeight={Math.round(remPx * 1.7)}
         followsEnd={paused === undefined}
         keyOf={(index) => String(lines[index]?.sequence)}
         render={(index) => {

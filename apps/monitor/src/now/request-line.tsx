@@ -37,9 +37,9 @@ export const RequestLine = pure(({ request, nowMs, nickname }: RequestLineProps)
       <span class="time">{row.timeText}</span>
       {row.failure === undefined ? (
         <span class="figures">
-          {row.ttftText === "" ? null : <span>first token {row.ttftText}</span>}
-          {row.tokens === undefined ? null : <span>{countText(row.tokens)} tokens</span>}
           {row.rateText === "" ? null : <b>{row.rateText}</b>}
+          {row.tokens === undefined ? null : <span>{countText(row.tokens)} tokens</span>}
+          {row.ttftText === "" ? null : <span>first token {row.ttftText}</span>}
         </span>
       ) : (
         <span class="failure" title={row.failure.error}>

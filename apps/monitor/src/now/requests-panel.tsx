@@ -1,5 +1,6 @@
 import type { RoomState } from "@roomhub/room-state";
 import type { VNode } from "preact";
+import type { PageSize } from "../head/page-size.ts";
 import { plural, stopwatchText } from "../parts/figure-text.ts";
 import { VirtualRows } from "../parts/virtual-rows.tsx";
 import { orderedRequests } from "./request-rows.ts";
@@ -10,11 +11,11 @@ export interface RequestsPanelProps {
   nowMs: number;
   /** epoch ms at which the page began to watch */
   sinceMs: number;
-  isNarrow: boolean;
+  size: PageSize;
 }
 
 /** Requests as rows that move from waiting to their end. */
-export function RequestsPanel({ state, nowMs, sinceMs, isNarrow }: RequestsPanelProps): VNode {
+export function RequestsPanel({ state, nowMs, sinceMs, size }: RequestsPanelProps): VNode {
   const requests = orderedRequests(state);
   return (
     <section class="panel requests" aria-labelledby="requests-title">
@@ -31,7 +32,7 @@ export function RequestsPanel({ state, nowMs, sinceMs, isNarrow }: RequestsPanel
         <VirtualRows
           label="Requests, running ones first"
           count={requests.length}
-          rowHeight={isNarrow ? 92 : 60}
+          rowHeight={Math.round(size.remPx * (size.isNarrow ? 5.2 : 3.6))}
           keyOf={(index) => requests[index]?.requestId ?? ""}
           render={(index) => {
             const request = requests[index];

@@ -1,0 +1,155 @@
+import {
+  participantFigures,
+  roomFigures,
+  type RoomState,
+  series,
+  usage,
+} from "@roomhub/room-state";
+import { Component, type VNode } from "preact";
+import { countText, durationText, plural, rateText, shareText } from "../parts/figure-text.ts";
+import { requestLines, tokenLines, ttftLines } from "./figure-series.ts";
+import { Plot } from "./plot.tsx";
+
+/** Rows of the usage table; the rest is summed up on the command line by `roomhub usage`. */
+const usageRows = 50;
+
+interface FiguresProps {
+  state: RoomState;
+  nowMs: number;
+}
+
+/** Plots that change more often cannot be read. */
+const everyMs = 2_000;
+
+/** The last 15 minutes as plots, per participant, and per person and model. */
+export class FiguresPanel extends Component<FiguresProps> {
+  override shouldComponentUpdate(next: Readonly<FiguresProps>): boolean {
+    return Math.floor(next.nowMs / everyMs) !== Math.floor(this.props.nowMs / everyMs);
+  }
+
+  override render({ state, nowMs }: FiguresProps): VNode {
+    return (
+      <div class="figures-view">
+        <Plots state={state} nowMs={nowMs} />
+        <PerParticipant state={state} nowMs={nowMs} />
+        <PerPerson state={state} nowMs={nowMs} />
+      </div>
+    );
+  }
+}
+
+function Plots({ state, nowMs }: FiguresProps): VNode {
+  const points = series(state, nowMs);
+  const room = roomFigures(state, nowMs);
+  const ttft = (ms: number | undefined) => (ms === undefined ? "none yet" : durationText(ms));
+  const warm = room.warmShare === undefined ? "" : `, ${shareText(room.warmShare)} of prompts warm`;
+  return (
+    <section class="panel" aria-labelledby="plots-title">
+      <h2 id="plots-title">Last 15 minutes</h2>
+      <div class="plots">
+        <Plot
+          title="First token"
+          unit="s"
+          names={["median", "95 %"]}
+          colors={["--accent", "--busy"]}
+          data={ttftLines(points)}
+          summary={`median ${ttft(room.ttftP50Ms)}, 95 % ${ttft(room.ttftP95Ms)}`}
+        />
+        <Plot
+          title="Generated"
+          unit="tokens/s"
+          names={["tokens/s"]}
+          colors={["--good"]}
+          data={tokenLines(points)}
+          summary={`${rateText(room.tokensPerSecond)} now, ${countText(room.outputTokens)} tokens${warm}`}
+        />
+        <Plot
+          title="Requests"
+          unit="per 10 s"
+          names={["ended", "failed"]}
+          colors={["--accent", "--bad"]}
+          data={requestLines(points)}
+          summary={`${plural(room.requests, "request")}, ${plural(room.errors, "error")}`}
+        />
+      </div>
+    </section>
+  );
+}
+
+function PerParticipant({ state, nowMs }: FiguresProps): VNode {
+  const rows = [...participantFigures(state, nowMs)].sort(
+    ([, one], [, other]) => other.requests - one.requests,
+  );
+  return (
+    <section class="panel" aria-labelledby="per-participant-title">
+      <h2 id="per-participant-title">Per participant</h2>
+      <Table
+        heads={["Participant", "Requests", "Errors", "Tokens", "Warm"]}
+        empty="No request has ended yet."
+        rows={rows.map(([id, figures]) => [
+          id === "" ? "(none)" : (state.participants.get(id)?.nickname ?? id),
+          countText(figures.requests),
+          countText(figures.errors),
+          countText(figures.outputTokens),
+          figures.warmShare === undefined ? "–" : shareText(figures.warmShare),
+        ])}
+      />
+    </section>
+  );
+}
+
+function PerPerson({ state, nowMs }: FiguresProps): VNode {
+  return (
+    <section class="panel" aria-labelledby="per-person-title">
+      <h2 id="per-person-title">Per person and model</h2>
+      <Table
+        heads={["Person", "Model", "Requests", "Errors", "Input", "Output"]}
+        empty="No request has ended yet."
+        rows={usage(state, nowMs)
+          .slice(0, usageRows)
+          .map((used) => [
+            used.person === "" ? "no name" : used.person,
+            used.model,
+            countText(used.requests),
+            countText(used.errors),
+            countText(used.inputTokens),
+            countText(used.outputTokens),
+          ])}
+      />
+    </section>
+  );
+}
+
+interface TableProps {
+  heads: string[];
+  rows: string[][];
+  empty: string;
+}
+
+function Table({ heads, rows, empty }: TableProps): VNode {
+  if (rows.length === 0) return <p class="empty">{empty}</p>;
+  return (
+    <div class="table" tabIndex={0} role="region" aria-label={`${heads[0]} table`}>
+      <table>
+        <thead>
+          <tr>
+            {heads.map((head) => (
+              <th key={head} scope="col">
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((cells) => (
+            <tr key={cells.slice(0, 2).join("\n")}>
+              {cells.map((cell, index) => (
+                <td key={heads[index]}>{cell}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
