@@ -39,7 +39,7 @@ export function isPresent({ participants }: Room, participant: Participant): boo
   return participants.get(participant.id) === participant;
 }
 
-/** A participant serves another model now: nothing that was measured or cached of the old one counts. */
+/** A participant serves another model now, or from another endpoint: nothing that was measured or cached of the old one counts. */
 export function modelChanged({ placing }: Room, participant: Participant): void {
   placing.serving.invalidate();
   placing.warm.forget(participant);

@@ -113,10 +113,11 @@ export class RoomQueue {
 
 /** Of the slots that a candidate could give, those of its machine included. */
 function holdersOf(candidates: readonly Participant[]): SlotHolder[] {
-  return candidates.flatMap((candidate) => {
-    const sharing = candidate.machine?.members ?? [candidate];
-    return [...sharing].flatMap(({ runningFor }) => runningFor);
-  });
+  const sharing = new Set(candidates);
+  // Each machine once, however many of the candidates are in front of it.
+  const machines = new Set(candidates.map(({ machine }) => machine));
+  for (const machine of machines) for (const one of machine?.members ?? []) sharing.add(one);
+  return [...sharing].flatMap(({ runningFor }) => runningFor);
 }
 
 /** One queue per room, made when needed. */

@@ -138,7 +138,7 @@ function rejoin(
   });
   if (participant.liveness === "probe") context.paths.watch(participant);
   if (!keepsToken) context.paths.closeTunnel(participant, "replaced");
-  refreshCapabilities(participant, baseUrlBefore);
+  refreshCapabilities(room, participant, baseUrlBefore);
   assignMachine(context, participant);
   updateLimit(participant, context.limits);
   participant.lastUsedMs = context.nowMs();

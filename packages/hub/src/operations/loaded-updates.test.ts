@@ -20,6 +20,12 @@ test("what a server has loaded holds for all participants in front of it", () =>
   expect(ana.loadedModels).toEqual(["qwen3"]);
 });
 
+test("names that are too long for a model are left out", () => {
+  const { ana, updates } = oneMachine();
+  updates.report(ana, ["x".repeat(257), "llama3", "y".repeat(256)]);
+  expect(ana.loadedModels).toEqual(["llama3", "y".repeat(256)]);
+});
+
 test("a participant that repeats its report says nothing about what others reported since", () => {
   const { ana, ben, updates } = oneMachine();
   updates.report(ana, ["llama3"]);

@@ -1,6 +1,8 @@
 import type { Participant } from "../domain/participant.ts";
 
 const pauseMs = 5_000;
+/** No participant serves a longer one, and listings of the whole machine repeat it. */
+const longestName = 256;
 
 /**
  * When a change of the models that a server has loaded is announced: at once, but at most once in 5 s per participant.
@@ -16,7 +18,8 @@ export class LoadedUpdates {
    * holds for all participants of the machine. A report that repeats the one before may be older than another's, and
    * changes nothing.
    */
-  report(participant: Participant, models: readonly string[] | undefined): void {
+  report(participant: Participant, reported: readonly string[] | undefined): void {
+    const models = reported?.filter((name) => name.length <= longestName);
     const report = JSON.stringify([models]);
     const isNews = report !== (this.#reports.get(participant) ?? nothingShown);
     const hasMoved = participant.loadedModels === undefined && models !== undefined;

@@ -3,7 +3,7 @@ import { digestOf } from "../credentials/tokens.ts";
 import { nothingReported, updateLimit } from "../domain/concurrency.ts";
 import { Pace } from "../domain/placement/pace.ts";
 import { capabilitiesOf, type Participant, type Registration } from "../domain/participant.ts";
-import type { Room } from "../domain/room.ts";
+import { modelChanged, type Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
 import type { OperationContext, Peer } from "./context.ts";
 import { registrantOf } from "./ownership.ts";
@@ -95,7 +95,11 @@ export function newParticipant(
  * After a change of what it declares, or of its endpoint: another endpoint is another model server. What its agent
  * reported holds while the tunnel is open.
  */
-export function refreshCapabilities(participant: Participant, baseUrlBefore: string): void {
+export function refreshCapabilities(
+  room: Room,
+  participant: Participant,
+  baseUrlBefore: string,
+): void {
   const hasMoved = participant.baseUrl !== baseUrlBefore && participant.tunnel.kind !== "open";
   if (hasMoved) {
     participant.learnedCapabilities = {};
@@ -103,7 +107,7 @@ export function refreshCapabilities(participant: Participant, baseUrlBefore: str
     participant.reportsUsageItself = false;
     participant.reported = nothingReported;
     participant.loadedModels = undefined;
-    participant.pace = new Pace();
+    modelChanged(room, participant);
   }
   participant.capabilities = capabilitiesOf(participant);
 }

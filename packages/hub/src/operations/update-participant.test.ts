@@ -40,6 +40,20 @@ describe("a change", () => {
     expect(probes).toEqual([]);
   });
 
+  test("of the endpoint leaves nothing that was measured or cached at the one before", async () => {
+    const { put, participant, context, room } = await joined();
+    const { warm } = context.registry.room(room).placing;
+    const prompt = { session: "s", borders: [], bytes: 1_000 };
+    participant.pace.noteSlot(1_000);
+    warm.note(participant, prompt, 1_000_000);
+    await put({ nickname: "Countess" });
+    expect(warm.warmBytes(prompt, 1_000_000).get(participant)).toBe(1_000);
+    expect(participant.pace.expectedSlotMs([0], 0, 0)).toBe(1_000);
+    await put({ endpoint: "http://10.0.0.9:11434" });
+    expect(warm.warmBytes(prompt, 1_000_000).size).toBe(0);
+    expect(participant.pace.expectedSlotMs([0], 0, 0)).toBeUndefined();
+  });
+
   test("of nothing is an update all the same", async () => {
     const { put, participant, seen } = await joined();
     const before = participantView(participant, 0);

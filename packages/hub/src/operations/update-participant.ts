@@ -43,7 +43,7 @@ export async function updateParticipant(
   const kept = applyNames(participant, request);
   if (participant.model !== modelBefore) modelChanged(room, participant);
   applyPlace(context, participant, request, place, modelBefore);
-  refreshCapabilities(participant, baseUrlBefore);
+  refreshCapabilities(room, participant, baseUrlBefore);
   assignMachine(context, participant);
   updateLimit(participant, context.limits);
   room.lastUsedAt = context.wallMs();
