@@ -30,6 +30,7 @@ import {
   roomStatePackage,
 } from "./guides/programs.ts";
 import { quickstart, readme, shareACloudModel } from "./guides/quickstart.ts";
+import { roomStatePackage, watch } from "./guides/watch.ts";
 
 const guides = readGuides();
 

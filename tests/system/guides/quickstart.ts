@@ -2,7 +2,8 @@ import { expect } from "vitest";
 import { cloudKey, type GuideLab } from "../../support/documents/guide-lab.ts";
 import { runCommand } from "../../support/programs/run-command.ts";
 import { missingInPython } from "../../support/programs/python.ts";
-import { ask, runToItsEnd, sees, watchByScript } from "./send-request.ts";
+import { ask, runToItsEnd, watchByScript } from "./send-request.ts";
+import { watchByEachLine } from "./watch.ts";
 import type { BlockPlan } from "./block-plan.ts";
 
 export const quickstart: readonly BlockPlan[] = [
@@ -127,13 +128,6 @@ async function askByVariables(block: string, lab: GuideLab): Promise<void> {
 const { data } = await new OpenAI().models.list();
 console.log(data.map(({ id }) => id).join());`;
   expect(await lab.shell(`${block}node --input-type=module --eval '${source}'`)).toBe("ben\n");
-}
-
-async function watchByEachLine(block: string, lab: GuideLab): Promise<void> {
-  for (const line of block.trim().split("\n")) {
-    await using program = lab.start(line);
-    await sees(program.says(/llm\.complete/), lab);
-  }
 }
 
 async function askTheCloud(lab: GuideLab): Promise<void> {
