@@ -14,7 +14,7 @@ import type { BlockPlan } from "./guides/block-plan.ts";
 import { clients } from "./guides/clients.ts";
 import { misunderstood } from "./guides/command-line.ts";
 import { docker } from "./guides/docker.ts";
-import { observe, watch } from "./guides/observe.ts";
+import { observe } from "./guides/observe.ts";
 import {
   cliPackage,
   hubPackage,
@@ -30,7 +30,7 @@ import {
   roomStatePackage,
 } from "./guides/programs.ts";
 import { quickstart, readme, shareACloudModel } from "./guides/quickstart.ts";
-import { roomStatePackage, watch } from "./guides/watch.ts";
+import { watch } from "./guides/watch.ts";
 
 const guides = readGuides();
 

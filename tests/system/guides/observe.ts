@@ -3,14 +3,6 @@ import { parse } from "yaml";
 import type { BlockPlan } from "./block-plan.ts";
 import { ask } from "./send-request.ts";
 
-export const watch: readonly BlockPlan[] = [
-  {
-    begins: "npx roomhub monitor",
-    cannot: "it opens a browser; a test of its own loads the page",
-  },
-  { begins: "https://pages.example", cannot: "it is the form of a URL" },
-];
-
 export const observe: readonly BlockPlan[] = [
   {
     begins: "npx roomhub metrics",

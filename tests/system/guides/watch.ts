@@ -1,23 +1,11 @@
 import { expect } from "vitest";
 import type { GuideLab } from "../../support/documents/guide-lab.ts";
 import type { BlockPlan } from "./block-plan.ts";
-import { sees, watchByScript } from "./send-request.ts";
+import { sees } from "./send-request.ts";
 
 export const watch: readonly BlockPlan[] = [
   { begins: "npx roomhub monitor", follow: (block, lab) => servesThePage(block, lab) },
   { begins: "https://pages.example", cannot: "it is the form of a URL at a host of the reader's" },
-];
-
-export const roomStatePackage: readonly BlockPlan[] = [
-  {
-    begins: "import { RoomhubClient }",
-    follow(block, lab) {
-      const around = `const { signal } = new AbortController();
-const show = (running, slots, figures) => console.log("shown", typeof figures, slots.length ?? typeof slots);
-`;
-      return watchByScript(around + block, lab, /^shown object/m);
-    },
-  },
 ];
 
 /** Each line runs until it is stopped, and shows what happens in the room. */
