@@ -55,13 +55,13 @@ function selected(participant: Participant | undefined): Selection | undefined {
   return participant === undefined ? undefined : { kind: "selected", participant };
 }
 
-/** The participant that this session had before. One that is full is passed over for this request alone. */
+/** The participant that this session had before. One that is full, or failed lately, is passed over for this request alone. */
 function boundFree(room: Room, query: SelectionQuery): Participant | undefined {
   const { session } = query.prompt;
   if (session === undefined) return undefined;
   const bound = room.placing.sessions.find(session, query.nowMs());
   if (bound === undefined || !isPresent(room, bound)) return undefined;
-  return isFree(bound, query) ? bound : undefined;
+  return isFree(bound, query) && !bound.pace.isDoubtful(query.nowMs()) ? bound : undefined;
 }
 
 /** Uniform among the free. Two passes, because a list of them would cost more. */

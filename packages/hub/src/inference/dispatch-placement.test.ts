@@ -112,6 +112,25 @@ test("what requests show of a participant's speed is noted when they complete", 
   expect(ana?.startedMs).toEqual([]);
 });
 
+test("a session goes to another participant for a while after a request failed at its own", () => {
+  const { send, calls, call, pass } = startRoom();
+  send({ model: "ana", session: "other" });
+  const atAna = call();
+  const servedBy = (status: number) => {
+    const before = calls.length;
+    send({ model: "*", session: "s" });
+    if (status !== 200) call().respond(status, "{}");
+    call().respond(200, "{}");
+    return calls.slice(before).map(({ participant }) => participant.id);
+  };
+  expect(servedBy(200)).toEqual(["ben"]);
+  atAna.respond(200, "{}");
+  expect(servedBy(502)).toEqual(["ben", "ana"]);
+  expect(servedBy(200)).toEqual(["ana"]);
+  pass(5_000);
+  expect(servedBy(200)).toEqual(["ben"]);
+});
+
 test("what a request of the model before shows is not noted of the present one", () => {
   const { send, participants, pass, call, room } = startRoom();
   const [ana] = participants;

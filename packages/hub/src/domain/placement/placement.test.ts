@@ -133,6 +133,13 @@ describe("a request whose prompt is warm at a busy participant", () => {
     expect(placed([awaited, candidate("idle", 100)])).toBe("take idle");
   });
 
+  test("takes an idle one when a request failed at the warm one lately", () => {
+    const failed = warm();
+    expect(placed([failed, candidate("idle", 100)])).toBe("hold warm");
+    failed.pace.noteFailure(0);
+    expect(placed([failed, candidate("idle", 100)])).toBe("take idle");
+  });
+
   test("takes an idle one that was not measured", () => {
     const unknown = candidate("idle", undefined);
     expect(placed([warm(), unknown])).toBe("hold warm");

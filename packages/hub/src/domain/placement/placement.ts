@@ -62,7 +62,7 @@ export function place<Candidate extends PlacementCandidate>(
   const sure = candidates.filter(({ pace }) => !pace.isDoubtful(query.nowMs));
   const best = bestFree(sure, query) ?? bestFree(candidates, query);
   if (best === undefined) return { kind: "full" };
-  const warm = bestBusy(candidates, best.candidate, query);
+  const warm = bestBusy(sure, best.candidate, query);
   if (warm === undefined) return { kind: "take", candidate: best.candidate };
   const untilMs = query.holdUntilMs ?? query.nowMs + best.expectedMs - warm.firstMs;
   const isWorthIt = warm.expectedMs + leastGainMs < best.expectedMs && query.nowMs < untilMs;
