@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileRoomStore, type HubOptions } from "@roomhub/hub";
+import axe from "axe-core";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serveMonitor } from "../../packages/cli/src/monitor/page-server.ts";
@@ -111,6 +110,26 @@ describe.skipIf(executablePath === undefined)(`the page that watches a room${tit
     expect(lab.problems).toEqual([]);
   });
 
+  test("tabs of one room share a stream, and another one opens it when its tab is closed", async () => {
+    await using lab = await openLab(browser);
+    const { hub, code, page } = lab;
+    let streams = 0;
+    page.context().on("request", (request) => {
+      if (request.url().includes("/events?")) streams++;
+    });
+    const second = await page.context().newPage();
+    await second.goto(page.url());
+    await second.getByText("Live", { exact: true }).waitFor();
+    await joinDirect(hub, code, { endpoint: "http://127.0.0.1:9/v1" });
+    await second.locator(".card").waitFor();
+    expect(streams).toBe(0);
+    await page.close();
+    const bea = { id: "bea", nickname: "Bea", endpoint: "http://127.0.0.1:9/v1" };
+    await expect.poll(() => streams).toBe(1);
+    await joinDirect(hub, code, bea);
+    await second.getByRole("heading", { name: "Bea" }).waitFor();
+  });
+
   test("projector mode is entered and left by key, and a theme is kept", async () => {
     await using lab = await openLab(browser);
     const { page } = lab;
@@ -157,11 +176,7 @@ describe.skipIf(executablePath === undefined)(`the page that watches a room${tit
     await send(hub, code, "two", "missing-model");
     await page.locator(".request.is-done").waitFor();
     await page.locator(".request.is-failed").waitFor();
-    const axe = await readFile(
-      createRequire(import.meta.url).resolve("axe-core/axe.min.js"),
-      "utf8",
-    );
-    await page.evaluate(axe);
+    await page.evaluate(axe.source);
     const views = await page.locator("nav a").allTextContents();
     for (const view of views) {
       await page.getByRole("link", { name: view, exact: true }).click();

@@ -3,8 +3,10 @@ import { roomSource } from "@roomhub/room-state";
 import { render } from "preact";
 import { readAddress } from "./address.ts";
 import { App } from "./app.tsx";
+import { browserTabs } from "./live/browser-tabs.ts";
 import { type FeedView, runFeed } from "./live/room-feed.ts";
 import { createPainter } from "./live/painter.ts";
+import { sharedSource } from "./live/shared-source.ts";
 import { createArena } from "./try/arena.ts";
 import { promptSender } from "./try/send-prompt.ts";
 import { Unreachable } from "./unreachable.tsx";
@@ -44,7 +46,9 @@ function watch(page: HTMLElement, address: { hubUrl: string; room: string }): vo
     setTimeout(tick, view !== undefined && view.state.running.size > 0 ? tickMs : idleTickMs);
   };
   tick();
-  void runFeed(roomSource(new RoomhubClient(address), address.room), {
+  const source = roomSource(new RoomhubClient(address), address.room);
+  const tabs = browserTabs(`roomhub ${address.hubUrl} ${address.room}`);
+  void runFeed(tabs === undefined ? source : sharedSource(source, tabs), {
     signal: stop.signal,
     nowMs: Date.now,
     sleep,

@@ -11,7 +11,7 @@ export const VIEWS = {
 export type ViewName = keyof typeof VIEWS;
 
 /** @param hash - of the address, such as `#log`; any unknown one is the first view */
-export function viewName(hash: string): ViewName {
+function viewName(hash: string): ViewName {
   const name = hash.slice(1);
   return Object.hasOwn(VIEWS, name) ? (name as ViewName) : "room";
 }

@@ -8,7 +8,7 @@ import {
 } from "@roomhub/room-state";
 
 /** Why the room is not shown, and when the next attempt is. */
-export interface FeedProblem {
+interface FeedProblem {
   message: string;
   /** the next step; undefined when the hub names none */
   hint: string | undefined;

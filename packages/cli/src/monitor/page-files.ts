@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 /** One file of the page. */
-export interface PageFile {
+interface PageFile {
   /** for `content-type` */
   type: string;
   body: Buffer;

@@ -12,14 +12,14 @@ export interface MonitorOptions {
   room: { hubUrl: string; code: string };
 }
 
-export interface RunningMonitor {
+interface RunningMonitor {
   port: number;
   close: () => Promise<void>;
 }
 
 export type ServeMonitor = (options: MonitorOptions) => Promise<RunningMonitor>;
 
-export const usualMonitorPort = 5_051;
+const usualMonitorPort = 5_051;
 
 const headers = {
   "content-security-policy":

@@ -1,0 +1,128 @@
+import type { RoomEvent, RoomSource } from "@roomhub/room-state";
+import { createInbox } from "./inbox.ts";
+
+/** What tabs of one room say to each other. */
+export type TabMessage =
+  /** a tab without the stream is there, and has to know how it stands */
+  | { kind: "hello" }
+  /** another tab has the stream from now on */
+  | { kind: "leading" }
+  | { kind: "open" }
+  | { kind: "broken"; reason: string; retryInMs: number }
+  | { kind: "event"; event: RoomEvent };
+
+export interface TabChannel {
+  /** To all other tabs. */
+  post: (message: TabMessage) => void;
+  close: () => void;
+}
+
+/** The other tabs that show the same room, of the same browser and origin. */
+export interface Tabs {
+  open: (onMessage: (message: TabMessage) => void) => TabChannel;
+  /** Resolves when this tab is the one that has the stream, with what hands it on. Never resolves after the signal aborts. */
+  lead: (signal: AbortSignal) => Promise<() => void>;
+}
+
+type EventOptions = Parameters<RoomSource["events"]>[0];
+
+/**
+ * A source whose stream is opened by one tab and shared by all: a hub allows a room only so many subscribers, and a browser
+ * only six connections to a hub. When that tab is closed another one opens the stream; the lists, which each tab reads when
+ * the stream opens, make up for what is missed between.
+ */
+export function sharedSource(source: RoomSource, tabs: Tabs): RoomSource {
+  return {
+    lists: (signal) => source.lists(signal),
+    events: (options) => sharedEvents(source, tabs, options),
+  };
+}
+
+async function* sharedEvents(
+  source: RoomSource,
+  tabs: Tabs,
+  options: EventOptions,
+): AsyncGenerator<RoomEvent, void, void> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([options.signal, over.signal]);
+  const inbox = createInbox<TabMessage>(signal, () => options.onOpen());
+  const leader = new Leader(source, options);
+  const channel = tabs.open((message) => {
+    if (leader.isLeading) {
+      if (message.kind === "hello") leader.welcome();
+    } else if (message.kind === "leading") channel.post({ kind: "hello" });
+    else inbox.put(message);
+  });
+  let handOn: (() => void) | undefined;
+  void tabs.lead(signal).then((release) => {
+    handOn = release;
+    if (signal.aborted) release();
+    inbox.wake();
+  });
+  channel.post({ kind: "hello" });
+  try {
+    while (handOn === undefined && !signal.aborted) {
+      for (const message of inbox.take()) {
+        if (message.kind === "event") yield message.event;
+        else if (message.kind === "open") options.onOpen();
+        else if (message.kind === "broken") options.onDisconnect(message.reason, message.retryInMs);
+      }
+      if (handOn === undefined) await inbox.changed();
+    }
+    if (!signal.aborted) yield* leader.lead(channel, signal);
+  } finally {
+    over.abort();
+    handOn?.();
+    channel.close();
+  }
+}
+
+/** The tab's own stream, passed on to the others. */
+class Leader {
+  readonly #source: RoomSource;
+  readonly #options: EventOptions;
+  #channel: TabChannel | undefined;
+  /** Alone, a tab passes nothing on. */
+  #hasFollowers = false;
+  #link: TabMessage | undefined;
+
+  constructor(source: RoomSource, options: EventOptions) {
+    this.#source = source;
+    this.#options = options;
+  }
+
+  get isLeading(): boolean {
+    return this.#channel !== undefined;
+  }
+
+  /** Another tab is there: it is shown how the stream stands. Those that know it read the lists once more. */
+  welcome(): void {
+    this.#hasFollowers = true;
+    if (this.#link !== undefined) this.#channel?.post(this.#link);
+  }
+
+  async *lead(channel: TabChannel, signal: AbortSignal): AsyncGenerator<RoomEvent, void, void> {
+    this.#channel = channel;
+    channel.post({ kind: "leading" });
+    const events = this.#source.events({
+      signal,
+      onOpen: () => {
+        this.#pass({ kind: "open" });
+        this.#options.onOpen();
+      },
+      onDisconnect: (reason, retryInMs) => {
+        this.#pass({ kind: "broken", reason, retryInMs });
+        this.#options.onDisconnect(reason, retryInMs);
+      },
+    });
+    for await (const event of events) {
+      if (this.#hasFollowers) channel.post({ kind: "event", event });
+      yield event;
+    }
+  }
+
+  #pass(link: TabMessage): void {
+    this.#link = link;
+    if (this.#hasFollowers) this.#channel?.post(link);
+  }
+}
