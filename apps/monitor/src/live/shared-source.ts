@@ -11,7 +11,7 @@ export type TabMessage =
   | { kind: "broken"; reason: string; retryInMs: number }
   | { kind: "event"; event: RoomEvent };
 
-export interface TabChannel {
+interface TabChannel {
   /** To all other tabs. */
   post: (message: TabMessage) => void;
   close: () => void;
@@ -53,26 +53,27 @@ async function* sharedEvents(
     } else if (message.kind === "leading") channel.post({ kind: "hello" });
     else inbox.put(message);
   });
-  let handOn: (() => void) | undefined;
+  /** What hands the lead on, once this tab has it. */
+  const lead: { handOn?: () => void } = {};
   void tabs.lead(signal).then((release) => {
-    handOn = release;
+    lead.handOn = release;
     if (signal.aborted) release();
     inbox.wake();
   });
   channel.post({ kind: "hello" });
   try {
-    while (handOn === undefined && !signal.aborted) {
+    while (lead.handOn === undefined && !signal.aborted) {
       for (const message of inbox.take()) {
         if (message.kind === "event") yield message.event;
         else if (message.kind === "open") options.onOpen();
         else if (message.kind === "broken") options.onDisconnect(message.reason, message.retryInMs);
       }
-      if (handOn === undefined) await inbox.changed();
+      if (lead.handOn === undefined) await inbox.changed();
     }
     if (!signal.aborted) yield* leader.lead(channel, signal);
   } finally {
     over.abort();
-    handOn?.();
+    lead.handOn?.();
     channel.close();
   }
 }
