@@ -3,6 +3,8 @@ import type { LanAddress } from "./hosting/lan-addresses.ts";
 import type { ServeMetrics } from "./metrics/metrics-server.ts";
 import type { Mdns } from "./hosting/mdns.ts";
 import type { MachineSecretOf } from "./sharing/machine-secret.ts";
+import type { OpenRecording } from "./record/recording.ts";
+import type { ReadLines } from "./report/read-lines.ts";
 import type { ParticipantTokens } from "./sharing/participant-tokens.ts";
 import type { Prompts } from "./terminal/prompts.ts";
 import type { ServeMonitor } from "./monitor/page-server.ts";
@@ -63,6 +65,10 @@ export interface CliContext {
   mdns: Mdns;
   /** The page that watches a room. */
   serveMonitor: ServeMonitor;
+  /** A file that events are kept in. */
+  openRecording: OpenRecording;
+  /** The lines of a file that may be longer than memory. */
+  readLines: ReadLines;
   /** The metrics of rooms, for Prometheus. */
   serveMetrics: ServeMetrics;
   openBrowser: (url: string) => void;

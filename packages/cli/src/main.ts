@@ -10,6 +10,8 @@ import { readKeys } from "./terminal/keyboard.ts";
 import { findLanAddresses } from "./hosting/lan-addresses.ts";
 import { mdns } from "./hosting/mdns.ts";
 import { openBrowser } from "./monitor/open-browser.ts";
+import { openRecording } from "./record/recording.ts";
+import { readLines } from "./report/read-lines.ts";
 import { runRoomhub } from "./program.ts";
 import { promptsAt } from "./terminal/prompts.ts";
 import {
@@ -60,6 +62,8 @@ const context: CliContext = {
   machineSecretOf,
   createParticipant,
   mdns,
+  openRecording,
+  readLines,
   serveMetrics,
   serveMonitor,
   openBrowser,

@@ -61,6 +61,8 @@ const commands: readonly CommandModule[] = [
     load: async () => (await import("./commands/monitor.ts")).addMonitorCommand,
   },
   { names: ["top"], load: async () => (await import("./commands/top.ts")).addTopCommand },
+  { names: ["record"], load: async () => (await import("./commands/record.ts")).addRecordCommand },
+  { names: ["report"], load: async () => (await import("./commands/report.ts")).addReportCommand },
   {
     names: ["metrics"],
     load: async () => (await import("./commands/metrics.ts")).addMetricsCommand,

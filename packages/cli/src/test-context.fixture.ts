@@ -204,6 +204,12 @@ export function makeWorld(
           },
         };
       },
+      openRecording: ({ path }) => {
+        throw new Error(`unexpected recording: ${path}`);
+      },
+      readLines: (path) => {
+        throw Object.assign(new Error(`ENOENT: no such file, open '${path}'`), { code: "ENOENT" });
+      },
       serveMetrics: async (options) => {
         world.metrics.push(options);
         return {

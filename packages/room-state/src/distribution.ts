@@ -6,8 +6,13 @@ export type Distribution = ReadonlyMap<number, number>;
 
 /** @param ms - 0 or more; below 1 ms counts as 1 */
 export function withSample(distribution: Distribution, ms: number): Distribution {
-  const bin = Math.round(Math.log2(Math.max(1, ms)) * binsPerDoubling);
+  const bin = binOf(ms);
   return new Map(distribution).set(bin, (distribution.get(bin) ?? 0) + 1);
+}
+
+/** The key of a sample in a {@link Distribution}. */
+export function binOf(ms: number): number {
+  return Math.round(Math.log2(Math.max(1, ms)) * binsPerDoubling);
 }
 
 /**

@@ -1,4 +1,4 @@
-export { type Distribution, percentile } from "./distribution.ts";
+export { binOf, type Distribution, percentile } from "./distribution.ts";
 export {
   type Bucket,
   BUCKET_MS,

@@ -1,9 +1,30 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect } from "vitest";
 import { parse } from "yaml";
+import type { GuideLab } from "../../support/documents/guide-lab.ts";
+import { temporaryFolder } from "../../support/programs/temporary-folder.ts";
 import type { BlockPlan } from "./block-plan.ts";
 import { ask } from "./send-request.ts";
 
 export const observe: readonly BlockPlan[] = [
+  {
+    begins: "npx roomhub record",
+    async follow(block, lab) {
+      await using folder = await temporaryFolder();
+      await recordOneRequest(block, lab, folder.path);
+    },
+  },
+  {
+    begins: "npx roomhub report",
+    async follow(block, lab) {
+      await using folder = await temporaryFolder();
+      const record = `npx roomhub record ${lab.invite} --out lab.ndjson`;
+      await recordOneRequest(record, lab, folder.path);
+      const report = await lab.shell(block.replace("lab*", `${folder.path}/lab*`));
+      expect(report).toMatch(/1 request, 0 errors/);
+    },
+  },
   {
     begins: "npx roomhub metrics",
     async follow(block, lab) {
@@ -27,3 +48,14 @@ export const observe: readonly BlockPlan[] = [
     },
   },
 ];
+
+async function recordOneRequest(line: string, lab: GuideLab, folder: string): Promise<void> {
+  const file = join(folder, "lab.ndjson");
+  await using program = lab.start(line.trim().replace("lab.ndjson", file));
+  await program.says(/recording room/);
+  await ask(lab);
+  await expect
+    .poll(() => readFile(file, "utf8"), { timeout: 10_000 })
+    .toMatch(/"name":"llm\.complete"/);
+  expect(await program.stop("SIGINT")).toBe(0);
+}

@@ -1,6 +1,6 @@
 import type { HubEvent } from "@roomhub/protocol";
 import { expect, test } from "vitest";
-import { aComplete, aFailure, aParticipant } from "../test-context.fixture.ts";
+import { aComplete, aFailure, aParticipant, aRoom } from "../test-context.fixture.ts";
 import { RoomMetrics } from "./room-metrics.ts";
 import { maxSeries } from "./series.ts";
 
@@ -118,6 +118,17 @@ test("missed events are counted, and a hub that restarted is a gap of unknown le
   const text = metrics.text(nothingListed);
   expect(text).toContain("\nroomhub_events_missed_total 3\n");
   expect(text).toContain("\nroomhub_event_gaps_total 2\n");
+});
+
+test("what happened between a room's creation and the stream's opening was not missed", () => {
+  const metrics = new RoomMetrics();
+  const created = { type: "room.created", timestamp: "t", roomCode: "ABC234", room: aRoom() };
+  metrics.noteId("b-1");
+  metrics.note(created as HubEvent);
+  metrics.noteId("b-5");
+  metrics.note(created as HubEvent);
+  metrics.noteId("b-7");
+  expect(metrics.text(nothingListed)).toContain("\nroomhub_events_missed_total 1\n");
 });
 
 test("what runs and waits is as listed, and absent when the hub cannot be reached", () => {

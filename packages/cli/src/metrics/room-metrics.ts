@@ -55,6 +55,7 @@ export class RoomMetrics {
   readonly #missed = new Series<Count>(() => ({ total: 0 }));
   readonly #gaps = new Series<Count>(() => ({ total: 0 }));
   #lastId: string | undefined;
+  #idCount = 0;
 
   constructor() {
     // A counter that appears with its first increment hides that increment from `rate()`.
@@ -66,6 +67,7 @@ export class RoomMetrics {
   noteId(id: string): void {
     const step = stepBetween(this.#lastId, id);
     this.#lastId = id;
+    this.#idCount++;
     if (step.kind !== "gap") return;
     this.#gaps.at({}).total++;
     this.#missed.at({}).total += step.missed ?? 0;
@@ -73,6 +75,8 @@ export class RoomMetrics {
 
   /** Events other than the ends of requests change nothing. */
   note(event: HubEvent): void {
+    // A stream that is opened right after its room begins with that event again: what followed it was not missed.
+    if (event.type === "room.created" && this.#idCount === 1) this.#lastId = undefined;
     if (event.type === "llm.complete") {
       const open = openLabels(event.roomCode, event.participantId, event.model);
       this.#requests.at(open, operationOf(event.protocol)).total++;

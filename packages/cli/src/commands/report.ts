@@ -1,0 +1,50 @@
+import { type Command, Option } from "commander";
+import type { CliContext } from "../context.ts";
+import { CommandError } from "../exit-code.ts";
+import { addJsonOption } from "../options.ts";
+import { reportHtml } from "../report/report-html.ts";
+import { ReportSums } from "../report/report-sums.ts";
+import { reportText } from "../report/report-text.ts";
+import { writeJson } from "../terminal/text.ts";
+
+interface ReportOptionValues {
+  json?: boolean;
+  html?: boolean;
+}
+
+export function addReportCommand(program: Command, context: CliContext): void {
+  addJsonOption(
+    program
+      .command("report")
+      .argument("<file...>", "recordings of roomhub record")
+      .description("sum up recordings: requests, errors, speed, usage"),
+  )
+    .addOption(new Option("--html", "print one HTML page").conflicts("json"))
+    .addHelpText("after", "\nExample:\n  $ roomhub report lab*.ndjson --html > lab.html")
+    .action((files: string[], options: ReportOptionValues) => report(context, files, options));
+}
+
+async function report(
+  context: CliContext,
+  files: readonly string[],
+  { json = false, html = false }: ReportOptionValues,
+): Promise<void> {
+  const sums = new ReportSums();
+  for (const file of files) await readInto(context, sums, file);
+  const result = sums.report();
+  if (json) writeJson(context.stdout, result);
+  else if (html) context.stdout.write(reportHtml(result));
+  else context.stdout.write(reportText(result, context.stdout.columns));
+}
+
+async function readInto(context: CliContext, sums: ReportSums, file: string): Promise<void> {
+  try {
+    for await (const line of context.readLines(file)) sums.note(line);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CommandError(
+      `The recording cannot be read: ${reason}`,
+      "record a room: roomhub record ABC234 --out FILE",
+    );
+  }
+}

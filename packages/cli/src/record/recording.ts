@@ -1,0 +1,151 @@
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  writeSync,
+} from "node:fs";
+import { basename, dirname, extname, join } from "node:path";
+import { lastRecordIn } from "./last-record.ts";
+
+export interface RecordingOptions {
+  path: string;
+  /** A file is replaced before it would be longer, except for the first lines in it. */
+  maxBytes: number;
+}
+
+/** Where the events of a room are kept. */
+export interface Recording {
+  /** id of the last event that is kept; undefined for a new recording */
+  readonly lastId: string | undefined;
+  /** @param day - `2026-01-31`, of the events in these lines; undefined for no day of its own */
+  write(lines: string, day: string | undefined): void;
+  /** Returns when what was written is on the disk. */
+  flush(): void;
+  close(): void;
+}
+
+/** @throws NodeJS.ErrnoException, or Error when the file contains something else */
+export type OpenRecording = (options: RecordingOptions) => Recording;
+
+/** No event is as long: specs and config are 16 KiB each, and the SDK accepts 1 MiB. */
+const tailBytes = 4 * 1024 * 1024;
+const dayForm = /^\d{4}-\d{2}-\d{2}$/;
+
+/**
+ * A recording in a file, readable by this user only. A full file, or one of an earlier day, is renamed: `room.ndjson` to
+ * `room.2026-01-31.0001.ndjson`. A line that a crash left incomplete is removed.
+ *
+ * Writes are synchronous, so a process that is killed loses no event that it received.
+ */
+export const openRecording: OpenRecording = ({ path, maxBytes }) => {
+  let file = openSync(path, "a+", 0o600);
+  let last: ReturnType<typeof lastRecordIn>;
+  try {
+    last = repair(file, path);
+  } catch (error) {
+    closeSync(file);
+    throw error;
+  }
+  let bytes = fstatSync(file).size;
+  let fileDay = last?.day;
+  const lastId = last?.id ?? lastIdOfRenamed(path);
+
+  const replace = (day: string | undefined) => {
+    fsyncSync(file);
+    closeSync(file);
+    renameSync(path, renamedPath(path, fileDay ?? day ?? "0000-00-00"));
+    file = openSync(path, "a+", 0o600);
+    bytes = 0;
+    fileDay = undefined;
+  };
+
+  return {
+    lastId,
+    write(lines, day) {
+      const data = Buffer.from(lines);
+      // It becomes part of a file name.
+      const ofDay = day !== undefined && dayForm.test(day) ? day : fileDay;
+      const isOtherDay = fileDay !== undefined && ofDay !== fileDay;
+      if (bytes > 0 && (bytes + data.length > maxBytes || isOtherDay)) replace(ofDay);
+      writeAll(file, data);
+      bytes += data.length;
+      fileDay ??= ofDay;
+    },
+    flush: () => fsyncSync(file),
+    close() {
+      fsyncSync(file);
+      closeSync(file);
+    },
+  };
+};
+
+/** @returns the last record. @throws Error when the file is no recording: it is left as it is */
+function repair(file: number, path: string) {
+  const { size } = fstatSync(file);
+  if (size === 0) return undefined;
+  const tail = tailOf(file, size);
+  const wholeBytes = tail.lastIndexOf("\n") + 1;
+  const last = lastRecordIn(tail.subarray(0, wholeBytes).toString());
+  // The only line may be the incomplete one.
+  const isBegun = wholeBytes === 0 && size < tailBytes && tail.toString().startsWith('{"id":');
+  if (last === undefined && !isBegun) {
+    throw new Error(`${path} contains something else than a recording`);
+  }
+  ftruncateSync(file, size - tail.length + wholeBytes);
+  return last;
+}
+
+function tailOf(file: number, size: number): Buffer {
+  const tail = Buffer.alloc(Math.min(size, tailBytes));
+  let filled = 0;
+  while (filled < tail.length) {
+    const start = size - tail.length + filled;
+    const read = readSync(file, tail, filled, tail.length - filled, start);
+    if (read === 0) break;
+    filled += read;
+  }
+  return tail.subarray(0, filled);
+}
+
+/** For a process that ended between renaming a file and writing the next one. */
+function lastIdOfRenamed(path: string): string | undefined {
+  const newest = renamedFiles(path).at(-1);
+  if (newest === undefined) return undefined;
+  const file = openSync(join(dirname(path), newest), "r");
+  try {
+    return lastRecordIn(tailOf(file, fstatSync(file).size).toString())?.id;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Names, oldest first. */
+function renamedFiles(path: string): string[] {
+  const extension = extname(path);
+  const stem = `${basename(path, extension)}.`;
+  return readdirSync(dirname(path))
+    .filter((name) => name.startsWith(stem) && name.endsWith(extension))
+    .filter((name) =>
+      /^\d{4}-\d{2}-\d{2}\.\d{4,}$/.test(name.slice(stem.length, name.length - extension.length)),
+    )
+    .sort((one, other) => one.length - other.length || (one < other ? -1 : 1));
+}
+
+function renamedPath(path: string, day: string): string {
+  const extension = extname(path);
+  const stem = `${basename(path, extension)}.${day}.`;
+  const ofDay = renamedFiles(path).filter((name) => name.startsWith(stem));
+  const numbers = ofDay.map((name) => Number(name.slice(stem.length).split(".")[0]));
+  const next = Math.max(0, ...numbers) + 1;
+  return join(dirname(path), `${stem}${String(next).padStart(4, "0")}${extension}`);
+}
+
+function writeAll(file: number, data: Buffer): void {
+  let written = 0;
+  while (written < data.length) written += writeSync(file, data, written);
+}

@@ -1,0 +1,121 @@
+import { type UsageRow, UsageSums } from "../usage/usage-sums.ts";
+import { type Percentiles, Quantiles } from "./quantiles.ts";
+import { parseRecordedLine } from "./recorded-line.ts";
+
+/** Requests that failed at one stage with one code. */
+export interface FailureRow {
+  stage: string;
+  /** a code of the hub or of a provider; `others` beyond the limit */
+  code: string;
+  requests: number;
+}
+
+/** What a recording says about a room. */
+export interface Report {
+  /** ISO times of the first and the last event; null without any */
+  from: string | null;
+  to: string | null;
+  /** that ended, failed ones included */
+  requests: number;
+  errors: number;
+  /** most requests first */
+  failures: FailureRow[];
+  /** ms, of complete responses; null without any */
+  ttftMs: Percentiles | null;
+  /** of complete responses that report tokens; null without any */
+  tokensPerSecond: Percentiles | null;
+  usage: UsageRow[];
+  /** events in gaps whose length is known */
+  missedEvents: number;
+  /** gaps whose length is unknown, since the hub restarted */
+  restarts: number;
+  /** that are no lines of a recording, such as one that was cut off */
+  unreadableLines: number;
+}
+
+const maxFailureRows = 1_000;
+const others = "others";
+
+/** Sums the lines of recordings. Memory is bounded. */
+export class ReportSums {
+  readonly #usage = new UsageSums();
+  readonly #ttftMs = new Quantiles(1);
+  readonly #tokensPerSecond = new Quantiles(0.001);
+  readonly #failures = new Map<string, FailureRow>();
+  #from: string | null = null;
+  #to: string | null = null;
+  #requests = 0;
+  #errors = 0;
+  #missedEvents = 0;
+  #restarts = 0;
+  #unreadableLines = 0;
+
+  /** @param line - null for one that is too long to be read */
+  note(line: string | null): void {
+    if (line?.trim() === "") return;
+    const record = line === null ? ({ kind: "unreadable" } as const) : parseRecordedLine(line);
+    switch (record.kind) {
+      case "unreadable":
+        this.#unreadableLines++;
+        return;
+      case "gap":
+        if (record.missed === null) this.#restarts++;
+        else this.#missedEvents += record.missed;
+        return;
+      case "other":
+        this.#noteTime(record.time);
+        return;
+      case "end":
+        this.#noteTime(record.event.timestamp);
+        this.#noteEnd(record.event);
+    }
+  }
+
+  report(): Report {
+    return {
+      from: this.#from,
+      to: this.#to,
+      requests: this.#requests,
+      errors: this.#errors,
+      failures: [...this.#failures.values()].sort((one, other) => other.requests - one.requests),
+      ttftMs: this.#ttftMs.percentiles(),
+      tokensPerSecond: this.#tokensPerSecond.percentiles(),
+      usage: this.#usage.rows(),
+      missedEvents: this.#missedEvents,
+      restarts: this.#restarts,
+      unreadableLines: this.#unreadableLines,
+    };
+  }
+
+  #noteEnd(event: (ReturnType<typeof parseRecordedLine> & { kind: "end" })["event"]): void {
+    this.#requests++;
+    this.#usage.note(event);
+    if (event.type === "llm.error") {
+      this.#errors++;
+      this.#failureRow(event.stage, event.code).requests++;
+      return;
+    }
+    this.#ttftMs.record(event.metrics.ttftMs);
+    const { tokensPerSecond } = event.metrics;
+    if (tokensPerSecond !== undefined) this.#tokensPerSecond.record(tokensPerSecond);
+  }
+
+  #failureRow(stage: string, code: string): FailureRow {
+    const key = JSON.stringify([stage, code]);
+    const known = this.#failures.get(key);
+    if (known !== undefined) return known;
+    // A provider's own code can be any string.
+    if (this.#failures.size >= maxFailureRows && code !== others) {
+      return this.#failureRow(stage, others);
+    }
+    const row = { stage, code, requests: 0 };
+    this.#failures.set(key, row);
+    return row;
+  }
+
+  /** Files may be read in any order. */
+  #noteTime(time: string): void {
+    if (this.#from === null || Date.parse(time) < Date.parse(this.#from)) this.#from = time;
+    if (this.#to === null || Date.parse(time) > Date.parse(this.#to)) this.#to = time;
+  }
+}
