@@ -8,7 +8,7 @@ export const chromiumPath = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].f
 export function launchChromium(): Promise<Browser> {
   return chromium.launch({
     executablePath: chromiumPath,
-    args: ["--no-sandbox", "--js-flags=--expose-gc", "--enable-precise-memory-info"],
+    args: ["--no-sandbox"],
   });
 }
 

@@ -1,12 +1,31 @@
 import type { ParticipantSummary } from "@roomhub/protocol";
 import { type RoomState, slotsOf } from "@roomhub/room-state";
 import type { VNode } from "preact";
+import { useRef } from "preact/hooks";
 import { plural } from "../parts/figure-text.ts";
+import { pure } from "../parts/pure.ts";
 import { ParticipantCard } from "./participant-card.tsx";
 import { byMachine, type MachineGroup } from "./participant-facts.ts";
 
+export interface ParticipantsPanelProps {
+  state: RoomState;
+  nowMs: number;
+}
+
+/** With more participants than this a frame that draws all cards takes too long to do it each time. */
+const manyParticipants = 50;
+/** Between two drawings of many cards. */
+const manyEveryMs = 250;
+
 /** Cards of all participants, those of one machine together. */
-export function ParticipantsPanel({ state, nowMs }: { state: RoomState; nowMs: number }): VNode {
+export function ParticipantsPanel(props: ParticipantsPanelProps): VNode {
+  const drawn = useRef(props);
+  const isMany = props.state.participants.size > manyParticipants;
+  if (!isMany || props.nowMs - drawn.current.nowMs >= manyEveryMs) drawn.current = props;
+  return <Panel {...drawn.current} />;
+}
+
+const Panel = pure(({ state, nowMs }: ParticipantsPanelProps): VNode => {
   const groups = byMachine(state.participants.values());
   const slots = slotsOf(state);
   // Nothing on a card changes more often but what its participant reports.
@@ -46,7 +65,7 @@ export function ParticipantsPanel({ state, nowMs }: { state: RoomState; nowMs: n
       )}
     </section>
   );
-}
+});
 
 const noSlots = { active: 0, limit: 0, elsewhere: 0 };
 
