@@ -187,7 +187,8 @@ test("clients that send their requests in drips are disconnected in time, and de
     }
     // The heads are checked once a second.
     expect(performance.now() - startMs).toBeLessThan(5_000);
-    expect(slowestMs).toBeLessThan(1_000);
+    // Blocked, it would wait until the drips are disconnected.
+    expect(slowestMs).toBeLessThan(4_000);
   } finally {
     clearInterval(drip);
   }
