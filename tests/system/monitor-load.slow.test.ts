@@ -26,6 +26,7 @@ describe.skipIf(chromiumPath === undefined)(`the page under load${title}`, () =>
     });
     const { page, problems } = watched;
     await page.getByText("500 of 500 online").waitFor();
+    await page.evaluate(measureDrawings);
     const counts: number[] = [];
     let ticks = 0;
     for await (const _ of every(tickMs)) {
@@ -43,9 +44,34 @@ describe.skipIf(chromiumPath === undefined)(`the page under load${title}`, () =>
     expect(shown).toBeLessThan(40);
     expect(Math.max(...counts) - Math.min(...counts)).toBeLessThan(600);
     expect(Math.max(...counts)).toBeLessThan(500 * 40);
+    const drawingsMs = await page.evaluate(() => window.drawingsMs.sort((a, b) => a - b));
+    expect(drawingsMs.length).toBeGreaterThan(40);
+    // 5 ms where nothing else runs; more than a frame's 16 ms would be seen.
+    expect(drawingsMs[drawingsMs.length >> 1]).toBeLessThan(16);
     expect(problems).toEqual([]);
   });
 });
+
+declare global {
+  interface Window {
+    /** script and layout of each drawing, ms */
+    drawingsMs: number[];
+  }
+}
+
+/** Runs in the page. */
+function measureDrawings(): void {
+  window.drawingsMs = [];
+  const request = window.requestAnimationFrame.bind(window);
+  window.requestAnimationFrame = (draw) =>
+    request((timeMs) => {
+      const startMs = performance.now();
+      draw(timeMs);
+      // Reading a size makes the browser lay out what was drawn.
+      document.body.getBoundingClientRect();
+      window.drawingsMs.push(performance.now() - startMs);
+    });
+}
 
 function elementsOf(page: Page): Promise<number> {
   return page.evaluate(() => document.querySelectorAll("*").length);
