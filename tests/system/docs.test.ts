@@ -11,6 +11,12 @@ import {
 } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import { firstMinute, quickstartTranscript } from "../../scripts/transcript-picture.ts";
+import {
+  RoomMetrics,
+  SEMANTIC_CONVENTIONS_VERSION,
+} from "../../packages/cli/src/metrics/room-metrics.ts";
+import { createProgram } from "../../packages/cli/src/program.ts";
+import { makeWorld } from "../../packages/cli/src/test-context.fixture.ts";
 import { ROUTES } from "../../packages/hub/src/http/routes.ts";
 import { brokenLinks, root } from "../support/documents/guide.ts";
 import { tableRows } from "../support/documents/markdown-table.ts";
@@ -74,6 +80,44 @@ test("config.md has every limit with its default, unit and variable, and no othe
     limitEnvName(name as LimitName),
   ]);
   expect(sorted(documented.map((row) => row.slice(0, 4)))).toEqual(sorted(expected));
+});
+
+test("cli.md has every command, and every option of those that follow a room", async () => {
+  const text = reference("cli");
+  const { commands } = await createProgram(makeWorld().context);
+  const documented = tableRows(text, ["Command", "Does"])
+    .flatMap(([names = ""]) => [...names.matchAll(/`([a-z]+)/g)])
+    .map(([, name]) => name);
+  expect(new Set(documented)).toEqual(new Set(commands.map((each) => each.name())));
+  const followers = commands.filter((each) =>
+    ["record", "report", "metrics"].includes(each.name()),
+  );
+  expect(followers).toHaveLength(3);
+  for (const command of followers) {
+    const [, section = ""] = text.split(`\n## ${command.name()}\n`);
+    const own = section.split("\n## ")[0];
+    for (const { long } of command.options.filter((option) => option.long !== "--hub")) {
+      expect(own, command.name()).toContain(`\`${long}`);
+    }
+  }
+});
+
+test("cli.md has every metric with its type, and no other; the dashboard names only these", () => {
+  const metrics = new RoomMetrics();
+  const rooms = [{ room: "ABC234", participants: [] }];
+  const types = [...metrics.text({ isConnected: true, rooms }).matchAll(/^# TYPE (.*)$/gm)];
+  const documented = tableRows(reference("cli"), ["Metric", "Type"]);
+  expect(sorted(documented.map((row) => row.slice(0, 2)))).toEqual(
+    sorted(types.map(([, type = ""]) => type.split(" "))),
+  );
+  expect(reference("cli")).toContain(`version ${SEMANTIC_CONVENTIONS_VERSION},`);
+  const dashboard = text("docs/grafana/roomhub.json");
+  const named = [...dashboard.matchAll(/\b(?:gen_ai_(?:server|client)|roomhub)_\w+/g)].map(
+    ([name]) => name.replace(/_(?:bucket|sum|count)$/, ""),
+  );
+  expect(named.length).toBeGreaterThan(8);
+  const known = documented.map(([name]) => name);
+  expect(named.filter((name) => !known.includes(name))).toEqual([]);
 });
 
 test("every row of these tables has a description", () => {

@@ -100,6 +100,31 @@ test("a recording that exists is continued: its last id is sent, and what was mi
   });
 });
 
+test("a disk that fails after a write ends the recording with its next event", async () => {
+  const { openRecording } = recordings();
+  const broken = (options: RecordingOptions) => ({
+    ...openRecording(options),
+    flush: () => {
+      throw new Error("EIO: i/o error");
+    },
+  });
+  const flushes: (() => void)[] = [];
+  const events = async function* (_code: string | undefined, options) {
+    for (const id of ["b-1", "b-2"]) {
+      options?.onEventId?.(id);
+      yield aComplete;
+      for (const flush of flushes.splice(0)) flush();
+    }
+  } as Client["events"];
+  const after = (_ms: number, callback: () => void) => {
+    flushes.push(callback);
+    return () => {};
+  };
+  const world = makeWorld({ openRecording: broken, after }, { events });
+  expect(await world.run("record", "ABC234", "--out", "lab.ndjson")).toBe(1);
+  expect(world.stderr.text).toContain("The recording cannot be written: EIO");
+});
+
 test("a file that cannot be written ends the recording, with the next step", async () => {
   const { openRecording } = recordings();
   const full = (options: RecordingOptions) => ({

@@ -66,6 +66,7 @@ async function record(
     try {
       for await (const event of events) {
         const text = lines.of(event);
+        flush.check();
         if (text === "") continue;
         onDisk(() => recording.write(text, event.timestamp.slice(0, 10)));
         flush.later();
@@ -73,6 +74,7 @@ async function record(
     } finally {
       flush.cancel();
       onDisk(() => recording.close());
+      flush.check();
     }
   });
 }
@@ -128,13 +130,24 @@ function joined(before: Gap | undefined, next: Gap): Gap {
 /** At most once per second, since waiting for the disk takes longer than writing. */
 function createFlush(context: CliContext, recording: Recording) {
   let cancel: (() => void) | undefined;
+  let failure: unknown;
   return {
     later: () => {
       cancel ??= context.after(flushMs, () => {
         cancel = undefined;
-        recording.flush();
+        try {
+          recording.flush();
+        } catch (error) {
+          // Another flush may succeed although these bytes are lost.
+          failure ??= error;
+        }
       });
     },
+    /** @throws CommandError when a flush has failed */
+    check: () =>
+      onDisk(() => {
+        if (failure !== undefined) throw failure;
+      }),
     cancel: () => cancel?.(),
   };
 }
