@@ -93,7 +93,8 @@ function optionsFor(
         label,
         stroke: color(colors[index] ?? "--ink"),
         width: 2,
-        points: { show: false },
+        // A value without neighbours is no line.
+        points: { show: true, size: 4 },
         // A bucket without a measurement is no end of the line.
         spanGaps: true,
       })),
