@@ -11,7 +11,7 @@ export interface MetricsServerOptions {
   text: () => Promise<string>;
 }
 
-export interface RunningMetricsServer {
+interface RunningMetricsServer {
   port: number;
   close: () => Promise<void>;
 }
