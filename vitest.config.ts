@@ -7,6 +7,10 @@ const ssr = { resolve: { conditions: ["@roomhub/source", ...defaultServerConditi
 /** Whole programs that wait for real time, such as for a model server to be looked at again: `npm run test:slow`. */
 const slow = [
   "tests/**/*.slow.test.ts",
+  "tests/system/doctor.test.ts",
+  "tests/system/examples.test.ts",
+  "tests/system/processes.test.ts",
+  "tests/system/responses-websocket.test.ts",
   "tests/system/{guides,liveness-probe,llama-cpp,readiness}.test.ts",
 ];
 
