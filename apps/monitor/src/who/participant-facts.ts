@@ -88,7 +88,7 @@ export function budgetText({ budget }: ParticipantSummary, nowMs: number): strin
   return parts.join(", ");
 }
 
-/** Status and the last sign of life: `online, seen just now`. */
+/** `online`, or `offline, seen 5 min ago`. While it is online its last sign of life is not sent. */
 export function statusText({ status, lastSeen }: ParticipantSummary, nowMs: number): string {
-  return `${status}, seen ${agoText(nowMs - lastSeen)}`;
+  return status === "online" ? status : `${status}, seen ${agoText(nowMs - lastSeen)}`;
 }

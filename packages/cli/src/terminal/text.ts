@@ -6,7 +6,10 @@ import { cutTo, displayWidth, padTo } from "./display-width.ts";
 export type Colors = ReturnType<typeof picocolors.createColors>;
 
 /** Colours on terminals only, unless disabled. https://no-color.org */
-export function colorsFor(context: CliContext, terminal: Terminal): Colors {
+export function colorsFor(
+  context: Pick<CliContext, "env">,
+  terminal: Pick<Terminal, "isTTY">,
+): Colors {
   const isDisabled = (context.env["NO_COLOR"] ?? "") !== "" || context.env["TERM"] === "dumb";
   return picocolors.createColors(terminal.isTTY && !isDisabled);
 }
