@@ -525,9 +525,9 @@ const checks: Record<LimitName, Check> = {
     await using lab = await openLab({ tunnelPingMs: 2_000 });
     const silent = await dial(lab, false);
     // The first ping is sent within a second; each one without a pong is a miss, and two of them end the tunnel.
-    await lab.time.advance(4_000);
+    await lab.time.advance(3_500);
     expect(await lab.isConnected()).toBe(true);
-    await lab.time.advance(3_000);
+    await lab.time.advance(3_500);
     expect(await within(silent.closed, "the dead tunnel's end")).toBe(1006);
     expect(await lab.isConnected()).toBe(false);
   },
