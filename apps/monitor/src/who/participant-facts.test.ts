@@ -60,7 +60,7 @@ test.each([
   expect(conditionOf(participant(overrides as Partial<ParticipantSummary>))).toBe(condition);
 });
 
-test("a connection is told apart from a status", () => {
+test("a connection and a status are shown as two things", () => {
   const { connection } = participant();
   const texts = [
     { ...connection },

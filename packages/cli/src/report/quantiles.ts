@@ -12,7 +12,7 @@ export class Quantiles {
   /** Bins begin at 1, so smaller samples are multiplied. */
   readonly #scale: number;
 
-  /** @param smallest - sample that is told from 0 */
+  /** @param smallest - sample that is distinguished from 0 */
   constructor(smallest: number) {
     this.#scale = 1 / smallest;
   }

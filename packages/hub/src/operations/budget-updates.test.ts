@@ -22,9 +22,7 @@ function createWatched() {
       return this.sweep();
     },
     sweep(): number {
-      const due = updates.takeDue(nowMs);
-      for (const participant of due) updates.noteAnnounced(participant, nowMs);
-      return due.length;
+      return updates.takeDue(nowMs).length;
     },
   };
 }

@@ -1,21 +1,24 @@
+import { PacedUpdates } from "../domain/paced-updates.ts";
 import type { Participant } from "../domain/participant.ts";
 import { isResting } from "../domain/readiness.ts";
 
-const pauseMs = 5_000;
+const noBudget = JSON.stringify([undefined, undefined, undefined, false]);
 
 /**
  * Which changes of budgets are announced. Contract §5: a step of 10 % of the day's tokens, other limits, and whether the
  * participant refuses requests for its budget; at most one event in 5 s.
  */
 export class BudgetUpdates {
-  readonly #announced = new WeakMap<Participant, { shown: string; atMs: number }>();
-  /** something changed since, or will when the rest is over */
-  readonly #changed = new Set<Participant>();
+  readonly #paced = new PacedUpdates({
+    shownOf: shownBudget,
+    blank: noBudget,
+    changesByTime: (participant, nowMs) => isResting(participant, () => nowMs),
+  });
   readonly #resting = new Set<Participant>();
 
   /** The budget of a participant, or its rest, is another one. */
   note(participant: Participant): void {
-    this.#changed.add(participant);
+    this.#paced.note(participant);
     if (participant.restsUntilMs !== undefined) this.#resting.add(participant);
   }
 
@@ -26,27 +29,16 @@ export class BudgetUpdates {
     return rested;
   }
 
-  /** What an event shows of it. */
+  /** See {@link PacedUpdates.noteAnnounced}. */
   noteAnnounced(participant: Participant, nowMs: number): void {
-    this.#announced.set(participant, { shown: shownBudget(participant, nowMs), atMs: nowMs });
+    this.#paced.noteAnnounced(participant, nowMs);
   }
 
-  /** Takes out those that are to be announced now. */
+  /** See {@link PacedUpdates.takeDue}. */
   takeDue(nowMs: number): Participant[] {
-    const due: Participant[] = [];
-    for (const participant of this.#changed) {
-      const shown = shownBudget(participant, nowMs);
-      const before = this.#announced.get(participant);
-      const isSame = shown === (before?.shown ?? noBudget);
-      if (!isSame && nowMs - (before?.atMs ?? -Infinity) < pauseMs) continue;
-      if (!isResting(participant, () => nowMs)) this.#changed.delete(participant);
-      if (!isSame) due.push(participant);
-    }
-    return due;
+    return this.#paced.takeDue(nowMs);
   }
 }
-
-const noBudget = JSON.stringify([undefined, undefined, undefined, false]);
 
 function shownBudget(participant: Participant, nowMs: number): string {
   const { tokensPerDay, remainingTokens, requestsPerMinute } = participant.budget ?? {};

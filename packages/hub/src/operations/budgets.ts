@@ -19,7 +19,6 @@ export function announceBudgets(context: OperationContext): void {
     context.routingChanged(roomCode);
   }
   for (const participant of context.budgetUpdates.takeDue(nowMs)) {
-    context.budgetUpdates.noteAnnounced(participant, nowMs);
     announceUpdate(context, participant);
   }
 }

@@ -8,7 +8,7 @@ import { HubError } from "../errors.ts";
 import type { OperationContext, Peer } from "./context.ts";
 import { conflictWarnings, isLive, proofOf, type Proof, requireReplaceable } from "./ownership.ts";
 import { assignMachine } from "./machine-key.ts";
-import { pathWarnings } from "./path-warnings.ts";
+import { firstProbe, pathWarnings } from "./path-warnings.ts";
 import { addParticipant, announceUpdate, recordLife, removeParticipant } from "./presence.ts";
 import { checkProbing } from "./probed-participants.ts";
 import { newParticipant, refreshCapabilities, registrationOf } from "./registration.ts";
@@ -51,9 +51,7 @@ export async function joinParticipant(
       : register(context, room, existing, request, peer);
   room.lastUsedAt = context.wallMs();
   const { participant } = joined;
-  if (participant.direct.kind === "untried" && participant.tunnel.kind === "closed") {
-    await context.paths.probe(participant);
-  }
+  await firstProbe(context, participant);
   return { ...joined, room, warnings: [...conflicts, ...pathWarnings(participant)] };
 }
 

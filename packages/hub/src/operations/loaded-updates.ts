@@ -1,17 +1,21 @@
+import { PacedUpdates } from "../domain/paced-updates.ts";
 import type { Participant } from "../domain/participant.ts";
 
-const pauseMs = 5_000;
 /** No participant serves a longer one, and listings of the whole machine repeat it. */
 const longestName = 256;
+const nothingShown = JSON.stringify([undefined]);
 
 /**
  * When a change of the models that a server has loaded is announced: at once, but at most once in 5 s per participant.
  * Contract §5. A change that was undone by then is not announced.
  */
 export class LoadedUpdates {
-  readonly #announced = new WeakMap<Participant, { shown: string; atMs: number }>();
   readonly #reports = new WeakMap<Participant, string>();
-  readonly #changed = new Set<Participant>();
+  readonly #paced = new PacedUpdates({
+    shownOf,
+    blank: nothingShown,
+    changesByTime: () => false,
+  });
 
   /**
    * A participant's agent, or the hub, reports what its server has loaded; undefined when the server does not say. That
@@ -27,33 +31,20 @@ export class LoadedUpdates {
     this.#reports.set(participant, report);
     for (const each of participant.machine?.members ?? [participant]) {
       each.loadedModels = models;
-      this.#changed.add(each);
+      this.#paced.note(each);
     }
   }
 
-  /** An event shows its loaded models. */
+  /** See {@link PacedUpdates.noteAnnounced}. */
   noteAnnounced(participant: Participant, nowMs: number): void {
-    this.#announced.set(participant, { shown: shownOf(participant), atMs: nowMs });
+    this.#paced.noteAnnounced(participant, nowMs);
   }
 
-  /** Takes out those that are to be announced now. */
+  /** See {@link PacedUpdates.takeDue}. */
   takeDue(nowMs: number): Participant[] {
-    const due: Participant[] = [];
-    for (const participant of this.#changed) {
-      const shown = shownOf(participant);
-      const before = this.#announced.get(participant);
-      const isSame = shown === (before?.shown ?? nothingShown);
-      if (!isSame && before !== undefined && nowMs - before.atMs < pauseMs) continue;
-      this.#changed.delete(participant);
-      if (isSame) continue;
-      this.noteAnnounced(participant, nowMs);
-      due.push(participant);
-    }
-    return due;
+    return this.#paced.takeDue(nowMs);
   }
 }
-
-const nothingShown = JSON.stringify([undefined]);
 
 function shownOf({ loadedModels }: Participant): string {
   return JSON.stringify([loadedModels]);

@@ -1,5 +1,13 @@
 import type { Warning } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
+import type { OperationContext } from "./context.ts";
+
+/** Tries the endpoint of a participant that has just said where it is, so that a warning can say whether it answers. */
+export async function firstProbe(context: OperationContext, participant: Participant) {
+  if (participant.direct.kind === "untried" && participant.tunnel.kind === "closed") {
+    await context.paths.probe(participant);
+  }
+}
 
 /** Why a participant that just registered cannot be reached, with the line that would work. Contract §3. */
 export function pathWarnings(participant: Participant): Warning[] {

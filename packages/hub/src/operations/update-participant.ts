@@ -6,7 +6,7 @@ import { modelChanged, type Room } from "../domain/room.ts";
 import type { OperationContext, Peer } from "./context.ts";
 import { conflictWarnings, registrantOf, requireProof } from "./ownership.ts";
 import { assignMachine } from "./machine-key.ts";
-import { pathWarnings } from "./path-warnings.ts";
+import { firstProbe, pathWarnings } from "./path-warnings.ts";
 import { announceUpdate } from "./presence.ts";
 import { checkProbing } from "./probed-participants.ts";
 import { checkedEndpoint, refreshCapabilities } from "./registration.ts";
@@ -49,9 +49,7 @@ export async function updateParticipant(
   room.lastUsedAt = context.wallMs();
   announceUpdate(context, participant);
   context.paths.settingsChanged(participant);
-  if (participant.direct.kind === "untried" && participant.tunnel.kind === "closed") {
-    await context.paths.probe(participant);
-  }
+  await firstProbe(context, participant);
   return { participant, room, warnings: [...conflicts, ...kept, ...pathWarnings(participant)] };
 }
 
