@@ -107,11 +107,35 @@ export interface Machine {
   limit: number;
 }
 
+/** One run of one hub. */
+export interface HubIdentity {
+  /** 16 hex digits, the same after a restart in the same place */
+  readonly hubId: string;
+  /** of this run */
+  readonly bootId: string;
+}
+
+/** Where a participant is that another hub owns: that hub holds its tunnel, or dials its endpoint. */
+export interface RemotePlace {
+  /** undefined once that hub is dead and no other has taken the participant */
+  owner: HubIdentity | undefined;
+  /** of its entry in the directory */
+  revision: number;
+  /** Slots taken by other requests than those that this hub forwards. */
+  elsewhere: number;
+  /** Slots that its owner holds for a waiting request of this hub. */
+  grants: number;
+  /** its machine as its owner lists it */
+  machine: Pick<Machine, "id" | "active" | "limit"> | undefined;
+}
+
 /** A participant as the hub knows it. One object per registration: a taken-over id is a new object. */
 export interface Participant extends Registration {
   readonly roomCode: string;
-  /** unique over the life of the hub, never shown: what the vault and the tunnel registry go by */
+  /** unique, never shown: what the vault and the tunnel registry go by */
   readonly key: string;
+  /** undefined for a participant of this hub; what is known of another one is as its owner told */
+  remote: RemotePlace | undefined;
   /** What was found out: by its agent, or by the hub that calls its endpoint. */
   learnedCapabilities: Record<string, CapabilityValue>;
   /** Asked for the usage of a stream, its provider would not, whatever was declared. */
@@ -167,7 +191,8 @@ export interface Participant extends Registration {
   limitFrom: LimitSource;
 }
 
-export function isFull({ active, limit, machine }: Participant): boolean {
+export function isFull({ active, limit, machine, remote }: Participant): boolean {
+  if (remote !== undefined) return remote.grants === 0 && active + remote.elsewhere >= limit;
   return active >= limit || (machine !== undefined && machine.active >= machine.limit);
 }
 
@@ -188,7 +213,8 @@ export function occupySlot(
   holder: SlotHolder,
   nowMs: number,
 ): Machine | undefined {
-  const { machine } = participant;
+  const { machine, remote } = participant;
+  if (remote !== undefined && remote.grants > 0) remote.grants--;
   participant.runningFor.push(holder);
   for (const place of [participant, machine]) {
     if (place === undefined) continue;

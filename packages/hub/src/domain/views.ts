@@ -5,7 +5,7 @@ import type {
   ParticipantSummary,
   Room as RoomView,
 } from "@roomhub/protocol";
-import { isConnected, type Machine, type Participant } from "./participant.ts";
+import { isConnected, type Participant } from "./participant.ts";
 import { readinessOf, unroutableReason } from "./readiness.ts";
 import type { Room } from "./room.ts";
 
@@ -94,26 +94,25 @@ export function modelViews(room: Room, nowMs: number): ModelEntry[] {
 
 /** How busy a participant is. */
 export function loadView(participant: Participant): Load {
-  const { active, queued, limit, limitFrom } = participant;
-  const { machine, reported } = participant;
+  const { queued, limit, limitFrom, remote, reported } = participant;
+  const machine = sharedMachine(participant);
   const { elsewhere } = reported;
   return {
-    active,
+    active: participant.active + (remote?.elsewhere ?? 0),
     queued,
     limit,
     limitFrom,
     ...(elsewhere === 0 ? {} : { elsewhere }),
-    ...(isShared(machine) ? { machine: machineView(machine) } : {}),
+    ...(machine === undefined ? {} : { machine }),
   };
 }
 
 /** With one participant, or without slots, its machine says nothing more than the participant. */
-function isShared(machine: Machine | undefined): machine is Machine {
-  return machine !== undefined && machine.members.size > 1 && Number.isFinite(machine.limit);
-}
-
-function machineView({ id, active, limit }: Machine) {
-  return { id, active, limit };
+export function sharedMachine({ machine, remote }: Participant): Load["machine"] {
+  if (remote !== undefined) return remote.machine;
+  if (machine === undefined || machine.members.size <= 1) return undefined;
+  const { id, active, limit } = machine;
+  return Number.isFinite(limit) ? { id, active, limit } : undefined;
 }
 
 function pathOf(participant: Participant): Connection["path"] {

@@ -57,6 +57,7 @@ export function newParticipant(
     ...registration,
     roomCode: room.code,
     key: newUuid(),
+    remote: undefined,
     learnedCapabilities: {},
     refusesStreamUsage: false,
     reportsUsageItself: false,

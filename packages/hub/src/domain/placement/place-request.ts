@@ -21,7 +21,8 @@ export class Candidate implements PlacementCandidate {
   }
 
   get active(): number {
-    return (this.participant.machine ?? this.participant).active;
+    const { machine, active, remote } = this.participant;
+    return machine?.active ?? active + (remote?.elsewhere ?? 0);
   }
 
   get limit(): number {

@@ -1,0 +1,17 @@
+import type { EventName } from "@roomhub/protocol";
+
+/** An event of one hub for the watchers at all others. Contract §7. */
+export interface BusMessage {
+  /** boot id of the hub where it happened */
+  origin: string;
+  /** 1 for the origin's first event of the room, and one more for each */
+  sequence: number;
+  name: EventName;
+  /** ISO text */
+  timestamp: string;
+  payload: object;
+  /** Of a participant's entry: the event is shown once the watcher's hub knows that revision. */
+  revision?: number;
+  /** of that participant */
+  participantId?: string;
+}
