@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { ResponsesStream } from "../../packages/provider/src/responses/translation/output/stream.ts";
-import { translateRequest } from "../../packages/provider/src/responses/translation/request/request.ts";
+import { responsesStream } from "../../packages/provider/src/responses/output/stream.ts";
+import { translateRequest } from "../../packages/provider/src/responses/request/request.ts";
 import { tokenStream } from "../../tests/support/providers/fast-provider.ts";
 import { measured, type Row } from "../row.ts";
 import { median } from "../figures/spread.ts";
@@ -26,7 +26,7 @@ function translate(): number {
   const request = translateRequest(
     Buffer.from('{"model":"fake-model","input":"hi","stream":true}'),
   );
-  const stream = new ResponsesStream(request, {
+  const stream = responsesStream(request, {
     newId: (prefix) => `${prefix}_${randomUUID()}`,
     nowSeconds: () => 1,
   });

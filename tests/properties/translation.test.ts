@@ -4,10 +4,11 @@ import { expect, test } from "vitest";
 import {
   translatedRequest,
   countingSource,
-} from "../../packages/provider/src/responses/translation/response.fixture.ts";
-import { translateResponse } from "../../packages/provider/src/responses/translation/output/whole-response.ts";
-import type { ToolName } from "../../packages/provider/src/responses/translation/translated-request.ts";
-import { ResponsesStream } from "../../packages/provider/src/responses/translation/output/stream.ts";
+} from "../../packages/provider/src/responses/response.fixture.ts";
+import { translateResponse } from "../../packages/provider/src/responses/output/whole-response.ts";
+import type { ToolName } from "../../packages/provider/src/responses/translated-request.ts";
+import { responsesStream } from "../../packages/provider/src/responses/output/stream.ts";
+import type { ChatStream } from "../../packages/provider/src/translation/chat/chat-stream.ts";
 import { checkEvents, checkResponse } from "../support/documents/open-responses-rules.ts";
 import { propertyRuns, propertyTimeoutMs, SEEDS } from "../support/property-runs.ts";
 import { anyScript, type ChatScript, type Speech, scriptInOrder } from "./chat-script.ts";
@@ -22,8 +23,8 @@ const toolNames = new Map<string, ToolName>([
   ["patch", { kind: "custom", name: "patch", namespace: undefined }],
 ]);
 
-function newStream(): ResponsesStream {
-  return new ResponsesStream(translatedRequest({ toolNames }), countingSource());
+function newStream(): ChatStream {
+  return responsesStream(translatedRequest({ toolNames }), countingSource());
 }
 
 /** @returns the text of the Responses stream, the chat stream cut at these places */

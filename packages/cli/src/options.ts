@@ -1,5 +1,5 @@
 import { InvalidHubUrlError, type Invite, normaliseHubUrl, parseInvite } from "@roomhub/client";
-import { type ParticipantConfig, participantIdProblem, ResponsesMode } from "@roomhub/protocol";
+import { type ParticipantConfig, participantIdProblem, SurfaceMode } from "@roomhub/protocol";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext } from "./context.ts";
 import { defaultHubUrl } from "./rooms/hub-address.ts";
@@ -113,7 +113,7 @@ function hubUrlArgument(text: string): string {
 /** How a participant serves requests, whether an agent or the hub calls its endpoint. */
 export interface ServingOptionValues {
   maxConcurrency?: number;
-  responses?: ResponsesMode;
+  responses?: SurfaceMode;
 }
 
 export function addServingOptions(command: Command): Command {
@@ -123,7 +123,7 @@ export function addServingOptions(command: Command): Command {
       new Option(
         "--responses <mode>",
         "serve /responses natively or translated to chat (default: per server)",
-      ).choices(ResponsesMode.options),
+      ).choices(SurfaceMode.options),
     );
 }
 

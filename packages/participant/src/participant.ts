@@ -112,7 +112,7 @@ class TunnelParticipant implements Participant {
         baseUrl,
         headers: () => headers,
         declared: () => settings.capabilities,
-        responses: () => settings.joinRequest.config?.responses,
+        modes: () => ({ openResponses: settings.joinRequest.config?.responses }),
         onCapabilities: () => this.#sendCapabilities(),
       },
       budget,

@@ -12,7 +12,7 @@ export interface ServedModelOptions {
   mayFollow: boolean;
   server: Pick<
     ModelServerOptions,
-    "baseUrl" | "call" | "declared" | "headers" | "isFunction" | "onCapabilities" | "responses"
+    "baseUrl" | "call" | "declared" | "headers" | "isFunction" | "modes" | "onCapabilities"
   >;
   /** undefined when nothing is limited */
   budget: Budget | undefined;

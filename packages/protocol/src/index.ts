@@ -73,9 +73,9 @@ export {
   ParticipantResponse,
   ParticipantStatus,
   ParticipantSummary,
-  ResponsesMode,
   Specs,
   SuccessResponse,
+  SurfaceMode,
   Warning,
 } from "./participant.ts";
 export { Readiness, readinessOfModelList } from "./readiness.ts";

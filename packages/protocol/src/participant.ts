@@ -36,9 +36,9 @@ export const Specs = z.looseObject({
 });
 export type Specs = z.infer<typeof Specs>;
 
-/** How `/responses` is served: by the model server, or translated to its chat completions. */
-export const ResponsesMode = z.enum(["native", "translated"]);
-export type ResponsesMode = z.infer<typeof ResponsesMode>;
+/** How a surface is served: by the model server, or translated to its chat completions. */
+export const SurfaceMode = z.enum(["native", "translated"]);
+export type SurfaceMode = z.infer<typeof SurfaceMode>;
 
 /** A participant's defaults; values in the request take precedence. Contract §1. `instructions` is never listed. */
 export const ParticipantConfig = z.looseObject({
@@ -52,7 +52,7 @@ export const ParticipantConfig = z.looseObject({
   instructions: z.string().optional(),
   maxConcurrency: z.int().min(1).optional(),
   /** when absent, the model server's capabilities decide */
-  responses: ResponsesMode.optional(),
+  responses: SurfaceMode.optional(),
 });
 export type ParticipantConfig = z.infer<typeof ParticipantConfig>;
 

@@ -1,4 +1,4 @@
-import { LIMITS, type ResponsesMode } from "@roomhub/protocol";
+import { LIMITS } from "@roomhub/protocol";
 import { randomBytes } from "node:crypto";
 import { discoverCapabilities } from "./learn/capabilities.ts";
 import type { ProviderCall, ProviderRequest, ProviderSink } from "./call/provider-call.ts";
@@ -12,9 +12,14 @@ import { ReadinessSink } from "./readiness/readiness-sink.ts";
 import { type ReadinessVerdict, ServerReadiness } from "./readiness/server-readiness.ts";
 import { LoadedWatch } from "./slots/loaded-watch.ts";
 import { type EngineLoad, SlotWatch } from "./slots/slot-watch.ts";
-import { ResponsesCall } from "./responses/responses-call.ts";
-import { type ReportedCapabilities, ServerKnowledge } from "./learn/server-knowledge.ts";
-import type { TranslationSource } from "./responses/translation/translated-request.ts";
+import { responsesTranslation } from "./responses/responses-translation.ts";
+import { TranslatedCall } from "./translation/translated-call.ts";
+import {
+  type ReportedCapabilities,
+  ServerKnowledge,
+  type SurfaceModes,
+} from "./learn/server-knowledge.ts";
+import type { SurfaceTranslation, TranslationSource } from "./translation/surface-translation.ts";
 
 /** A request to a model server, with a path below its base URL. */
 export type ModelServerRequest = Omit<ProviderRequest, "baseUrl">;
@@ -27,8 +32,8 @@ export interface ModelServerOptions {
   headers: () => Record<string, string>;
   /** What the user declared at join: reported as it is. */
   declared: () => Readonly<Record<string, unknown>>;
-  /** What the user chose at join for `/responses`; default: by what is known of the server. */
-  responses?: (() => ResponsesMode | undefined) | undefined;
+  /** What the user chose at join for `/responses` and `/messages`; default: by what is known of the server. */
+  modes?: (() => SurfaceModes) | undefined;
   /** What is reported is another. Never called from within the constructor or `call()`. */
   onCapabilities: (capabilities: Readonly<ReportedCapabilities>) => void;
   /** The verdict is another, before the response that changed it is passed on. Never called as above either. */
@@ -70,6 +75,11 @@ const surfaces: Readonly<Record<string, CapabilityName>> = {
   "/responses/input_tokens": "responsesInputTokens",
 };
 
+/** Surfaces that a server's chat can serve. */
+const translations: Partial<Record<CapabilityName, SurfaceTranslation>> = {
+  openResponses: responsesTranslation,
+};
+
 /**
  * One model server, and what is known of it. Requests for responses go to its chat, translated both ways, where it has only
  * that.
@@ -92,7 +102,7 @@ export class ModelServer {
     this.#source = options.source ?? systemSource;
     this.#knowledge = new ServerKnowledge(
       options.declared,
-      () => options.responses?.(),
+      () => options.modes?.() ?? {},
       () => options.onCapabilities(this.#knowledge.reported),
     );
     this.#nowMs = options.nowMs ?? (() => performance.now());
@@ -167,7 +177,7 @@ export class ModelServer {
     this.#readiness.modelChanged(this.#nowMs());
   }
 
-  /** `declared` or `responses` gives another from now on. */
+  /** `declared` or `modes` gives another from now on. */
   settingsChanged(): void {
     this.#knowledge.reconsider();
   }
@@ -183,9 +193,11 @@ export class ModelServer {
     const surface = request.method === "POST" ? surfaces[request.path] : undefined;
     if (surface === undefined) return this.#send(toServer, sink);
     const knowledge = this.#knowledge;
-    if (surface === "openResponses" && knowledge.responsesWay !== "native") {
-      return new ResponsesCall(toServer, sink, {
+    const translation = translations[surface];
+    if (translation !== undefined && knowledge.way(translation.surface) !== "native") {
+      return new TranslatedCall(toServer, sink, {
         send: this.#send,
+        translation,
         knowledge,
         source: this.#source,
         maxBodyBytes: this.#options.maxTranslatedBytes ?? LIMITS.inferenceBodyBytes.default,

@@ -1,4 +1,5 @@
-import type { CapabilityValue, ResponsesMode } from "@roomhub/protocol";
+import type { CapabilityValue, SurfaceMode } from "@roomhub/protocol";
+import type { TranslatedSurface } from "../translation/surface-translation.ts";
 import type { ServerProgram } from "./fingerprints.ts";
 import {
   CAPABILITY_NAMES,
@@ -7,20 +8,23 @@ import {
   type KnownCapabilities,
 } from "./known-capabilities.ts";
 import { judgeResponse } from "./surface-verdict.ts";
-import type {
-  ReasoningField,
-  AcceptedReasoning,
-} from "../responses/translation/reasoning-field.ts";
+import type { ReasoningField, AcceptedReasoning } from "../translation/reasoning-field.ts";
 
 /** As others see it: what clients request most is always there. */
 export type ReportedCapabilities = Record<"openResponses" | "chatCompletions", CapabilityValue> &
   KnownCapabilities;
 
-/** Their events lack `sequence_number`, `output_index` and `content_index`, without which SDKs fail. */
-const nonConformant: ReadonlySet<ServerProgram | undefined> = new Set(["llama.cpp"]);
+/** The user's choices, by surface; what is left out is decided by what is known of the server. */
+export type SurfaceModes = Readonly<Partial<Record<TranslatedSurface, SurfaceMode | undefined>>>;
+
+const nonConformant: Record<TranslatedSurface, ReadonlySet<ServerProgram | undefined>> = {
+  // Its events lack `sequence_number`, `output_index` and `content_index`, without which SDKs fail.
+  openResponses: new Set(["llama.cpp"]),
+  messages: new Set(),
+};
 
 /** `native-first`: translated once the server responds that it has no such path. */
-export type ResponsesWay = ResponsesMode | "native-first";
+export type SurfaceWay = SurfaceMode | "native-first";
 
 /**
  * What is known of one model server: found by looking, and learned from its responses since.
@@ -30,7 +34,7 @@ export type ResponsesWay = ResponsesMode | "native-first";
  */
 export class ServerKnowledge {
   readonly #declared: () => Readonly<Record<string, unknown>>;
-  readonly #responses: () => ResponsesMode | undefined;
+  readonly #modes: () => SurfaceModes;
   readonly #onChange: () => void;
   #program: ServerProgram | undefined;
   #state: "not looked" | "looked" | "doubtful" = "not looked";
@@ -42,16 +46,16 @@ export class ServerKnowledge {
 
   /**
    * @param declared - the user's word, which may change
-   * @param responses - the user's choice, which may change too; undefined for none
+   * @param modes - the user's choices, which may change too
    * @param onChange - `reported` is another
    */
   constructor(
     declared: () => Readonly<Record<string, unknown>>,
-    responses: () => ResponsesMode | undefined,
+    modes: () => SurfaceModes,
     onChange: () => void,
   ) {
     this.#declared = declared;
-    this.#responses = responses;
+    this.#modes = modes;
     this.#onChange = onChange;
     this.#reported = this.#compose();
   }
@@ -67,17 +71,15 @@ export class ServerKnowledge {
   }
 
   /**
-   * How a request for `/responses` is served. What a look found is put to the test by the first request: a gateway may pass
+   * How a request of a surface is served that chat can serve too. What a look found is put to the test by the first request: a gateway may pass
    * only chat.
    */
-  get responsesWay(): ResponsesWay {
-    const choice = this.#responses();
+  way(surface: TranslatedSurface): SurfaceWay {
+    const choice = this.#modes()[surface];
     if (choice === "native" || this.native("chatCompletions") === "unsupported") return "native";
-    if (choice === "translated" || this.native("openResponses") === "unsupported") {
-      return "translated";
-    }
-    if (nonConformant.has(this.#program)) return "translated";
-    return this.#learned.openResponses === "supported" ? "native" : "native-first";
+    if (choice === "translated" || this.native(surface) === "unsupported") return "translated";
+    if (nonConformant[surface].has(this.#program)) return "translated";
+    return this.#learned[surface] === "supported" ? "native" : "native-first";
   }
 
   /** as it says itself; undefined until it was looked at, and for what is not recognised */
@@ -195,7 +197,7 @@ export class ServerKnowledge {
 
   /** Translated responses are as good as the chat they are made from, and not stored. */
   #served(name: CapabilityName): CapabilityValue {
-    const isTranslating = this.responsesWay === "translated";
+    const isTranslating = this.way("openResponses") === "translated";
     switch (name) {
       case "openResponses":
         return this.native(isTranslating ? "chatCompletions" : name);

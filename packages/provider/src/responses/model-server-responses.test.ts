@@ -60,7 +60,7 @@ describe("the user's choice", () => {
       (requested) =>
         requested.body === "{}" ? { status: 400, body: "{}" } : script[requested.line],
       {
-        responses: () => choice,
+        modes: () => ({ openResponses: choice }),
       },
     );
 
@@ -101,7 +101,10 @@ describe("the user's choice", () => {
     choice = "translated";
     const { provider, server } = start(
       { [native]: response },
-      { responses: () => choice, declared: () => ({ chatCompletions: "unsupported" }) },
+      {
+        modes: () => ({ openResponses: choice }),
+        declared: () => ({ chatCompletions: "unsupported" }),
+      },
     );
     expect((await send(server)).body).toBe(response.body);
     expect(provider.lines()).toEqual([native]);

@@ -72,7 +72,7 @@ export class ModelServers {
       headers: () => (isCurrent() ? { ...headersOf(participant) } : {}),
       maxTranslatedBytes,
       declared: () => participant.declaredCapabilities,
-      responses: () => participant.config.responses,
+      modes: () => ({ openResponses: participant.config.responses }),
       model: () => participant.model,
       onCapabilities: (capabilities) => current.learned(participant, capabilities),
       onEngine: (load) => current.reported(participant, load),

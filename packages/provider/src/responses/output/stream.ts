@@ -1,0 +1,91 @@
+import type { ChatChoice } from "../../translation/chat/chat-choice.ts";
+import { type ChatEnd, ChatStream, type ChatWriter } from "../../translation/chat/chat-stream.ts";
+import type { ProviderError } from "../../translation/chat/provider-error.ts";
+import type { TranslationSource } from "../../translation/surface-translation.ts";
+import type { TranslatedRequest } from "../translated-request.ts";
+import { EventWriter } from "./event-writer.ts";
+import { outcomeOf } from "./finish.ts";
+import { beginResponse, type ResponseOrigin, responseObject } from "./response-object.ts";
+import { ResponseOutput } from "./response-output.ts";
+import { type ResponseUsage, responseUsage } from "./usage.ts";
+
+/** What is kept for the response object at the end, or of an event whose end has not come. */
+const defaultMaxHeldCharacters = 64 * 1024 * 1024;
+
+/** A chat stream translated as a Responses stream: `response.created` first, a response object and `[DONE]` at its end. */
+export function responsesStream(
+  request: TranslatedRequest,
+  source: TranslationSource,
+  maxHeldCharacters: number = defaultMaxHeldCharacters,
+): ChatStream {
+  return new ChatStream(new ResponsesWriter(request, source, maxHeldCharacters), maxHeldCharacters);
+}
+
+class ResponsesWriter implements ChatWriter {
+  readonly #source: TranslationSource;
+  readonly #origin: ResponseOrigin;
+  readonly #output: ResponseOutput;
+  readonly #events = new EventWriter();
+  readonly #maxHeldCharacters: number;
+  #model: string;
+  #usage: ResponseUsage | null = null;
+
+  constructor(request: TranslatedRequest, source: TranslationSource, maxHeldCharacters: number) {
+    const events = this.#events;
+    this.#source = source;
+    this.#origin = beginResponse(request, source);
+    this.#model = request.model;
+    this.#output = new ResponseOutput(
+      (type, fields) => events.write(type, fields),
+      request.toolNames,
+      source,
+    );
+    this.#maxHeldCharacters = maxHeldCharacters;
+  }
+
+  get isOverfull(): boolean {
+    return this.#output.heldCharacters > this.#maxHeldCharacters;
+  }
+
+  /** Writes `response.created` and `.in_progress`. */
+  start(): void {
+    const response = responseObject(this.#origin, this.#model, [], { kind: "in progress" });
+    this.#events.write("response.created", { response });
+    this.#events.write("response.in_progress", { response });
+  }
+
+  add({ content, model, usage }: ChatChoice): void {
+    this.#model = model ?? this.#model;
+    this.#usage = responseUsage(usage) ?? this.#usage;
+    this.#output.add(content);
+  }
+
+  finish({ finishReason }: ChatEnd): void {
+    const outcome = outcomeOf(finishReason);
+    this.#output.close(outcome.status === "incomplete");
+    const response = responseObject(this.#origin, this.#model, this.#output.items(), {
+      kind: "ended",
+      outcome,
+      usage: this.#usage,
+      atSeconds: this.#source.nowSeconds(),
+    });
+    this.#events.write(`response.${outcome.status}`, { response });
+    this.#events.writeDone();
+  }
+
+  /** Both forms in one event, nested and flat: each SDK reads one of them. Contract §4. */
+  fail(error: ProviderError): void {
+    const { code, message, param } = error;
+    this.#events.write("error", { error, code, message, param });
+    const response = responseObject(this.#origin, this.#model, this.#output.abandonedItems(), {
+      kind: "failed",
+      error: { code, message },
+    });
+    this.#events.write("response.failed", { response });
+    this.#events.writeDone();
+  }
+
+  take(): string {
+    return this.#events.take();
+  }
+}

@@ -1,0 +1,126 @@
+import type { TranslatedRequest } from "../translated-request.ts";
+import { UntranslatableError } from "../../translation/untranslatable-error.ts";
+import { translateInput } from "./input-items.ts";
+import {
+  isAbsent,
+  isObject,
+  type JsonObject,
+  noCounterpart,
+  optionalArray,
+  optionalBoolean,
+  optionalNumber,
+  optionalObject,
+  optionalString,
+  requiredString,
+} from "../../translation/read-field.ts";
+import { translateTools } from "./request-tools.ts";
+import { echoRequest } from "./response-echo.ts";
+import { translateText } from "./text-format.ts";
+import { ToolNaming } from "../tool-naming.ts";
+
+/**
+ * Fields that do not reach the provider under their own name and meaning: translated below, echoed in the response object, or
+ * addressed to the service that keeps responses. All others pass as they are, since model servers have their own.
+ */
+const notPassedOn = new Set([
+  ...["input", "instructions", "text", "reasoning", "max_output_tokens", "top_logprobs"],
+  ...["tools", "tool_choice", "parallel_tool_calls", "max_tool_calls"],
+  ...["temperature", "top_p", "presence_penalty", "frequency_penalty"],
+  ...["stream", "stream_options", "include", "truncation", "service_tier"],
+  ...["previous_response_id", "conversation", "prompt", "background", "store"],
+  ...["metadata", "client_metadata", "safety_identifier", "prompt_cache_key"],
+]);
+
+/**
+ * Translates a Responses request for a provider that speaks chat completions only. Faithful or refused: what the response would
+ * depend on is never left out silently.
+ *
+ * @param body - of `POST /responses`, with the provider's own model name in it
+ * @throws UntranslatableError, and nothing else
+ */
+export function translateRequest(body: Buffer): TranslatedRequest {
+  const request = parseObject(body);
+  refuseKeptState(request);
+  const model = requiredString(request, "model", "");
+  const isStream = optionalBoolean(request, "stream", "") ?? false;
+  // The tools come first: a declared one has the first claim to its name, then those that are only in the history.
+  const naming = new ToolNaming();
+  const tools = translateTools(request, naming);
+  const messages = translateInput(request, naming);
+  const chat = {
+    ...passedOn(request),
+    ...present({ model, ...tools, ...translateText(request), ...samplingOf(request) }),
+    ...(isStream ? { stream: true, stream_options: { include_usage: true } } : {}),
+    messages,
+  };
+  return { chat, model, isStream, echo: echoRequest(request), toolNames: naming.names };
+}
+
+function parseObject(body: Buffer): JsonObject {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body.toString("utf8"));
+  } catch {
+    // What the parser says would repeat the body.
+    parsed = undefined;
+  }
+  if (isObject(parsed)) return parsed;
+  throw new UntranslatableError("The request body must be a JSON object.", "", "invalid_type");
+}
+
+/** A provider of chat completions remembers nothing, so whatever refers to something kept cannot be served. */
+function refuseKeptState(request: JsonObject): void {
+  const previous = optionalString(request, "previous_response_id", "");
+  if (previous !== undefined) {
+    throw new UntranslatableError(
+      "The previous response was not found: this participant's provider keeps none. Send the whole conversation in input.",
+      "previous_response_id",
+      "previous_response_not_found",
+    );
+  }
+  if (optionalBoolean(request, "background", "") === true) {
+    throw noCounterpart("A response in the background", "background", "Stream it instead.");
+  }
+  if (!isAbsent(request["conversation"])) {
+    throw noCounterpart(
+      "A stored conversation",
+      "conversation",
+      "Send the whole conversation in input.",
+    );
+  }
+  if (!isAbsent(request["prompt"])) {
+    throw noCounterpart("A stored prompt", "prompt", "Send its text as instructions.");
+  }
+}
+
+/** Built from entries, so that a field called `__proto__` is a field. */
+function passedOn(request: JsonObject): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(request).filter(([key]) => !notPassedOn.has(key)));
+}
+
+/** Without the keys that have no value, which would hide what the client called by chat's own name. */
+function present(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function samplingOf(request: JsonObject): Record<string, number | string | boolean | undefined> {
+  const topLogprobs = optionalNumber(request, "top_logprobs", "");
+  const include = optionalArray(request, "include", "") ?? [];
+  const effort = optionalString(
+    optionalObject(request, "reasoning", "") ?? {},
+    "effort",
+    "reasoning",
+  );
+  return {
+    max_tokens: optionalNumber(request, "max_output_tokens", ""),
+    temperature: optionalNumber(request, "temperature", ""),
+    top_p: optionalNumber(request, "top_p", ""),
+    presence_penalty: optionalNumber(request, "presence_penalty", ""),
+    frequency_penalty: optionalNumber(request, "frequency_penalty", ""),
+    // Zero is what chat returns unasked, and `top_logprobs` is refused without `logprobs`.
+    logprobs: topLogprobs || include.includes("message.output_text.logprobs") ? true : undefined,
+    top_logprobs: topLogprobs || undefined,
+    // Not every model server knows `none`.
+    reasoning_effort: effort === "none" ? undefined : effort,
+  };
+}

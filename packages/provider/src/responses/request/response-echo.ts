@@ -1,0 +1,74 @@
+import type { ResponseEcho } from "../translated-request.ts";
+import {
+  isObject,
+  type JsonObject,
+  optionalArray,
+  optionalBoolean,
+  optionalNumber,
+  optionalObject,
+  optionalString,
+} from "../../translation/read-field.ts";
+import { echoText } from "./text-format.ts";
+
+/**
+ * What the response object says of its request. Numbers that are missing are the defaults of the Responses API: the provider's
+ * own are not known, and the keys must be numbers.
+ */
+export function echoRequest(body: JsonObject): ResponseEcho {
+  return {
+    instructions: optionalString(body, "instructions", "") ?? null,
+    tools: functionTools(body),
+    tool_choice: echoChoice(body["tool_choice"]),
+    truncation: "disabled",
+    parallel_tool_calls: optionalBoolean(body, "parallel_tool_calls", "") ?? true,
+    text: echoText(body),
+    top_p: optionalNumber(body, "top_p", "") ?? 1,
+    presence_penalty: optionalNumber(body, "presence_penalty", "") ?? 0,
+    frequency_penalty: optionalNumber(body, "frequency_penalty", "") ?? 0,
+    top_logprobs: optionalNumber(body, "top_logprobs", "") ?? 0,
+    temperature: optionalNumber(body, "temperature", "") ?? 1,
+    reasoning: echoReasoning(body),
+    max_output_tokens: optionalNumber(body, "max_output_tokens", "") ?? null,
+    max_tool_calls: optionalNumber(body, "max_tool_calls", "") ?? null,
+    // Whatever the request says: nothing here remembers the response.
+    store: false,
+    background: false,
+    service_tier: optionalString(body, "service_tier", "") ?? "default",
+    metadata: optionalObject(body, "metadata", "") ?? {},
+    safety_identifier: optionalString(body, "safety_identifier", "") ?? null,
+    prompt_cache_key: optionalString(body, "prompt_cache_key", "") ?? null,
+    previous_response_id: null,
+  };
+}
+
+/** Readers check these against a schema that knows function tools only. */
+function functionTools(body: JsonObject): object[] {
+  const tools = optionalArray(body, "tools", "") ?? [];
+  return tools
+    .filter((tool) => isObject(tool))
+    .filter((tool) => tool["type"] === "function")
+    .map(({ name, description = null, parameters = null, strict = null }) => ({
+      type: "function",
+      name,
+      description,
+      parameters,
+      strict,
+    }));
+}
+
+/** As it was sent; the mode of `allowed_tools` may be left out of a request, but not of a response. */
+function echoChoice(choice: unknown): unknown {
+  if (!isObject(choice)) return choice ?? "auto";
+  return choice["type"] === "allowed_tools"
+    ? { ...choice, mode: choice["mode"] ?? "auto" }
+    : choice;
+}
+
+function echoReasoning(body: JsonObject): ResponseEcho["reasoning"] {
+  const reasoning = optionalObject(body, "reasoning", "");
+  if (reasoning === undefined) return null;
+  return {
+    effort: optionalString(reasoning, "effort", "reasoning") ?? null,
+    summary: optionalString(reasoning, "summary", "reasoning") ?? null,
+  };
+}

@@ -1,0 +1,49 @@
+import type { ChatRequest } from "../translation/surface-translation.ts";
+
+/** Which tool of a Responses request a chat function name stands for. */
+export interface ToolName {
+  /** `custom` tools take free text, which chat carries as `{input}` */
+  kind: "function" | "custom";
+  name: string;
+  /** Codex groups its tools in namespaces, which chat does not have */
+  namespace: string | undefined;
+}
+
+/** By the name the chat request carries. */
+export type ToolNames = ReadonlyMap<string, ToolName>;
+
+/**
+ * What a response object repeats of its request, every key present. Open Responses 2026-04-24, `ResponseResource`: the
+ * keys are required and null where the request leaves them out; what translation cannot promise is reported as it is (`truncation`
+ * is `disabled`, `background` false, `previous_response_id` null).
+ */
+export interface ResponseEcho {
+  instructions: string | null;
+  /** only function tools, each with name, description, parameters and strict */
+  tools: readonly object[];
+  tool_choice: unknown;
+  truncation: "disabled";
+  parallel_tool_calls: boolean;
+  text: object;
+  top_p: number;
+  presence_penalty: number;
+  frequency_penalty: number;
+  top_logprobs: number;
+  temperature: number;
+  reasoning: { effort: string | null; summary: string | null } | null;
+  max_output_tokens: number | null;
+  max_tool_calls: number | null;
+  store: boolean;
+  background: false;
+  service_tier: string;
+  metadata: object;
+  safety_identifier: string | null;
+  prompt_cache_key: string | null;
+  previous_response_id: null;
+}
+
+/** A Responses request translated for chat, and what the way back needs. */
+export interface TranslatedRequest extends ChatRequest {
+  echo: ResponseEcho;
+  toolNames: ToolNames;
+}

@@ -1,0 +1,163 @@
+import { StringDecoder } from "node:string_decoder";
+import { createSseReader, type SseMessage, type SseReader } from "@roomhub/protocol";
+import type { ReasoningField } from "../reasoning-field.ts";
+import { type ChatChoice, readChatChunk } from "./chat-choice.ts";
+import { ErrorField } from "./error-field.ts";
+import { type ProviderError, providerErrorIn } from "./provider-error.ts";
+
+/** How a chat stream ended, in the provider's words. */
+export interface ChatEnd {
+  /** undefined when the provider gave none and reported that it is done */
+  finishReason: string | undefined;
+  /** the stop text that was found, where the provider names it */
+  stopSequence: string | undefined;
+  /** as the provider wrote it; undefined when it reported none */
+  usage: unknown;
+  /** llama.cpp's own counts */
+  timings: unknown;
+  /** the provider's name for the model, once it gave one */
+  model: string | undefined;
+}
+
+/** Writes what a chat stream says as the events of one surface. */
+export interface ChatWriter {
+  /** Called once, when the provider's 200 arrives. */
+  start(): void;
+  /** What one chunk says. */
+  add(chunk: ChatChoice): void;
+  finish(end: ChatEnd): void;
+  fail(error: ProviderError): void;
+  /** More is held than can be. */
+  readonly isOverfull: boolean;
+  /** @returns what was written since the last time: whole events */
+  take(): string;
+}
+
+/** Of an event whose end has not come. */
+const defaultMaxUnfinishedBytes = 64 * 1024 * 1024;
+
+/**
+ * Reads a chat stream, event by event, for a writer of another surface's events.
+ *
+ * ```
+ * open ──[DONE], or a finish reason and the end──► complete   the writer's last event
+ *   ├────the provider sends an error─────────────► complete   the writer's error event
+ *   └────no JSON, too much, an end too early─────► broken     nothing: the caller reports to the client what happened
+ * ```
+ *
+ * After a finish reason it waits for the usage, which comes in a chunk of its own. Call `start` once, then `push` for
+ * each chunk, then `end`.
+ */
+export class ChatStream {
+  readonly #writer: ChatWriter;
+  readonly #decoder = new StringDecoder("utf8");
+  readonly #errorField = new ErrorField();
+  readonly #reader: SseReader;
+  readonly #maxUnfinishedBytes: number;
+  readonly #end: ChatEnd = {
+    finishReason: undefined,
+    stopSequence: undefined,
+    usage: undefined,
+    timings: undefined,
+    model: undefined,
+  };
+  #state: "open" | "complete" | "broken" = "open";
+  #isEnding = false;
+  #unfinishedBytes = 0;
+  #reasoningField: ReasoningField | undefined;
+
+  constructor(writer: ChatWriter, maxUnfinishedBytes: number = defaultMaxUnfinishedBytes) {
+    this.#writer = writer;
+    this.#reader = createSseReader((message) => this.#read(message));
+    this.#maxUnfinishedBytes = maxUnfinishedBytes;
+  }
+
+  /** What was pushed is no chat stream, or longer than can be held: nothing more will come. */
+  get isBroken(): boolean {
+    return this.#state === "broken";
+  }
+
+  /** The server's field for reasoning, once it sent some. */
+  get reasoningField(): ReasoningField | undefined {
+    return this.#reasoningField;
+  }
+
+  /** Called as soon as the provider's 200 arrives, and not before. @returns the events a stream begins with, if any */
+  start(): string {
+    this.#writer.start();
+    return this.#writer.take();
+  }
+
+  /** @param chunk - the provider's bytes, cut anywhere; @returns zero or more whole events */
+  push(chunk: Buffer): string {
+    if (this.#state !== "open") return "";
+    this.#unfinishedBytes += chunk.length;
+    this.#reader.feed(this.#errorField.translate(this.#decoder.write(chunk)));
+    if (this.#unfinishedBytes > this.#maxUnfinishedBytes) this.#break();
+    return this.#writer.take();
+  }
+
+  /**
+   * The provider's stream ended in order.
+   *
+   * @returns the last events, and whether a terminal one was written, now or before
+   */
+  end(): { text: string; isComplete: boolean } {
+    if (this.#state === "open") {
+      this.#isEnding = true;
+      // Servers that forget the last blank line mean their last event all the same.
+      this.#reader.feed(this.#errorField.translate(`${this.#decoder.end()}\n\n`));
+      if (this.#end.finishReason !== undefined) this.#finish();
+    }
+    return { text: this.#writer.take(), isComplete: this.#state === "complete" };
+  }
+
+  #read({ event, data }: SseMessage): void {
+    this.#unfinishedBytes = 0;
+    // Some servers keep the connection alive with empty events.
+    if (this.#state !== "open" || data === "") return;
+    if (data.trim() === "[DONE]") return this.#finish();
+    const value = parse(data);
+    const error = providerErrorIn(value ?? data, event);
+    if (error !== undefined) return this.#fail(error);
+    // What the end cut off says nothing about what came before.
+    if (value !== undefined) this.#add(value);
+    else if (!this.#isEnding) this.#break();
+  }
+
+  #add(value: unknown): void {
+    const chunk = readChatChunk(value);
+    const end = this.#end;
+    this.#reasoningField ??= chunk.reasoningField;
+    end.model = chunk.model ?? end.model;
+    end.finishReason = chunk.finishReason ?? end.finishReason;
+    end.stopSequence = chunk.stopSequence ?? end.stopSequence;
+    end.usage = chunk.usage ?? end.usage;
+    end.timings = chunk.timings ?? end.timings;
+    this.#writer.add(chunk);
+    if (this.#writer.isOverfull) this.#break();
+  }
+
+  #finish(): void {
+    if (this.#state !== "open") return;
+    this.#writer.finish(this.#end);
+    this.#state = this.#writer.isOverfull ? "broken" : "complete";
+  }
+
+  #fail(error: ProviderError): void {
+    this.#writer.fail(error);
+    this.#state = "complete";
+  }
+
+  #break(): void {
+    if (this.#state === "open") this.#state = "broken";
+  }
+}
+
+function parse(data: string): unknown {
+  try {
+    return JSON.parse(data) as unknown;
+  } catch {
+    return undefined; // the caller knows what that means where it stands
+  }
+}

@@ -1,0 +1,75 @@
+import type { ResponseHead } from "../call/provider-call.ts";
+import type { ProviderFailure } from "../call/failure.ts";
+import { HeldResponse, isEventStream, isSuccess } from "../call/held-response.ts";
+import type { PacedSink } from "../call/paced-sink.ts";
+import type { ProviderResponse } from "./provider-response.ts";
+import type { ServerKnowledge } from "../learn/server-knowledge.ts";
+import type { TranslatedSurface } from "./surface-translation.ts";
+import { judgeResponse } from "../learn/surface-verdict.ts";
+
+/**
+ * The response of a server that may or may not have the surface itself. Kept back while it could still turn out to say that it
+ * has not: then nothing was generated, and the same request goes out as chat.
+ */
+export class NativeResponse implements ProviderResponse {
+  readonly #clientResponse: PacedSink;
+  readonly #knowledge: ServerKnowledge;
+  readonly #surface: TranslatedSurface;
+  #held: HeldResponse | undefined;
+  #isChatNext = false;
+
+  constructor(clientResponse: PacedSink, knowledge: ServerKnowledge, surface: TranslatedSurface) {
+    this.#clientResponse = clientResponse;
+    this.#knowledge = knowledge;
+    this.#surface = surface;
+  }
+
+  get isChatNext(): boolean {
+    return this.#isChatNext;
+  }
+
+  onHead(head: ResponseHead): void {
+    if (mayDenyThePath(head)) {
+      this.#held = new HeldResponse(head);
+      return;
+    }
+    if (isSuccess(head.status)) this.#knowledge.note(this.#surface, "supported");
+    this.#clientResponse.head(head);
+  }
+
+  onData(chunk: Buffer): boolean {
+    if (this.#held === undefined) return this.#clientResponse.data(chunk);
+    return this.#held.push(chunk) || this.#release(this.#held, "");
+  }
+
+  onEnd(): void {
+    if (this.#held !== undefined) {
+      const text = this.#held.text();
+      const { status } = this.#held.head;
+      if (judgeResponse(status, text) === "unsupported") {
+        this.#knowledge.noteResponse(this.#surface, status, text);
+        this.#isChatNext = this.#knowledge.way(this.#surface) !== "native";
+        if (this.#isChatNext) return;
+      }
+      this.#release(this.#held, text);
+    }
+    this.#clientResponse.end();
+  }
+
+  onFailure(failure: ProviderFailure): void {
+    this.#clientResponse.fail(failure);
+  }
+
+  #release(held: HeldResponse, text: string): boolean {
+    this.#held = undefined;
+    this.#knowledge.noteResponse(this.#surface, held.head.status, text);
+    return held.release(this.#clientResponse);
+  }
+}
+
+/** A 200 in JSON may be LM Studio's way to say it. */
+function mayDenyThePath(head: ResponseHead): boolean {
+  const { status } = head;
+  if (isSuccess(status)) return !isEventStream(head);
+  return status === 501 || (status >= 400 && status < 500);
+}

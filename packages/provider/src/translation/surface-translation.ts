@@ -1,0 +1,59 @@
+import type { ChatMessage } from "./chat/chat-message.ts";
+import type { ChatStream } from "./chat/chat-stream.ts";
+import type { ReasoningField } from "./reasoning-field.ts";
+import type { UntranslatableError } from "./untranslatable-error.ts";
+
+/** A surface that can be served by a server's chat, by the name of its capability. */
+export type TranslatedSurface = "openResponses" | "messages";
+
+/** How requests of one surface become chat requests, and chat responses become responses of that surface. */
+export interface SurfaceTranslation {
+  readonly surface: TranslatedSurface;
+  /**
+   * @param body - with the provider's own model name in it
+   * @throws UntranslatableError, and nothing else
+   */
+  translate(body: Buffer): ServableRequest;
+  /** The body of a refusal, in the shape that the surface's clients read. */
+  refusal(refusal: RequestRefusal): object;
+}
+
+/** A request of another surface as a chat request. */
+export interface ChatRequest {
+  /** the body for `POST {base}/chat/completions`; its dialect depends on the server */
+  chat: Record<string, unknown> & { messages: readonly ChatMessage[] };
+  /** the provider's model name, for the response before the provider says its own */
+  model: string;
+  isStream: boolean;
+}
+
+/** A chat request, and what becomes of its response. */
+export interface ServableRequest extends ChatRequest {
+  stream(source: TranslationSource): ChatStream;
+  /**
+   * @param body - the provider's, of status 2xx
+   * @param onReasoning - called with its field for reasoning, when it sent some
+   * @throws NotChatError
+   */
+  response(
+    body: Buffer,
+    source: TranslationSource,
+    onReasoning: (field: ReasoningField) => void,
+  ): Buffer;
+}
+
+/** A request that was refused before the provider got it. */
+export interface RequestRefusal {
+  status: 400 | 413;
+  message: string;
+  /** the field that cannot be translated, as a path; empty when it is none */
+  param: string;
+  code: UntranslatableError["code"] | "request_too_large";
+}
+
+/** Where new ids and the time come from. */
+export interface TranslationSource {
+  /** @param prefix - `resp`, `msg`, `rs`, `fc`, `ctc`, `toolu`; @returns prefix, underscore, random hex */
+  newId(prefix: string): string;
+  nowSeconds(): number;
+}
