@@ -68,6 +68,8 @@ test.each([
   ["hub_draining", 503, "later"],
   ["hub_overloaded", 503, "later"],
   ["hub_shutting_down", 503, "later"],
+  ["cluster_unavailable", 503, "later"],
+  ["peer_unavailable", 503, "later"],
   ["internal_error", 500, "stop"],
 ] as const)("%s has status %i, and for an SDK: %s", (code, status, retry) => {
   expect(ERROR_STATUS[code]).toMatchObject({ status, retry });

@@ -86,6 +86,8 @@ export const ERROR_STATUS = defineErrors({
   hub_draining: { status: 503, retry: "later", retryAfterSeconds: 2, stage: "hub" },
   hub_overloaded: { status: 503, retry: "later", retryAfterSeconds: 2, stage: "hub" },
   hub_shutting_down: { status: 503, retry: "later", retryAfterSeconds: 2, stage: "hub" },
+  cluster_unavailable: { status: 503, retry: "later", retryAfterSeconds: 5, stage: "hub" },
+  peer_unavailable: { status: 503, retry: "later", retryAfterSeconds: 5, stage: "tunnel" },
   provider_timeout: { status: 504, retry: "stop", stage: "provider" },
   stream_idle_timeout: { status: 504, retry: "stop", stage: "provider" },
   request_timeout: { status: 504, retry: "stop", stage: "provider" },

@@ -30,6 +30,8 @@ const hints: Partial<Record<ErrorCode, string>> = {
   hub_draining: soon,
   hub_overloaded: soon,
   hub_shutting_down: soon,
+  cluster_unavailable: soon,
+  peer_unavailable: soon,
 };
 
 /** The next step after a failure, as a short sentence part; undefined for a code that has none, such as a provider's own. */

@@ -15,6 +15,7 @@ export type FailureCause = number | "path" | "budget" | "other";
 /** What paths report when the request may not have reached the provider; `provider_error` is an agent that rejected it. */
 const pathFailures: ReadonlySet<ErrorCode> = new Set([
   "tunnel_lost",
+  "peer_unavailable",
   "provider_unreachable",
   "provider_error",
 ]);
