@@ -13,6 +13,7 @@ const ourPackages = [
   "participant",
   "hub",
 ];
+const natsClient = ["@nats-io/transport-node", "@nats-io/jetstream", "@nats-io/kv"];
 const thirdParty = [
   "zod",
   "eventsource-parser",
@@ -27,6 +28,7 @@ const thirdParty = [
   "uqr",
   "preact",
   "uplot",
+  ...natsClient,
 ];
 const hubRooms = [
   "domain",
@@ -36,6 +38,7 @@ const hubRooms = [
   "operations",
   "inference",
   "upstreams",
+  "cluster",
   "http",
 ];
 const hubRootFiles = [
@@ -45,6 +48,7 @@ const hubRootFiles = [
   "handshake-problem",
   "hub",
   "index",
+  "keyed-hash",
   "listen",
   "log",
   "options",
@@ -73,7 +77,7 @@ const packages: Record<string, Allowed> = {
   },
   hub: {
     packages: ["protocol", "tunnel", "provider"],
-    thirdParty: ["find-my-way", "ws", "pino"],
+    thirdParty: ["find-my-way", "ws", "pino", ...natsClient],
     node: true,
   },
   cli: {
@@ -111,6 +115,13 @@ const insideHub: Record<string, AllowedInHub> = {
     node: true,
     rooms: ["domain", "credentials", "inference"],
     files: ["errors", "handshake-problem", "log"],
+  },
+  cluster: {
+    packages: ["protocol"],
+    thirdParty: natsClient,
+    node: true,
+    rooms: ["domain", "credentials", "storage"],
+    files: ["errors", "keyed-hash", "log"],
   },
   http: {
     packages: ["protocol"],

@@ -30,27 +30,42 @@ export interface RoomStore {
 
 const formatVersion = 1;
 
-const storedRoom = Room.pick({ id: true, code: true, name: true, hostId: true, createdAt: true })
-  .extend({
-    lastUsedAt: Room.shape.createdAt,
-    // A hub that cannot check one room's password could not start, and must not open the room either.
-    passwordDigest: Room.shape.code
-      .refine((text) => parseStoredDigest(text) !== undefined)
-      .optional(),
-  })
-  .array();
+const storedRoom = Room.pick({
+  id: true,
+  code: true,
+  name: true,
+  hostId: true,
+  createdAt: true,
+}).extend({
+  lastUsedAt: Room.shape.createdAt,
+  // A hub that cannot check one room's password could not start, and must not open the room either.
+  passwordDigest: Room.shape.code
+    .refine((text) => parseStoredDigest(text) !== undefined)
+    .optional(),
+});
+const storedRooms = storedRoom.array();
 
-/** By an explicit list of fields: whatever else an object carries never reaches the disk. */
+/** By an explicit list of fields: whatever else an object carries never leaves the hub. */
+function listFields(room: StoredRoom): StoredRoom {
+  const { id, code, name, hostId, createdAt, lastUsedAt, passwordDigest } = room;
+  return { id, code, name, hostId, createdAt, lastUsedAt, passwordDigest };
+}
+
+/** One room, as the hubs of a cluster keep it. */
+export function encodeRoom(room: StoredRoom): string {
+  return JSON.stringify({ version: formatVersion, ...listFields(room) });
+}
+
+/** @throws Error with what is wrong and where, never with the text itself */
+export function decodeRoom(text: string): StoredRoom {
+  const fields = parseJson(text);
+  const result = storedRoom.safeParse(fields);
+  if (result.success) return result.data;
+  throw new Error(`${result.error.issues[0]?.path.map(String).join(".") ?? ""} is not valid`);
+}
+
 export function encodeRooms(rooms: readonly StoredRoom[]): string {
-  const listed = rooms.map(({ id, code, name, hostId, createdAt, lastUsedAt, passwordDigest }) => ({
-    id,
-    code,
-    name,
-    hostId,
-    createdAt,
-    lastUsedAt,
-    passwordDigest,
-  }));
+  const listed = rooms.map(listFields);
   return `${JSON.stringify({ version: formatVersion, rooms: listed }, undefined, 1)}\n`;
 }
 
@@ -60,7 +75,7 @@ export function decodeRooms(text: string): StoredRoom[] {
   if (typeof file !== "object" || file === null) throw new Error("it is not a roomhub state file");
   const { version, rooms } = file as { version?: unknown; rooms?: unknown };
   if (version !== formatVersion) throw new Error(`it is not of format version ${formatVersion}`);
-  const result = storedRoom.safeParse(rooms);
+  const result = storedRooms.safeParse(rooms);
   if (result.success) return result.data;
   const path = result.error.issues[0]?.path.map(String).join(".") ?? "";
   throw new Error(path === "" ? "it holds no list of rooms" : `rooms.${path} is not valid`);

@@ -1,0 +1,99 @@
+import type { DirectoryListener } from "./directory.ts";
+import {
+  decodeKey,
+  decodeParticipantEntry,
+  decodePresence,
+  decodeRoomEntry,
+  type EntryKind,
+} from "./entry-codec.ts";
+
+/** An entry as it is stored. */
+export interface StoredEntry {
+  key: string;
+  /** undefined when it was deleted */
+  text: string | undefined;
+  revision: number;
+}
+
+export interface DirectoryReportOptions {
+  listener: DirectoryListener;
+  /** undefined until the hub announced itself */
+  ownHubId: () => string | undefined;
+  onWarning: (message: string) => void;
+}
+
+/**
+ * Reports stored entries to the listener: each revision at most once, never an older one, whatever a reconnect repeats.
+ * One per directory.
+ */
+export class DirectoryReport {
+  readonly #options: DirectoryReportOptions;
+  /** revisions of the entries that exist, as last seen, by key */
+  readonly #known: Record<EntryKind, Map<string, number>> = {
+    rooms: new Map(),
+    participants: new Map(),
+    hubs: new Map(),
+  };
+
+  constructor(options: DirectoryReportOptions) {
+    this.#options = options;
+  }
+
+  /** In the order of the revisions of each key. */
+  changed(kind: EntryKind, { key, text, revision }: StoredEntry): void {
+    const known = this.#known[kind];
+    const last = known.get(key) ?? 0;
+    if (revision <= last) return;
+    if (text === undefined) known.delete(key);
+    else known.set(key, revision);
+    // A deletion is news only where the entry was known.
+    if (text !== undefined || last > 0) this.#report(kind, key, text, revision);
+  }
+
+  /**
+   * After all entries of a kind were read again: what is not among them was deleted unseen. The silence of a hub is judged
+   * elsewhere.
+   */
+  onlyThese(kind: EntryKind, keys: ReadonlySet<string>): void {
+    const known = this.#known[kind];
+    for (const [key, revision] of known) {
+      if (keys.has(key)) continue;
+      known.delete(key);
+      if (kind !== "hubs") this.#report(kind, key, undefined, revision);
+    }
+  }
+
+  #report(kind: EntryKind, key: string, text: string | undefined, revision: number): void {
+    let report: () => void;
+    try {
+      report = this.#decode(kind, key, text, revision);
+    } catch (error) {
+      // Written by another version, or by hand: this hub goes on with what it can read.
+      const problem = error instanceof Error ? error.message : String(error);
+      this.#options.onWarning(`An entry of the cluster's ${kind} was skipped: ${problem}.`);
+      return;
+    }
+    report();
+  }
+
+  #decode(kind: EntryKind, key: string, text: string | undefined, revision: number): () => void {
+    const { listener, ownHubId } = this.#options;
+    const [first = "", second = ""] = decodeKey(key);
+    switch (kind) {
+      case "rooms": {
+        const room = text === undefined ? undefined : decodeRoomEntry(text);
+        return () => listener.roomChanged(first, room, revision);
+      }
+      case "participants": {
+        const entry = text === undefined ? undefined : decodeParticipantEntry(text);
+        return () => listener.participantChanged(first, second, entry, revision);
+      }
+      case "hubs": {
+        const presence = text === undefined ? undefined : decodePresence(text);
+        return () => {
+          if (first !== ownHubId()) listener.hubSeen(first, presence);
+        };
+      }
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import type { StoredRoom } from "../storage/room-store.ts";
+import type { BusMessage } from "./bus-message.ts";
+import type { HubPresence } from "./hub-presence.ts";
+import type { ParticipantEntry } from "./participant-entry.ts";
+
+/** How often a hub says that it is there. */
+export const PRESENCE_INTERVAL_MS = 3_000;
+
+/** Larger entries are refused: every hub holds all of them. */
+export const MAX_ENTRY_BYTES = 64 * 1024;
+
+/** The directory cannot be reached: nothing was changed, or it is unknown whether it was. Clients get 503. */
+export class DirectoryUnavailable extends Error {
+  override readonly name = "DirectoryUnavailable";
+}
+
+export interface DirectoryEntry<Value> {
+  value: Value;
+  /** rises with each change of any entry of its kind; never repeats */
+  revision: number;
+}
+
+/**
+ * What all hubs of a cluster know: rooms, participants, hubs; and the bus between them. Changes are compare-and-set: of
+ * two hubs that change the same entry at once, one wins, and the other learns it.
+ *
+ * Values go over the wire as JSON. They must not hold passwords, tokens, `authHeaders` or bodies.
+ */
+export interface ClusterDirectory {
+  /**
+   * Connects and reports all entries. Resolves when the listener has seen all of them. From then on it reconnects by
+   * itself, with full jitter up to 5 s, and reports what changed in between.
+   *
+   * @throws DirectoryUnavailable when the first connection fails
+   */
+  open(listener: DirectoryListener): Promise<void>;
+  /** false while changes cannot be made or are not seen */
+  readonly isUp: boolean;
+  /** ms on the clock it was made with: since when no change was missed. Undefined while down and while entries are reported again */
+  readonly upSinceMs: number | undefined;
+
+  /**
+   * @param expectedRevision - of the entry that is replaced; 0 when there must be none
+   * @returns the new revision, once the change is stored; undefined when the entry is not at that revision
+   * @throws DirectoryUnavailable
+   * @throws HubError when the entry is larger than {@link MAX_ENTRY_BYTES}
+   */
+  putRoom(room: StoredRoom, expectedRevision: number): Promise<number | undefined>;
+  /** @returns false when the entry is not at that revision. @throws DirectoryUnavailable */
+  deleteRoom(code: string, expectedRevision: number): Promise<boolean>;
+  /** What is stored now, past the replica. @throws DirectoryUnavailable */
+  readRoom(code: string): Promise<DirectoryEntry<StoredRoom> | undefined>;
+
+  /** As {@link putRoom}. */
+  putParticipant(entry: ParticipantEntry, expectedRevision: number): Promise<number | undefined>;
+  /** As {@link deleteRoom}. */
+  deleteParticipant(roomCode: string, id: string, expectedRevision: number): Promise<boolean>;
+  /** As {@link readRoom}. */
+  readParticipant(
+    roomCode: string,
+    id: string,
+  ): Promise<DirectoryEntry<ParticipantEntry> | undefined>;
+
+  /** Once. Written at once and every 3 s from then on, as it is at that time; removed by {@link close}. */
+  announce(presence: () => HubPresence): void;
+
+  /** To the other hubs that subscribe to the room. Not acknowledged: lost while the bus is away. */
+  publish(roomCode: string, message: BusMessage): void;
+  /**
+   * Messages of other hubs, in order per hub.
+   *
+   * @param roomCode - undefined for those of all rooms
+   * @returns how to stop
+   */
+  subscribe(roomCode: string | undefined, onMessage: (message: BusMessage) => void): () => void;
+
+  /** Never rejects. The listener is not called any more. */
+  close(): Promise<void>;
+}
+
+/**
+ * What the directory reports. Each revision of an entry at most once, and the revisions of one entry only rise; those in
+ * between may be left out. Between entries of different kinds there is no order. Own changes are reported, too, before or
+ * after the call that made them returns.
+ */
+export interface DirectoryListener {
+  /** @param room - undefined when it was deleted */
+  roomChanged(code: string, room: StoredRoom | undefined, revision: number): void;
+  /** @param entry - undefined when it was deleted */
+  participantChanged(
+    roomCode: string,
+    id: string,
+    entry: ParticipantEntry | undefined,
+    revision: number,
+  ): void;
+  /**
+   * Each beat of another hub. What is reported on opening may be of a hub that died a while ago.
+   *
+   * @param presence - undefined when the hub left in order
+   */
+  hubSeen(hubId: string, presence: HubPresence | undefined): void;
+  /** On each change of `isUp`, also on opening; all entries are reported before it says true. */
+  stateChanged(isUp: boolean): void;
+}

@@ -1,0 +1,60 @@
+import { HubError } from "../errors.ts";
+import { decodeRoom, encodeRoom, type StoredRoom } from "../storage/room-store.ts";
+import { MAX_ENTRY_BYTES } from "./directory.ts";
+import type { HubPresence } from "./hub-presence.ts";
+import { isParticipantEntry, type ParticipantEntry } from "./participant-entry.ts";
+
+/** The three kinds of entries, each with keys and revisions of its own. */
+export const ENTRY_KINDS = ["rooms", "participants", "hubs"] as const;
+export type EntryKind = (typeof ENTRY_KINDS)[number];
+
+/** Keys hold only what NATS 2.9 accepts in one: base64url, parts separated by dots. */
+export function encodeKey(...parts: string[]): string {
+  return parts.map((part) => Buffer.from(part).toString("base64url")).join(".");
+}
+
+export function decodeKey(key: string): string[] {
+  return key.split(".").map((part) => Buffer.from(part, "base64url").toString());
+}
+
+/** @throws HubError when it is too large */
+export function encodeRoomEntry(room: StoredRoom): string {
+  return checkSize(encodeRoom(room), `room "${room.code}"`);
+}
+
+export const decodeRoomEntry = decodeRoom;
+
+/** @throws HubError when it is too large */
+export function encodeParticipantEntry(entry: ParticipantEntry): string {
+  return checkSize(JSON.stringify(entry), `participant "${entry.id}"`);
+}
+
+/** @throws Error that repeats nothing of the text */
+export function decodeParticipantEntry(text: string): ParticipantEntry {
+  const entry = decodeObject(text);
+  if (isParticipantEntry(entry)) return entry;
+  throw new Error("it is of another version");
+}
+
+/** @throws Error that repeats nothing of the text */
+export function decodePresence(text: string): HubPresence {
+  return decodeObject(text) as HubPresence;
+}
+
+function decodeObject(text: string): object {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Error("it is not JSON");
+  }
+  if (typeof value !== "object" || value === null) throw new Error("it is not an object");
+  return value;
+}
+
+function checkSize(text: string, what: string): string {
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= MAX_ENTRY_BYTES) return text;
+  const message = `The ${what} takes ${bytes} bytes in the cluster's directory, which has room for ${MAX_ENTRY_BYTES}. Shorten its fields.`;
+  throw new HubError("field_too_large", message);
+}

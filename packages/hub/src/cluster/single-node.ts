@@ -1,0 +1,302 @@
+import type { StoredRoom } from "../storage/room-store.ts";
+import type { BusMessage } from "./bus-message.ts";
+import { DirectoryReport, type StoredEntry } from "./directory-report.ts";
+import {
+  DirectoryUnavailable,
+  PRESENCE_INTERVAL_MS,
+  type ClusterDirectory,
+  type DirectoryEntry,
+  type DirectoryListener,
+} from "./directory.ts";
+import {
+  decodeParticipantEntry,
+  decodeRoomEntry,
+  encodeKey,
+  encodeParticipantEntry,
+  encodeRoomEntry,
+  ENTRY_KINDS,
+  type EntryKind,
+} from "./entry-codec.ts";
+import type { HubPresence } from "./hub-presence.ts";
+import type { ParticipantEntry } from "./participant-entry.ts";
+
+/** A directory in memory that hubs of one process share: the reference for the one over NATS, and for tests. */
+export interface MemoryCluster {
+  /** One hub's directory. */
+  directory(options?: MemoryDirectoryOptions): MemoryDirectory;
+}
+
+export interface MemoryDirectoryOptions {
+  /** ms, monotonic */
+  nowMs?: () => number;
+  /** Runs an action again and again. @returns how to stop */
+  every?: (intervalMs: number, action: () => void) => () => void;
+  /** Delivers what this hub is to see, later and in order; a test may hold it back. */
+  deliver?: (action: () => void) => void;
+  onWarning?: (message: string) => void;
+}
+
+export interface MemoryDirectory extends ClusterDirectory {
+  /** As when the network to the directory is cut: calls fail, nothing is seen. */
+  cutOff(): void;
+  /** What changed meanwhile is reported, then it is up. */
+  heal(): void;
+}
+
+export function createMemoryCluster(): MemoryCluster {
+  const shared = new SharedDirectory();
+  return { directory: (options = {}) => new DirectoryInMemory(shared, options) };
+}
+
+interface Watcher {
+  entryChanged(kind: EntryKind, entry: StoredEntry): void;
+  published(roomCode: string, text: string, from: Watcher): void;
+}
+
+/** What all directories of a cluster have in common. */
+class SharedDirectory {
+  readonly watchers = new Set<Watcher>();
+  readonly #entries: Record<EntryKind, Map<string, { text: string; revision: number }>> = {
+    rooms: new Map(),
+    participants: new Map(),
+    hubs: new Map(),
+  };
+  #revision = 0;
+
+  read(kind: EntryKind, key: string): { text: string; revision: number } | undefined {
+    return this.#entries[kind].get(key);
+  }
+
+  list(kind: EntryKind): StoredEntry[] {
+    return [...this.#entries[kind]].map(([key, entry]) => ({ key, ...entry }));
+  }
+
+  /**
+   * @param text - undefined deletes
+   * @param expectedRevision - undefined for whatever it is
+   */
+  change(
+    kind: EntryKind,
+    key: string,
+    text: string | undefined,
+    expectedRevision: number | undefined,
+  ): number | undefined {
+    const entries = this.#entries[kind];
+    const current = entries.get(key)?.revision ?? 0;
+    if (expectedRevision !== undefined && expectedRevision !== current) return undefined;
+    const revision = ++this.#revision;
+    if (text === undefined) entries.delete(key);
+    else entries.set(key, { text, revision });
+    for (const watcher of this.watchers) watcher.entryChanged(kind, { key, text, revision });
+    return revision;
+  }
+}
+
+class DirectoryInMemory implements MemoryDirectory, Watcher {
+  readonly #shared: SharedDirectory;
+  readonly #options: Required<MemoryDirectoryOptions>;
+  readonly #subscribers = new Map<string | undefined, Set<(message: BusMessage) => void>>();
+  #listener: DirectoryListener | undefined;
+  #report: DirectoryReport | undefined;
+  #presence: (() => HubPresence) | undefined;
+  #stopPresence: (() => void) | undefined;
+  #ownHubId: string | undefined;
+  #upSinceMs: number | undefined;
+  /** what is on its way from before is not delivered */
+  #connection = 0;
+  #isCutOff = false;
+  #isClosed = false;
+
+  constructor(shared: SharedDirectory, options: MemoryDirectoryOptions) {
+    this.#shared = shared;
+    this.#options = {
+      nowMs: () => performance.now(),
+      every: everyInterval,
+      deliver: queueMicrotask,
+      onWarning: () => {},
+      ...options,
+    };
+  }
+
+  get isUp(): boolean {
+    return this.#upSinceMs !== undefined;
+  }
+
+  get upSinceMs(): number | undefined {
+    return this.#upSinceMs;
+  }
+
+  async open(listener: DirectoryListener): Promise<void> {
+    this.#refuseWhenCutOff();
+    this.#listener = listener;
+    this.#report = new DirectoryReport({
+      listener,
+      ownHubId: () => this.#ownHubId,
+      onWarning: this.#options.onWarning,
+    });
+    await new Promise<void>((resolve) => this.#connect(resolve));
+  }
+
+  async putRoom(room: StoredRoom, expectedRevision: number): Promise<number | undefined> {
+    return this.#change("rooms", encodeKey(room.code), encodeRoomEntry(room), expectedRevision);
+  }
+
+  async deleteRoom(code: string, expectedRevision: number): Promise<boolean> {
+    return this.#delete("rooms", encodeKey(code), expectedRevision);
+  }
+
+  async readRoom(code: string): Promise<DirectoryEntry<StoredRoom> | undefined> {
+    return this.#read("rooms", encodeKey(code), decodeRoomEntry);
+  }
+
+  async putParticipant(
+    entry: ParticipantEntry,
+    expectedRevision: number,
+  ): Promise<number | undefined> {
+    const key = encodeKey(entry.roomCode, entry.id);
+    return this.#change("participants", key, encodeParticipantEntry(entry), expectedRevision);
+  }
+
+  async deleteParticipant(
+    roomCode: string,
+    id: string,
+    expectedRevision: number,
+  ): Promise<boolean> {
+    return this.#delete("participants", encodeKey(roomCode, id), expectedRevision);
+  }
+
+  async readParticipant(
+    roomCode: string,
+    id: string,
+  ): Promise<DirectoryEntry<ParticipantEntry> | undefined> {
+    return this.#read("participants", encodeKey(roomCode, id), decodeParticipantEntry);
+  }
+
+  announce(presence: () => HubPresence): void {
+    this.#presence = presence;
+    this.#ownHubId = presence().hubId;
+    this.#beat();
+    this.#stopPresence = this.#options.every(PRESENCE_INTERVAL_MS, () => this.#beat());
+  }
+
+  publish(roomCode: string, message: BusMessage): void {
+    if (!this.isUp) return;
+    const text = JSON.stringify(message);
+    for (const watcher of this.#shared.watchers) watcher.published(roomCode, text, this);
+  }
+
+  subscribe(roomCode: string | undefined, onMessage: (message: BusMessage) => void): () => void {
+    const subscribers = this.#subscribers.get(roomCode) ?? new Set();
+    this.#subscribers.set(roomCode, subscribers);
+    // One function may subscribe twice.
+    const own = (message: BusMessage) => onMessage(message);
+    subscribers.add(own);
+    return () => {
+      subscribers.delete(own);
+      if (subscribers.size === 0 && this.#subscribers.get(roomCode) === subscribers)
+        this.#subscribers.delete(roomCode);
+    };
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#stopPresence?.();
+    if (this.#ownHubId !== undefined && this.isUp)
+      this.#shared.change("hubs", encodeKey(this.#ownHubId), undefined, undefined);
+    this.#isClosed = true;
+    this.#disconnect();
+    this.#subscribers.clear();
+  }
+
+  cutOff(): void {
+    this.#isCutOff = true;
+    if (!this.isUp) return;
+    this.#disconnect();
+    this.#listener?.stateChanged(false);
+  }
+
+  heal(): void {
+    this.#isCutOff = false;
+    if (this.#listener !== undefined && !this.#isClosed && !this.isUp) this.#connect(() => {});
+  }
+
+  entryChanged(kind: EntryKind, entry: StoredEntry): void {
+    this.#deliver(() => this.#report?.changed(kind, entry));
+  }
+
+  published(roomCode: string, text: string, from: Watcher): void {
+    if (from === this) return;
+    this.#deliver(() => {
+      for (const code of [roomCode, undefined]) {
+        for (const subscriber of [...(this.#subscribers.get(code) ?? [])])
+          subscriber(JSON.parse(text) as BusMessage);
+      }
+    });
+  }
+
+  #connect(onComplete: () => void): void {
+    this.#connection += 1;
+    this.#shared.watchers.add(this);
+    for (const kind of ENTRY_KINDS) {
+      const entries = this.#shared.list(kind);
+      this.#deliver(() => {
+        for (const entry of entries) this.#report?.changed(kind, entry);
+        this.#report?.onlyThese(kind, new Set(entries.map(({ key }) => key)));
+      });
+    }
+    this.#deliver(() => {
+      this.#upSinceMs = this.#options.nowMs();
+      this.#beat();
+      this.#listener?.stateChanged(true);
+      onComplete();
+    });
+  }
+
+  #disconnect(): void {
+    this.#connection += 1;
+    this.#upSinceMs = undefined;
+    this.#shared.watchers.delete(this);
+  }
+
+  #deliver(action: () => void): void {
+    const connection = this.#connection;
+    this.#options.deliver(() => {
+      if (connection === this.#connection) action();
+    });
+  }
+
+  #beat(): void {
+    if (this.#presence === undefined || !this.isUp) return;
+    const presence = this.#presence();
+    const text = JSON.stringify(presence);
+    this.#shared.change("hubs", encodeKey(presence.hubId), text, undefined);
+  }
+
+  #change(kind: EntryKind, key: string, text: string, expectedRevision: number) {
+    this.#refuseWhenCutOff();
+    return this.#shared.change(kind, key, text, expectedRevision);
+  }
+
+  #delete(kind: EntryKind, key: string, expectedRevision: number): boolean {
+    this.#refuseWhenCutOff();
+    if (expectedRevision === 0) return false;
+    return this.#shared.change(kind, key, undefined, expectedRevision) !== undefined;
+  }
+
+  #read<Value>(kind: EntryKind, key: string, decode: (text: string) => Value) {
+    this.#refuseWhenCutOff();
+    const entry = this.#shared.read(kind, key);
+    return entry && { value: decode(entry.text), revision: entry.revision };
+  }
+
+  #refuseWhenCutOff(): void {
+    if (this.#isClosed) throw new DirectoryUnavailable("the directory is closed");
+    if (this.#isCutOff) throw new DirectoryUnavailable("the directory cannot be reached");
+  }
+}
+
+function everyInterval(intervalMs: number, action: () => void): () => void {
+  const timer = setInterval(action, intervalMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
