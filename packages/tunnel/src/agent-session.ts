@@ -31,6 +31,8 @@ export interface AgentSessionHandlers {
   onGoAway(reason: string): void;
   /** Called once, after `onReset` of every stream. `CLOSE_CODES` or the code of the WebSocket. */
   onClose(code: number, reason: string): void;
+  /** A JSON object from the hub at the other end of a link. Absent on a tunnel, where NOTICE is a fault. */
+  onNotice?(notice: Record<string, unknown>): void;
   /** A callback of the owner threw: a bug to log. The session continues. */
   onError(error: unknown): void;
 }
@@ -69,8 +71,11 @@ export class AgentSession {
     this.#link = new TunnelLink(
       transport,
       hello,
-      "first",
-      options.pingIntervalMs ?? PING_INTERVAL_MS,
+      {
+        greeting: "first",
+        pingIntervalMs: options.pingIntervalMs ?? PING_INTERVAL_MS,
+        isLink: handlers.onNotice !== undefined,
+      },
       {
         onHello: (hello) => handlers.onHello(hello),
         onFrame: (type, streamId, payload) => this.#onFrame(type, streamId, payload),
@@ -78,6 +83,7 @@ export class AgentSession {
         onFlush: () => this.#sendHeldHeads(),
         onLife: () => {},
         onGoAway: (reason) => handlers.onGoAway(reason),
+        onNotice: (notice) => handlers.onNotice?.(notice),
         onClose: (code, reason) => this.#onClose(code, reason),
         onError: (error) => handlers.onError(error),
       },
@@ -111,6 +117,11 @@ export class AgentSession {
     if (this.isOpen) this.#link.writer.text(FRAME_TYPES.status, encodeStatus(status));
   }
 
+  /** Sends a JSON object to the hub at the other end of a link. @returns false when it was dropped */
+  notify(notice: object): boolean {
+    return this.#link.notify(notice);
+  }
+
   /** Refuses new streams; running ones continue. */
   goAway(reason: string): void {
     this.#hasSaidGoAway = true;
@@ -133,7 +144,11 @@ export class AgentSession {
 
   #onFrame(type: FrameType, streamId: number, payload: Buffer): void {
     if (type === FRAME_TYPES.request) return this.#onRequest(streamId, payload);
-    if (type === FRAME_TYPES.status || type === FRAME_TYPES.response) {
+    if (
+      type === FRAME_TYPES.status ||
+      type === FRAME_TYPES.response ||
+      type === FRAME_TYPES.admitted
+    ) {
       throw outOfPlace(type, "from a hub");
     }
     const stream = this.#streams.get(streamId);
@@ -152,6 +167,7 @@ export class AgentSession {
         );
       case FRAME_TYPES.hello:
       case FRAME_TYPES.goAway:
+      case FRAME_TYPES.notice:
         throw outOfPlace(type, "on a stream");
     }
   }

@@ -35,6 +35,8 @@ export interface HubSessionHandlers {
   onGoAway(reason: string): void;
   /** Called once, before `onReset` and `onClosed` of the lost streams. `CLOSE_CODES` or the code of the WebSocket. */
   onClose(code: number, reason: string): void;
+  /** A JSON object from the hub at the other end of a link. Absent on a tunnel, where NOTICE is a fault. */
+  onNotice?(notice: Record<string, unknown>): void;
   /** A callback of the owner threw: a bug to log. The session continues. */
   onError(error: unknown): void;
 }
@@ -74,8 +76,11 @@ export class HubSession {
     this.#link = new TunnelLink(
       transport,
       hello,
-      "reply",
-      options.pingIntervalMs ?? PING_INTERVAL_MS,
+      {
+        greeting: "reply",
+        pingIntervalMs: options.pingIntervalMs ?? PING_INTERVAL_MS,
+        isLink: handlers.onNotice !== undefined,
+      },
       {
         onHello: (hello) => {
           this.#greeting = { hello, status: undefined };
@@ -85,6 +90,7 @@ export class HubSession {
         onFlush: () => {},
         onLife: () => handlers.onLife(),
         onGoAway: (reason) => this.#onGoAway(reason),
+        onNotice: (notice) => handlers.onNotice?.(notice),
         onClose: (code, reason) => this.#onClose(code, reason),
         onError: (error) => handlers.onError(error),
       },
@@ -153,6 +159,11 @@ export class HubSession {
     return stream;
   }
 
+  /** Sends a JSON object to the hub at the other end of a link. @returns false when it was dropped */
+  notify(notice: object): boolean {
+    return this.#link.notify(notice);
+  }
+
   /** Opens no new streams; running ones continue. */
   goAway(reason: string): void {
     this.#link.goAway(reason);
@@ -184,6 +195,8 @@ export class HubSession {
     const stream = this.#streams.get(streamId);
     if (stream === undefined) return this.#onStrayFrame(type, streamId);
     switch (type) {
+      case FRAME_TYPES.admitted:
+        return stream.receiveAdmitted(payload);
       case FRAME_TYPES.response:
         return stream.receiveResponse(payload);
       case FRAME_TYPES.data:
@@ -199,6 +212,7 @@ export class HubSession {
         );
       case FRAME_TYPES.hello:
       case FRAME_TYPES.goAway:
+      case FRAME_TYPES.notice:
         throw outOfPlace(type, "on a stream");
     }
   }

@@ -47,7 +47,7 @@ function listening(transport: Transport, sent: string[][]): Transport {
   return Object.assign(transport, {
     send(message: Buffer) {
       const types: string[] = [];
-      decodeFrames(message, { onFrame: (type) => types.push(names.get(type) ?? "") });
+      decodeFrames(message, { onFrame: (type) => types.push(names.get(type) ?? "") }, false);
       sent.push(types);
       send(message);
     },

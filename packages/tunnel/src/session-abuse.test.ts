@@ -36,9 +36,9 @@ class RawPeer implements Transport {
   }
 
   send(message: Buffer): void {
-    decodeFrames(message, {
-      onFrame: (type, streamId, payload) => this.sent.push({ type, streamId, payload }),
-    });
+    const onFrame = (type: FrameType, streamId: number, payload: Buffer) =>
+      void this.sent.push({ type, streamId, payload });
+    decodeFrames(message, { onFrame }, false);
   }
 
   ping(): void {

@@ -4,9 +4,10 @@ import type { FrameType } from "./wire/frame.ts";
 import { decodeFrames } from "./wire/frame-decoder.ts";
 import type { FrameReceiver } from "./wire/frame-decoder.ts";
 import { FrameWriter } from "./wire/frame-writer.ts";
-import { decodeHello, encodeHello } from "./wire/hello.ts";
+import { asProtocolError, decodeHello, encodeHello } from "./wire/hello.ts";
 import type { Hello } from "./wire/hello.ts";
 import { KeepAlive } from "./keep-alive.ts";
+import { parseObject } from "./wire/json-payload.ts";
 import { ProtocolError } from "./wire/protocol-error.ts";
 import type { Transport, TransportListener } from "./transport/transport.ts";
 
@@ -26,10 +27,27 @@ interface LinkOwner {
   onFlush(): void;
   onLife(): void;
   onGoAway(reason: string): void;
+  /** Not called on a tunnel. */
+  onNotice(notice: Record<string, unknown>): void;
   /** Called once, last. */
   onClose(code: number, reason: string): void;
   /** A bug in a callback, not the peer's fault. */
   onError(error: unknown): void;
+}
+
+/** Unsent bytes from which a notice is dropped: the peer has stopped reading, and notices have no flow control. */
+const MAX_BUFFERED_BYTES = 1024 * 1024;
+
+/** How the two sides of a tunnel differ in what they share. */
+interface LinkRole {
+  /**
+   * The agent sends HELLO first and the hub replies, so that the hub's HELLO shows the agent that its own was received
+   * and requests may follow.
+   */
+  greeting: "first" | "reply";
+  pingIntervalMs: number;
+  /** Between hubs: ADMITTED and NOTICE are frames. */
+  isLink: boolean;
 }
 
 /** What both sides of a tunnel share: HELLO, liveness and closing. No input of the peer makes the transport throw. */
@@ -39,6 +57,7 @@ export class TunnelLink implements TransportListener, FrameReceiver {
   readonly #owner: LinkOwner;
   readonly #keepAlive: KeepAlive;
   readonly #hello: Hello;
+  readonly #isLink: boolean;
   #hasGreeted = false;
   #remoteHello: Hello | undefined;
   #isOpen = true;
@@ -48,20 +67,16 @@ export class TunnelLink implements TransportListener, FrameReceiver {
   #lateFrames = 0;
   #refusals = 0;
 
-  /**
-   * @param greeting - the agent sends HELLO first and the hub replies, so that the hub's HELLO shows the agent that its
-   *   own was received and requests may follow
-   */
   constructor(
     transport: Transport,
     hello: Hello,
-    greeting: "first" | "reply",
-    pingIntervalMs: number,
+    { greeting, pingIntervalMs, isLink }: LinkRole,
     owner: LinkOwner,
   ) {
     this.#transport = transport;
     this.#hello = hello;
     this.#owner = owner;
+    this.#isLink = isLink;
     this.#keepAlive = new KeepAlive(pingIntervalMs);
     this.writer = new FrameWriter(transport, () => owner.onFlush());
     transport.listen(this);
@@ -93,6 +108,16 @@ export class TunnelLink implements TransportListener, FrameReceiver {
     this.#isLeaving = true;
     this.#greet();
     this.writer.text(FRAME_TYPES.goAway, boundedText(reason, WIRE_LIMITS.reasonBytes));
+  }
+
+  /** @returns false when it was dropped: before HELLO, after the end, or while the peer does not read */
+  notify(notice: unknown): boolean {
+    if (!this.#isOpen || this.#remoteHello === undefined) return false;
+    if (this.#transport.bufferedBytes > MAX_BUFFERED_BYTES) return false;
+    const text = JSON.stringify(notice);
+    if (Buffer.byteLength(text) > WIRE_LIMITS.noticeBytes) return false;
+    this.writer.text(FRAME_TYPES.notice, text);
+    return true;
   }
 
   /** Sends held frames, then closes. The owner's `onClose` runs before this returns. */
@@ -137,7 +162,7 @@ export class TunnelLink implements TransportListener, FrameReceiver {
     if (!this.#isOpen) return;
     this.#noteLife();
     try {
-      decodeFrames(message, this);
+      decodeFrames(message, this, this.#isLink);
       this.#owner.onMessageEnd();
     } catch (error) {
       this.#fail(error);
@@ -157,6 +182,7 @@ export class TunnelLink implements TransportListener, FrameReceiver {
     if (!this.#isOpen) return;
     if (this.#remoteHello === undefined) return this.#acceptHello(type, payload);
     if (type === FRAME_TYPES.hello) throw outOfPlace(type, "sent twice");
+    if (type === FRAME_TYPES.notice) return this.#acceptNotice(payload);
     if (type !== FRAME_TYPES.goAway) return this.#owner.onFrame(type, streamId, payload);
     if (this.#isPeerLeaving) return;
     this.#isPeerLeaving = true;
@@ -169,6 +195,11 @@ export class TunnelLink implements TransportListener, FrameReceiver {
     this.#remoteHello = hello;
     this.#greet();
     this.#guard(() => this.#owner.onHello(hello));
+  }
+
+  #acceptNotice(payload: Buffer): void {
+    const notice = parsePayload("NOTICE", payload);
+    this.#guard(() => this.#owner.onNotice(notice));
   }
 
   #noteLife(): void {
@@ -198,6 +229,15 @@ export class TunnelLink implements TransportListener, FrameReceiver {
     } catch (error) {
       this.#owner.onError(error);
     }
+  }
+}
+
+/** @throws {ProtocolError} 4002 for what is not a JSON object */
+export function parsePayload(frame: string, payload: Buffer): Record<string, unknown> {
+  try {
+    return parseObject(payload);
+  } catch (error) {
+    throw asProtocolError(frame, error);
   }
 }
 

@@ -7,10 +7,12 @@ import { OutgoingBody } from "./outgoing-body.ts";
 import type { HeadReader, HeadWriter } from "../wire/repeated-head.ts";
 import { RESET_CODES } from "../wire/reset-code.ts";
 import type { ResetCode } from "../wire/reset-code.ts";
-import { outOfPlace } from "../tunnel-link.ts";
+import { outOfPlace, parsePayload } from "../tunnel-link.ts";
 
 /** Gets one response. Callbacks run inside the tunnel's message event and may call `RequestStream`. */
 export interface ResponseHandler {
+  /** On a link, at most once and before the head: the other hub has taken the request. */
+  onAdmitted?(admission: Record<string, unknown>): void;
   /** Once, before any data. */
   onHead(head: ResponseHead): void;
   /**
@@ -63,6 +65,7 @@ export class HubStream implements RequestStream {
   readonly #window: ReceiveWindow;
   #phase: "open" | "resetting" | "closed" = "open";
   #hasHead = false;
+  #isAdmitted = false;
   #isBodySent = false;
   #isForgotten = false;
 
@@ -116,6 +119,18 @@ export class HubStream implements RequestStream {
     this.#body.clear();
     this.#port.writer.reset(this.id, code, reason);
     this.#port.awaitConfirmation(this);
+  }
+
+  receiveAdmitted(payload: Buffer): void {
+    const admission = parsePayload("ADMITTED", payload);
+    if (this.#phase !== "open") return;
+    if (this.#hasHead || this.#isAdmitted) throw outOfPlace(FRAME_TYPES.admitted, "too late");
+    this.#isAdmitted = true;
+    try {
+      this.#handler.onAdmitted?.(admission);
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   receiveResponse(payload: Buffer): void {

@@ -55,8 +55,9 @@ export class FrameWriter {
     return at + FRAME_HEADER_BYTES;
   }
 
-  text(type: FrameType, text: string): void {
-    const at = this.reserve(type, 0, Buffer.byteLength(text));
+  /** @param streamId - 0 for the tunnel itself */
+  text(type: FrameType, text: string, streamId = 0): void {
+    const at = this.reserve(type, streamId, Buffer.byteLength(text));
     this.slab.write(text, at);
   }
 

@@ -12,6 +12,10 @@ export const FRAME_TYPES = {
   window: 7,
   reset: 8,
   goAway: 9,
+  // 10 is reserved for ACK.
+  /** Links between hubs only, as is the next. */
+  admitted: 11,
+  notice: 12,
 } as const;
 
 export type FrameType = (typeof FRAME_TYPES)[keyof typeof FRAME_TYPES];
@@ -27,6 +31,8 @@ export const WIRE_LIMITS = {
   responseRideBytes: 64 * 1024,
   helloBytes: 64 * 1024,
   reasonBytes: 1024,
+  admittedBytes: 16 * 1024,
+  noticeBytes: 64 * 1024,
   windowBytes: 0x7fff_ffff,
 } as const;
 
@@ -58,10 +64,14 @@ export const FRAME_RULES: Record<FrameType, FrameRule> = {
   7: { name: "WINDOW", onStream: true, minBytes: 4, maxBytes: 4 },
   8: { name: "RESET", onStream: true, minBytes: 1, maxBytes: 1 + WIRE_LIMITS.reasonBytes },
   9: { name: "GOAWAY", onStream: false, minBytes: 0, maxBytes: WIRE_LIMITS.reasonBytes },
+  11: { name: "ADMITTED", onStream: true, minBytes: 2, maxBytes: WIRE_LIMITS.admittedBytes },
+  12: { name: "NOTICE", onStream: false, minBytes: 2, maxBytes: WIRE_LIMITS.noticeBytes },
 };
 
-export function isFrameType(byte: number): byte is FrameType {
-  return byte >= FRAME_TYPES.hello && byte <= FRAME_TYPES.goAway;
+/** @param isLink - between hubs, which have frame types of their own */
+export function isFrameType(byte: number, isLink: boolean): byte is FrameType {
+  if (byte >= FRAME_TYPES.hello && byte <= FRAME_TYPES.goAway) return true;
+  return isLink && (byte === FRAME_TYPES.admitted || byte === FRAME_TYPES.notice);
 }
 
 /** Writes the nine header bytes at `at`; the caller ensures that they fit. */
