@@ -25,6 +25,7 @@ const thirdParty = [
   "picocolors",
   "@clack/prompts",
   "bonjour-service",
+  "fflate",
   "uqr",
   "preact",
   "uplot",
@@ -82,7 +83,7 @@ const packages: Record<string, Allowed> = {
   },
   cli: {
     packages: ourPackages,
-    thirdParty: ["commander", "picocolors", "@clack/prompts", "bonjour-service", "uqr"],
+    thirdParty: ["commander", "picocolors", "@clack/prompts", "bonjour-service", "fflate", "uqr"],
     node: true,
   },
 };

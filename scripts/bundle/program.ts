@@ -1,0 +1,95 @@
+// The command and everything it imports, as a few files of JavaScript.
+import { dirname, join, relative } from "node:path";
+import { type InputOptions, type OutputOptions, type Plugin, rolldown } from "rolldown";
+
+/** A file of the bundle. */
+interface Built {
+  path: string;
+  body: string;
+  /** its source map, as JSON */
+  map: string | undefined;
+}
+
+export interface BuiltProgram {
+  files: Built[];
+  /** absolute paths of what is inside */
+  modules: string[];
+}
+
+/** @param root - of the workspace */
+export async function buildProgram(root: string): Promise<BuiltProgram> {
+  const program = await bundle(
+    {
+      cwd: root,
+      input: { bin: join(root, "packages/cli/src/bin.ts") },
+      platform: "node",
+      resolve: { conditionNames: ["@roomhub/source", "import", "node", "default"] },
+      treeshake: {
+        // Both act by being imported; the rest of the command's package declares that it does not.
+        moduleSideEffects: [{ test: /cli\/src\/(?:bin|main)\.ts$/, sideEffects: true }],
+      },
+      plugins: [ownFiles(root)],
+    },
+    { format: "esm", chunkFileNames: "[name].js", entryFileNames: "[name].js" },
+  );
+  // Loaded by `require`, and only for a log in JSON: a file of its own.
+  const logger = await bundle(
+    { cwd: root, input: { pino: join(root, "node_modules/pino/pino.js") }, platform: "node" },
+    { format: "cjs", entryFileNames: "[name].cjs", codeSplitting: false },
+  );
+  return {
+    files: [...program.files, ...logger.files],
+    modules: [...program.modules, ...logger.modules],
+  };
+}
+
+async function bundle(input: InputOptions, output: OutputOptions): Promise<BuiltProgram> {
+  await using build = await rolldown(input);
+  const { output: written } = await build.generate({
+    ...output,
+    minify: true,
+    sourcemap: true,
+    comments: false,
+  });
+  const chunks = written.filter((one) => one.type === "chunk");
+  return {
+    files: chunks.map(({ fileName, code, map }) => ({
+      path: `dist/${fileName}`,
+      body: code,
+      map: map?.toString(),
+    })),
+    modules: chunks.flatMap(({ modules }) => Object.keys(modules)),
+  };
+}
+
+const ownUrl = /new URL\("(\.\.?\/[^"]+)", import\.meta\.url\)/g;
+const pino = 'createRequire(import.meta.url)("pino")';
+
+/**
+ * Files beside the sources stand beside `dist` in the package: `packages/hub/openapi.json` as `openapi.json`. And pino is a
+ * file of its own.
+ */
+function ownFiles(root: string): Plugin {
+  return {
+    name: "own-files",
+    transform: {
+      filter: { id: /\/packages\/[a-z-]+\/src\/.*\.ts$/, code: /import\.meta\.url/ },
+      handler(code, id) {
+        const moved = code
+          .replaceAll(ownUrl, (_whole, path: string) => {
+            const inPackage = relative(packageOf(root, id), join(dirname(id), path));
+            return `new URL("../${inPackage.replaceAll("\\", "/")}", import.meta.url)`;
+          })
+          .replace(pino, 'createRequire(import.meta.url)("./pino.cjs")');
+        // The map stays as it is: no line moves.
+        return { code: moved, map: null };
+      },
+    },
+  };
+}
+
+/** The folder of the workspace's package that a module belongs to. */
+function packageOf(root: string, module: string): string {
+  const [, name = ""] = /packages\/([a-z-]+)\/src\//.exec(module) ?? [];
+  return join(root, "packages", name);
+}
