@@ -73,6 +73,14 @@ const commands: readonly CommandModule[] = [
   { names: ["env"], load: async () => (await import("./commands/env.ts")).addEnvCommand },
   { names: ["doctor"], load: async () => (await import("./commands/doctor.ts")).addDoctorCommand },
   { names: ["config"], load: async () => (await import("./commands/config.ts")).addConfigCommand },
+  {
+    names: ["completion"],
+    load: async () => {
+      const { addCompletionCommand } = await import("./commands/completion.ts");
+      return (program, context) =>
+        addCompletionCommand(program, context, () => createProgram(context));
+    },
+  },
 ];
 
 /** The command named on the command line; undefined when `--help` comes before it. */

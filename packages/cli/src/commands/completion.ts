@@ -1,0 +1,34 @@
+import { Argument, type Command } from "commander";
+import { bashScript } from "../completion/bash-script.ts";
+import { type CompletedCommand, completionTable } from "../completion/completion-table.ts";
+import { fishScript } from "../completion/fish-script.ts";
+import { powershellScript } from "../completion/powershell-script.ts";
+import { zshScript } from "../completion/zsh-script.ts";
+import type { CliContext } from "../context.ts";
+
+const scripts = {
+  bash: bashScript,
+  zsh: zshScript,
+  fish: fishScript,
+  powershell: powershellScript,
+} satisfies Record<string, (table: readonly CompletedCommand[]) => string>;
+
+/** @param wholeProgram - creates all commands; this one is usually created alone */
+export function addCompletionCommand(
+  program: Command,
+  context: CliContext,
+  wholeProgram: () => Promise<Command>,
+): void {
+  const shells = Object.keys(scripts);
+  program
+    .command("completion")
+    .addArgument(new Argument("<shell>", "the shell to complete commands in").choices(shells))
+    .description("print a script that completes commands and options")
+    .addHelpText(
+      "after",
+      '\nExample:\n  $ eval "$(roomhub completion bash)"\n  $ roomhub completion zsh > ~/.zfunc/_roomhub\n  $ roomhub completion fish > ~/.config/fish/completions/roomhub.fish\n  $ roomhub completion powershell >> $PROFILE',
+    )
+    .action(async (shell: keyof typeof scripts) => {
+      context.stdout.write(scripts[shell](completionTable(await wholeProgram())));
+    });
+}
