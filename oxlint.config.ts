@@ -14,7 +14,14 @@ const ourPackages = [
   "hub",
 ];
 const natsClient = ["@nats-io/transport-node", "@nats-io/jetstream", "@nats-io/kv"];
+const openTelemetry = [
+  "@opentelemetry/api",
+  "@opentelemetry/exporter-metrics-otlp-http",
+  "@opentelemetry/resources",
+  "@opentelemetry/sdk-metrics",
+];
 const thirdParty = [
+  ...openTelemetry,
   "zod",
   "eventsource-parser",
   "ws",
@@ -83,7 +90,15 @@ const packages: Record<string, Allowed> = {
   },
   cli: {
     packages: ourPackages,
-    thirdParty: ["commander", "picocolors", "@clack/prompts", "bonjour-service", "fflate", "uqr"],
+    thirdParty: [
+      "commander",
+      "picocolors",
+      "@clack/prompts",
+      "bonjour-service",
+      "fflate",
+      "uqr",
+      ...openTelemetry,
+    ],
     node: true,
   },
 };

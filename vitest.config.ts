@@ -1,8 +1,12 @@
 import { defaultServerConditions } from "vite";
 import { defineConfig } from "vitest/config";
 
-/** Sources run as they are: packages find each other's TypeScript through this condition. */
-const ssr = { resolve: { conditions: ["@roomhub/source", ...defaultServerConditions] } };
+/**
+ * Sources run as they are: packages find each other's TypeScript through the first condition. `module` is for bundlers: what it
+ * finds may not load in Node.
+ */
+const conditions = defaultServerConditions.filter((condition) => condition !== "module");
+const ssr = { resolve: { conditions: ["@roomhub/source", ...conditions] } };
 
 /** Whole programs that wait for real time, such as for a model server to be looked at again: `npm run test:slow`. */
 const slow = [

@@ -15,6 +15,7 @@ import {
   RoomMetrics,
   SEMANTIC_CONVENTIONS_VERSION,
 } from "../../packages/cli/src/metrics/room-metrics.ts";
+import { prometheusText } from "../../packages/cli/src/metrics/prometheus-text.ts";
 import { createProgram } from "../../packages/cli/src/program.ts";
 import { makeWorld } from "../../packages/cli/src/test-context.fixture.ts";
 import { ROUTES } from "../../packages/hub/src/http/routes.ts";
@@ -105,7 +106,9 @@ test("cli.md has every command, and every option of those that follow a room", a
 test("cli.md has every metric with its type, and no other; the dashboard names only these", () => {
   const metrics = new RoomMetrics();
   const rooms = [{ room: "ABC234", participants: [] }];
-  const types = [...metrics.text({ isConnected: true, rooms }).matchAll(/^# TYPE (.*)$/gm)];
+  const types = [
+    ...prometheusText(metrics.collect({ isConnected: true, rooms })).matchAll(/^# TYPE (.*)$/gm),
+  ];
   const documented = tableRows(reference("cli"), ["Metric", "Type"]);
   expect(sorted(documented.map((row) => row.slice(0, 2)))).toEqual(
     sorted(types.map(([, type = ""]) => type.split(" "))),

@@ -1,6 +1,7 @@
 import type { Fetch, RoomhubClient } from "@roomhub/client";
 import type { LanAddress } from "./hosting/lan-addresses.ts";
 import type { ServeMetrics } from "./metrics/metrics-server.ts";
+import type { SendMetrics } from "./metrics/otlp-sender.ts";
 import type { Mdns } from "./hosting/mdns.ts";
 import type { MachineSecretOf } from "./sharing/machine-secret.ts";
 import type { OpenRecording } from "./record/recording.ts";
@@ -71,6 +72,8 @@ export interface CliContext {
   readLines: ReadLines;
   /** The metrics of rooms, for Prometheus. */
   serveMetrics: ServeMetrics;
+  /** The same, for a receiver of OTLP. */
+  sendMetrics: SendMetrics;
   openBrowser: (url: string) => void;
   /** For use only where prompts are possible. */
   prompts: Prompts;

@@ -2,6 +2,7 @@ import type { Participant, ParticipantOptions } from "@roomhub/participant";
 import { dirname, join } from "node:path";
 import { allowHeapGrowth } from "./heap-growth.ts";
 import type { ServeMetrics } from "./metrics/metrics-server.ts";
+import type { SendMetrics } from "./metrics/otlp-sender.ts";
 import type { ServeMonitor } from "./monitor/page-server.ts";
 import type { MachineSecretOf } from "./sharing/machine-secret.ts";
 import type { ParticipantTokens } from "./sharing/participant-tokens.ts";
@@ -88,6 +89,11 @@ export const createParticipant: CreateParticipant = async (options) => {
 export const serveMetrics: ServeMetrics = async (options) => {
   const metricsServer = await import("./metrics/metrics-server.ts");
   return metricsServer.serveMetrics(options);
+};
+
+export const sendMetrics: SendMetrics = async (options) => {
+  const otlpSender = await import("./metrics/otlp-sender.ts");
+  return otlpSender.sendMetrics(options);
 };
 
 export const serveMonitor: ServeMonitor = async (options) => {

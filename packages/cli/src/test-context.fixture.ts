@@ -2,6 +2,7 @@ import type { HubEvent, ParticipantSummary, Room } from "@roomhub/protocol";
 import type { CliContext, Client, Terminal } from "./context.ts";
 import type { Announced } from "./hosting/mdns.ts";
 import type { MetricsServerOptions } from "./metrics/metrics-server.ts";
+import type { MetricsSenderOptions } from "./metrics/otlp-sender.ts";
 import type { MonitorOptions } from "./monitor/page-server.ts";
 import type { SavedToken } from "./sharing/participant-tokens.ts";
 import { runRoomhub } from "./program.ts";
@@ -58,6 +59,8 @@ export interface World {
   closedMonitors: number;
   /** metrics that were served, also after they are closed */
   metrics: MetricsServerOptions[];
+  /** metrics that were sent */
+  sentMetrics: MetricsSenderOptions[];
   closedMetrics: number;
   /** URLs that were opened in the browser */
   openedUrls: string[];
@@ -104,6 +107,7 @@ export function makeWorld(
     monitors: [],
     closedMonitors: 0,
     metrics: [],
+    sentMetrics: [],
     closedMetrics: 0,
     openedUrls: [],
     run: (...args) => runRoomhub(args, world.context),
@@ -214,6 +218,14 @@ export function makeWorld(
         world.metrics.push(options);
         return {
           port: options.port,
+          close: async () => {
+            world.closedMetrics++;
+          },
+        };
+      },
+      sendMetrics: async (options) => {
+        world.sentMetrics.push(options);
+        return {
           close: async () => {
             world.closedMetrics++;
           },

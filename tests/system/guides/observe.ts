@@ -1,5 +1,9 @@
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { expect } from "vitest";
 import { parse } from "yaml";
 import type { GuideLab } from "../../support/documents/guide-lab.ts";
@@ -26,7 +30,7 @@ export const observe: readonly BlockPlan[] = [
     },
   },
   {
-    begins: "npx roomhub metrics",
+    begins: "npx roomhub metrics\n",
     async follow(block, lab) {
       await using program = lab.start(`${block.trim()} ${lab.invite} --port 0`);
       await program.says(/\/metrics$/m);
@@ -45,6 +49,31 @@ export const observe: readonly BlockPlan[] = [
       expect(parse(block)).toMatchObject({
         scrape_configs: [{ static_configs: [{ targets: ["127.0.0.1:9464"] }] }],
       });
+    },
+  },
+  {
+    begins: "npx roomhub metrics --otlp",
+    async follow(block, lab) {
+      const bodies: string[] = [];
+      const receiver = createServer((request, response) => {
+        void text(request).then((body) => {
+          bodies.push(body);
+          response.end("{}");
+        });
+      }).listen(0, "127.0.0.1");
+      await once(receiver, "listening");
+      const { port } = receiver.address() as AddressInfo;
+      try {
+        const line = block.trim().replace(":4318", `:${port}`);
+        await using program = lab.start(line.replace("metrics", `metrics ${lab.invite}`));
+        await program.says(/\/v1\/metrics$/m);
+        await ask(lab);
+        expect(await program.stop("SIGINT")).toBe(0);
+      } finally {
+        receiver.close();
+        receiver.closeAllConnections();
+      }
+      expect(bodies.at(-1)).toMatch(/"roomhub\.num_requests_running".*"ben"/);
     },
   },
 ];

@@ -73,3 +73,39 @@ test("a broken stream is reported, with what it means for the metrics", async ()
   );
   expect(await world.metrics[0]?.text()).toContain("roomhub_event_stream_open 0\n");
 });
+
+test("metrics are sent to an OTLP receiver instead of being served", async () => {
+  const world = makeWorld({}, { ...lists, events: eventsWith("b-1") });
+  expect(await world.run("metrics", "--otlp", "http://127.0.0.1:4318", "--json")).toBe(0);
+  expect(JSON.parse(world.stdout.text)).toEqual({
+    url: "http://127.0.0.1:4318/v1/metrics",
+    hubUrl: "http://127.0.0.1:5050",
+    room: null,
+  });
+  expect(world.metrics).toEqual([]);
+  expect(world.closedMetrics).toBe(1);
+  const sent = await world.sentMetrics[0]?.collect();
+  expect(sent?.map(({ name }) => name)).toContain("roomhub.num_requests_running");
+});
+
+test("a receiver's own path is kept, and what is no URL is an error", async () => {
+  const world = makeWorld({}, { ...lists, events: eventsWith() });
+  await world.run("metrics", "--otlp", "https://example.org/otlp/v1/metrics?key=1");
+  expect(world.sentMetrics[0]?.url).toBe("https://example.org/otlp/v1/metrics?key=1");
+  expect(await world.run("metrics", "--otlp", "localhost:4318")).toBe(2);
+  expect(world.stderr.text).toContain("Must be a URL, like http://127.0.0.1:4318.");
+  expect(await world.run("metrics", "--otlp", "http://a", "--port", "1")).toBe(2);
+});
+
+test("a receiver that does not accept the metrics is reported once, and when it accepts them again", async () => {
+  const world = makeWorld({}, { ...lists, events: eventsWith() });
+  await world.run("metrics", "--otlp", "http://127.0.0.1:4318");
+  world.stderr.text = "";
+  for (const failure of [undefined, "ECONNREFUSED", "ECONNREFUSED", undefined, undefined]) {
+    world.sentMetrics[0]?.onSent(failure);
+  }
+  expect(world.stderr.text).toBe(
+    "http://127.0.0.1:4318/v1/metrics did not accept the metrics: ECONNREFUSED; they are sent every 15 s, and no count is lost\n" +
+      "http://127.0.0.1:4318/v1/metrics accepts the metrics again\n",
+  );
+});

@@ -1,7 +1,9 @@
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
 import { createRoomLists } from "../metrics/listed-rooms.ts";
+import type { Metric } from "../metrics/metric.ts";
+import { prometheusText } from "../metrics/prometheus-text.ts";
 import { RoomMetrics } from "../metrics/room-metrics.ts";
 import { addHubOptions, type HubOptionValues, inviteOf, portArgument } from "../options.ts";
 import { untilStopped } from "../terminal/stop-signal.ts";
@@ -10,6 +12,7 @@ import { duration, safe, writeJson } from "../terminal/text.ts";
 interface MetricsOptionValues extends HubOptionValues {
   host: string;
   port: number;
+  otlp?: string;
 }
 
 /** As of Prometheus exporters in OpenTelemetry's SDKs. */
@@ -20,11 +23,24 @@ export function addMetricsCommand(program: Command, context: CliContext): void {
     program
       .command("metrics")
       .argument("[room]", "room code or invite URL (default: all rooms of the hub)")
-      .description("serve Prometheus metrics of a room, or of the whole hub"),
+      .description(
+        "serve Prometheus metrics of a room, or of the whole hub; or send them over OTLP",
+      ),
   )
     .option("--host <address>", "address to serve them on", "127.0.0.1")
     .option("--port <number>", "port to serve them on", portArgument, usualPort)
-    .addHelpText("after", "\nExample:\n  $ roomhub metrics\n  $ roomhub metrics ABC234 --port 9100")
+    .addOption(
+      new Option(
+        "--otlp <url>",
+        "send them to this OTLP receiver over HTTP, instead of serving them",
+      )
+        .argParser(otlpArgument)
+        .conflicts(["host", "port"]),
+    )
+    .addHelpText(
+      "after",
+      "\nExample:\n  $ roomhub metrics\n  $ roomhub metrics ABC234 --port 9100\n  $ roomhub metrics --otlp http://127.0.0.1:4318",
+    )
     .action((room: string | undefined, options: MetricsOptionValues) =>
       serveRoomMetrics(context, room, options),
     );
@@ -43,10 +59,9 @@ async function serveRoomMetrics(
   const lists = createRoomLists(client, invite?.room, context.nowMs);
   let isConnected = false;
   await untilStopped(context, async (signal) => {
-    const server = await serveOn(context, options, async () =>
-      metrics.text({ isConnected, rooms: await lists() }),
+    const writer = await openWriter(context, options, async () =>
+      metrics.collect({ isConnected, rooms: await lists() }),
     );
-    const url = urlOf(options.host, server.port);
     let isShown = false;
     const events = client.events(invite?.room, {
       signal,
@@ -55,8 +70,8 @@ async function serveRoomMetrics(
         if (isShown) return;
         isShown = true;
         if (options.json === true) {
-          writeJson(context.stdout, { url, hubUrl, room: invite?.room ?? null });
-        } else context.stdout.write(`${url}\n`);
+          writeJson(context.stdout, { url: writer.url, hubUrl, room: invite?.room ?? null });
+        } else context.stdout.write(`${writer.url}\n`);
         const what = invite === undefined ? "All rooms" : `Room ${invite.room}`;
         context.stderr.write(`${what} of ${hubUrl}; Ctrl+C stops\n`);
       },
@@ -71,17 +86,52 @@ async function serveRoomMetrics(
     try {
       for await (const event of events) metrics.note(event);
     } finally {
-      await server.close();
+      await writer.close();
     }
   });
 }
 
-async function serveOn(
+/** What makes the metrics known, and where. */
+interface Writer {
+  url: string;
+  close: () => Promise<void>;
+}
+
+type Collect = () => Promise<readonly Metric[]>;
+
+async function openWriter(
   context: CliContext,
-  { host, port }: MetricsOptionValues,
-  text: () => Promise<string>,
-) {
+  options: MetricsOptionValues,
+  collect: Collect,
+): Promise<Writer> {
+  const { otlp: url, host } = options;
+  if (url === undefined) {
+    const { port, close } = await serveOn(context, options, collect);
+    return { url: urlOf(host, port), close };
+  }
+  const { version, nowMs, after } = context;
+  const onSent = createSentNotice(context, url);
+  const { close } = await context.sendMetrics({ url, version, nowMs, after, collect, onSent });
+  return { url, close };
+}
+
+/** Says when a receiver cannot be reached, and when it can again: each once. */
+function createSentNotice({ stderr }: CliContext, url: string) {
+  let isFailing = false;
+  return (failure: string | undefined) => {
+    if (failure === undefined && isFailing) stderr.write(`${url} accepts the metrics again\n`);
+    if (failure !== undefined && !isFailing) {
+      stderr.write(
+        `${url} did not accept the metrics: ${safe(failure)}; they are sent every 15 s, and no count is lost\n`,
+      );
+    }
+    isFailing = failure !== undefined;
+  };
+}
+
+async function serveOn(context: CliContext, { host, port }: MetricsOptionValues, collect: Collect) {
   try {
+    const text = async () => prometheusText(await collect());
     return await context.serveMetrics({ host, port, text });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
@@ -94,4 +144,18 @@ async function serveOn(
 
 function urlOf(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}/metrics`;
+}
+
+/**
+ * A receiver's address; without a path, the one that OTLP has for metrics.
+ *
+ * @throws InvalidArgumentError
+ */
+function otlpArgument(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !["http:", "https:"].includes(url.protocol)) {
+    throw new InvalidArgumentError("Must be a URL, like http://127.0.0.1:4318.");
+  }
+  if (url.pathname === "/") url.pathname = "/v1/metrics";
+  return url.href;
 }

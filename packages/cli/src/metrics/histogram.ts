@@ -21,9 +21,8 @@ export class Histogram {
     return this.#sum;
   }
 
-  /** How many samples are at most each boundary, and then how many there are. */
-  cumulativeCounts(): number[] {
-    let total = 0;
-    return this.#counts.map((count) => (total += count));
+  /** Of samples up to each boundary that are above the one before, and then of samples above the last. */
+  get counts(): readonly number[] {
+    return this.#counts;
   }
 }

@@ -1,63 +1,55 @@
 import type { Histogram } from "./histogram.ts";
-import type { Labels, Series } from "./series.ts";
+import type { Metric } from "./metric.ts";
+import type { Labels, Point } from "./series.ts";
 
 /** Of a response in the text format. https://prometheus.io/docs/instrumenting/exposition_formats/ */
 export const PROMETHEUS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
-interface Described {
-  name: string;
-  help: string;
+/**
+ * Metrics in Prometheus' text format, under the names that OpenTelemetry's rules give them there.
+ * https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/
+ */
+export function prometheusText(metrics: readonly Metric[]): string {
+  return metrics.map(metricText).join("");
 }
 
-/** A number that only grows. */
-export interface Count {
-  total: number;
+function metricText(metric: Metric): string {
+  const name = nameOf(metric);
+  const heading = `# HELP ${name} ${metric.help}\n# TYPE ${name} ${metric.kind}\n`;
+  return heading + linesOf(name, metric).join("");
 }
 
-/** @returns lines, each with its line break */
-export function counterText(metric: Described, series: Series<Count>): string {
-  const lines = [...series.entries()].map(
-    ({ labels, value }) => `${metric.name}${labelText(labels)} ${value.total}\n`,
-  );
-  return heading(metric, "counter") + lines.join("");
-}
-
-/** @returns lines, each with its line break */
-export function gaugeText(
-  metric: Described,
-  values: Iterable<{ labels: Labels; value: number }>,
-): string {
-  const lines = [...values].map(
-    ({ labels, value }) => `${metric.name}${labelText(labels)} ${value}\n`,
-  );
-  return heading(metric, "gauge") + lines.join("");
-}
-
-/** @returns lines, each with its line break */
-export function histogramText(metric: Described, series: Series<Histogram>): string {
+function nameOf({ name, unit, kind }: Metric): string {
   return (
-    heading(metric, "histogram") +
-    [...series.entries()].map(({ labels, value }) => bucketLines(metric, labels, value)).join("")
+    underscored(name) + (unit === "s" ? "_seconds" : "") + (kind === "counter" ? "_total" : "")
   );
 }
 
-function bucketLines({ name }: Described, labels: Labels, histogram: Histogram): string {
-  const counts = histogram.cumulativeCounts();
-  const limits = [...histogram.boundaries.map(String), "+Inf"];
-  const buckets = limits.map(
-    (le, index) => `${name}_bucket${labelText({ ...labels, le })} ${counts[index] ?? 0}\n`,
-  );
+function linesOf(name: string, metric: Metric): string[] {
+  if (metric.kind === "histogram") return metric.points.map((point) => bucketLines(name, point));
+  return metric.points.map(({ labels, value }) => `${name}${labelText(labels)} ${value}\n`);
+}
+
+function bucketLines(name: string, { labels, value }: Point<Histogram>): string {
+  let total = 0;
+  const limits = [...value.boundaries.map(String), "+Inf"];
+  const buckets = limits.map((le, index) => {
+    total += value.counts[index] ?? 0;
+    return `${name}_bucket${labelText({ ...labels, le })} ${total}\n`;
+  });
   const own = labelText(labels);
-  return `${buckets.join("")}${name}_sum${own} ${histogram.sum}\n${name}_count${own} ${counts.at(-1) ?? 0}\n`;
-}
-
-function heading({ name, help }: Described, type: string): string {
-  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+  return `${buckets.join("")}${name}_sum${own} ${value.sum}\n${name}_count${own} ${total}\n`;
 }
 
 function labelText(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`);
+  const pairs = Object.entries(labels).map(
+    ([name, value]) => `${underscored(name)}="${escapeLabel(value)}"`,
+  );
   return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
+}
+
+function underscored(name: string): string {
+  return name.replaceAll(".", "_");
 }
 
 function escapeLabel(value: string): string {

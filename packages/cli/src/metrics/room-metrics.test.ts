@@ -1,8 +1,13 @@
 import type { HubEvent } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import { aComplete, aFailure, aParticipant, aRoom } from "../test-context.fixture.ts";
-import { RoomMetrics } from "./room-metrics.ts";
+import { prometheusText } from "./prometheus-text.ts";
+import { type MetricsNow, RoomMetrics } from "./room-metrics.ts";
 import { maxSeries } from "./series.ts";
+
+function textOf(metrics: RoomMetrics, now: MetricsNow): string {
+  return prometheusText(metrics.collect(now));
+}
 
 const nothingListed = { isConnected: true, rooms: [] };
 
@@ -28,7 +33,7 @@ test("times are histograms in seconds, with the conventions' buckets", () => {
   const metrics = new RoomMetrics();
   metrics.note(complete());
   metrics.note(complete({}, { ttftMs: 20_000 }));
-  const text = metrics.text(nothingListed);
+  const text = textOf(metrics, nothingListed);
   const name = "gen_ai_server_time_to_first_token_seconds";
   expect(text).toContain(`# TYPE ${name} histogram\n`);
   expect(linesOf(text, name)).toEqual([
@@ -47,7 +52,7 @@ test("tokens are counted by type, and only those that a model server reports", (
   const metrics = new RoomMetrics();
   metrics.note(complete({}, { inputTokens: 4, outputTokens: 70 }));
   metrics.note(complete({}, { inputTokens: 5 }));
-  const text = metrics.text(nothingListed);
+  const text = textOf(metrics, nothingListed);
   expect(linesOf(text, "gen_ai_client_token_usage_")).toEqual(
     expect.arrayContaining([
       `gen_ai_client_token_usage_sum{${labels},gen_ai_token_type="input"} 9`,
@@ -66,7 +71,7 @@ test("a failed request is a request and an error by stage, without the client's 
   metrics.note(aFailure);
   const provider = { participantId: "ana", model: "llama3", stage: "provider", code: "made up" };
   metrics.note({ ...aFailure, ...provider } as HubEvent);
-  const text = metrics.text(nothingListed);
+  const text = textOf(metrics, nothingListed);
   expect(linesOf(text, "roomhub_request")).toEqual([
     'roomhub_requests_total{room="ABC234",participant="",gen_ai_request_model="",gen_ai_operation_name="chat"} 1',
     'roomhub_requests_total{room="ABC234",participant="ana",gen_ai_request_model="llama3",gen_ai_operation_name="chat"} 1',
@@ -90,7 +95,7 @@ test("10,000 participants have a bounded number of series, and no request is los
       ),
     },
   ];
-  const text = metrics.text({ isConnected: true, rooms });
+  const text = textOf(metrics, { isConnected: true, rooms });
   for (const [name, total] of [
     ["roomhub_requests_total", 20_000],
     ["roomhub_request_errors_total", 10_000],
@@ -109,13 +114,13 @@ test("10,000 participants have a bounded number of series, and no request is los
 test("values of labels cannot end their line or their quotes", () => {
   const metrics = new RoomMetrics();
   metrics.note(complete({ model: 'a"b\\c\nd' }));
-  expect(metrics.text(nothingListed)).toContain('gen_ai_request_model="a\\"b\\\\c\\nd"');
+  expect(textOf(metrics, nothingListed)).toContain('gen_ai_request_model="a\\"b\\\\c\\nd"');
 });
 
 test("missed events are counted, and a hub that restarted is a gap of unknown length", () => {
   const metrics = new RoomMetrics();
   for (const id of ["b-1", "b-2", "b-2", "b-6", "c-1"]) metrics.noteId(id);
-  const text = metrics.text(nothingListed);
+  const text = textOf(metrics, nothingListed);
   expect(text).toContain("\nroomhub_events_missed_total 3\n");
   expect(text).toContain("\nroomhub_event_gaps_total 2\n");
 });
@@ -128,16 +133,16 @@ test("what happened between a room's creation and the stream's opening was not m
   metrics.noteId("b-5");
   metrics.note(created as HubEvent);
   metrics.noteId("b-7");
-  expect(metrics.text(nothingListed)).toContain("\nroomhub_events_missed_total 1\n");
+  expect(textOf(metrics, nothingListed)).toContain("\nroomhub_events_missed_total 1\n");
 });
 
 test("what runs and waits is as listed, and absent when the hub cannot be reached", () => {
   const metrics = new RoomMetrics();
   const rooms = [{ room: "ABC234", participants: [aParticipant()] }];
   const open = '{room="ABC234",participant="ana-llama3",gen_ai_request_model="llama3"}';
-  const text = metrics.text({ isConnected: false, rooms });
+  const text = textOf(metrics, { isConnected: false, rooms });
   expect(text).toContain(`\nroomhub_num_requests_running${open} 1\n`);
   expect(text).toContain(`\nroomhub_num_requests_waiting${open} 0\n`);
   expect(text).toContain("\nroomhub_event_stream_open 0\n");
-  expect(metrics.text({ isConnected: true, rooms: undefined })).not.toContain("num_requests");
+  expect(textOf(metrics, { isConnected: true, rooms: undefined })).not.toContain("num_requests");
 });

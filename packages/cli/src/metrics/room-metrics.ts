@@ -7,7 +7,7 @@ import {
 } from "@roomhub/protocol";
 import { stepBetween } from "../record/event-id.ts";
 import { Histogram } from "./histogram.ts";
-import { type Count, counterText, gaugeText, histogramText } from "./prometheus-text.ts";
+import type { Metric } from "./metric.ts";
 import { type Labels, OTHER, Series } from "./series.ts";
 
 /** Of the OpenTelemetry semantic conventions for generative AI, whose names, units and buckets these metrics have. */
@@ -30,6 +30,10 @@ const operations: Record<InferenceProtocol, string> = {
 };
 
 const none = "";
+
+interface Count {
+  total: number;
+}
 
 /** The participants of a room, as listed. */
 export interface ListedRoom {
@@ -88,61 +92,55 @@ export class RoomMetrics {
       this.#requests.at(open, operationOf(event.protocol)).total++;
       // A provider's own code can be any string.
       const errorType = Object.hasOwn(ERROR_STATUS, code) ? code : OTHER;
-      this.#errors.at(open, { stage, error_type: errorType }).total++;
+      this.#errors.at(open, { stage, "error.type": errorType }).total++;
     }
   }
 
-  /** In Prometheus' text format. */
-  text({ isConnected, rooms }: MetricsNow): string {
+  /** In the order in which they are shown. */
+  collect({ isConnected, rooms }: MetricsNow): Metric[] {
     return [
-      histogramText(
-        {
-          name: "gen_ai_server_time_to_first_token_seconds",
-          help: "Time to generate first token for successful responses.",
-        },
-        this.#ttft,
-      ),
-      histogramText(
-        {
-          name: "gen_ai_server_request_duration_seconds",
-          help: "Request duration of successful responses, to their last byte.",
-        },
-        this.#duration,
-      ),
-      histogramText(
-        {
-          name: "gen_ai_client_token_usage",
-          help: "Input and output tokens, as far as model servers report them.",
-        },
-        this.#tokens,
-      ),
-      counterText(
-        { name: "roomhub_requests_total", help: "Requests that ended, failed ones included." },
-        this.#requests,
-      ),
-      counterText(
-        { name: "roomhub_request_errors_total", help: "Requests that failed, by stage." },
-        this.#errors,
-      ),
-      counterText(
-        {
-          name: "roomhub_events_missed_total",
-          help: "Events that were not received while the stream was broken.",
-        },
-        this.#missed,
-      ),
-      counterText(
-        {
-          name: "roomhub_event_gaps_total",
-          help: "Times that events were missed, or the hub restarted.",
-        },
-        this.#gaps,
-      ),
-      gaugeText({ name: "roomhub_event_stream_open", help: "1 while the event stream is open." }, [
-        { labels: {}, value: isConnected ? 1 : 0 },
-      ]),
-      rooms === undefined ? "" : loadText(rooms),
-    ].join("");
+      {
+        ...{ kind: "histogram", name: "gen_ai.server.time_to_first_token", unit: "s" },
+        help: "Time to generate first token for successful responses.",
+        points: this.#ttft.points(itself),
+      },
+      {
+        ...{ kind: "histogram", name: "gen_ai.server.request.duration", unit: "s" },
+        help: "Request duration of successful responses, to their last byte.",
+        points: this.#duration.points(itself),
+      },
+      {
+        ...{ kind: "histogram", name: "gen_ai.client.token.usage", unit: "{token}" },
+        help: "Input and output tokens, as far as model servers report them.",
+        points: this.#tokens.points(itself),
+      },
+      {
+        ...{ kind: "counter", name: "roomhub.requests", unit: "{request}" },
+        help: "Requests that ended, failed ones included.",
+        points: this.#requests.points(totalOf),
+      },
+      {
+        ...{ kind: "counter", name: "roomhub.request_errors", unit: "{request}" },
+        help: "Requests that failed, by stage.",
+        points: this.#errors.points(totalOf),
+      },
+      {
+        ...{ kind: "counter", name: "roomhub.events_missed", unit: "{event}" },
+        help: "Events that were not received while the stream was broken.",
+        points: this.#missed.points(totalOf),
+      },
+      {
+        ...{ kind: "counter", name: "roomhub.event_gaps", unit: "{gap}" },
+        help: "Times that events were missed, or the hub restarted.",
+        points: this.#gaps.points(totalOf),
+      },
+      {
+        ...{ kind: "gauge", name: "roomhub.event_stream_open", unit: "" },
+        help: "1 while the event stream is open.",
+        points: [{ labels: {}, value: isConnected ? 1 : 0 }],
+      },
+      ...(rooms === undefined ? [] : loadMetrics(rooms)),
+    ];
   }
 
   #record(open: Labels, { protocol, metrics }: CompletePayload): void {
@@ -152,43 +150,48 @@ export class RoomMetrics {
     const tokens = { input: metrics.inputTokens, output: metrics.outputTokens };
     for (const [type, count] of Object.entries(tokens)) {
       if (count === undefined) continue;
-      this.#tokens.at(open, { ...operation, gen_ai_token_type: type }).record(count);
+      this.#tokens.at(open, { ...operation, "gen_ai.token.type": type }).record(count);
     }
   }
 }
 
 function openLabels(room: string, participantId: string | null, model: string | null): Labels {
-  return { room, participant: participantId ?? none, gen_ai_request_model: model ?? none };
+  return { room, participant: participantId ?? none, "gen_ai.request.model": model ?? none };
 }
 
 function operationOf(protocol: InferenceProtocol): Labels {
-  return { gen_ai_operation_name: operations[protocol] ?? OTHER };
+  return { "gen_ai.operation.name": operations[protocol] ?? OTHER };
 }
 
 /** Named after vLLM's gauges, per participant. */
-function loadText(rooms: readonly ListedRoom[]): string {
-  const running = new Series(() => ({ now: 0 }));
-  const waiting = new Series(() => ({ now: 0 }));
+function loadMetrics(rooms: readonly ListedRoom[]): Metric[] {
+  const running = new Series<Count>(() => ({ total: 0 }));
+  const waiting = new Series<Count>(() => ({ total: 0 }));
   for (const { room, participants } of rooms) {
     for (const { id, model, load } of participants) {
       const open = openLabels(room, id, model);
-      running.at(open).now += load.active;
-      waiting.at(open).now += load.queued;
+      running.at(open).total += load.active;
+      waiting.at(open).total += load.queued;
     }
   }
-  const values = (series: typeof running) =>
-    [...series.entries()].map(({ labels, value }) => ({ labels, value: value.now }));
-  return (
-    gaugeText(
-      { name: "roomhub_num_requests_running", help: "Requests that run at a participant." },
-      values(running),
-    ) +
-    gaugeText(
-      {
-        name: "roomhub_num_requests_waiting",
-        help: "Waiting requests that a participant could serve; one may wait for several.",
-      },
-      values(waiting),
-    )
-  );
+  return [
+    {
+      ...{ kind: "gauge", name: "roomhub.num_requests_running", unit: "{request}" },
+      help: "Requests that run at a participant.",
+      points: running.points(totalOf),
+    },
+    {
+      ...{ kind: "gauge", name: "roomhub.num_requests_waiting", unit: "{request}" },
+      help: "Waiting requests that a participant could serve; one may wait for several.",
+      points: waiting.points(totalOf),
+    },
+  ];
+}
+
+function itself(histogram: Histogram): Histogram {
+  return histogram;
+}
+
+function totalOf({ total }: Count): number {
+  return total;
 }

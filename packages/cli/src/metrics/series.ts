@@ -1,6 +1,12 @@
 /** Label names and values of one series. */
 export type Labels = Readonly<Record<string, string>>;
 
+/** The value of a metric for one combination of labels. */
+export interface Point<Value> {
+  labels: Labels;
+  value: Value;
+}
+
 /** Stands for the values of labels beyond {@link maxSeries}. */
 export const OTHER = "other";
 
@@ -12,7 +18,7 @@ export const maxSeries = 500;
  * of closed labels.
  */
 export class Series<Value> {
-  readonly #values = new Map<string, { labels: Labels; value: Value }>();
+  readonly #values = new Map<string, Point<Value>>();
   readonly #create: () => Value;
 
   constructor(create: () => Value) {
@@ -35,8 +41,8 @@ export class Series<Value> {
   }
 
   /** In the order of their first use. */
-  entries(): Iterable<{ labels: Labels; value: Value }> {
-    return this.#values.values();
+  points<Shown>(shown: (value: Value) => Shown): Point<Shown>[] {
+    return [...this.#values.values()].map(({ labels, value }) => ({ labels, value: shown(value) }));
   }
 }
 
