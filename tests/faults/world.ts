@@ -9,6 +9,7 @@ import type { CallOutcome, CallWish } from "./client-call.ts";
 import { checkLedger, type HubRun, openRequests } from "./ledger-check.ts";
 import type { ClientHandlers } from "./programs/clients.ts";
 import type { ProviderHandlers } from "./programs/provider.ts";
+import { Observers } from "./observers.ts";
 import { type Figure, must, pauseMs } from "./figure.ts";
 
 export interface HubChild extends RoomhubChild {
@@ -33,6 +34,8 @@ export interface Opening {
   participants?: number | undefined;
   /** ordinary requests all along, at participants of their own; true when left out */
   hasLoad?: boolean | undefined;
+  /** `roomhub record` and `roomhub metrics`, compared with the ledger at the end; for one hub without checkpoints */
+  hasObservers?: boolean | undefined;
 }
 
 export type Wish = Partial<CallWish> & { tag: string };
@@ -55,6 +58,7 @@ export class World implements AsyncDisposable {
   #code = "";
   #clients: Program<ClientHandlers> | undefined;
   #provider: ProviderChild | undefined;
+  #observers: Observers | undefined;
   #files = 0;
 
   constructor(children: Children, folder: string, isQuick: boolean) {
@@ -114,7 +118,14 @@ export class World implements AsyncDisposable {
   }
 
   /** Starts the default setup. */
-  async open({ env = {}, args = [], prefix = [], participants = 1, hasLoad = true }: Opening = {}) {
+  async open({
+    env = {},
+    args = [],
+    prefix = [],
+    participants = 1,
+    hasLoad = true,
+    hasObservers = false,
+  }: Opening = {}) {
     this.#hubLaunch = {
       env,
       args: [...args, "--state-file", this.path("rooms.json")],
@@ -129,6 +140,13 @@ export class World implements AsyncDisposable {
     this.#clients = clients;
     this.#code = (await this.api.createRoom({ name: "faults" })).room.code;
     await this.#record();
+    if (hasObservers) {
+      this.#observers = await Observers.start(this.children, {
+        hubUrl: this.hub.url,
+        code: this.#code,
+        path: (name) => this.path(name),
+      });
+    }
     await Promise.all([
       ...Array.from({ length: participants }, (_, index) =>
         this.addParticipant(`p${index + 1}`, provider.url),
@@ -277,6 +295,7 @@ export class World implements AsyncDisposable {
       // An end is emitted after the client has its last byte.
       await pauseMs(100);
       problems.push(...(await this.#loadProblems()));
+      problems.push(...((await this.#observers?.problems(last.dot)) ?? []));
     }
     problems.push(...checkLedger(this.#runs, this.#outcomes, this.#mayBeCut));
     return { calls: this.#callsBefore + this.#outcomes.length, problems };

@@ -16,7 +16,7 @@ export const clientLeaves: Scenario = {
   needs: ["proc"],
   isQuick: true,
   async run(world) {
-    await world.open({ hasLoad: !world.isQuick });
+    await world.open({ hasLoad: !world.isQuick, hasObservers: true });
     const each = world.isQuick ? 5 : 50;
     const asked = new Set<string>();
     const closed = new Map<string, ClosedReport>();

@@ -12,7 +12,7 @@ export const participantKilled: Scenario = {
   needs: ["proc"],
   isQuick: true,
   async run(world) {
-    await world.open();
+    await world.open({ hasObservers: true });
     const rounds = world.isQuick ? 1 : 5;
     const delaysMs: number[] = [];
     const listedMs: number[] = [];
