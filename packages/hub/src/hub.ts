@@ -193,7 +193,8 @@ export function createHub(options: HubOptions = {}): Hub {
     wallMs: () => clock.wallMs(),
     newUuid: () => randomUUID(),
     randomBelow: (bound) => randomInt(bound),
-    saveRooms: () => rooms.save(),
+    rooms,
+    cluster: undefined,
     routingChanged: (roomCode) => queues.wake(roomCode),
     roomDropped: (roomCode) => bus.endRoom(roomCode, 60_000),
   };

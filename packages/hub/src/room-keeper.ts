@@ -68,6 +68,17 @@ export class RoomKeeper {
     return this.#waiting;
   }
 
+  /** The room is new or has changed. Never rejects, as {@link save}. */
+  async keep(): Promise<true> {
+    await this.save();
+    return true;
+  }
+
+  /** It was dropped. */
+  drop(): void {
+    void this.save();
+  }
+
   async close(): Promise<void> {
     await this.save();
     await this.#store.close();

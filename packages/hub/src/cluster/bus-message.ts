@@ -6,6 +6,7 @@ export interface BusMessage {
   origin: string;
   /** 1 for the origin's first event of the room, and one more for each */
   sequence: number;
+  roomCode: string;
   name: EventName;
   /** ISO text */
   timestamp: string;

@@ -123,7 +123,8 @@ export function aParticipantEntry(roomCode: string, id: string, nickname = id): 
 
 export function aMessage(origin: string, sequence: number): BusMessage {
   const timestamp = "2030-01-01T00:00:00.000Z";
-  return { origin, sequence, name: "participant.updated", timestamp, payload: { n: sequence } };
+  const payload = { n: sequence };
+  return { origin, sequence, roomCode: "ABCDEF", name: "participant.updated", timestamp, payload };
 }
 
 /** What holds for each implementation of {@link ClusterDirectory}. */

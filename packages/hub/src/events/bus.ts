@@ -15,6 +15,14 @@ export interface DetailWatch {
   readonly isWatched: boolean;
 }
 
+/** Hears which rooms have watchers here. */
+export interface WatchObserver {
+  /** The first watcher came, of a room or, with undefined, of the whole hub. */
+  watched(roomCode: string | undefined): void;
+  /** The last one left. */
+  unwatched(roomCode: string | undefined): void;
+}
+
 /**
  * Which subscribers get which events. Contract §5: ids are `<bootId>-<n>`, counted per room, and once more for the hub-wide stream.
  * Nothing is kept but what is about to leave, see {@link Audience}.
@@ -26,6 +34,7 @@ export class EventBus {
   readonly #detailed = new Set<Subscriber>();
   readonly #bootId: string;
   readonly #later: (flush: () => void) => void;
+  readonly #observer: WatchObserver | undefined;
   readonly #rooms = new Map<string, Audience>();
   readonly #hubWide = new Audience();
   readonly #counts = new Map<string, number>();
@@ -35,15 +44,17 @@ export class EventBus {
   #hubWideCount = 0;
 
   /** @param later - calls back when what was published meanwhile shall leave, see {@link createPace} */
-  constructor(bootId: string, later: (flush: () => void) => void) {
+  constructor(bootId: string, later: (flush: () => void) => void, observer?: WatchObserver) {
     this.#bootId = bootId;
     this.#later = later;
+    this.#observer = observer;
     this.detail = this.#detail;
   }
 
   /** @param roomCode - undefined for the hub-wide stream. @returns how to stop */
   subscribe(roomCode: string | undefined, subscriber: Subscriber): () => void {
     const audience = roomCode === undefined ? this.#hubWide : this.#audienceOf(roomCode);
+    if (audience.isEmpty) this.#observer?.watched(roomCode);
     audience.add(subscriber);
     if (subscriber.isDetailed) this.#detailed.add(subscriber);
     this.#detail.isWatched = this.#detailed.size > 0;
@@ -51,13 +62,14 @@ export class EventBus {
       audience.remove(subscriber);
       this.#detailed.delete(subscriber);
       this.#detail.isWatched = this.#detailed.size > 0;
-      if (roomCode !== undefined) this.#forgetIfEmpty(roomCode, audience);
+      this.#forgetIfEmpty(roomCode, audience);
     };
   }
 
   /** Hears a room from inside this process, without number and encoding. @returns how to stop */
   listen(roomCode: string, listener: EventListener): () => void {
     const audience = this.#audienceOf(roomCode);
+    if (audience.isEmpty) this.#observer?.watched(roomCode);
     audience.addListener(listener);
     return () => {
       audience.removeListener(listener);
@@ -101,6 +113,12 @@ export class EventBus {
     }
   }
 
+  /** So many events of the room happened elsewhere and did not get here: their numbers are left out. */
+  skip(roomCode: string, count: number): void {
+    this.#counts.set(roomCode, (this.#counts.get(roomCode) ?? 0) + count);
+    this.#hubWideCount += count;
+  }
+
   /** Whether the room's `room.created` was published here, with the number 1. */
   hasCreated(roomCode: string): boolean {
     return this.#created.has(roomCode);
@@ -136,8 +154,13 @@ export class EventBus {
     return audience;
   }
 
-  #forgetIfEmpty(roomCode: string, audience: Audience): void {
-    if (audience.isEmpty && this.#rooms.get(roomCode) === audience) this.#rooms.delete(roomCode);
+  #forgetIfEmpty(roomCode: string | undefined, audience: Audience): void {
+    if (!audience.isEmpty) return;
+    if (roomCode === undefined) this.#observer?.unwatched(undefined);
+    else if (this.#rooms.get(roomCode) === audience) {
+      this.#rooms.delete(roomCode);
+      this.#observer?.unwatched(roomCode);
+    }
   }
 
   #put(audience: Audience, count: number, occurrence: Occurrence): void {

@@ -2,6 +2,8 @@ import {
   type ClientIdentity,
   clientText,
   type CompletePayload,
+  type EventName,
+  type EventPayloads,
   type FailurePayload,
   type FirstPayload,
   type ParticipantSummary,
@@ -34,17 +36,35 @@ export interface Emitter {
   requestProgress(roomCode: string, payload: ProgressPayload): boolean;
 }
 
+/** Takes the events of a room to the watchers at other hubs. */
+export type ShareEvent = (
+  roomCode: string,
+  name: EventName,
+  timestamp: string,
+  payload: object,
+) => void;
+
 /**
  * @param wallMs - epoch ms, for the timestamps
  * @param nowMs - monotonic
+ * @param share - in a cluster. `room.created` is not shared: each hub makes it when it learns of the room
  */
 export function createEmitter(
   bus: EventBus,
   log: Log,
   wallMs: () => number,
   nowMs: () => number,
+  share?: ShareEvent,
 ): Emitter {
   const now = createTimestamps(wallMs);
+  function publish<Name extends EventName>(
+    roomCode: string,
+    name: Name,
+    payload: EventPayloads[Name],
+  ): void {
+    bus.publish(roomCode, name, now, payload);
+    share?.(roomCode, name, now(), payload);
+  }
   const progressLimit = new ProgressLimit(nowMs);
   return {
     // The moment of creation, so that a stream opened a little later begins with the very same event.
@@ -53,21 +73,21 @@ export function createEmitter(
         room,
       }),
     participantJoined: (roomCode, participant) =>
-      bus.publish(roomCode, "participant.joined", now, { participant }),
+      publish(roomCode, "participant.joined", { participant }),
     participantUpdated: (roomCode, participant) =>
-      bus.publish(roomCode, "participant.updated", now, { participant }),
-    participantLeft: (roomCode, who) => bus.publish(roomCode, "participant.left", now, who),
-    participantOffline: (roomCode, who) => bus.publish(roomCode, "participant.offline", now, who),
+      publish(roomCode, "participant.updated", { participant }),
+    participantLeft: (roomCode, who) => publish(roomCode, "participant.left", who),
+    participantOffline: (roomCode, who) => publish(roomCode, "participant.offline", who),
     llmRequest(roomCode, payload) {
-      bus.publish(roomCode, "llm.request", now, payload);
+      publish(roomCode, "llm.request", payload);
       log.event("llm.request", roomCode, forLog(payload));
     },
     llmComplete(roomCode, payload) {
-      bus.publish(roomCode, "llm.complete", now, payload);
+      publish(roomCode, "llm.complete", payload);
       log.event("llm.complete", roomCode, forLog(payload));
     },
     llmError(roomCode, payload, status) {
-      bus.publish(roomCode, "llm.error", now, payload);
+      publish(roomCode, "llm.error", payload);
       log.event("llm.error", roomCode, { ...forLog(payload), status });
     },
     requestQueued: (roomCode, payload) =>

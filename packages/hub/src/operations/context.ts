@@ -7,6 +7,7 @@ import type { LivenessTracker } from "../domain/liveness.ts";
 import type { DirectPath, Participant, Registration } from "../domain/participant.ts";
 import type { Machines } from "../domain/machine.ts";
 import type { Registry } from "../domain/registry.ts";
+import type { Room } from "../domain/room.ts";
 import type { TunnelOpenings } from "../domain/tunnel-openings.ts";
 import type { Emitter } from "../events/emit.ts";
 import type { BudgetUpdates } from "./budget-updates.ts";
@@ -48,6 +49,45 @@ interface ParticipantPaths {
   renewed(participant: Participant, what: { credentials: boolean; model: boolean }): void;
 }
 
+/** What operations need of the cluster that the hub is part of. Contract §7. */
+export interface ClusterMembership {
+  /** Participants of the registry that other hubs own. */
+  readonly remoteCount: number;
+  /**
+   * Takes a participant's id for this hub, before it is in the registry here.
+   *
+   * @param previous - who has the id, as far as this hub knows
+   * @returns false when another hub was faster; the registry knows its participant then
+   * @throws HubError `cluster_unavailable`
+   */
+  claim(participant: Participant, previous: Participant | undefined): Promise<boolean>;
+  /**
+   * Makes a participant of another hub this hub's own, with what only its owner knew of it. From then on it is like one
+   * whose paths are closed.
+   *
+   * @returns as {@link claim}
+   * @throws HubError `cluster_unavailable`
+   */
+  takeOver(participant: Participant): Promise<boolean>;
+  /** It is not what the other hubs know of it. Before the event that shows it. */
+  changed(participant: Participant): void;
+  /** @param isReplaced - another registration has its id already */
+  removed(participant: Participant, isReplaced: boolean): void;
+}
+
+/** Where rooms are kept: in the hub's own store, or in the directory of its cluster. */
+export interface RoomHome {
+  /**
+   * The room is new or has changed: resolves once it is stored, or a warning said that it cannot be.
+   *
+   * @returns false when its code belongs to another room of the cluster, or another hub changed the room at the same time
+   * @throws HubError `cluster_unavailable`
+   */
+  keep(room: Room): Promise<boolean>;
+  /** It was dropped. */
+  drop(room: Room): void;
+}
+
 /** What the use-cases of one hub share. Made in `hub.ts`. */
 export interface OperationContext {
   registry: Registry;
@@ -67,6 +107,8 @@ export interface OperationContext {
   budgetUpdates: BudgetUpdates;
   loadedUpdates: LoadedUpdates;
   paths: ParticipantPaths;
+  /** undefined for a hub that is alone */
+  cluster: ClusterMembership | undefined;
   /** ms, monotonic */
   nowMs: () => number;
   /** epoch ms */
@@ -74,8 +116,7 @@ export interface OperationContext {
   newUuid: () => string;
   /** uniform integer in `[0, bound)` */
   randomBelow: (bound: number) => number;
-  /** The rooms changed: write them down. Resolves when they are, or when a warning said that they cannot be. */
-  saveRooms: () => Promise<void>;
+  rooms: RoomHome;
   /** Which participants can serve in this room has changed: waiting requests are routed again. */
   routingChanged: (roomCode: string) => void;
   roomDropped: (roomCode: string) => void;

@@ -40,19 +40,42 @@ export async function joinParticipant(
   peer: Peer,
 ): Promise<JoinOutcome> {
   await checkAdmission(context, code, request, peer);
-  // After the password check, which may take a while: an unused room may be dropped meanwhile, an id taken.
-  const room = context.registry.room(code);
-  const existing = room.participants.get(request.id);
-  const proof = existing === undefined ? undefined : proofOf(context.ownership, existing, peer);
-  const conflicts = conflictWarnings(context, room, request.id, request.model);
-  const joined =
-    existing !== undefined && proof !== undefined
-      ? rejoin(context, room, existing, request, peer, proof)
-      : register(context, room, existing, request, peer);
+  for (let attempt = 1; ; attempt++) {
+    // After the password check, which may take a while: an unused room may be dropped meanwhile, an id taken.
+    const room = context.registry.room(code);
+    const existing = room.participants.get(request.id);
+    const proof = existing === undefined ? undefined : proofOf(context.ownership, existing, peer);
+    const conflicts = conflictWarnings(context, room, request.id, request.model);
+    const joined =
+      existing !== undefined && proof !== undefined
+        ? await rejoin(context, room, existing, request, peer, proof)
+        : await register(context, room, existing, request, peer);
+    if (joined !== undefined) return complete(context, room, joined, conflicts);
+    if (attempt === maxAttempts) throw idIsContested(room, request.id);
+  }
+}
+
+async function complete(
+  context: OperationContext,
+  room: Room,
+  joined: Joined,
+  conflicts: readonly Warning[],
+): Promise<JoinOutcome> {
   room.lastUsedAt = context.wallMs();
   const { participant } = joined;
   await firstProbe(context, participant);
   return { ...joined, room, warnings: [...conflicts, ...pathWarnings(participant)] };
+}
+
+/** At two hubs at once, one of two is faster; a third has had the time to see them. */
+const maxAttempts = 3;
+
+function idIsContested(room: Room, id: string): HubError {
+  return new HubError(
+    "participant_id_taken",
+    `Others join room ${room.code} as ${id} at this moment.`,
+    { param: "id", hint: "Choose another id, or try again." },
+  );
 }
 
 /** The token of a participant that is in the room replaces the room's password. */
@@ -76,41 +99,48 @@ type Joined = Pick<JoinOutcome, "participant" | "isNew" | "token" | "clientKey">
  * A new participant, with a key and a token of its own.
  *
  * @param existing - an offline participant whose id it takes
+ * @returns undefined when another hub of the cluster changed the id at the same time
  */
-function register(
+async function register(
   context: OperationContext,
   room: Room,
   existing: Participant | undefined,
   request: JoinRequest,
   peer: Peer,
-): Joined {
+): Promise<Joined | undefined> {
   const { token, digest: tokenDigest } = mintToken();
   const clientKey = request.ownFirst === true ? mintClientKey() : undefined;
   const digests = { tokenDigest, clientKeyDigest: clientKey?.digest };
   // Before anything is removed, since it may refuse.
   const registration = registrationOf(context, request, peer, digests);
   checkProbing(context, room, registration);
-  if (existing !== undefined) {
-    requireReplaceable(existing);
-    removeParticipant(context, existing, { tunnel: "replaced" });
-  }
-  makeSpace(context, room);
+  if (existing !== undefined) requireReplaceable(existing);
+  makeSpace(context, room, existing);
   const participant = newParticipant(context, room, registration);
   participant.direct = context.paths.directPathOf(participant);
   participant.ownerAddress = peer.nearAddress;
+  if (context.cluster !== undefined) {
+    if (!(await context.cluster.claim(participant, existing))) return undefined;
+    // Somebody else may have come here, and was refused: the id is this one's.
+    if (room.participants.get(request.id) !== existing) return undefined;
+  }
+  if (existing !== undefined) removeParticipant(context, existing, { tunnel: "replaced" });
   addParticipant(context, room, participant, request.authHeaders ?? {});
   return { participant, isNew: true, token: token.reveal(), clientKey: clientKey?.token.reveal() };
 }
 
 /** The same participant again: it keeps its key, its place in join order, and with its token its `authHeaders`. */
-function rejoin(
+async function rejoin(
   context: OperationContext,
   room: Room,
   participant: Participant,
   request: JoinRequest,
   peer: Peer,
   proof: Proof,
-): Joined {
+): Promise<Joined | undefined> {
+  if (participant.remote !== undefined && (await context.cluster?.takeOver(participant)) !== true) {
+    return undefined;
+  }
   const { endpointOrigin: originBefore, baseUrl: baseUrlBefore, model: modelBefore } = participant;
   const keepsToken = proof === "token";
   const minted = keepsToken ? undefined : mintToken();
@@ -163,13 +193,19 @@ function renewedClientKey(
   return mintClientKey();
 }
 
-/** Contract §6: a full room evicts its longest offline participant. */
-function makeSpace(context: OperationContext, room: Room): void {
+/**
+ * Contract §6: a full room evicts its longest offline participant.
+ *
+ * @param replaced - makes way for the new one in any case
+ */
+function makeSpace(context: OperationContext, room: Room, replaced: Participant | undefined): void {
+  if (replaced !== undefined) return;
   const { registry, limits } = context;
   const isRoomFull = room.participants.size >= limits.participantsPerRoom;
-  if (!isRoomFull && registry.participantCount < limits.participantsPerHub) return;
+  const ownCount = registry.participantCount - (context.cluster?.remoteCount ?? 0);
+  if (!isRoomFull && ownCount < limits.participantsPerHub) return;
   const evictable = [...room.participants.values()]
-    .filter((one) => !isLive(one))
+    .filter((one) => !isLive(one) && one.remote === undefined)
     .sort((one, other) => one.lastSeenMs - other.lastSeenMs)[0];
   if (evictable === undefined) {
     throw new HubError(

@@ -158,10 +158,15 @@ export function createOffice(
     wallMs: () => createdAtMs + nowMs,
     newUuid: () => `00000000-0000-4000-8000-${String(++uuids).padStart(12, "0")}`,
     randomBelow: (bound) => (draws += 7) % bound,
-    async saveRooms() {
-      saves++;
-      await behaviour.disk;
+    rooms: {
+      async keep() {
+        saves++;
+        await behaviour.disk;
+        return true;
+      },
+      drop: () => void saves++,
     },
+    cluster: undefined,
     routingChanged: (code) => void woken.push(code),
     roomDropped: (code) => void dropped.push(code),
   };

@@ -140,7 +140,9 @@ export function authorizeTunnel(
 export function expireParticipants(context: OperationContext): void {
   const oldestMs = context.nowMs() - context.limits.participantExpiryMs;
   const expired = [...context.registry.participants()].filter(
-    (one) => (!isLive(one) && one.lastSeenMs < oldestMs) || isUnused(context, one),
+    (one) =>
+      one.remote === undefined &&
+      ((!isLive(one) && one.lastSeenMs < oldestMs) || isUnused(context, one)),
   );
   for (const participant of expired) {
     removeParticipant(context, participant, { tunnel: "left", reason: "expired" });

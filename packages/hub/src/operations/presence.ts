@@ -21,6 +21,7 @@ export function recordLife(context: OperationContext, participant: Participant):
 export function markOverdue(context: OperationContext): void {
   for (const participant of context.liveness.takeOverdue(context.nowMs())) {
     participant.status = "offline";
+    context.cluster?.changed(participant);
     context.emit.participantOffline(participant.roomCode, {
       participantId: participant.id,
       nickname: participant.nickname,
@@ -32,11 +33,16 @@ export function markOverdue(context: OperationContext): void {
 /** A visible change of a participant: one event, and waiting requests are routed again. */
 export function announceUpdate(context: OperationContext, participant: Participant): void {
   if (!context.registry.isCurrent(participant)) return;
-  context.emit.participantUpdated(
-    participant.roomCode,
-    participantView(participant, context.nowMs()),
-  );
+  // Of one that another hub owns, that hub says how it is.
+  if (participant.remote === undefined) showUpdate(context, participant);
   wakeRooms(context, participant.roomCode, participant.machine);
+}
+
+/** The event alone. */
+export function showUpdate(context: OperationContext, participant: Participant): void {
+  context.cluster?.changed(participant);
+  const view = participantView(participant, context.nowMs());
+  context.emit.participantUpdated(participant.roomCode, view);
 }
 
 /** Puts a new participant into its room, and begins to watch its signs of life. */
@@ -51,6 +57,7 @@ export function addParticipant(
   context.registry.add(room, participant);
   context.liveness.watch(participant);
   if (participant.liveness === "probe") context.paths.watch(participant);
+  context.cluster?.changed(participant);
   context.emit.participantJoined(room.code, participantView(participant, context.nowMs()));
   wakeRooms(context, room.code, participant.machine);
 }
@@ -69,6 +76,7 @@ export function removeParticipant(
   room.lastUsedAt = context.wallMs();
   context.liveness.forget(participant);
   context.vault.drop(participant.key);
+  context.cluster?.removed(participant, why.tunnel === "replaced");
   context.emit.participantLeft(room.code, {
     participantId: participant.id,
     nickname: participant.nickname,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { RoomHome } from "./context.ts";
 import { createOffice, home, peerAt } from "./operations.fixture.ts";
 import { leaveParticipant } from "./participants.ts";
 import { createRoom, dropUnusedRooms, getRoom, listRooms, useRoom } from "./rooms.ts";
@@ -58,7 +59,7 @@ describe("creating a room", () => {
       const disk = Promise.withResolvers<void>();
       const started = Promise.withResolvers<void>();
       office.behaviour.disk = disk.promise;
-      office.context.saveRooms = saving(office.context.saveRooms, started.resolve);
+      office.context.rooms = saving(office.context.rooms, started.resolve);
       const creating = createRoom(office.context, { name: "a", password }, peerAt(home));
       await started.promise;
       const [kept] = [...office.context.registry.allRooms()].slice(-1);
@@ -152,10 +153,13 @@ describe("an unused room", () => {
 });
 
 /** The same, and calls back each time. */
-function saving(save: () => Promise<void>, onCall: () => void): () => Promise<void> {
-  return () => {
-    const saved = save();
-    onCall();
-    return saved;
+function saving(rooms: RoomHome, onCall: () => void): RoomHome {
+  return {
+    ...rooms,
+    keep(room) {
+      const kept = rooms.keep(room);
+      onCall();
+      return kept;
+    },
   };
 }

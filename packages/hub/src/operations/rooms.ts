@@ -27,39 +27,47 @@ export async function createRoom(
   makeSpace(context);
   roomCreations.recordFailure(peer.throttleKey, nowMs);
   const password = request.password ?? undefined;
-  const room: Room = {
-    id: context.newUuid(),
-    code: unusedRoomCode((code) => registry.hasCode(code), context.randomBelow),
-    name: request.name.normalize("NFC"),
-    hostId: context.newUuid(),
-    createdAt: context.wallMs(),
-    isPasswordProtected: password !== undefined,
-    lastUsedAt: context.wallMs(),
-    participants: new Map(),
-    placing: newPlacing(),
-  };
-  registry.reserve(room);
-  await keepRoom(context, room, password);
+  let room = newRoom(context, request);
+  while (!(await isKept(context, room, password))) room = newRoom(context, request);
   registry.addRoom(room);
   const view = roomView(room);
   context.emit.roomCreated(view);
   return { room: view, hostId: room.hostId };
 }
 
-async function keepRoom(
+function newRoom(context: OperationContext, { name, password }: CreateRoomRequest): Room {
+  const { registry, newUuid, randomBelow, wallMs } = context;
+  return {
+    id: newUuid(),
+    code: unusedRoomCode((code) => registry.hasCode(code), randomBelow),
+    name: name.normalize("NFC"),
+    hostId: newUuid(),
+    createdAt: wallMs(),
+    isPasswordProtected: (password ?? undefined) !== undefined,
+    lastUsedAt: wallMs(),
+    participants: new Map(),
+    placing: newPlacing(),
+  };
+}
+
+/** @returns false when another hub of the cluster has given the code to a room */
+async function isKept(
   context: OperationContext,
   room: Room,
   password: string | undefined,
-): Promise<void> {
+): Promise<boolean> {
+  context.registry.reserve(room);
   try {
     if (password !== undefined) {
       context.roomPasswords.set(room.code, await context.passwordKeeper.fromPassword(password));
     }
-    await context.saveRooms();
+    if (await context.rooms.keep(room)) return true;
   } catch (error) {
-    dropRoom(context, room);
+    forgetRoom(context, room);
     throw error;
   }
+  forgetRoom(context, room);
+  return false;
 }
 
 /** Interface §4, `GET /rooms`: in creation order. */
@@ -86,7 +94,6 @@ export function dropUnusedRooms(context: OperationContext): number {
     (room) => isIdle(room) && room.lastUsedAt < oldest,
   );
   for (const room of unused) dropRoom(context, room);
-  if (unused.length > 0) void context.saveRooms();
   return unused.length;
 }
 
@@ -111,6 +118,11 @@ function isIdle(room: Room): boolean {
 }
 
 function dropRoom(context: OperationContext, room: Room): void {
+  forgetRoom(context, room);
+  context.rooms.drop(room);
+}
+
+function forgetRoom(context: OperationContext, room: Room): void {
   context.registry.removeRoom(room);
   context.roomPasswords.delete(room.code);
   context.roomDropped(room.code);
