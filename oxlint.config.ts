@@ -182,6 +182,7 @@ const insideInference: Record<string, { rooms: string[]; files: string[] }> = {
   stream: { rooms: ["json"], files: [] },
   request: { rooms: ["json"], files: ["upstream"] },
   sender: { rooms: [], files: [] },
+  forwarding: { rooms: ["request", "sender"], files: ["inference-call", "queue", "upstream"] },
   response: {
     rooms: ["stream", "json"],
     files: ["client-response", "inference-call", "request-facts", "upstream"],

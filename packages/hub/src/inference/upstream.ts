@@ -13,6 +13,52 @@ export interface UpstreamRequest {
   body: readonly Buffer[];
   /** for the participant's agent, never for its provider */
   sender: Pick<Sender, "client" | "addressId">;
+  /** undefined unless another hub serves it */
+  forward?: ForwardFacts | undefined;
+}
+
+/** What another hub needs beside the request to serve it as its own. Its body is as the client sent it. */
+export interface ForwardFacts {
+  readonly requestId: string;
+  /** What the participant must be able to do, as its capabilities name it. */
+  readonly capability: string;
+  /** boot ids of the hubs it has passed, the forwarding one included */
+  readonly hops: readonly string[];
+  /** until the client's deadline */
+  readonly remainingMs: number;
+  /** The provider may be asked for the usage of the stream. */
+  readonly mayRequestUsage: boolean;
+  /** where the owner puts model and defaults in; undefined for a request without a body */
+  readonly layout: BodyLayout | undefined;
+}
+
+/** Where a request's body has what the hub may touch. Offsets are in bytes of the whole body. */
+export interface BodyLayout {
+  /** behind the outermost `{` */
+  readonly bodyStart: number;
+  /** members of the outermost object */
+  readonly members: readonly {
+    readonly key: string;
+    readonly start: number;
+    readonly end: number;
+  }[];
+}
+
+/** What the owner adds to a request, and the other hub must know of. */
+export interface Admission {
+  /** The response ends in usage that the client did not ask for. */
+  requestsUsage: boolean;
+  /** What the time to its first content shows of the participant. */
+  shows: "speed" | "load" | "nothing";
+}
+
+/** Why an owner does not take a request. Nothing reached the participant. */
+export interface ForwardRefusal {
+  reason: "unknown" | "full" | "unroutable" | "unsupported" | "overloaded";
+  message: string;
+  /** Slots taken by other requests than those of the forwarding hub; undefined when the participant is unknown here. */
+  elsewhere: number | undefined;
+  limit: number | undefined;
 }
 
 /** The part of it that the request itself decides. */
