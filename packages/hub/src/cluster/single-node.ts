@@ -1,24 +1,15 @@
-import type { StoredRoom } from "../storage/room-store.ts";
 import type { BusMessage } from "./bus-message.ts";
 import { DirectoryReport, type StoredEntry } from "./directory-report.ts";
 import {
   DirectoryUnavailable,
   PRESENCE_INTERVAL_MS,
   type ClusterDirectory,
-  type DirectoryEntry,
   type DirectoryListener,
 } from "./directory.ts";
-import {
-  decodeParticipantEntry,
-  decodeRoomEntry,
-  encodeKey,
-  encodeParticipantEntry,
-  encodeRoomEntry,
-  ENTRY_KINDS,
-  type EntryKind,
-} from "./entry-codec.ts";
+import { EntryCalls } from "./entry-calls.ts";
+import { encodeKey, ENTRY_KINDS, type EntryKind } from "./entry-codec.ts";
+import { everyInterval, type Every } from "./every.ts";
 import type { HubPresence } from "./hub-presence.ts";
-import type { ParticipantEntry } from "./participant-entry.ts";
 
 /** A directory in memory that hubs of one process share: the reference for the one over NATS, and for tests. */
 export interface MemoryCluster {
@@ -29,8 +20,7 @@ export interface MemoryCluster {
 export interface MemoryDirectoryOptions {
   /** ms, monotonic */
   nowMs?: () => number;
-  /** Runs an action again and again. @returns how to stop */
-  every?: (intervalMs: number, action: () => void) => () => void;
+  every?: Every;
   /** Delivers what this hub is to see, later and in order; a test may hold it back. */
   deliver?: (action: () => void) => void;
   onWarning?: (message: string) => void;
@@ -92,7 +82,7 @@ class SharedDirectory {
   }
 }
 
-class DirectoryInMemory implements MemoryDirectory, Watcher {
+class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
   readonly #shared: SharedDirectory;
   readonly #options: Required<MemoryDirectoryOptions>;
   readonly #subscribers = new Map<string | undefined, Set<(message: BusMessage) => void>>();
@@ -108,6 +98,7 @@ class DirectoryInMemory implements MemoryDirectory, Watcher {
   #isClosed = false;
 
   constructor(shared: SharedDirectory, options: MemoryDirectoryOptions) {
+    super();
     this.#shared = shared;
     this.#options = {
       nowMs: () => performance.now(),
@@ -135,41 +126,6 @@ class DirectoryInMemory implements MemoryDirectory, Watcher {
       onWarning: this.#options.onWarning,
     });
     await new Promise<void>((resolve) => this.#connect(resolve));
-  }
-
-  async putRoom(room: StoredRoom, expectedRevision: number): Promise<number | undefined> {
-    return this.#change("rooms", encodeKey(room.code), encodeRoomEntry(room), expectedRevision);
-  }
-
-  async deleteRoom(code: string, expectedRevision: number): Promise<boolean> {
-    return this.#delete("rooms", encodeKey(code), expectedRevision);
-  }
-
-  async readRoom(code: string): Promise<DirectoryEntry<StoredRoom> | undefined> {
-    return this.#read("rooms", encodeKey(code), decodeRoomEntry);
-  }
-
-  async putParticipant(
-    entry: ParticipantEntry,
-    expectedRevision: number,
-  ): Promise<number | undefined> {
-    const key = encodeKey(entry.roomCode, entry.id);
-    return this.#change("participants", key, encodeParticipantEntry(entry), expectedRevision);
-  }
-
-  async deleteParticipant(
-    roomCode: string,
-    id: string,
-    expectedRevision: number,
-  ): Promise<boolean> {
-    return this.#delete("participants", encodeKey(roomCode, id), expectedRevision);
-  }
-
-  async readParticipant(
-    roomCode: string,
-    id: string,
-  ): Promise<DirectoryEntry<ParticipantEntry> | undefined> {
-    return this.#read("participants", encodeKey(roomCode, id), decodeParticipantEntry);
   }
 
   announce(presence: () => HubPresence): void {
@@ -272,31 +228,36 @@ class DirectoryInMemory implements MemoryDirectory, Watcher {
     this.#shared.change("hubs", encodeKey(presence.hubId), text, undefined);
   }
 
-  #change(kind: EntryKind, key: string, text: string, expectedRevision: number) {
+  protected override async put(
+    kind: EntryKind,
+    key: string,
+    text: string,
+    expectedRevision: number,
+  ): Promise<number | undefined> {
     this.#refuseWhenCutOff();
     return this.#shared.change(kind, key, text, expectedRevision);
   }
 
-  #delete(kind: EntryKind, key: string, expectedRevision: number): boolean {
+  protected override async delete(
+    kind: EntryKind,
+    key: string,
+    expectedRevision: number,
+  ): Promise<boolean> {
     this.#refuseWhenCutOff();
     if (expectedRevision === 0) return false;
     return this.#shared.change(kind, key, undefined, expectedRevision) !== undefined;
   }
 
-  #read<Value>(kind: EntryKind, key: string, decode: (text: string) => Value) {
+  protected override async read(
+    kind: EntryKind,
+    key: string,
+  ): Promise<{ text: string; revision: number } | undefined> {
     this.#refuseWhenCutOff();
-    const entry = this.#shared.read(kind, key);
-    return entry && { value: decode(entry.text), revision: entry.revision };
+    return this.#shared.read(kind, key);
   }
 
   #refuseWhenCutOff(): void {
     if (this.#isClosed) throw new DirectoryUnavailable("the directory is closed");
     if (this.#isCutOff) throw new DirectoryUnavailable("the directory cannot be reached");
   }
-}
-
-function everyInterval(intervalMs: number, action: () => void): () => void {
-  const timer = setInterval(action, intervalMs);
-  timer.unref();
-  return () => clearInterval(timer);
 }

@@ -1,0 +1,51 @@
+import type { EntryKind } from "../entry-codec.ts";
+import { Bucket, type BucketOptions } from "./bucket.ts";
+import type { NatsClient } from "./nats-connection.ts";
+
+export type Buckets = Record<EntryKind, Bucket>;
+
+export interface BucketsOptions {
+  /** of their names */
+  prefix: string;
+  /** `file` when absent */
+  storage: "file" | "memory" | undefined;
+  /** as many as there are servers, at most 3, when absent */
+  replicas: number | undefined;
+}
+
+/** A presence that is not renewed is removed after it, in case a hub never removes its own. */
+const presenceTtlMs = 60_000;
+
+/** The three buckets of a cluster; makes those that do not exist. */
+export async function openBuckets(
+  client: NatsClient,
+  { prefix, storage = "file", replicas = defaultReplicas(client) }: BucketsOptions,
+): Promise<Buckets> {
+  const open = (kind: EntryKind, options: Omit<BucketOptions, "replicas">) =>
+    Bucket.open(client, `${prefix}_${kind}`, { replicas, ...options });
+  const [rooms, participants, hubs] = await Promise.all([
+    open("rooms", { description: "roomhub: rooms", storage }),
+    open("participants", { description: "roomhub: participants and their hubs", storage }),
+    // Renewed every few seconds: not worth a disk.
+    open("hubs", { description: "roomhub: hubs", storage: "memory", ttlMs: presenceTtlMs }),
+  ]);
+  return { rooms, participants, hubs };
+}
+
+/** Writes where there is none: of several hubs that write back the same, one does. */
+export async function writeBack(
+  bucket: Bucket,
+  entries: readonly { key: string; text: string }[],
+): Promise<void> {
+  const batchSize = 100;
+  for (let at = 0; at < entries.length; at += batchSize) {
+    const batch = entries.slice(at, at + batchSize);
+    await Promise.all(batch.map(({ key, text }) => bucket.put(key, text, 0)));
+  }
+}
+
+function defaultReplicas({ connection: { info } }: NatsClient): number {
+  // Only servers of a cluster name each other.
+  const servers = info?.cluster === undefined ? 1 : (info.connect_urls?.length ?? 1);
+  return Math.max(1, Math.min(3, servers));
+}

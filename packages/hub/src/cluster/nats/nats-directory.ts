@@ -1,0 +1,340 @@
+import type { BusMessage } from "../bus-message.ts";
+import { DirectoryReport } from "../directory-report.ts";
+import {
+  DirectoryUnavailable,
+  PRESENCE_INTERVAL_MS,
+  type ClusterDirectory,
+  type DirectoryListener,
+} from "../directory.ts";
+import { EntryCalls } from "../entry-calls.ts";
+import { encodeKey, ENTRY_KINDS, type EntryKind } from "../entry-codec.ts";
+import { everyInterval, type Every } from "../every.ts";
+import type { HubPresence } from "../hub-presence.ts";
+import { HubError } from "../../errors.ts";
+import type { Bucket } from "./bucket.ts";
+import { openBuckets, writeBack, type Buckets } from "./buckets.ts";
+import { Bus } from "./bus.ts";
+import { KeptEntries } from "./kept-entries.ts";
+import { connectToNats, type NatsAccess, type NatsClient } from "./nats-connection.ts";
+import { Tombstones } from "./tombstones.ts";
+
+export interface NatsDirectoryOptions extends NatsAccess {
+  /** of buckets and subjects: clusters that share a server have different ones; `roomhub` when absent */
+  prefix?: string | undefined;
+  /** `memory` for clusters whose rooms need not survive; `file` when absent */
+  storage?: "file" | "memory" | undefined;
+  /** copies of a bucket; as many as there are servers, at most 3, when absent */
+  replicas?: number | undefined;
+  /** shown by the server */
+  name?: string | undefined;
+  onWarning?: ((message: string) => void) | undefined;
+  /** ms, monotonic */
+  nowMs?: (() => number) | undefined;
+  /** in `[0, 1)` */
+  random?: (() => number) | undefined;
+  every?: Every | undefined;
+}
+
+const longestRetryMs = 4_000;
+const replayTimeoutMs = 60_000;
+const tombstoneSweepMs = 60_000;
+
+/**
+ * The directory over NATS: three JetStream key-value buckets, watched, and core subjects for events. After each reconnect
+ * all entries are read again, so that no change is missed, whatever happened meanwhile.
+ */
+export class NatsDirectory extends EntryCalls implements ClusterDirectory {
+  readonly #options: NatsDirectoryOptions;
+  readonly #prefix: string;
+  readonly #nowMs: () => number;
+  readonly #random: () => number;
+  readonly #onWarning: (message: string) => void;
+  readonly #bus: Bus;
+  readonly #kept = new KeptEntries();
+  readonly #tombstones: Tombstones;
+  readonly #stops: (() => void)[] = [];
+  /** of calls whose outcome is not known yet */
+  readonly #rejects = new Set<(error: Error) => void>();
+  #listener: DirectoryListener | undefined;
+  #report: DirectoryReport | undefined;
+  #client: NatsClient | undefined;
+  #buckets: Buckets | undefined;
+  #watches: (() => void)[] = [];
+  /** rises whenever what runs for the one before is void */
+  #round = 0;
+  #upSinceMs: number | undefined;
+  #presence: (() => HubPresence) | undefined;
+  #isClosed = false;
+  #lastWarning = "";
+
+  constructor(options: NatsDirectoryOptions) {
+    super();
+    this.#options = options;
+    this.#prefix = options.prefix ?? "roomhub";
+    this.#nowMs = options.nowMs ?? (() => performance.now());
+    this.#random = options.random ?? Math.random;
+    // A server repeats itself at each attempt.
+    this.#onWarning = (message) => {
+      if (message !== this.#lastWarning) options.onWarning?.(message);
+      this.#lastWarning = message;
+    };
+    this.#bus = new Bus(this.#prefix, this.#onWarning);
+    this.#tombstones = new Tombstones(this.#random);
+  }
+
+  get isUp(): boolean {
+    return this.#upSinceMs !== undefined;
+  }
+
+  get upSinceMs(): number | undefined {
+    return this.#upSinceMs;
+  }
+
+  async open(listener: DirectoryListener): Promise<void> {
+    this.#listener = listener;
+    this.#report = new DirectoryReport({
+      listener,
+      ownHubId: () => this.#presence?.().hubId,
+      onWarning: this.#onWarning,
+    });
+    this.#client = await connectToNats(this.#options, {
+      name: this.#options.name ?? "roomhub",
+      inboxPrefix: `_INBOX_${this.#prefix}`,
+      random: this.#random,
+    });
+    try {
+      await this.#readAll(this.#client, ++this.#round);
+    } catch (error) {
+      await this.#client.connection.close();
+      throw asUnavailable(error);
+    }
+    this.#bus.connected(this.#client.connection);
+    void this.#followConnection(this.#client);
+    const every = this.#options.every ?? everyInterval;
+    this.#stops.push(
+      every(PRESENCE_INTERVAL_MS, () => void this.#beat()),
+      every(tombstoneSweepMs, () => void this.#forgetTombstones()),
+    );
+  }
+
+  announce(presence: () => HubPresence): void {
+    this.#presence = presence;
+    void this.#beat();
+  }
+
+  publish(roomCode: string, message: BusMessage): void {
+    // The client would keep it, and send it when it is back.
+    if (this.isUp) this.#bus.publish(roomCode, message);
+  }
+
+  subscribe(roomCode: string | undefined, onMessage: (message: BusMessage) => void): () => void {
+    return this.#bus.subscribe(roomCode, onMessage);
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    for (const stop of this.#stops) stop();
+    this.#bus.close();
+    const buckets = this.#buckets;
+    if (this.isUp && buckets !== undefined && this.#presence !== undefined) {
+      const removed = buckets.hubs.delete(encodeKey(this.#presence().hubId), undefined);
+      // The others notice its silence as well.
+      await this.#untilDown(removed).catch(() => {});
+    }
+    this.#listener = undefined;
+    this.#goDown("the directory is closed");
+    await this.#client?.connection.close();
+  }
+
+  async #followConnection({ connection }: NatsClient): Promise<void> {
+    for await (const status of connection.status()) {
+      switch (status.type) {
+        case "disconnect":
+          this.#goDown("the connection to NATS is lost");
+          break;
+        case "reconnect":
+          void this.#recover();
+          break;
+        case "error":
+          this.#onWarning(`NATS reports: ${status.error.message}.`);
+          break;
+        default:
+        // Of the rest nothing follows.
+      }
+    }
+  }
+
+  #goDown(reason: string): void {
+    this.#round += 1;
+    for (const stop of this.#watches) stop();
+    this.#watches = [];
+    const wasUp = this.isUp;
+    this.#upSinceMs = undefined;
+    for (const reject of this.#rejects) reject(new DirectoryUnavailable(reason));
+    this.#rejects.clear();
+    if (wasUp) this.#listener?.stateChanged(false);
+  }
+
+  /** Reads all entries again, as often as it takes. */
+  async #recover(): Promise<void> {
+    const client = this.#client;
+    if (client === undefined || this.#isClosed) return;
+    this.#goDown("the directory is read again");
+    const round = this.#round;
+    for (let attempt = 0; round === this.#round; attempt++) {
+      try {
+        await this.#readAll(client, round);
+        return;
+      } catch (error) {
+        if (round !== this.#round) return;
+        this.#onWarning(`The cluster's directory cannot be read: ${asUnavailable(error).message}.`);
+        for (const stop of this.#watches.splice(0)) stop();
+      }
+      const longestMs = Math.min(longestRetryMs, 250 * 2 ** attempt);
+      await pause(this.#random() * longestMs);
+    }
+  }
+
+  async #readAll(client: NatsClient, round: number): Promise<void> {
+    const { storage, replicas } = this.#options;
+    const opening = openBuckets(client, { prefix: this.#prefix, storage, replicas });
+    const buckets = await this.#untilDown(opening);
+    const before = this.#buckets;
+    this.#buckets = buckets;
+    for (const kind of ENTRY_KINDS) {
+      // The server lost the bucket.
+      if (before !== undefined && before[kind].createdAt !== buckets[kind].createdAt)
+        await this.#untilDown(writeBack(buckets[kind], this.#kept.list(kind)));
+    }
+    await Promise.all(
+      ENTRY_KINDS.map((kind) => this.#untilDown(this.#watch(kind, buckets[kind], round))),
+    );
+    if (round !== this.#round) throw new DirectoryUnavailable("the connection was lost meanwhile");
+    this.#upSinceMs = this.#nowMs();
+    this.#lastWarning = "";
+    void this.#beat();
+    this.#listener?.stateChanged(true);
+  }
+
+  /** Resolves once all entries of the bucket were reported. */
+  async #watch(kind: EntryKind, bucket: Bucket, round: number): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const timer = setTimeout(() => {
+      reject(new DirectoryUnavailable(`the ${kind} could not be read in time`));
+    }, replayTimeoutMs);
+    timer.unref();
+    let isReplayed = false;
+    const stop = await bucket.watch({
+      entry: (entry) => {
+        if (round !== this.#round) return;
+        this.#kept.seen(kind, entry);
+        const { key, text, revision } = entry;
+        // Those of hubs are removed by the server.
+        if (text === undefined && kind !== "hubs")
+          this.#tombstones.seen({ kind, key, revision }, !isReplayed, this.#nowMs());
+        this.#report?.changed(kind, entry);
+      },
+      replayed: (keys) => {
+        if (round !== this.#round) return;
+        isReplayed = true;
+        this.#report?.onlyThese(kind, keys);
+        clearTimeout(timer);
+        resolve();
+      },
+      broken: (reason) => {
+        clearTimeout(timer);
+        if (!isReplayed) reject(new DirectoryUnavailable(reason));
+        else if (round === this.#round) void this.#recover();
+      },
+    });
+    if (round === this.#round) this.#watches.push(stop);
+    else stop();
+    await promise;
+  }
+
+  async #beat(): Promise<void> {
+    const buckets = this.#buckets;
+    if (this.#presence === undefined || buckets === undefined || !this.isUp) return;
+    const presence = this.#presence();
+    const round = this.#round;
+    try {
+      await buckets.hubs.put(encodeKey(presence.hubId), JSON.stringify(presence), undefined);
+    } catch {
+      // JetStream does not respond although the connection is open.
+      if (round === this.#round) void this.#recover();
+    }
+  }
+
+  async #forgetTombstones(): Promise<void> {
+    const buckets = this.#buckets;
+    if (buckets === undefined || !this.isUp) return;
+    for (const { kind, key, revision } of this.#tombstones.takeDue(this.#nowMs())) {
+      // It stays until the next start of a hub.
+      await buckets[kind].forget(key, revision).catch(() => {});
+    }
+  }
+
+  protected override async put(
+    kind: EntryKind,
+    key: string,
+    text: string,
+    expectedRevision: number,
+  ): Promise<number | undefined> {
+    const revision = await this.#call((buckets) => buckets[kind].put(key, text, expectedRevision));
+    if (revision !== undefined) this.#kept.written(kind, key, text, revision);
+    return revision;
+  }
+
+  protected override async delete(
+    kind: EntryKind,
+    key: string,
+    expectedRevision: number,
+  ): Promise<boolean> {
+    this.#tombstones.deleting(kind, key);
+    const isDeleted = await this.#call((buckets) => buckets[kind].delete(key, expectedRevision));
+    if (isDeleted) this.#kept.deleted(kind, key);
+    return isDeleted;
+  }
+
+  protected override read(
+    kind: EntryKind,
+    key: string,
+  ): Promise<{ text: string; revision: number } | undefined> {
+    return this.#call((buckets) => buckets[kind].read(key));
+  }
+
+  async #call<Result>(work: (buckets: Buckets) => Promise<Result>): Promise<Result> {
+    if (this.#isClosed) throw new DirectoryUnavailable("the directory is closed");
+    const buckets = this.#buckets;
+    if (!this.isUp || buckets === undefined)
+      throw new DirectoryUnavailable("the directory cannot be reached");
+    try {
+      return await this.#untilDown(work(buckets));
+    } catch (error) {
+      throw asUnavailable(error);
+    }
+  }
+
+  /** The client waits for its timeout even when the connection is lost. */
+  async #untilDown<Result>(work: Promise<Result>): Promise<Result> {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    this.#rejects.add(reject);
+    work.then(resolve, reject);
+    try {
+      return await promise;
+    } finally {
+      this.#rejects.delete(reject);
+    }
+  }
+}
+
+function asUnavailable(error: unknown): Error {
+  if (error instanceof HubError || error instanceof DirectoryUnavailable) return error;
+  const problem = error instanceof Error ? error.message : String(error);
+  return new DirectoryUnavailable(problem, { cause: error });
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref());
+}
