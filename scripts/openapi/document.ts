@@ -60,6 +60,17 @@ export function buildDocument(): OpenApiDocument {
           scheme: "bearer",
           description: "The same as `Authorization: Bearer rhp_…`",
         },
+        hostToken: {
+          type: "apiKey",
+          in: "header",
+          name: "x-host-token",
+          description: "The `hostToken` of the room's creation",
+        },
+        hostBearer: {
+          type: "http",
+          scheme: "bearer",
+          description: "The same as `Authorization: Bearer rhh_…`",
+        },
       },
     },
   };
@@ -149,7 +160,8 @@ function content(offered: NonNullable<Success["content"]>) {
   );
 }
 
-function security(token: "optional" | "required"): object[] {
+function security(token: NonNullable<Operation["token"]>): object[] {
+  if (token === "host") return [{ hostToken: [] }, { hostBearer: [] }, {}];
   const proofs = [{ participantToken: [] }, { participantBearer: [] }];
   return token === "optional" ? [...proofs, {}] : proofs;
 }

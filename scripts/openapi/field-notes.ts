@@ -13,6 +13,15 @@ export const fieldNotes: Readonly<Record<string, string>> = {
   "Room.createdAt": "Epoch milliseconds",
   "Room.participantCount": "Online and offline ones",
 
+  "CreateRoomResponse.hostToken":
+    "Needed to change the room's aliases from another machine. The hub keeps only its SHA-256",
+
+  "AliasRequest.pattern":
+    "A name in which `*` (at most 4) stands for any text. Not `any`, and not beginning with `model:`",
+  "AliasRequest.targets":
+    "Ids, model names, `model:…`, `*`, or other aliases, in the order in which they are tried",
+  "Alias.createdAt": "Epoch milliseconds",
+
   "JoinRequest.id":
     "Unique in the room. `*`, `any` and ids beginning with `model:` are reserved for the `model` field of requests",
   "JoinRequest.model": "Sent to the provider unchanged",

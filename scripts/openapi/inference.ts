@@ -67,6 +67,12 @@ const forwardedToAnthropic: readonly Parameter[] = [
   forwardedHeader("anthropic-beta"),
 ];
 
+const anthropicVersion: Parameter = {
+  name: "anthropic-version",
+  in: "header",
+  description: "Any value: the response, and an error, have Anthropic's shape",
+};
+
 function forwardedHeader(name: string): Parameter {
   return { name, in: "header", description: "Forwarded to the provider" };
 }
@@ -167,9 +173,11 @@ export const inferenceOperations: readonly Operation[] = [
     id: "listModels",
     tag: "Models",
     summary: "Every participant that is online, as a models list",
-    description: "Those that can serve requests come first. From memory; no provider is called.",
+    description:
+      "Those that can serve requests come first. From memory; no provider is called. For clients that send `anthropic-version`: Anthropic's list, with the room's aliases.",
     routes: both("GET", "models"),
-    successes: { 200: json("The list.", "ModelList") },
+    parameters: [anthropicVersion],
+    successes: { 200: json("The list.", "AnyModelList") },
     errors: ["room_not_found"],
   },
   {
@@ -177,7 +185,8 @@ export const inferenceOperations: readonly Operation[] = [
     tag: "Models",
     summary: "The participant that a selector would reach now",
     routes: both("GET", "models/:model"),
-    successes: { 200: json("The participant's entry.", "ModelEntry") },
+    parameters: [anthropicVersion],
+    successes: { 200: json("The participant's entry.", "AnyModelEntry") },
     errors: ["room_not_found", "model_not_found", "participant_offline", "budget_exhausted"],
   },
   ...SURFACES.map(ofSurface),

@@ -94,6 +94,51 @@ export const managementOperations: readonly Operation[] = [
   },
 
   {
+    id: "listAliases",
+    tag: "Aliases",
+    summary: "The aliases of a room, the oldest first",
+    routes: ["GET /rooms/:code/aliases", "GET /v1/rooms/:code/aliases"],
+    successes: { 200: json("The aliases.", "AliasListResponse") },
+    errors: ["room_not_found"],
+  },
+  {
+    id: "putAlias",
+    tag: "Aliases",
+    summary: "Add an alias, or give a known pattern other targets",
+    routes: ["POST /rooms/:code/aliases", "POST /v1/rooms/:code/aliases"],
+    body: "AliasRequest",
+    successes: {
+      200: json("The pattern was known.", "AliasResponse"),
+      201: json("It is new.", "AliasResponse"),
+    },
+    errors: [
+      ...bodyErrors,
+      "room_not_found",
+      "host_token_required",
+      "alias_loop",
+      "alias_limit_reached",
+    ],
+    token: "host",
+  },
+  {
+    id: "deleteAlias",
+    tag: "Aliases",
+    summary: "Remove an alias",
+    routes: ["DELETE /rooms/:code/aliases", "DELETE /v1/rooms/:code/aliases"],
+    parameters: [
+      { name: "pattern", in: "query", description: "Exactly as it is listed", required: true },
+    ],
+    successes: { 200: json("It is removed.", "SuccessResponse") },
+    errors: [
+      "room_not_found",
+      "host_token_required",
+      "missing_required_parameter",
+      "alias_not_found",
+    ],
+    token: "host",
+  },
+
+  {
     id: "joinRoom",
     tag: "Participants",
     summary: "Join a room, or join it again",

@@ -3,6 +3,7 @@ import type { ErrorCode, ErrorShape } from "@roomhub/protocol";
 export const TAGS = {
   Hub: "The hub itself.",
   Rooms: "Where participants meet. A room's base URL for an OpenAI SDK is `/rooms/{code}/v1`.",
+  Aliases: "Names that stand for models of a room.",
   Participants: "The models shared in a room, and how they are reached.",
   Events: "What happens, as server-sent events. Nothing is stored or replayed.",
   Models: "The participants that can serve requests.",
@@ -23,6 +24,7 @@ export interface Parameter {
   name: string;
   in: "query" | "header";
   description: string;
+  required?: true;
   schema?: Readonly<Record<string, unknown>>;
 }
 
@@ -42,8 +44,8 @@ export interface Operation {
   /** besides those that any request may get */
   errors: readonly ErrorCode[];
   errorShape?: ErrorShape;
-  /** Whether a participant's token is used: `optional` where other proof may suffice. */
-  token?: "optional" | "required";
+  /** Whether a participant's token is used: `optional` where other proof may suffice. `host`: instead the room's host token, which the hub's own machine does not need. */
+  token?: "optional" | "required" | "host";
   /** A provider's own 4xx may be relayed. */
   isRelayed?: boolean;
   /** the manual of the API that defines this operation */

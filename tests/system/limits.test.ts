@@ -306,6 +306,8 @@ const checks: Record<LimitName, Check> = {
     expect(await outcome(lab.join("eve"))).toBe("503 participant_limit_reached, stop");
     expect([await lab.ids(), await lab.ids(other)]).toEqual(["ada", "bob"]);
   },
+  aliasesPerRoom: { testedIn: "packages/hub/src/operations/aliases.test.ts" },
+  roomAliasBytes: { testedIn: "packages/hub/src/operations/aliases.test.ts" },
   async probedPerRoom() {
     await using lab = await openLab({ probedPerRoom: 1 });
     const probed = { liveness: "probe", transport: "auto" };

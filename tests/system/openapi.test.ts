@@ -169,6 +169,12 @@ describe("a hub responds as the document describes", () => {
       await answered("GET /rooms/{code}/route"),
       await answered("GET /v1/rooms/{code}/route"),
     );
+    const alias = { pattern: "claude-*", targets: ["*"] };
+    for (const path of ["/rooms/{code}/aliases", "/v1/rooms/{code}/aliases"]) {
+      seen.push(await answered(`POST ${path}`, alias), await answered(`GET ${path}`));
+      seen.push(await answered(`POST ${path}`, { ...alias, targets: ["claude-x"] }));
+    }
+    seen.push(await answered("DELETE /rooms/{code}/aliases"));
     seen.push(await answered("DELETE /rooms/{code}/leave/{id}"));
     seen.push(await answered("DELETE /v1/rooms/{code}/participants/{id}"));
     expect(seen.join("\n")).toMatchInlineSnapshot(`
@@ -203,6 +209,13 @@ describe("a hub responds as the document describes", () => {
       426 GET /v1/rooms/{code}/responses
       200 GET /rooms/{code}/route
       200 GET /v1/rooms/{code}/route
+      201 POST /rooms/{code}/aliases
+      200 GET /rooms/{code}/aliases
+      400 POST /rooms/{code}/aliases
+      200 POST /v1/rooms/{code}/aliases
+      200 GET /v1/rooms/{code}/aliases
+      400 POST /v1/rooms/{code}/aliases
+      400 DELETE /rooms/{code}/aliases
       200 DELETE /rooms/{code}/leave/{id}
       404 DELETE /v1/rooms/{code}/participants/{id}"
     `);

@@ -6,7 +6,7 @@ import { createClock, systemTime } from "./clock.ts";
 import { createPasswordAttempts } from "./credentials/attempts.ts";
 import { PasswordGate } from "./credentials/password-gate.ts";
 import { createPasswordKeeper, type RoomPassword } from "./credentials/passwords.ts";
-import { tokenFrom } from "./credentials/tokens.ts";
+import { hostTokenFrom, tokenFrom } from "./credentials/tokens.ts";
 import { AuthHeaderVault } from "./credentials/vault.ts";
 import { LivenessTracker } from "./domain/liveness.ts";
 import { Machines } from "./domain/machine.ts";
@@ -273,6 +273,7 @@ export function createHub(options: HubOptions = {}): Hub {
         trustedProxies: options.trustProxy ?? [],
         hasAddressRights: options.publicUrl === undefined && ownership !== "strict",
         tokenFrom,
+        hostTokenFrom,
         onUntrustedProxy: () =>
           log.warn("an untrusted proxy forwards requests; trust it with --trust-proxy"),
       },

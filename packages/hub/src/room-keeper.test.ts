@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createPasswordKeeper, type RoomPassword } from "./credentials/passwords.ts";
+import { noAliases } from "./domain/aliases/alias-table.ts";
 import { Registry } from "./domain/registry.ts";
 import { newPlacing } from "./domain/room.ts";
 import { aParticipant, aRoom } from "./domain/room.fixture.ts";
@@ -69,6 +70,8 @@ describe("loading", () => {
     expect(registry.room("ABC234")).toEqual({
       ...stored,
       isPasswordProtected: false,
+      hostTokenDigest: undefined,
+      aliases: noAliases,
       participants: new Map(),
       placing: newPlacing(),
     });

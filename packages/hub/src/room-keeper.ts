@@ -1,8 +1,8 @@
 import type { PasswordKeeper, RoomPassword } from "./credentials/passwords.ts";
 import type { Registry } from "./domain/registry.ts";
-import { newPlacing } from "./domain/room.ts";
 import type { Log } from "./log.ts";
 import type { RoomStore, StoredRoom } from "./storage/room-store.ts";
+import { roomFromStored, storedRoomOf } from "./storage/stored-room.ts";
 
 /** Keeps the rooms of a registry in a store: read once at the start, written whenever they change. Contract §1. */
 export class RoomKeeper {
@@ -34,20 +34,16 @@ export class RoomKeeper {
   /** All of the store's rooms or, when it throws, none. @throws what the store throws; TypeError for a digest that cannot be checked */
   async load(): Promise<void> {
     const all = await this.#store.load();
-    const loaded = all.map(({ passwordDigest, ...room }) => ({
-      room,
+    const loaded = all.map((stored) => ({
+      room: roomFromStored(stored),
       password:
-        passwordDigest === undefined ? undefined : this.#passwordKeeper.fromStored(passwordDigest),
+        stored.passwordDigest === undefined
+          ? undefined
+          : this.#passwordKeeper.fromStored(stored.passwordDigest),
     }));
     for (const { room, password } of loaded) {
-      const isPasswordProtected = password !== undefined;
-      this.#registry.addRoom({
-        ...room,
-        isPasswordProtected,
-        participants: new Map(),
-        placing: newPlacing(),
-      });
-      if (isPasswordProtected) this.#passwords.set(room.code, password);
+      this.#registry.addRoom(room);
+      if (password !== undefined) this.#passwords.set(room.code, password);
     }
     this.#isLoaded = true;
   }
@@ -96,14 +92,6 @@ export class RoomKeeper {
   #snapshot(): StoredRoom[] {
     return [...this.#registry.allRooms()]
       .filter((room) => !room.isPasswordProtected || this.#passwords.has(room.code))
-      .map(({ id, code, name, hostId, createdAt, lastUsedAt }) => ({
-        id,
-        code,
-        name,
-        hostId,
-        createdAt,
-        lastUsedAt,
-        passwordDigest: this.#passwords.get(code)?.stored,
-      }));
+      .map((room) => storedRoomOf(room, this.#passwords.get(room.code)?.stored));
   }
 }

@@ -7,6 +7,8 @@ export const QueuedPayload = z.object({
   requestId: z.string(),
   /** the request's `model` field */
   selector: z.string(),
+  /** as in the llm events */
+  alias: z.string().optional(),
   protocol: InferenceProtocol,
   client: ClientIdentity,
   /** as in the llm events */

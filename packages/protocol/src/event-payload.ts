@@ -43,6 +43,9 @@ export type LeftPayload = z.infer<typeof LeftPayload>;
  */
 const Conversation = z.string();
 
+/** The pattern of the alias that the request's `model` field matches; absent when it matches none. Contract §3, "Aliases". */
+const AliasPattern = z.string().optional();
+
 export const RequestPayload = z.object({
   requestId: z.string(),
   participantId: z.string(),
@@ -50,6 +53,7 @@ export const RequestPayload = z.object({
   protocol: InferenceProtocol,
   /** the request's `model` field */
   selector: z.string(),
+  alias: AliasPattern,
   client: ClientIdentity,
   /** absent when the request names no session */
   conversation: Conversation.optional(),
@@ -64,6 +68,7 @@ export const CompletePayload = z.object({
   model: z.string(),
   protocol: InferenceProtocol,
   selector: z.string(),
+  alias: AliasPattern,
   client: ClientIdentity,
   conversation: Conversation.optional(),
   attempts: z.int(),
@@ -84,6 +89,7 @@ export const FailurePayload = z.object({
   error: z.string(),
   code: z.string(),
   selector: z.string().nullable(),
+  alias: AliasPattern,
   client: ClientIdentity,
   conversation: Conversation.optional(),
   attempts: z.int(),

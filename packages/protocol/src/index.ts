@@ -1,4 +1,6 @@
 export { CapabilityValue, Capabilities } from "./capability.ts";
+export { Alias, AliasListResponse, AliasResponse } from "./alias.ts";
+export { AnthropicModel, AnthropicModelList } from "./anthropic-model-list.ts";
 export { authHeaderProblem } from "./auth-headers.ts";
 export { ClientIdentity, isClientName, NAME_KEY_PREFIX } from "./client-identity.ts";
 export { clientText } from "./client-text.ts";
@@ -81,6 +83,7 @@ export {
 export { Readiness, readinessOfModelList } from "./readiness.ts";
 export { rememberLast } from "./remember-last.ts";
 export {
+  type AliasRequest,
   createRequestSchemas,
   type CreateRoomRequest,
   type JoinRequest,
@@ -93,6 +96,7 @@ export { normaliseRoomCode, ROOM_CODE_ALPHABET, ROOM_CODE_LENGTH } from "./room-
 export { CreateRoomResponse, Room, RoomListResponse, RoomResponse } from "./room.ts";
 export { Roster, type RosterMember } from "./roster.ts";
 export {
+  RouteAlias,
   RouteCandidate,
   RouteExplanation,
   RouteExpectation,
@@ -115,5 +119,5 @@ export {
   type Surface,
   SURFACES,
 } from "./surface.ts";
-export { escapeUnprintable, isDeeperThan, printable } from "./text.ts";
+export { escapeUnprintable, isDeeperThan, printable, utf8Length } from "./text.ts";
 export { findUsage, mergeUsage, readUsage, tokensPerSecond, type Usage } from "./usage.ts";

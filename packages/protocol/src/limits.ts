@@ -120,6 +120,12 @@ export const LIMITS = defineLimits({
   modelLength: { default: 256, unit: "count", what: "characters of a model name" },
   roomNameLength: { default: 128, unit: "count", what: "characters of a room name" },
   endpointLength: { default: 2_048, unit: "count", what: "characters of an endpoint" },
+  aliasesPerRoom: { default: 64, unit: "count", what: "aliases per room" },
+  roomAliasBytes: {
+    default: 16 * kib,
+    unit: "bytes",
+    what: "UTF-8 bytes of a room's aliases, all patterns and targets",
+  },
   passwordBytes: { default: 128, unit: "bytes", what: "UTF-8 bytes of a room password" },
   authHeaders: { default: 16, unit: "count", what: "authHeaders of a participant" },
   authHeaderBytes: {

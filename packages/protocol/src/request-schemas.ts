@@ -63,6 +63,20 @@ function model(limits: Limits) {
   return plainText("model", limits.modelLength);
 }
 
+const maxAliasTargets = 16;
+const maxWildcards = 4;
+
+/** A name in which `*` stands for any text. Selectors that are never aliased are no patterns; `*` alone is one. */
+function aliasPattern(limits: Limits) {
+  return plainText("pattern", limits.modelLength)
+    .refine((text) => text.split("*").length - 1 <= maxWildcards, {
+      error: `must have at most ${maxWildcards} *`,
+    })
+    .refine((text) => text !== "any" && !text.startsWith("model:"), {
+      error: "must not be any, or begin with model:, which are never aliased",
+    });
+}
+
 function optionalFields(limits: Limits) {
   return {
     password: roomPassword(limits).nullish(),
@@ -102,6 +116,14 @@ export function createRequestSchemas(limits: Limits) {
       endpoint: endpoint(limits).optional(),
       ...optionalFields(limits),
     }),
+    /** `POST …/aliases`. Contract §3, "Aliases". */
+    alias: z.object({
+      pattern: aliasPattern(limits),
+      targets: z
+        .array(plainText("target", limits.modelLength))
+        .min(1, { error: "must have at least one target" })
+        .max(maxAliasTargets, { error: `must have at most ${maxAliasTargets} targets` }),
+    }),
     /** `POST /rooms/:code/health`. Interface §3. */
     heartbeat: z.object({ id: z.string() }),
   };
@@ -113,5 +135,6 @@ export type RequestSchemas = ReturnType<typeof createRequestSchemas>;
 export const REQUEST_SCHEMAS: RequestSchemas = createRequestSchemas(resolveLimits(undefined));
 
 export type CreateRoomRequest = z.infer<RequestSchemas["createRoom"]>;
+export type AliasRequest = z.infer<RequestSchemas["alias"]>;
 export type JoinRequest = z.infer<RequestSchemas["join"]>;
 export type UpdateParticipantRequest = z.infer<RequestSchemas["updateParticipant"]>;

@@ -15,6 +15,8 @@ export const RequestSummary = z.object({
   model: z.string().optional(),
   /** the request's `model` field */
   selector: z.string(),
+  /** as in the llm events */
+  alias: z.string().optional(),
   protocol: InferenceProtocol,
   client: ClientIdentity,
   /** as in the llm events */

@@ -12,7 +12,13 @@ export const Room = z.object({
 });
 export type Room = z.infer<typeof Room>;
 
-export const CreateRoomResponse = z.object({ room: Room, hostId: z.uuid() });
+/** Response to `POST /rooms`. */
+export const CreateRoomResponse = z.object({
+  room: Room,
+  hostId: z.uuid(),
+  /** `rhh_` and 32 random bytes in base64url: shows who created the room, and is in no other response. Older hubs have none. Contract §3 */
+  hostToken: z.string().optional(),
+});
 export type CreateRoomResponse = z.infer<typeof CreateRoomResponse>;
 
 export const RoomResponse = z.object({ room: Room });

@@ -61,13 +61,32 @@ export const RouteCandidate = z.object({
 });
 export type RouteCandidate = z.infer<typeof RouteCandidate>;
 
+/** What an alias makes of a request's `model` field. Contract §3, "Aliases". */
+export const RouteAlias = z.object({
+  pattern: z.string(),
+  /** the target that takes the request, or would take it if it were not refused */
+  target: z.string(),
+  /** in the order in which they are tried; a target that names another alias is replaced by that one's targets */
+  targets: z.array(
+    z.object({
+      target: z.string(),
+      /** `passed-over`: no participant can serve it; `standby`: it is tried when those before it cannot serve the request */
+      verdict: z.enum(["taken", "passed-over", "standby"]),
+      reason: z.string(),
+    }),
+  ),
+});
+export type RouteAlias = z.infer<typeof RouteAlias>;
+
 /** Where a request would be routed now, and why. Uses the same selection as requests. */
 export const RouteExplanation = z.object({
   roomCode: z.string(),
   /** the `model` field as it was given */
   model: z.string(),
   protocol: InferenceProtocol,
-  /** any participant, a participant id, or a model name */
+  /** present when the `model` field matches an alias */
+  alias: RouteAlias.optional(),
+  /** any participant, a participant id, or a model name; with an alias, how its `target` is read */
   readAs: z.enum(["any", "id", "model"]),
   /** the request is sent at once, waits for a participant that is full or loading, or is refused */
   outcome: z.enum(["asked", "waits", "refused"]),

@@ -1,7 +1,15 @@
 import { createHash } from "node:crypto";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { looksLikeToken, matchesToken, mintClientKey, mintToken, tokenFrom } from "./tokens.ts";
+import {
+  hostTokenFrom,
+  looksLikeToken,
+  matchesToken,
+  mintClientKey,
+  mintHostToken,
+  mintToken,
+  tokenFrom,
+} from "./tokens.ts";
 
 const fixedBytes = (size: number) => new Uint8Array(size).fill(7);
 
@@ -17,6 +25,18 @@ test("a client key is rhc_ and 32 random bytes in base64url, and no participant 
   expect(matchesToken(token.reveal(), digest)).toBe(true);
   expect(looksLikeToken(token.reveal())).toBe(false);
   expect(tokenFrom({ authorization: `Bearer ${token.reveal()}` })).toBeUndefined();
+});
+
+test("a host token is rhh_ and 32 random bytes in base64url, and no participant token", () => {
+  const { token, digest } = mintHostToken(fixedBytes);
+  const text = token.reveal();
+  expect(text).toBe(`rhh_${Buffer.alloc(32, 7).toString("base64url")}`);
+  expect(matchesToken(text, digest)).toBe(true);
+  expect(looksLikeToken(text)).toBe(false);
+  expect(hostTokenFrom({ authorization: `Bearer ${text}` })).toBe(text);
+  expect(hostTokenFrom({ "x-host-token": text, authorization: "Bearer rhp_x" })).toBe(text);
+  expect(hostTokenFrom({ authorization: "Bearer sk-1", "x-host-token": "sk-2" })).toBeUndefined();
+  expect(tokenFrom({ authorization: `Bearer ${text}` })).toBeUndefined();
 });
 
 test("a minted token cannot be printed by accident", () => {

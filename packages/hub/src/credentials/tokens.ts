@@ -3,7 +3,10 @@ import { Secret } from "./secret.ts";
 
 const beginning = "rhp_";
 const clientKeyBeginning = "rhc_";
+const hostTokenBeginning = "rhh_";
 const tokenForm = /^rhp_[\w-]{43}$/;
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface MintedToken {
   /** Given to the participant once; the hub forgets it. */
@@ -24,6 +27,13 @@ export function mintClientKey(
   randomBytes: (size: number) => Uint8Array = systemRandomBytes,
 ): MintedToken {
   return mint(clientKeyBeginning, randomBytes);
+}
+
+/** @returns `rhh_` and 32 random bytes in base64url: shows who created a room. Contract §3 */
+export function mintHostToken(
+  randomBytes: (size: number) => Uint8Array = systemRandomBytes,
+): MintedToken {
+  return mint(hostTokenBeginning, randomBytes);
 }
 
 function mint(prefix: string, randomBytes: (size: number) => Uint8Array): MintedToken {
@@ -48,14 +58,21 @@ export function looksLikeToken(text: string): boolean {
  * Only values that begin with `rhp_` are judged; any other Authorization is an unrelated API key. A malformed `rhp_…` is
  * returned too, to be refused as wrong rather than taken for missing.
  */
-export function tokenFrom(
-  headers: Readonly<Record<string, string | string[] | undefined>>,
-): string | undefined {
-  const own = single(headers["x-participant-token"]);
-  if (own?.startsWith(beginning) === true) return own;
+export function tokenFrom(headers: Headers): string | undefined {
+  return credentialFrom(headers, "x-participant-token", beginning);
+}
+
+/** The host token a request carries, in `authorization: Bearer rhh_…` or `x-host-token`. Contract §3, "Aliases". */
+export function hostTokenFrom(headers: Headers): string | undefined {
+  return credentialFrom(headers, "x-host-token", hostTokenBeginning);
+}
+
+function credentialFrom(headers: Headers, ownHeader: string, prefix: string): string | undefined {
+  const own = single(headers[ownHeader]);
+  if (own?.startsWith(prefix) === true) return own;
   const authorization = single(headers["authorization"]);
   const bearer = /^bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
-  return bearer?.startsWith(beginning) === true ? bearer : undefined;
+  return bearer?.startsWith(prefix) === true ? bearer : undefined;
 }
 
 function single(value: string | string[] | undefined): string | undefined {

@@ -1,6 +1,7 @@
 import { nothingReported } from "./concurrency.ts";
 import { Pace } from "./placement/pace.ts";
 import type { Participant } from "./participant.ts";
+import { noAliases } from "./aliases/alias-table.ts";
 import { newPlacing, type Room } from "./room.ts";
 
 let keys = 0;
@@ -66,7 +67,9 @@ export function aRoom(...participants: Participant[]): Room {
     hostId: "0b0c6f5e-1f5f-4f58-8f0e-6a3f1f0a2b22",
     createdAt: 1_700_000_000_000,
     isPasswordProtected: false,
+    hostTokenDigest: undefined,
     lastUsedAt: 1_700_000_000_000,
+    aliases: noAliases,
     participants: new Map(participants.map((one) => [one.id, one])),
     placing: newPlacing(),
   };

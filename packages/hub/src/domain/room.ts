@@ -1,3 +1,4 @@
+import type { AliasTable } from "./aliases/alias-table.ts";
 import { Pace } from "./placement/pace.ts";
 import type { Participant } from "./participant.ts";
 import { ServingIndex } from "./placement/serving-index.ts";
@@ -12,8 +13,12 @@ export interface Room {
   /** epoch ms */
   readonly createdAt: number;
   readonly isPasswordProtected: boolean;
+  /** SHA-256 of the host token; undefined for a room from before there were any */
+  readonly hostTokenDigest: Uint8Array | undefined;
   /** epoch ms of the last join, request or subscription */
   lastUsedAt: number;
+  /** replaced as a whole when one of them changes */
+  aliases: AliasTable;
   /** by id, in join order */
   readonly participants: Map<string, Participant>;
   readonly placing: RoomPlacing;

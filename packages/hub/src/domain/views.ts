@@ -84,12 +84,16 @@ export function modelView(participant: Participant, nowMs: number): ModelEntry {
   };
 }
 
-/** Every participant that is online, ready ones first, otherwise in join order. Contract §4. */
 export function modelViews(room: Room, nowMs: number): ModelEntry[] {
+  return onlineReadyFirst(room).map((one) => modelView(one, nowMs));
+}
+
+/** Every participant that is online, ready ones first, otherwise in join order. Contract §4. */
+export function onlineReadyFirst(room: Room): Participant[] {
   const online = [...room.participants.values()].filter((one) => one.status === "online");
   const ready = online.filter((one) => readinessOf(one) === "ready");
   const others = online.filter((one) => readinessOf(one) !== "ready");
-  return [...ready, ...others].map((one) => modelView(one, nowMs));
+  return [...ready, ...others];
 }
 
 /** How busy a participant is. */

@@ -174,6 +174,7 @@ export class Front {
       query: queryOf(request.url ?? "/"),
       body,
       peer: peers.peerOf(request),
+      shape: clientShape(request),
       origin: peers.originOf(request),
     };
     const result = await handle(routed, this.#deps);
@@ -228,15 +229,15 @@ export class Front {
       response.destroy();
       return;
     }
-    const shape = this.#errorShapeAt(request.url ?? "");
+    const shape = this.#errorShapeOf(request);
     setCommonHeaders(response, requestId, shape);
     sendError(response, asHubError(thrown), shape);
   }
 
   /** An SDK reads only errors in its own shape, also those from before its request was understood. */
-  #errorShapeAt(url: string): ErrorShape {
-    const route = this.#router.find("POST", url.split("?", 1)[0] ?? "")?.route;
-    return route?.kind === "inference" ? route.surface.errorShape : "openai";
+  #errorShapeOf(request: IncomingMessage): ErrorShape {
+    const route = this.#router.find("POST", request.url?.split("?", 1)[0] ?? "")?.route;
+    return route?.kind === "inference" ? route.surface.errorShape : clientShape(request);
   }
 
   takesUpgrade(request: IncomingMessage): boolean {
@@ -275,6 +276,11 @@ export class Front {
 }
 
 function ignore(): void {}
+
+/** Which list and which errors a client reads: Anthropic's SDKs send this header with every request. */
+function clientShape({ headers }: IncomingMessage): ErrorShape {
+  return headers["anthropic-version"] === undefined ? "openai" : "anthropic";
+}
 
 function readsBody(match: RouteMatch | undefined): boolean {
   const { route } = match ?? {};

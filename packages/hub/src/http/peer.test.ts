@@ -16,6 +16,7 @@ function reader(options: Partial<PeerOptions> = {}, publicUrl?: string) {
       trustedProxies: [],
       hasAddressRights: true,
       tokenFrom: () => undefined,
+      hostTokenFrom: () => undefined,
       onUntrustedProxy: () => warnings.push("untrusted"),
       ...options,
     },

@@ -9,6 +9,7 @@ export interface PeerOptions {
   /** off behind a public URL or with strict ownership: an address then proves nothing. Contract §3 */
   hasAddressRights: boolean;
   tokenFrom: (headers: IncomingMessage["headers"]) => string | undefined;
+  hostTokenFrom: (headers: IncomingMessage["headers"]) => string | undefined;
   /** Once, when an untrusted proxy was seen. */
   onUntrustedProxy: () => void;
 }
@@ -76,6 +77,7 @@ export function createPeerReader(options: PeerOptions, publicUrl: string | undef
         nearAddress: ownAddress !== undefined && isNear(ownAddress) ? ownAddress : undefined,
         hasOrigin: request.headers.origin !== undefined,
         token: options.tokenFrom(request.headers),
+        hostToken: options.hostTokenFrom(request.headers),
         hasLeft: () => request.socket.destroyed,
       };
     },

@@ -1,4 +1,4 @@
-import type { EventSpelling, RequestSchemas, Surface } from "@roomhub/protocol";
+import type { ErrorShape, EventSpelling, RequestSchemas, Surface } from "@roomhub/protocol";
 import type { RequestListDeps } from "../inference/in-flight.ts";
 import type { OperationContext, Peer } from "../operations/context.ts";
 import type { StoredResponseMethod } from "./handlers/stored-response.ts";
@@ -10,6 +10,8 @@ export interface RouteRequest {
   /** decoded JSON; undefined for routes without a body */
   body: unknown;
   peer: Peer;
+  /** `anthropic` for clients that send `anthropic-version`, as Anthropic's SDKs do with every request */
+  shape: ErrorShape;
   /** `http://host:port` as the client knows the hub */
   origin: string;
 }

@@ -1,4 +1,5 @@
 import { SURFACES } from "@roomhub/protocol";
+import { deleteAlias, listAliases, postAlias } from "./handlers/aliases.ts";
 import { getHealth } from "./handlers/health.ts";
 import { getModel, listModels } from "./handlers/models.ts";
 import {
@@ -77,6 +78,13 @@ export const ROUTES: readonly Route[] = [
   json("GET", "/v1/rooms/:code/requests", listRequests),
   json("GET", "/rooms/:code/route", getRoute),
   json("GET", "/v1/rooms/:code/route", getRoute),
+
+  json("GET", "/rooms/:code/aliases", listAliases),
+  json("GET", "/v1/rooms/:code/aliases", listAliases),
+  jsonWithBody("POST", "/rooms/:code/aliases", postAlias),
+  jsonWithBody("POST", "/v1/rooms/:code/aliases", postAlias),
+  json("DELETE", "/rooms/:code/aliases", deleteAlias),
+  json("DELETE", "/v1/rooms/:code/aliases", deleteAlias),
 
   json("GET", "/rooms/:code/v1/models", listModels),
   json("GET", "/v1/rooms/:code/models", listModels),

@@ -1,4 +1,5 @@
 import type { Participant } from "../domain/participant.ts";
+import type { Selection } from "../domain/selection-query.ts";
 import { beginTrial } from "../domain/readiness.ts";
 import { asHubError, HubError } from "../errors.ts";
 import { errorHeaders } from "./response/response-headers.ts";
@@ -10,6 +11,7 @@ import { Delivery } from "./response/delivery.ts";
 import type { RunningRequest } from "./in-flight.ts";
 import type { Sender } from "./sender/senders.ts";
 import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
+import type { RoomQueue } from "./queue.ts";
 import { QueuePlace, type QueuedRequest } from "./queue-place.ts";
 import { type FlowOwner, ResponseFlow } from "./response-flow.ts";
 import type { FailureCause } from "./retry.ts";
@@ -31,6 +33,8 @@ type State =
   | { kind: "queued"; place: QueuePlace }
   | { kind: "attempting" }
   | { kind: "settled" };
+
+type Busy = Extract<Selection, { kind: "busy" }>;
 
 const routing: State = { kind: "routing" };
 const settled: State = { kind: "settled" };
@@ -100,12 +104,16 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
         this.#route(isRetry);
         return;
       }
-      const place = new QueuePlace(this, queue, selection.candidates, this.#deps.nowMs());
-      queue.add(place, isRetry);
-      place.wait(selection.hold);
-      this.#state = { kind: "queued", place };
-      announceQueued(this.#deps, this.#call.room, this.#facts(), place);
+      this.#join(queue, selection, this.#deps.nowMs(), isRetry);
     } else throw this.#routing.refusal(selection);
+  }
+
+  #join(queue: RoomQueue, { candidates, hold }: Busy, sinceMs: number, atHead: boolean): void {
+    const place = new QueuePlace(this, queue, candidates, sinceMs);
+    queue.add(place, atHead);
+    place.wait(hold);
+    this.#state = { kind: "queued", place };
+    announceQueued(this.#deps, this.#call.room, this.#facts(), place);
   }
 
   tryToLeave(only?: Participant): boolean {
@@ -114,7 +122,10 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
       return false;
     }
     if (selection.kind === "busy") {
-      if (this.#state.kind === "queued") this.#state.place.wait(selection.hold);
+      if (this.#state.kind !== "queued") return false;
+      const { place } = this.#state;
+      if (place.selectionKey !== this.selectionKey) return this.#waitElsewhere(place, selection);
+      place.wait(selection.hold);
       return false;
     }
     this.#leaveQueue();
@@ -122,6 +133,14 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
       if (selection.kind === "selected") this.#open(selection.participant);
       else throw this.#routing.refusal(selection);
     });
+    return true;
+  }
+
+  /** Another target of its alias can take it now: it goes on waiting there, ahead of those that come later. */
+  #waitElsewhere(place: QueuePlace, selection: Busy): true {
+    const { sinceMs } = place;
+    place.leave(sinceMs);
+    this.#join(this.#deps.queues.of(this.#call.room.code), selection, sinceMs, true);
     return true;
   }
 
@@ -301,6 +320,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
       participant: this.#lastParticipant,
       protocol: this.#call.request.protocol,
       selector: this.#call.request.selector,
+      alias: this.#routing.alias,
       client: this.#call.sender.client,
       conversation: conversationOf(this.#call.request.prompt),
       attempts: this.#attempts.count,

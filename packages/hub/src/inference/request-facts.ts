@@ -21,6 +21,8 @@ export interface RequestFacts {
   protocol: InferenceProtocol;
   /** what the client asked for */
   selector: string;
+  /** the pattern of the alias that the selector matches; undefined when it matches none */
+  alias: string | undefined;
   client: ClientIdentity;
   /** 8 hex digits; undefined without a session */
   conversation: string | undefined;
@@ -73,13 +75,14 @@ export function requestSummary(
   places: ReadonlyMap<QueueEntry, number>,
   epochMs: (ms: number) => number,
 ): RequestSummary {
-  const { requestId, selector, protocol, client, conversation, attempts, participant } = facts;
+  const { requestId, selector, alias, protocol, client, conversation, attempts } = facts;
+  const { participant } = facts;
   const at = { participantId: participant?.id, model: participant?.model };
   return {
     requestId,
     state: place === undefined ? stateOf(contentMs) : "queued",
     ...(place === undefined ? at : { place: places.get(place) }),
-    ...{ selector, protocol, client, conversation },
+    ...{ selector, alias, protocol, client, conversation },
     attempt: attempts,
     startedAt: epochMs(startedMs),
     firstAt: contentMs === undefined ? undefined : epochMs(contentMs),
@@ -97,8 +100,8 @@ function stateOf(contentMs: number | undefined): RequestSummary["state"] {
  * @param place - 1-based, among the room's waiting requests
  */
 export function queuedPayload(facts: RequestFacts, place: number): QueuedPayload {
-  const { requestId, selector, protocol, client, conversation } = facts;
-  return { requestId, selector, protocol, client, conversation, place };
+  const { requestId, selector, alias, protocol, client, conversation } = facts;
+  return { requestId, selector, alias, protocol, client, conversation, place };
 }
 
 /** Interface §6, llm.request. */
@@ -109,6 +112,7 @@ export function requestPayload(facts: RequestFacts, participant: Participant): R
     model: participant.model,
     protocol: facts.protocol,
     selector: facts.selector,
+    alias: facts.alias,
     client: facts.client,
     conversation: facts.conversation,
     attempt: facts.attempts,
@@ -123,6 +127,7 @@ export function completePayload(facts: RequestFacts, metrics: Metrics): Complete
     model: facts.participant?.model ?? facts.selector,
     protocol: facts.protocol,
     selector: facts.selector,
+    alias: facts.alias,
     client: facts.client,
     conversation: facts.conversation,
     attempts: facts.attempts,
@@ -155,6 +160,7 @@ export function failurePayload(
     error: error.message.slice(0, maxMessageLength),
     code: providerCode ?? error.code,
     selector: facts.selector,
+    alias: facts.alias,
     client: facts.client,
     conversation: facts.conversation,
     attempts: facts.attempts,

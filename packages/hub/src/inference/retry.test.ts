@@ -15,6 +15,7 @@ function step(cause: FailureCause, fields: Partial<FailedAttempt> & { model?: st
     credentials: { haveWorked: false },
     selector: parseSelector(model),
     isPinned: false,
+    isLastTarget: true,
     isLoading: false,
     hasWaited: false,
     ...rest,

@@ -34,6 +34,8 @@ export interface FailedAttempt {
   /** those the attempt was made with */
   credentials: Pick<CredentialUse, "haveWorked">;
   selector: Selector;
+  /** No other target of an alias follows this one. */
+  isLastTarget: boolean;
   /** No other participant can serve it, whatever the selector says. */
   isPinned: boolean;
   /** The participant reports that it is loading, which explains a 503. */
@@ -51,10 +53,11 @@ export type NextStep = "fail" | "elsewhere" | "again";
 
 /** What becomes of a request whose attempt failed while nothing was generated. Contract §3, "Retry". */
 export function nextStep(failed: FailedAttempt): NextStep {
-  const { cause, attempts, isPinned, isLoading, hasWaited } = failed;
+  const { cause, attempts, isPinned, isLastTarget, isLoading, hasWaited } = failed;
   if (attempts >= maxAttempts) return "fail";
   if (cause === 503 && isLoading && !hasWaited) return "again";
-  if (isPinned || !mayMoveElsewhere(failed.selector, failed.participant)) return "fail";
+  if (isPinned) return "fail";
+  if (isLastTarget && !mayMoveElsewhere(failed.selector, failed.participant)) return "fail";
   return mayDoBetterElsewhere(cause, failed.credentials) ? "elsewhere" : "fail";
 }
 

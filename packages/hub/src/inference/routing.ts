@@ -1,14 +1,11 @@
+import { type ModelField, readModelField } from "../domain/aliases/model-field.ts";
+import { selectorText, selectTarget } from "../domain/aliases/select-target.ts";
 import type { Participant } from "../domain/participant.ts";
 import { isLoading, isRoutable } from "../domain/readiness.ts";
 import { isPresent, type Room } from "../domain/room.ts";
 import type { ResponseForm } from "../domain/placement/pace.ts";
 import type { Prompt } from "../domain/placement/warm-conversations.ts";
-import {
-  parseSelector,
-  type Selection,
-  type SelectionQuery,
-  type Selector,
-} from "../domain/selection-query.ts";
+import type { Selection, SelectionQuery, Selector } from "../domain/selection-query.ts";
 import { selectParticipant } from "../domain/selector.ts";
 import { HubError } from "../errors.ts";
 import type { HeaderMap } from "./response/response-headers.ts";
@@ -31,7 +28,8 @@ const none: readonly Participant[] = [];
  * that a request makes one object for all of its attempts.
  */
 export class Routing implements SelectionQuery {
-  readonly selector: Selector;
+  /** with an alias, the target that the request is at */
+  selector: Selector;
   readonly protocol: string;
   readonly random: () => number;
   readonly nowMs: () => number;
@@ -43,6 +41,9 @@ export class Routing implements SelectionQuery {
   only: Participant | undefined;
   readonly #room: Room;
   readonly #request: InferenceRequest;
+  readonly #field: ModelField;
+  /** index of the target that the request is at; only those after it are left */
+  #place = 0;
   /** They were loading when they got the request; each may get it once more. */
   #waitedFor: readonly Participant[] = none;
   /** Attempts that did no work: the limit of attempts does not count them. */
@@ -54,7 +55,8 @@ export class Routing implements SelectionQuery {
     request: InferenceRequest,
     { random, nowMs }: Pick<SelectionQuery, "random" | "nowMs">,
   ) {
-    this.selector = parseSelector(request.selector);
+    this.#field = readModelField(room, request.selector);
+    this.selector = this.#field.targets[0];
     this.protocol = request.capability;
     this.random = random;
     this.nowMs = nowMs;
@@ -69,6 +71,11 @@ export class Routing implements SelectionQuery {
     return this.#firstFailure;
   }
 
+  /** the pattern of the alias that the request matched when it came; undefined when it matched none */
+  get alias(): string | undefined {
+    return this.#field.alias;
+  }
+
   /**
    * Requests with the same key wait for the same participants.
    *
@@ -76,16 +83,37 @@ export class Routing implements SelectionQuery {
    */
   selectionKey(requestId: string): string {
     if (this.#firstFailure !== undefined) return requestId;
-    return this.only === undefined ? this.#request.selectionKey : `pinned ${this.only.key}`;
+    if (this.only !== undefined) return `pinned ${this.only.key}`;
+    const { selectionKey } = this.#request;
+    // Of requests that match an alias, those that came at different times may be at different targets.
+    return this.#field.alias === undefined
+      ? selectionKey
+      : `${selectionKey} → ${selectorText(this.selector)}`;
   }
 
   select(): Selection {
-    const selection = selectParticipant(this.#room, this);
+    const selection = this.#selectFromHere();
     const hold = selection.kind === "busy" ? selection.hold : undefined;
     // Set once: what waiting may cost is estimated at arrival.
     this.holdUntilMs ??= hold?.untilMs;
     this.#noteHeld(hold?.participant);
     return selection;
+  }
+
+  /** The target that the request is at, else the first after it that can take the request. Contract §3, "Aliases". */
+  #selectFromHere(): Selection {
+    if (this.#field.alias === undefined) return selectParticipant(this.#room, this);
+    const { place, selection } = selectTarget(this.#room, this.#field, this.#place, (target) => {
+      this.selector = target;
+      return this;
+    });
+    this.#moveTo(place);
+    return selection;
+  }
+
+  #moveTo(place: number): void {
+    this.#place = place;
+    this.selector = this.#field.targets[place] ?? this.#field.targets[0];
   }
 
   /** From now on it takes any participant that is free. */
@@ -156,9 +184,11 @@ export class Routing implements SelectionQuery {
   isAnotherReady(attempt: Attempt, cause: FailureCause, attempts: number): boolean {
     if (this.#stepAfter(attempt, cause, attempts) !== "elsewhere") return false;
     const { excluded } = this;
+    const place = this.#place;
     this.excluded = [...excluded, attempt.participant];
-    const selection = selectParticipant(this.#room, this);
+    const selection = this.#selectFromHere();
     this.excluded = excluded;
+    this.#moveTo(place);
     return (
       selection.kind === "selected" || (selection.kind === "busy" && selection.hold !== undefined)
     );
@@ -175,6 +205,7 @@ export class Routing implements SelectionQuery {
       participant,
       credentials,
       selector: this.selector,
+      isLastTarget: this.#place === this.#field.targets.length - 1,
       isPinned: this.only !== undefined,
       isLoading: isLoading(participant),
       hasWaited: this.#waitedFor.includes(participant),

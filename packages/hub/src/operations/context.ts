@@ -27,6 +27,8 @@ export interface Peer {
   hasOrigin: boolean;
   /** a value beginning `rhp_`, right or wrong */
   token: string | undefined;
+  /** a value beginning `rhh_`, right or wrong */
+  hostToken: string | undefined;
   /** whether its connection is closed, so that it takes no response any more */
   hasLeft: () => boolean;
 }

@@ -4,12 +4,13 @@ import {
   type RouteCandidate,
   type RouteExplanation,
 } from "@roomhub/protocol";
+import { type ModelField, readModelField } from "../domain/aliases/model-field.ts";
+import { selectTarget } from "../domain/aliases/select-target.ts";
 import { isFull, type Participant } from "../domain/participant.ts";
 import { isLoading, unroutableReason } from "../domain/readiness.ts";
 import type { Room } from "../domain/room.ts";
 import {
   type Hold,
-  parseSelector,
   plainQuery,
   type Selection,
   type SelectionQuery,
@@ -18,6 +19,7 @@ import {
 import { isNamed, matching, mayMoveElsewhere, selectParticipant } from "../domain/selector.ts";
 import { connectionView, loadView } from "../domain/views.ts";
 import type { OperationContext } from "./context.ts";
+import { explainAlias } from "./explain-alias.ts";
 import { routeExpectation } from "./route-expectation.ts";
 
 interface Question {
@@ -42,15 +44,19 @@ export function explainRoute(
 ): RouteExplanation {
   const { registry, limits, nowMs, keyedHash } = context;
   const room = registry.room(code);
-  const selector = parseSelector(model);
+  const field = readModelField(room, model);
   const key = session === undefined ? undefined : keyedHash(`session ${room.code}`, session);
   const prompt = { session: key, borders: [], bytes: promptBytes };
-  const query = plainQuery(selector, protocol, nowMs, prompt);
-  const selection = withFullQueue(selectParticipant(room, query), waiting, limits.queuePerRoom);
+  const queryFor = (target: Selector) => plainQuery(target, protocol, nowMs, prompt);
+  const { selection: found, place } = selectTarget(room, field, 0, queryFor);
+  // A refusal is shown with the first target, which people read first.
+  const selector = field.targets[found.kind === "refused" ? 0 : place] ?? field.targets[0];
+  const query = queryFor(selector);
+  const selection = withFullQueue(found, waiting, limits.queuePerRoom);
   const all = [...room.participants.values()];
   const matched = matching(all, selector);
   const first = firstOf(selection);
-  const next = first === undefined ? undefined : nextAfter(room, first, query);
+  const next = first === undefined ? undefined : nextAfter(room, first, field, place, query);
   const matchedSet = new Set(matched);
   const hold = selection.kind === "busy" ? selection.hold : undefined;
   const scene = { room, query, first, next, hold };
@@ -63,6 +69,7 @@ export function explainRoute(
     roomCode: room.code,
     model,
     protocol,
+    ...explainAlias(room, field, selector, queryFor),
     readAs,
     outcome: outcomes[selection.kind],
     participants: [
@@ -75,7 +82,9 @@ export function explainRoute(
         .map((one) => candidate(one, ["passed-over", `serves ${one.model}`], nowMs())),
     ],
     queue: { waiting, limit: limits.queuePerRoom, waitMs: limits.queueWaitMs },
-    ...(first === undefined ? {} : { onFailure: failureOf(selector, first, next) }),
+    ...(first === undefined
+      ? {}
+      : { onFailure: failureOf(selector, first, next, place < field.targets.length - 1) }),
     ...(selection.kind === "refused" ? { refusal: refusalOf(selection) } : {}),
   };
 }
@@ -103,10 +112,19 @@ function firstOf(selection: Selection): Participant | undefined {
 function nextAfter(
   room: Room,
   failed: Participant,
+  field: ModelField,
+  place: number,
   query: SelectionQuery,
 ): Participant | undefined {
-  if (!mayMoveElsewhere(query.selector, failed)) return undefined;
-  return firstOf(selectParticipant(room, { ...query, excluded: [failed] }));
+  const isLastTarget = place === field.targets.length - 1;
+  if (isLastTarget && !mayMoveElsewhere(query.selector, failed)) return undefined;
+  const excluded = [failed];
+  const { selection } = selectTarget(room, field, place, (selector) => ({
+    ...query,
+    selector,
+    excluded,
+  }));
+  return firstOf(selection);
 }
 
 function readingOf(selector: Selector, [first]: Participant[]): RouteExplanation["readAs"] {
@@ -167,15 +185,16 @@ function failureOf(
   selector: Selector,
   first: Participant,
   next: Participant | undefined,
+  hasMoreTargets: boolean,
 ): NonNullable<RouteExplanation["onFailure"]> {
-  if (!mayMoveElsewhere(selector, first)) {
+  if (!hasMoreTargets && !mayMoveElsewhere(selector, first)) {
     return {
       movesTo: null,
       reason: `the request names ${first.id} by its id, so it is not retried elsewhere`,
     };
   }
   if (next === undefined) return { movesTo: null, reason: "no other participant can serve it" };
-  if (selector.kind === "any") {
+  if (selector.kind === "any" && !hasMoreTargets) {
     return {
       movesTo: null,
       reason: "it moves to another of them, at most twice, while no response has begun",

@@ -9,6 +9,7 @@ import { Machines } from "../domain/machine.ts";
 import { Registry } from "../domain/registry.ts";
 import { TunnelOpenings } from "../domain/tunnel-openings.ts";
 import type { Emitter } from "../events/emit.ts";
+import { noAliases } from "../domain/aliases/alias-table.ts";
 import { newPlacing } from "../domain/room.ts";
 import { BudgetUpdates } from "./budget-updates.ts";
 import type { OperationContext, OwnershipMode, Peer } from "./context.ts";
@@ -59,6 +60,7 @@ export function peerAt(address: string | undefined, fields: Partial<Peer> = {}):
     nearAddress: address,
     hasOrigin: false,
     token: undefined,
+    hostToken: undefined,
     hasLeft: () => false,
     ...fields,
   };
@@ -179,6 +181,8 @@ export function createOffice(
   context.registry.addRoom({
     ...{ id: context.newUuid(), code: room, name: "lab", hostId: context.newUuid() },
     ...{ createdAt: context.wallMs(), lastUsedAt: context.wallMs(), isPasswordProtected: false },
+    hostTokenDigest: undefined,
+    aliases: noAliases,
     participants: new Map(),
     placing: newPlacing(),
   });

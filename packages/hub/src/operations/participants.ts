@@ -1,8 +1,18 @@
-import type { HeartbeatResponse, ModelList, ParticipantSummary } from "@roomhub/protocol";
+import type {
+  AnthropicModel,
+  AnthropicModelList,
+  HeartbeatResponse,
+  ModelEntry,
+  ModelList,
+  ParticipantSummary,
+} from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
 import { readinessOf } from "../domain/readiness.ts";
-import { parseSelector, plainQuery } from "../domain/selection-query.ts";
-import { selectParticipant } from "../domain/selector.ts";
+import { readModelField } from "../domain/aliases/model-field.ts";
+import { selectTarget } from "../domain/aliases/select-target.ts";
+import { anthropicModel, anthropicModels } from "../domain/anthropic-views.ts";
+import type { Room } from "../domain/room.ts";
+import { plainQuery } from "../domain/selection-query.ts";
 import { modelView, modelViews, participantView } from "../domain/views.ts";
 import { matchesToken } from "../credentials/tokens.ts";
 import { HubError } from "../errors.ts";
@@ -78,13 +88,35 @@ export function listModels({ registry, nowMs }: OperationContext, code: string):
   return { object: "list", data: modelViews(registry.room(code), nowMs()) };
 }
 
+/** The same participants and the room's aliases, in Anthropic's shape. Contract §4, "Models list". */
+export function listAnthropicModels(
+  { registry }: OperationContext,
+  code: string,
+): AnthropicModelList {
+  return anthropicModels(registry.room(code));
+}
+
 /** `GET …/models/:id`: a participant id or any selector form; shows the participant that would get a request now. Contract §4. */
-export function getModel(context: OperationContext, code: string, name: string) {
-  const room = context.registry.room(code);
-  const selection = selectParticipant(room, plainQuery(parseSelector(name), "", context.nowMs));
-  if (selection.kind === "selected") return modelView(selection.participant, context.nowMs());
+export function getModel(context: OperationContext, code: string, name: string): ModelEntry {
+  return modelView(servingNow(context, context.registry.room(code), name), context.nowMs());
+}
+
+/** The same in Anthropic's shape. */
+export function getAnthropicModel(
+  context: OperationContext,
+  code: string,
+  name: string,
+): AnthropicModel {
+  return anthropicModel(servingNow(context, context.registry.room(code), name));
+}
+
+function servingNow({ nowMs }: OperationContext, room: Room, name: string): Participant {
+  const { selection } = selectTarget(room, readModelField(room, name), 0, (target) =>
+    plainQuery(target, "", nowMs),
+  );
+  if (selection.kind === "selected") return selection.participant;
   if (selection.kind === "busy" && selection.candidates[0] !== undefined)
-    return modelView(selection.candidates[0], context.nowMs());
+    return selection.candidates[0];
   if (selection.kind === "refused") {
     throw new HubError(selection.code, selection.message, {
       hint: selection.hint,

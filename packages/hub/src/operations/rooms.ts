@@ -1,4 +1,6 @@
 import type { CreateRoomRequest, CreateRoomResponse, Room as RoomView } from "@roomhub/protocol";
+import { mintHostToken } from "../credentials/tokens.ts";
+import { noAliases } from "../domain/aliases/alias-table.ts";
 import { unusedRoomCode } from "../domain/room-code.ts";
 import { newPlacing, type Room } from "../domain/room.ts";
 import { roomView } from "../domain/views.ts";
@@ -27,15 +29,20 @@ export async function createRoom(
   makeSpace(context);
   roomCreations.recordFailure(peer.throttleKey, nowMs);
   const password = request.password ?? undefined;
-  let room = newRoom(context, request);
-  while (!(await isKept(context, room, password))) room = newRoom(context, request);
+  const { token, digest } = mintHostToken();
+  let room = newRoom(context, request, digest);
+  while (!(await isKept(context, room, password))) room = newRoom(context, request, digest);
   registry.addRoom(room);
   const view = roomView(room);
   context.emit.roomCreated(view);
-  return { room: view, hostId: room.hostId };
+  return { room: view, hostId: room.hostId, hostToken: token.reveal() };
 }
 
-function newRoom(context: OperationContext, { name, password }: CreateRoomRequest): Room {
+function newRoom(
+  context: OperationContext,
+  { name, password }: CreateRoomRequest,
+  hostTokenDigest: Uint8Array,
+): Room {
   const { registry, newUuid, randomBelow, wallMs } = context;
   return {
     id: newUuid(),
@@ -44,6 +51,8 @@ function newRoom(context: OperationContext, { name, password }: CreateRoomReques
     hostId: newUuid(),
     createdAt: wallMs(),
     isPasswordProtected: (password ?? undefined) !== undefined,
+    hostTokenDigest,
+    aliases: noAliases,
     lastUsedAt: wallMs(),
     participants: new Map(),
     placing: newPlacing(),

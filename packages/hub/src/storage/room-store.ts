@@ -1,4 +1,5 @@
-import { Room } from "@roomhub/protocol";
+import { Alias as AliasSchema, Room } from "@roomhub/protocol";
+import type { Alias } from "../domain/aliases/alias-table.ts";
 import { parseStoredDigest } from "../stored-digest.ts";
 
 /** What of a room survives a restart, and nothing else. Contract §1. */
@@ -13,6 +14,10 @@ export interface StoredRoom {
   lastUsedAt: number;
   /** `scrypt$…`; absent for a room without a password */
   passwordDigest?: string | undefined;
+  /** SHA-256 of the host token in base64url; absent for a room from before there were any */
+  hostTokenDigest?: string | undefined;
+  /** the oldest first; absent for none */
+  aliases?: readonly Alias[] | undefined;
 }
 
 /** Where rooms are kept between two lives of a hub. One hub owns a store and closes it. */
@@ -42,13 +47,22 @@ const storedRoom = Room.pick({
   passwordDigest: Room.shape.code
     .refine((text) => parseStoredDigest(text) !== undefined)
     .optional(),
+  hostTokenDigest: Room.shape.code.refine((text) => /^[\w-]{43}$/.test(text)).optional(),
+  aliases: AliasSchema.array().optional(),
 });
 const storedRooms = storedRoom.array();
 
 /** By an explicit list of fields: whatever else an object carries never leaves the hub. */
 function listFields(room: StoredRoom): StoredRoom {
-  const { id, code, name, hostId, createdAt, lastUsedAt, passwordDigest } = room;
-  return { id, code, name, hostId, createdAt, lastUsedAt, passwordDigest };
+  const { id, code, name, hostId, createdAt, lastUsedAt, passwordDigest, hostTokenDigest } = room;
+  const aliases = room.aliases?.map((alias) => {
+    const { pattern, targets, createdAt: addedAt } = alias;
+    return { pattern, targets, createdAt: addedAt };
+  });
+  return {
+    ...{ id, code, name, hostId, createdAt, lastUsedAt, passwordDigest },
+    ...{ hostTokenDigest, aliases },
+  };
 }
 
 /** One room, as the hubs of a cluster keep it. */

@@ -1,16 +1,24 @@
-import { getModel as findModel, listModels as listAll } from "../../operations/participants.ts";
+import * as participants from "../../operations/participants.ts";
 import type { RouteResponse, RouteDeps, RouteRequest } from "../route.ts";
 import { param } from "./parse.ts";
 
-/** `GET …/models`. Interface §2, model list entry. */
+/** `GET …/models`. Interface §2, model list entry; for Anthropic's clients contract §4. */
 export function listModels(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
-  return { status: 200, body: listAll(operations, param(request, "code")) };
+  const code = param(request, "code");
+  const body =
+    request.shape === "anthropic"
+      ? participants.listAnthropicModels(operations, code)
+      : participants.listModels(operations, code);
+  return { status: 200, body };
 }
 
 /** `GET …/models/:id`: an id or any selector form, percent-encoded. Contract §4. */
 export function getModel(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
-  return {
-    status: 200,
-    body: findModel(operations, param(request, "code"), param(request, "model")),
-  };
+  const code = param(request, "code");
+  const name = param(request, "model");
+  const body =
+    request.shape === "anthropic"
+      ? participants.getAnthropicModel(operations, code, name)
+      : participants.getModel(operations, code, name);
+  return { status: 200, body };
 }

@@ -57,8 +57,8 @@ type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 const maxRemembered = 1_024;
 /** `Bearer` alone is what a client sends whose key is empty. */
 const bearer = /^bearer(?: +(.*))?$/i;
-/** The beginning of a participant token or a client key. */
-const ownCredential = /^rh[pc]_/;
+/** The beginning of a participant token, a client key or a host token. */
+const ownCredential = /^rh[pch]_/;
 const clientKey = /^(?:bearer +)?(rhc_\S+)$/i;
 /** What the documentation uses where a client requires some key: the same for everyone. */
 const placeholderKey = "roomhub";

@@ -1,0 +1,62 @@
+import { literalLength, matchesPattern, wildcardCount } from "./pattern.ts";
+
+/** A name, or names of one form, that stand for others. Contract §3, "Aliases". */
+export interface Alias {
+  /** compared with the `model` field; `*` stands for any text */
+  readonly pattern: string;
+  /** selectors, or names of other aliases, in the order in which they are tried; at least one */
+  readonly targets: readonly string[];
+  /** epoch ms */
+  readonly createdAt: number;
+}
+
+/** The aliases of one room. It never changes: a change makes another table. */
+export class AliasTable {
+  /** the oldest first */
+  readonly list: readonly Alias[];
+  readonly #byPattern: ReadonlyMap<string, Alias>;
+  /** those with wildcards, the first match first */
+  readonly #globs: readonly Alias[];
+
+  /** @param list - the oldest first, no pattern twice */
+  constructor(list: readonly Alias[]) {
+    this.list = list;
+    this.#byPattern = new Map(list.map((alias) => [alias.pattern, alias]));
+    this.#globs = list
+      .filter(({ pattern }) => wildcardCount(pattern) > 0)
+      // A stable sort: of two that say as much, the older one stays first.
+      .sort((one, other) => literalLength(other.pattern) - literalLength(one.pattern));
+  }
+
+  get size(): number {
+    return this.list.length;
+  }
+
+  /** The alias with exactly this pattern. */
+  find(pattern: string): Alias | undefined {
+    return this.#byPattern.get(pattern);
+  }
+
+  /** The alias that a name means: the one of that name, else the glob with the most literal characters, else the oldest. */
+  match(name: string): Alias | undefined {
+    return (
+      this.#byPattern.get(name) ?? this.#globs.find(({ pattern }) => matchesPattern(pattern, name))
+    );
+  }
+
+  /** With one more alias, or with another one in the place of that pattern. */
+  with(alias: Alias): AliasTable {
+    const isKnown = this.#byPattern.has(alias.pattern);
+    return new AliasTable(
+      isKnown
+        ? this.list.map((one) => (one.pattern === alias.pattern ? alias : one))
+        : [...this.list, alias],
+    );
+  }
+
+  without(pattern: string): AliasTable {
+    return new AliasTable(this.list.filter((one) => one.pattern !== pattern));
+  }
+}
+
+export const noAliases = new AliasTable([]);

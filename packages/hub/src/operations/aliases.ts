@@ -1,0 +1,129 @@
+import { type AliasRequest, type Limits, utf8Length } from "@roomhub/protocol";
+import { matchesToken } from "../credentials/tokens.ts";
+import { endlessChain, maxChainLength } from "../domain/aliases/alias-chains.ts";
+import type { Alias, AliasTable } from "../domain/aliases/alias-table.ts";
+import type { Room } from "../domain/room.ts";
+import { HubError } from "../errors.ts";
+import type { OperationContext, Peer } from "./context.ts";
+
+/** `GET …/aliases`: the oldest first. Contract §3, "Aliases". @throws HubError `room_not_found` */
+export function listAliases({ registry }: OperationContext, code: string): readonly Alias[] {
+  return registry.room(code).aliases.list;
+}
+
+/**
+ * `POST …/aliases`: a new alias, or other targets for a pattern that the room has. It is on disk when this resolves.
+ *
+ * @throws HubError `room_not_found`, `host_token_required`, `alias_loop`, `alias_limit_reached`, `field_too_large`,
+ *   `cluster_unavailable`
+ */
+export async function putAlias(
+  context: OperationContext,
+  code: string,
+  { pattern, targets }: AliasRequest,
+  peer: Peer,
+): Promise<{ alias: Alias; isNew: boolean }> {
+  const room = context.registry.room(code);
+  requireHost(room, peer);
+  const known = room.aliases.find(pattern);
+  const alias = { pattern, targets, createdAt: known?.createdAt ?? context.wallMs() };
+  const aliases = room.aliases.with(alias);
+  checkAliases(room, aliases, context.limits);
+  room.aliases = aliases;
+  await keep(context, room, () =>
+    known === undefined ? room.aliases.without(pattern) : room.aliases.with(known),
+  );
+  return { alias, isNew: known === undefined };
+}
+
+/** `DELETE …/aliases?pattern=…`. @throws HubError `room_not_found`, `host_token_required`, `alias_not_found` */
+export async function deleteAlias(
+  context: OperationContext,
+  code: string,
+  pattern: string,
+  peer: Peer,
+): Promise<void> {
+  const room = context.registry.room(code);
+  requireHost(room, peer);
+  const known = room.aliases.find(pattern);
+  if (known === undefined) {
+    const shown = JSON.stringify(pattern.slice(0, 100));
+    throw new HubError("alias_not_found", `Room ${room.code} has no alias ${shown}.`, {
+      param: "pattern",
+      hint: `List them: roomhub alias ${room.code}`,
+    });
+  }
+  room.aliases = room.aliases.without(pattern);
+  await keep(context, room, () => room.aliases.with(known));
+}
+
+/** @param undone - the room's aliases as they are by then, without the change that could not be kept */
+async function keep(
+  { rooms }: OperationContext,
+  room: Room,
+  undone: () => AliasTable,
+): Promise<void> {
+  try {
+    if (await rooms.keep(room)) return;
+  } catch (error) {
+    room.aliases = undone();
+    throw error;
+  }
+  room.aliases = undone();
+  throw new HubError(
+    "cluster_unavailable",
+    `Room ${room.code} was changed through another hub at the same time.`,
+    { hint: `Look at its aliases, and try again: roomhub alias ${room.code}` },
+  );
+}
+
+/** Contract §3, "Aliases": the host token, or a request that comes from the hub's own machine. */
+function requireHost(room: Room, peer: Peer): void {
+  const { hostTokenDigest } = room;
+  if (hostTokenDigest !== undefined && matchesToken(peer.hostToken, hostTokenDigest)) return;
+  const isLoopback = peer.nearAddress?.startsWith("127.") === true;
+  if (isLoopback && !peer.hasOrigin) return;
+  throw new HubError(
+    "host_token_required",
+    `Only the host may change room ${room.code}: send the hostToken from its creation in x-host-token.`,
+    {
+      hint: "It was in the response to the room's creation; roomhub stores it. Or use the hub's own machine.",
+    },
+  );
+}
+
+function checkAliases(room: Room, aliases: AliasTable, limits: Limits): void {
+  if (aliases.size > limits.aliasesPerRoom) {
+    throw new HubError(
+      "alias_limit_reached",
+      `Room ${room.code} already has ${limits.aliasesPerRoom} aliases.`,
+      {
+        hint: `Remove one: roomhub alias ${room.code} PATTERN --delete. The host can raise ROOMHUB_ALIASES_PER_ROOM.`,
+      },
+    );
+  }
+  if (byteLength(aliases) > limits.roomAliasBytes) {
+    throw new HubError(
+      "field_too_large",
+      `The aliases of room ${room.code} would be longer than ${limits.roomAliasBytes} bytes.`,
+      { param: "targets", hint: `Use fewer targets, or shorter names: roomhub alias ${room.code}` },
+    );
+  }
+  const chain = endlessChain(aliases);
+  if (chain === undefined) return;
+  const shown = chain.slice(0, 10).join(" → ");
+  const isLoop = chain.at(-1) === chain[0];
+  throw new HubError(
+    "alias_loop",
+    isLoop
+      ? `The alias leads back to itself: ${shown}.`
+      : `The alias leads through more than ${maxChainLength} aliases: ${shown}.`,
+    { param: "targets", hint: "Write a model as model:NAME, which is never an alias." },
+  );
+}
+
+function byteLength({ list }: AliasTable): number {
+  return list
+    .flatMap(({ pattern, targets }) => [pattern, ...targets])
+    .reduce((bytes, text) => bytes + utf8Length(text), 0);
+}
