@@ -170,6 +170,7 @@ const pathParameters = {
   code: inPath("code", "The room's code, in any letter case"),
   id: inPath("id", "A participant's id"),
   model: inPath("model", "A participant's id or any selector, percent-encoded"),
+  version: inPath("version", "The hub's own version"),
   responseId: inPath("responseId", "The id of a response made through this hub"),
 };
 
@@ -187,7 +188,8 @@ const headers = {
   "x-roomhub-queue-ms": header("Milliseconds spent waiting for a free participant", "integer"),
   "retry-after": header("Seconds after which to retry", "integer"),
   "x-should-retry": header("`false` where the same request would fail again"),
-  etag: header("Of this document; send it back as `if-none-match`"),
+  etag: header("Of this version; send it back as `if-none-match`"),
+  "repr-digest": header("`sha-512=:…:`, RFC 9530"),
 };
 
 function header(description: string, type = "string") {

@@ -41,6 +41,11 @@ const detail = {
 const eventFraming =
   "`retry: 2000` and a comment first; then per event one `id` (`<bootId>-<n>`), one `event` and one `data` line of JSON, and a blank line. A comment after 15 s of silence. The schema is that of `data`.";
 
+const handedOut = {
+  200: { description: "A gzipped tar.", headers: ["etag", "repr-digest"] },
+  304: { description: "Unchanged since the one in `if-none-match`.", headers: ["etag"] },
+};
+
 /** Hub, rooms, participants and events. */
 export const managementOperations: readonly Operation[] = [
   {
@@ -65,6 +70,50 @@ export const managementOperations: readonly Operation[] = [
       304: { description: "Unchanged since the one in `if-none-match`.", headers: ["etag"] },
     },
     errors: [],
+  },
+
+  {
+    id: "getHubPage",
+    tag: "Hub",
+    summary: "The hub's rooms, for people",
+    description:
+      "Only where `Accept` names `text/html`, and not below `application/json`; else 404 `not_found`. `GET /rooms/{code}` is a page under the same condition.",
+    routes: ["GET /"],
+    successes: { 200: { description: "HTML." } },
+    errors: [],
+  },
+  {
+    id: "getProgram",
+    tag: "Hub",
+    summary: "The hub's own program as an npm package",
+    description: "Not with `--no-handout`.",
+    routes: ["GET /roomhub.tgz"],
+    successes: handedOut,
+    errors: ["handout_unavailable"],
+  },
+  {
+    id: "getProgramOfVersion",
+    tag: "Hub",
+    summary: "The same, under a URL that never changes",
+    routes: ["GET /roomhub-:version.tgz"],
+    successes: handedOut,
+    errors: ["handout_unavailable"],
+  },
+  {
+    id: "openMonitor",
+    tag: "Hub",
+    summary: "To the page that watches a room",
+    routes: ["GET /monitor"],
+    successes: { 302: { description: "To `monitor/`, with the same query." } },
+    errors: [],
+  },
+  {
+    id: "getMonitorFile",
+    tag: "Hub",
+    summary: "A file of the page that watches a room",
+    routes: ["GET /monitor/*"],
+    successes: { 200: { description: "The file." } },
+    errors: ["handout_unavailable"],
   },
 
   {

@@ -19,6 +19,7 @@ import { createEmitter } from "./events/emit.ts";
 import { createPace } from "./events/pace.ts";
 import { EventStreams } from "./http/event-stream.ts";
 import { FlushingResponses } from "./http/flushing-responses.ts";
+import { HandedOut } from "./http/handout/handed-out.ts";
 import { createPeerReader } from "./http/peer.ts";
 import { ResponseSockets } from "./http/responses-socket/response-sockets.ts";
 import { createHttpServer } from "./http/server.ts";
@@ -93,6 +94,13 @@ export interface Hub {
    * @throws HubError `room_not_found`
    */
   watch(roomCode: string, listener: EventListener): () => void;
+  /**
+   * Makes the program that is handed out, before it is requested.
+   *
+   * @returns its SHA-512 in hexadecimal; undefined when nothing is handed out
+   * @throws HubError `handout_unavailable`
+   */
+  prepareHandout(): Promise<string | undefined>;
   /** Lets running requests finish within the drain limit, cuts the rest. @returns how many were cut */
   close(): Promise<{ cut: number }>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -258,6 +266,7 @@ export function createHub(options: HubOptions = {}): Hub {
     newRequestId,
     reportBug: (error) => log.bug("a turn on a socket failed", error),
   });
+  const handedOut = options.handout && new HandedOut(options.handout, version, serving.flushing);
   const startedMs = nowMs();
   let isDraining = false;
   const server = createHttpServer({
@@ -287,6 +296,7 @@ export function createHub(options: HubOptions = {}): Hub {
       timestamp: new Date(clock.wallMs()).toISOString(),
     }),
     newRequestId,
+    handedOut,
     openTunnel: (code, id, peer, request, socket, head) =>
       acceptTunnel(authorizeTunnel(operations, code, id, peer), request, socket, head),
   });
@@ -348,6 +358,7 @@ export function createHub(options: HubOptions = {}): Hub {
   return {
     listen: open,
     watch: (roomCode, listener) => watchRoom(operations, bus, roomCode, listener),
+    prepareHandout: async () => handedOut?.prepare(),
     close,
     async [Symbol.asyncDispose]() {
       await close();

@@ -1,5 +1,6 @@
 import type { Limits } from "@roomhub/protocol";
 import type { TimeSource } from "./clock.ts";
+import type { Handout } from "./http/handout/handout.ts";
 import type { LogFormat } from "./log.ts";
 import type { OwnershipMode } from "./operations/context.ts";
 import type { RoomStore } from "./storage/room-store.ts";
@@ -25,6 +26,8 @@ export interface HubOptions {
    * clients that did not request it; true when left out. `false`: streams pass byte for byte
    */
   streamUsage?: boolean | undefined;
+  /** what to hand out beside the API; nothing when left out. Contract §7 */
+  handout?: Handout | undefined;
   limits?: Partial<Limits> | undefined;
   /** `silent` when left out: an embedded hub writes nothing */
   logFormat?: LogFormat | undefined;

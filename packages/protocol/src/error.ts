@@ -89,6 +89,7 @@ export const ERROR_STATUS = defineErrors({
   too_many_subscribers: { status: 503, retry: "stop" },
   hub_draining: { status: 503, retry: "later", retryAfterSeconds: 2, stage: "hub" },
   hub_overloaded: { status: 503, retry: "later", retryAfterSeconds: 2, stage: "hub" },
+  handout_unavailable: { status: 503, retry: "later", retryAfterSeconds: 5 },
   hub_shutting_down: { status: 503, retry: "later", retryAfterSeconds: 2, stage: "hub" },
   cluster_unavailable: { status: 503, retry: "later", retryAfterSeconds: 5, stage: "hub" },
   peer_unavailable: { status: 503, retry: "later", retryAfterSeconds: 5, stage: "tunnel" },

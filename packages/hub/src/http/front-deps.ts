@@ -5,6 +5,7 @@ import type { EventBus } from "../events/bus.ts";
 import type { InferenceContext } from "../inference/begin.ts";
 import type { Log } from "../log.ts";
 import type { OperationContext, Peer } from "../operations/context.ts";
+import type { HandedOut } from "./handout/handed-out.ts";
 import type { EventStreams } from "./event-stream.ts";
 import type { FlushingResponses } from "./flushing-responses.ts";
 import type { PeerReader } from "./peer.ts";
@@ -27,6 +28,8 @@ export interface FrontDeps {
   health: () => HealthState;
   newRequestId: () => string;
   responseSockets: ResponseSockets;
+  /** undefined: nothing is handed out */
+  handedOut: HandedOut | undefined;
   /** Completes a tunnel's handshake. @throws HubError when it may not open */
   openTunnel: (
     code: string,

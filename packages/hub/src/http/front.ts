@@ -7,15 +7,19 @@ import { hasBody, managementBodyLimits, readJson, skipBody } from "./body.ts";
 import { answerPreflight } from "./cors.ts";
 import { rawError, sendError } from "./error-response.ts";
 import type { FrontDeps } from "./front-deps.ts";
+import { serveHandout } from "./handout/serve-handout.ts";
 import { serveEvents } from "./handlers/events.ts";
 import { serveInference } from "./handlers/inference.ts";
 import { serveStoredResponse } from "./handlers/stored-response.ts";
 import { notFound } from "./not-found.ts";
+import { sendErrorPage } from "./pages/error-page.ts";
+import { prefersHtml } from "./pages/prefers-html.ts";
+import { servePage } from "./pages/serve-page.ts";
 import { OpenApiDocument } from "./openapi.ts";
 import type { ParseFailures } from "./parse-failures.ts";
 import { checkRequest } from "./request-gate.ts";
 import { setCommonHeaders } from "./response-head.ts";
-import type { JsonHandler, RouteRequest } from "./route.ts";
+import type { JsonHandler, Route, RouteRequest } from "./route.ts";
 import { createRouter, pathOf, queryOf, type RouteMatch } from "./router.ts";
 import { ROUTES } from "./routes.ts";
 
@@ -62,8 +66,17 @@ export class Front {
     if (method === "OPTIONS") return undefined;
     const path = pathOf(request.url ?? "/");
     const match = this.#router.find(method, path);
-    if (match === undefined) throw this.#noRoute(request, response, method, path);
+    if (match === undefined || !this.#isServed(match.route, request)) {
+      throw this.#noRoute(request, response, method, path);
+    }
     return match;
+  }
+
+  /** Where nothing is handed out, and for programs at a page for people, there is nothing. */
+  #isServed({ kind }: Route, request: IncomingMessage): boolean {
+    if (kind === "page") return prefersHtml(request.headers.accept);
+    if (kind === "program" || kind === "monitor") return this.#deps.handedOut !== undefined;
+    return true;
   }
 
   #route(
@@ -120,7 +133,19 @@ export class Front {
   ): void {
     const { route, params } = match;
     switch (route.kind) {
+      case "page":
+        servePage(request, response, route.page, match, this.#deps);
+        return;
+      case "program":
+      case "monitor":
+        serveHandout(request, response, match, this.#deps.handedOut).catch(refuse);
+        return;
       case "json":
+        if (route.page !== undefined) response.setHeader("vary", "Accept");
+        if (route.page !== undefined && prefersHtml(request.headers.accept)) {
+          servePage(request, response, route.page, match, this.#deps);
+          return;
+        }
         this.#serveJson(request, response, match, route.handle, route.hasBody).catch(refuse);
         return;
       case "events":
@@ -195,7 +220,9 @@ export class Front {
     path: string,
   ): HubError {
     const allowed = this.#router.methodsOf(path);
-    if (allowed.length === 0) {
+    const readable = this.#router.find("GET", path)?.route;
+    const isHidden = readable !== undefined && !this.#isServed(readable, request);
+    if (allowed.length === 0 || isHidden) {
       const { registry } = this.#deps.operations;
       const [onlyRoom] = registry.roomCount === 1 ? registry.rooms() : [];
       return notFound(method, path, {
@@ -231,7 +258,15 @@ export class Front {
     }
     const shape = this.#errorShapeOf(request);
     setCommonHeaders(response, requestId, shape);
-    sendError(response, asHubError(thrown), shape);
+    const error = asHubError(thrown);
+    if (request.method === "GET" || request.method === "HEAD") {
+      response.setHeader("vary", "Accept");
+      if (prefersHtml(request.headers.accept)) {
+        sendErrorPage(response, error);
+        return;
+      }
+    }
+    sendError(response, error, shape);
   }
 
   /** An SDK reads only errors in its own shape, also those from before its request was understood. */

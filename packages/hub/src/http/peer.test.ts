@@ -245,6 +245,29 @@ describe("what the hub is called", () => {
     ],
     ["never by a forged host", "10.0.0.9", { host: 'x"><script>' }, [], "http://127.0.0.1:5050"],
     ["somehow without a host", "10.0.0.9", {}, [], "http://127.0.0.1:5050"],
+    ["never by half an address", "10.0.0.9", { host: "[::1" }, [], "http://127.0.0.1:5050"],
+    ["never by a host with a path", "10.0.0.9", { host: "a/b" }, [], "http://127.0.0.1:5050"],
+    [
+      "with the path of a trusted proxy",
+      "10.0.0.1",
+      { host: "inner", ...forwarded, "x-forwarded-prefix": "/lab/" },
+      ["10.0.0.1"],
+      "https://hub.example/lab",
+    ],
+    [
+      "without a path that is none",
+      "10.0.0.1",
+      { host: "inner", "x-forwarded-prefix": "/$(id)" },
+      ["10.0.0.1"],
+      "http://inner",
+    ],
+    [
+      "by its Host where a trusted proxy names a forged one",
+      "10.0.0.1",
+      { host: "inner", "x-forwarded-host": "a;b" },
+      ["10.0.0.1"],
+      "http://inner",
+    ],
   ] as const)("%s", (_what, remote, headers, trusted, origin) => {
     const { peers } = reader({ trustedProxies: [...trusted] });
     expect(peers.originOf(request(remote, headers))).toBe(origin);

@@ -19,7 +19,10 @@ export interface PeerReader {
   peerOf(request: IncomingMessage): Peer;
   /** The part of it that every inference request needs. */
   sourceOf(request: IncomingMessage): Source;
-  /** `http://host:port` as the client knows the hub */
+  /**
+   * `http://host:port` as the client knows the hub, with the path under which a proxy serves it. Safe to print in a line for a
+   * shell: letters, digits and `.-_:[]/~` only, unless `publicUrl` has others. Contract §7.
+   */
   originOf(request: IncomingMessage): string;
 }
 
@@ -27,10 +30,14 @@ const forwardingHeaders = [
   "forwarded",
   "x-forwarded-for",
   "x-forwarded-host",
+  "x-forwarded-prefix",
   "x-forwarded-proto",
   "x-real-ip",
 ];
-const plainHost = /^[A-Za-z0-9.\-_[\]:]{1,255}$/;
+/** A name, an IPv4 address or an IPv6 address in brackets, each with a port or without. */
+const plainHost =
+  /^(?=.{1,255}$)(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_.])?|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
+const plainPrefix = /^(?=.{1,255}$)(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)+$/;
 
 /**
  * Contract §3, "Peer address": the socket's, unless a trusted proxy says otherwise. A request with forwarding headers
@@ -84,14 +91,13 @@ export function createPeerReader(options: PeerOptions, publicUrl: string | undef
     originOf(request) {
       if (publicUrl !== undefined) return publicUrl;
       const isProxied = isTrusted(normaliseAddress(request.socket.remoteAddress ?? ""));
-      const host =
-        (isProxied ? first(request.headers["x-forwarded-host"]) : undefined) ??
-        request.headers.host ??
-        "";
-      const protocol =
-        isProxied && first(request.headers["x-forwarded-proto"]) === "https" ? "https" : "http";
-      const safeHost = plainHost.test(host) ? host : `127.0.0.1:${request.socket.localPort ?? 0}`;
-      return `${protocol}://${safeHost}`;
+      const forwarded = (name: string) => (isProxied ? first(request.headers[name]) : undefined);
+      const host = [forwarded("x-forwarded-host"), request.headers.host].find(
+        (one) => one !== undefined && plainHost.test(one),
+      );
+      const protocol = forwarded("x-forwarded-proto") === "https" ? "https" : "http";
+      const prefix = forwarded("x-forwarded-prefix")?.replace(/\/+$/, "") ?? "";
+      return `${protocol}://${host ?? boundAddress(request)}${plainPrefix.test(prefix) ? prefix : ""}`;
     },
   };
 }
@@ -148,6 +154,12 @@ function networkOf(address: string): string {
   const zeros = Array<string>(8 - groups.length - behind.length).fill("0");
   const network = [...groups, ...zeros, ...behind].slice(0, 4);
   return `${network.map((group) => Number.parseInt(group, 16).toString(16)).join(":")}::/64`;
+}
+
+/** Where the connection came in. */
+function boundAddress({ socket }: IncomingMessage): string {
+  const address = normaliseAddress(socket.localAddress ?? "127.0.0.1").replace(/%.*$/, "");
+  return `${address.includes(":") ? `[${address}]` : address}:${socket.localPort ?? 0}`;
 }
 
 function first(header: string | string[] | undefined): string | undefined {

@@ -42,15 +42,23 @@ export type JsonHandler = (
   deps: RouteDeps,
 ) => RouteResponse | Promise<RouteResponse>;
 
+export type PageName = "hub" | "room";
+
 export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";
 
 /** One row of the surface. `:name` is a parameter. */
-export type Route = { method: HttpMethod; path: string } & (
-  | { kind: "json"; hasBody: boolean; handle: JsonHandler }
-  | { kind: "inference"; surface: Surface }
-  | { kind: "stored-response"; method: StoredResponseMethod; suffix: string }
-  | { kind: "events"; spelling: EventSpelling }
-  | { kind: "openapi" }
-  | { kind: "responses-socket" }
-  | { kind: "tunnel" }
-);
+export type Route = { method: HttpMethod; path: string } &
+  /** `page`: what people get instead, see `prefersHtml` */
+  (
+    | { kind: "json"; hasBody: boolean; handle: JsonHandler; page?: PageName | undefined }
+    /** for people only: programs get a 404 */
+    | { kind: "page"; page: PageName }
+    | { kind: "program" }
+    | { kind: "monitor" }
+    | { kind: "inference"; surface: Surface }
+    | { kind: "stored-response"; method: StoredResponseMethod; suffix: string }
+    | { kind: "events"; spelling: EventSpelling }
+    | { kind: "openapi" }
+    | { kind: "responses-socket" }
+    | { kind: "tunnel" }
+  );

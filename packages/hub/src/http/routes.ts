@@ -51,11 +51,24 @@ export const ROUTES: readonly Route[] = [
   { kind: "openapi", method: "GET", path: "/openapi.json" },
   { kind: "openapi", method: "GET", path: "/v1/openapi.json" },
 
+  { kind: "page", method: "GET", path: "/", page: "hub" },
+  { kind: "program", method: "GET", path: "/roomhub.tgz" },
+  { kind: "program", method: "GET", path: "/roomhub-:version.tgz" },
+  { kind: "monitor", method: "GET", path: "/monitor" },
+  { kind: "monitor", method: "GET", path: "/monitor/*" },
+
   jsonWithBody("POST", "/rooms", postRoom),
   jsonWithBody("POST", "/v1/rooms", postRoom),
   json("GET", "/rooms", listRooms),
   json("GET", "/v1/rooms", listRooms),
-  json("GET", "/rooms/:code", getRoom),
+  {
+    kind: "json",
+    method: "GET",
+    path: "/rooms/:code",
+    hasBody: false,
+    handle: getRoom,
+    page: "room",
+  },
   json("GET", "/v1/rooms/:code", getRoom),
 
   jsonWithBody("POST", "/rooms/:code/join", postJoin),

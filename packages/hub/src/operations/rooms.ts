@@ -84,6 +84,18 @@ export function listRooms({ registry }: OperationContext): RoomView[] {
   return [...registry.rooms()].map(roomView);
 }
 
+/** The last used first, rooms with participants before others. @returns also how many there are in all */
+export function roomsLastUsed(
+  { registry }: OperationContext,
+  maxRooms: number,
+): { rooms: RoomView[]; count: number } {
+  const sorted = [...registry.rooms()].sort(
+    (one, other) =>
+      Number(isIdle(one)) - Number(isIdle(other)) || other.lastUsedAt - one.lastUsedAt,
+  );
+  return { rooms: sorted.slice(0, maxRooms).map(roomView), count: sorted.length };
+}
+
 /** @throws HubError `room_not_found` */
 export function getRoom({ registry }: OperationContext, code: string): RoomView {
   return roomView(registry.room(code));

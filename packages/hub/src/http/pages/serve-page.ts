@@ -1,0 +1,41 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { listParticipants } from "../../operations/participants.ts";
+import { getRoom, roomsLastUsed } from "../../operations/rooms.ts";
+import type { FrontDeps } from "../front-deps.ts";
+import type { PageName } from "../route.ts";
+import type { RouteMatch } from "../router.ts";
+import { sendHubPage } from "./hub-page.ts";
+import type { PageFacts } from "./lines.ts";
+import { sendRoomPage } from "./room-page.ts";
+
+const maxRooms = 50;
+
+/** `GET /` and `GET /rooms/:code` for people. Contract §7. @throws HubError `room_not_found` */
+export function servePage(
+  request: IncomingMessage,
+  response: ServerResponse,
+  page: PageName,
+  { params }: RouteMatch,
+  { handedOut, health, operations, peers }: FrontDeps,
+): void {
+  const facts: PageFacts = {
+    origin: peers.originOf(request),
+    version: health().version,
+    handout: handedOut && { sha512: handedOut.sha512 },
+  };
+  response.setHeader("vary", "Accept");
+  switch (page) {
+    case "hub": {
+      const { rooms, count } = roomsLastUsed(operations, maxRooms);
+      sendHubPage(response, facts, rooms, count);
+      return;
+    }
+    case "room": {
+      const room = getRoom(operations, params["code"] ?? "");
+      const isOpen = !room.passwordProtected;
+      const participants = isOpen ? listParticipants(operations, room.code) : undefined;
+      sendRoomPage(response, facts, room, participants);
+      return;
+    }
+  }
+}
