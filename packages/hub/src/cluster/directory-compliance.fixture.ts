@@ -65,8 +65,8 @@ export class Replica implements DirectoryListener {
   }
 
   /** Resolves as soon as the condition holds. */
-  async until(what: string, holds: () => boolean): Promise<void> {
-    const giveUp = AbortSignal.timeout(longestWaitMs);
+  async until(what: string, holds: () => boolean, timeoutMs = longestWaitMs): Promise<void> {
+    const giveUp = AbortSignal.timeout(timeoutMs);
     while (!holds()) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#onChange.push(resolve);

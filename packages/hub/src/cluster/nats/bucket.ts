@@ -185,9 +185,9 @@ async function followNotices(
 }
 
 const yearZeroMs = Date.UTC(2020, 0);
-/** The base of a newer stream is larger than all revisions of an older one that was written less often than this. */
-const changesPerSecond = 65_536;
+/** The base of a newer stream is larger than all revisions of an older one that was changed less often than this. */
+const changesPerMs = 64;
 
 function revisionBase(createdAt: string): number {
-  return Math.floor((Date.parse(createdAt) - yearZeroMs) / 1_000) * changesPerSecond;
+  return (Date.parse(createdAt) - yearZeroMs) * changesPerMs;
 }

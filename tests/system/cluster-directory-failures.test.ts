@@ -1,0 +1,200 @@
+import { randomUUID } from "node:crypto";
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  aMessage,
+  aParticipantEntry,
+  aPresence,
+  aStoredRoom,
+  Replica,
+} from "../../packages/hub/src/cluster/directory-compliance.fixture.ts";
+import {
+  NatsDirectory,
+  type NatsDirectoryOptions,
+} from "../../packages/hub/src/cluster/nats/nats-directory.ts";
+import { hasNatsServer, natsSkipped, startNatsServer } from "../support/programs/nats-server.ts";
+import { openTcpGate } from "../support/programs/tcp-gate.ts";
+
+let stack = new AsyncDisposableStack();
+afterEach(async () => {
+  await stack.disposeAsync();
+  stack = new AsyncDisposableStack();
+});
+
+async function aServer(args: readonly string[] = []) {
+  return stack.use(await startNatsServer(args));
+}
+
+/** An open directory that reconnects within 80 ms, and what it reported. */
+async function openHub(url: string, options: Partial<NatsDirectoryOptions> = {}) {
+  const random = () => Math.random() * 0.02;
+  const warnings: string[] = [];
+  const onWarning = (message: string) => warnings.push(message);
+  const directory = new NatsDirectory({ servers: [url], random, onWarning, ...options });
+  stack.defer(() => directory.close());
+  const replica = new Replica();
+  await directory.open(replica);
+  const isUp = () => replica.states.at(-1) === true;
+  return {
+    directory,
+    replica,
+    warnings,
+    untilDown: () => replica.until("the loss of NATS", () => !isUp()),
+    untilUp: () => replica.until("the return of NATS", isUp),
+  };
+}
+
+describe.skipIf(!hasNatsServer)(`a directory over NATS${natsSkipped}`, () => {
+  test("fails to open without a server, naming it and not its password", async () => {
+    const server = await aServer();
+    await server.kill();
+    const directory = new NatsDirectory({
+      servers: [`nats://hub:s3cret@127.0.0.1:${server.port}`],
+    });
+    const error = await directory.open(new Replica()).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ name: "DirectoryUnavailable" });
+    expect(String(error)).toContain(`127.0.0.1:${server.port}`);
+    expect(String(error)).not.toContain("s3cret");
+    await directory.close();
+  });
+
+  test("fails to open with a wrong password, and opens with the right one", async () => {
+    const { port } = await aServer(["--user", "hub", "--pass", "s3cret"]);
+    const wrong = new NatsDirectory({ servers: [`nats://hub:s3cred@127.0.0.1:${port}`] });
+    await expect(wrong.open(new Replica())).rejects.toThrow(/[Aa]uthorization/);
+    await wrong.close();
+    const { directory } = await openHub(`nats://hub:s3cret@127.0.0.1:${port}`);
+    expect(directory.isUp).toBe(true);
+  });
+
+  test("keeps acknowledged changes when the server is killed, and sees them after its restart", async () => {
+    const server = await aServer();
+    const [one, other] = [await openHub(server.url), await openHub(server.url)];
+    const revisions: (number | undefined)[] = [];
+    for (let at = 0; at < 50; at++)
+      revisions.push(await one.directory.putRoom(aStoredRoom(`AB23${10 + at}`), 0));
+    await server.kill();
+    await Promise.all([one.untilDown(), other.untilDown()]);
+    await expect(one.directory.putRoom(aStoredRoom("ZZ23CD"), 0)).rejects.toMatchObject({
+      name: "DirectoryUnavailable",
+    });
+    await server.restart();
+    await Promise.all([one.untilUp(), other.untilUp()]);
+    expect(one.replica.rooms.size).toBe(50);
+    expect(other.replica.rooms.size).toBe(50);
+    // None was reported again: their revisions are the same.
+    expect([...other.replica.revisions.values()].flat()).toEqual(revisions);
+    const next = await other.directory.putRoom(aStoredRoom("AB2310", "new"), revisions[0] ?? 0);
+    expect(next).toBeGreaterThan(revisions.at(-1) ?? 0);
+  });
+
+  test("writes back what a server lost that keeps it in memory, at higher revisions", async () => {
+    const server = await aServer();
+    const options = { storage: "memory" } as const;
+    const [one, other] = [await openHub(server.url, options), await openHub(server.url, options)];
+    const first = (await one.directory.putRoom(aStoredRoom("AB23CD"), 0)) ?? 0;
+    await one.directory.putRoom(aStoredRoom("AB23CD", "newer"), first);
+    await one.directory.putParticipant(aParticipantEntry("AB23CD", "ada"), 0);
+    await other.directory.putParticipant(aParticipantEntry("AB23CD", "bob"), 0);
+    await other.replica.until("both", () => other.replica.participants.size === 2);
+    await server.kill();
+    await Promise.all([one.untilDown(), other.untilDown()]);
+    await server.restart();
+    await Promise.all([one.untilUp(), other.untilUp()]);
+    for (const { replica } of [one, other]) {
+      await replica.until("all", () => replica.participants.size === 2 && replica.rooms.size === 1);
+      expect(replica.rooms.get("AB23CD")?.name).toBe("newer");
+    }
+    const { revision = 0 } = (await other.directory.readRoom("AB23CD")) ?? {};
+    expect(revision).toBeGreaterThan(first + 1);
+    await expect(one.directory.putRoom(aStoredRoom("AB23CD"), first + 1)).resolves.toBeUndefined();
+    await expect(one.directory.putRoom(aStoredRoom("AB23CD"), revision)).resolves.toBeGreaterThan(
+      revision,
+    );
+  });
+
+  test("notices within 10 s that a connection carries nothing any more, and comes back", async () => {
+    const server = await aServer();
+    const gate = stack.use(await openTcpGate(server.port));
+    const cut = await openHub(`nats://127.0.0.1:${gate.port}`);
+    cut.directory.announce(() => aPresence("00000000000000aa"));
+    const other = await openHub(server.url);
+    gate.hold();
+    const pending = cut.directory.putRoom(aStoredRoom("AB23CD"), 0);
+    await expect(pending).rejects.toMatchObject({ name: "DirectoryUnavailable" });
+    await cut.replica.until("the loss", () => cut.replica.states.at(-1) === false, 10_000);
+    await other.directory.putRoom(aStoredRoom("CD23EF"), 0);
+    gate.close();
+    gate.open();
+    await cut.untilUp();
+    expect(cut.replica.rooms.has("CD23EF")).toBe(true);
+  });
+
+  test("comes back when the server stood still for a while", async () => {
+    const server = await aServer();
+    const hub = await openHub(server.url);
+    let beat = 0;
+    hub.directory.announce(() => aPresence("00000000000000aa", ++beat));
+    const other = await openHub(server.url);
+    server.pause();
+    await hub.untilDown();
+    server.resume();
+    await hub.untilUp();
+    await hub.directory.putRoom(aStoredRoom("AB23CD"), 0);
+    await other.untilUp();
+    await other.replica.until("the room", () => other.replica.rooms.size === 1);
+  });
+
+  test("carries no message later that was published while NATS was away", async () => {
+    const server = await aServer();
+    const gate = stack.use(await openTcpGate(server.port));
+    const cut = await openHub(`nats://127.0.0.1:${gate.port}`);
+    const other = await openHub(server.url);
+    const received: number[] = [];
+    const waiting = new Replica();
+    other.directory.subscribe("AB23CD", ({ sequence }) => {
+      received.push(sequence);
+      waiting.stateChanged(true);
+    });
+    gate.close();
+    await cut.untilDown();
+    cut.directory.publish("AB23CD", aMessage("00000001", 1));
+    gate.open();
+    await cut.untilUp();
+    cut.directory.publish("AB23CD", aMessage("00000001", 2));
+    await waiting.until("the second", () => received.length > 0);
+    expect(received).toEqual([2]);
+  });
+
+  test("sees the last state of everything although it read too slowly to see each change", async () => {
+    const server = await aServer();
+    const gate = stack.use(await openTcpGate(server.port));
+    const slow = await openHub(`nats://127.0.0.1:${gate.port}`);
+    const quick = await openHub(server.url);
+    gate.hold();
+    const nickname = "x".repeat(60_000);
+    const ids = Array.from({ length: 300 }, (_each, at) => `participant-${at}`);
+    await Promise.all(
+      ids.map((id) => quick.directory.putParticipant(aParticipantEntry("AB23CD", id, nickname), 0)),
+    );
+    gate.open();
+    const { replica } = slow;
+    await replica.until("all of them", () => replica.participants.size === ids.length);
+    for (const seen of replica.revisions.values()) expect(seen).toHaveLength(1);
+  });
+
+  test("keeps the clusters of one server apart by their prefix", async () => {
+    const server = await aServer();
+    const [one, other] = [
+      await openHub(server.url, { prefix: `one_${randomUUID().slice(0, 8)}` }),
+      await openHub(server.url, { prefix: `other_${randomUUID().slice(0, 8)}` }),
+    ];
+    const received: number[] = [];
+    other.directory.subscribe(undefined, ({ sequence }) => received.push(sequence));
+    await one.directory.putRoom(aStoredRoom("AB23CD"), 0);
+    one.directory.publish("AB23CD", aMessage("00000001", 1));
+    await other.directory.putRoom(aStoredRoom("CD23EF"), 0);
+    await other.replica.until("its own room", () => other.replica.rooms.size === 1);
+    expect([...other.replica.rooms.keys()]).toEqual(["CD23EF"]);
+    expect(received).toEqual([]);
+  });
+});
