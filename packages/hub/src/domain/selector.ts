@@ -1,4 +1,5 @@
 import { isSameModel, type Refusal, withoutLatest } from "@roomhub/protocol";
+import { aliasCommand } from "./aliases/client-default.ts";
 import { exactFirst } from "./placement/serving-index.ts";
 import { capabilityOf, isFull, type Participant } from "./participant.ts";
 import { placed, selectAtOnce } from "./select-at-once.ts";
@@ -146,8 +147,14 @@ function noMatch(room: Room, { selector, nowMs }: SelectionQuery): Selection {
   // A name without its tag is what people type.
   const names = participants.flatMap((one) => [withoutLatest(one.model), one.model, one.id]);
   const near = closest(wanted, names);
+  const command = aliasCommand(room, wanted);
   // In the message, because that is all an SDK shows.
-  const suggestion = near === undefined ? "" : ` Did you mean ${JSON.stringify(near)}?`;
+  const suggestion =
+    command !== undefined
+      ? ` To serve it here: ${command}`
+      : near === undefined
+        ? ""
+        : ` Did you mean ${JSON.stringify(near)}?`;
   return {
     kind: "refused",
     code: "model_not_found",

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { HubError } from "../errors.ts";
 import { createOffice, elsewhere, peerAt } from "./operations.fixture.ts";
 import { deleteAlias, listAliases, putAlias } from "./aliases.ts";
 import { createRoom } from "./rooms.ts";
@@ -75,6 +76,28 @@ describe("an alias", () => {
     await put("b", "*");
     await expect(put("b", "éé")).rejects.toMatchObject({ code: "field_too_large" });
     expect(listAliases(context, room).map(({ targets }) => targets)).toEqual([["model:x"], ["*"]]);
+  });
+});
+
+describe("a room that the cluster cannot keep", () => {
+  test.each([
+    ["since another hub changed it at the same time", () => Promise.resolve(false)],
+    [
+      "since the directory cannot be reached",
+      () => Promise.reject(new HubError("cluster_unavailable", "It is away.")),
+    ],
+  ])("%s has its aliases as before", async (_why, keep) => {
+    const { context, room } = createOffice();
+    const put = (target: string) =>
+      putAlias(context, room, { pattern: "a", targets: [target] }, loopback);
+    const { alias } = await put("x");
+    context.rooms.keep = keep;
+    const refused = { code: "cluster_unavailable", status: 503 };
+    await expect(put("y")).rejects.toMatchObject(refused);
+    await expect(deleteAlias(context, room, "a", loopback)).rejects.toMatchObject(refused);
+    const added = putAlias(context, room, { pattern: "b", targets: ["*"] }, loopback);
+    await expect(added).rejects.toMatchObject(refused);
+    expect(listAliases(context, room)).toEqual([alias]);
   });
 });
 
