@@ -3,7 +3,6 @@ import type { Pace, ResponseForm } from "../domain/placement/pace.ts";
 import {
   type CredentialUse,
   type Machine,
-  mustLoad,
   occupySlot,
   type Participant,
   releaseSlot,
@@ -12,7 +11,10 @@ import {
 import { roomsToWake } from "../domain/machine.ts";
 import type { Scrubber } from "./inference-call.ts";
 import type { RoomQueues } from "./queue.ts";
+import { showsOf } from "./forwarding/shows.ts";
 import type {
+  Admission,
+  ForwardRefusal,
   ResponseHead,
   ResponseSink,
   Upstream,
@@ -23,6 +25,9 @@ import type {
 
 /** The request an attempt belongs to. Ignores what comes from an attempt that is no longer its own. */
 export interface AttemptOwner {
+  /** Of a request that another hub serves: from here on it is an attempt. */
+  attemptAdmitted(attempt: Attempt): void;
+  attemptRefused(attempt: Attempt, refusal: ForwardRefusal): void;
   attemptHead(attempt: Attempt, head: ResponseHead): void;
   /** @returns false when the client is behind */
   attemptData(attempt: Attempt, chunk: Buffer): boolean;
@@ -36,6 +41,7 @@ export interface AttemptOptions {
   nowMs: () => number;
   /** The hub requests the usage of the stream, the client did not. */
   requestsUsage: boolean;
+  isRepeated: boolean;
   scrubber: Scrubber | undefined;
   /** 0 when the request has no prompt */
   promptBytes: number;
@@ -49,8 +55,10 @@ export interface AttemptOptions {
  */
 export class Attempt implements ResponseSink {
   readonly participant: Participant;
-  /** The hub asked for the usage of the stream, the client did not. */
-  readonly requestsUsage: boolean;
+  /** The hub asked for the usage of the stream, the client did not. Before another hub has the request: it may do so. */
+  requestsUsage: boolean;
+  /** The same request once more, which counts and shows as one with the attempt before. */
+  readonly isRepeated: boolean;
   /** Takes out of what its provider says the secrets that the participant had when it was asked. */
   readonly scrubber: Scrubber | undefined;
   /** Of those it was made with, whatever the participant has by now. */
@@ -67,8 +75,8 @@ export class Attempt implements ResponseSink {
   readonly #pace: Pace;
   #startedMs = 0;
   #machine: Machine | undefined;
-  /** What it can show: `load` when the model was loaded for it, nothing when it waited for another one's loading. */
-  #shows: "speed" | "load" | "nothing" = "speed";
+  #shows: Admission["shows"] = "speed";
+  #isAdmitted = false;
   #call: UpstreamCall | undefined;
   #isClosed = false;
 
@@ -79,6 +87,7 @@ export class Attempt implements ResponseSink {
     this.#sender = options.sender;
     this.#nowMs = options.nowMs;
     this.requestsUsage = options.requestsUsage;
+    this.isRepeated = options.isRepeated;
     this.scrubber = options.scrubber;
     this.#promptBytes = options.promptBytes;
     this.#coldBytes = options.coldBytes;
@@ -88,8 +97,8 @@ export class Attempt implements ResponseSink {
 
   open(upstream: Upstream, request: UpstreamRequest): void {
     this.#startedMs = this.#nowMs();
-    if (mustLoad(this.participant))
-      this.#shows = this.participant.active === 0 ? "load" : "nothing";
+    this.#isAdmitted = upstream.isRemote !== true;
+    if (this.#isAdmitted) this.#shows = showsOf(this.participant);
     this.#machine = occupySlot(this.participant, this.#sender, this.#startedMs);
     try {
       this.#call = upstream.open(request, this);
@@ -133,6 +142,17 @@ export class Attempt implements ResponseSink {
     else pace.noteFirst(form, prompt, tookMs, this.#nowMs());
   }
 
+  onAdmitted({ requestsUsage, shows }: Admission): void {
+    this.#isAdmitted = true;
+    this.requestsUsage = requestsUsage;
+    this.#shows = shows;
+    this.#owner.attemptAdmitted(this);
+  }
+
+  onRefused(refusal: ForwardRefusal): void {
+    this.#owner.attemptRefused(this, refusal);
+  }
+
   onHead(head: ResponseHead): void {
     this.#owner.attemptHead(this, head);
   }
@@ -153,7 +173,7 @@ export class Attempt implements ResponseSink {
     if (this.#isClosed) return;
     this.#isClosed = true;
     releaseSlot(this.participant, this.#machine, this.#sender, this.#startedMs);
-    this.#pace.noteSlot(this.#nowMs() - this.#startedMs);
+    if (this.#isAdmitted) this.#pace.noteSlot(this.#nowMs() - this.#startedMs);
     const { roomCode } = this.participant;
     for (const code of roomsToWake(roomCode, this.#machine)) this.#queues.wake(code);
   }

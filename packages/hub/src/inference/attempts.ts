@@ -1,9 +1,9 @@
 import type { Participant } from "../domain/participant.ts";
 import { pathIsGone } from "./routing-errors.ts";
-import { Attempt, type AttemptOwner } from "./attempt.ts";
+import { Attempt, type AttemptOptions, type AttemptOwner } from "./attempt.ts";
 import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
 import type { Routing } from "./routing.ts";
-import type { Upstream } from "./upstream.ts";
+import type { ForwardFacts, Upstream } from "./upstream.ts";
 
 /** The attempts of one request, one after the other. Contract §3, "Retry". */
 export class Attempts {
@@ -49,13 +49,18 @@ export class Attempts {
   }
 
   /** An attempt that is still to be opened. */
-  create(participant: Participant, owner: AttemptOwner, requestsUsage: boolean): Attempt {
+  create(
+    participant: Participant,
+    owner: AttemptOwner,
+    { requestsUsage, isRepeated }: Pick<AttemptOptions, "requestsUsage" | "isRepeated">,
+  ): Attempt {
     this.leave();
     this.#current = new Attempt(participant, owner, {
       sender: this.#call.sender,
       queues: this.#deps.queues,
       nowMs: this.#deps.nowMs,
       requestsUsage,
+      isRepeated,
       scrubber: this.#deps.scrubberOf(participant),
       promptBytes: this.#routing.prompt.bytes,
       coldBytes: this.#routing.coldBytesOf(participant),
@@ -67,7 +72,25 @@ export class Attempts {
     const { request, hops, sender } = this.#call;
     const passed = [...hops, this.#deps.bootId];
     const { participant, requestsUsage } = attempt;
+    if (upstream.isRemote === true) {
+      const { layout, ...unspliced } = request.unspliced();
+      const forward = this.#forwardFacts(passed, requestsUsage, layout);
+      attempt.open(upstream, { ...unspliced, sender, forward });
+      return;
+    }
     attempt.open(upstream, { ...request.requestFor(participant, passed, requestsUsage), sender });
+  }
+
+  #forwardFacts(
+    hops: readonly string[],
+    mayRequestUsage: boolean,
+    layout: ForwardFacts["layout"],
+  ): ForwardFacts {
+    const { requestId, request, startedMs } = this.#call;
+    const { limits, nowMs } = this.#deps;
+    const remainingMs = Math.max(0, Math.round(limits.requestMs - (nowMs() - startedMs)));
+    const { capability } = request;
+    return { requestId, capability, hops, remainingMs, mayRequestUsage, layout };
   }
 
   /** The request goes on without the current attempt. */

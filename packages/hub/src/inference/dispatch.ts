@@ -25,7 +25,7 @@ import {
 } from "./request-facts.ts";
 import { refuseLoops, withoutSecrets } from "./routing-errors.ts";
 import { announceEnd, announceQueued } from "./settlement.ts";
-import type { Upstream } from "./upstream.ts";
+import type { ForwardRefusal, Upstream } from "./upstream.ts";
 
 /** Where a request is between its start and its one end. */
 type State =
@@ -154,19 +154,51 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
 
   #open(participant: Participant): void {
     const upstream = this.#attempts.upstreamFor(participant);
-    const { room, request } = this.#call;
-    this.#attempts.next();
-    beginTrial(participant, this.#deps.nowMs);
-    this.#deps.emit.llmRequest(room.code, requestPayload(this.#facts(), participant));
-    this.#send(participant, upstream, request.mayRequestUsageOf(participant));
+    // Another hub may refuse it, which is no attempt.
+    if (upstream.isRemote !== true) this.#announce(participant);
+    const requestsUsage = this.#call.request.mayRequestUsageOf(participant);
+    this.#send(participant, upstream, { requestsUsage, isRepeated: false });
   }
 
-  #send(participant: Participant, upstream: Upstream, requestsUsage: boolean): void {
-    const attempt = this.#attempts.create(participant, this.#flow, requestsUsage);
-    this.#routing.noteChosen(participant);
+  #announce(participant: Participant): void {
+    this.#attempts.next();
+    beginTrial(participant, this.#deps.nowMs);
+    const payload = requestPayload(this.#facts(), participant);
+    this.#deps.emit.llmRequest(this.#call.room.code, payload);
+  }
+
+  #send(
+    participant: Participant,
+    upstream: Upstream,
+    how: { requestsUsage: boolean; isRepeated: boolean },
+  ): void {
+    const attempt = this.#attempts.create(participant, this.#flow, how);
+    if (upstream.isRemote !== true) this.#routing.noteChosen(participant);
     this.#state = { kind: "attempting" };
-    this.#delivery.begin(servedBy(this.#facts(), participant), requestsUsage, attempt.scrubber);
+    this.#deliverFrom(attempt);
     this.#attempts.open(attempt, upstream);
+  }
+
+  #deliverFrom({ participant, requestsUsage, scrubber }: Attempt): void {
+    this.#delivery.begin(servedBy(this.#facts(), participant), requestsUsage, scrubber);
+  }
+
+  admitted(attempt: Attempt): void {
+    this.#guard(() => {
+      if (!attempt.isRepeated) this.#announce(attempt.participant);
+      this.#routing.noteChosen(attempt.participant);
+      this.#deliverFrom(attempt);
+    });
+  }
+
+  refused({ participant }: Attempt, { message }: ForwardRefusal): void {
+    this.#attempts.leave();
+    this.#delivery.leave();
+    this.#state = routing;
+    const error = new HubError("participant_offline", message);
+    this.#routing.noteRefused({ participant, error, hints: {} });
+    // One that had its turn in the queue does not wait for another.
+    this.#guard(() => this.#route(this.#queueMs > 0));
   }
 
   isCurrent(attempt: Attempt): boolean {
@@ -179,7 +211,8 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
   }
 
   sendWithoutUsage(participant: Participant): void {
-    this.#guard(() => this.#send(participant, this.#attempts.upstreamFor(participant), false));
+    const how = { requestsUsage: false, isRepeated: true };
+    this.#guard(() => this.#send(participant, this.#attempts.upstreamFor(participant), how));
   }
 
   isAnotherReady(attempt: Attempt, cause: FailureCause): boolean {

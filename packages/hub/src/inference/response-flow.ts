@@ -8,10 +8,14 @@ import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
 import { RequestProgress } from "./request-progress.ts";
 import { causeOf, type FailureCause } from "./retry.ts";
 import { withoutSecrets } from "./routing-errors.ts";
-import type { ResponseHead, UpstreamFailure } from "./upstream.ts";
+import type { ForwardRefusal, ResponseHead, UpstreamFailure } from "./upstream.ts";
 
 /** The request that responses are for. */
 export interface FlowOwner {
+  /** The hub that owns the participant has taken the request. */
+  admitted(attempt: Attempt): void;
+  /** It has not. */
+  refused(attempt: Attempt, refusal: ForwardRefusal): void;
   /** Whether what this attempt brings still counts. */
   isCurrent(attempt: Attempt): boolean;
   /** A stream has begun: there is no further attempt. */
@@ -42,6 +46,14 @@ export class ResponseFlow implements AttemptOwner {
     this.#call = call;
     this.#delivery = delivery;
     this.#mayRemember = call.request.makesResponse;
+  }
+
+  attemptAdmitted(attempt: Attempt): void {
+    if (this.#owner.isCurrent(attempt)) this.#owner.admitted(attempt);
+  }
+
+  attemptRefused(attempt: Attempt, refusal: ForwardRefusal): void {
+    if (this.#owner.isCurrent(attempt)) this.#owner.refused(attempt, refusal);
   }
 
   attemptHead(attempt: Attempt, head: ResponseHead): void {

@@ -18,6 +18,7 @@ const pathFailures: ReadonlySet<ErrorCode> = new Set([
   "peer_unavailable",
   "provider_unreachable",
   "provider_error",
+  "peer_unavailable",
 ]);
 
 /** The cause of a failure that a path reports. */

@@ -23,6 +23,9 @@ interface FirstFailure {
 
 const none: readonly Participant[] = [];
 
+/** By then what is known of its load here is wrong. */
+const maxRefusals = 5;
+
 /**
  * Which participant serves one request, and which one after a failed attempt. It is its own query of the selection, so
  * that a request makes one object for all of its attempts.
@@ -49,6 +52,8 @@ export class Routing implements SelectionQuery {
   /** Attempts that did no work: the limit of attempts does not count them. */
   #refusedForBudget = 0;
   #firstFailure: FirstFailure | undefined;
+  /** by the hubs that own them, each time */
+  readonly #refusals: Participant[] = [];
 
   constructor(
     room: Room,
@@ -210,6 +215,16 @@ export class Routing implements SelectionQuery {
       isLoading: isLoading(participant),
       hasWaited: this.#waitedFor.includes(participant),
     });
+  }
+
+  /** The hub that owns a participant did not take the request: it gets it again only as long as its load changes. */
+  noteRefused(failure: FirstFailure): void {
+    const { participant } = failure;
+    this.#refusals.push(participant);
+    const count = this.#refusals.filter((one) => one === participant).length;
+    if (count < maxRefusals) return;
+    this.excluded = [...this.excluded, participant];
+    this.noteFailure(failure);
   }
 
   /** What the provider said of when to come back, when `error` is the first failure. */

@@ -82,6 +82,10 @@ export interface UpstreamFailure {
  * them. `onClosed` comes last, exactly once, in every case: the participant is finished with the request.
  */
 export interface ResponseSink {
+  /** Of a request that another hub serves: it took it. Before all others, and never of a request that is served here. */
+  onAdmitted?(admission: Admission): void;
+  /** It did not take it, and nothing reached the participant: only `onClosed` follows. */
+  onRefused?(refusal: ForwardRefusal): void;
   onHead(head: ResponseHead): void;
   /**
    * The sink may hand the chunk on or copy it, but keeps no reference beyond that: it is a window into a larger buffer.
@@ -109,6 +113,8 @@ export interface UpstreamCall {
  * Callbacks and buffers, because web streams and a promise per chunk cost 3 to 7 times as much.
  */
 export interface Upstream {
+  /** Another hub serves the request: it gets the client's own body and {@link UpstreamRequest.forward}. */
+  readonly isRemote?: boolean;
   /** Never throws and never calls the sink before it returns. */
   open(request: UpstreamRequest, sink: ResponseSink): UpstreamCall;
 }

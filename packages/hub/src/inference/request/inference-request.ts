@@ -2,9 +2,9 @@ import type { ErrorShape, InferenceProtocol, StreamMarker, Surface } from "@room
 import { capabilityOf, type Participant } from "../../domain/participant.ts";
 import { noPrompt, type Prompt } from "../../domain/placement/warm-conversations.ts";
 import { HubError } from "../../errors.ts";
-import { bodyForProvider } from "./provider-body.ts";
+import { bodyForProvider, settingFields } from "./provider-body.ts";
 import { giveBack, type RequestBody } from "./request-body.ts";
-import type { RequestForProvider } from "../upstream.ts";
+import type { BodyLayout, ForwardFacts, RequestForProvider } from "../upstream.ts";
 
 /** What a client requests, whichever participant serves it. */
 export interface InferenceRequest {
@@ -50,6 +50,18 @@ export interface InferenceRequest {
     hops: readonly string[],
     requestsUsage: boolean,
   ): RequestForProvider;
+  /** The same as the client sent it, for the hub that owns the participant. Not after {@link forget}. */
+  unspliced(): RequestForProvider & Pick<ForwardFacts, "layout">;
+}
+
+/** Whether a participant's provider can be asked for the usage of a stream, as far as is known. */
+export function takesUsageRequest(participant: Participant): boolean {
+  return (
+    capabilityOf(participant, "streamUsage") === "supported" &&
+    capabilityOf(participant, "implicitUsage") !== "supported" &&
+    !participant.refusesStreamUsage &&
+    !participant.reportsUsageItself
+  );
 }
 
 export interface ModelRequestOptions {
@@ -126,10 +138,7 @@ export class ModelRequest implements InferenceRequest {
       this.#requestsStreamUsage &&
       this.#surface.path === "chat/completions" &&
       this.marker !== "none" &&
-      capabilityOf(participant, "streamUsage") === "supported" &&
-      capabilityOf(participant, "implicitUsage") !== "supported" &&
-      !participant.refusesStreamUsage &&
-      !participant.reportsUsageItself &&
+      takesUsageRequest(participant) &&
       // A client that says anything of its own about it gets what it said.
       !this.#whole.body.members.some(({ key }) => key === "stream_options")
     );
@@ -163,6 +172,26 @@ export class ModelRequest implements InferenceRequest {
       body: bodyForProvider(body, surface, { model, config, requestsUsage }),
     };
   }
+
+  unspliced(): RequestForProvider & Pick<ForwardFacts, "layout"> {
+    const { body, headers } = this.#whole;
+    const { path, protocol } = this.#surface;
+    return {
+      method: "POST",
+      path: `/${path}`,
+      headers,
+      protocol,
+      isStream: this.marker !== "none",
+      body: body.chunks,
+      layout: layoutOf(body),
+    };
+  }
+}
+
+/** What of a body decides where model and defaults go. */
+function layoutOf({ bodyStart, members }: RequestBody): BodyLayout {
+  const touched = members.filter(({ key }) => key === "model" || settingFields.includes(key));
+  return { bodyStart, members: touched.map(({ key, start, end }) => ({ key, start, end })) };
 }
 
 export interface StoredResponseOptions {
@@ -216,15 +245,14 @@ export class StoredResponseRequest implements InferenceRequest {
   forget(): void {}
 
   requestFor(_participant: Participant, hops: readonly string[]): RequestForProvider {
+    const { layout: _none, ...request } = this.unspliced();
+    return { ...request, headers: { ...request.headers, "x-roomhub-hop": hops.join(",") } };
+  }
+
+  unspliced(): RequestForProvider & Pick<ForwardFacts, "layout"> {
     const { method, path, headers, isStream } = this.#options;
-    return {
-      method,
-      path,
-      headers: { ...headers, "x-roomhub-hop": hops.join(",") },
-      protocol: this.protocol,
-      isStream,
-      body: [],
-    };
+    const { protocol } = this;
+    return { method, path, headers, protocol, isStream, body: [], layout: undefined };
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ParticipantConfig, Surface } from "@roomhub/protocol";
+import type { JsonMember } from "../json/json-scan.ts";
 import type { RequestBody } from "./request-body.ts";
 
 /** Names under which a request may already say what a participant's default would say. Contract §1. */
@@ -57,6 +58,12 @@ export const settingFields: readonly string[] = [
 
 const usageQuestion = '"stream_options":{"include_usage":true},';
 
+/** A body and where it has what may be replaced; a member without `raw` is replaced in any case. */
+interface SplicedBody extends Pick<RequestBody, "chunks" | "bodyStart"> {
+  members: readonly (Pick<JsonMember, "key" | "start" | "end"> &
+    Partial<Pick<JsonMember, "raw">>)[];
+}
+
 /** What a provider gets in place of, or in front of, what the client wrote. */
 export interface ProviderBodyOptions {
   /** the provider's own model name */
@@ -71,8 +78,8 @@ export interface ProviderBodyOptions {
  * participant's defaults and the question for usage put in front, all other bytes untouched. Contract §3.
  */
 export function bodyForProvider(
-  body: RequestBody,
-  surface: Surface,
+  body: SplicedBody,
+  surface: Pick<Surface, "path">,
   { model, config, requestsUsage }: ProviderBodyOptions,
 ): Buffer[] {
   const edits: Edit[] = [];
@@ -89,7 +96,11 @@ export function bodyForProvider(
   return splice(body.chunks, edits);
 }
 
-function defaultsText(body: RequestBody, surface: Surface, config: ParticipantConfig): string {
+function defaultsText(
+  body: SplicedBody,
+  surface: Pick<Surface, "path">,
+  config: ParticipantConfig,
+): string {
   let text = "";
   for (const { setting, name, isList } of defaultFields[surface.path] ?? []) {
     const value = config[setting];
