@@ -14,6 +14,9 @@ interface Observed {
 /** What ended, in counts that every program which reads the events must have. */
 type Counts = Record<string, number>;
 
+/** For what was sent to be read and written, on a busy machine too. */
+const catchUpMs = 20_000;
+
 /** `roomhub record` and `roomhub metrics` beside a hub, whose sums must be those of the ledger. */
 export class Observers {
   readonly #children: Children;
@@ -36,8 +39,8 @@ export class Observers {
     const recorder = start(["record", room, "--out", observed.path("events.ndjson")]);
     const metrics = start(["metrics", room, "--port", "0"]);
     const [, line] = await Promise.all([
-      recorder.line("what it records", (found) => "file" in found),
-      metrics.line("where its metrics are", (found) => "url" in found),
+      recorder.line("what it records", (found) => "file" in found, catchUpMs),
+      metrics.line("where its metrics are", (found) => "url" in found, catchUpMs),
     ]);
     return new Observers(children, observed, recorder, String(line["url"]));
   }
@@ -56,10 +59,15 @@ export class Observers {
       "the metrics to have every request",
       scrape,
       (counts) => counts["requests"] === expected["requests"],
-      5_000,
+      catchUpMs,
     ).catch(scrape);
     const hasAll = (ends: number) => ends === expected["requests"];
-    await until("the recording to have every request", () => this.#recordedEnds(), hasAll, 5_000)
+    await until(
+      "the recording to have every request",
+      () => this.#recordedEnds(),
+      hasAll,
+      catchUpMs,
+    )
       // The report tells what is missing.
       .catch(() => undefined);
     await this.#recorder.kill("SIGINT");
@@ -79,8 +87,12 @@ export class Observers {
     const { path } = this.#observed;
     const args = ["report", path("events.ndjson")];
     const child = this.#children.roomhub({ args, outputPath: path("report.log") });
-    return (await child.line("its sums", (found) => "usage" in found)) as unknown as Report;
+    return (await child.line("its sums", isReport, catchUpMs)) as unknown as Report;
   }
+}
+
+function isReport(line: Record<string, unknown>): boolean {
+  return "usage" in line;
 }
 
 interface Report {
