@@ -9,6 +9,7 @@ import type { ReadLines } from "./report/read-lines.ts";
 import type { ParticipantTokens } from "./sharing/participant-tokens.ts";
 import type { Prompts } from "./terminal/prompts.ts";
 import type { ServeMonitor } from "./monitor/page-server.ts";
+import type { ServiceHost } from "./service/service-unit.ts";
 import type { CreateHub, CreateParticipant, OpenRoomStore, UsualStatePath } from "./services.ts";
 
 /** One of the two output streams. */
@@ -41,6 +42,12 @@ export interface CliContext {
   readStdin: () => Promise<string>;
   readFile: (path: string) => Promise<string>;
   env: Readonly<Record<string, string | undefined>>;
+  /**
+   * Adds the variables of a file to `env`; one that is set there already stays.
+   *
+   * @throws UsageError when the file cannot be read, or others can
+   */
+  addVariablesFrom: (path: string) => Promise<void>;
   version: string;
   /** How to run this program: `roomhub`, in a checkout `npx roomhub`. */
   commandName: string;
@@ -75,6 +82,8 @@ export interface CliContext {
   /** The same, for a receiver of OTLP. */
   sendMetrics: SendMetrics;
   openBrowser: (url: string) => void;
+  /** What services need of this machine. */
+  serviceHost: () => Promise<ServiceHost>;
   /** For use only where prompts are possible. */
   prompts: Prompts;
   /**

@@ -40,6 +40,10 @@ const context: CliContext = {
   readStdin: () => text(process.stdin),
   readFile: (path) => readFile(path, "utf8"),
   env: process.env,
+  addVariablesFrom: async (path) => {
+    const { readSecrets } = await import("./service/read-secrets.ts");
+    Object.assign(process.env, { ...(await readSecrets(path)), ...process.env });
+  },
   version,
   commandName: import.meta.url.endsWith(".ts") ? "npx roomhub" : "roomhub",
   userName: userName(),
@@ -69,6 +73,7 @@ const context: CliContext = {
   serveMetrics,
   serveMonitor,
   openBrowser,
+  serviceHost: async () => (await import("./service/this-machine.ts")).thisMachine,
   prompts: promptsAt(process.stdin, process.stderr),
   onKey: (listener, screen) => {
     const suspendBeside = async () => {

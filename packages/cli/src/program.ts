@@ -22,7 +22,7 @@ export async function runRoomhub(args: readonly string[], context: CliContext): 
       return context.createClient(url);
     },
   };
-  const program = await createProgram(observed, commandIn(args));
+  const program = await createProgram(observed, commandIn(args), args);
   try {
     await program.parseAsync([...args], { from: "user" });
     return EXIT.ok;
@@ -37,7 +37,8 @@ export async function runRoomhub(args: readonly string[], context: CliContext): 
 
 interface CommandModule {
   names: readonly string[];
-  load: () => Promise<(program: Command, context: CliContext) => void>;
+  /** @param words - the command line as it was given */
+  load: (words: readonly string[]) => Promise<(program: Command, context: CliContext) => void>;
 }
 
 /** In the order of the help. Only the requested command is loaded, since loaded code stays in a hub's memory. */
@@ -74,9 +75,16 @@ const commands: readonly CommandModule[] = [
   { names: ["doctor"], load: async () => (await import("./commands/doctor.ts")).addDoctorCommand },
   { names: ["config"], load: async () => (await import("./commands/config.ts")).addConfigCommand },
   {
+    names: ["service"],
+    load: async (words) => {
+      const { addServiceCommand } = await import("./commands/service.ts");
+      return (program, context) => addServiceCommand(program, context, words);
+    },
+  },
+  {
     names: ["completion"],
     load: async () => {
-      const { addCompletionCommand } = await import("./commands/completion.ts");
+      const { addCompletionCommand } = await import("./completion/completion-command.ts");
       return (program, context) =>
         addCompletionCommand(program, context, () => createProgram(context));
     },
@@ -93,14 +101,20 @@ function commandIn(args: readonly string[]): string | undefined {
  * Creates the command line. Nothing is read or started before an action runs.
  *
  * @param requested - the only command to create; all of them when it is left out or unknown
+ * @param words - the command line as it was given
  */
-export async function createProgram(context: CliContext, requested?: string): Promise<Command> {
+export async function createProgram(
+  context: CliContext,
+  requested?: string,
+  words: readonly string[] = [],
+): Promise<Command> {
   const program = new Command("roomhub")
     .description(
       "Share language models in rooms: one OpenAI-compatible base URL, many participants.",
     )
     .version(context.version)
     .option("--verbose", "show stack traces of errors")
+    .option("--secrets-file <path>", "set variables from a file that only you can read")
     .exitOverride()
     .configureOutput({
       writeOut: (text) => context.stdout.write(withCommandName(context, text)),
@@ -110,13 +124,15 @@ export async function createProgram(context: CliContext, requested?: string): Pr
       outputError: (text, write) => write(formatUsageError(context, text, requested, program)),
     })
     .addHelpText("after", "\nExample:\n  $ roomhub up --lan\n\nTo get started: roomhub up")
-    .hook("preAction", (_program, command) => {
+    .hook("preAction", async (_program, command) => {
+      const { secretsFile } = program.opts<{ secretsFile?: string }>();
+      if (secretsFile !== undefined) await context.addVariablesFrom(secretsFile);
       checkVariables(context.env, namedVariables(command.opts()));
       readHubVariable(command, context.env);
     });
   const chosen = commands.find(({ names }) => names.includes(requested ?? ""));
   for (const { load } of chosen === undefined ? commands : [chosen]) {
-    const addCommand = await load();
+    const addCommand = await load(words);
     addCommand(program, context);
   }
   showUsageAfterErrors(program, "");

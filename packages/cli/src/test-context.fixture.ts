@@ -6,6 +6,7 @@ import type { MetricsSenderOptions } from "./metrics/otlp-sender.ts";
 import type { MonitorOptions } from "./monitor/page-server.ts";
 import type { SavedToken } from "./sharing/participant-tokens.ts";
 import { runRoomhub } from "./program.ts";
+import { emptyMachine, type TestMachine } from "./service/machine.fixture.ts";
 import type { Choice, Prompts } from "./terminal/prompts.ts";
 import type { HubOptions, ParticipantOptions, RunningHub } from "./services.ts";
 
@@ -62,6 +63,8 @@ export interface World {
   /** metrics that were sent */
   sentMetrics: MetricsSenderOptions[];
   closedMetrics: number;
+  /** where services are installed */
+  machine: TestMachine;
   /** URLs that were opened in the browser */
   openedUrls: string[];
   /** the prompts so far */
@@ -109,6 +112,7 @@ export function makeWorld(
     metrics: [],
     sentMetrics: [],
     closedMetrics: 0,
+    machine: emptyMachine(),
     openedUrls: [],
     run: (...args) => runRoomhub(args, world.context),
     context: {
@@ -120,6 +124,9 @@ export function makeWorld(
         throw Object.assign(new Error(`ENOENT: no such file, open '${path}'`), { code: "ENOENT" });
       },
       env: {},
+      addVariablesFrom: async (path) => {
+        throw new Error(`unexpected file of variables: ${path}`);
+      },
       version: "1.2.3",
       commandName: "roomhub",
       userName: "Ana",
@@ -232,6 +239,7 @@ export function makeWorld(
         };
       },
       openBrowser: (url) => world.openedUrls.push(url),
+      serviceHost: async () => world.machine,
       prompts: answersOf(questions, {}),
       onKey: (listener) => {
         keyListeners.add(listener);

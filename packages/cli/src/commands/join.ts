@@ -36,7 +36,7 @@ import type { ParticipantOptions } from "../services.ts";
 import { untilStopped } from "../terminal/stop-signal.ts";
 import { safe } from "../terminal/text.ts";
 
-interface JoinOptionValues
+export interface JoinOptionValues
   extends
     HubOptionValues,
     PasswordOptionValues,
@@ -61,6 +61,19 @@ export function addJoinCommand(program: Command, context: CliContext): void {
     .command("join")
     .argument("[room]", "room code, invite URL or hub URL (default: searches the network)")
     .description("share models of this machine in a room until stopped");
+  addJoinOptions(command)
+    .addHelpText(
+      "after",
+      '\nExample:\n  $ roomhub join\n  $ roomhub join http://192.168.1.5:5050/rooms/ABC234 --all-models\n  $ roomhub join ABC234 --endpoint https://api.example.com/v1 --model big-1 \\\n      --header-env "Authorization=API_AUTH"',
+    )
+    .action((room: string | undefined, options: JoinOptionValues) => {
+      const isHubGiven = command.getOptionValueSource("hub") !== "default";
+      return join(context, { room, hubUrl: isHubGiven ? options.hub : undefined }, options);
+    });
+}
+
+/** Of `join`, and of a service that runs it. */
+export function addJoinOptions(command: Command): Command {
   addQuietOption(addPasswordOptions(addHubOptions(command)))
     .option(
       "--endpoint <url>",
@@ -80,18 +93,10 @@ export function addJoinCommand(program: Command, context: CliContext): void {
       participantIdArgument,
     )
     .option("--nickname <name>", "name shown to others (default: your user name)");
-  addBudgetOptions(addServingOptions(addAuthHeaderOptions(addHeaderOptions(command))))
+  return addBudgetOptions(addServingOptions(addAuthHeaderOptions(addHeaderOptions(command))))
     .option("--own-first", "serve your own requests before those of others that wait")
     .option("--specs <json>", "machine details shown to others", jsonObjectArgument)
-    .option("--config <json>", "defaults for fields a request leaves out", jsonObjectArgument)
-    .addHelpText(
-      "after",
-      '\nExample:\n  $ roomhub join\n  $ roomhub join http://192.168.1.5:5050/rooms/ABC234 --all-models\n  $ roomhub join ABC234 --endpoint https://api.example.com/v1 --model big-1 \\\n      --header-env "Authorization=API_AUTH"',
-    )
-    .action((room: string | undefined, options: JoinOptionValues) => {
-      const isHubGiven = command.getOptionValueSource("hub") !== "default";
-      return join(context, { room, hubUrl: isHubGiven ? options.hub : undefined }, options);
-    });
+    .option("--config <json>", "defaults for fields a request leaves out", jsonObjectArgument);
 }
 
 async function join(
@@ -118,9 +123,7 @@ async function resolveParticipants(
   options: JoinOptionValues,
   interactivity: Interactivity,
 ): Promise<ParticipantOptions[]> {
-  rejectConflicts(options);
-  const headers = readHeaders(context, options);
-  const authHeaders = readAuthHeaders(context, options);
+  const { headers, authHeaders } = checkJoinOptions(context, options);
   const password = (await readPassword(context, options)) ?? context.env["ROOMHUB_PASSWORD"];
   const requested: RequestedModels = {
     endpoint: options.endpoint,
@@ -168,6 +171,18 @@ async function resolveParticipants(
       followModel: requested.models.length === 0 && models.length === 1,
     };
   });
+}
+
+/** What can be said of the options before anything starts. @throws UsageError */
+export function checkJoinOptions(
+  context: CliContext,
+  options: JoinOptionValues,
+): { headers: Record<string, string>; authHeaders: Record<string, string> } {
+  rejectConflicts(options);
+  return {
+    headers: readHeaders(context, options),
+    authHeaders: readAuthHeaders(context, options),
+  };
 }
 
 function rejectConflicts({ id, model = [], allModels = false }: JoinOptionValues): void {

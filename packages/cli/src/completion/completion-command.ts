@@ -1,9 +1,9 @@
 import { Argument, type Command } from "commander";
-import { bashScript } from "../completion/bash-script.ts";
-import { type CompletedCommand, completionTable } from "../completion/completion-table.ts";
-import { fishScript } from "../completion/fish-script.ts";
-import { powershellScript } from "../completion/powershell-script.ts";
-import { zshScript } from "../completion/zsh-script.ts";
+import { bashScript } from "./bash-script.ts";
+import { type CompletedCommand, completionTable } from "./completion-table.ts";
+import { fishScript } from "./fish-script.ts";
+import { powershellScript } from "./powershell-script.ts";
+import { zshScript } from "./zsh-script.ts";
 import type { CliContext } from "../context.ts";
 
 const scripts = {

@@ -1,0 +1,133 @@
+import { posix, win32 } from "node:path";
+import type { Command } from "commander";
+import type { CliContext } from "../context.ts";
+import { KNOWN_VARIABLES } from "../environment.ts";
+import { UsageError } from "../exit-code.ts";
+import { envSecret } from "../secrets.ts";
+import { countOf, safe } from "../terminal/text.ts";
+import { keptArguments } from "./kept-arguments.ts";
+import { secretsPath, secretsText } from "./secrets-file.ts";
+import { serviceManager } from "./service-manager.ts";
+import type { ServiceManager, ServiceUnit } from "./service-unit.ts";
+
+/** A command line that a service is to run. */
+export interface ServiceRequest {
+  name: string;
+  /** Whether the unit is only printed. */
+  isPrinted: boolean;
+  /** `service install serve` or `service install join` */
+  command: Command;
+  /** the command line as it was given */
+  words: readonly string[];
+  /** the config file that was found, which may be that of the current folder */
+  configFile?: string | undefined;
+}
+
+/** Variables of other programs that `serve` and `join` read; in upper and lower case. */
+const otherVariables = [
+  ...["HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY"].flatMap((name) => [name, name.toLowerCase()]),
+  "OLLAMA_HOST",
+  "XDG_STATE_HOME",
+];
+/** Read before a file can be: it has to be in the environment of the process. */
+const earlyVariable = "ROOMHUB_HEAP_GROWTH";
+
+/** Writes the unit and the file of its secrets, and starts the service; one of the same name is replaced. */
+export async function installService(context: CliContext, request: ServiceRequest): Promise<void> {
+  const { name } = request;
+  const manager = await serviceManager(context);
+  const { unit, variables, secretsFile } = await unitOf(context, request);
+  const text = manager.unitText(unit);
+  if (request.isPrinted) {
+    context.stdout.write(text);
+    return;
+  }
+  const host = await context.serviceHost();
+  const secrets = new TextEncoder().encode(secretsText(name, variables));
+  const isNew = !(await manager.names()).includes(name);
+  await host.writeFile(secretsFile, secrets, true);
+  await host.writeFile(manager.unitPath(name), manager.encode(text), false);
+  try {
+    await manager.start(unit);
+  } catch (error) {
+    // A service that never ran leaves nothing; one that is replaced keeps its files.
+    if (isNew) await Promise.all([secretsFile, manager.unitPath(name)].map(host.removeFile));
+    throw error;
+  }
+  context.stderr.write(summary(context, manager, unit, secretsFile, Object.keys(variables)));
+}
+
+async function unitOf(
+  context: CliContext,
+  { name, command, words, configFile }: ServiceRequest,
+): Promise<{ unit: ServiceUnit; variables: Record<string, string>; secretsFile: string }> {
+  const { program, currentFolder, homeFolder, platform } = await context.serviceHost();
+  const paths = platform === "win32" ? win32 : posix;
+  const absolute = (path: string) => paths.resolve(currentFolder, path);
+  const kept = await keptArguments({
+    words,
+    command,
+    variable: (variable) => envSecret(context, variable),
+    absolute,
+    firstLineOfStdin: async () => (await context.readStdin()).split(/\r?\n/, 1)[0] ?? "",
+  });
+  const args = [...kept.args];
+  if (configFile !== undefined && !args.includes("--config")) {
+    args.push("--config", absolute(configFile));
+  }
+  const secretsFile = await secretsPath(context, name);
+  const [executable, ...launcher] = program;
+  const unit: ServiceUnit = {
+    name,
+    commandLine: [executable, ...launcher, `--secrets-file=${secretsFile}`, ...args],
+    folder: homeFolder,
+  };
+  checkCharacters(unit, platform);
+  return { unit, variables: { ...ownVariables(context), ...kept.variables }, secretsFile };
+}
+
+/** What `serve` and `join` would read from the environment here, and a service would not have. */
+function ownVariables({ env }: CliContext): Record<string, string> {
+  const names = [...KNOWN_VARIABLES.filter((one) => one !== earlyVariable), ...otherVariables];
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = env[name] ?? "";
+      return value === "" ? [] : [[name, value]];
+    }),
+  );
+}
+
+/** @throws UsageError for what a unit cannot hold: no manager of services can write these in all of its places */
+function checkCharacters({ commandLine }: ServiceUnit, platform: string): void {
+  for (const word of commandLine) {
+    if (/\p{Cc}/u.test(word)) {
+      throw new UsageError("The command line of a service cannot contain control characters");
+    }
+    // The task scheduler replaces variables in every command line, and has no escape.
+    if (platform === "win32" && /%|\$\(/.test(word)) {
+      throw new UsageError(`The command line of a service on Windows cannot contain ${safe(word)}`);
+    }
+  }
+}
+
+function summary(
+  context: CliContext,
+  manager: ServiceManager,
+  { name, commandLine }: ServiceUnit,
+  secretsFile: string,
+  variables: readonly string[],
+): string {
+  const kept = countOf(variables.length, "variable");
+  const names = variables.length === 0 ? "" : `: ${safe(variables.join(", "))}`;
+  return [
+    `Service ${name} is installed and started, as a ${manager.title}`,
+    `Unit:     ${manager.unitPath(name)}`,
+    `Secrets:  ${secretsFile} (${kept}${names})`,
+    ...manager.notes(name),
+    ...(commandLine.some((part) => /[\\/]_npx[\\/]/.test(part))
+      ? ["! It runs from the cache of npx, which npm may clear; to keep it: npm install --global"]
+      : []),
+    `Its state:  ${context.commandName} service status ${name}`,
+    "",
+  ].join("\n");
+}
