@@ -7,7 +7,8 @@ import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { packPackage, type PackageFile } from "../../packages/cli/src/handout/pack.ts";
+import { packPackage } from "../../packages/cli/src/handout/pack.ts";
+import { withContents } from "../../packages/cli/src/handout/package-contents.ts";
 import { buildPage } from "./page.ts";
 import { buildProgram } from "./program.ts";
 import { thirdPartyDocument } from "./third-party.ts";
@@ -20,7 +21,7 @@ const manifest = JSON.parse(await readFile(join(root, "packages/cli/package.json
 } & Record<string, unknown>;
 const [program, page] = await Promise.all([buildProgram(root), buildPage(root)]);
 const built = [...program.files, ...page.files];
-const files: PackageFile[] = [
+const files = withContents([
   ...built.map(({ path, body }) => ({ path, body: Buffer.from(body) })),
   { path: "package.json", body: Buffer.from(publishedManifest()) },
   {
@@ -35,7 +36,7 @@ const files: PackageFile[] = [
       body: await readFile(join(root, "packages/cli", path)),
     })),
   )),
-];
+]);
 
 const packageFolder = join(folder, "roomhub");
 await rm(packageFolder, { recursive: true, force: true });

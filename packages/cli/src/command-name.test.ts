@@ -1,5 +1,9 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
-import { withCommandName } from "./command-name.ts";
+import { commandNameOf, withCommandName } from "./command-name.ts";
 import { makeWorld } from "./test-context.fixture.ts";
 
 const inCheckout = makeWorld({ commandName: "npx roomhub" }).context;
@@ -27,4 +31,30 @@ test.each(["npx roomhub join A", "a roomhub hub", "roomhub is not there", "my-ro
 
 test("an installed command changes nothing", () => {
   expect(withCommandName(makeWorld().context, "roomhub room list")).toBe("roomhub room list");
+});
+
+test("the command that npx got from a hub names where it came from", async () => {
+  const cache = await mkdtemp(join(tmpdir(), "roomhub-name-"));
+  const folder = join(cache, "_npx", "0a1b2c");
+  const module = pathToFileURL(join(folder, "node_modules", "roomhub", "dist", "main.js")).href;
+  await mkdir(folder, { recursive: true });
+  try {
+    expect(commandNameOf(module)).toBe("npx roomhub");
+    await writeFile(
+      join(folder, "package.json"),
+      '{"_npx":{"packages":["http://192.168.1.5:5050/roomhub.tgz"]}}',
+    );
+    expect(commandNameOf(module)).toBe("npx -y http://192.168.1.5:5050/roomhub.tgz");
+    await writeFile(join(folder, "package.json"), '{"_npx":{"packages":["http://a/$(id)"]}}');
+    expect(commandNameOf(module)).toBe("npx roomhub");
+  } finally {
+    await rm(cache, { recursive: true });
+  }
+});
+
+test.each([
+  ["file:///usr/lib/node_modules/roomhub/dist/main.js", "roomhub"],
+  ["file:///home/ana/roomhub/packages/cli/src/main.ts", "npx roomhub"],
+])("the command of %s is %s", (module, name) => {
+  expect(commandNameOf(module)).toBe(name);
 });

@@ -1,4 +1,29 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { CliContext } from "./context.ts";
+
+/**
+ * How to run this program again: `roomhub` where it is installed, `npx roomhub` in a checkout, and where `npx` got it from a
+ * hub or a file, `npx -y` and that.
+ *
+ * @param moduleUrl - of a module of this program
+ */
+export function commandNameOf(moduleUrl: string): string {
+  if (moduleUrl.endsWith(".ts")) return "npx roomhub";
+  const [folder] = /^.*[\\/]_npx[\\/][0-9a-f]+(?=[\\/])/.exec(fileURLToPath(moduleUrl)) ?? [];
+  if (folder === undefined) return "roomhub";
+  const source = packageOfNpx(join(folder, "package.json"));
+  return source === undefined ? "npx roomhub" : `npx -y ${source}`;
+}
+
+/** npm keeps what `npx` was given. @returns undefined for what a shell would not read as one word */
+function packageOfNpx(path: string): string | undefined {
+  if (!existsSync(path)) return undefined;
+  const manifest = JSON.parse(readFileSync(path, "utf8")) as { _npx?: { packages?: unknown[] } };
+  const [source] = manifest._npx?.packages ?? [];
+  return typeof source === "string" && /^[\w@%+=:,./~-]+$/.test(source) ? source : undefined;
+}
 
 const calls =
   /(?<!npx )\broomhub (?=\[|--|(?:up|serve|room|join|participants|models|leave|events|chat|health|route|env|doctor|config|service|completion|help)\b)/g;

@@ -8,6 +8,7 @@ import type { OpenRecording } from "./record/recording.ts";
 import type { ReadLines } from "./report/read-lines.ts";
 import type { ParticipantTokens } from "./sharing/participant-tokens.ts";
 import type { Prompts } from "./terminal/prompts.ts";
+import type { CreateHandout } from "./handout/create-handout.ts";
 import type { ServeMonitor } from "./monitor/page-server.ts";
 import type { ServiceHost } from "./service/service-unit.ts";
 import type { CreateHub, CreateParticipant, OpenRoomStore, UsualStatePath } from "./services.ts";
@@ -61,6 +62,8 @@ export interface CliContext {
   fetch: Fetch;
   createClient: (hubUrl: string) => Client;
   createHub: CreateHub;
+  /** What a hub hands out besides its API. */
+  createHandout: CreateHandout;
   openRoomStore: OpenRoomStore;
   usualStatePath: UsualStatePath;
   /** The tokens of participants that were added from this machine. */

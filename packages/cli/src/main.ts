@@ -4,6 +4,7 @@ import { hostname, networkInterfaces, userInfo } from "node:os";
 import { text } from "node:stream/consumers";
 import { RoomhubClient } from "@roomhub/client";
 import type { CliContext, Terminal } from "./context.ts";
+import { commandNameOf } from "./command-name.ts";
 import { dropEmptyVariables } from "./environment.ts";
 import { isInForeground } from "./terminal/foreground.ts";
 import { readKeys } from "./terminal/keyboard.ts";
@@ -15,6 +16,7 @@ import { readLines } from "./report/read-lines.ts";
 import { runRoomhub } from "./program.ts";
 import { promptsAt } from "./terminal/prompts.ts";
 import {
+  createHandout,
   createHub,
   createParticipant,
   openRoomStore,
@@ -45,7 +47,7 @@ const context: CliContext = {
     Object.assign(process.env, { ...(await readSecrets(path)), ...process.env });
   },
   version,
-  commandName: import.meta.url.endsWith(".ts") ? "npx roomhub" : "roomhub",
+  commandName: commandNameOf(import.meta.url),
   userName: userName(),
   hostName: hostname(),
   lanAddresses: () => findLanAddresses(networkInterfaces()),
@@ -60,6 +62,7 @@ const context: CliContext = {
   fetch: (url, init) => fetch(url, init),
   createClient: (hubUrl) => new RoomhubClient({ hubUrl }),
   createHub,
+  createHandout,
   openRoomStore,
   usualStatePath,
   clientKeys,

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { allowHeapGrowth } from "./heap-growth.ts";
 import type { ServeMetrics } from "./metrics/metrics-server.ts";
 import type { SendMetrics } from "./metrics/otlp-sender.ts";
+import type { CreateHandout } from "./handout/create-handout.ts";
 import type { ServeMonitor } from "./monitor/page-server.ts";
 import type { MachineSecretOf } from "./sharing/machine-secret.ts";
 import type { ParticipantTokens } from "./sharing/participant-tokens.ts";
@@ -12,7 +13,10 @@ export type { HubOptions, LogFormat, OwnershipMode } from "@roomhub/hub";
 export type { ParticipantNotice, ParticipantOptions, StopReason } from "@roomhub/participant";
 
 /** The part of a hub that commands use. */
-export type RunningHub = Pick<ReturnType<typeof CreateHubFunction>, "listen" | "watch" | "close">;
+export type RunningHub = Pick<
+  ReturnType<typeof CreateHubFunction>,
+  "listen" | "watch" | "prepareHandout" | "close"
+>;
 
 export type CreateHub = (options: HubOptions) => Promise<RunningHub>;
 
@@ -56,6 +60,11 @@ export const openRoomStore: OpenRoomStore = async (path, port, onWarning) => {
   const { fileRoomStore } = await import("@roomhub/hub");
   const statePath = path ?? (await usualStatePath(port));
   return { store: fileRoomStore(statePath, { onWarning }), path: statePath };
+};
+
+export const createHandout: CreateHandout = async () => {
+  const handout = await import("./handout/create-handout.ts");
+  return handout.createHandout();
 };
 
 export const usualStatePath: UsualStatePath = async (port) => {

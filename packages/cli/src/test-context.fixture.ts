@@ -146,6 +146,10 @@ export function makeWorld(
         world.clientUrls.push(hubUrl);
         return fakeClient(hubUrl, client);
       },
+      createHandout: async () => ({
+        program: async () => new Uint8Array(),
+        monitor: async () => new Map(),
+      }),
       createHub: async (options) => {
         world.hubs.push(options);
         return {
@@ -154,6 +158,7 @@ export function makeWorld(
             watchers.add(listener);
             return () => watchers.delete(listener);
           },
+          prepareHandout: async () => (options.handout === undefined ? undefined : "5ha512"),
           close: async () => {
             world.closedHubs++;
             return { cut: world.cut };

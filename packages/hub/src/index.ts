@@ -3,7 +3,6 @@ export type { ClusterDirectory } from "./cluster/directory.ts";
 export { NatsDirectory, type NatsDirectoryOptions } from "./cluster/nats/nats-directory.ts";
 export { createMemoryCluster } from "./cluster/single-node.ts";
 export type { Handout, HandoutFile } from "./http/handout/handout.ts";
-export { monitorHeaders } from "./http/handout/monitor-headers.ts";
 export type { HubOptions } from "./options.ts";
 export type { LogFormat } from "./log.ts";
 export type { OwnershipMode } from "./operations/context.ts";

@@ -35,14 +35,18 @@ test.each([
     expect(world.hubs[0]).toMatchObject({ host, port: 6060 });
     expect(world.stderr.text).toContain("Open to anyone who can reach these addresses");
     expect(world.stderr.text).toContain("http://192.168.1.5:6060  (eth0)");
-    expect(world.stderr.text).toContain("roomhub join http://192.168.1.5:6060/rooms/CODE");
+    expect(world.stderr.text).toContain(
+      "npx -y http://192.168.1.5:6060/roomhub.tgz join http://192.168.1.5:6060/rooms/CODE",
+    );
   },
 );
 
 test("a public URL is the URL printed for others", async () => {
   const world = makeWorld();
   await serve(world, "--public-url", "https://hub.example.org/");
-  expect(world.stderr.text).toContain("roomhub join https://hub.example.org/rooms/CODE");
+  expect(world.stderr.text).toContain(
+    "npx -y https://hub.example.org/roomhub.tgz join https://hub.example.org/rooms/CODE",
+  );
 });
 
 test("every option reaches the hub", async () => {
@@ -135,6 +139,7 @@ function failing(failure: Error): CliContext["createHub"] {
   return async () => ({
     listen: () => Promise.reject(failure),
     watch: () => () => {},
+    prepareHandout: async () => undefined,
     close: async () => ({ cut: 0 }),
   });
 }
@@ -225,4 +230,27 @@ test("what is set nearer wins, also between settings that contradict each other"
   const near = makeWorld({ readFile, env: { ROOMHUB_PORT: "7171" } });
   await serve(near, "--lan", "--ephemeral");
   expect(near.hubs[0]).toMatchObject({ host: "0.0.0.0", port: 7171, store: undefined });
+});
+
+test("a hub that hands out nothing names the installed command", async () => {
+  const world = makeWorld();
+  await serve(world, "--lan", "--no-handout");
+  expect(world.hubs[0]?.handout).toBeUndefined();
+  expect(world.stderr.text).toContain("roomhub join http://192.168.1.5:5050/rooms/CODE");
+  expect(world.stderr.text).not.toContain("npx");
+});
+
+test("a program that cannot be made is reported, and the hub serves without it", async () => {
+  const world = makeWorld();
+  const { createHub } = world.context;
+  world.context.createHub = async (options) => ({
+    ...(await createHub(options)),
+    prepareHandout: async () => {
+      throw new Error("The program could not be built: no compiler.");
+    },
+  });
+  await serve(world, "--lan");
+  expect(world.stderr.text).toContain(
+    "! The program is not handed out: The program could not be built: no compiler. Others need",
+  );
 });

@@ -1,5 +1,7 @@
 import type { Command } from "commander";
 import { createRoomCommand } from "../rooms/choose-room.ts";
+import { joinLine } from "../handout/join-line.ts";
+import { prepareHandout } from "../handout/prepare-handout.ts";
 import type { CliContext } from "../context.ts";
 import { portFlag } from "../rooms/hub-address.ts";
 import { resolveHubConfig } from "../hosting/hub-config.ts";
@@ -44,6 +46,7 @@ async function serve(context: CliContext, values: ServeOptionValues): Promise<vo
     } else {
       context.stderr.write(banner(context, launched));
     }
+    void prepareHandout(context, launched, true);
     await aborted(signal);
     context.stderr.write(
       "Stopping: waiting for running requests; press Ctrl+C again to stop now\n",
@@ -55,14 +58,15 @@ async function serve(context: CliContext, values: ServeOptionValues): Promise<vo
 }
 
 function banner(context: CliContext, launched: LaunchedHub): string {
-  const { localUrl, port, sharedUrls, rooms, isAnnounced } = launched;
+  const { localUrl, port, sharedUrls, rooms, isAnnounced, handout } = launched;
+  const sharedUrl = sharedUrls[0]?.url;
   const command = context.commandName;
   return [
     `roomhub ${context.version}: the hub is ready at ${localUrl}`,
     ...reachLines(`${command} serve --lan${portFlag(port)}`, sharedUrls),
     ...storageLines(rooms),
     `Create a room:  ${createRoomCommand(context, localUrl)}`,
-    `Join a room:    ${command} join ${sharedUrls[0]?.url ?? localUrl}/rooms/CODE`,
+    `Join a room:    ${joinLine(command, sharedUrl ?? localUrl, "CODE", handout !== undefined && sharedUrl !== undefined)}`,
     ...(isAnnounced ? [`  (on this network, \`${command} join\` finds it)`] : []),
     "",
   ].join("\n");

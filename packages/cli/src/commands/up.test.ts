@@ -82,7 +82,9 @@ test("up leaves measuring to its hub", async () => {
 test("with --lan other machines are given an address they can reach", async () => {
   const context = { fetch: ollama, commandName: "npx roomhub" };
   const world = await up(context, hubWith([]), "--lan");
-  expect(world.stdout.text).toContain("npx roomhub join http://192.168.1.5:5050/rooms/ABC234\n");
+  expect(world.stdout.text).toContain(
+    "npx -y http://192.168.1.5:5050/roomhub.tgz join http://192.168.1.5:5050/rooms/ABC234\n",
+  );
   expect(world.stdout.text).toContain("Open to anyone who can reach it.");
 });
 
@@ -128,7 +130,7 @@ test("a failed announcement is reported once, and up continues", async () => {
   const world = await up({ fetch: ollama, mdns }, hubWith([]), "--lan");
   expect(world.code).toBe(0);
   expect(world.stderr.text).toBe(
-    "! The hub is not announced on the network (bind EACCES); share the invite URL instead\nStopping: waiting for running requests; press Ctrl+C again to stop now\n",
+    "! The hub is not announced on the network (bind EACCES); share the invite URL instead\nSHA-512 of roomhub-1.2.3.tgz, as handed out: 5ha512\nStopping: waiting for running requests; press Ctrl+C again to stop now\n",
   );
 });
 

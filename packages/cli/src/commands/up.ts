@@ -25,6 +25,7 @@ import { writeJson } from "../terminal/text.ts";
 import { inviteUrl, upBanner, type UpFacts } from "../hosting/up-banner.ts";
 import { findOrCreateRoom } from "../hosting/up-room.ts";
 import { type Sharing, shareModel, reportProblems } from "../hosting/up-sharing.ts";
+import { prepareHandout } from "../handout/prepare-handout.ts";
 import { startMonitor } from "../monitor/start-monitor.ts";
 import { watchRequests } from "../hosting/watch-requests.ts";
 
@@ -88,6 +89,7 @@ async function up(context: CliContext, values: UpOptionValues): Promise<void> {
       const running = await startAll(context, config, values, { interactivity, signal, cleanup });
       announce(context, values, running);
       const { launched, room } = running;
+      void prepareHandout(context, launched, values.json === true || interactivity.isQuiet);
       const stopWatching = watchRequests(context, launched.watch, room.code, values);
       cleanup.closers.push(async () => stopWatching());
       await aborted(signal);
@@ -199,6 +201,7 @@ function announce(context: CliContext, values: UpOptionValues, running: Running)
   const facts: UpFacts = {
     ...{ localUrl, sharedUrls, isAnnounced, room },
     ...{ participantId, model, server, isDemo, monitorUrl },
+    isHandedOut: launched.handout !== undefined,
   };
   if (values.json === true) {
     writeJson(context.stdout, {

@@ -23,6 +23,13 @@ export interface LaunchedHub {
   /** Whether `roomhub join` finds it on the network. */
   isAnnounced: boolean;
   rooms: RoomStorage;
+  /** The program that the hub hands out; undefined when it hands out none. */
+  handout: LaunchedHandout | undefined;
+}
+
+export interface LaunchedHandout {
+  /** Hexadecimal, once the program is made; made at once when others can reach the hub. */
+  sha512: () => Promise<string | undefined>;
 }
 
 /** Where rooms are kept when the hub stops. `unwritable`: the state file cannot be used, and a warning said why. */
@@ -52,7 +59,9 @@ export async function launchHub(
     : await context.openRoomStore(settings.stateFile.value, port, (warning) => {
         context.stderr.write(`${warning}\n`);
       });
+  const handout = settings.handout.value === true ? await context.createHandout() : undefined;
   const options: HubOptions = {
+    handout,
     host,
     port,
     store: opened?.store,
@@ -82,6 +91,7 @@ export async function launchHub(
       sharedUrls,
       isAnnounced: announcement,
       rooms: roomStorage(opened),
+      handout: handout && { sha512: () => hub.prepareHandout() },
     };
   } catch (error) {
     await hub.close();

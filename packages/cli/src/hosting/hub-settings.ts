@@ -12,6 +12,7 @@ export interface HubSettings {
   stateFile: string;
   ephemeral: boolean;
   direct: boolean;
+  handout: boolean;
   publicUrl: string;
   trustProxy: string[];
   ownership: OwnershipMode;
@@ -133,6 +134,13 @@ export const HUB_SETTINGS: { [Name in SettingName]: Setting<HubSettings[Name]> }
     what: "never call participants' endpoints directly",
     fallback: true,
     opposite: "--direct",
+  },
+  handout: {
+    kind: onOff,
+    flag: "--no-handout",
+    what: "do not hand out this program and the monitor",
+    fallback: true,
+    opposite: "--handout",
   },
   publicUrl: {
     kind: text,

@@ -11,6 +11,7 @@ const facts: UpFacts = {
   participantId: "ana-llama3.2-3b",
   model: "llama3.2:3b",
   server: "Ollama",
+  isHandedOut: false,
   isDemo: false,
   monitorUrl: "http://127.0.0.1:5051",
 };

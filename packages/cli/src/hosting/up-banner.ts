@@ -1,4 +1,5 @@
 import type { CliContext } from "../context.ts";
+import { joinLine } from "../handout/join-line.ts";
 import { portFlag, portOf } from "../rooms/hub-address.ts";
 import { qrCode } from "../terminal/qr-code.ts";
 import { colorsFor, safe } from "../terminal/text.ts";
@@ -16,6 +17,8 @@ export interface UpFacts {
   /** the model server: a program's name, or its URL */
   server: string;
   isDemo: boolean;
+  /** whether the hub hands out this program */
+  isHandedOut: boolean;
   /** of the page that watches the room; undefined without one */
   monitorUrl: string | undefined;
 }
@@ -32,6 +35,7 @@ export function upBanner(context: CliContext, facts: UpFacts): string {
     commandName: context.commandName,
     localUrl,
     sharedUrl,
+    isHandedOut: facts.isHandedOut,
     roomCode: room.code,
     hasPassword: room.passwordProtected,
   });
@@ -59,20 +63,22 @@ interface ReadyLinesInput {
   localUrl: string;
   /** The hub's URL for other machines; undefined when they cannot connect. */
   sharedUrl: string | undefined;
+  isHandedOut: boolean;
   roomCode: string;
   hasPassword: boolean;
 }
 
 /** Three lines to paste: share a model, send a request, configure a client. */
 function readyLines(input: ReadyLinesInput): { title: string; text: string }[] {
-  const { commandName, localUrl, sharedUrl, roomCode, hasPassword } = input;
-  const roomUrl = `${sharedUrl ?? localUrl}/rooms/${roomCode}`;
+  const { commandName, localUrl, sharedUrl, isHandedOut, roomCode, hasPassword } = input;
+  const hubUrl = sharedUrl ?? localUrl;
+  const roomUrl = `${hubUrl}/rooms/${roomCode}`;
   const body = '{"model":"*","stream":true,"messages":[{"role":"user","content":"Hello!"}]}';
   const share = sharedUrl === undefined ? "another model" : "a model from another machine";
   return [
     {
       title: `Share ${share}${hasPassword ? " (prompts for the password)" : ""}`,
-      text: `${commandName} join ${roomUrl}`,
+      text: joinLine(commandName, hubUrl, roomCode, isHandedOut && sharedUrl !== undefined),
     },
     { title: "Send a request", text: `curl -N ${roomUrl}/v1/chat/completions -d '${body}'` },
     {

@@ -130,7 +130,14 @@ describe("a port", () => {
     const error = Object.assign(new Error(`listen ${code}`), { code, syscall: "listen" });
     const listen = () => Promise.reject(error);
     const close = async () => ({ cut: 0 });
-    return { createHub: async () => ({ listen, watch: () => () => {}, close }) };
+    return {
+      createHub: async () => ({
+        listen,
+        watch: () => () => {},
+        prepareHandout: async () => undefined,
+        close,
+      }),
+    };
   }
 
   function taken(status: "ok" | "draining"): Scene {

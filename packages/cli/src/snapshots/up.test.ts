@@ -112,6 +112,7 @@ test("up that stops while requests run waits for them and reports those it ended
   const createHub: CliContext["createHub"] = async () => ({
     listen: async () => ({ url: "", host: "", port: 5050 }),
     watch: () => () => {},
+    prepareHandout: async () => undefined,
     close: async () => ({ cut: 2 }),
   });
   const busy: Scene = { ...scene, context: { ...scene.context, createHub } };
