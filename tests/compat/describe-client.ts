@@ -51,17 +51,14 @@ function newCell(client: CompatClient, setup: Setup, single: Case): Cell {
     state: "fails",
   };
   if (client.missing !== undefined) return { ...cell, state: "missing" };
-  const reason = reasonAgainst(single, client, setup);
+  const reason = reasonAgainst(single, client);
   return reason === undefined ? cell : { ...cell, state: "does not apply", reason };
 }
 
-function reasonAgainst(single: Case, client: CompatClient, setup: Setup): string | undefined {
+function reasonAgainst(single: Case, client: CompatClient): string | undefined {
   for (const name of single.needs) {
     const operation = client.does[name];
     if (typeof operation !== "function") return operation.reason;
-  }
-  if (client.speaks === "messages" && !setup.shape.surfaces.includes("messages")) {
-    return "this provider has no `/messages`, and only Responses are translated";
   }
   return undefined;
 }

@@ -6,7 +6,7 @@ import {
   countingSource,
 } from "../../packages/provider/src/responses/response.fixture.ts";
 import { translateResponse } from "../../packages/provider/src/responses/output/whole-response.ts";
-import type { ToolName } from "../../packages/provider/src/responses/translated-request.ts";
+import type { ToolName } from "../../packages/provider/src/translation/tool-naming.ts";
 import { responsesStream } from "../../packages/provider/src/responses/output/stream.ts";
 import type { ChatStream } from "../../packages/provider/src/translation/chat/chat-stream.ts";
 import { checkEvents, checkResponse } from "../support/documents/open-responses-rules.ts";

@@ -114,6 +114,7 @@ function hubUrlArgument(text: string): string {
 export interface ServingOptionValues {
   maxConcurrency?: number;
   responses?: SurfaceMode;
+  messages?: SurfaceMode;
 }
 
 export function addServingOptions(command: Command): Command {
@@ -124,14 +125,21 @@ export function addServingOptions(command: Command): Command {
         "--responses <mode>",
         "serve /responses natively or translated to chat (default: per server)",
       ).choices(SurfaceMode.options),
+    )
+    .addOption(
+      new Option(
+        "--messages <mode>",
+        "serve /messages natively or translated to chat (default: per server)",
+      ).choices(SurfaceMode.options),
     );
 }
 
 /** The given options, as fields of a participant's `config`. */
 export function servingConfig(values: ServingOptionValues): ParticipantConfig {
-  const { maxConcurrency, responses } = values;
+  const { maxConcurrency, responses, messages } = values;
   return {
     ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
     ...(responses === undefined ? {} : { responses }),
+    ...(messages === undefined ? {} : { messages }),
   };
 }

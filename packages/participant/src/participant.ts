@@ -112,7 +112,10 @@ class TunnelParticipant implements Participant {
         baseUrl,
         headers: () => headers,
         declared: () => settings.capabilities,
-        modes: () => ({ openResponses: settings.joinRequest.config?.responses }),
+        modes: () => ({
+          openResponses: settings.joinRequest.config?.responses,
+          messages: settings.joinRequest.config?.messages,
+        }),
         onCapabilities: () => this.#sendCapabilities(),
       },
       budget,

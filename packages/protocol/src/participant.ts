@@ -51,8 +51,9 @@ export const ParticipantConfig = z.looseObject({
   seed: z.int().optional(),
   instructions: z.string().optional(),
   maxConcurrency: z.int().min(1).optional(),
-  /** when absent, the model server's capabilities decide */
+  /** this and the next: when absent, the model server's capabilities decide */
   responses: SurfaceMode.optional(),
+  messages: SurfaceMode.optional(),
 });
 export type ParticipantConfig = z.infer<typeof ParticipantConfig>;
 

@@ -383,7 +383,6 @@ test("a cancel while the response waits for the reader drops the rest", async ()
 test.each([
   ["/embeddings", "embeddings"],
   ["/completions", "completions"],
-  ["/messages", "messages"],
   ["/responses/compact", "responsesCompact"],
   ["/responses/input_tokens", "responsesInputTokens"],
 ] as const)("%s: a 404 passes and is remembered as what the server has not", async (path, name) => {
@@ -531,17 +530,17 @@ test("a 501 makes a surface unsupported at once, and a server known to have it i
   const { provider, server } = start({
     ...ollama("0.15.0"),
     "POST /v1/embeddings": notImplemented,
-    "POST /v1/messages": notImplemented,
+    "POST /v1/completions": notImplemented,
     [chat]: notImplemented,
   });
   await listen(server, { path: "/embeddings", body: body() }).closed;
   expect(server.capabilities.embeddings).toBe("unsupported");
   await probe(server, provider);
-  expect(server.capabilities.messages).toBe("supported");
-  await listen(server, { path: "/messages", body: body() }).closed;
-  expect(server.capabilities.messages).toBe("unsupported");
+  expect(server.capabilities.completions).toBe("supported");
+  await listen(server, { path: "/completions", body: body() }).closed;
+  expect(server.capabilities.completions).toBe("unsupported");
   await probe(server, provider);
-  expect(server.capabilities.messages).toBe("supported");
+  expect(server.capabilities.completions).toBe("supported");
   await listen(server, { path: "/chat/completions", body: body() }).closed;
   expect(server.capabilities.chatCompletions).toBe("unsupported");
   await probe(server, provider);

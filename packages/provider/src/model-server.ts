@@ -12,6 +12,7 @@ import { ReadinessSink } from "./readiness/readiness-sink.ts";
 import { type ReadinessVerdict, ServerReadiness } from "./readiness/server-readiness.ts";
 import { LoadedWatch } from "./slots/loaded-watch.ts";
 import { type EngineLoad, SlotWatch } from "./slots/slot-watch.ts";
+import { messagesTranslation } from "./messages/messages-translation.ts";
 import { responsesTranslation } from "./responses/responses-translation.ts";
 import { TranslatedCall } from "./translation/translated-call.ts";
 import {
@@ -78,11 +79,12 @@ const surfaces: Readonly<Record<string, CapabilityName>> = {
 /** Surfaces that a server's chat can serve. */
 const translations: Partial<Record<CapabilityName, SurfaceTranslation>> = {
   openResponses: responsesTranslation,
+  messages: messagesTranslation,
 };
 
 /**
- * One model server, and what is known of it. Requests for responses go to its chat, translated both ways, where it has only
- * that.
+ * One model server, and what is known of it. Requests for responses and messages go to its chat, translated both ways, where it
+ * has only that.
  *
  * It is looked at once, after the first probe it responds to, and again when it was away. Everything else is learned from its
  * responses. Opens no socket of its own: its creator owns the client behind `call`.

@@ -77,7 +77,7 @@ test("every option reaches the participant, and secrets reach nothing else", asy
   const secret = ["--header-env", "Authorization=API_KEY", "--auth-header", "X-Key: k"];
   const more = [
     ...["--specs", '{"gpu":"H100"}', "--config", '{"top_p":0.5}'],
-    ...["--max-concurrency", "4", "--responses", "translated"],
+    ...["--max-concurrency", "4", "--responses", "translated", "--messages", "native"],
     ...["--tokens-per-day", "1000", "--per-person-tokens-per-day", "100"],
     ...["--requests-per-minute", "6", "--hours", "22-6"],
   ];
@@ -94,7 +94,7 @@ test("every option reaches the participant, and secrets reach nothing else", asy
     headers: { "X-One": "1", "X-Two": "a:b", Authorization: "Bearer sk-1" },
     authHeaders: { "X-Key": "k" },
     specs: { gpu: "H100" },
-    config: { top_p: 0.5, maxConcurrency: 4, responses: "translated" },
+    config: { top_p: 0.5, maxConcurrency: 4, responses: "translated", messages: "native" },
     budget: {
       tokensPerDay: 1_000,
       perPersonTokensPerDay: 100,

@@ -88,21 +88,24 @@ describe("a change", () => {
     expect(participantView(participant, 0).config).not.toHaveProperty("responses");
   });
 
-  test("of config.responses is not an agent's, which says with which line it would be", async () => {
-    const { put, participant, openTunnel } = await joined();
-    participant.config = { responses: "translated", seed: 7 };
-    openTunnel(participant);
-    const { warnings } = await put({ config: { responses: "native", seed: 8 } });
-    expect(participant.config).toEqual({ responses: "translated", seed: 8 });
-    expect(warnings).toEqual([
-      {
-        code: "responses_not_changed",
-        message: expect.stringMatching(/roomhub join \w{6} --responses native$/),
-      },
-    ]);
-    expect((await put({ config: null })).warnings).toEqual([]);
-    expect(participant.config).toEqual({ responses: "translated" });
-  });
+  test.each(["responses", "messages"] as const)(
+    "of config.%s is not an agent's, which says with which line it would be",
+    async (surface) => {
+      const { put, participant, openTunnel } = await joined();
+      participant.config = { [surface]: "translated", seed: 7 };
+      openTunnel(participant);
+      const { warnings } = await put({ config: { [surface]: "native", seed: 8 } });
+      expect(participant.config).toEqual({ [surface]: "translated", seed: 8 });
+      expect(warnings).toEqual([
+        {
+          code: `${surface}_not_changed`,
+          message: expect.stringMatching(new RegExp(`roomhub join \\w{6} --${surface} native$`)),
+        },
+      ]);
+      expect((await put({ config: null })).warnings).toEqual([]);
+      expect(participant.config).toEqual({ [surface]: "translated" });
+    },
+  );
 
   test("mints nothing, and leaves an open tunnel and the token alone", async () => {
     const { put, participant, outcome, openTunnel, closedTunnels } = await joined();

@@ -63,17 +63,22 @@ function applyNames(participant: Participant, request: UpdateParticipantRequest)
   return request.config === undefined ? [] : applyConfig(participant, request.config ?? {});
 }
 
-/** An agent serves `/responses` as it was started, whatever is changed here. */
+/** An agent serves `/responses` and `/messages` as it was started, whatever is changed here. */
 function applyConfig(participant: Participant, config: ParticipantConfig): Warning[] {
   const { id, roomCode, isTunnelOnly, tunnel } = participant;
-  const before = participant.config.responses;
+  const before = participant.config;
   participant.config = config;
   if (!isTunnelOnly && tunnel.kind === "closed") return [];
-  const { responses: wanted, ...others } = config;
-  participant.config = before === undefined ? others : { ...others, responses: before };
-  if (wanted === undefined || wanted === before) return [];
-  const message = `config.responses of ${id} stays as its agent was started. Start it again: roomhub join ${roomCode} --responses ${wanted}`;
-  return [{ code: "responses_not_changed", message }];
+  participant.config = { ...config };
+  return (["responses", "messages"] as const).flatMap((surface) => {
+    const { [surface]: wanted } = config;
+    const { [surface]: kept } = before;
+    if (kept === undefined) delete participant.config[surface];
+    else participant.config[surface] = kept;
+    if (wanted === undefined || wanted === kept) return [];
+    const message = `config.${surface} of ${id} stays as its agent was started. Start it again: roomhub join ${roomCode} --${surface} ${wanted}`;
+    return [{ code: `${surface}_not_changed`, message }];
+  });
 }
 
 type Place = Pick<

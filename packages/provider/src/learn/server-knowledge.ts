@@ -87,9 +87,9 @@ export class ServerKnowledge {
     return this.#program;
   }
 
-  /** What it refused says more than the name it uses itself; the first guess is what most servers read. */
-  get acceptedReasoning(): AcceptedReasoning {
-    return this.#reasoningLearned ?? this.#reasoningSeen ?? "reasoning_content";
+  /** What it refused says more than the name it uses itself. undefined while it has done neither */
+  get acceptedReasoning(): AcceptedReasoning | undefined {
+    return this.#reasoningLearned ?? this.#reasoningSeen;
   }
 
   get isLookDue(): boolean {
@@ -195,12 +195,13 @@ export class ServerKnowledge {
     return reported;
   }
 
-  /** Translated responses are as good as the chat they are made from, and not stored. */
+  /** What is translated is as good as the chat it is made from, and not stored. */
   #served(name: CapabilityName): CapabilityValue {
     const isTranslating = this.way("openResponses") === "translated";
     switch (name) {
       case "openResponses":
-        return this.native(isTranslating ? "chatCompletions" : name);
+      case "messages":
+        return this.native(this.way(name) === "translated" ? "chatCompletions" : name);
       case "storedResponses":
         return isTranslating ? "unsupported" : this.native(name);
       case "responsesCompact":

@@ -28,6 +28,9 @@ function translate(body: Buffer): ServableRequest {
     chat,
     model,
     isStream,
+    optionalFields: [],
+    // What most servers read.
+    reasoningAtFirst: "reasoning_content",
     stream: (source) => responsesStream(request, source),
     response: (completion, source, onReasoning) =>
       translateResponse(completion, request, source, onReasoning),

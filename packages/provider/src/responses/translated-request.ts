@@ -1,16 +1,5 @@
 import type { ChatRequest } from "../translation/surface-translation.ts";
-
-/** Which tool of a Responses request a chat function name stands for. */
-export interface ToolName {
-  /** `custom` tools take free text, which chat carries as `{input}` */
-  kind: "function" | "custom";
-  name: string;
-  /** Codex groups its tools in namespaces, which chat does not have */
-  namespace: string | undefined;
-}
-
-/** By the name the chat request carries. */
-export type ToolNames = ReadonlyMap<string, ToolName>;
+import type { ToolNames } from "../translation/tool-naming.ts";
 
 /**
  * What a response object repeats of its request, every key present. Open Responses 2026-04-24, `ResponseResource`: the

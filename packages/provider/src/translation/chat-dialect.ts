@@ -1,6 +1,6 @@
 import { isRefusalOf, refusesStreamOptions } from "@roomhub/protocol";
 import type { ServerKnowledge } from "../learn/server-knowledge.ts";
-import type { ChatRequest } from "./surface-translation.ts";
+import type { ServableRequest } from "./surface-translation.ts";
 import {
   hasReasoning,
   type ReasoningField,
@@ -19,22 +19,28 @@ const otherName: Readonly<Record<ReasoningField, ReasoningField>> = {
 };
 
 /**
- * How one request is put in chat where servers differ and the client has no influence: whether `stream_options` request usage, and
- * under which name reasoning is sent back. Begins with what is known of the server and falls back at its refusals, each of which
+ * How one request is put in chat where servers differ and the client has no influence: whether `stream_options` request usage,
+ * under which name reasoning is sent back, and which optional members are sent. Begins with what is known of the server and falls back at its refusals, each of which
  * takes something away, so there are few. Reasoning: one name, the other, none.
  */
 export class ChatDialect {
-  readonly #chat: ChatRequest["chat"];
+  readonly #chat: ServableRequest["chat"];
   readonly #knowledge: ServerKnowledge;
   readonly #refusedNames = new Set<ReasoningField>();
+  readonly #optional: ServableRequest["optionalFields"];
+  readonly #leftOut = new Set<string>();
   #reasoning: AcceptedReasoning;
   #requestsUsage: boolean;
   #isUsageRefused = false;
 
-  constructor({ chat }: ChatRequest, knowledge: ServerKnowledge) {
+  constructor(request: ServableRequest, knowledge: ServerKnowledge) {
+    const { chat } = request;
     this.#chat = chat;
+    this.#optional = request.optionalFields;
     this.#knowledge = knowledge;
-    this.#reasoning = hasReasoning(chat.messages) ? knowledge.acceptedReasoning : "none";
+    this.#reasoning = hasReasoning(chat.messages)
+      ? (knowledge.acceptedReasoning ?? request.reasoningAtFirst)
+      : "none";
     this.#requestsUsage =
       "stream_options" in chat && knowledge.native("streamUsage") !== "unsupported";
   }
@@ -43,6 +49,7 @@ export class ChatDialect {
     const messages = withReasoning(this.#chat.messages, this.#reasoning);
     const chat: Record<string, unknown> = { ...this.#chat, messages };
     if (!this.#requestsUsage) delete chat["stream_options"];
+    for (const name of this.#leftOut) delete chat[name];
     return Buffer.from(JSON.stringify(chat));
   }
 
@@ -53,6 +60,21 @@ export class ChatDialect {
       this.#isUsageRefused = true;
       return true;
     }
+    return this.#fallBackInReasoning(status, text) || this.#leaveOut(status, text);
+  }
+
+  /** Left out of this request only: whether a server takes a member may depend on the model and on the prompt. */
+  #leaveOut(status: number, text: string): boolean {
+    for (const { name, refusal } of this.#optional) {
+      const isSent = this.#chat[name] !== undefined && !this.#leftOut.has(name);
+      if (!isSent || !isRefusalOf(refusal, status, text)) continue;
+      this.#leftOut.add(name);
+      return true;
+    }
+    return false;
+  }
+
+  #fallBackInReasoning(status: number, text: string): boolean {
     const sent = this.#reasoning;
     if (sent === "none" || !isRefusalOf(named[sent], status, text)) return false;
     this.#refusedNames.add(sent);

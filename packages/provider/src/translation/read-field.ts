@@ -10,6 +10,19 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** The body of a request. @throws UntranslatableError `invalid_type` when it is no JSON object */
+export function parseObject(body: Buffer): JsonObject {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body.toString("utf8"));
+  } catch {
+    // What the parser says would repeat the body.
+    parsed = undefined;
+  }
+  if (isObject(parsed)) return parsed;
+  throw new UntranslatableError("The request body must be a JSON object.", "", "invalid_type");
+}
+
 /** @returns `input[2].type`; a field of the body itself is named alone */
 function pathTo(path: string, key: string): string {
   return path === "" ? key : `${path}.${key}`;

@@ -1,6 +1,7 @@
 import type { ChatMessage } from "./chat/chat-message.ts";
 import type { ChatStream } from "./chat/chat-stream.ts";
-import type { ReasoningField } from "./reasoning-field.ts";
+import type { ServerProgram } from "../learn/fingerprints.ts";
+import type { AcceptedReasoning, ReasoningField } from "./reasoning-field.ts";
 import type { UntranslatableError } from "./untranslatable-error.ts";
 
 /** A surface that can be served by a server's chat, by the name of its capability. */
@@ -13,9 +14,15 @@ export interface SurfaceTranslation {
    * @param body - with the provider's own model name in it
    * @throws UntranslatableError, and nothing else
    */
-  translate(body: Buffer): ServableRequest;
+  translate(body: Buffer, server: ServerFacts): ServableRequest;
   /** The body of a refusal, in the shape that the surface's clients read. */
   refusal(refusal: RequestRefusal): object;
+}
+
+/** What a translation goes by beside the request. */
+export interface ServerFacts {
+  /** undefined for what is not recognised */
+  program: ServerProgram | undefined;
 }
 
 /** A request of another surface as a chat request. */
@@ -29,6 +36,10 @@ export interface ChatRequest {
 
 /** A chat request, and what becomes of its response. */
 export interface ServableRequest extends ChatRequest {
+  /** members of `chat` that are left out when the server's refusal names them, by what it says then */
+  optionalFields: readonly { name: string; refusal: RegExp }[];
+  /** how reasoning is sent back while it is not known what the server accepts */
+  reasoningAtFirst: AcceptedReasoning;
   stream(source: TranslationSource): ChatStream;
   /**
    * @param body - the provider's, of status 2xx

@@ -162,7 +162,10 @@ export class TranslatedCall implements ProviderCall, ProviderSink {
       return undefined;
     }
     try {
-      this.#chatRequest ??= this.#deps.translation.translate(Buffer.concat(this.#body));
+      this.#chatRequest ??= this.#deps.translation.translate(
+        Buffer.concat(this.#body),
+        this.#deps.knowledge,
+      );
       this.#body = [];
       return this.#chatRequest;
     } catch (error) {

@@ -72,7 +72,10 @@ export class ModelServers {
       headers: () => (isCurrent() ? { ...headersOf(participant) } : {}),
       maxTranslatedBytes,
       declared: () => participant.declaredCapabilities,
-      modes: () => ({ openResponses: participant.config.responses }),
+      modes: () => ({
+        openResponses: participant.config.responses,
+        messages: participant.config.messages,
+      }),
       model: () => participant.model,
       onCapabilities: (capabilities) => current.learned(participant, capabilities),
       onEngine: (load) => current.reported(participant, load),

@@ -1,4 +1,4 @@
-import type { ToolName } from "../translated-request.ts";
+import type { ToolName } from "../../translation/tool-naming.ts";
 import { CustomInput } from "./custom-input.ts";
 import type { EmitEvent } from "./event-writer.ts";
 import { FunctionArguments } from "../../translation/chat/function-arguments.ts";

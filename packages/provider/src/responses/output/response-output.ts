@@ -1,4 +1,4 @@
-import type { ToolNames } from "../translated-request.ts";
+import type { ToolNames } from "../../translation/tool-naming.ts";
 import type { TranslationSource } from "../../translation/surface-translation.ts";
 import { CallItem } from "./call-item.ts";
 import type { ChatContent } from "../../translation/chat/chat-choice.ts";

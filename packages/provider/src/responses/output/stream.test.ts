@@ -9,7 +9,7 @@ import {
   translated,
   type StreamEvent,
 } from "../response.fixture.ts";
-import type { ToolName } from "../translated-request.ts";
+import type { ToolName } from "../../translation/tool-naming.ts";
 import { responsesStream } from "./stream.ts";
 
 const hello =

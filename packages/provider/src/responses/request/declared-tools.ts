@@ -1,4 +1,4 @@
-import type { ToolName } from "../translated-request.ts";
+import type { ToolName } from "../../translation/tool-naming.ts";
 import { UntranslatableError } from "../../translation/untranslatable-error.ts";
 import {
   type JsonObject,
@@ -9,7 +9,7 @@ import {
   optionalString,
   requiredString,
 } from "../../translation/read-field.ts";
-import type { ToolNaming } from "../tool-naming.ts";
+import type { ToolNaming } from "../../translation/tool-naming.ts";
 
 /** A tool the client runs itself, ready to be sent as a chat function. */
 export interface DeclaredTool {

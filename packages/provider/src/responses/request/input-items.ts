@@ -11,7 +11,7 @@ import {
   requiredString,
   wrongType,
 } from "../../translation/read-field.ts";
-import type { ToolNaming } from "../tool-naming.ts";
+import type { ToolNaming } from "../../translation/tool-naming.ts";
 import type { ChatMessage } from "../../translation/chat/chat-message.ts";
 import { Transcript } from "./transcript.ts";
 

@@ -1,7 +1,7 @@
 import { type DeclaredTool, readDeclaredTools } from "./declared-tools.ts";
 import { type JsonObject, optionalBoolean } from "../../translation/read-field.ts";
 import { chooseTools } from "./tool-choice.ts";
-import type { ToolNaming } from "../tool-naming.ts";
+import type { ToolNaming } from "../../translation/tool-naming.ts";
 
 interface ChatTools {
   tools: readonly ChatTool[] | undefined;

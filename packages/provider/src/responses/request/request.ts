@@ -3,7 +3,6 @@ import { UntranslatableError } from "../../translation/untranslatable-error.ts";
 import { translateInput } from "./input-items.ts";
 import {
   isAbsent,
-  isObject,
   type JsonObject,
   noCounterpart,
   optionalArray,
@@ -11,12 +10,13 @@ import {
   optionalNumber,
   optionalObject,
   optionalString,
+  parseObject,
   requiredString,
 } from "../../translation/read-field.ts";
 import { translateTools } from "./request-tools.ts";
 import { echoRequest } from "./response-echo.ts";
 import { translateText } from "./text-format.ts";
-import { ToolNaming } from "../tool-naming.ts";
+import { ToolNaming } from "../../translation/tool-naming.ts";
 
 /**
  * Fields that do not reach the provider under their own name and meaning: translated below, echoed in the response object, or
@@ -54,18 +54,6 @@ export function translateRequest(body: Buffer): TranslatedRequest {
     messages,
   };
   return { chat, model, isStream, echo: echoRequest(request), toolNames: naming.names };
-}
-
-function parseObject(body: Buffer): JsonObject {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(body.toString("utf8"));
-  } catch {
-    // What the parser says would repeat the body.
-    parsed = undefined;
-  }
-  if (isObject(parsed)) return parsed;
-  throw new UntranslatableError("The request body must be a JSON object.", "", "invalid_type");
 }
 
 /** A provider of chat completions remembers nothing, so whatever refers to something kept cannot be served. */

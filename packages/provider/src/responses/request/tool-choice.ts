@@ -1,4 +1,4 @@
-import type { ToolName } from "../translated-request.ts";
+import type { ToolName } from "../../translation/tool-naming.ts";
 import { UntranslatableError } from "../../translation/untranslatable-error.ts";
 import type { DeclaredTool } from "./declared-tools.ts";
 import {

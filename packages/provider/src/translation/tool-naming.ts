@@ -1,4 +1,14 @@
-import type { ToolName, ToolNames } from "./translated-request.ts";
+/** Which tool of a request a chat function name stands for. */
+export interface ToolName {
+  /** `custom` tools of Responses take free text, which chat carries as `{input}` */
+  kind: "function" | "custom";
+  name: string;
+  /** Codex groups its tools in namespaces, which chat does not have */
+  namespace: string | undefined;
+}
+
+/** By the name the chat request carries. */
+export type ToolNames = ReadonlyMap<string, ToolName>;
 
 /** Chat completions, `tools[].function.name`: letters, digits, underscore, hyphen, at most 64. */
 const maxNameLength = 64;
@@ -8,9 +18,9 @@ const maxStemLength = maxNameLength - 8;
 const separator = "__";
 
 /**
- * Gives each tool of a Responses request a chat function name, and remembers which stands for which.
+ * Gives each tool of a request a chat function name, and remembers which stands for which.
  *
- * Chat has neither namespaces nor custom tools, so two tools may have the same name: the first one gets it, the next
+ * Chat has neither namespaces nor custom tools, and shorter names, so two tools may have the same name: the first one gets it, the next
  * one gets a number. The same tools in the same order get the same names, which a provider's prompt cache relies on.
  */
 export class ToolNaming {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { ToolName } from "./translated-request.ts";
+import type { ToolName } from "./tool-naming.ts";
 import { ToolNaming } from "./tool-naming.ts";
 
 function fn(name: string, namespace?: string): ToolName {

@@ -1,0 +1,59 @@
+import { isDeeperThan, LIMITS } from "@roomhub/protocol";
+import type {
+  ServableRequest,
+  ServerFacts,
+  SurfaceTranslation,
+} from "../translation/surface-translation.ts";
+import { UntranslatableError } from "../translation/untranslatable-error.ts";
+import { messageStream } from "./output/message-stream.ts";
+import { translateMessage } from "./output/whole-message.ts";
+import { translateMessages } from "./request/request.ts";
+
+/** What is translated may stand a little deeper than it stood. */
+const maxDepth = 2 * LIMITS.jsonDepth.default;
+
+/** Members that not every server takes. What a client requests with them is less than a response. */
+const optionalFields: ServableRequest["optionalFields"] = [
+  { name: "max_tokens", refusal: /\bmax_(?:completion_)?tokens\b|\bin the completion\b/ },
+  { name: "reasoning_effort", refusal: /\breasoning_effort\b/ },
+  { name: "response_format", refusal: /\bresponse_format\b/ },
+  { name: "parallel_tool_calls", refusal: /\bparallel_tool_calls\b/ },
+  { name: "top_k", refusal: /\btop_k\b/ },
+];
+
+/** `/messages` served by a server's chat. */
+export const messagesTranslation: SurfaceTranslation = {
+  surface: "messages",
+  translate,
+  refusal: ({ status, message, param, code }) => ({
+    type: "error",
+    error: {
+      type: status === 413 ? "request_too_large" : "invalid_request_error",
+      message,
+      param,
+      code,
+      // By this Anthropic's SDK sends the whole conversation instead.
+      ...(code === "thread_not_found" ? { details: { error_code: code } } : {}),
+    },
+  }),
+};
+
+/** A hub refuses deep nesting; an agent cannot rely on its hub, and JSON of any depth cannot be written again. */
+function translate(body: Buffer, { program }: ServerFacts): ServableRequest {
+  const request = translateMessages(body, program);
+  if (isDeeperThan(request.chat, maxDepth)) {
+    throw new UntranslatableError("The request body is nested too deeply.", "", "invalid_type");
+  }
+  const { chat, model, isStream } = request;
+  return {
+    chat,
+    model,
+    isStream,
+    optionalFields,
+    // It is sent back only to servers known to take it.
+    reasoningAtFirst: "none",
+    stream: (source) => messageStream(request, source),
+    response: (completion, source, onReasoning) =>
+      translateMessage(completion, request, source, onReasoning),
+  };
+}

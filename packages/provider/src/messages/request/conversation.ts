@@ -1,0 +1,221 @@
+import type { ChatMessage, ChatPart, ChatToolCall } from "../../translation/chat/chat-message.ts";
+import { type JsonObject, objectAt, quoted, wrongType } from "../../translation/read-field.ts";
+import type { ToolNaming } from "../../translation/tool-naming.ts";
+import { UntranslatableError } from "../../translation/untranslatable-error.ts";
+import { type AssistantTurn, readAssistantBlock } from "./assistant-turn.ts";
+import { attachmentsOf, chatContent, readBlocks, textOf, userParts } from "./content-blocks.ts";
+import { readReminder } from "./system-text.ts";
+import { readToolResult, type ToolResult } from "./tool-result.ts";
+
+interface UserTurn {
+  role: "user";
+  results: ToolResult[];
+  parts: ChatPart[];
+}
+
+type Turn = UserTurn | AssistantTurn;
+
+export interface Conversation {
+  messages: ChatMessage[];
+  /** of the calls in it, as the client has them */
+  callIds: ReadonlySet<string>;
+  /** where its last message is the assistant's, which the model is to continue: `messages[4]` */
+  prefillPath: string | undefined;
+}
+
+/**
+ * The `messages` of a request as chat messages, in order. History is translated or refused, never left out.
+ *
+ * Messages of one role in a row are one, since many templates take them in turns only. The results of a message's calls
+ * follow it at once, before anything else.
+ *
+ * @param system - the text of the system prompt, empty when there is none
+ * @throws UntranslatableError
+ */
+export function translateConversation(
+  messages: unknown,
+  system: string,
+  naming: ToolNaming,
+): Conversation {
+  const turns = readTurns(messages, naming);
+  const chat: ChatMessage[] = system === "" ? [] : [{ role: "system", content: system }];
+  for (const [index, turn] of turns.entries()) {
+    if (turn.role === "user") chat.push(...userMessages(turn, turns[index - 1]));
+    else {
+      chat.push(assistantMessage(turn));
+      if (turns[index + 1] === undefined) refuseOpenCalls(turn, []);
+    }
+  }
+  const last = turns.at(-1);
+  return {
+    messages: chat,
+    callIds: new Set(turns.flatMap((turn) => (turn.role === "user" ? [] : [...turn.calls.keys()]))),
+    prefillPath: last?.role === "assistant" ? last.path : undefined,
+  };
+}
+
+function readTurns(messages: unknown, naming: ToolNaming): Turn[] {
+  if (!Array.isArray(messages)) throw wrongType("messages", "an array");
+  if (messages.length === 0) {
+    throw new UntranslatableError(
+      "messages is empty. Send at least one message.",
+      "messages",
+      "unsupported_value",
+    );
+  }
+  const reader = new TurnReader(naming);
+  for (const [index, entry] of messages.entries()) {
+    const path = `messages[${index}]`;
+    reader.read(objectAt(entry, path), path);
+  }
+  return reader.end();
+}
+
+/** Brings messages of one role together, and puts system messages inside of the user's. */
+class TurnReader {
+  readonly #naming: ToolNaming;
+  readonly #turns: Turn[] = [];
+  /** system messages behind an assistant message, for the user message that follows */
+  #reminders: ChatPart[] = [];
+
+  constructor(naming: ToolNaming) {
+    this.#naming = naming;
+  }
+
+  read(message: JsonObject, path: string): void {
+    const { role, content } = message;
+    const contentPath = `${path}.content`;
+    switch (role) {
+      case "user":
+        return this.#readUser(content, contentPath);
+      case "assistant":
+        return this.#readAssistant(content, path);
+      case "system":
+        return this.#readSystem(content, contentPath);
+      default:
+        throw new UntranslatableError(
+          `${path}.role must be user, assistant or system${typeof role === "string" ? `, not ${quoted(role)}` : ""}.`,
+          `${path}.role`,
+          "unsupported_value",
+        );
+    }
+  }
+
+  end(): Turn[] {
+    if (this.#reminders.length > 0) this.#userTurn();
+    return this.#turns;
+  }
+
+  #readUser(content: unknown, path: string): void {
+    const turn = this.#userTurn();
+    for (const placed of readBlocks(content, path)) {
+      if (placed.type === "tool_result") turn.results.push(readToolResult(placed));
+      else turn.parts.push(...userParts(placed));
+    }
+  }
+
+  #readAssistant(content: unknown, path: string): void {
+    const last = this.#turns.at(-1);
+    // A user message between a call and its result would part them.
+    const mayPart = last?.role !== "assistant" || last.calls.size === 0;
+    if (this.#reminders.length > 0 && mayPart) this.#userTurn();
+    const turn = this.#assistantTurn(path);
+    for (const placed of readBlocks(content, `${path}.content`)) {
+      readAssistantBlock(turn, placed, this.#naming);
+    }
+  }
+
+  #readSystem(content: unknown, path: string): void {
+    const reminder = readReminder(content, path);
+    const last = this.#turns.at(-1);
+    (last?.role === "user" ? last.parts : this.#reminders).push(reminder);
+  }
+
+  #userTurn(): UserTurn {
+    const last = this.#turns.at(-1);
+    if (last?.role === "user") return last;
+    const turn: UserTurn = { role: "user", results: [], parts: this.#reminders };
+    this.#reminders = [];
+    this.#turns.push(turn);
+    return turn;
+  }
+
+  #assistantTurn(path: string): AssistantTurn {
+    const last = this.#turns.at(-1);
+    if (last?.role === "assistant") return last;
+    const turn: AssistantTurn = {
+      role: "assistant",
+      path,
+      thoughts: [],
+      texts: [],
+      calls: new Map(),
+    };
+    this.#turns.push(turn);
+    return turn;
+  }
+}
+
+function assistantMessage({ thoughts, texts, calls }: AssistantTurn): ChatMessage {
+  const isCallAlone = texts.length === 0 && calls.size > 0;
+  return {
+    role: "assistant",
+    content: isCallAlone ? null : texts.join("\n\n"),
+    reasoning_content: thoughts.length === 0 ? undefined : thoughts.join("\n\n"),
+    tool_calls: calls.size === 0 ? undefined : [...calls.values()].map(({ call }) => call),
+  };
+}
+
+/** The results, in the order of their calls, then what a tool message cannot hold, and the rest of the message. */
+function userMessages({ results, parts }: UserTurn, before: Turn | undefined): ChatMessage[] {
+  const calls =
+    before?.role === "assistant" ? before.calls : new Map<string, { call: ChatToolCall }>();
+  const byId = new Map<string, ToolResult>();
+  for (const result of results) {
+    if (!calls.has(result.callId)) throw orphan(result);
+    if (byId.has(result.callId)) throw repeated(result);
+    byId.set(result.callId, result);
+  }
+  if (before?.role === "assistant") refuseOpenCalls(before, [...byId.keys()]);
+  const messages: ChatMessage[] = [];
+  const attachments: ChatPart[] = [];
+  for (const [id, { call }] of calls) {
+    const result = byId.get(id);
+    if (result === undefined) continue;
+    const prefix = result.isError ? "Error: " : "";
+    const content = prefix + textOf(result.parts);
+    messages.push({ role: "tool", tool_call_id: call.id, content });
+    attachments.push(...attachmentsOf(result.parts));
+  }
+  const rest = [...attachments, ...parts];
+  if (rest.length > 0 || messages.length === 0) {
+    messages.push({ role: "user", content: chatContent(rest) });
+  }
+  return messages;
+}
+
+function orphan({ callId, path }: ToolResult): UntranslatableError {
+  return new UntranslatableError(
+    `${path}.tool_use_id names no tool_use block of the message before: ${quoted(callId)}. Send each result directly behind its call.`,
+    `${path}.tool_use_id`,
+    "unsupported_value",
+  );
+}
+
+function repeated({ callId, path }: ToolResult): UntranslatableError {
+  return new UntranslatableError(
+    `${path} is the second result of the call ${quoted(callId)}. Send one result for each call.`,
+    `${path}.tool_use_id`,
+    "unsupported_value",
+  );
+}
+
+function refuseOpenCalls({ calls }: AssistantTurn, answered: readonly string[]): void {
+  for (const [id, { path }] of calls) {
+    if (answered.includes(id)) continue;
+    throw new UntranslatableError(
+      `${path} has no result: the next message has no tool_result block for ${quoted(id)}. Send one.`,
+      path,
+      "unsupported_value",
+    );
+  }
+}

@@ -1,0 +1,131 @@
+import type { ServerProgram } from "../../learn/fingerprints.ts";
+import {
+  isAbsent,
+  type JsonObject,
+  noCounterpart,
+  optionalArray,
+  optionalBoolean,
+  optionalNumber,
+  optionalObject,
+  optionalString,
+  parseObject,
+  requiredString,
+} from "../../translation/read-field.ts";
+import type { ChatRequest } from "../../translation/surface-translation.ts";
+import { ToolNaming, type ToolNames } from "../../translation/tool-naming.ts";
+import { UntranslatableError } from "../../translation/untranslatable-error.ts";
+import { translateConversation } from "./conversation.ts";
+import { prefillFields } from "./prefill.ts";
+import { systemText } from "./system-text.ts";
+import { translateTools } from "./tools.ts";
+
+/** A request for a message translated for chat, and what the way back needs. */
+export interface TranslatedMessage extends ChatRequest {
+  toolNames: ToolNames;
+  /** the ids of calls in the conversation */
+  callIds: ReadonlySet<string>;
+  /** The client reads the model's reasoning. */
+  showsThinking: boolean;
+}
+
+/** Without a counterpart in chat, and too much to be left out. */
+const refused = {
+  mcp_servers: "A list of MCP servers",
+  container: "A container",
+  n: "Several responses to one request",
+} as const;
+
+/**
+ * Translates a `POST /messages` for a provider that speaks chat completions only. Of a conversation nothing is left out
+ * silently; members of the body that are unknown, or about Anthropic's own service, are.
+ *
+ * @param body - with the provider's own model name in it
+ * @param program - of the server, where it is known
+ * @throws UntranslatableError, and nothing else
+ */
+export function translateMessages(
+  body: Buffer,
+  program: ServerProgram | undefined,
+): TranslatedMessage {
+  const request = parseObject(body);
+  refuseMembers(request);
+  refuseContinuation(request);
+  const model = requiredString(request, "model", "");
+  const isStream = optionalBoolean(request, "stream", "") ?? false;
+  // The tools come first: a declared one has the first claim to its name, then those that are only in the history.
+  const naming = new ToolNaming();
+  const tools = translateTools(request, naming);
+  const conversation = translateConversation(request["messages"], systemText(request), naming);
+  const chat = {
+    ...present({ model, ...tools, ...settingsOf(request) }),
+    ...prefillFields(conversation.prefillPath, program),
+    ...(isStream ? { stream: true, stream_options: { include_usage: true } } : {}),
+    messages: conversation.messages,
+  };
+  return {
+    chat,
+    model,
+    isStream,
+    toolNames: naming.names,
+    callIds: conversation.callIds,
+    showsThinking: showsThinking(request),
+  };
+}
+
+function refuseMembers(request: JsonObject): void {
+  for (const [key, what] of Object.entries(refused)) {
+    const value = request[key];
+    const isEmpty = isAbsent(value) || (Array.isArray(value) && value.length === 0) || value === 1;
+    if (!isEmpty) throw noCounterpart(what, key, `Leave ${key} out.`);
+  }
+}
+
+/** A thread begins with the whole conversation, but only a service that keeps it can continue it. */
+function refuseContinuation(request: JsonObject): void {
+  if (optionalObject(request, "thread", "")?.["type"] !== "continue") return;
+  throw new UntranslatableError(
+    "The thread was not found: this participant's provider keeps none. Send the whole conversation in messages.",
+    "thread",
+    "thread_not_found",
+  );
+}
+
+/** Without the keys that have no value. */
+function present(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+function settingsOf(request: JsonObject): Record<string, unknown> {
+  const stop = optionalArray(request, "stop_sequences", "");
+  const output = optionalObject(request, "output_config", "") ?? {};
+  return {
+    max_tokens: optionalNumber(request, "max_tokens", ""),
+    temperature: optionalNumber(request, "temperature", ""),
+    top_p: optionalNumber(request, "top_p", ""),
+    top_k: optionalNumber(request, "top_k", ""),
+    stop: stop === undefined || stop.length === 0 ? undefined : stop,
+    reasoning_effort: effortOf(output),
+    response_format: formatOf(output) ?? formatOf({ format: request["output_format"] }),
+  };
+}
+
+/** Chat knows no more than `high`. */
+function effortOf(output: JsonObject): string | undefined {
+  const effort = optionalString(output, "effort", "output_config");
+  return effort === "max" || effort === "xhigh" ? "high" : effort;
+}
+
+function formatOf(output: JsonObject): object | undefined {
+  const format = optionalObject(output, "format", "output_config");
+  if (format === undefined || format["type"] !== "json_schema") return undefined;
+  const schema = optionalObject(format, "schema", "output_config.format");
+  if (schema === undefined) return undefined;
+  return { type: "json_schema", json_schema: { name: "output", schema, strict: true } };
+}
+
+/** `enabled` or `adaptive`, unless it is to stay hidden. */
+function showsThinking(request: JsonObject): boolean {
+  const thinking = optionalObject(request, "thinking", "");
+  const type = thinking?.["type"];
+  return (type === "enabled" || type === "adaptive") && thinking?.["display"] !== "omitted";
+}
