@@ -164,6 +164,22 @@ describe.skipIf(executablePath === undefined)(`the page that watches a room${tit
     expect(await page.locator(".card").count()).toBe(1);
   });
 
+  test("the figures have plots with a line for each participant", async () => {
+    await using provider = await startFakeProvider();
+    await using lab = await openLab(browser);
+    const { hub, code, page } = lab;
+    await using _ada = await joinTunnel(hub, code, { endpoint: provider.url });
+    await send(hub, code, "one");
+    await page.locator(".request.is-done").waitFor();
+    await page.getByRole("link", { name: "Figures", exact: true }).click();
+    for (const title of ["Requests of each", "Errors of each", "Warm share of each"]) {
+      const plot = page.locator(".plot", { hasText: title });
+      await plot.locator("canvas").waitFor();
+      expect(await plot.locator(".plot-names").textContent()).toBe("Ada");
+    }
+    expect(lab.problems).toEqual([]);
+  });
+
   test.each([
     [360, 740],
     [1_440, 900],

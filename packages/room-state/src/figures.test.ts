@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { BUCKET_MS, BUCKETS, OTHERS } from "./buckets.ts";
 import { percentile, withSample } from "./distribution.ts";
-import { participantFigures, roomFigures, series, usage } from "./figures.ts";
+import { participantFigures, participantSeries, roomFigures, series, usage } from "./figures.ts";
 import { reduce } from "./reduce.ts";
 import { after, complete, failure, first, noonMs, progress, sent } from "./room-events.fixture.ts";
 
@@ -159,4 +159,18 @@ test.each([
   const rows = usage(state, noonMs + 1_200 * stepMs);
   expect(rows).toHaveLength(1_001);
   expect(rows.at(-1)).toMatchObject({ person: OTHERS, requests: 200, outputTokens: 200 });
+});
+
+test("a participant has a point per bucket, with its own requests, errors and warm share", () => {
+  let state = after([sent("r1"), complete("r1", { inputTokens: 100, cachedInputTokens: 40 })]);
+  state = reduce(state, failure("r2"), noonMs + BUCKET_MS);
+  const points = participantSeries(state, "ana-llama3", noonMs + BUCKET_MS);
+  expect(points.length).toBe(BUCKETS);
+  expect(points.slice(-3)).toEqual([
+    { startMs: noonMs - BUCKET_MS, requests: 0, errors: 0, warmShare: undefined },
+    { startMs: noonMs, requests: 1, errors: 0, warmShare: 0.4 },
+    { startMs: noonMs + BUCKET_MS, requests: 1, errors: 1, warmShare: undefined },
+  ]);
+  const others = participantSeries(state, "ben", noonMs + BUCKET_MS);
+  expect(others.every(({ requests }) => requests === 0)).toBe(true);
 });

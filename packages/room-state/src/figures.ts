@@ -43,6 +43,16 @@ export interface SeriesPoint {
   readonly ttftP95Ms: number | undefined;
 }
 
+/** One bucket of a chart of one participant. */
+export interface ParticipantPoint {
+  /** epoch ms */
+  readonly startMs: number;
+  readonly requests: number;
+  readonly errors: number;
+  /** 0 to 1; undefined when no response reported it */
+  readonly warmShare: number | undefined;
+}
+
 /** @param nowMs - epoch ms on the watcher's clock */
 export function roomFigures(state: RoomState, nowMs: number): RoomFigures {
   const buckets = currentBuckets(state.buckets, nowMs);
@@ -112,12 +122,42 @@ export function series(state: RoomState, nowMs: number): SeriesPoint[] {
     currentBuckets(state.buckets, nowMs).map((bucket) => [bucket.startMs, bucket]),
   );
   const newestMs = Math.floor(nowMs / BUCKET_MS) * BUCKET_MS;
-  return Array.from({ length: BUCKETS }, (_, index) => {
-    const startMs = newestMs - (BUCKETS - 1 - index) * BUCKET_MS;
+  return bucketStarts(nowMs).map((startMs) => {
     // A second at least, so that the first token of a bucket is not a peak.
     const lengthMs = startMs === newestMs ? Math.max(1_000, nowMs - startMs) : BUCKET_MS;
     return point(startMs, byStart.get(startMs), lengthMs);
   });
+}
+
+/** The same points for one participant; `""` is requests that reached none. */
+export function participantSeries(
+  state: RoomState,
+  participantId: string,
+  nowMs: number,
+): ParticipantPoint[] {
+  const byStart = new Map(
+    currentBuckets(state.buckets, nowMs).map(({ startMs, participants }) => [
+      startMs,
+      participants.get(participantId),
+    ]),
+  );
+  return bucketStarts(nowMs).map((startMs) => {
+    const figures = byStart.get(startMs);
+    return {
+      startMs,
+      requests: figures?.requests ?? 0,
+      errors: figures?.errors ?? 0,
+      warmShare: figures === undefined ? undefined : warmShareOf(figures),
+    };
+  });
+}
+
+function bucketStarts(nowMs: number): number[] {
+  const newestMs = Math.floor(nowMs / BUCKET_MS) * BUCKET_MS;
+  return Array.from(
+    { length: BUCKETS },
+    (_, index) => newestMs - (BUCKETS - 1 - index) * BUCKET_MS,
+  );
 }
 
 function point(startMs: number, bucket: Bucket | undefined, lengthMs: number): SeriesPoint {

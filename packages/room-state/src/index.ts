@@ -8,6 +8,8 @@ export {
   type PersonUsage,
 } from "./buckets.ts";
 export {
+  type ParticipantPoint,
+  participantSeries,
   type ParticipantSummaryFigures,
   participantFigures,
   roomFigures,

@@ -181,14 +181,33 @@ describe("a participant", () => {
       sent("r1"),
       queued("r2", 1),
     ]);
-    expect(slotsOf(state).get("ana-llama3")).toEqual({ active: 1, limit: 4, elsewhere: 1 });
+    expect(slotsOf(state).get("ana-llama3")).toEqual({
+      active: 1,
+      limit: 4,
+      elsewhere: 1,
+      waiting: 0,
+    });
   });
 
   test("shares the slots of its machine with other participants", () => {
     const machine = { id: "m1", active: 3, limit: 4 };
     const load = { active: 1, queued: 0, limit: 4, limitFrom: "engine" as const, machine };
     const state = after([joined({ load }), sent("r1")]);
-    expect(slotsOf(state).get("ana-llama3")).toEqual({ active: 1, limit: 4, elsewhere: 2 });
+    expect(slotsOf(state).get("ana-llama3")).toEqual({
+      active: 1,
+      limit: 4,
+      elsewhere: 2,
+      waiting: 0,
+    });
+  });
+
+  test("could serve no more waiting requests than the room has, whatever its last update said", () => {
+    const load = { active: 0, queued: 3, limit: 4, limitFrom: "engine" as const };
+    const events = [joined({ load }), queued("r1", 1), queued("r2", 2), sent("r1")];
+    const waiting = [2, 3, 4].map(
+      (count) => slotsOf(after(events.slice(0, count))).get("ana-llama3")?.waiting,
+    );
+    expect(waiting).toEqual([1, 2, 1]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { requestLines, tokenLines, ttftLines } from "./figure-series.ts";
+import { participantLines, requestLines, tokenLines, ttftLines } from "./figure-series.ts";
 
 const quiet = {
   ...{ startMs: 10_000, tokensPerSecond: 0, requests: 0, errors: 0 },
@@ -28,4 +28,27 @@ test("each plot has one value per line and time, and gaps where nothing was meas
       [0, 1],
     ],
   });
+});
+
+test("a plot of participants has a line for each, and a gap where no response reported the cache", () => {
+  const at = (startMs: number) => ({ startMs, requests: 0, errors: 0, warmShare: undefined });
+  const ana = [at(10_000), { startMs: 20_000, requests: 3, errors: 1, warmShare: 0.5 }];
+  const ben = [{ startMs: 10_000, requests: 2, errors: 0, warmShare: 0 }, at(20_000)];
+  const linesOf = (figure: "requests" | "errors" | "warm") => {
+    const { times, lines } = participantLines([ana, ben], figure);
+    expect(times).toEqual([10, 20]);
+    return lines;
+  };
+  expect(linesOf("requests")).toEqual([
+    [0, 3],
+    [2, 0],
+  ]);
+  expect(linesOf("errors")).toEqual([
+    [0, 1],
+    [0, 0],
+  ]);
+  expect(linesOf("warm")).toEqual([
+    [null, 50],
+    [0, null],
+  ]);
 });

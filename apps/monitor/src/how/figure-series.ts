@@ -1,4 +1,4 @@
-import type { SeriesPoint } from "@roomhub/room-state";
+import type { ParticipantPoint, SeriesPoint } from "@roomhub/room-state";
 
 /** The lines of one plot, by time. */
 export interface PlotData {
@@ -32,7 +32,27 @@ export function requestLines(points: readonly SeriesPoint[]): PlotData {
   };
 }
 
-function timesOf(points: readonly SeriesPoint[]): number[] {
+/** What a plot with a line per participant shows. */
+export type ParticipantFigure = "requests" | "errors" | "warm";
+
+/** @param all - the points of each participant, at the same times; one line per participant. The warm share is in % */
+export function participantLines(
+  all: readonly (readonly ParticipantPoint[])[],
+  figure: ParticipantFigure,
+): PlotData {
+  return {
+    times: timesOf(all[0] ?? []),
+    lines: all.map((points) =>
+      points.map(({ requests, errors, warmShare }) => {
+        if (figure === "requests") return requests;
+        if (figure === "errors") return errors;
+        return warmShare === undefined ? null : warmShare * 100;
+      }),
+    ),
+  };
+}
+
+function timesOf(points: readonly { startMs: number }[]): number[] {
   return points.map(({ startMs }) => startMs / 1_000);
 }
 

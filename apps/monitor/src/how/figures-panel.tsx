@@ -1,5 +1,6 @@
 import {
   participantFigures,
+  participantSeries,
   roomFigures,
   type RoomState,
   series,
@@ -7,11 +8,26 @@ import {
 } from "@roomhub/room-state";
 import { Component, type VNode } from "preact";
 import { countText, durationText, plural, rateText, shareText } from "../parts/figure-text.ts";
-import { requestLines, tokenLines, ttftLines } from "./figure-series.ts";
+import {
+  type ParticipantFigure,
+  participantLines,
+  requestLines,
+  tokenLines,
+  ttftLines,
+} from "./figure-series.ts";
 import { Plot } from "./plot.tsx";
 
 /** Rows of the usage table; the rest is summed up on the command line by `roomhub usage`. */
 const usageRows = 50;
+
+/** Participants with a line of their own: more lines cannot be told apart. */
+const lineColors = ["--line-1", "--line-2", "--line-3", "--line-4", "--line-5", "--line-6"];
+
+const participantPlots: { figure: ParticipantFigure; title: string; unit: string }[] = [
+  { figure: "requests", title: "Requests of each", unit: "per 10 s" },
+  { figure: "errors", title: "Errors of each", unit: "per 10 s" },
+  { figure: "warm", title: "Warm share of each", unit: "% of prompt tokens" },
+];
 
 interface FiguresProps {
   state: RoomState;
@@ -80,14 +96,25 @@ function PerParticipant({ state, nowMs }: FiguresProps): VNode {
   const rows = [...participantFigures(state, nowMs)].sort(
     ([, one], [, other]) => other.requests - one.requests,
   );
+  const nameOf = (id: string) =>
+    id === "" ? "(none)" : (state.participants.get(id)?.nickname ?? id);
   return (
     <section class="panel" aria-labelledby="per-participant-title">
       <h2 id="per-participant-title">Per participant</h2>
+      <ParticipantPlots
+        state={state}
+        nowMs={nowMs}
+        shown={rows
+          .slice(0, lineColors.length)
+          .map(([id]) => id)
+          .sort()}
+        nameOf={nameOf}
+      />
       <Table
         heads={["Participant", "Requests", "Errors", "Tokens", "Warm"]}
         empty="No request has ended yet."
         rows={rows.map(([id, figures]) => [
-          id === "" ? "(none)" : (state.participants.get(id)?.nickname ?? id),
+          nameOf(id),
           countText(figures.requests),
           countText(figures.errors),
           countText(figures.outputTokens),
@@ -95,6 +122,33 @@ function PerParticipant({ state, nowMs }: FiguresProps): VNode {
         ])}
       />
     </section>
+  );
+}
+
+interface ParticipantPlotsProps extends FiguresProps {
+  /** ids */
+  shown: string[];
+  nameOf: (id: string) => string;
+}
+
+/** A line for each of the participants with most requests. */
+function ParticipantPlots({ state, nowMs, shown, nameOf }: ParticipantPlotsProps): VNode | null {
+  if (shown.length === 0) return null;
+  const all = shown.map((id) => participantSeries(state, id, nowMs));
+  const names = shown.map(nameOf);
+  const summary = `${names.join(", ")}; the figures are in the table`;
+  return (
+    <div class="plots">
+      {participantPlots.map(({ figure, title, unit }) => (
+        <Plot
+          // A plot keeps the lines that it began with.
+          key={`${figure}\n${shown.join("\n")}`}
+          {...{ title, unit, names, summary }}
+          colors={lineColors}
+          data={participantLines(all, figure)}
+        />
+      ))}
+    </div>
   );
 }
 

@@ -58,7 +58,7 @@ export function Plot({ title, unit, names, colors, data, summary }: PlotProps): 
       <div ref={ref} role="img" aria-label={`${title}, ${unit}: ${summary}`} />
       <p class="plot-names">
         {names.map((name, index) => (
-          <span key={name} style={{ "--line-color": `var(${colors[index]})` }}>
+          <span key={colors[index]} style={{ "--line-color": `var(${colors[index]})` }}>
             {name}
           </span>
         ))}

@@ -19,13 +19,15 @@ export interface ParticipantCardProps {
   limit: number;
   /** slots busy with other work */
   elsewhere: number;
+  /** requests in the queue that it could serve */
+  waiting: number;
   nowMs: number;
 }
 
 /** One participant: what it shares, whether it can take a request, and how busy it is. */
 export const ParticipantCard = pure((props: ParticipantCardProps): VNode => {
-  const { participant, active, limit, elsewhere, nowMs } = props;
-  const { id, nickname, model, connection, load } = participant;
+  const { participant, active, limit, elsewhere, waiting, nowMs } = props;
+  const { id, nickname, model, connection } = participant;
   const budget = budgetText(participant, nowMs);
   const specs = specTexts(participant);
   const loaded = participant.loadedModels?.includes(model) === true;
@@ -40,7 +42,7 @@ export const ParticipantCard = pure((props: ParticipantCardProps): VNode => {
       </p>
       <p class="readiness">{readinessText(connection.readiness)}</p>
       {connection.problem === undefined ? null : <p class="problem">{connection.problem}</p>}
-      <SlotBar active={active} limit={limit} elsewhere={elsewhere} queued={load.queued} />
+      <SlotBar active={active} limit={limit} elsewhere={elsewhere} waiting={waiting} />
       <p class="quiet">
         {statusText(participant, nowMs)}; {connectionText(participant)}
       </p>

@@ -31,12 +31,12 @@ const Panel = pure(({ state, nowMs }: ParticipantsPanelProps): VNode => {
   // Nothing on a card changes more often but what its participant reports.
   const coarseMs = Math.floor(nowMs / 5_000) * 5_000 + 5_000;
   const cardOf = (participant: ParticipantSummary) => {
-    const { active, limit, elsewhere } = slots.get(participant.id) ?? noSlots;
+    const { active, limit, elsewhere, waiting } = slots.get(participant.id) ?? noSlots;
     return (
       <ParticipantCard
         key={participant.id}
         participant={participant}
-        {...{ active, limit, elsewhere }}
+        {...{ active, limit, elsewhere, waiting }}
         nowMs={coarseMs}
       />
     );
@@ -67,7 +67,7 @@ const Panel = pure(({ state, nowMs }: ParticipantsPanelProps): VNode => {
   );
 });
 
-const noSlots = { active: 0, limit: 0, elsewhere: 0 };
+const noSlots = { active: 0, limit: 0, elsewhere: 0, waiting: 0 };
 
 function machineText({ participants }: MachineGroup): string {
   const machine = participants[0]?.load.machine;

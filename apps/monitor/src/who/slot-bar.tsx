@@ -4,14 +4,15 @@ export interface SlotBarProps {
   active: number;
   limit: number;
   elsewhere: number;
-  queued: number;
+  /** requests in the queue that it could serve, as others could */
+  waiting: number;
 }
 
 /** More would be too narrow to count. */
 const drawnSlots = 32;
 
 /** How busy a participant is: one field per slot, and the same in words. */
-export function SlotBar({ active, limit, elsewhere, queued }: SlotBarProps): VNode {
+export function SlotBar({ active, limit, elsewhere, waiting }: SlotBarProps): VNode {
   const drawn = Math.min(limit, drawnSlots);
   const scale = limit === 0 ? 0 : drawn / limit;
   const busy = Math.ceil(active * scale);
@@ -21,7 +22,7 @@ export function SlotBar({ active, limit, elsewhere, queued }: SlotBarProps): VNo
     return <i class={kind} key={index} />;
   });
   const besides = elsewhere > 0 ? `, ${elsewhere} with other work` : "";
-  const waiting = queued > 0 ? `, ${queued} queued` : "";
+  const queue = waiting > 0 ? `, could serve ${waiting} waiting` : "";
   return (
     <p class="slots">
       <span class="slot-bar" aria-hidden="true">
@@ -29,7 +30,7 @@ export function SlotBar({ active, limit, elsewhere, queued }: SlotBarProps): VNo
       </span>
       <span>
         {active} of {limit} busy{besides}
-        {waiting}
+        {queue}
       </span>
     </p>
   );

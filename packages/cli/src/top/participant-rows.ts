@@ -35,7 +35,7 @@ export function participantRows({ state, nowMs, colors }: TopView): Cell[][] {
 
 function row(
   participant: ParticipantSummary,
-  slots: Slots = { active: 0, limit: 1, elsewhere: 0 },
+  slots: Slots = { active: 0, limit: 1, elsewhere: 0, waiting: 0 },
   figures: ParticipantSummaryFigures | undefined,
   colors: Colors,
 ): Cell[] {
