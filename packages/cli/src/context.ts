@@ -68,6 +68,8 @@ export interface CliContext {
   usualStatePath: UsualStatePath;
   /** The tokens of participants that were added from this machine. */
   participantTokens: () => Promise<ParticipantTokens>;
+  /** The host tokens of rooms that were created from this machine. */
+  hostTokens: () => Promise<Pick<ParticipantTokens, "save" | "find">>;
   /** The client keys of participants that serve their owner first. */
   clientKeys: () => Promise<Pick<ParticipantTokens, "save">>;
   /** The secret that this user's participants at one base URL have in common. */

@@ -78,6 +78,9 @@ export const participantTokens = (): Promise<ParticipantTokens> => tokensBeside(
 /** Stored beside the state files of this user's hubs. */
 export const clientKeys = (): Promise<ParticipantTokens> => tokensBeside("client-keys");
 
+/** Stored beside the state files of this user's hubs. */
+export const hostTokens = (): Promise<ParticipantTokens> => tokensBeside("hosts");
+
 async function tokensBeside(folder: string): Promise<ParticipantTokens> {
   const { tokensIn } = await import("./sharing/participant-tokens.ts");
   return tokensIn(join(dirname(await usualStatePath(0)), folder));

@@ -53,6 +53,8 @@ export interface World {
   pauses: string[];
   /** tokens of participants that were added from here */
   tokens: SavedToken[];
+  /** host tokens of rooms that were created from here */
+  hostTokens: SavedToken[];
   /** client keys of participants that serve their owner first */
   clientKeys: SavedToken[];
   /** pages that were served */
@@ -105,6 +107,7 @@ export function makeWorld(
     },
     pauses: [],
     tokens: [],
+    hostTokens: [],
     clientKeys: [],
     questions,
     monitors: [],
@@ -183,6 +186,12 @@ export function makeWorld(
         forget: async (saved) => {
           world.tokens.splice(world.tokens.indexOf(saved), 1);
         },
+      }),
+      hostTokens: async () => ({
+        save: async (saved) => {
+          world.hostTokens.push(saved);
+        },
+        find: async (id) => world.hostTokens.filter((saved) => saved.id === id),
       }),
       clientKeys: async () => ({
         save: async (saved) => {
@@ -394,6 +403,9 @@ function fakeClient(hubUrl: string, given: Partial<Client>): Client {
     heartbeat: missing("heartbeat"),
     listModels: missing("listModels"),
     listRequests: missing("listRequests"),
+    listAliases: missing("listAliases"),
+    setAlias: missing("setAlias"),
+    removeAlias: missing("removeAlias"),
     health: missing("health"),
     events: () => eventsOf(),
     ...given,

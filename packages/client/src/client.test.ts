@@ -34,6 +34,13 @@ test.each<[string, (client: RoomhubClient) => Promise<unknown>, string]>([
   ],
   ["listModels", (c) => c.listModels("ABC234"), "GET /v1/rooms/ABC234/models"],
   ["listRequests", (c) => c.listRequests("abc234"), "GET /v1/rooms/ABC234/requests"],
+  ["listAliases", (c) => c.listAliases("abc234"), "GET /v1/rooms/ABC234/aliases"],
+  ["setAlias", (c) => c.setAlias("abc234", "claude-*", ["*"]), "POST /v1/rooms/ABC234/aliases"],
+  [
+    "removeAlias",
+    (c) => c.removeAlias("abc234", "a/b&c *"),
+    "DELETE /v1/rooms/ABC234/aliases?pattern=a%2Fb%26c+*",
+  ],
   ["health", (c) => c.health(), "GET /v1/health"],
   ["explainRoute", (c) => c.explainRoute("abc234", {}), "GET /v1/rooms/ABC234/route?"],
   [
@@ -59,15 +66,38 @@ test("the participant token is sent as a header and never in the URL", async () 
   expect(JSON.parse(hub.requests[0]!.body)).toEqual(ada);
 });
 
+test("the host token is sent as a header and never in the URL", async () => {
+  const headers: unknown[] = [];
+  const client = new RoomhubClient({
+    hubUrl: "http://hub.test",
+    fetch: async (url, init) => {
+      expect(url).not.toContain("rhh_");
+      headers.push(init.headers);
+      return Response.json({ alias: { pattern: "a", targets: ["*"] } });
+    },
+  });
+  const alias = await client.setAlias("ABC234", "a", ["*"], { hostToken: "rhh_1" });
+  await client.removeAlias("ABC234", "a", { hostToken: "rhh_2" });
+  expect(alias).toEqual({ pattern: "a", targets: ["*"] });
+  expect(headers).toMatchObject([{ "x-host-token": "rhh_1" }, { "x-host-token": "rhh_2" }]);
+});
+
 test("lists are returned without their envelope", async () => {
   await using hub = await startFakeHub((_request, response) => {
-    sendJson(response, 200, { rooms: [1], participants: [2], data: [3], requests: [4] });
+    sendJson(response, 200, {
+      rooms: [1],
+      participants: [2],
+      data: [3],
+      requests: [4],
+      aliases: [5],
+    });
   });
   const client = new RoomhubClient({ hubUrl: hub.url });
   expect(await client.listRooms()).toEqual([1]);
   expect(await client.listParticipants("ABC234")).toEqual([2]);
   expect(await client.listModels("ABC234")).toEqual([3]);
   expect(await client.listRequests("ABC234")).toEqual([4]);
+  expect(await client.listAliases("ABC234")).toEqual([5]);
 });
 
 test("an error has every detail of the error response", async () => {

@@ -1,4 +1,5 @@
 import {
+  type Alias,
   type CreateRoomResponse,
   type DetailEvent,
   type HealthResponse,
@@ -15,7 +16,7 @@ import {
   type RouteQuestion,
   type UpdateParticipantRequest,
 } from "@roomhub/protocol";
-import type { CallOptions, OwnerCallOptions } from "./call-options.ts";
+import type { CallOptions, HostCallOptions, OwnerCallOptions } from "./call-options.ts";
 import { callHub, type Fetch, type HubConnection } from "./connection.ts";
 import { type DetailStreamOptions, type EventStreamOptions, readEvents } from "./event-stream.ts";
 import { normaliseHubUrl } from "./hub-url.ts";
@@ -82,6 +83,41 @@ export class RoomhubClient {
   async getRoom(code: string, { signal }: CallOptions = {}): Promise<Room> {
     const path = roomPath(code);
     return (await callHub<{ room: Room }>(this.#connection, { method: "GET", path, signal })).room;
+  }
+
+  /** The names that stand for models of the room, the oldest first. */
+  async listAliases(code: string, { signal }: CallOptions = {}): Promise<Alias[]> {
+    const call = { method: "GET", path: `${roomPath(code)}/aliases`, signal } as const;
+    return (await callHub<{ aliases: Alias[] }>(this.#connection, call)).aliases;
+  }
+
+  /**
+   * Adds an alias, or gives a known pattern other targets.
+   *
+   * @param pattern - a name in which `*` stands for any text
+   * @param targets - values of the `model` field, or other aliases, in the order in which they are tried
+   * @throws RoomhubError with code `host_token_required`, `alias_loop` or `alias_limit_reached`
+   */
+  async setAlias(
+    code: string,
+    pattern: string,
+    targets: readonly string[],
+    { hostToken, signal }: HostCallOptions = {},
+  ): Promise<Alias> {
+    const path = `${roomPath(code)}/aliases`;
+    const body = { pattern, targets };
+    const call = { method: "POST", path, body, hostToken, signal } as const;
+    return (await callHub<{ alias: Alias }>(this.#connection, call)).alias;
+  }
+
+  /** @throws RoomhubError with code `host_token_required` or `alias_not_found` */
+  async removeAlias(
+    code: string,
+    pattern: string,
+    { hostToken, signal }: HostCallOptions = {},
+  ): Promise<void> {
+    const path = `${roomPath(code)}/aliases?${new URLSearchParams({ pattern })}`;
+    await callHub(this.#connection, { method: "DELETE", path, hostToken, signal });
   }
 
   /** Registers a participant, or replaces one registered with the same token. Returns a token if a new one was issued. */

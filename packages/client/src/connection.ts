@@ -18,6 +18,7 @@ export interface HubCall {
   path: string;
   body?: unknown;
   token?: string | undefined;
+  hostToken?: string | undefined;
   signal?: AbortSignal | undefined;
   /** Statuses besides 2xx that are not errors. */
   accept?: readonly number[];
@@ -86,6 +87,7 @@ async function readAll(
   const headers: Record<string, string> = { accept: "application/json" };
   if (call.body !== undefined) headers["content-type"] = "application/json";
   if (call.token !== undefined) headers["x-participant-token"] = call.token;
+  if (call.hostToken !== undefined) headers["x-host-token"] = call.hostToken;
   try {
     const response = await connection.fetch(connection.hubUrl + call.path, {
       method: call.method,

@@ -1,4 +1,4 @@
-export type { CallOptions, OwnerCallOptions } from "./call-options.ts";
+export type { CallOptions, HostCallOptions, OwnerCallOptions } from "./call-options.ts";
 export { RoomhubClient, type RoomhubClientOptions } from "./client.ts";
 export type { Fetch } from "./connection.ts";
 export {

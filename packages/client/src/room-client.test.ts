@@ -18,7 +18,14 @@ function startLab() {
       response.write(`event: participant.left\ndata: ${JSON.stringify(event)}\n\n`);
       return;
     }
-    sendJson(response, 200, { participants: [1], data: [2], participant: 3, requests: [4] });
+    sendJson(response, 200, {
+      participants: [1],
+      data: [2],
+      participant: 3,
+      requests: [4],
+      aliases: [5],
+      alias: 6,
+    });
   });
 }
 
@@ -46,6 +53,14 @@ test.each<[string, (room: RoomClient) => Promise<unknown>, string, unknown]>([
   ["participant", (r) => r.participant("ada"), "GET /v1/rooms/ABC234/participants/ada", 3],
   ["models", (r) => r.models(), "GET /v1/rooms/ABC234/models", [2]],
   ["requests", (r) => r.requests(), "GET /v1/rooms/ABC234/requests", [4]],
+  ["aliases", (r) => r.aliases(), "GET /v1/rooms/ABC234/aliases", [5]],
+  ["setAlias", (r) => r.setAlias("a", ["*"]), "POST /v1/rooms/ABC234/aliases", 6],
+  [
+    "removeAlias",
+    (r) => r.removeAlias("a"),
+    "DELETE /v1/rooms/ABC234/aliases?pattern=a",
+    undefined,
+  ],
   [
     "explainRoute",
     (r) => r.explainRoute({ model: "llama3" }),

@@ -1,4 +1,5 @@
 import type {
+  Alias,
   DetailEvent,
   HubEvent,
   JoinRequest,
@@ -11,7 +12,7 @@ import type {
   RouteQuestion,
   UpdateParticipantRequest,
 } from "@roomhub/protocol";
-import type { CallOptions, OwnerCallOptions } from "./call-options.ts";
+import type { CallOptions, HostCallOptions, OwnerCallOptions } from "./call-options.ts";
 import type { DetailStreamOptions, EventStreamOptions } from "./event-stream.ts";
 
 /** The methods of `RoomhubClient` that a room uses. Each takes the room code first. */
@@ -22,6 +23,14 @@ interface RoomCalls {
   getParticipant(code: string, id: string, options?: CallOptions): Promise<ParticipantSummary>;
   listRequests(code: string, options?: CallOptions): Promise<RequestSummary[]>;
   listModels(code: string, options?: CallOptions): Promise<ModelEntry[]>;
+  listAliases(code: string, options?: CallOptions): Promise<Alias[]>;
+  setAlias(
+    code: string,
+    pattern: string,
+    targets: readonly string[],
+    options?: HostCallOptions,
+  ): Promise<Alias>;
+  removeAlias(code: string, pattern: string, options?: HostCallOptions): Promise<void>;
   explainRoute(
     code: string,
     question: RouteQuestion,
@@ -83,6 +92,20 @@ export class RoomClient {
   /** The values that a request's `model` field can have, routable ones first. Contract §4. */
   models(options?: CallOptions): Promise<ModelEntry[]> {
     return this.#hub.listModels(this.code, options);
+  }
+
+  /** The names that stand for models of the room, the oldest first. */
+  aliases(options?: CallOptions): Promise<Alias[]> {
+    return this.#hub.listAliases(this.code, options);
+  }
+
+  /** Adds an alias, or gives a known pattern other targets, which are tried in this order. */
+  setAlias(pattern: string, targets: readonly string[], options?: HostCallOptions): Promise<Alias> {
+    return this.#hub.setAlias(this.code, pattern, targets, options);
+  }
+
+  removeAlias(pattern: string, options?: HostCallOptions): Promise<void> {
+    return this.#hub.removeAlias(this.code, pattern, options);
   }
 
   /** Where a request with this `model` field would be routed now, and why. */

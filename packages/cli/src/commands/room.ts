@@ -1,10 +1,15 @@
 import type { Room } from "@roomhub/protocol";
 import type { Command } from "commander";
 import { createRoomCommand, sizeOf } from "../rooms/choose-room.ts";
+import { createHostedRoom, serveAnyModel } from "../rooms/host-token.ts";
 import type { CliContext } from "../context.ts";
 import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
 import { addPasswordOptions, type PasswordOptionValues, readPassword } from "../secrets.ts";
 import { formatTable, safe, shellWord, writeJson } from "../terminal/text.ts";
+
+interface CreateOptionValues extends HubOptionValues, PasswordOptionValues {
+  anyModel?: boolean;
+}
 
 export function addRoomCommand(program: Command, context: CliContext): void {
   const room = program
@@ -23,13 +28,12 @@ export function addRoomCommand(program: Command, context: CliContext): void {
         .description("create a room and print its code"),
     ),
   )
+    .option("--any-model", "serve every model name that is requested, with any participant")
     .addHelpText(
       "after",
       '\nExample:\n  $ roomhub room create "Ana\'s lab" --password-env LAB_PASSWORD',
     )
-    .action((name: string, options: HubOptionValues & PasswordOptionValues) =>
-      createRoom(context, name, options),
-    );
+    .action((name: string, options: CreateOptionValues) => createRoom(context, name, options));
 
   addHubOptions(room.command("list").description("list the hub's rooms"))
     .addHelpText("after", "\nExample:\n  $ roomhub room list --json")
@@ -48,13 +52,15 @@ export function addRoomCommand(program: Command, context: CliContext): void {
 async function createRoom(
   context: CliContext,
   name: string,
-  options: HubOptionValues & PasswordOptionValues,
+  options: CreateOptionValues,
 ): Promise<void> {
   const password = await readPassword(context, options);
   const client = context.createClient(options.hub);
-  const { room, hostId } = await client.createRoom({ name, password });
+  const wanted = { name, password };
+  const { room, hostId, hostToken } = await createHostedRoom(context, client, options.hub, wanted);
+  if (options.anyModel === true) await serveAnyModel(client, room.code, hostToken);
   if (options.json === true) {
-    writeJson(context.stdout, { room, hostId, baseUrl: client.baseUrl(room.code) });
+    writeJson(context.stdout, { room, hostId, hostToken, baseUrl: client.baseUrl(room.code) });
     return;
   }
   context.stdout.write(`${safe(room.code)}\n`);

@@ -30,6 +30,31 @@ const byName: RouteExplanation = {
   onFailure: { movesTo: "bob", reason: "it goes once to bob, while no answer has begun" },
 };
 
+test("route shows the alias, and the targets that do not take the request", async () => {
+  const alias: NonNullable<RouteExplanation["alias"]> = {
+    pattern: "claude-*",
+    target: "llama3",
+    targets: [
+      { target: "coder", verdict: "passed-over", reason: "No participant serves it." },
+      { target: "llama3", verdict: "taken", reason: "the first" },
+      { target: "*", verdict: "standby", reason: "tried when llama3 cannot serve the request" },
+    ],
+  };
+  const world = makeWorld(
+    {},
+    { explainRoute: async () => ({ ...byName, model: "claude-1", alias }) },
+  );
+  expect(await world.run("route", "ABC234", "--model", "claude-1")).toBe(0);
+  const lines = world.stdout.text.split("\n");
+  expect(lines[0]).toBe(
+    "claude-1 on chat in room ABC234: alias claude-* → llama3, read as a model name",
+  );
+  expect(lines.filter((line) => line.startsWith("Target "))).toEqual([
+    "Target coder: skipped, No participant serves it.",
+    "Target *: standby, tried when llama3 cannot serve the request",
+  ]);
+});
+
 const explained = [
   "llama3 on chat in room ABC234: read as a model name",
   "",

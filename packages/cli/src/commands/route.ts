@@ -85,7 +85,7 @@ async function showRoute(
 
 function explanation(route: RouteExplanation, surface: SurfaceWord): string {
   const { model, participants } = route;
-  const head = `${safe(model)} on ${surface} in room ${safe(route.roomCode)}: ${readings[route.readAs]}\n`;
+  const head = `${safe(model)} on ${surface} in room ${safe(route.roomCode)}: ${aliasText(route)}${readings[route.readAs]}\n`;
   const table =
     participants.length === 0
       ? ""
@@ -95,6 +95,19 @@ function explanation(route: RouteExplanation, surface: SurfaceWord): string {
         );
   const closing = closingLines(route).map((line) => `${line}\n`);
   return [head, table, closing.join("")].filter((part) => part !== "").join("\n");
+}
+
+function aliasText({ alias }: RouteExplanation): string {
+  return alias === undefined ? "" : `alias ${safe(alias.pattern)} → ${safe(alias.target)}, `;
+}
+
+/** Why the targets before the one that is explained do not take the request, and which ones come after it. */
+function aliasLines({ alias }: RouteExplanation): string[] {
+  const others = alias?.targets.filter(({ verdict }) => verdict !== "taken") ?? [];
+  return others.map(
+    ({ target, verdict, reason }) =>
+      `Target ${safe(target)}: ${verdict === "standby" ? "standby" : "skipped"}, ${safe(reason)}`,
+  );
 }
 
 const readings: Record<RouteExplanation["readAs"], string> = {
@@ -149,11 +162,13 @@ function row(participant: RouteCandidate, isPlacedByModel: boolean): string[] {
   ];
 }
 
-function closingLines({ outcome, queue, onFailure }: RouteExplanation): string[] {
+function closingLines(route: RouteExplanation): string[] {
+  const { outcome, queue, onFailure } = route;
   const { waiting, limit, waitMs } = queue;
   const queued = `${countOf(waiting, "request")} queued in this room`;
   const line = `${queued} (limit ${limit}, up to ${duration(waitMs)} each)`;
   return [
+    ...aliasLines(route),
     outcome === "waits"
       ? `All matching participants are at capacity or loading, so the request waits: ${line}.`
       : `${line}.`,

@@ -23,6 +23,7 @@ import { replaceDemo, startDemo } from "../demo/replace-demo.ts";
 import { aborted, untilStopped } from "../terminal/stop-signal.ts";
 import { writeJson } from "../terminal/text.ts";
 import { inviteUrl, upBanner, type UpFacts } from "../hosting/up-banner.ts";
+import { savedHostToken, serveAnyModel } from "../rooms/host-token.ts";
 import { findOrCreateRoom } from "../hosting/up-room.ts";
 import { type Sharing, shareModel, reportProblems } from "../hosting/up-sharing.ts";
 import { prepareHandout } from "../handout/prepare-handout.ts";
@@ -38,6 +39,7 @@ interface UpOptionValues
   model?: string;
   nickname?: string;
   monitor: boolean;
+  anyModel?: boolean;
 }
 
 /** Everything `up` started. */
@@ -71,6 +73,7 @@ export function addUpCommand(program: Command, context: CliContext): void {
     )
     .option("--model <name>", "the model to share (default: the server's first)")
     .option("--nickname <name>", "name shown to others (default: your user name)")
+    .option("--any-model", "serve every model name that is requested, with any participant")
     .option("--no-monitor", "do not serve the page that watches the room");
   addBudgetOptions(command)
     .addHelpText(
@@ -141,7 +144,12 @@ async function startAll(
     ({ cut: cleanup.cut } = await launched.close());
   });
   const roomName = values.room ?? `${context.userName}'s room`;
-  const room = await findOrCreateRoom(context.createClient(launched.localUrl), roomName, password);
+  const { localUrl } = launched;
+  const room = await findOrCreateRoom(context, localUrl, roomName, password);
+  if (values.anyModel === true) {
+    const hostToken = await savedHostToken(context, { hubUrl: localUrl, room: room.code });
+    await serveAnyModel(context.createClient(localUrl), room.code, hostToken);
+  }
   const monitorUrl = values.monitor
     ? await startMonitor(context, { hubUrl: launched.localUrl, code: room.code }, closers)
     : undefined;

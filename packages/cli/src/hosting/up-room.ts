@@ -1,6 +1,7 @@
 import type { Room } from "@roomhub/protocol";
-import type { Client } from "../context.ts";
+import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
+import { createHostedRoom } from "../rooms/host-token.ts";
 
 /**
  * The hub's room of that name, so that invitations keep working across restarts, else a new one.
@@ -8,13 +9,17 @@ import { CommandError, EXIT } from "../exit-code.ts";
  * @throws CommandError when the old room has a password and none is given, or the other way round
  */
 export async function findOrCreateRoom(
-  client: Client,
+  context: CliContext,
+  hubUrl: string,
   name: string,
   password: string | undefined,
 ): Promise<Room> {
+  const client = context.createClient(hubUrl);
   const rooms = await client.listRooms();
   const known = rooms.find((room) => room.name === name);
-  if (known === undefined) return (await client.createRoom({ name, password })).room;
+  if (known === undefined) {
+    return (await createHostedRoom(context, client, hubUrl, { name, password })).room;
+  }
   if (known.passwordProtected && password === undefined) {
     throw new CommandError(
       `The room "${name}" (${known.code}) has a password`,

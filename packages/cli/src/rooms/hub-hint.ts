@@ -5,7 +5,7 @@ import { isThisMachine, portFlag, portOf, defaultHubUrl } from "./hub-address.ts
 import { shellWord } from "../terminal/text.ts";
 
 const namesRoom =
-  /\broomhub ((?:join|participants|models|leave|events|chat|env|doctor|route(?: --room)?|room show) )([2-9A-HJKMNP-Z]{6})(?![\w/])/g;
+  /\broomhub ((?:join|participants|models|leave|events|chat|alias|env|doctor|route(?: --room)?|room show) )([2-9A-HJKMNP-Z]{6})(?![\w/])/g;
 const listsRooms = /\broomhub room list\b(?! --hub)/g;
 
 /**
