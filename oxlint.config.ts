@@ -182,7 +182,10 @@ const insideInference: Record<string, { rooms: string[]; files: string[] }> = {
   stream: { rooms: ["json"], files: [] },
   request: { rooms: ["json"], files: ["upstream"] },
   sender: { rooms: [], files: [] },
-  forwarding: { rooms: ["request", "sender"], files: ["inference-call", "queue", "upstream"] },
+  forwarding: {
+    rooms: ["request", "sender"],
+    files: ["in-flight", "inference-call", "queue", "upstream"],
+  },
   response: {
     rooms: ["stream", "json"],
     files: ["client-response", "inference-call", "request-facts", "upstream"],

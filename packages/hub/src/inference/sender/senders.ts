@@ -25,8 +25,13 @@ export class Sender implements TurnTaker {
   }
 
   get person(): string {
-    return clientText(this.client) ?? "";
+    return personOf(this.client);
   }
+}
+
+/** By which persons of one address take turns. */
+export function personOf(client: ClientIdentity): string {
+  return clientText(client) ?? "";
 }
 
 /** What may show that a request comes from the owner of a participant. Contract §3, "Own requests first". */

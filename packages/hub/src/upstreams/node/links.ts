@@ -5,11 +5,15 @@ import type {
   ForwardedCall,
   ForwardedRequest,
   ForwardReply,
+  ForwardTarget,
 } from "../../inference/forwarding/forwarded-request.ts";
+import type { ForwardRefusal } from "../../inference/upstream.ts";
 import { AcceptedLinks } from "./accepted-links.ts";
 import { respondToHub, askHub, type LinkResponse } from "./ask.ts";
 import { DialledLink, type DialledLinkEvents } from "./dialled-link.ts";
+import { serveStream } from "./forwarded-stream.ts";
 import { type AcceptLink, createLinkAcceptor } from "./link-acceptor.ts";
+import { NodeUpstream } from "./node-upstream.ts";
 import type { Dial, LinkSettings, LinkTarget } from "./link-settings.ts";
 
 /** A message that is not responded to. `kind` says what it is; hubs ignore those they do not know. */
@@ -24,6 +28,8 @@ export interface LinkHandlers {
   /** The same link is lost; its requests have ended or end next. */
   linkClosed(hub: HubIdentity, reason: string): void;
   forwarded(request: ForwardedRequest, reply: ForwardReply): ForwardedCall;
+  /** A forwarded request was not taken: what is known of the participant's load here is old. */
+  refused(hubId: string, participantKey: string, refusal: ForwardRefusal): void;
   /** A question, or a management request. A rejection is a bug. */
   asked(hub: HubIdentity, path: string, body: unknown): Promise<LinkResponse>;
   /** Not checked except that it is an object with a `kind`. */
@@ -129,6 +135,14 @@ export class Links {
     this.#accepted.accept(transport);
   }
 
+  /** Without a link, every request over it fails with `peer_unavailable`. */
+  upstreamTo(target: ForwardTarget & { readonly hubId: string }): NodeUpstream {
+    const { hubId } = target;
+    return new NodeUpstream(this.#sessionTo(hubId), target, (refusal) =>
+      this.#handlers.refused(hubId, target.participantKey, refusal),
+    );
+  }
+
   #sessionTo(hubId: string) {
     return this.#dialled.get(hubId)?.session;
   }
@@ -136,6 +150,9 @@ export class Links {
   #requested(hub: HubIdentity, request: IncomingRequest): RequestBodyHandler {
     const { path } = request.head;
     const handlers = this.#handlers;
+    if (request.head.forward !== undefined) {
+      return serveStream(request, hub, (forwarded, reply) => handlers.forwarded(forwarded, reply));
+    }
     const respond = (body: unknown) => handlers.asked(hub, path, body);
     return respondToHub(request, respond, (error) => handlers.bug(error));
   }
