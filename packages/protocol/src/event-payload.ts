@@ -14,7 +14,7 @@ export const Metrics = z.object({
   inputTokens: z.int().min(0).optional(),
   outputTokens: z.int().min(0).optional(),
   totalTokens: z.int().min(0).optional(),
-  /** of the prompt, from the provider's cache; part of `inputTokens`, except in Anthropic's messages */
+  /** of the prompt, from the provider's cache; part of `inputTokens` */
   cachedInputTokens: z.int().min(0).optional(),
   /** outputTokens per second of `durationMs` */
   tokensPerSecond: z.number().optional(),

@@ -26,7 +26,13 @@ const forwardedRequestNames = [
   ...SESSION_HEADERS,
 ] as const;
 
-const forwardedResponseNames = new Set([
+/** On responses that were made from chat completions: `chat`. */
+export const TRANSLATED_HEADER = "x-roomhub-translated";
+
+/** How tokens were counted, where no tokenizer did: `estimate`. */
+export const TOKEN_COUNT_HEADER = "x-roomhub-token-count";
+
+const forwardedResponseNames = new Set<string>([
   "content-type",
   "retry-after",
   "retry-after-ms",
@@ -34,6 +40,8 @@ const forwardedResponseNames = new Set([
   "openai-version",
   "openai-model",
   "x-should-retry",
+  TRANSLATED_HEADER,
+  TOKEN_COUNT_HEADER,
 ]);
 const rateLimitPrefix = "x-ratelimit-";
 const maxResponseHeaders = 32;

@@ -44,6 +44,8 @@ export {
 export {
   forwardRequestHeaders,
   forwardResponseHeaders,
+  TOKEN_COUNT_HEADER,
+  TRANSLATED_HEADER,
   SESSION_HEADERS,
 } from "./forwarded-headers.ts";
 export { GENERATED_CONTENT, hasGeneratedContent } from "./generated-content.ts";

@@ -34,7 +34,9 @@ describe("usage", () => {
   test.each([
     [{ prompt_tokens: 9, prompt_tokens_details: { cached_tokens: 7 } }, 9, 7],
     [{ input_tokens: 9, input_tokens_details: { cached_tokens: 0 } }, 9, 0],
-    [{ input_tokens: 2, cache_read_input_tokens: 7 }, 2, 7],
+    [{ input_tokens: 2, cache_read_input_tokens: 7 }, 9, 7],
+    [{ input_tokens: 2, cache_read_input_tokens: 7, cache_creation_input_tokens: 20 }, 29, 7],
+    [{ input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 0 }, undefined, undefined],
     [{ prompt_tokens: 9, prompt_tokens_details: { cached_tokens: null } }, 9, undefined],
     [{ prompt_tokens: 9, prompt_tokens_details: null }, 9, undefined],
     [{ prompt_tokens: 9, prompt_tokens_details: "7" }, 9, undefined],

@@ -3,21 +3,33 @@ export interface Usage {
   inputTokens?: number;
   outputTokens?: number;
   totalTokens?: number;
-  /** Prompt tokens that the provider took from its cache. Part of `inputTokens`, except in Anthropic's messages. */
+  /** Prompt tokens that the provider took from its cache. Part of `inputTokens`. */
   cachedInputTokens?: number;
 }
 
 /**
  * Reads a provider's `usage` value as chat, Responses or Anthropic's messages spell it. Anything else is ignored.
- * (Anthropic counts cached tokens apart from `input_tokens`; they are not added.)
+ * Anthropic counts cached tokens apart from `input_tokens`: here they are part of the input.
  */
 export function readUsage(value: unknown): Usage {
   if (typeof value !== "object" || value === null) return {};
   const counts = value as Record<string, unknown>;
-  const inputTokens = tokenCount(counts["prompt_tokens"] ?? counts["input_tokens"]);
+  const inputTokens = inputCount(counts);
   const outputTokens = tokenCount(counts["completion_tokens"] ?? counts["output_tokens"]);
+  // What begins a messages stream, or stands for counts that are not known. Nothing is generated from nothing.
+  if (inputTokens === 0 && outputTokens === 0 && "input_tokens" in counts) return {};
   const usage = usageOf(inputTokens, outputTokens, tokenCount(counts["total_tokens"]));
   return withCached(usage, cachedTokens(counts));
+}
+
+/** Cached tokens and those that were put into the cache: the names that only Anthropic's messages have. */
+const apartFromInput = ["cache_read_input_tokens", "cache_creation_input_tokens"];
+
+function inputCount(counts: Record<string, unknown>): number | undefined {
+  const own = tokenCount(counts["prompt_tokens"] ?? counts["input_tokens"]);
+  if (own === undefined) return undefined;
+  const apart = apartFromInput.reduce((total, name) => total + (tokenCount(counts[name]) ?? 0), 0);
+  return tokenCount(own + apart);
 }
 
 /** As chat, Responses and Anthropic's messages spell it, in this order. */
@@ -41,9 +53,13 @@ function readTimings(value: unknown): Usage {
   return withCached(usage, tokenCount(counts["cache_n"]));
 }
 
-/** The usage at the start of a messages stream, updated by the usage at its end. Such streams report no total. */
+/**
+ * The usage at the start of a messages stream, updated by the usage at its end. Such streams report no total. An input that
+ * is counted again without the cached tokens lacks them.
+ */
 export function mergeUsage(start: Usage, end: Usage): Usage {
-  const inputTokens = end.inputTokens ?? start.inputTokens;
+  const cached = end.cachedInputTokens === undefined ? (start.cachedInputTokens ?? 0) : 0;
+  const inputTokens = sum(end.inputTokens, cached) ?? start.inputTokens;
   const usage = usageOf(inputTokens, end.outputTokens ?? start.outputTokens, undefined);
   return withCached(usage, end.cachedInputTokens ?? start.cachedInputTokens);
 }

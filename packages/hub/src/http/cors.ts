@@ -1,3 +1,4 @@
+import { TOKEN_COUNT_HEADER, TRANSLATED_HEADER } from "@roomhub/protocol";
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 
 const exposed = [
@@ -11,6 +12,8 @@ const exposed = [
   "x-roomhub-model",
   "x-roomhub-attempts",
   "x-roomhub-queue-ms",
+  TRANSLATED_HEADER,
+  TOKEN_COUNT_HEADER,
   "x-ratelimit-limit-requests",
   "x-ratelimit-limit-tokens",
   "x-ratelimit-remaining-requests",

@@ -16,9 +16,6 @@ const carriedChars = 64;
 const headBytes = 4_096;
 const bytesPerToken = 4;
 
-/** Anthropic counts cached tokens apart from `input_tokens`. */
-const cachedCounts = ["cache_read_input_tokens", "cache_creation_input_tokens"];
-
 /**
  * Counts the tokens of one request against a budget: those of the provider's usage, cached ones included. Without usage,
  * and at least when the response was cut off: a quarter of the request's bytes, plus one token for each chunk of a stream
@@ -74,9 +71,8 @@ export class TokenMeter {
     const usage = this.#usage();
     const estimatedInput = Math.ceil(this.#requestBytes / bytesPerToken);
     const estimatedOutput = this.#estimatedOutput();
-    const { inputTokens, outputTokens = estimatedOutput, totalTokens = 0 } = usage;
-    const input = inputTokens === undefined ? estimatedInput : inputTokens + this.#cachedTokens();
-    const counted = Math.max(input + outputTokens, totalTokens);
+    const { inputTokens = estimatedInput, outputTokens = estimatedOutput, totalTokens = 0 } = usage;
+    const counted = Math.max(inputTokens + outputTokens, totalTokens);
     // The usage of a stream's beginning says nothing of its end.
     return isWhole ? counted : Math.max(counted, estimatedInput + estimatedOutput);
   }
@@ -100,20 +96,4 @@ export class TokenMeter {
     const end = this.#response?.usage() ?? {};
     return this.#isMessages && this.#isStream ? mergeUsage(findUsage(this.#head), end) : end;
   }
-
-  #cachedTokens(): number {
-    if (!this.#isMessages) return 0;
-    const texts = [this.#response?.tail ?? "", this.#head];
-    return cachedCounts.reduce((sum, name) => sum + lastCount(texts, name), 0);
-  }
-}
-
-/** The last number under a name in the first text that has one. */
-function lastCount(texts: readonly string[], name: string): number {
-  const field = new RegExp(`"${name}"\\s{0,4}:\\s{0,4}(\\d{1,12})`, "g");
-  for (const text of texts) {
-    const match = [...text.matchAll(field)].at(-1);
-    if (match !== undefined) return Number(match[1]);
-  }
-  return 0;
 }

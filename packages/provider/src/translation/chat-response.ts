@@ -1,3 +1,4 @@
+import { TRANSLATED_HEADER } from "@roomhub/protocol";
 import type { ResponseHead } from "../call/provider-call.ts";
 import type { ProviderFailure } from "../call/failure.ts";
 import type { ChatDialect } from "./chat-dialect.ts";
@@ -183,5 +184,8 @@ export class ChatResponse implements ProviderResponse {
 
 function translated(head: ResponseHead, contentType: string): ResponseHead {
   const { "content-length": _length, ...headers } = head.headers;
-  return { status: head.status, headers: { ...headers, "content-type": contentType } };
+  return {
+    status: head.status,
+    headers: { ...headers, "content-type": contentType, [TRANSLATED_HEADER]: "chat" },
+  };
 }

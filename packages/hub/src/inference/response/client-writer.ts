@@ -3,7 +3,7 @@ import type { ClientResponse } from "../client-response.ts";
 import type { HeaderMap } from "./response-headers.ts";
 import { checkClient } from "./deadline.ts";
 
-const keepalive = ": keepalive\n\n";
+const comment = ": keepalive\n\n";
 
 /** Writes to one client, and knows since when the client has read nothing and since when it was sent nothing. */
 export class ClientWriter {
@@ -78,15 +78,16 @@ export class ClientWriter {
 
   commit(headers: HeaderMap): void {
     this.client.writeHead(200, headers);
-    this.write(keepalive);
+    this.write(comment);
   }
 
   /**
    * Long prompts die in proxies and SDKs that wait for a byte. Contract §4, "Waiting".
    *
-   * @param mayComment - the stream is between two events, or has not begun
+   * @param mayWrite - the stream is between two events, or has not begun
+   * @param keepalive - an event that this stream's clients wait for; default: a comment
    */
-  sendKeepalive(nowMs: number, mayComment: boolean): void {
+  sendKeepalive(nowMs: number, mayWrite: boolean, keepalive: string = comment): void {
     const { informationalMs, keepaliveCommentMs } = this.#limits;
     if (!this.client.isHeadWritten) {
       if (informationalMs === 0 || nowMs - this.#lastProcessingMs <= informationalMs) return;
@@ -95,6 +96,6 @@ export class ClientWriter {
       return;
     }
     const isQuiet = nowMs - this.#lastWriteMs >= keepaliveCommentMs;
-    if (isQuiet && mayComment && this.#isWritable) this.write(keepalive);
+    if (isQuiet && mayWrite && this.#isWritable) this.write(keepalive);
   }
 }

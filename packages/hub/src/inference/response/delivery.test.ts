@@ -2,7 +2,15 @@ import type { Limits } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { aParticipant } from "../../domain/room.fixture.ts";
 import { createBench, FakeClient, type SendOptions } from "../dispatch.fixture.ts";
-import { chatStream, chunk, done, finish, responsesStream } from "../stream/streams.fixture.ts";
+import {
+  chatStream,
+  chunk,
+  done,
+  finish,
+  messagesStream,
+  messageStart,
+  responsesStream,
+} from "../stream/streams.fixture.ts";
 
 const json = '{"object":"chat.completion","choices":[]}';
 const text = chatStream([chunk({ content: "a" })]);
@@ -151,6 +159,7 @@ describe("a long wait for a stream", () => {
   test.each([
     ["chat/completions", "chat", /^: keepalive\n\ndata: \{"error":.*\n\ndata: \[DONE\]\n\n$/],
     ["responses", "responses", /^: keepalive\n\nevent: error\ndata: .*\n\ndata: \[DONE\]\n\n$/],
+    ["messages", "messages", /^: keepalive\n\nevent: error\ndata: \{"type":"error",.*\n\n$/],
   ])("that fails after the commit fails by a frame: %s", (surface, _marker, expected) => {
     const { bench, sent, call } = one({ stream: true, surface });
     bench.pass(45_001);
@@ -204,6 +213,27 @@ describe("comments", () => {
     call.data('":1}\n\n');
     bench.pass(15_000);
     expect(sent.client.text).toBe(`${text}: keepalive\n\ndata: {"half":1}\n\n: keepalive\n\n`);
+  });
+
+  test("are pings in a messages stream that is made from chat, once it has begun", () => {
+    const comment = ": keepalive\n\n";
+    const ping = 'event: ping\ndata: {"type":"ping"}\n\n';
+    const begun = messagesStream([messageStart]);
+    for (const [headers, expected] of [
+      [{ "x-roomhub-translated": "chat" }, ping],
+      [{}, comment],
+    ] as const) {
+      const { bench, sent, call } = one({ stream: true, surface: "messages" });
+      call.sink.onHead({
+        status: 200,
+        headers: { ...headers, "content-type": "text/event-stream" },
+      });
+      bench.pass(15_000);
+      expect(sent.client.text).toBe(comment);
+      call.data(begun);
+      bench.pass(15_000);
+      expect(sent.client.text).toBe(comment + begun + expected);
+    }
   });
 
   test("never come into an event too long to be held", () => {

@@ -1,5 +1,6 @@
 import {
   forwardResponseHeaders,
+  TRANSLATED_HEADER,
   type ErrorShape,
   type Limits,
   type StreamMarker,
@@ -142,7 +143,7 @@ export class Delivery {
       if (!this.#client.isHeadWritten) {
         this.#client.writeHead(head.status, relayedHeaders(served, head, true));
       }
-      this.#state = { kind, stream: this.#streamFrom(served) };
+      this.#state = { kind, stream: this.#streamFrom(served, head) };
     } else if (this.#client.isHeadWritten) {
       throw new HubError(
         "provider_invalid_response",
@@ -154,10 +155,11 @@ export class Delivery {
     return kind;
   }
 
-  #streamFrom({ participantId }: ServedBy): StreamedResponse {
+  #streamFrom({ participantId }: ServedBy, { headers }: ResponseHead): StreamedResponse {
     return new StreamedResponse(this.#writer, {
       participantId,
       marker: this.#marker,
+      isTranslated: headers[TRANSLATED_HEADER] !== undefined,
       eventHoldBytes: this.#limits.eventHoldBytes,
       hidesUsage: this.#hidesUsage,
       scrub: this.#scrubber,
@@ -307,8 +309,9 @@ export class Delivery {
       this.#writer.commit(earlyHeaders(this.#requestId, this.#served));
       return;
     }
-    const isBetweenEvents = this.#stream?.isBetweenEvents ?? false;
-    this.#writer.sendKeepalive(nowMs, isBetweenEvents || isWaitingForStream);
+    const stream = this.#stream;
+    const mayWrite = isWaitingForStream || stream?.isBetweenEvents === true;
+    this.#writer.sendKeepalive(nowMs, mayWrite, stream?.keepalive);
   }
 
   #servedBy(): ServedBy {

@@ -17,7 +17,12 @@ function streamed(text: string, marker: StreamMarker = "chat") {
   const writer = new ClientWriter(client, { limits, nowMs: () => 1_000 }, 0);
   const settings = { participantId: "ana", marker, eventHoldBytes: 1_024, hidesUsage: false };
   const detail = { isWatched: false };
-  const response = new StreamedResponse(writer, { ...settings, scrub: undefined, detail });
+  const response = new StreamedResponse(writer, {
+    ...settings,
+    isTranslated: false,
+    scrub: undefined,
+    detail,
+  });
   response.push(Buffer.from(text), 1_000);
   return { client, writer, response };
 }

@@ -17,6 +17,8 @@ export type StreamEnd =
 export interface StreamSettings {
   participantId: string;
   marker: StreamMarker;
+  /** It was made from a chat stream by whoever calls the provider. */
+  isTranslated: boolean;
   /** limit of the unfinished event that is held back */
   eventHoldBytes: number;
   /** The hub added the request for usage, so the usage is not for the client. */
@@ -30,6 +32,8 @@ export interface StreamSettings {
 /** A provider that has sent `[DONE]` closes within milliseconds; some servers leave the connection open. */
 const leftOpenMs = 2_000;
 
+const ping = 'event: ping\ndata: {"type":"ping"}\n\n';
+
 /**
  * A streamed response on its way to the client. Its bytes pass as they come; whether it is complete is decided by what it
  * says itself, not by how its path ends. Contract §4, "Complete".
@@ -39,6 +43,7 @@ export class StreamedResponse {
   readonly #marker: StreamMarker;
   readonly #participantId: string;
   readonly #observer: StreamObserver;
+  readonly #isTranslated: boolean;
   #firstByteMs: number | undefined;
   #hasHiddenTimings = false;
   #usage: Usage = {};
@@ -49,6 +54,7 @@ export class StreamedResponse {
   /** @param writer - its client has the headers already */
   constructor(writer: ClientWriter, settings: StreamSettings) {
     const { participantId, marker, eventHoldBytes, hidesUsage, scrub, detail } = settings;
+    this.#isTranslated = settings.isTranslated;
     this.#writer = writer;
     this.#marker = marker;
     this.#participantId = participantId;
@@ -96,6 +102,15 @@ export class StreamedResponse {
   /** A comment may be put here. */
   get isBetweenEvents(): boolean {
     return this.#observer.isBetweenEvents;
+  }
+
+  /**
+   * What may be written between two events to keep the connection alive: Anthropic's `ping`, which its clients count as a
+   * sign of life, in a stream that is made from chat and has begun; undefined for a comment. Contract §4.
+   */
+  get keepalive(): string | undefined {
+    const isPinged = this.#marker === "messages" && this.#isTranslated;
+    return isPinged && this.#firstByteMs !== undefined ? ping : undefined;
   }
 
   push(chunk: Buffer, nowMs: number): void {

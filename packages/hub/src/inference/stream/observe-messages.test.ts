@@ -11,7 +11,7 @@ const { messageStop, ping } = streams;
 const text = blockDelta({ type: "text_delta", text: "Gr\u00fc\u00dfe \u2028 \u{1f600}" });
 const start = [messageStart, blockStart, ping, text];
 const whole = [...start, blockStop, messageDelta, messageStop];
-const counts = { inputTokens: 25, outputTokens: 15, totalTokens: 40, cachedInputTokens: 9 };
+const counts = { inputTokens: 34, outputTokens: 15, totalTokens: 49, cachedInputTokens: 9 };
 
 describe("a messages stream", () => {
   test.each(["\n", "\r\n"])(
@@ -72,12 +72,28 @@ describe("a messages stream", () => {
     [
       "the input counted again at the end",
       [...start, { ...messageDelta, usage: { input_tokens: 30, output_tokens: 15 } }, messageStop],
-      { inputTokens: 30, outputTokens: 15, totalTokens: 45, cachedInputTokens: 9 },
+      { inputTokens: 39, outputTokens: 15, totalTokens: 54, cachedInputTokens: 9 },
     ],
     [
       "no count at the end",
       [...start, messageStop],
-      { inputTokens: 25, outputTokens: 1, totalTokens: 26, cachedInputTokens: 9 },
+      { inputTokens: 34, outputTokens: 1, totalTokens: 35, cachedInputTokens: 9 },
+    ],
+    [
+      "zeros at the start, where nothing is known yet",
+      [
+        {
+          ...messageStart,
+          message: { ...messageStart.message, usage: { input_tokens: 0, output_tokens: 0 } },
+        },
+        text,
+        {
+          ...messageDelta,
+          usage: { input_tokens: 5, cache_read_input_tokens: 4, output_tokens: 2 },
+        },
+        messageStop,
+      ],
+      { inputTokens: 9, outputTokens: 2, totalTokens: 11, cachedInputTokens: 4 },
     ],
     ["none at the start", [text, messageDelta, messageStop], { outputTokens: 15 }],
   ])("counts the input at its start and the output at its end: %s", (_what, events, expected) => {
