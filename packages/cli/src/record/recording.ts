@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { basename, dirname, extname, join } from "node:path";
 import { lastRecordIn } from "./last-record.ts";
+import { lockRecording } from "./recording-lock.ts";
 
 export interface RecordingOptions {
   path: string;
@@ -38,17 +39,18 @@ const dayForm = /^\d{4}-\d{2}-\d{2}$/;
 
 /**
  * A recording in a file, readable by this user only. A full file, or one of an earlier day, is renamed: `room.ndjson` to
- * `room.2026-01-31.0001.ndjson`. A line that a crash left incomplete is removed.
+ * `room.2026-01-31.0001.ndjson`. A line that a crash left incomplete is removed. One process has the file until it closes it.
  *
  * Writes are synchronous, so a process that is killed loses no event that it received.
  */
 export const openRecording: OpenRecording = ({ path, maxBytes }) => {
-  let file = openSync(path, "a+", 0o600);
+  const unlock = lockRecording(path);
+  let file: number;
   let last: ReturnType<typeof lastRecordIn>;
   try {
-    last = repair(file, path);
+    ({ file, last } = openRepaired(path));
   } catch (error) {
-    closeSync(file);
+    unlock();
     throw error;
   }
   let bytes = fstatSync(file).size;
@@ -78,11 +80,25 @@ export const openRecording: OpenRecording = ({ path, maxBytes }) => {
     },
     flush: () => fsyncSync(file),
     close() {
-      fsyncSync(file);
-      closeSync(file);
+      try {
+        fsyncSync(file);
+        closeSync(file);
+      } finally {
+        unlock();
+      }
     },
   };
 };
+
+function openRepaired(path: string) {
+  const file = openSync(path, "a+", 0o600);
+  try {
+    return { file, last: repair(file, path) };
+  } catch (error) {
+    closeSync(file);
+    throw error;
+  }
+}
 
 /** @returns the last record. @throws Error when the file is no recording: it is left as it is */
 function repair(file: number, path: string) {
