@@ -1,9 +1,11 @@
 import { HubUnreachableError, RoomhubError } from "@roomhub/client";
 import { execFileSync } from "node:child_process";
+import { parse as parseToml } from "smol-toml";
 import { describe, expect, test } from "vitest";
+import { parse as parseYaml } from "yaml";
 import type { Client } from "../context.ts";
 import { aRoute } from "../doctor/doctor.fixture.ts";
-import { aRoom, capture, makeWorld } from "../test-context.fixture.ts";
+import { aParticipant, aRoom, capture, makeWorld } from "../test-context.fixture.ts";
 
 const client: Partial<Client> = {
   getRoom: async () => aRoom(),
@@ -103,3 +105,157 @@ test("a model without a participant is only a warning", async () => {
   expect(await world.run("env", "ABC234", "--model", "lama")).toBe(0);
   expect(world.stderr.text).toBe("! Nobody.\n→ llama3?\n");
 });
+
+describe("--for", () => {
+  const hub = ["--hub", "http://192.168.1.5:5050"];
+  const baseUrl = "http://192.168.1.5:5050/rooms/ABC234/v1";
+  const oneModel: Partial<Client> = {
+    ...client,
+    listParticipants: async () => [
+      aParticipant({ id: "a", model: "qwen3-coder:latest" }),
+      aParticipant({ id: "b", model: "qwen3-coder" }),
+      aParticipant({ id: "c", model: "gone", status: "offline" }),
+    ],
+  };
+
+  test("claude sets every model, and removes a key that would be sent to the room", async () => {
+    const world = makeWorld({}, oneModel);
+    expect(await world.run("env", "ABC234", "--for", "claude", ...hub)).toBe(0);
+    expect(world.stdout.text.split("\n")).toEqual([
+      "export ANTHROPIC_BASE_URL=http://192.168.1.5:5050/rooms/ABC234",
+      "export ANTHROPIC_AUTH_TOKEN=roomhub",
+      "export ANTHROPIC_MODEL=qwen3-coder",
+      "export ANTHROPIC_DEFAULT_OPUS_MODEL=qwen3-coder",
+      "export ANTHROPIC_DEFAULT_SONNET_MODEL=qwen3-coder",
+      "export ANTHROPIC_DEFAULT_HAIKU_MODEL=qwen3-coder",
+      "export CLAUDE_CODE_ATTRIBUTION_HEADER=0",
+      "unset ANTHROPIC_API_KEY",
+      "",
+    ]);
+  });
+
+  test.each([
+    ["fish", "set -e ANTHROPIC_API_KEY"],
+    ["powershell", "$env:ANTHROPIC_API_KEY = $null"],
+  ])("claude in %s removes the key as that shell does", async (shell, line) => {
+    const world = makeWorld({}, oneModel);
+    await world.run("env", "ABC234", "--for", "claude", "--shell", shell);
+    expect(world.stdout.text.split("\n")).toContain(line);
+  });
+
+  test("codex is a command whose settings Codex reads as TOML, else as strings", async () => {
+    const world = makeWorld({}, oneModel);
+    await world.run("env", "ABC234", "--for", "codex", "--as", "alice", ...hub);
+    const words = splitBySh(world.stdout.text);
+    expect(words[0]).toBe("codex");
+    const settings = words.flatMap((word, index) => (words[index - 1] === "-c" ? [word] : []));
+    expect(Object.fromEntries(settings.map(readAsCodexDoes))).toEqual({
+      model_provider: "room",
+      "model_providers.room.name": "room",
+      "model_providers.room.base_url": baseUrl,
+      "model_providers.room.wire_api": "responses",
+      "model_providers.room.http_headers.Authorization": "Bearer as-alice",
+    });
+    expect(words.slice(-2)).toEqual(["-m", "qwen3-coder"]);
+  });
+
+  test("opencode is its whole configuration in a variable", async () => {
+    const world = makeWorld({}, oneModel);
+    await world.run("env", "ABC234", "--for", "opencode", ...hub);
+    const script = `${world.stdout.text}printf %s "$OPENCODE_CONFIG_CONTENT"`;
+    const config = JSON.parse(execFileSync("sh", ["-c", script], { encoding: "utf8" })) as unknown;
+    expect(config).toMatchObject({
+      model: "room/qwen3-coder",
+      provider: {
+        room: {
+          npm: "@ai-sdk/openai-compatible",
+          options: { baseURL: baseUrl, apiKey: "roomhub" },
+          models: { "qwen3-coder": { limit: { context: 32_768, output: 8_192 } } },
+        },
+      },
+    });
+  });
+
+  test("continue is a file of settings", async () => {
+    const world = makeWorld({ stdout: capture(80) }, oneModel);
+    await world.run("env", "ABC234", "--for", "continue", "--as", "alice", "--model", odd);
+    const model = { provider: "openai", name: odd, model: odd, apiKey: "as-alice" };
+    expect(parseYaml(world.stdout.text)).toMatchObject({ schema: "v1", models: [model] });
+    expect(world.stderr.text).toMatch(/ --as alice > ~\/\.continue\/config\.yaml\n$/);
+  });
+
+  test("cline is a command that stores the settings, whatever the model is called", async () => {
+    const world = makeWorld({}, oneModel);
+    await world.run("env", "ABC234", "--for", "cline", "--model", odd, ...hub);
+    expect(splitBySh(world.stdout.text)).toEqual([
+      ...["cline", "auth", "--provider", "openai-compatible"],
+      ...["--apikey", "roomhub", "--baseurl", baseUrl, "--modelid", odd],
+    ]);
+  });
+
+  test.each([
+    [
+      "copilot",
+      {
+        COPILOT_PROVIDER_TYPE: "openai",
+        COPILOT_PROVIDER_BASE_URL: baseUrl,
+        COPILOT_PROVIDER_API_KEY: "roomhub",
+        COPILOT_MODEL: "qwen3-coder",
+      },
+    ],
+    [
+      "aider",
+      {
+        OPENAI_API_BASE: baseUrl,
+        OPENAI_API_KEY: "roomhub",
+        AIDER_MODEL: "openai/qwen3-coder",
+      },
+    ],
+    [
+      "openai",
+      { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: "roomhub", OPENAI_MODEL: "qwen3-coder" },
+    ],
+  ])("%s is a few variables", async (program, variables) => {
+    const world = makeWorld({}, oneModel);
+    await world.run("env", "ABC234", "--for", program, "--json", ...hub);
+    expect(JSON.parse(world.stdout.text)).toEqual(variables);
+  });
+
+  test("in a room with several models prints nothing that could be evaluated, and the lines to choose from", async () => {
+    const models = ["a", "b"].map((model) => aParticipant({ id: model, model }));
+    const world = makeWorld({}, { ...client, listParticipants: async () => models });
+    expect(await world.run("env", "ABC234", "--for", "claude")).toBe(2);
+    expect(world.stdout.text).toBe("");
+    expect(world.stderr.text).toContain("roomhub env ABC234 --for claude --model b");
+  });
+
+  test("in a room without a model takes any, with a warning", async () => {
+    const world = makeWorld({}, { ...client, listParticipants: async () => [] });
+    expect(await world.run("env", "ABC234", "--for", "copilot")).toBe(0);
+    expect(world.stdout.text).toContain("export COPILOT_MODEL='*'\n");
+    expect(world.stderr.text).toMatch(/^! Room ABC234 has no model yet/);
+  });
+
+  test("prints the line that applies it on a terminal", async () => {
+    const world = makeWorld({ stdout: capture(80) }, oneModel);
+    await world.run("env", "ABC234", "--for", "claude");
+    expect(world.stderr.text).toBe('→ eval "$(roomhub env ABC234 --for claude)"\n');
+  });
+});
+
+/** The words of a command line, as a shell reads them. */
+function splitBySh(line: string): string[] {
+  const script = `set -- ${line.trim()}\nprintf '%s\\0' "$@"`;
+  return execFileSync("sh", ["-c", script], { encoding: "utf8" }).split("\0").slice(0, -1);
+}
+
+/** Codex reads the value of `-c` as TOML, and as a string where it is none. */
+function readAsCodexDoes(setting: string): [string, unknown] {
+  const [key = "", ...rest] = setting.split("=");
+  const text = rest.join("=");
+  try {
+    return [key, parseToml(`value = ${text}`)["value"]];
+  } catch {
+    return [key, text];
+  }
+}

@@ -2,22 +2,33 @@ import { HubUnreachableError, type Invite } from "@roomhub/client";
 import { isClientName, NAME_KEY_PREFIX } from "@roomhub/protocol";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CliContext, Client } from "../context.ts";
+import {
+  type ClientName,
+  clientNames,
+  type ClientSetup,
+  clientSetup,
+} from "../env/client-setup.ts";
+import { onlyModel } from "../env/room-model.ts";
+import {
+  assignments,
+  commandLine,
+  evaluations,
+  quotes,
+  removals,
+  type Shell,
+  shells,
+} from "../env/shell-syntax.ts";
 import { defaultHubUrl } from "../rooms/hub-address.ts";
-import { hintHere } from "../rooms/hub-hint.ts";
+import { hintHere, unreachableHubHint } from "../rooms/hub-hint.ts";
 import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
-import { unreachableHubHint } from "../rooms/hub-hint.ts";
 import { safe, shellWord, writeJson } from "../terminal/text.ts";
 
-const shells = ["sh", "fish", "powershell", "json"] as const;
-type Shell = (typeof shells)[number];
-
 interface EnvOptionValues extends HubOptionValues {
+  for?: ClientName;
   model?: string;
   as?: string;
-  shell: Shell;
+  shell: Shell | "json";
 }
-
-type Variables = Record<string, string>;
 
 export function addEnvCommand(program: Command, context: CliContext): void {
   addHubOptions(
@@ -26,14 +37,21 @@ export function addEnvCommand(program: Command, context: CliContext): void {
       .argument("<room>", "room code or invite URL")
       .description("print the variables that point OpenAI and Anthropic clients at a room"),
   )
+    .addOption(
+      new Option("--for <program>", "print what one program needs instead").choices(clientNames),
+    )
     .option("--model <selector>", "set a model too: participant id, model name, or * for any")
     .addOption(
       new Option("--as <name>", "name the person who sends the requests").argParser(clientName),
     )
-    .addOption(new Option("--shell <shell>", "syntax of the output").choices(shells).default("sh"))
+    .addOption(
+      new Option("--shell <shell>", "syntax of the output")
+        .choices([...shells, "json"])
+        .default("sh"),
+    )
     .addHelpText(
       "after",
-      '\nExample:\n  $ eval "$(roomhub env ABC234)"\n  $ roomhub env ABC234 --as alice\n  $ roomhub env ABC234 --shell fish | source',
+      '\nExample:\n  $ eval "$(roomhub env ABC234)"\n  $ roomhub env ABC234 --as alice\n  $ roomhub env ABC234 --for claude\n  $ roomhub env ABC234 --shell fish | source',
     )
     .action((room: string, options: EnvOptionValues) => printEnv(context, room, options));
 }
@@ -46,22 +64,22 @@ async function printEnv(
 ): Promise<void> {
   const invite = inviteOf(room, options);
   const client = context.createClient(invite.hubUrl);
+  let { model } = options;
   try {
     await client.getRoom(invite.room);
-    if (options.model !== undefined) await warnAboutModel(context, client, invite, options.model);
+    if (model !== undefined) await warnAboutModel(context, client, invite, model);
+    else if (options.for !== undefined) {
+      model = await onlyModel(context, client, invite, `--for ${options.for}`);
+    }
   } catch (error) {
     if (!(error instanceof HubUnreachableError)) throw error;
     context.stderr.write(`! ${safe(error.message)}\n→ ${unreachableHubHint(context, error)}\n`);
   }
-  const variables = variablesOf(client.baseUrl(invite.room), options);
+  const setup = setupOf(client.baseUrl(invite.room), { ...options, model });
   const shell = options.json === true ? "json" : options.shell;
-  if (shell === "json") return writeJson(context.stdout, variables);
-  context.stdout.write(
-    Object.entries(variables)
-      .map(([name, value]) => `${assignments[shell](name, value)}\n`)
-      .join(""),
-  );
-  if (context.stdout.isTTY) printUsage(context, invite, options, shell);
+  if (shell === "json") return writeJson(context.stdout, asJson(setup));
+  context.stdout.write(asText(setup, shell));
+  if (context.stdout.isTTY) printUsage(context, invite, { ...options, shell }, setup);
 }
 
 /** A warning only, since a participant with the model may join later. */
@@ -85,55 +103,66 @@ function clientName(name: string): string {
   );
 }
 
-/**
- * Hubs accept any key, but clients require one, and a real key already in the environment must not be sent to a room.
- *
- * Anthropic's SDKs append `/v1` themselves.
- */
-function variablesOf(
-  baseUrl: string,
-  { model, as }: Pick<EnvOptionValues, "model" | "as">,
-): Variables {
+type Wanted = Pick<EnvOptionValues, "for" | "model" | "as">;
+
+/** Hubs accept any key, but clients require one, and a real key already in the environment must not be sent to a room. */
+function setupOf(baseUrl: string, { for: program, model, as }: Wanted): ClientSetup {
   const key = as === undefined ? "roomhub" : `${NAME_KEY_PREFIX}${as}`;
-  return {
+  if (program !== undefined) {
+    return clientSetup(program, { baseUrl, key, isNamed: as !== undefined, model: model ?? "*" });
+  }
+  const variables = {
     OPENAI_BASE_URL: baseUrl,
     OPENAI_API_KEY: key,
+    // Anthropic's SDKs append /v1 themselves.
     ANTHROPIC_BASE_URL: baseUrl.replace(/\/v1$/, ""),
     ANTHROPIC_API_KEY: key,
     ...(model === undefined ? {} : { OPENAI_MODEL: model, ANTHROPIC_MODEL: model }),
   };
+  return { kind: "variables", variables };
 }
 
-type NamedShell = Exclude<Shell, "json">;
+function asJson(setup: ClientSetup): object {
+  switch (setup.kind) {
+    case "variables":
+      return setup.variables;
+    case "command":
+      return { command: setup.words };
+    case "file":
+      return { path: setup.path, text: setup.text };
+  }
+}
 
-const quotes: Record<NamedShell, (value: string) => string> = {
-  sh: shellWord,
-  // Inside single quotes fish reads only \\ and \'.
-  fish: (value) => `'${value.replaceAll(/[\\']/g, String.raw`\$&`)}'`,
-  // PowerShell takes four typographic quotes for ' as well; each stands for itself when doubled.
-  powershell: (value) => `'${value.replaceAll(/['‘’‚‛]/g, "$&$&")}'`,
-};
+function asText(setup: ClientSetup, shell: Shell): string {
+  switch (setup.kind) {
+    case "variables":
+      return Object.entries(setup.variables)
+        .map(([name, value]) =>
+          value === null ? removals[shell](name) : assignments[shell](name, value),
+        )
+        .map((line) => `${line}\n`)
+        .join("");
+    case "command":
+      return `${commandLine(shell, setup.words)}\n`;
+    case "file":
+      return setup.text;
+  }
+}
 
-const assignments: Record<NamedShell, (name: string, value: string) => string> = {
-  sh: (name, value) => `export ${name}=${quotes.sh(value)}`,
-  fish: (name, value) => `set -gx ${name} ${quotes.fish(value)}`,
-  powershell: (name, value) => `$env:${name} = ${quotes.powershell(value)}`,
-};
-
-/** Prints the line that evaluates the output of this same command. */
+/** Prints the line that uses the output of this same command. */
 function printUsage(
   context: CliContext,
   { hubUrl, room }: Invite,
-  { model, as }: EnvOptionValues,
-  shell: NamedShell,
+  { for: program, model, as, shell }: Wanted & { shell: Shell },
+  setup: ClientSetup,
 ): void {
   const where = hubUrl === defaultHubUrl ? room : `${hubUrl}/rooms/${room}`;
-  const named = model === undefined ? "" : ` --model ${quotes[shell](model)}`;
-  const command = `${context.commandName} env ${shellWord(where)}${named}${as === undefined ? "" : ` --as ${as}`}`;
-  const use: Record<NamedShell, string> = {
-    sh: `eval "$(${command})"`,
-    fish: `${command} --shell fish | source`,
-    powershell: `${command} --shell powershell | Invoke-Expression`,
-  };
-  context.stderr.write(`→ ${use[shell]}\n`);
+  const command = [
+    `${context.commandName} env ${shellWord(where)}`,
+    ...(program === undefined ? [] : [`--for ${program}`]),
+    ...(model === undefined ? [] : [`--model ${quotes[shell](model)}`]),
+    ...(as === undefined ? [] : [`--as ${as}`]),
+  ].join(" ");
+  const line = setup.kind === "file" ? `${command} > ${setup.path}` : evaluations[shell](command);
+  context.stderr.write(`→ ${line}\n`);
 }
