@@ -211,6 +211,17 @@ describe("a participant", () => {
   });
 });
 
+test("a stream whose first token was not seen has a rate from its second count on", () => {
+  const counts = [30, 50].map((tokens) => progress("r1", tokens));
+  let state = after([sent("r1")]);
+  const rates = counts.map((event, index) => {
+    state = reduce(state, event, noonMs + 1_000 * (index + 1));
+    const request = state.running.get("r1");
+    return request?.kind === "streaming" ? request.tokensPerSecond : "none";
+  });
+  expect(rates).toEqual([undefined, 20]);
+});
+
 test("events with an unknown name change nothing", () => {
   const state = after([joined(), sent("r1")]);
   const unknown = { type: "participant.waved", requestId: "r1" } as unknown as RoomEvent;

@@ -43,6 +43,18 @@ describe("the first time", () => {
     expect(roomFigures(state, noonMs).outputTokens).toBe(15);
   });
 
+  test("the rate of a stream that began before is that of what is watched, whatever the hub's clock", () => {
+    for (const firstAt of [noonMs - 60_000, noonMs + 60_000]) {
+      const requests = [listed("r1", { state: "streaming", firstAt, outputTokens: 60 })];
+      let state = resync(initialState(), { participants: [], requests }, noonMs);
+      expect(roomFigures(state, noonMs).tokensPerSecond).toBe(0);
+      state = reduce(state, progress("r1", 80), noonMs + 500);
+      expect(state.running.get("r1")).toMatchObject({ tokensPerSecond: 40 });
+      const again = resync(state, { participants: [], requests }, noonMs + 600);
+      expect(again.running.get("r1")).toMatchObject({ outputTokens: 80, tokensPerSecond: 40 });
+    }
+  });
+
   test("a hub whose clock is ahead does not make requests start in the future", () => {
     const requests = [
       listed("r1", { state: "streaming", startedAt: noonMs + 9_000, firstAt: noonMs + 9_500 }),
@@ -50,7 +62,7 @@ describe("the first time", () => {
     const state = resync(initialState(), { participants: [], requests }, noonMs);
     expect(state.running.get("r1")).toMatchObject({
       startedMs: noonMs,
-      firstMs: noonMs,
+      ratedFromMs: noonMs,
       ttftMs: 0,
     });
   });

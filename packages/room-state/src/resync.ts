@@ -64,12 +64,15 @@ function fromList(
   if (request.state === "running") return { ...at, kind: "waiting" };
   const firstAt = Math.min(Math.max(request.firstAt ?? nowMs, startedMs), nowMs);
   const before = known?.kind === "streaming" ? known : undefined;
+  const outputTokens = Math.max(request.outputTokens ?? 0, before?.outputTokens ?? 0);
   return {
     ...at,
     kind: "streaming",
     ttftMs: before?.ttftMs ?? firstAt - startedMs,
-    firstMs: before?.firstMs ?? firstAt,
-    outputTokens: Math.max(request.outputTokens ?? 0, before?.outputTokens ?? 0),
+    // Times on the hub's clock say nothing about a rate on the watcher's.
+    ratedFromMs: before?.ratedFromMs ?? nowMs,
+    ratedFromTokens: before?.ratedFromTokens ?? outputTokens,
+    outputTokens,
     tokensPerSecond: before?.tokensPerSecond,
   };
 }

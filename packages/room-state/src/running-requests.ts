@@ -43,11 +43,13 @@ export type RunningRequest = RequestFacts &
     | ({
         readonly kind: "streaming";
         readonly ttftMs: number;
-        /** epoch ms */
-        readonly firstMs: number;
+        /** epoch ms; from here the rate is counted: the first token, or for a stream that began unwatched when it was seen */
+        readonly ratedFromMs: number;
+        /** generated before that */
+        readonly ratedFromTokens: number;
         /** so far */
         readonly outputTokens: number;
-        /** since the first token; undefined until tokens were counted */
+        /** since `ratedFromMs`; undefined until tokens were counted */
         readonly tokensPerSecond: number | undefined;
       } & AtParticipant)
   );
@@ -90,14 +92,21 @@ export function sent(running: Running, event: RequestPayload, nowMs: number): Ru
 }
 
 /** The first content of a response arrived; unchanged for a request that is not waiting for it. */
-export function began(running: Running, requestId: string, ttftMs: number, nowMs: number): Running {
+export function began(
+  running: Running,
+  requestId: string,
+  ttftMs: number,
+  nowMs: number,
+  tokensBefore = 0,
+): Running {
   const known = running.get(requestId);
   if (known?.kind !== "waiting") return running;
   return withEntry(running, requestId, {
     ...known,
     kind: "streaming",
     ttftMs,
-    firstMs: nowMs,
+    ratedFromMs: nowMs,
+    ratedFromTokens: tokensBefore,
     outputTokens: 0,
     tokensPerSecond: undefined,
   });
@@ -112,15 +121,16 @@ export function progressed(
 ): Running {
   const waiting = running.get(requestId);
   const ttftMs = waiting?.kind === "waiting" ? Math.max(0, nowMs - waiting.sentMs) : 0;
-  const begun = began(running, requestId, ttftMs, nowMs);
+  // Without its first token, what came before this moment came in an unknown time.
+  const begun = began(running, requestId, ttftMs, nowMs, outputTokens);
   const known = begun.get(requestId);
   if (known?.kind !== "streaming" || !(outputTokens > known.outputTokens)) return begun;
-  const sinceFirstMs = nowMs - known.firstMs;
+  const ratedMs = nowMs - known.ratedFromMs;
+  const ratedTokens = Math.max(0, outputTokens - known.ratedFromTokens);
   return withEntry(begun, requestId, {
     ...known,
     outputTokens,
-    tokensPerSecond:
-      sinceFirstMs > 0 ? (outputTokens * 1_000) / sinceFirstMs : known.tokensPerSecond,
+    tokensPerSecond: ratedMs > 0 ? (ratedTokens * 1_000) / ratedMs : known.tokensPerSecond,
   });
 }
 
