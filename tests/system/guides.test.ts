@@ -14,6 +14,7 @@ import type { BlockPlan } from "./guides/block-plan.ts";
 import { clients } from "./guides/clients.ts";
 import { misunderstood } from "./guides/command-line.ts";
 import { docker } from "./guides/docker.ts";
+import { install } from "./guides/install.ts";
 import { observe } from "./guides/observe.ts";
 import {
   cliPackage,
@@ -40,6 +41,7 @@ const plans: Record<string, readonly BlockPlan[]> = {
   "docs/guides/build-on-it.md": buildOnIt,
   "docs/guides/clients.md": clients,
   "docs/guides/docker.md": docker,
+  "docs/guides/install.md": install,
   "docs/guides/observe.md": observe,
   "docs/guides/python-participant.md": pythonParticipant,
   "docs/guides/quickstart.md": quickstart,

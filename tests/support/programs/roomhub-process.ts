@@ -22,22 +22,21 @@ export interface RoomhubProcess extends AsyncDisposable {
  * Any command that runs until it is stopped.
  *
  * @param format - `text` is what people read: there are no lines of JSON to wait for then
+ * @param program - what is started; this checkout's launcher when left out
  */
 export function startRoomhub(
   args: readonly string[],
   env: Record<string, string> = {},
   format: "json" | "text" = "json",
+  program: readonly [string, ...string[]] = [process.execPath, launcher],
 ): RoomhubProcess {
+  const [command, ...first] = program;
   // A process group of its own, so that all of it can be ended at once.
-  const child = spawn(
-    process.execPath,
-    [launcher, ...args, ...(format === "json" ? ["--json"] : [])],
-    {
-      stdio: ["ignore", "pipe", "pipe"],
-      detached: true,
-      env: { ...process.env, ...env },
-    },
-  );
+  const child = spawn(command, [...first, ...args, ...(format === "json" ? ["--json"] : [])], {
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+    env: { ...process.env, ...env },
+  });
   let hasEnded = false;
   const exited = new Promise<void>((resolve) => {
     child.on("close", () => {

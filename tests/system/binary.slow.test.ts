@@ -1,0 +1,83 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { smokeProgram } from "../../scripts/release/smoke-program.ts";
+import { nodeProgram } from "../../scripts/binary/node-program.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const { version } = JSON.parse(readFileSync(join(root, "packages/cli/package.json"), "utf8")) as {
+  version: string;
+};
+const folder = mkdtempSync(join(tmpdir(), "roomhub-binary-test-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Built {
+  file: string;
+  bytes: number;
+  nodeBytes: number;
+  /** SHA-512 of the tarball that is inside, in hexadecimal */
+  handout: string;
+}
+
+const missing = installNode();
+const title = missing === undefined ? "" : ` (skipped: ${missing})`;
+
+/** The one step that may need a registry. @returns why it failed */
+function installNode(): string | undefined {
+  try {
+    nodeProgram(root);
+    return undefined;
+  } catch (error) {
+    return String(error);
+  }
+}
+
+describe.skipIf(missing !== undefined)(`the executable${title}`, () => {
+  let built: Built;
+  beforeAll(() => {
+    built = build();
+  }, 120_000);
+
+  test("is at most 1.15 times as large as the Node inside", () => {
+    const { bytes, nodeBytes } = built;
+    expect(bytes).toBeGreaterThan(nodeBytes);
+    expect(bytes).toBeLessThanOrEqual(1.15 * nodeBytes);
+  });
+
+  test("runs where there is no other program: a hub, a participant, a request, doctor", async () => {
+    const { file } = built;
+    await smokeProgram({ program: [file], version, env: { PATH: folder } });
+  });
+
+  test("takes options of Node for options of its own, and refuses them", () => {
+    const { file } = built;
+    const { status, stderr } = spawnSync(file, ["--eval", "1"], { encoding: "utf8" });
+    expect([status, stderr]).toEqual([2, expect.stringContaining("unknown option '--eval'")]);
+  });
+
+  test("is started by a service without a launcher", () => {
+    const { file } = built;
+    const args = ["service", "install", "serve", "--print"];
+    const { stdout } = spawnSync(file, args, {
+      encoding: "utf8",
+      env: { ...process.env, XDG_STATE_HOME: folder },
+    });
+    const secrets = join(folder, "roomhub", "services", "serve.env");
+    if (process.platform === "linux") {
+      expect(stdout).toContain(`ExecStart="${file}" "--secrets-file=${secrets}" "serve"\n`);
+    } else {
+      expect(stdout).toContain(file);
+    }
+  });
+});
+
+function build(): Built {
+  const script = join(root, "scripts", "binary", "build.ts");
+  const args = ["--conditions=@roomhub/source", script, folder];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
+  if (status !== 0) throw new Error(`the executable cannot be built: ${stderr}`);
+  return JSON.parse(stdout) as Built;
+}
