@@ -48,7 +48,11 @@ test.each([
     const first = await send(server);
     expect(first.log).toEqual(whole);
     expect(first.status).toBe(200);
-    expect(first.headers).toEqual({ "content-type": "application/json", "x-ratelimit-limit": "3" });
+    expect(first.headers).toEqual({
+      "content-type": "application/json",
+      "x-ratelimit-limit": "3",
+      "x-roomhub-translated": "chat",
+    });
     expect(JSON.parse(first.body)).toMatchObject({
       object: "response",
       status: "completed",
@@ -394,7 +398,6 @@ test.each([
 });
 
 test.each([
-  ["POST", "/messages/count_tokens"],
   ["GET", "/responses/resp_1"],
   ["DELETE", "/responses/resp_1"],
 ])("%s %s: a 404 says nothing of the surface", async (method, path) => {

@@ -12,6 +12,7 @@ import { ReadinessSink } from "./readiness/readiness-sink.ts";
 import { type ReadinessVerdict, ServerReadiness } from "./readiness/server-readiness.ts";
 import { LoadedWatch } from "./slots/loaded-watch.ts";
 import { type EngineLoad, SlotWatch } from "./slots/slot-watch.ts";
+import { CountTokensCall } from "./messages/counting/count-tokens-call.ts";
 import { messagesTranslation } from "./messages/messages-translation.ts";
 import { responsesTranslation } from "./responses/responses-translation.ts";
 import { TranslatedCall } from "./translation/translated-call.ts";
@@ -192,6 +193,14 @@ export class ModelServer {
   /** Starts a request. `sink` is called as by `ProviderClient.call`, once per call whatever is sent in turn. */
   call(request: ModelServerRequest, sink: ProviderSink): ProviderCall {
     const toServer = { ...request, baseUrl: this.#options.baseUrl };
+    if (request.method === "POST" && request.path === "/messages/count_tokens") {
+      return new CountTokensCall(toServer, sink, {
+        send: this.#send,
+        ask: this.#options.call,
+        knowledge: this.#knowledge,
+        maxBodyBytes: this.#maxTranslatedBytes,
+      });
+    }
     const surface = request.method === "POST" ? surfaces[request.path] : undefined;
     if (surface === undefined) return this.#send(toServer, sink);
     const knowledge = this.#knowledge;
@@ -202,10 +211,14 @@ export class ModelServer {
         translation,
         knowledge,
         source: this.#source,
-        maxBodyBytes: this.#options.maxTranslatedBytes ?? LIMITS.inferenceBodyBytes.default,
+        maxBodyBytes: this.#maxTranslatedBytes,
       });
     }
     return this.#send(toServer, new LearningSink(sink, surface, knowledge));
+  }
+
+  get #maxTranslatedBytes(): number {
+    return this.#options.maxTranslatedBytes ?? LIMITS.inferenceBodyBytes.default;
   }
 
   readonly #send: CallProvider = (request, sink) =>

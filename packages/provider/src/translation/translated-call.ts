@@ -13,6 +13,7 @@ import type { CallProvider } from "../learn/query.ts";
 import { NativeResponse } from "./native-response.ts";
 import { PacedSink } from "../call/paced-sink.ts";
 import type { ServerKnowledge } from "../learn/server-knowledge.ts";
+import { RequestBody, tooLong } from "./request-body.ts";
 import type {
   RequestRefusal,
   ServableRequest,
@@ -46,8 +47,7 @@ export class TranslatedCall implements ProviderCall, ProviderSink {
   readonly #request: ProviderRequest;
   readonly #deps: TranslatedCallDeps;
   readonly #clientResponse: PacedSink;
-  #body: Buffer[] = [];
-  #bodyBytes = 0;
+  readonly #body: RequestBody;
   #isCollecting: boolean;
   #chatRequest: ServableRequest | undefined;
   #dialect: ChatDialect | undefined;
@@ -59,29 +59,21 @@ export class TranslatedCall implements ProviderCall, ProviderSink {
     this.#request = request;
     this.#deps = deps;
     this.#clientResponse = new PacedSink(sink);
+    this.#body = new RequestBody(deps.maxBodyBytes);
     this.#isCollecting = request.body === "streamed";
     if (request.body === "streamed") return;
-    for (const chunk of request.body ?? []) this.#keep(chunk);
+    for (const chunk of request.body ?? []) this.#body.add(chunk);
     this.#sendNext();
   }
 
   /** Copied: the chunk may be a view into something larger. */
   writeBody(chunk: Buffer): boolean {
     if (!this.#isCollecting) return true;
-    this.#keep(Buffer.from(chunk));
-    if (!this.#isTooLong) return true;
+    this.#body.add(Buffer.from(chunk));
+    if (!this.#body.isTooLong) return true;
     this.#isCollecting = false;
     this.#refuseHere(tooLong(this.#deps.maxBodyBytes));
     return true;
-  }
-
-  #keep(chunk: Buffer): void {
-    this.#body.push(chunk);
-    this.#bodyBytes += chunk.length;
-  }
-
-  get #isTooLong(): boolean {
-    return this.#bodyBytes > this.#deps.maxBodyBytes;
   }
 
   endBody(): void {
@@ -98,7 +90,7 @@ export class TranslatedCall implements ProviderCall, ProviderSink {
     if (this.#clientResponse.isOver) return;
     this.#clientResponse.discard();
     this.#isCollecting = false;
-    this.#body = [];
+    this.#body.clear();
     if (this.#call === undefined) process.nextTick(() => this.#clientResponse.release());
     else this.#call.cancel();
   }
@@ -125,7 +117,7 @@ export class TranslatedCall implements ProviderCall, ProviderSink {
     this.#call = undefined;
     this.#response = undefined;
     if (isChatNext) return this.#askChat();
-    this.#body = [];
+    this.#body.clear();
     this.#clientResponse.release();
   }
 
@@ -134,10 +126,10 @@ export class TranslatedCall implements ProviderCall, ProviderSink {
     const { surface } = translation;
     const isTranslated = knowledge.way(surface) === "translated";
     // Too long to be translated, it may still pass as it is.
-    const mustPass = this.#isTooLong && knowledge.native(surface) === "supported";
+    const mustPass = this.#body.isTooLong && knowledge.native(surface) === "supported";
     if (isTranslated && !mustPass) return this.#askChat();
     const response = new NativeResponse(this.#clientResponse, knowledge, surface);
-    this.#send(this.#request.path, this.#body, response);
+    this.#send(this.#request.path, this.#body.chunks, response);
   }
 
   #askChat(): void {
@@ -157,16 +149,16 @@ export class TranslatedCall implements ProviderCall, ProviderSink {
 
   /** @returns undefined when the request was refused here: it is too long, or has no counterpart in chat */
   #translated(): ServableRequest | undefined {
-    if (this.#chatRequest === undefined && this.#isTooLong) {
+    if (this.#chatRequest === undefined && this.#body.isTooLong) {
       this.#refuseHere(tooLong(this.#deps.maxBodyBytes));
       return undefined;
     }
     try {
       this.#chatRequest ??= this.#deps.translation.translate(
-        Buffer.concat(this.#body),
+        Buffer.concat(this.#body.chunks),
         this.#deps.knowledge,
       );
-      this.#body = [];
+      this.#body.clear();
       return this.#chatRequest;
     } catch (error) {
       if (!(error instanceof UntranslatableError)) throw error;
@@ -185,7 +177,7 @@ export class TranslatedCall implements ProviderCall, ProviderSink {
   #refuseHere(refusal: RequestRefusal): void {
     const { status } = refusal;
     const body = Buffer.from(JSON.stringify(this.#deps.translation.refusal(refusal)));
-    this.#body = [];
+    this.#body.clear();
     process.nextTick(() => {
       this.#clientResponse.head({ status, headers: { "content-type": "application/json" } });
       this.#clientResponse.data(body);
@@ -193,14 +185,4 @@ export class TranslatedCall implements ProviderCall, ProviderSink {
       this.#clientResponse.release();
     });
   }
-}
-
-function tooLong(maxBodyBytes: number): RequestRefusal {
-  const mib = maxBodyBytes / (1024 * 1024);
-  return {
-    status: 413,
-    message: `The request body is larger than ${mib} MiB, the most that can be translated for a provider of chat completions.`,
-    param: "",
-    code: "request_too_large",
-  };
 }
