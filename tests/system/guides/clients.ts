@@ -4,6 +4,7 @@ import { parse as parseYaml } from "yaml";
 import { createParticipant } from "@roomhub/participant";
 import type { GuideLab } from "../../support/documents/guide-lab.ts";
 import { missingInPython } from "../../support/programs/python.ts";
+import { clientNames } from "../../../packages/cli/src/env/client-setup.ts";
 import type { BlockPlan } from "./block-plan.ts";
 
 const messages = [{ role: "user", content: "Hello!" }];
@@ -23,9 +24,26 @@ export const clients: readonly BlockPlan[] = [
   },
   {
     begins: 'eval "$(npx roomhub env',
+    cannot: notHere("The programs"),
     async follow(block, lab) {
-      const told = await lab.shell(`${block}echo "$OPENAI_BASE_URL $OPENAI_API_KEY"`);
-      expect(told).toMatch(new RegExp(`^${lab.invite}/v1 \\S+$`, "m"));
+      const lines = block.trim().split("\n");
+      expect(lines).toHaveLength(clientNames.length);
+      for (const line of lines) {
+        const [, program = "openai"] = / --for (\w+)/.exec(line) ?? [];
+        const [, command = ""] = /(npx roomhub env [^)#>]*)/.exec(line) ?? [];
+        const printed = await lab.shell(`${command.trim()} --json`);
+        await usesRoom(program, JSON.parse(printed) as Printed);
+      }
+    },
+  },
+  {
+    begins: "npx roomhub alias",
+    async follow(block, lab) {
+      const told = await lab.shell(`{\n${block}} 2>&1`);
+      expect(told).toMatch(/^claude-\* stands for llama3\.2, \* .*\ngpt-\* stands for llama3\.2 /);
+      for (const model of ["claude-sonnet-4-5", "gpt-5"]) {
+        await answersChat(`${lab.invite}/v1`, "roomhub", model);
+      }
     },
   },
   {
@@ -87,6 +105,35 @@ curl "$OPENAI_API_BASE_URL/models" -H "authorization: Bearer $OPENAI_API_KEY"`,
   },
   { begins: "export ANTHROPIC_BASE_URL", cannot: notHere("Claude Code"), follow: askForMessages },
   {
+    begins: "export COPILOT_PROVIDER_TYPE",
+    cannot: notHere("Copilot CLI"),
+    async follow(block, lab) {
+      const told = await lab.shell(
+        `${block.replace(/^copilot\n/m, "")}echo "$COPILOT_PROVIDER_BASE_URL $COPILOT_PROVIDER_API_KEY $COPILOT_MODEL"`,
+      );
+      const [baseUrl = "", key = "", model = ""] = told.trim().split(" ");
+      await answersChat(baseUrl, key, model);
+    },
+  },
+  {
+    begins: "cline auth",
+    cannot: notHere("Cline"),
+    async follow(block, lab) {
+      await usesRoom("cline", { command: lab.here(block).trim().split(" ") });
+    },
+  },
+  {
+    begins: "export OPENAI_API_BASE",
+    cannot: notHere("Aider"),
+    async follow(block, lab) {
+      const told = await lab.shell(
+        `${block.replace(/^aider\n/m, "")}echo "$OPENAI_API_BASE $OPENAI_API_KEY $AIDER_MODEL"`,
+      );
+      const [baseUrl = "", key = "", model = ""] = told.trim().split(" ");
+      await answersChat(baseUrl, key, model.replace(/^openai\//, ""));
+    },
+  },
+  {
     begins: "import { ChatOpenAI }",
     async follow(block, lab) {
       await using program = lab.script(`${lab.here(block)}console.log(text);`);
@@ -101,6 +148,63 @@ curl "$OPENAI_API_BASE_URL/models" -H "authorization: Bearer $OPENAI_API_KEY"`,
     },
   },
 ];
+
+/** What `roomhub env --json` prints. */
+type Printed = Record<string, unknown>;
+
+/** Sends a request with what was printed for a program, as that program would. */
+async function usesRoom(program: string, printed: Printed): Promise<void> {
+  const of = (name: string) => String(printed[name]);
+  const words = (printed["command"] ?? []) as string[];
+  const after = (option: string) => words[words.indexOf(option) + 1] ?? "";
+  switch (program) {
+    case "openai":
+      return answersChat(of("OPENAI_BASE_URL"), of("OPENAI_API_KEY"), "llama3.2");
+    case "aider":
+      return answersChat(
+        of("OPENAI_API_BASE"),
+        of("OPENAI_API_KEY"),
+        of("AIDER_MODEL").replace(/^openai\//, ""),
+      );
+    case "copilot":
+      return answersChat(
+        of("COPILOT_PROVIDER_BASE_URL"),
+        of("COPILOT_PROVIDER_API_KEY"),
+        of("COPILOT_MODEL"),
+      );
+    case "claude":
+      return answers(
+        `${of("ANTHROPIC_BASE_URL")}/v1/messages?beta=true`,
+        of("ANTHROPIC_AUTH_TOKEN"),
+        {
+          model: of("ANTHROPIC_DEFAULT_HAIKU_MODEL"),
+          max_tokens: 9,
+          messages,
+        },
+      );
+    case "codex": {
+      const url = words.find((word) => word.startsWith("model_providers.room.base_url=")) ?? "";
+      const body = { model: after("-m"), input: "Hello!" };
+      return answers(`${url.split("=")[1]}/responses`, undefined, body);
+    }
+    case "cline":
+      return answersChat(after("--baseurl"), after("--apikey"), after("--modelid"));
+    case "opencode": {
+      const { provider, model } = JSON.parse(of("OPENCODE_CONFIG_CONTENT")) as OpencodeSettings;
+      const [name = "", modelName = ""] = model.split("/");
+      const { options, models } = provider[name] ?? never(name);
+      expect(Object.keys(models)).toEqual([modelName]);
+      return answersChat(options.baseURL, options.apiKey, modelName);
+    }
+    case "continue": {
+      const { models } = parseYaml(of("text")) as { models: ContinueModel[] };
+      for (const { apiBase, apiKey, model } of models) await answersChat(apiBase, apiKey, model);
+      return;
+    }
+    default:
+      throw new Error(`nothing is known of ${program}`);
+  }
+}
 
 interface CodexSettings {
   model: string;

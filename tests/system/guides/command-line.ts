@@ -17,6 +17,8 @@ export function misunderstood(words: readonly string[]): string[] {
   const { operands, unknown } = command.parseOptions(rest);
   const isTooFew =
     operands.length < command.registeredArguments.filter((one) => one.required).length;
-  const isTooMany = operands.length > command.registeredArguments.length;
+  const isTooMany =
+    command.registeredArguments.at(-1)?.variadic !== true &&
+    operands.length > command.registeredArguments.length;
   return isTooFew || isTooMany ? [...unknown, `${operands.length} arguments`] : unknown;
 }
