@@ -186,7 +186,8 @@ export async function nodeLab(deps: Partial<ForwardingDeps> = {}) {
   owner.handlers.forwarded = (request, reply) => serveForwarded(forwarding, request, reply);
   entry.links.hubPresent(owner.target);
   await delivered();
-  const target = { hubId: owner.hubId, participantKey: "k1", bootId: "0000000a", revision: 1 };
+  const place = { roomCode: "ABC234", participantId: "ana", participantKey: "k1" };
+  const target = { hubId: owner.hubId, bootId: "0000000a", revision: 1, ...place };
   return {
     get upstream() {
       return entry.links.upstreamTo(target);

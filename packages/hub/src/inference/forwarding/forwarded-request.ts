@@ -19,6 +19,9 @@ export interface ForwardedRequest extends ForwardFacts {
 
 /** The participant as the forwarding hub knows it. */
 export interface ForwardTarget {
+  readonly roomCode: string;
+  readonly participantId: string;
+  /** of its registration: the same id under another key is another participant */
   readonly participantKey: string;
   /** of the hub that owns it */
   readonly bootId: string;

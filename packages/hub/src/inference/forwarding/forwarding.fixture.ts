@@ -4,7 +4,7 @@ import { BodyBudget } from "../body-budget.ts";
 import { InFlight } from "../in-flight.ts";
 import { RoomQueues } from "../queue.ts";
 import type { ResponseSink, Upstream, UpstreamRequest } from "../upstream.ts";
-import type { ForwardedRequest, ForwardReply } from "./forwarded-request.ts";
+import type { ForwardedRequest, ForwardReply, ForwardTarget } from "./forwarded-request.ts";
 import { type ForwardingDeps, serveForwarded } from "./serve-forwarded.ts";
 
 export const from = { hubId: "e".repeat(16), bootId: "0000000e" };
@@ -15,10 +15,15 @@ export function ownParticipant(fields: Partial<Participant> = {}): Participant {
   return aParticipant({ id: "ana", key: "k1", limit: 1, tunnel, ...fields });
 }
 
+export function aTarget(fields: Partial<ForwardTarget> = {}): ForwardTarget {
+  const place = { roomCode: "ABC234", participantId: "ana", participantKey: "k1" };
+  return { ...place, bootId: "boot1", revision: 1, ...fields };
+}
+
 export function aForwarded(fields: Partial<ForwardedRequest> = {}): ForwardedRequest {
   return {
     from,
-    target: { participantKey: "k1", bootId: "boot1", revision: 1 },
+    target: aTarget(),
     ...{ method: "POST", path: "/chat/completions", headers: {}, protocol: "chatCompletions" },
     isStream: true,
     sender: { client: { kind: "none", id: "" }, addressId: "00000001" },

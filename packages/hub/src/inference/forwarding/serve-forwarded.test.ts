@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { HubError } from "../../errors.ts";
-import { aForwarded, createOwner, ownParticipant } from "./forwarding.fixture.ts";
+import { aForwarded, aTarget, createOwner, ownParticipant } from "./forwarding.fixture.ts";
 
 const admitted = 'admitted {"requestsUsage":false,"shows":"speed"}';
 
@@ -51,8 +51,8 @@ describe("a forwarded request", () => {
   });
 
   test.each<[string, Parameters<typeof ownParticipant>[0], Parameters<typeof aForwarded>[0]]>([
-    ["unknown undefined", {}, { target: { participantKey: "k2", bootId: "boot1", revision: 1 } }],
-    ["unknown undefined", {}, { target: { participantKey: "k1", bootId: "boot0", revision: 1 } }],
+    ["unknown undefined", {}, { target: aTarget({ participantKey: "k2" }) }],
+    ["unknown undefined", {}, { target: aTarget({ bootId: "boot0" }) }],
     ["full 0", { limit: 0 }, {}],
     ["unroutable 0", { status: "offline" }, {}],
     ["unsupported 0", { capabilities: { chatCompletions: "unsupported" } as never }, {}],

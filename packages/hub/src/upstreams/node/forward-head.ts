@@ -14,7 +14,7 @@ export function encodeForward(
   target: ForwardTarget,
 ): RequestHead {
   const { requestId, capability, hops, remainingMs, mayRequestUsage, layout } = facts;
-  const { participantKey, bootId, revision } = target;
+  const { roomCode, participantId, participantKey, bootId, revision } = target;
   return {
     method: request.method,
     path: request.path,
@@ -24,7 +24,8 @@ export function encodeForward(
     client: request.sender.client,
     address: request.sender.addressId,
     forward: {
-      ...{ participantKey, bootId, revision, requestId, capability },
+      ...{ roomCode, participantId, participantKey, bootId, revision },
+      ...{ requestId, capability },
       ...{ hops, remainingMs, mayRequestUsage },
       layout: layout && { bodyStart: layout.bodyStart, members: layout.members.map(memberOf) },
     },
@@ -34,10 +35,12 @@ export function encodeForward(
 /** @returns undefined for what no hub of this version sends */
 export function decodeForward(head: RequestHead, from: HubIdentity): ForwardedRequest | undefined {
   const { method, path, headers, protocol, stream, client, address, forward = {} } = head;
-  const { participantKey, bootId, revision, requestId, capability } = forward;
+  const { roomCode, participantId, participantKey, bootId, revision } = forward;
+  const { requestId, capability } = forward;
   const { hops, remainingMs, mayRequestUsage, layout } = forward;
   if (method !== "POST" && method !== "GET" && method !== "DELETE") return undefined;
   if (!isProtocol(protocol) || client === undefined || address === undefined) return undefined;
+  if (!isText(roomCode) || !isText(participantId)) return undefined;
   if (!isText(participantKey) || !isText(bootId) || !isNumber(revision)) return undefined;
   if (!isText(requestId) || !isText(capability) || !isNumber(remainingMs)) return undefined;
   if (!Array.isArray(hops) || !hops.every(isText)) return undefined;
@@ -46,7 +49,7 @@ export function decodeForward(head: RequestHead, from: HubIdentity): ForwardedRe
   return {
     ...{ from, method, path, headers, protocol, isStream: stream, requestId, capability },
     ...{ hops, remainingMs, mayRequestUsage: mayRequestUsage === true, layout: read },
-    target: { participantKey, bootId, revision },
+    target: { roomCode, participantId, participantKey, bootId, revision },
     sender: { client: client as ForwardedRequest["sender"]["client"], addressId: address },
   };
 }

@@ -43,7 +43,8 @@ export function createLinkedHubs() {
         reply.fail("internal_error", "nothing is served here");
         return { onBody: () => true, onBodyEnd() {}, onCancel() {}, onDrain() {} };
       },
-      refused: (_hubId, key, { reason }) => void heard.push(`refused ${key}: ${reason}`),
+      refused: ({ participantId }, { reason }) =>
+        void heard.push(`refused ${participantId}: ${reason}`),
       asked: (hub, path, body) =>
         Promise.resolve({ status: 200, body: { from: hub.hubId[0], path, body } }),
       noticed: (hub, notice) => void heard.push(`${hub.hubId[0]} ${JSON.stringify(notice)}`),

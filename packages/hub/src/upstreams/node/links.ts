@@ -29,7 +29,7 @@ export interface LinkHandlers {
   linkClosed(hub: HubIdentity, reason: string): void;
   forwarded(request: ForwardedRequest, reply: ForwardReply): ForwardedCall;
   /** A forwarded request was not taken: what is known of the participant's load here is old. */
-  refused(hubId: string, participantKey: string, refusal: ForwardRefusal): void;
+  refused(target: ForwardTarget, refusal: ForwardRefusal): void;
   /** A question, or a management request. A rejection is a bug. */
   asked(hub: HubIdentity, path: string, body: unknown): Promise<LinkResponse>;
   /** Not checked except that it is an object with a `kind`. */
@@ -139,7 +139,7 @@ export class Links {
   upstreamTo(target: ForwardTarget & { readonly hubId: string }): NodeUpstream {
     const { hubId } = target;
     return new NodeUpstream(this.#sessionTo(hubId), target, (refusal) =>
-      this.#handlers.refused(hubId, target.participantKey, refusal),
+      this.#handlers.refused(target, refusal),
     );
   }
 
