@@ -13,6 +13,22 @@ export class LineFit {
   #xx = 0;
   #xy = 0;
 
+  /** All that it is, as numbers. See {@link LineFit.restore}. */
+  snapshot(): readonly number[] {
+    return [this.#count, this.#weight, this.#x, this.#y, this.#xx, this.#xy];
+  }
+
+  /** Becomes a fit that another hub has. @param numbers - six from {@link LineFit.snapshot} */
+  restore(numbers: readonly number[]): void {
+    const [count = 0, weight = 0, x = 0, y = 0, xx = 0, xy = 0] = numbers;
+    this.#count = count;
+    this.#weight = weight;
+    this.#x = x;
+    this.#y = y;
+    this.#xx = xx;
+    this.#xy = xy;
+  }
+
   /** samples taken */
   get count(): number {
     return this.#count;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Pace } from "./pace.ts";
+import { Pace, type PaceSnapshot } from "./pace.ts";
 
 /** A prompt of which nothing is warm. */
 const cold = (bytes: number) => ({ promptBytes: bytes, coldBytes: bytes });
@@ -69,4 +69,28 @@ test("loading is what a request took beyond its usual time", () => {
   for (let count = 0; count < 2; count++) pace.noteFirst("stream", cold(1_000), 100, 0);
   pace.noteLoad(1_000, 8_100);
   expect(pace.loadMs).toBeCloseTo(8_000, 6);
+});
+
+test("a pace restored at another hub expects the same, on that hub's clock", () => {
+  const pace = new Pace();
+  for (const [bytes, tookMs] of [
+    [1_000, 100],
+    [20_000, 900],
+  ] as const) {
+    pace.noteFirst("stream", { promptBytes: bytes, coldBytes: bytes }, tookMs, 5_000);
+  }
+  pace.noteSlot(700);
+  pace.noteLoad(1_000, 4_000);
+  pace.noteFailure(6_000);
+  const copy = new Pace();
+  copy.restore(JSON.parse(JSON.stringify(pace.snapshot(7_000))) as PaceSnapshot, 107_000);
+  const expected = pace.expectedFirstMs("stream", 10_000, 7_000);
+  expect(copy.expectedFirstMs("stream", 10_000, 107_000)).toBe(expected);
+  expect(expected).toBeGreaterThan(100);
+  const laterMs = 7_000 + 10 * 60_000;
+  expect(copy.expectedFirstMs("stream", 10_000, laterMs + 100_000)).toBeUndefined();
+  expect(copy.expectedSlotMs([107_000], 0, 107_000)).toBe(pace.expectedSlotMs([7_000], 0, 7_000));
+  expect([copy.loadMs, copy.isDoubtful(107_000)]).toEqual([pace.loadMs, true]);
+  expect(copy.isDoubtful(112_000)).toBe(false);
+  expect(new Pace().snapshot(1)).toEqual({ ...new Pace().snapshot(9) });
 });

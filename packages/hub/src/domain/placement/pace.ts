@@ -21,6 +21,18 @@ export interface ComputedPrompt {
   coldBytes: number;
 }
 
+/** A pace on its way to another hub, whose clock is another: times are durations in ms. */
+export interface PaceSnapshot {
+  readonly stream: readonly number[];
+  readonly whole: readonly number[];
+  /** since the last sample; absent without one */
+  readonly measuredAgoMs?: number | undefined;
+  readonly slotMs?: number | undefined;
+  readonly loadMs?: number | undefined;
+  /** how long its last failure still counts, and the next one will */
+  readonly doubtMs?: readonly [leftMs: number, nextMs: number] | undefined;
+}
+
 /** How fast a participant is, as its requests show. Times are in ms on the hub's clock, prompts in bytes. */
 export class Pace {
   /** from its slot to the first content, over the prompt bytes that were not warm */
@@ -29,9 +41,42 @@ export class Pace {
   #slotMs: number | undefined;
   #loadMs: number | undefined;
   #doubt: { untilMs: number; nextMs: number } | undefined;
+  #changes = 0;
+
+  /** Counts up with everything that is noted. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  snapshot(nowMs: number): PaceSnapshot {
+    const doubt = this.#doubt;
+    return {
+      stream: this.#first.stream.snapshot(),
+      whole: this.#first.whole.snapshot(),
+      measuredAgoMs: Number.isFinite(this.#measuredMs) ? nowMs - this.#measuredMs : undefined,
+      slotMs: this.#slotMs,
+      loadMs: this.#loadMs,
+      doubtMs: doubt === undefined ? undefined : [Math.max(0, doubt.untilMs - nowMs), doubt.nextMs],
+    };
+  }
+
+  /** Becomes the pace that the participant's owner has. */
+  restore(snapshot: PaceSnapshot, nowMs: number): void {
+    const { stream, whole, measuredAgoMs, slotMs, loadMs, doubtMs } = snapshot;
+    this.#first.stream.restore(stream);
+    this.#first.whole.restore(whole);
+    this.#measuredMs =
+      measuredAgoMs === undefined ? Number.NEGATIVE_INFINITY : nowMs - measuredAgoMs;
+    this.#slotMs = slotMs;
+    this.#loadMs = loadMs;
+    this.#doubt =
+      doubtMs === undefined ? undefined : { untilMs: nowMs + doubtMs[0], nextMs: doubtMs[1] };
+    this.#changes++;
+  }
 
   /** A request had its first content, or its whole response, on a model that was loaded. */
   noteFirst(form: ResponseForm, prompt: ComputedPrompt, tookMs: number, nowMs: number): void {
+    this.#changes++;
     const fit = this.#first[form];
     fit.add(likelyBytes(fit, prompt, tookMs), tookMs);
     this.#measuredMs = nowMs;
@@ -40,6 +85,7 @@ export class Pace {
 
   /** A request had to go elsewhere. */
   noteFailure(nowMs: number): void {
+    this.#changes++;
     const lastsMs = this.#doubt?.nextMs ?? firstDoubtMs;
     this.#doubt = { untilMs: nowMs + lastsMs, nextMs: Math.min(2 * lastsMs, longestDoubtMs) };
   }
@@ -51,11 +97,13 @@ export class Pace {
 
   /** A request left its slot. */
   noteSlot(heldMs: number): void {
+    this.#changes++;
     this.#slotMs = mean(this.#slotMs, heldMs);
   }
 
   /** A request was the one that loaded the model. */
   noteLoad(coldBytes: number, tookMs: number): void {
+    this.#changes++;
     const usual = this.#first.stream.at(coldBytes) ?? 0;
     this.#loadMs = mean(this.#loadMs, Math.max(0, tookMs - usual));
   }
