@@ -101,8 +101,12 @@ describe("when all checks pass", () => {
     };
     const { world, error } = await runDoctor([url, "--no-request"], { context });
     expect(error).toBeUndefined();
+    expect(world.stdout.text).toContain(
+      "another machine joins with: npx -y http://hub:5050/roomhub.tgz join http://hub:5050/rooms/ABC234\n",
+    );
     expect(world.stdout.text).toContain("– request                   disabled by --no-request\n");
     expect(asked.filter((address) => !address.includes("127.0.0.1"))).toEqual([
+      "http://hub:5050/roomhub.tgz",
       "http://hub:5050/v1/rooms/ABC234/events",
     ]);
   });

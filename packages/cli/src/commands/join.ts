@@ -5,6 +5,7 @@ import { chooseRoom } from "../rooms/choose-room.ts";
 import type { CliContext } from "../context.ts";
 import { UsageError } from "../exit-code.ts";
 import { findServers, type RequestedModels } from "../sharing/find-servers.ts";
+import { reportNewerHub } from "../handout/newer-hub.ts";
 import { queryRoom } from "../rooms/query-room.ts";
 import {
   addHubOptions,
@@ -139,6 +140,7 @@ async function resolveParticipants(
     interactivity,
   );
   const room = await queryRoom(context, invite, password, interactivity);
+  if (!interactivity.isQuiet) void reportNewerHub(context, invite);
 
   const say = (line: string) => {
     if (!interactivity.isQuiet) context.stderr.write(`${line}\n`);

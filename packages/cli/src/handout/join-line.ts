@@ -1,3 +1,5 @@
+import { shellWord } from "../terminal/text.ts";
+
 /**
  * The line that shares a model from another machine: with the hub's own program where it hands it out, so that the machine
  * needs Node and npm only, else with an installed one.
@@ -10,9 +12,4 @@ export function joinLine(
 ): string {
   const program = isHandedOut ? `npx -y ${shellWord(`${hubUrl}/roomhub.tgz`)}` : commandName;
   return `${program} join ${shellWord(`${hubUrl}/rooms/${room}`)}`;
-}
-
-/** Shells read the brackets of an IPv6 address as a pattern. */
-function shellWord(url: string): string {
-  return url.includes("[") ? `'${url}'` : url;
 }

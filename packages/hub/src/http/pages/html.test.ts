@@ -1,5 +1,7 @@
+import { createHash } from "node:crypto";
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { expect, test } from "vitest";
-import { html } from "./html.ts";
+import { html, sendPage } from "./html.ts";
 import { carefulLines, joinLine, shellWord } from "./lines.ts";
 
 test("a text cannot become markup, wherever it stands", () => {
@@ -31,4 +33,17 @@ test("the line to join names the program of this hub, the careful one its versio
     "sha512sum roomhub-1.2.3.tgz",
     "npx -y ./roomhub-1.2.3.tgz join https://h.example/lab/rooms/ABC234",
   ]);
+});
+
+test("the policy of a page allows exactly its style", () => {
+  let headers: OutgoingHttpHeaders = {};
+  let body = "";
+  const response = {
+    writeHead: (_status: number, given: OutgoingHttpHeaders) => void (headers = given),
+    end: (bytes: Buffer) => void (body = bytes.toString()),
+  };
+  sendPage(response as unknown as ServerResponse, 200, "title", html`<p>body</p>`);
+  const [, style = ""] = /<style>([^]*)<\/style>/.exec(body) ?? [];
+  const digest = createHash("sha256").update(style).digest("base64");
+  expect(headers["content-security-policy"]).toContain(`style-src 'sha256-${digest}';`);
 });

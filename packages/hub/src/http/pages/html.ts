@@ -36,9 +36,7 @@ export function sendPage(
         <meta name="color-scheme" content="light dark" />
         <title>${title}</title>
         <link rel="icon" href="data:," />
-        <style>
-          ${new Html(style)}
-        </style>
+        ${styleElement}
       </head>
       <body>
         ${body}
@@ -80,9 +78,11 @@ function escape(text: string): string {
 }
 
 const style = `
-:root{color-scheme:light dark;--line:#8886;--box:#8881;--quiet:#595959;--on:#117a3d}
-@media (prefers-color-scheme:dark){:root{--quiet:#a6a6a6;--on:#4cc27a}}
+:root{color-scheme:light dark;--line:#8886;--box:#8881;--back:#fff;--text:#1a1a1a;--quiet:#595959;--on:#117a3d;--link:#0b57d0}
+@media (prefers-color-scheme:dark){:root{--back:#16181b;--text:#e8e8e8;--quiet:#a6a6a6;--on:#4cc27a;--link:#8ab4f8}}
 *{box-sizing:border-box}
+html{background:var(--back);color:var(--text)}
+a{color:var(--link)}
 body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:0 auto;padding:1.25rem 1rem 3rem;overflow-wrap:anywhere}
 h1{font-size:1.5rem;line-height:1.25;margin:.25rem 0 1rem}
 h2{font-size:1rem;margin:1.5rem 0 .25rem}
@@ -95,5 +95,7 @@ li{padding:.4rem 0;border-top:1px solid var(--line)}
 .on{color:var(--on)}
 `;
 
+// In one piece: the policy allows this text and no other, to the last blank.
+const styleElement = new Html(`<style>${style}</style>`);
 const digest = createHash("sha256").update(style).digest("base64");
 const policy = `default-src 'none'; style-src 'sha256-${digest}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;

@@ -75,9 +75,10 @@ function careful(facts: PageFacts, code: string): Html {
   if (handout === undefined) return html``;
   const expected =
     handout.sha512 === undefined
-      ? html`<p class="quiet">The host of this hub can see the SHA-512 it should have.</p>`
+      ? html`<p class="quiet">Compare the SHA-512 with the one in the host's terminal.</p>`
       : html`<p class="quiet">
-          It should be, and the host of this hub sees the same: <code>${handout.sha512}</code>
+          Compare the SHA-512 with the one in the host's terminal; this page says
+          <code>${handout.sha512}</code>
         </p>`;
   return html`<h2>For the careful</h2>
     <p>The first line runs a program that this hub hands out. To check it before it runs:</p>

@@ -1,0 +1,50 @@
+import type { Invite } from "@roomhub/client";
+import type { CliContext } from "../context.ts";
+import { safe, shellWord } from "../terminal/text.ts";
+import { isHandedOut } from "./handed-out.ts";
+
+/**
+ * Prints one line when the hub's program is newer than this one, and the hub hands it out: `npx` keeps what it once got from a
+ * URL, so the line has the version in it. Contract §7. Never fails: the command goes on in any case.
+ */
+export async function reportNewerHub(context: CliContext, invite: Invite): Promise<void> {
+  const { hubUrl, room } = invite;
+  const version = await versionOf(context, hubUrl);
+  if (version === undefined || !isOlder(context.version, version)) return;
+  const file = `roomhub-${version}.tgz`;
+  if (!(await isHandedOut(context, hubUrl, file))) return;
+  const line = `npx -y ${shellWord(`${hubUrl}/${file}`)} join ${shellWord(`${hubUrl}/rooms/${room}`)}`;
+  context.stderr.write(
+    `! The hub runs roomhub ${safe(version)}, this is ${context.version}; to use the hub's: ${line}\n`,
+  );
+}
+
+async function versionOf(context: CliContext, hubUrl: string): Promise<string | undefined> {
+  try {
+    const signal = AbortSignal.timeout(3_000);
+    return (await context.createClient(hubUrl).health({ signal })).version;
+  } catch {
+    // Joining says what is wrong with the hub.
+    return undefined;
+  }
+}
+
+/** By the order of https://semver.org/#spec-item-11. @returns false for what is no version */
+export function isOlder(one: string, other: string): boolean {
+  const left = parse(one);
+  const right = parse(other);
+  if (left === undefined || right === undefined) return false;
+  for (const [index, number] of left.numbers.entries()) {
+    const difference = number - (right.numbers[index] ?? 0);
+    if (difference !== 0) return difference < 0;
+  }
+  return left.isBeforeRelease && !right.isBeforeRelease;
+}
+
+/** Of two versions before the same release neither is older: they are for those who know. */
+function parse(version: string): { numbers: number[]; isBeforeRelease: boolean } | undefined {
+  const [, numbers, before] =
+    /^(\d{1,9}\.\d{1,9}\.\d{1,9})(-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/.exec(version) ?? [];
+  if (numbers === undefined) return undefined;
+  return { numbers: numbers.split(".").map(Number), isBeforeRelease: before !== undefined };
+}

@@ -1,0 +1,133 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { buildPackage } from "../../packages/cli/src/handout/build-package.ts";
+import { userSays } from "../support/clients/openai-client.ts";
+import { bareNpm, hasNpx } from "../support/programs/bare-npm.ts";
+import {
+  cableTwoNamespaces,
+  hasNamespaces,
+  type Namespace,
+} from "../support/programs/network-namespaces.ts";
+import { type Program, startProgram } from "../support/programs/program.ts";
+import { runCommand } from "../support/programs/run-command.ts";
+import { temporaryFolder } from "../support/programs/temporary-folder.ts";
+import { until } from "../support/waiting.ts";
+
+const workspace = fileURLToPath(new URL("../../", import.meta.url));
+const modelServer = fileURLToPath(
+  new URL("../support/programs/tiny-model-server.ts", import.meta.url),
+);
+const missing = hasNpx ? (hasNamespaces ? undefined : "network namespaces") : "npx";
+const skipped = missing === undefined ? "" : ` (skipped: no ${missing} here)`;
+
+describe.skipIf(missing !== undefined)(`a friend without a registry${skipped}`, () => {
+  test("shares a model within 10 s by the printed line alone, and hands the same program on", async () => {
+    await using stack = new AsyncDisposableStack();
+    const [host, friend] = await cableTwoNamespaces(stack);
+    const home = stack.use(await temporaryFolder()).path;
+    const hub = start(stack, host, { HOME: home, XDG_STATE_HOME: home }, [
+      // Without `prestart`, which would install anew where the lockfile is younger.
+      ...["npm", "start", "--ignore-scripts", "--prefix", workspace, "--", "--lan", "--no-mdns"],
+    ]);
+    await hub.says(/SHA-512 .*: [0-9a-f]{128}/);
+    const line = /npx -y http:\/\/10\.77\.0\.1:5050\S+ join (http\S+)/.exec(hub.output);
+    const [command = "", roomUrl = ""] = line ?? [];
+
+    const models = start(stack, friend, {}, [
+      ...[process.execPath, "--conditions=@roomhub/source", modelServer],
+    ]);
+    await models.says(/ready/);
+    const user = await bareNpm(stack.use(await temporaryFolder()).path);
+    const startMs = performance.now();
+    start(stack, friend, user, ["sh", "-c", command], true);
+    await until(
+      "the friend's model",
+      () => curl(host, `${roomUrl}/participants`),
+      (text) => text.includes('"tiny"'),
+      30_000,
+    );
+    expect(performance.now() - startMs).toBeLessThan(10_000);
+    const request = JSON.stringify({ model: "tiny", messages: [userSays("hello")] });
+    const response = await curl(host, `${roomUrl}/v1/chat/completions`, "-d", request);
+    expect(JSON.parse(response)).toMatchObject({ object: "chat.completion" });
+
+    const [program = ""] = command.split(" join ");
+    const next = start(
+      stack,
+      friend,
+      { ...user, XDG_STATE_HOME: user["HOME"] ?? "" },
+      ["sh", "-c", `${program} up --lan --no-mdns --port 6060`],
+      true,
+    );
+    await next.says(/SHA-512 .*: [0-9a-f]{128}/);
+    expect(digestIn(next)).toBe(digestIn(hub));
+    expect(next.output).toContain("npx -y http://10.77.0.2:6060/roomhub.tgz join ");
+  });
+});
+
+describe.skipIf(!hasNpx)(`a download that is not what the hub sent${hasNpx ? "" : skipped}`, () => {
+  const half = (bytes: Buffer) => bytes.subarray(0, bytes.length >> 1);
+  test.each([
+    ["breaks off", (bytes: Buffer) => ({ body: half(bytes), length: bytes.length })],
+    ["was cut to half", (bytes: Buffer) => ({ body: half(bytes), length: bytes.length >> 1 })],
+    [
+      "has one other bit",
+      (bytes: Buffer) => {
+        const body = Buffer.from(bytes);
+        body[body.length >> 1]! ^= 1;
+        return { body, length: body.length };
+      },
+    ],
+  ])("runs nothing when it %s", async (_what, damage) => {
+    await using stack = new AsyncDisposableStack();
+    const { body, length } = damage(Buffer.from(await program));
+    const server = createServer((_request, response) => {
+      response.writeHead(200, { "content-length": length });
+      response.write(body, () => {
+        if (body.length < length) response.destroy();
+        else response.end();
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    stack.defer(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const user = await bareNpm(stack.use(await temporaryFolder()).path);
+    const result = await runCommand("env", [
+      ...["-i", ...Object.entries(user).map(([name, value]) => `${name}=${value}`)],
+      ...["sh", "-c", `npx -y http://127.0.0.1:${port}/roomhub.tgz --version`],
+    ]);
+    expect(result.exitCode).not.toBe(0);
+    expect(result.stdout).toBe("");
+    expect(result.stderr).toContain("npm error");
+  });
+
+  const program = hasNpx ? buildPackage() : Promise.resolve(new Uint8Array());
+});
+
+/** @param isBare - the variables are all that there are */
+function start(
+  stack: AsyncDisposableStack,
+  namespace: Namespace,
+  variables: Record<string, string>,
+  command: readonly string[],
+  isBare = false,
+): Program {
+  const [first = "", ...rest] = namespace.prefix;
+  const assignments = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+  const environment = ["env", ...(isBare ? ["-i"] : []), ...assignments];
+  const program = stack.use(startProgram(first, [...rest, ...environment, ...command]));
+  // First, since what npm started would keep the program's output open.
+  stack.defer(() => namespace.killAll());
+  return program;
+}
+
+async function curl({ prefix }: Namespace, ...args: string[]): Promise<string> {
+  const [first = "", ...rest] = prefix;
+  return (await runCommand(first, [...rest, "curl", "-sS", ...args])).stdout;
+}
+
+function digestIn({ output }: Program): string | undefined {
+  return /SHA-512 .*: ([0-9a-f]{128})/.exec(output)?.[1];
+}
