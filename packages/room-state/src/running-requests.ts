@@ -4,7 +4,7 @@ import type {
   QueuedPayload,
   RequestPayload,
 } from "@roomhub/protocol";
-import { withEntry } from "./immutable.ts";
+import { VersionedMap } from "./versioned-map.ts";
 
 /** More than a hub runs at once by default (`inFlightPerHub`); beyond it the oldest is dropped. */
 const RUNNING_REQUESTS = 20_000;
@@ -138,9 +138,7 @@ export function progressed(
 export function ended(running: Running, requestId: string): Running {
   const known = running.get(requestId);
   if (known === undefined) return running;
-  const after = new Map(leftQueue(running, known));
-  after.delete(requestId);
-  return after;
+  return VersionedMap.from(leftQueue(running, known)).without(requestId);
 }
 
 function factsOf(
@@ -159,18 +157,22 @@ function leftQueue(running: Running, request: RunningRequest): Running {
 
 /** Gives queued requests new places; the same map when none changes. */
 function shifted(running: Running, newPlace: (place: number) => number): Running {
-  let copy: Map<string, RunningRequest> | undefined;
-  for (const [id, request] of running) {
+  const moved: RunningRequest[] = [];
+  for (const request of running.values()) {
     if (request.kind !== "queued") continue;
     const place = newPlace(request.place);
-    if (place === request.place) continue;
-    copy ??= new Map(running);
-    copy.set(id, { ...request, place });
+    if (place !== request.place) moved.push({ ...request, place });
   }
-  return copy ?? running;
+  return moved.reduce((map, request) => withEntry(map, request.requestId, request), running);
 }
 
 function bounded(running: Running): Running {
   if (running.size <= RUNNING_REQUESTS) return running;
-  return new Map([...running].slice(running.size - RUNNING_REQUESTS));
+  const [oldest = ""] = running.keys();
+  return bounded(VersionedMap.from(running).without(oldest));
+}
+
+/** There may be thousands, and each event changes one. */
+function withEntry(running: Running, requestId: string, request: RunningRequest): Running {
+  return VersionedMap.from(running).with(requestId, request);
 }
