@@ -11,7 +11,11 @@ describeClient({
   name: "@anthropic-ai/sdk, messages",
   speaks: "messages",
   does: {
-    listModels: lacking("it reads Anthropic's own list, which is no list of a room"),
+    async listModels(target) {
+      const ids: string[] = [];
+      for await (const { id } of connect(target).models.list()) ids.push(id);
+      return ids;
+    },
 
     async ask(target, prompt) {
       const message = await connect(target).messages.create({
