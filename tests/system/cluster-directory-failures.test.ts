@@ -7,11 +7,13 @@ import {
   aStoredRoom,
   Replica,
 } from "../../packages/hub/src/cluster/directory-compliance.fixture.ts";
+import { connectToNats } from "../../packages/hub/src/cluster/nats/nats-connection.ts";
 import {
   NatsDirectory,
   type NatsDirectoryOptions,
 } from "../../packages/hub/src/cluster/nats/nats-directory.ts";
 import { hasNatsServer, natsSkipped, startNatsServer } from "../support/programs/nats-server.ts";
+import { until } from "../support/waiting.ts";
 import { openTcpGate } from "../support/programs/tcp-gate.ts";
 
 let stack = new AsyncDisposableStack();
@@ -180,6 +182,40 @@ describe.skipIf(!hasNatsServer)(`a directory over NATS${natsSkipped}`, () => {
     const { replica } = slow;
     await replica.until("all of them", () => replica.participants.size === ids.length);
     for (const seen of replica.revisions.values()) expect(seen).toHaveLength(1);
+  });
+
+  test("removes what marks a deletion after an hour, and nothing that was made since", async () => {
+    const server = await aServer();
+    const sweeps: (() => void)[] = [];
+    const every = (_intervalMs: number, action: () => void) => {
+      sweeps.push(action);
+      return () => {};
+    };
+    let nowMs = 0;
+    const { directory, replica } = await openHub(server.url, { every, nowMs: () => nowMs });
+    for (const code of ["AB23CD", "CD23EF"]) {
+      const revision = (await directory.putRoom(aStoredRoom(code), 0)) ?? 0;
+      await directory.deleteRoom(code, revision);
+    }
+    const again = await directory.putRoom(aStoredRoom("CD23EF"), 0);
+    await replica.until("the last", () => replica.revisions.get("CD23EF")?.at(-1) === again);
+    const { connection, manager } = await connectToNats(
+      { servers: [server.url] },
+      { name: "test", inboxPrefix: "_INBOX", random: Math.random },
+    );
+    stack.defer(() => connection.close());
+    const count = async () => (await manager.streams.info("KV_roomhub_rooms")).state.messages;
+    const sweepAll = () => {
+      for (const sweep of sweeps) sweep();
+    };
+    nowMs = 3_599_999;
+    sweepAll();
+    expect(await count()).toBe(2);
+    nowMs = 3_600_000;
+    sweepAll();
+    await until("the removal", count, (messages) => messages === 1);
+    await expect(directory.readRoom("CD23EF")).resolves.toMatchObject({ revision: again });
+    await expect(directory.putRoom(aStoredRoom("AB23CD"), 0)).resolves.toBeGreaterThan(0);
   });
 
   test("keeps the clusters of one server apart by their prefix", async () => {

@@ -12,6 +12,7 @@ import { openGuideLab } from "../support/documents/guide-lab.ts";
 import { behindAProxy } from "./guides/behind-a-proxy.ts";
 import type { BlockPlan } from "./guides/block-plan.ts";
 import { clients } from "./guides/clients.ts";
+import { cluster } from "./guides/cluster.ts";
 import { misunderstood } from "./guides/command-line.ts";
 import { docker } from "./guides/docker.ts";
 import { install } from "./guides/install.ts";
@@ -40,6 +41,7 @@ const plans: Record<string, readonly BlockPlan[]> = {
   "docs/guides/behind-a-proxy.md": behindAProxy,
   "docs/guides/build-on-it.md": buildOnIt,
   "docs/guides/clients.md": clients,
+  "docs/guides/cluster.md": cluster,
   "docs/guides/docker.md": docker,
   "docs/guides/install.md": install,
   "docs/guides/observe.md": observe,

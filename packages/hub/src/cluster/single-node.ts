@@ -17,7 +17,7 @@ export interface MemoryCluster {
   directory(options?: MemoryDirectoryOptions): MemoryDirectory;
 }
 
-export interface MemoryDirectoryOptions {
+interface MemoryDirectoryOptions {
   /** ms, monotonic */
   nowMs?: () => number;
   every?: Every;

@@ -14,7 +14,7 @@ export interface NatsAccess {
 }
 
 /** Paths of PEM files. */
-export interface NatsTls {
+interface NatsTls {
   caFile?: string | undefined;
   certFile?: string | undefined;
   keyFile?: string | undefined;
@@ -78,10 +78,10 @@ export async function connectToNats(
   try {
     connection = await transport.connect(options);
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
-    throw new DirectoryUnavailable(`NATS at ${servers.join(", ")} cannot be reached: ${problem}.`, {
-      cause: error,
-    });
+    throw new DirectoryUnavailable(
+      `NATS at ${servers.join(", ")} cannot be reached: ${problemOf(error)}.`,
+      { cause: error },
+    );
   }
   try {
     const apiOptions = { timeout: requestTimeoutMs, watcherPrefix: inboxPrefix };
@@ -91,7 +91,7 @@ export async function connectToNats(
   } catch (error) {
     await connection.close();
     throw new DirectoryUnavailable(
-      `NATS at ${servers.join(", ")} has no JetStream for this account. Set "jetstream" in its configuration.`,
+      `NATS at ${servers.join(", ")} gives this account no JetStream: ${problemOf(error)}.`,
       { cause: error },
     );
   }
@@ -129,6 +129,10 @@ export function readServers(urls: readonly string[]): ReadServers {
     login: user === "" ? {} : pass === "" ? { token: user } : { user, pass },
     needsTls: parsed.some(({ protocol }) => protocol === "tls:"),
   };
+}
+
+function problemOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function definedOnly<Value extends object>(value: Value): Partial<Value> {

@@ -1,0 +1,104 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect } from "vitest";
+import {
+  aMessage,
+  aParticipantEntry,
+  aPresence,
+  aStoredRoom,
+  Replica,
+} from "../../../packages/hub/src/cluster/directory-compliance.fixture.ts";
+import {
+  NatsDirectory,
+  type NatsDirectoryOptions,
+} from "../../../packages/hub/src/cluster/nats/nats-directory.ts";
+import { hasOpenssl, makeCertificate } from "../../support/programs/certificate.ts";
+import { hasNatsServer, startNatsServer } from "../../support/programs/nats-server.ts";
+import { temporaryFolder } from "../../support/programs/temporary-folder.ts";
+import type { BlockPlan } from "./block-plan.ts";
+
+const login = "hub:change-this-password";
+
+export const cluster: readonly BlockPlan[] = [
+  {
+    begins: "# /etc/nats-server.conf",
+    missing: hasNatsServer && hasOpenssl ? undefined : "nats-server and openssl are not installed",
+    follow: useAllPermissions,
+  },
+  {
+    begins: 'jetstream {\n  store_dir: "/var/lib/nats"\n  sync_interval',
+    cannot: "it needs nats-server 2.10",
+  },
+];
+
+/** All that hubs do, with the account as the guide sets it up, and nothing that they do not. */
+async function useAllPermissions(block: string): Promise<void> {
+  await using stack = new AsyncDisposableStack();
+  const { certificateFile, keyFile } = await makeCertificate(stack);
+  const text = block
+    .replace("/etc/nats/certificate.pem", certificateFile)
+    .replace("/etc/nats/key.pem", keyFile)
+    // It is given to the program, which takes it once.
+    .replace(/ *store_dir: .*/, "");
+  const config = join(stack.use(await temporaryFolder()).path, "nats.conf");
+  await writeFile(config, text);
+  const { port } = stack.use(await startNatsServer(["-c", config]));
+  const url = `tls://${login}@localhost:${port}`;
+  const warnings: string[] = [];
+
+  const open = async (options: Partial<NatsDirectoryOptions> = {}) => {
+    const onWarning = (message: string) => warnings.push(message);
+    const tls = { caFile: certificateFile };
+    const directory = new NatsDirectory({ servers: [url], tls, onWarning, ...options });
+    stack.defer(() => directory.close());
+    const replica = new Replica();
+    await directory.open(replica);
+    return { directory, replica };
+  };
+
+  const actions: (() => void)[] = [];
+  let nowMs = 0;
+  const every = (_intervalMs: number, action: () => void) => {
+    actions.push(action);
+    return () => {};
+  };
+  const one = await open({ every, nowMs: () => nowMs });
+  const other = await open();
+  one.directory.announce(() => aPresence("00000000000000aa"));
+  await other.replica.until("the hub", () => other.replica.hubs.size === 1);
+  const revision = (await one.directory.putRoom(aStoredRoom("AB23CD"), 0)) ?? 0;
+  await expect(other.directory.readRoom("AB23CD")).resolves.toMatchObject({ revision });
+  for (let at = 0; at < 200; at++)
+    await one.directory.putParticipant(aParticipantEntry("AB23CD", `p${at}`, "x".repeat(9_000)), 0);
+  await other.replica.until("all", () => other.replica.participants.size === 200);
+  const received: number[] = [];
+  other.directory.subscribe("AB23CD", ({ sequence }) => {
+    received.push(sequence);
+    other.replica.stateChanged(true);
+  });
+  other.directory.subscribe(undefined, () => {});
+  // What other sees of a change later than this shows that the server has its subscription.
+  await one.directory.deleteRoom("AB23CD", revision);
+  await other.replica.until("the deletion", () => other.replica.rooms.size === 0);
+  one.directory.publish("AB23CD", aMessage("00000001", 1));
+  await other.replica.until("the message", () => received.length > 0);
+  nowMs += 24 * 3_600_000;
+  // The removal of what marks the deletion is one of them.
+  for (const action of actions) action();
+  await one.directory.putRoom(aStoredRoom("AB23CD"), 0);
+  const late = await open();
+  expect([late.replica.rooms.size, late.replica.participants.size]).toEqual([1, 200]);
+  await one.directory.close();
+  await other.replica.until("its end", () => other.replica.left.length === 1);
+  expect(warnings).toEqual([]);
+
+  // And it is an account of few permissions.
+  const elsewhere = new NatsDirectory({
+    ...{ servers: [url], prefix: "other", tls: { caFile: certificateFile } },
+  });
+  await expect(elsewhere.open(new Replica())).rejects.toThrow(/no JetStream/);
+  await elsewhere.close();
+  const unchecked = new NatsDirectory({ servers: [url] });
+  await expect(unchecked.open(new Replica())).rejects.toThrow(/certificate/);
+  await unchecked.close();
+}
