@@ -41,6 +41,8 @@ export const fieldNotes: Readonly<Record<string, string>> = {
 
   "JoinResponse.heartbeatWithinMs": "A heartbeat is due within this; send one every 10 s",
   "JoinResponse.tunnel": "The WebSocket URL of the tunnel",
+  "JoinResponse.hubs":
+    "In a cluster: where its hubs take participants, the one that took the join first; at most 16",
   "JoinResponse.warnings": "Present when there are any, such as an endpoint the hub may not dial",
   "JoinResponse.participantToken":
     "Present exactly when a new one was issued. Store it: the hub keeps only its SHA-256",

@@ -280,6 +280,34 @@ export const managementOperations: readonly Operation[] = [
   },
 
   {
+    id: "listHubs",
+    tag: "Hub",
+    summary: "The hubs of the cluster, and the links to them",
+    routes: ["GET /v1/cluster/hubs"],
+    successes: {
+      200: json("This hub first, the others by id. 404 at a hub that is alone.", "HubList"),
+    },
+    errors: ["not_found"],
+  },
+  {
+    id: "openLink",
+    tag: "Hub",
+    summary: "Link two hubs of a cluster",
+    description:
+      "A WebSocket with the subprotocol `roomhub.link.v1`, opened by another hub that proves the cluster's secret. 404 at a hub that is alone.",
+    routes: ["GET /v1/cluster/link"],
+    successes: { 101: { description: "The link is open, and proves nothing yet." } },
+    errors: [
+      "not_found",
+      "bad_request",
+      "origin_not_allowed",
+      "upgrade_required",
+      "hub_overloaded",
+      "hub_draining",
+    ],
+  },
+
+  {
     id: "listRequests",
     tag: "Events",
     summary: "The requests that run or wait now, the oldest first",

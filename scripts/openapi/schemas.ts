@@ -20,6 +20,8 @@ import {
   type EventSpelling,
   FAILURE_STAGES,
   HealthResponse,
+  HubEntry,
+  HubList,
   HeartbeatResponse,
   JoinResponse,
   Load,
@@ -87,6 +89,8 @@ type AnyEventName = EventName | DetailEventName;
 /** Every schema that has a name in the document. */
 const named: Record<string, z.ZodType> = {
   Health: HealthResponse,
+  HubList,
+  HubEntry,
   CreateRoomRequest: REQUEST_SCHEMAS.createRoom,
   CreateRoomResponse,
   Room,

@@ -407,6 +407,7 @@ function fakeClient(hubUrl: string, given: Partial<Client>): Client {
     setAlias: missing("setAlias"),
     removeAlias: missing("removeAlias"),
     health: missing("health"),
+    listHubs: missing("listHubs"),
     events: () => eventsOf(),
     ...given,
   };

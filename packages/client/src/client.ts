@@ -3,6 +3,8 @@ import {
   type CreateRoomResponse,
   type DetailEvent,
   type HealthResponse,
+  type HubEntry,
+  type HubList,
   type HeartbeatResponse,
   type HubEvent,
   type JoinRequest,
@@ -207,6 +209,12 @@ export class RoomhubClient {
   health({ signal }: CallOptions = {}): Promise<HealthResponse> {
     const call = { method: "GET", path: "/v1/health", signal, accept: [503] } as const;
     return callHub(this.#connection, call);
+  }
+
+  /** The hubs of the cluster, the one that responds first. @throws `not_found` at a hub that is alone */
+  async listHubs({ signal }: CallOptions = {}): Promise<HubEntry[]> {
+    const call = { method: "GET", path: "/v1/cluster/hubs", signal } as const;
+    return (await callHub<HubList>(this.#connection, call)).hubs;
   }
 
   /**

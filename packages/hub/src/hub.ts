@@ -1,7 +1,5 @@
 import { createRequestSchemas, resolveLimits } from "@roomhub/protocol";
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { networkInterfaces } from "node:os";
 import { createClock, systemTime } from "./clock.ts";
 import { createPasswordAttempts } from "./credentials/attempts.ts";
 import { PasswordGate } from "./credentials/password-gate.ts";
@@ -13,29 +11,40 @@ import { Machines } from "./domain/machine.ts";
 import { Registry } from "./domain/registry.ts";
 import { TunnelOpenings } from "./domain/tunnel-openings.ts";
 import { HubError } from "./errors.ts";
-import type { EventListener } from "./events/audience.ts";
 import { EventBus } from "./events/bus.ts";
 import { createEmitter } from "./events/emit.ts";
 import { createPace } from "./events/pace.ts";
+import { interfaceAddresses, packageVersion, urlHost, withinMs, writeToStdout } from "./host.ts";
 import { EventStreams } from "./http/event-stream.ts";
 import { FlushingResponses } from "./http/flushing-responses.ts";
 import { HandedOut } from "./http/handout/handed-out.ts";
 import { createPeerReader } from "./http/peer.ts";
 import { ResponseSockets } from "./http/responses-socket/response-sockets.ts";
+import type { FrontDeps } from "./http/front-deps.ts";
+import { serveRelayed } from "./http/owner-relay.ts";
+import { ROUTES } from "./http/routes.ts";
 import { createHttpServer } from "./http/server.ts";
+import { fingerprintKey, HubCluster } from "./hub-cluster.ts";
 import type { InferenceContext } from "./inference/begin.ts";
 import { BodyBudget } from "./inference/body-budget.ts";
 import type { DispatchDeps } from "./inference/inference-call.ts";
+import { type ForwardingDeps, serveForwarded } from "./inference/forwarding/serve-forwarded.ts";
+import { ForwardedSlotCounts } from "./inference/forwarding/slot-counts.ts";
 import { InFlight } from "./inference/in-flight.ts";
 import { RoomQueues } from "./inference/queue.ts";
 import { ResponseOwners } from "./inference/response-owners.ts";
 import { Senders } from "./inference/sender/senders.ts";
+import type { Hub, HubAddress } from "./hub-api.ts";
 import { createKeyedHash } from "./keyed-hash.ts";
 import { listen, type Listening } from "./listen.ts";
 import { createLineWriter, createLog } from "./log.ts";
 import type { OperationContext } from "./operations/context.ts";
 import { isOwnRequest } from "./operations/ownership.ts";
-import { authorizeTunnel, expireParticipants } from "./operations/participants.ts";
+import {
+  authorizeMovingTunnel,
+  authorizeTunnel,
+  expireParticipants,
+} from "./operations/participants.ts";
 import { BudgetUpdates } from "./operations/budget-updates.ts";
 import { announceBudgets, participantRests } from "./operations/budgets.ts";
 import { LoadedUpdates } from "./operations/loaded-updates.ts";
@@ -63,6 +72,7 @@ import { startSweep } from "./sweep.ts";
 import { MachineAddresses } from "./upstreams/direct/machine-addresses.ts";
 import { UpstreamDirectory } from "./upstreams/directory.ts";
 import { createTunnelAcceptor } from "./upstreams/tunnel/accept.ts";
+import { createResponseFilters } from "./upstreams/node/response-filters.ts";
 import { TunnelRegistry } from "./upstreams/tunnel/registry.ts";
 
 /** Frequent enough for readers of a log, while a busy hub writes some hundred lines at once. */
@@ -75,36 +85,6 @@ const eventGapMs = 10;
 const shutdownGraceMs = 500;
 
 export const DEFAULT_PORT = 5050;
-
-export interface HubAddress {
-  /** how a client on this machine reaches it */
-  url: string;
-  host: string;
-  port: number;
-}
-
-export interface Hub {
-  /** Loads the rooms and binds. @throws when the port or the state file is in use */
-  listen(): Promise<HubAddress>;
-  /**
-   * Calls back with the events of a room, in order; those that come often together, the last ones before `close()` resolves.
-   * The listener must not throw.
-   *
-   * @returns how to stop
-   * @throws HubError `room_not_found`
-   */
-  watch(roomCode: string, listener: EventListener): () => void;
-  /**
-   * Makes the program that is handed out, before it is requested.
-   *
-   * @returns its SHA-512 in hexadecimal; undefined when nothing is handed out
-   * @throws HubError `handout_unavailable`
-   */
-  prepareHandout(): Promise<string | undefined>;
-  /** Lets running requests finish within the drain limit, cuts the rest. @returns how many were cut */
-  close(): Promise<{ cut: number }>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
 
 /** One hub: everything it owns is made here, and two in one process share nothing. */
 export function createHub(options: HubOptions = {}): Hub {
@@ -121,16 +101,31 @@ export function createHub(options: HubOptions = {}): Hub {
     (line) => logLines.write(line),
     () => logLines.flush(),
   );
-  const bus = new EventBus(
-    bootId,
-    createPace(eventGapMs, () => systemTime.monotonicMs()),
-  );
-  const emit = createEmitter(bus, log, () => clock.wallMs(), nowMs);
   const registry = new Registry();
-  const keyedHash = createKeyedHash();
+  const secret = options.cluster?.secret;
+  const keyedHash = createKeyedHash(secret === undefined ? undefined : fingerprintKey(secret));
   const vault = new AuthHeaderVault();
   const passwordKeeper = createPasswordKeeper();
   const roomPasswords = new Map<string, RoomPassword>();
+  const cluster =
+    options.cluster &&
+    new HubCluster(options.cluster, {
+      ...{ bootId, version, vault, roomPasswords, limits, log, nowMs },
+      wallMs: () => clock.wallMs(),
+      random: options.random ?? Math.random,
+      operations: () => operations,
+      bus: () => bus,
+      isDraining: () => isDraining,
+      wantsDetail: () => bus.detail.isWatched,
+      manage: (question) => serveRelayed(ROUTES, front, question),
+      forwarded: (request, reply) => serveForwarded(forwarding, request, reply),
+    });
+  const bus = new EventBus(
+    bootId,
+    createPace(eventGapMs, () => systemTime.monotonicMs()),
+    cluster?.observer,
+  );
+  const emit = createEmitter(bus, log, () => clock.wallMs(), nowMs, cluster?.share);
   const store = options.store ?? memoryRoomStore();
   const rooms = new RoomKeeper(store, registry, roomPasswords, passwordKeeper, log);
   const queues = new RoomQueues(limits.queuePerRoom);
@@ -201,8 +196,8 @@ export function createHub(options: HubOptions = {}): Hub {
     wallMs: () => clock.wallMs(),
     newUuid: () => randomUUID(),
     randomBelow: (bound) => randomInt(bound),
-    rooms,
-    cluster: undefined,
+    rooms: cluster?.rooms ?? rooms,
+    cluster: cluster?.membership,
     routingChanged: (roomCode) => queues.wake(roomCode),
     roomDropped: (roomCode) => bus.endRoom(roomCode, 60_000),
   };
@@ -239,17 +234,32 @@ export function createHub(options: HubOptions = {}): Hub {
     inFlight,
     responseOwners: new ResponseOwners(limits.responsesPerRoom),
     owns: ({ proof }, participant) => isOwnRequest(proof, participant),
-    upstreamFor: (participant) => upstreams.upstreamFor(participant),
+    upstreamFor: (participant) =>
+      participant.remote === undefined
+        ? upstreams.upstreamFor(participant)
+        : cluster?.links.pathTo(participant),
     scrubberOf: (participant) => upstreams.scrubberOf(participant),
     participantRests: (participant, untilMs) => participantRests(operations, participant, untilMs),
     reportBug: (error) => log.bug("a request failed", error),
+  };
+
+  const bodies = new BodyBudget(limits.heldBodyBytes);
+  const forwarding: ForwardingDeps = {
+    ...{ bootId, limits, nowMs, inFlight, queues, bodies },
+    isDraining: () => isDraining,
+    findOwn: (target) => cluster?.links.findOwn(target),
+    upstreamFor: (participant) => upstreams.upstreamFor(participant),
+    scrubberOf: (participant) => upstreams.scrubberOf(participant),
+    filterFor: createResponseFilters((participant) => upstreams.headersOf(participant)),
+    slots: new ForwardedSlotCounts(),
+    reportBug: (error) => log.bug("a request of another hub failed", error),
   };
 
   const streams = new EventStreams(bus, limits, nowMs);
   const newRequestId = createRequestIds();
   const inference: InferenceContext = {
     dispatch,
-    bodies: new BodyBudget(limits.heldBodyBytes),
+    bodies,
     findRoom: (code) => registry.room(code),
     keyedHash,
     senders: new Senders(keyedHash),
@@ -269,7 +279,7 @@ export function createHub(options: HubOptions = {}): Hub {
   const handedOut = options.handout && new HandedOut(options.handout, version, serving.flushing);
   const startedMs = nowMs();
   let isDraining = false;
-  const server = createHttpServer({
+  const front: FrontDeps = {
     ...serving,
     operations,
     log,
@@ -291,15 +301,26 @@ export function createHub(options: HubOptions = {}): Hub {
     isDraining: () => isDraining,
     health: () => ({
       isDraining,
+      isDegraded: cluster?.isUp === false,
       version,
       uptimeSeconds: Math.round((nowMs() - startedMs) / 100) / 10,
       timestamp: new Date(clock.wallMs()).toISOString(),
     }),
     newRequestId,
     handedOut,
-    openTunnel: (code, id, peer, request, socket, head) =>
-      acceptTunnel(authorizeTunnel(operations, code, id, peer), request, socket, head),
-  });
+    openTunnel(code, id, peer, request, socket, head) {
+      if (cluster === undefined) {
+        acceptTunnel(authorizeTunnel(operations, code, id, peer), request, socket, head);
+        return undefined;
+      }
+      const { membership } = cluster;
+      return authorizeMovingTunnel(operations, membership, code, id, peer).then((participant) =>
+        acceptTunnel(participant, request, socket, head),
+      );
+    },
+    cluster: cluster?.front(operations),
+  };
+  const server = createHttpServer(front);
 
   let listening: Listening | undefined;
   let stopSweep: (() => void) | undefined;
@@ -307,7 +328,7 @@ export function createHub(options: HubOptions = {}): Hub {
 
   async function open(): Promise<HubAddress> {
     // Rooms first: a hub that serves before it knows its rooms would reject every client.
-    await rooms.load();
+    await (cluster === undefined ? rooms.load() : cluster.open());
     listening = await listen(server, options.host, options.port ?? DEFAULT_PORT);
     stopSweep = startSweep(clock, limits.sweepIntervalMs, {
       often(now) {
@@ -321,20 +342,24 @@ export function createHub(options: HubOptions = {}): Hub {
         tunnels.tick(now);
         upstreams.tick(now);
         responseSockets.tick(now);
+        cluster?.tick();
       },
       eachMinute() {
         expireParticipants(operations);
         dropUnusedRooms(operations);
       },
       // When a room was last used is not worth a write each time.
-      eachHour: () => void rooms.save(),
+      eachHour: () => void (cluster === undefined ? rooms.save() : cluster.noteUse()),
     });
     const { host, port } = listening;
-    return { url: `http://${urlHost(host)}:${port}`, host, port };
+    const url = `http://${urlHost(host)}:${port}`;
+    cluster?.announce(url);
+    return { url, host, port };
   }
 
   async function shutDown(): Promise<{ cut: number }> {
     isDraining = true;
+    cluster?.drain();
     responseSockets.drain();
     await withinMs(inFlight.emptied(), limits.drainMs);
     // Not before: requests that wait, and retries, still need a tunnel that takes them.
@@ -345,11 +370,12 @@ export function createHub(options: HubOptions = {}): Hub {
     // A spread pause, so that thousands of watchers do not come back in one instant.
     bus.endAll(() => randomInt(1_000, 5_000));
     tunnels.closeAll("the hub is stopping");
+    await cluster?.close();
     stopSweep?.();
     await listening?.close(shutdownGraceMs);
     responseSockets.terminate();
     await upstreams.close();
-    await rooms.close();
+    if (cluster === undefined) await rooms.close();
     logLines.flush();
     return { cut };
   }
@@ -364,35 +390,4 @@ export function createHub(options: HubOptions = {}): Hub {
       await close();
     },
   };
-}
-
-function* interfaceAddresses(): Iterable<string> {
-  for (const infos of Object.values(networkInterfaces())) {
-    for (const { address } of infos ?? []) yield address;
-  }
-}
-
-function packageVersion(): string {
-  const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
-  return (JSON.parse(text) as { version: string }).version;
-}
-
-/** The wildcard addresses are no names to dial. */
-function urlHost(host: string): string {
-  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
-  return host.includes(":") ? `[${host}]` : host;
-}
-
-function writeToStdout(line: string): void {
-  process.stdout.write(line);
-}
-
-/** Waits for `work`, but not for longer than this. */
-async function withinMs(work: Promise<void>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([work, limit]);
-  clearTimeout(timer);
 }

@@ -1,9 +1,24 @@
 import type { Limits } from "@roomhub/protocol";
+import type { ClusterDirectory } from "./cluster/directory.ts";
 import type { TimeSource } from "./clock.ts";
 import type { Handout } from "./http/handout/handout.ts";
 import type { LogFormat } from "./log.ts";
 import type { OwnershipMode } from "./operations/context.ts";
 import type { RoomStore } from "./storage/room-store.ts";
+
+/** The cluster that a hub is part of. */
+export interface ClusterOptions {
+  /** what all its hubs know; opened and closed by the hub */
+  directory: ClusterDirectory;
+  /** at least 32 bytes, the same at all hubs */
+  secret: Uint8Array;
+  /** where clients and participants reach this hub; left out: where it listens */
+  advertiseUrl?: string | undefined;
+  /** where other hubs reach it; left out: the advertised URL */
+  linkUrl?: string | undefined;
+  /** 16 hex digits, for one of several hubs in the same place; left out: from where it is reached */
+  hubId?: string | undefined;
+}
 
 /** How a hub behaves. Everything may be left out. */
 export interface HubOptions {
@@ -28,6 +43,8 @@ export interface HubOptions {
   streamUsage?: boolean | undefined;
   /** what to hand out beside the API; nothing when left out. Contract §7 */
   handout?: Handout | undefined;
+  /** left out: it is alone */
+  cluster?: ClusterOptions | undefined;
   limits?: Partial<Limits> | undefined;
   /** `silent` when left out: an embedded hub writes nothing */
   logFormat?: LogFormat | undefined;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 export const HealthResponse = z.object({
-  status: z.enum(["ok", "draining"]),
+  status: z.enum(["ok", "degraded", "draining"]),
   version: z.string(),
   uptimeSeconds: z.number(),
   /** ISO */

@@ -49,6 +49,7 @@ export {
   SESSION_HEADERS,
 } from "./forwarded-headers.ts";
 export { GENERATED_CONTENT, hasGeneratedContent } from "./generated-content.ts";
+export { HubEntry, HubList } from "./cluster.ts";
 export { HealthResponse } from "./health.ts";
 export {
   LIMIT_NAMES,

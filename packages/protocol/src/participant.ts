@@ -140,6 +140,8 @@ export const JoinResponse = z.object({
   roomId: z.uuid(),
   heartbeatWithinMs: z.number(),
   tunnel: z.object({ url: z.string() }),
+  /** In a cluster: where its hubs take participants, the one that took the join first; at most 16. */
+  hubs: z.array(z.string()).optional(),
   warnings: z.array(Warning).optional(),
   participantToken: z.string().optional(),
   /** only with `ownFirst`, and when a new one was issued */

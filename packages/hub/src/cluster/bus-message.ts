@@ -1,6 +1,6 @@
 import type { EventName } from "@roomhub/protocol";
 
-/** An event of one hub for the watchers at all others. Contract §7. */
+/** An event of one hub for the watchers at all others. Contract §8. */
 export interface BusMessage {
   /** boot id of the hub where it happened */
   origin: string;

@@ -118,7 +118,7 @@ export function aParticipantEntry(roomCode: string, id: string, nickname = id): 
   const participant = { ...aParticipant({ id, nickname }), roomCode };
   const clocks = { nowMs: () => 0, wallMs: () => 1_700_000_000_000 };
   const owner = { hubId: "00000000000000aa", bootId: "00000001" };
-  return encodeParticipant(participant, owner, null, clocks);
+  return encodeParticipant(participant, { owner, machine: null, hasSecrets: false }, clocks);
 }
 
 export function aMessage(origin: string, sequence: number): BusMessage {

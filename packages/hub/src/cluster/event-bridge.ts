@@ -2,7 +2,7 @@ import type { EventName } from "@roomhub/protocol";
 import type { BusMessage } from "./bus-message.ts";
 import type { ClusterDirectory } from "./directory.ts";
 
-/** An event that waits for its participant's entry is shown after this long without it. Contract §7. */
+/** An event that waits for its participant's entry is shown after this long without it. Contract §8. */
 const longestWaitMs = 1_000;
 
 export interface EventBridgeOptions {

@@ -32,7 +32,7 @@ const tryWithinMs = 250;
 
 /**
  * Participants whose hub is dead. A hub's death is not its participants' silence: each is offline 30 s after it, unless
- * another hub took it, and leaves after 24 h. All hubs see that; the one whose compare-and-set succeeds acts. Contract §7.
+ * another hub took it, and leaves after 24 h. All hubs see that; the one whose compare-and-set succeeds acts. Contract §8.
  */
 export class Orphans {
   readonly #options: OrphansOptions;

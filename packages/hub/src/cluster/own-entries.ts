@@ -77,7 +77,7 @@ export class OwnEntries {
   remove(participant: Participant): void {
     const own = this.#own.get(participant);
     if (own === undefined) return;
-    this.#own.delete(participant);
+    this.release(participant);
     void (own.writing ?? Promise.resolve()).then(() => this.#delete(participant, own.revision));
   }
 
@@ -115,7 +115,7 @@ export class OwnEntries {
     }
     const found = await directory.readParticipant(entry.roomCode, entry.id);
     if (found !== undefined && !isSameOwner(found.value, entry)) {
-      this.#own.delete(participant);
+      this.release(participant);
       lost(participant, found.value, found.revision);
       return;
     }

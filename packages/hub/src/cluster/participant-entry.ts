@@ -19,6 +19,8 @@ export interface ParticipantEntry {
   specs: Participant["specs"];
   config: Participant["config"];
   hasInstructions: boolean;
+  /** Its owner has instructions or `authHeaders` of it. */
+  hasSecrets: boolean;
   declaredCapabilities: Participant["declaredCapabilities"];
   learnedCapabilities: Participant["learnedCapabilities"];
   refusesStreamUsage: boolean;
@@ -59,11 +61,10 @@ export interface Clocks {
   wallMs: () => number;
 }
 
-/** The entry of a participant of this hub. */
+/** The entry of a participant of this hub, or of another one's as this hub knows it. */
 export function encodeParticipant(
   participant: Participant,
-  owner: HubIdentity,
-  machine: ParticipantEntry["machine"],
+  { owner, machine, hasSecrets }: Pick<ParticipantEntry, "owner" | "machine" | "hasSecrets">,
   clocks: Clocks,
 ): ParticipantEntry {
   const { instructions, ...config } = participant.config;
@@ -80,6 +81,7 @@ export function encodeParticipant(
     specs: participant.specs,
     config,
     hasInstructions: instructions !== undefined,
+    hasSecrets,
     declaredCapabilities: participant.declaredCapabilities,
     learnedCapabilities: participant.learnedCapabilities,
     refusesStreamUsage: participant.refusesStreamUsage,

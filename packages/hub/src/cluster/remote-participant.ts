@@ -19,7 +19,10 @@ export function remoteParticipant(
     ...placeOf(entry.endpoint),
     roomCode: entry.roomCode,
     key: entry.key,
-    remote: { owner, revision, elsewhere: 0, grants: 0, machine: machineView },
+    remote: {
+      ...{ owner, revision, elsewhere: 0, grants: 0, machine: machineView },
+      hasSecrets: entry.hasSecrets,
+    },
     credentials: { haveWorked: true, trial: undefined },
     lastContactMs: clocks.nowMs(),
     lastUsedMs: clocks.nowMs(),
@@ -52,6 +55,7 @@ export function updateRemote(
     elsewhere: isSameOwner ? (remote?.elsewhere ?? 0) : 0,
     grants: isSameOwner ? (remote?.grants ?? 0) : 0,
     machine: machineView,
+    hasSecrets: entry.hasSecrets,
   };
 }
 

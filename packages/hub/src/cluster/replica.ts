@@ -7,15 +7,13 @@ import { remoteParticipant, updateRemote } from "./remote-participant.ts";
 
 export interface ReplicaOptions {
   self: HubIdentity;
-  registry: Registry;
+  registry: () => Registry;
   own: OwnEntries;
   clocks: Clocks;
   /** A participant of this hub belongs to another one now: its path here is closed. `remote` is set already. */
   disowned: (participant: Participant) => void;
-  /** What can be served in a room may have changed. */
-  routingChanged: (roomCode: string) => void;
-  /** It is no longer in its room, or another registration has its id. */
-  removed: (participant: Participant) => void;
+  /** A remote participant of the room is another one, or came, or left. */
+  changed: (roomCode: string) => void;
 }
 
 /**
@@ -26,7 +24,7 @@ export class Replica {
   readonly #options: ReplicaOptions;
   /** entries of rooms that are not known yet, by room and id */
   readonly #early = new Map<string, Map<string, { entry: ParticipantEntry; revision: number }>>();
-  #remoteCount = 0;
+  readonly #remote = new Set<Participant>();
 
   constructor(options: ReplicaOptions) {
     this.#options = options;
@@ -34,12 +32,12 @@ export class Replica {
 
   /** How many participants of the registry belong to other hubs. */
   get remoteCount(): number {
-    return this.#remoteCount;
+    return this.#remote.size;
   }
 
   /** Up to which revision of its entry a participant is known here; 0 for one that is not. */
   revisionOf(roomCode: string, id: string): number {
-    const participant = this.#options.registry.findRoom(roomCode)?.participants.get(id);
+    const participant = this.#options.registry().findRoom(roomCode)?.participants.get(id);
     if (participant === undefined) return 0;
     return participant.remote?.revision ?? this.#options.own.revisionOf(participant) ?? 0;
   }
@@ -51,7 +49,7 @@ export class Replica {
     entry: ParticipantEntry | undefined,
     revision: number,
   ): void {
-    const room = this.#options.registry.findRoom(roomCode);
+    const room = this.#options.registry().findRoom(roomCode);
     if (room === undefined) {
       this.#keepEarly(roomCode, id, entry, revision);
       return;
@@ -74,19 +72,19 @@ export class Replica {
   forget(participant: Participant): void {
     if (participant.remote === undefined) return;
     participant.remote = undefined;
-    this.#remoteCount--;
+    this.#remote.delete(participant);
   }
 
   /** Another hub owns what this hub owned. */
   disown(participant: Participant, entry: ParticipantEntry, revision: number): void {
-    const { own, clocks, disowned, routingChanged } = this.#options;
+    const { own, clocks, disowned, changed } = this.#options;
     own.release(participant);
     updateRemote(participant, entry, revision, clocks);
-    this.#remoteCount++;
+    this.#remote.add(participant);
     disowned(participant);
     // Closing its path wrote down that it is closed; with its owner it may be open.
     updateRemote(participant, entry, revision, clocks);
-    routingChanged(participant.roomCode);
+    changed(participant.roomCode);
   }
 
   #changed(
@@ -117,10 +115,11 @@ export class Replica {
   }
 
   #add(room: Room, entry: ParticipantEntry, revision: number): void {
-    const { registry, clocks, routingChanged } = this.#options;
-    registry.add(room, remoteParticipant(entry, revision, clocks));
-    this.#remoteCount++;
-    routingChanged(room.code);
+    const { registry, clocks, changed } = this.#options;
+    const participant = remoteParticipant(entry, revision, clocks);
+    registry().add(room, participant);
+    this.#remote.add(participant);
+    changed(room.code);
   }
 
   #update(room: Room, existing: Participant, entry: ParticipantEntry, revision: number): void {
@@ -131,7 +130,7 @@ export class Replica {
     const { model, endpoint } = existing;
     updateRemote(existing, entry, revision, this.#options.clocks);
     if (existing.model !== model || existing.endpoint !== endpoint) modelChanged(room, existing);
-    this.#options.routingChanged(room.code);
+    this.#options.changed(room.code);
   }
 
   #replace(room: Room, existing: Participant, entry: ParticipantEntry, revision: number): void {
@@ -147,11 +146,9 @@ export class Replica {
   }
 
   #remove(room: Room, existing: Participant): void {
-    const { registry, removed, routingChanged } = this.#options;
-    this.#remoteCount--;
-    registry.remove(room, existing);
-    removed(existing);
-    routingChanged(room.code);
+    this.#remote.delete(existing);
+    this.#options.registry().remove(room, existing);
+    this.#options.changed(room.code);
   }
 
   #keepEarly(

@@ -2,7 +2,7 @@ import type { Room } from "../domain/room.ts";
 import type { StoredRoom } from "../storage/room-store.ts";
 import { type ClusterDirectory, DirectoryUnavailable } from "./directory.ts";
 
-/** `lastUsedAt` alone is written at most this often. Contract §7. */
+/** `lastUsedAt` alone is written at most this often. Contract §8. */
 const usedWriteMs = 10 * 60_000;
 
 export interface SharedRoomsOptions {
@@ -11,7 +11,6 @@ export interface SharedRoomsOptions {
   stored: (room: Room) => StoredRoom | undefined;
   /** The registry's room is as stored from now on, or made; undefined: it is dropped. */
   apply: (code: string, room: StoredRoom | undefined) => void;
-  wallMs: () => number;
   reportBug: (error: unknown) => void;
 }
 

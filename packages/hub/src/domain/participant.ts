@@ -127,6 +127,8 @@ export interface RemotePlace {
   grants: number;
   /** its machine as its owner lists it */
   machine: Pick<Machine, "id" | "active" | "limit"> | undefined;
+  /** Its owner has instructions or `authHeaders` of it, which no other hub has. */
+  hasSecrets: boolean;
 }
 
 /** A participant as the hub knows it. One object per registration: a taken-over id is a new object. */

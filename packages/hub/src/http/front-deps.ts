@@ -8,8 +8,9 @@ import type { OperationContext, Peer } from "../operations/context.ts";
 import type { HandedOut } from "./handout/handed-out.ts";
 import type { EventStreams } from "./event-stream.ts";
 import type { FlushingResponses } from "./flushing-responses.ts";
+import type { OwnerRelay } from "./owner-relay.ts";
 import type { PeerReader } from "./peer.ts";
-import type { HealthState } from "./route.ts";
+import type { HealthState, RouteCluster } from "./route.ts";
 import type { ResponseSockets } from "./responses-socket/response-sockets.ts";
 
 /** What the front needs of the hub. */
@@ -38,5 +39,16 @@ export interface FrontDeps {
     request: IncomingMessage,
     socket: Duplex,
     head: Buffer,
-  ) => void;
+  ) => Promise<void> | undefined;
+  /** undefined for a hub that is alone */
+  cluster: FrontCluster | undefined;
+}
+
+/** What the front needs of the hub's cluster. */
+export interface FrontCluster extends RouteCluster {
+  relay: OwnerRelay;
+  /** Looks for a room that another hub may have made just now. @throws HubError `cluster_unavailable` */
+  catchUpRoom(code: string): Promise<void>;
+  /** Completes the handshake of another hub. @throws HubError */
+  acceptLink(request: IncomingMessage, socket: Duplex, head: Buffer): void;
 }

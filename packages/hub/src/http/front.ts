@@ -5,12 +5,13 @@ import { asHubError, HubError } from "../errors.ts";
 import { getRoom } from "../operations/rooms.ts";
 import { hasBody, managementBodyLimits, readJson, skipBody } from "./body.ts";
 import { answerPreflight } from "./cors.ts";
-import { rawError, sendError } from "./error-response.ts";
+import { sendError } from "./error-response.ts";
 import type { FrontDeps } from "./front-deps.ts";
 import { serveHandout } from "./handout/serve-handout.ts";
 import { serveEvents } from "./handlers/events.ts";
 import { serveInference } from "./handlers/inference.ts";
 import { serveStoredResponse } from "./handlers/stored-response.ts";
+import { comeBack, Handshakes, noCluster } from "./handshakes.ts";
 import { notFound } from "./not-found.ts";
 import { sendErrorPage } from "./pages/error-page.ts";
 import { prefersHtml } from "./pages/prefers-html.ts";
@@ -19,7 +20,7 @@ import { OpenApiDocument } from "./openapi.ts";
 import type { ParseFailures } from "./parse-failures.ts";
 import { checkRequest } from "./request-gate.ts";
 import { setCommonHeaders } from "./response-head.ts";
-import type { JsonHandler, Route, RouteRequest } from "./route.ts";
+import type { JsonRoute, Route, RouteRequest } from "./route.ts";
 import { createRouter, pathOf, queryOf, type RouteMatch } from "./router.ts";
 import { ROUTES } from "./routes.ts";
 
@@ -27,11 +28,13 @@ import { ROUTES } from "./routes.ts";
 export class Front {
   readonly #deps: FrontDeps;
   readonly #router = createRouter(ROUTES);
+  readonly #handshakes: Handshakes;
   readonly #openApi = new OpenApiDocument();
   readonly #parseFailures: ParseFailures;
 
   constructor(deps: FrontDeps, parseFailures: ParseFailures) {
     this.#deps = deps;
+    this.#handshakes = new Handshakes(deps, this.#router);
     this.#parseFailures = parseFailures;
   }
 
@@ -48,16 +51,38 @@ export class Front {
     try {
       checkRequest(request, this.#deps.limits);
       const match = this.#match(request, response);
-      if (readsBody(match) || !hasBody(request)) {
-        this.#route(request, response, requestId, match, refuse);
-      } else {
-        skipBody(request, response, managementBodyLimits(this.#deps.limits))
-          .then(() => this.#route(request, response, requestId, match, refuse))
-          .catch(refuse);
-      }
+      const awaited = this.#before(request, response, match);
+      if (awaited === undefined) this.#route(request, response, requestId, match, refuse);
+      else
+        awaited.then(() => this.#route(request, response, requestId, match, refuse)).catch(refuse);
     } catch (thrown) {
       refuse(thrown);
     }
+  }
+
+  /** What must be over before the handler begins; undefined for nothing. */
+  #before(
+    request: IncomingMessage,
+    response: ServerResponse,
+    match: RouteMatch | undefined,
+  ): Promise<unknown> | undefined {
+    const skipped =
+      readsBody(match) || !hasBody(request)
+        ? undefined
+        : skipBody(request, response, managementBodyLimits(this.#deps.limits));
+    const found = this.#catchUp(match);
+    return skipped === undefined || found === undefined
+      ? (skipped ?? found)
+      : skipped.then(() => found);
+  }
+
+  /** In a cluster, a room that is not known here may have been made at another hub just now. */
+  #catchUp(match: RouteMatch | undefined): Promise<void> | undefined {
+    const { cluster, operations } = this.#deps;
+    const code = match?.params["code"];
+    if (cluster === undefined || code === undefined) return undefined;
+    if (operations.registry.findRoom(code) !== undefined) return undefined;
+    return cluster.catchUpRoom(code);
   }
 
   /** @returns undefined for OPTIONS, which every path takes */
@@ -146,7 +171,7 @@ export class Front {
           servePage(request, response, route.page, match, this.#deps);
           return;
         }
-        this.#serveJson(request, response, match, route.handle, route.hasBody).catch(refuse);
+        this.#serveJson(request, response, match, route).catch(refuse);
         return;
       case "events":
         if (request.method === "HEAD") {
@@ -177,6 +202,10 @@ export class Front {
           "upgrade_required",
           "A tunnel is a WebSocket; see docs/reference/tunnel.md.",
         );
+      case "link":
+        if (this.#deps.cluster === undefined) throw noCluster();
+        response.setHeader("upgrade", "websocket");
+        throw new HubError("upgrade_required", "A link between hubs is a WebSocket.");
       case "inference":
       case "stored-response":
         throw new Error(`${route.kind} is relayed`);
@@ -187,11 +216,10 @@ export class Front {
     request: IncomingMessage,
     response: ServerResponse,
     match: RouteMatch,
-    handle: JsonHandler,
-    takesBody: boolean,
+    route: JsonRoute,
   ): Promise<void> {
-    const { limits, peers } = this.#deps;
-    const body = takesBody
+    const { limits, peers, cluster } = this.#deps;
+    const body = route.hasBody
       ? await readJson(request, response, managementBodyLimits(limits))
       : undefined;
     const routed: RouteRequest = {
@@ -202,7 +230,9 @@ export class Front {
       shape: clientShape(request),
       origin: peers.originOf(request),
     };
-    const result = await handle(routed, this.#deps);
+    const relayed =
+      route.concerns === undefined ? undefined : await cluster?.relay.relay(route, routed);
+    const result = relayed ?? (await route.handle(routed, this.#deps));
     const bytes = Buffer.from(JSON.stringify(result.body));
     response.writeHead(result.status, {
       "content-type": "application/json",
@@ -276,37 +306,11 @@ export class Front {
   }
 
   takesUpgrade(request: IncomingMessage): boolean {
-    if (request.headers.upgrade?.toLowerCase() !== "websocket") return false;
-    const path = request.url?.split("?", 1)[0] ?? "";
-    const kind = this.#router.find(request.method ?? "GET", path)?.route.kind;
-    return kind === "tunnel" || kind === "responses-socket";
+    return this.#handshakes.takes(request);
   }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    socket.on("error", () => socket.destroy());
-    try {
-      checkRequest(request, this.#deps.limits);
-      if (this.#deps.isDraining())
-        throw new HubError("hub_draining", "The hub is stopping.", { hint: comeBack });
-      this.#openSocket(request, socket, head);
-    } catch (thrown) {
-      if (!(thrown instanceof HubError)) this.#deps.log.bug("a handshake failed", thrown);
-      // A client that requests a WebSocket keeps its side open, and nothing more comes on it.
-      socket.once("finish", () => socket.destroy());
-      socket.end(rawError(asHubError(thrown), this.#deps.newRequestId()));
-    }
-  }
-
-  #openSocket(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const { peers, responseSockets, openTunnel } = this.#deps;
-    const match = this.#router.find("GET", pathOf(request.url ?? "/"));
-    const { code = "", id = "" } = match?.params ?? {};
-    const peer = peers.peerOf(request);
-    if (match?.route.kind === "responses-socket") {
-      responseSockets.open({ code, source: peers.sourceOf(request) }, request, socket, head);
-    } else {
-      openTunnel(code, id, peer, request, socket, head);
-    }
+    this.#handshakes.serve(request, socket, head);
   }
 }
 
@@ -321,5 +325,3 @@ function readsBody(match: RouteMatch | undefined): boolean {
   const { route } = match ?? {};
   return route?.kind === "inference" || (route?.kind === "json" && route.hasBody);
 }
-
-const comeBack = "Try again in a moment; agents reconnect by themselves.";

@@ -1,4 +1,10 @@
-import type { ErrorShape, EventSpelling, RequestSchemas, Surface } from "@roomhub/protocol";
+import type {
+  ErrorShape,
+  EventSpelling,
+  HubEntry,
+  RequestSchemas,
+  Surface,
+} from "@roomhub/protocol";
 import type { RequestListDeps } from "../inference/in-flight.ts";
 import type { OperationContext, Peer } from "../operations/context.ts";
 import type { StoredResponseMethod } from "./handlers/stored-response.ts";
@@ -23,10 +29,24 @@ export interface RouteDeps {
   health: () => HealthState;
   /** requests that run or wait */
   inference: RequestListDeps;
+  /** undefined for a hub that is alone */
+  cluster: RouteCluster | undefined;
+}
+
+/** What routes need of the hub's cluster. */
+export interface RouteCluster {
+  /** this hub first */
+  listHubs(): HubEntry[];
+  /** Where participants that join here open their tunnel. */
+  advertiseUrl(): string | undefined;
+  /** Where hubs of the cluster take participants, this one first; at most 16. */
+  advertisedUrls(): string[];
 }
 
 export interface HealthState {
   isDraining: boolean;
+  /** Its cluster cannot be reached. */
+  isDegraded: boolean;
   version: string;
   uptimeSeconds: number;
   timestamp: string;
@@ -44,13 +64,25 @@ export type JsonHandler = (
 
 export type PageName = "hub" | "room";
 
+/** A row that is served as JSON. */
+export type JsonRoute = Extract<Route, { kind: "json" }>;
+
 export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";
 
-/** One row of the surface. `:name` is a parameter. */
+/**
+ * One row of the surface. `:name` is a parameter. What `concerns` a participant is served by the hub of the cluster that
+ * owns it; the id is a parameter, or the body's.
+ */
 export type Route = { method: HttpMethod; path: string } &
   /** `page`: what people get instead, see `prefersHtml` */
   (
-    | { kind: "json"; hasBody: boolean; handle: JsonHandler; page?: PageName | undefined }
+    | {
+        kind: "json";
+        hasBody: boolean;
+        handle: JsonHandler;
+        page?: PageName | undefined;
+        concerns?: "participant" | "join";
+      }
     /** for people only: programs get a 404 */
     | { kind: "page"; page: PageName }
     | { kind: "program" }
@@ -61,4 +93,5 @@ export type Route = { method: HttpMethod; path: string } &
     | { kind: "openapi" }
     | { kind: "responses-socket" }
     | { kind: "tunnel" }
+    | { kind: "link" }
   );

@@ -1,5 +1,6 @@
 import { SURFACES } from "@roomhub/protocol";
 import { deleteAlias, listAliases, postAlias } from "./handlers/aliases.ts";
+import { listHubs } from "./handlers/hubs.ts";
 import { getHealth } from "./handlers/health.ts";
 import { getModel, listModels } from "./handlers/models.ts";
 import {
@@ -22,6 +23,12 @@ function json(method: HttpMethod, path: string, handle: JsonHandler): Route {
 
 function jsonWithBody(method: HttpMethod, path: string, handle: JsonHandler): Route {
   return { kind: "json", method, path, hasBody: true, handle };
+}
+
+/** One participant that is registered already. */
+function ofParticipant(method: HttpMethod, path: string, handle: JsonHandler): Route {
+  const hasBody = method === "PUT" || path.endsWith("/health");
+  return { kind: "json", method, path, hasBody, handle, concerns: "participant" };
 }
 
 function inference(base: string): Route[] {
@@ -71,16 +78,21 @@ export const ROUTES: readonly Route[] = [
   },
   json("GET", "/v1/rooms/:code", getRoom),
 
-  jsonWithBody("POST", "/rooms/:code/join", postJoin),
-  jsonWithBody("PUT", "/v1/rooms/:code/participants/:id", putParticipant),
-  json("DELETE", "/rooms/:code/leave/:id", deleteParticipant),
-  json("DELETE", "/v1/rooms/:code/participants/:id", deleteParticipant),
+  {
+    ...{ kind: "json", method: "POST", path: "/rooms/:code/join", hasBody: true },
+    ...{ handle: postJoin, concerns: "join" },
+  },
+  ofParticipant("PUT", "/v1/rooms/:code/participants/:id", putParticipant),
+  ofParticipant("DELETE", "/rooms/:code/leave/:id", deleteParticipant),
+  ofParticipant("DELETE", "/v1/rooms/:code/participants/:id", deleteParticipant),
   json("GET", "/rooms/:code/participants", listParticipants),
   json("GET", "/v1/rooms/:code/participants", listParticipants),
   json("GET", "/v1/rooms/:code/participants/:id", getParticipant),
-  jsonWithBody("POST", "/rooms/:code/health", postHeartbeat),
-  json("POST", "/v1/rooms/:code/participants/:id/heartbeat", postParticipantHeartbeat),
+  ofParticipant("POST", "/rooms/:code/health", postHeartbeat),
+  ofParticipant("POST", "/v1/rooms/:code/participants/:id/heartbeat", postParticipantHeartbeat),
   { kind: "tunnel", method: "GET", path: "/v1/rooms/:code/participants/:id/tunnel" },
+  json("GET", "/v1/cluster/hubs", listHubs),
+  { kind: "link", method: "GET", path: "/v1/cluster/link" },
 
   { kind: "events", method: "GET", path: "/rooms/:code/events", spelling: "colon" },
   { kind: "events", method: "GET", path: "/v1/rooms/:code/events", spelling: "dot" },

@@ -51,7 +51,7 @@ interface ParticipantPaths {
   renewed(participant: Participant, what: { credentials: boolean; model: boolean }): void;
 }
 
-/** What operations need of the cluster that the hub is part of. Contract §7. */
+/** What operations need of the cluster that the hub is part of. Contract §8. */
 export interface ClusterMembership {
   /** Participants of the registry that other hubs own. */
   readonly remoteCount: number;
@@ -67,10 +67,13 @@ export interface ClusterMembership {
    * Makes a participant of another hub this hub's own, with what only its owner knew of it. From then on it is like one
    * whose paths are closed.
    *
+   * @param isJoining - it says all of itself next
    * @returns as {@link claim}
-   * @throws HubError `cluster_unavailable`
+   * @throws HubError `cluster_unavailable`, or `participant_not_found` when it must join again
    */
-  takeOver(participant: Participant): Promise<boolean>;
+  takeOver(participant: Participant, isJoining: boolean): Promise<boolean>;
+  /** Looks for a participant that another hub may have registered just now. @throws HubError `cluster_unavailable` */
+  catchUp(roomCode: string, id: string): Promise<void>;
   /** It is not what the other hubs know of it. Before the event that shows it. */
   changed(participant: Participant): void;
   /** @param isReplaced - another registration has its id already */

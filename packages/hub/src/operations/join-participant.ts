@@ -121,8 +121,10 @@ async function register(
   participant.ownerAddress = peer.nearAddress;
   if (context.cluster !== undefined) {
     if (!(await context.cluster.claim(participant, existing))) return undefined;
-    // Somebody else may have come here, and was refused: the id is this one's.
-    if (room.participants.get(request.id) !== existing) return undefined;
+    if (room.participants.get(request.id) !== existing) {
+      context.cluster.removed(participant, false);
+      return undefined;
+    }
   }
   if (existing !== undefined) removeParticipant(context, existing, { tunnel: "replaced" });
   addParticipant(context, room, participant, request.authHeaders ?? {});
@@ -138,7 +140,8 @@ async function rejoin(
   peer: Peer,
   proof: Proof,
 ): Promise<Joined | undefined> {
-  if (participant.remote !== undefined && (await context.cluster?.takeOver(participant)) !== true) {
+  const { cluster } = context;
+  if (participant.remote !== undefined && (await cluster?.takeOver(participant, true)) !== true) {
     return undefined;
   }
   const { endpointOrigin: originBefore, baseUrl: baseUrlBefore, model: modelBefore } = participant;

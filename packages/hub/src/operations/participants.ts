@@ -16,7 +16,8 @@ import { plainQuery } from "../domain/selection-query.ts";
 import { modelView, modelViews, participantView } from "../domain/views.ts";
 import { matchesToken } from "../credentials/tokens.ts";
 import { HubError } from "../errors.ts";
-import type { OperationContext, Peer } from "./context.ts";
+import type { ClusterMembership, OperationContext, Peer } from "./context.ts";
+import { requireOwned } from "./cluster-changes.ts";
 import { isLive, proofOf, requireProof } from "./ownership.ts";
 import { recordLife, removeParticipant } from "./presence.ts";
 import { isUnused } from "./probed-participants.ts";
@@ -57,6 +58,7 @@ export function recordHeartbeat(
   const participant = context.registry.participant(context.registry.room(code), id);
   if (context.ownership === "strict") requireProof("strict", participant, peer);
   else proofOf(context.ownership, participant, peer);
+  requireOwned(participant);
   participant.lastUsedMs = context.nowMs();
   recordLife(context, participant);
   reprobe(context, participant);
@@ -165,6 +167,27 @@ export function authorizeTunnel(
     );
   }
   participant.ownerAddress = peer.nearAddress;
+  return participant;
+}
+
+/**
+ * The same in a cluster: the participant may have joined through another hub, whose it is no longer.
+ *
+ * @throws HubError as {@link authorizeTunnel}; `cluster_unavailable`; `participant_not_found` when it must join again
+ */
+export async function authorizeMovingTunnel(
+  context: OperationContext,
+  cluster: ClusterMembership,
+  code: string,
+  id: string,
+  peer: Peer,
+): Promise<Participant> {
+  const { participants } = context.registry.room(code);
+  if (!participants.has(id)) await cluster.catchUp(code, id);
+  let participant = authorizeTunnel(context, code, id, peer);
+  while (participant.remote !== undefined && !(await cluster.takeOver(participant, false))) {
+    participant = authorizeTunnel(context, code, id, peer);
+  }
   return participant;
 }
 

@@ -184,6 +184,11 @@ export class UpstreamDirectory {
     return right;
   }
 
+  /** What is added to every request of a participant; the same object as long as it is the same. */
+  headersOf(participant: Participant): Readonly<Record<string, string>> {
+    return this.#headersOf(participant);
+  }
+
   #headersOf(participant: Participant): Readonly<Record<string, string>> {
     return this.#options.vault.headersFor(participant.key, participant.endpointOrigin);
   }

@@ -8,23 +8,22 @@ import type { RouteResponse, RouteDeps, RouteRequest } from "../route.ts";
 import { param, parse } from "./parse.ts";
 
 /** `POST /rooms/:code/join`. Interface §4. */
-export async function postJoin(
-  request: RouteRequest,
-  { operations, schemas }: RouteDeps,
-): Promise<RouteResponse> {
+export async function postJoin(request: RouteRequest, deps: RouteDeps): Promise<RouteResponse> {
+  const { operations, schemas } = deps;
   const code = param(request, "code");
   // An unknown room is reported before anything that is wrong with the body.
   getRoom(operations, code);
   const joining = parse(schemas.join, request.body);
   const outcome = await joinParticipant(operations, code, joining, request.peer);
-  return joinResponse(request, operations, outcome);
+  return joinResponse(request, deps, outcome);
 }
 
 /** `PUT /v1/rooms/:code/participants/:id`: a join when the id is unknown, else a change. Contract §1. */
 export async function putParticipant(
   request: RouteRequest,
-  { operations, schemas }: RouteDeps,
+  deps: RouteDeps,
 ): Promise<RouteResponse> {
+  const { operations, schemas } = deps;
   const code = param(request, "code");
   const id = param(request, "id");
   const isKnown = isKnownParticipant(operations, code, id);
@@ -33,13 +32,13 @@ export async function putParticipant(
     const joining = parse(schemas.join, withId(request.body, id));
     return joinResponse(
       request,
-      operations,
+      deps,
       await joinParticipant(operations, code, joining, request.peer),
     );
   }
   const change = parse(schemas.updateParticipant, request.body);
   const outcome = await updateParticipant(operations, code, id, change, request.peer);
-  return joinResponse(request, operations, {
+  return joinResponse(request, deps, {
     ...outcome,
     isNew: false,
     token: undefined,
@@ -104,15 +103,18 @@ type Joined = Pick<JoinOutcome, "participant" | "room" | "isNew" | "token" | "cl
 
 function joinResponse(
   request: RouteRequest,
-  operations: RouteDeps["operations"],
+  { operations, cluster }: RouteDeps,
   { participant, room, isNew, token, clientKey, warnings }: Joined,
 ): RouteResponse {
   const path = `/v1/rooms/${room.code}/participants/${encodeURIComponent(participant.id)}/tunnel`;
+  // The hub that took the join, whatever stands in front of the cluster.
+  const origin = cluster?.advertiseUrl() ?? request.origin;
   const body: JoinResponse = {
     participant: participants.viewOf(operations, participant),
     roomId: room.id,
     heartbeatWithinMs: operations.limits.offlineAfterMs,
-    tunnel: { url: request.origin.replace(/^http/, "ws") + path },
+    tunnel: { url: origin.replace(/\/+$/, "").replace(/^http/, "ws") + path },
+    ...(cluster === undefined ? {} : { hubs: cluster.advertisedUrls() }),
     ...(warnings.length === 0 ? {} : { warnings }),
     ...(token === undefined ? {} : { participantToken: token }),
     ...(clientKey === undefined ? {} : { clientKey }),

@@ -64,7 +64,14 @@ describe("a forwarded request", () => {
   });
 
   test("is not forwarded again by a hub that does not own the participant any more", () => {
-    const remote = { owner: undefined, revision: 1, elsewhere: 0, grants: 0, machine: undefined };
+    const remote = {
+      owner: undefined,
+      revision: 1,
+      elsewhere: 0,
+      grants: 0,
+      machine: undefined,
+      hasSecrets: false,
+    };
     const owner = createOwner(ownParticipant({ remote }));
     owner.serve(aForwarded());
     expect(owner.sent).toEqual(["refused unknown undefined"]);

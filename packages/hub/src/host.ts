@@ -1,0 +1,34 @@
+import { readFileSync } from "node:fs";
+import { networkInterfaces } from "node:os";
+
+/** Of this machine, as they are now. */
+export function* interfaceAddresses(): Iterable<string> {
+  for (const infos of Object.values(networkInterfaces())) {
+    for (const { address } of infos ?? []) yield address;
+  }
+}
+
+export function packageVersion(): string {
+  const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+/** The wildcard addresses are no names to dial. */
+export function urlHost(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+export function writeToStdout(line: string): void {
+  process.stdout.write(line);
+}
+
+/** Waits for `work`, but not for longer than this. */
+export async function withinMs(work: Promise<void>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work, limit]);
+  clearTimeout(timer);
+}

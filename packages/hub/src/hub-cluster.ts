@@ -1,0 +1,367 @@
+import type { HubEntry, Limits } from "@roomhub/protocol";
+import { createHash, hkdfSync, randomBytes } from "node:crypto";
+import type { RoomPassword } from "./credentials/passwords.ts";
+import type { AuthHeaderVault } from "./credentials/vault.ts";
+import type { BusMessage } from "./cluster/bus-message.ts";
+import type { ClusterDirectory, DirectoryListener } from "./cluster/directory.ts";
+import { EventBridge, type ShownEntry } from "./cluster/event-bridge.ts";
+import type { HubPresence } from "./cluster/hub-presence.ts";
+import { Hubs } from "./cluster/hubs.ts";
+import { Membership, reachable } from "./cluster/membership.ts";
+import { Orphans } from "./cluster/orphans.ts";
+import { OwnEntries } from "./cluster/own-entries.ts";
+import { encodeParticipant, type ParticipantEntry } from "./cluster/participant-entry.ts";
+import { Replica } from "./cluster/replica.ts";
+import { SharedRooms } from "./cluster/shared-rooms.ts";
+import type { HubIdentity, Participant } from "./domain/participant.ts";
+import { sharedMachine } from "./domain/views.ts";
+import type { EventBus, WatchObserver } from "./events/bus.ts";
+import type { ShareEvent } from "./events/emit.ts";
+import type { FrontCluster } from "./http/front-deps.ts";
+import { OwnerRelay } from "./http/owner-relay.ts";
+import { HubLinks } from "./hub-links.ts";
+import type { Log } from "./log.ts";
+import {
+  adoptParticipant,
+  announceOrphan,
+  disownParticipant,
+} from "./operations/cluster-changes.ts";
+import { forgetSharedRoom, takeSharedRoom } from "./operations/shared-rooms.ts";
+import type { OperationContext, RoomHome } from "./operations/context.ts";
+import type { ClusterOptions } from "./options.ts";
+import { storedRoomOf } from "./storage/stored-room.ts";
+import type { StoredRoom } from "./storage/room-store.ts";
+import type { LinkResponse } from "./upstreams/node/ask.ts";
+import type { LinkHandlers } from "./upstreams/node/links.ts";
+
+/** What this hub's part in a cluster needs of the hub. */
+export interface ClusterParts {
+  bootId: string;
+  version: string;
+  operations: () => OperationContext;
+  bus: () => EventBus;
+  vault: AuthHeaderVault;
+  roomPasswords: Map<string, RoomPassword>;
+  limits: Limits;
+  log: Log;
+  nowMs: () => number;
+  wallMs: () => number;
+  random: () => number;
+  isDraining: () => boolean;
+  wantsDetail: () => boolean;
+  /** Serves a management request that another hub relays. */
+  manage: (question: unknown) => Promise<LinkResponse>;
+  /** Serves a request that another hub forwards. */
+  forwarded: LinkHandlers["forwarded"];
+}
+
+/** This hub's part in its cluster: the directory and its replica, the bus, the links. */
+export class HubCluster {
+  readonly self: HubIdentity;
+  readonly membership: Membership;
+  readonly share: ShareEvent;
+  readonly observer: WatchObserver;
+  readonly hubs: Hubs;
+  readonly links: HubLinks;
+  readonly rooms: RoomHome;
+  readonly #directory: ClusterDirectory;
+  readonly #options: ClusterOptions;
+  readonly #startedAt: number;
+  readonly #parts: ClusterParts;
+  readonly #own: OwnEntries;
+  readonly #replica: Replica;
+  readonly #bridge: EventBridge;
+  readonly #orphans: Orphans;
+  readonly #sharedRooms: SharedRooms;
+  #isOpen = false;
+  #beat = 0;
+  #advertiseUrl: string | undefined;
+
+  constructor(options: ClusterOptions, parts: ClusterParts) {
+    const { directory } = options;
+    const { nowMs, wallMs, bootId, log, random } = parts;
+    const reportBug = (error: unknown) => log.bug("the cluster's state", error);
+    this.#options = options;
+    this.#startedAt = Math.round(wallMs());
+    this.#parts = parts;
+    this.#directory = directory;
+    this.self = { hubId: options.hubId ?? hubIdOf(options), bootId };
+    this.hubs = new Hubs(this.self);
+    const entryOf = (participant: Participant) => this.#entryOf(participant);
+    this.#own = new OwnEntries({
+      directory,
+      encode: entryOf,
+      lost: (participant, entry, revision) => this.#replica.disown(participant, entry, revision),
+      reportBug,
+    });
+    const registry = () => parts.operations().registry;
+    this.#replica = new Replica({
+      self: this.self,
+      registry,
+      own: this.#own,
+      clocks: { nowMs, wallMs },
+      disowned: (participant) => disownParticipant(parts.operations(), participant),
+      changed: (roomCode) => {
+        parts.operations().routingChanged(roomCode);
+        this.#bridge.release(roomCode);
+      },
+    });
+    this.#bridge = new EventBridge({
+      bootId,
+      directory,
+      nowMs,
+      revisionOf: (roomCode, id) => this.#replica.revisionOf(roomCode, id),
+      show: (roomCode, message) => this.#show(roomCode, message),
+      skip: (roomCode, count) => parts.bus().skip(roomCode, count),
+    });
+    this.#orphans = new Orphans({
+      directory,
+      replica: this.#replica,
+      participants: () => registry().participants(),
+      isDead: (hub) => this.hubs.isDead(hub, nowMs()),
+      entryOf,
+      offlineAfterMs: parts.limits.offlineAfterMs,
+      expireAfterMs: parts.limits.participantExpiryMs,
+      nowMs,
+      random,
+      announce: (participant, what) => announceOrphan(parts.operations(), participant, what),
+      reportBug,
+    });
+    this.#sharedRooms = new SharedRooms({
+      directory,
+      stored: (room) => {
+        const digest = parts.roomPasswords.get(room.code)?.stored;
+        if (room.isPasswordProtected && digest === undefined) return undefined;
+        return storedRoomOf(room, digest);
+      },
+      apply: (code, room) => this.#applyRoom(code, room),
+      reportBug,
+    });
+    this.rooms = {
+      keep: (room) => reachable(() => this.#sharedRooms.keep(room)),
+      drop: ({ code }) => void this.#sharedRooms.drop(code),
+    };
+    this.membership = new Membership({
+      self: this.self,
+      directory,
+      own: this.#own,
+      replica: this.#replica,
+      entryOf,
+      askSecrets: (owner, participant) => this.links.askSecrets(owner, participant),
+      adopted: (participant, secrets) => adoptParticipant(parts.operations(), participant, secrets),
+    });
+    this.links = new HubLinks({
+      own: { ...this.self, version: parts.version },
+      secret: options.secret,
+      random,
+      operations: parts.operations,
+      manage: parts.manage,
+      forwarded: parts.forwarded,
+      reportBug,
+    });
+    this.share = (roomCode, name, timestamp, payload) =>
+      this.#bridge.publish(roomCode, name, timestamp, payload, this.#shownEntry(roomCode, payload));
+    this.observer = {
+      watched: (roomCode) => this.#bridge.watch(roomCode),
+      unwatched: (roomCode) => this.#bridge.unwatch(roomCode),
+    };
+  }
+
+  /** Whether changes that need the other hubs can be made. */
+  get isUp(): boolean {
+    return this.#directory.isUp;
+  }
+
+  /** Learns what the other hubs know. @throws DirectoryUnavailable */
+  async open(): Promise<void> {
+    const listener: DirectoryListener = {
+      roomChanged: (code, room, revision) => this.#sharedRooms.changed(code, room, revision),
+      participantChanged: (roomCode, id, entry, revision) =>
+        this.#replica.participantChanged(roomCode, id, entry, revision),
+      hubSeen: (hubId, presence) => this.#hubSeen(hubId, presence),
+      stateChanged: (isUp) => this.#stateChanged(isUp),
+    };
+    await this.#directory.open(listener);
+    this.#isOpen = true;
+  }
+
+  /** Joins the cluster: from now on the others know this hub. @param url - where it listens */
+  announce(url: string): void {
+    const { advertiseUrl = url, linkUrl = advertiseUrl } = this.#options;
+    this.#advertiseUrl = advertiseUrl;
+    this.#directory.announce(() => this.#presence({ advertiseUrl, linkUrl }));
+  }
+
+  /** Four times a second. */
+  tick(): void {
+    this.#bridge.tick();
+    // An entry may name a hub that this one cannot judge yet.
+    if (!this.#directory.isUp) return;
+    const { links } = this;
+    const silent = this.hubs.judge({
+      nowMs: this.#parts.nowMs(),
+      directoryUpSinceMs: this.#directory.upSinceMs,
+      isLinkOpen: (hubId) => links.isOpen(hubId),
+    });
+    for (const { hubId } of silent) links.hubGone(hubId);
+    this.#orphans.tick();
+  }
+
+  /** Writes when rooms were used last. */
+  noteUse(): void {
+    void this.#sharedRooms.noteUse(this.#parts.operations().registry.rooms());
+  }
+
+  /**
+   * Looks for a room that another hub may have made just now.
+   *
+   * @throws HubError `cluster_unavailable`
+   */
+  async catchUpRoom(code: string): Promise<void> {
+    await reachable(() => this.#sharedRooms.catchUp(code));
+  }
+
+  /** This hub first, the others by id. */
+  listHubs(): HubEntry[] {
+    const { hubId, bootId } = this.self;
+    const others = this.hubs.list().map((presence): HubEntry => {
+      const isOpen = this.links.isOpen(presence.hubId);
+      const problem = this.links.problemOf(presence.hubId);
+      return {
+        ...{ hubId: presence.hubId, bootId: presence.bootId, url: presence.advertiseUrl },
+        ...{ version: presence.version, participants: presence.participants },
+        ...{ link: isOpen ? "open" : "down", isDraining: presence.isDraining },
+        ...(isOpen || problem === undefined ? {} : { problem }),
+      };
+    });
+    const own: HubEntry = {
+      ...{ hubId, bootId, url: this.#advertiseUrl ?? "", version: this.#parts.version },
+      ...{ participants: this.#own.size, link: "self", isDraining: this.#parts.isDraining() },
+    };
+    return [own, ...others];
+  }
+
+  /** Where the hubs of the cluster take participants, this one first. At most 16. */
+  advertisedUrls(): string[] {
+    const own = this.#advertiseUrl === undefined ? [] : [this.#advertiseUrl];
+    const others = this.hubs.list().filter(({ isDraining }) => !isDraining);
+    return [...new Set([...own, ...others.map(({ advertiseUrl }) => advertiseUrl)])].slice(0, 16);
+  }
+
+  /** What the front needs of it. */
+  front(operations: OperationContext): FrontCluster {
+    const ask = (hubId: string, question: unknown) => this.links.askOwner(hubId, question);
+    return {
+      relay: new OwnerRelay(operations, this.membership, ask),
+      catchUpRoom: (code) => this.catchUpRoom(code),
+      acceptLink: (request, socket, head) => this.links.accept(request, socket, head),
+      listHubs: () => this.listHubs(),
+      advertisedUrls: () => this.advertisedUrls(),
+      advertiseUrl: () => this.#advertiseUrl,
+    };
+  }
+
+  /** No new requests from other hubs. */
+  drain(): void {
+    this.links.goAway("the hub is stopping");
+  }
+
+  async close(): Promise<void> {
+    await this.#directory.close();
+    this.links.close("the hub has stopped");
+  }
+
+  #presence({ advertiseUrl, linkUrl }: { advertiseUrl: string; linkUrl: string }): HubPresence {
+    const { version, isDraining, wantsDetail } = this.#parts;
+    return {
+      ...this.self,
+      ...{ advertiseUrl, linkUrl, version },
+      startedAt: this.#startedAt,
+      participants: this.#own.size,
+      beat: ++this.#beat,
+      wantsDetail: wantsDetail(),
+      isDraining: isDraining(),
+    };
+  }
+
+  #hubSeen(hubId: string, presence: HubPresence | undefined): void {
+    const { links } = this;
+    if (presence === undefined) {
+      this.hubs.left(hubId);
+      links.hubGone(hubId);
+    } else {
+      this.hubs.seen(presence, this.#parts.nowMs());
+      links.hubPresent({ ...presence, linkUrl: linkAddress(presence.linkUrl) });
+    }
+  }
+
+  #stateChanged(isUp: boolean): void {
+    if (isUp) this.#own.retry();
+    const { log } = this.#parts;
+    if (!this.#isOpen) return;
+    if (isUp) log.warn("the cluster can be reached again");
+    else
+      log.warn(
+        "the cluster cannot be reached: what is connected here goes on, new rooms and joins are refused",
+      );
+  }
+
+  #applyRoom(code: string, stored: StoredRoom | undefined): void {
+    const operations = this.#parts.operations();
+    if (stored === undefined) {
+      const participants = operations.registry.findRoom(code)?.participants.values() ?? [];
+      for (const participant of participants) this.#replica.forget(participant);
+      this.#bridge.forget(code);
+      forgetSharedRoom(operations, code);
+      return;
+    }
+    // Of rooms that were there before this hub, the event is in another life.
+    const isNew = this.#isOpen && !this.#parts.bus().hasCreated(code);
+    if (takeSharedRoom(operations, stored, isNew)) this.#replica.roomAdded(code);
+  }
+
+  #entryOf(participant: Participant): ParticipantEntry {
+    const { vault, nowMs, wallMs } = this.#parts;
+    const { remote, config, key } = participant;
+    const hasSecrets = remote?.hasSecrets ?? (config.instructions !== undefined || vault.has(key));
+    const machine = sharedMachine(participant) ?? null;
+    const owner = remote === undefined ? this.self : (remote.owner ?? null);
+    return encodeParticipant(participant, { owner, machine, hasSecrets }, { nowMs, wallMs });
+  }
+
+  /** The entry that an event shows; undefined for events that show none. */
+  #shownEntry(roomCode: string, payload: object): ShownEntry | undefined {
+    const { participant: shown } = payload as { participant?: { id?: string } };
+    const participantId = shown?.id;
+    if (participantId === undefined) return undefined;
+    const room = this.#parts.operations().registry.findRoom(roomCode);
+    const participant = room?.participants.get(participantId);
+    if (participant === undefined) return undefined;
+    return {
+      participantId,
+      revision: participant.remote?.revision ?? this.#own.written(participant),
+    };
+  }
+
+  #show(roomCode: string, { name, timestamp, payload }: BusMessage): void {
+    // A name and its own payload, as another hub sent them.
+    this.#parts.bus().publish(roomCode, name, () => timestamp, payload as never);
+  }
+}
+
+/** The WebSocket of a hub that is reached at this URL. */
+function linkAddress(linkUrl: string): string {
+  return `${linkUrl.replace(/^http/, "ws").replace(/\/+$/, "")}/v1/cluster/link`;
+}
+
+/** Of the place where a hub can be reached: the same after a restart. */
+function hubIdOf({ linkUrl, advertiseUrl }: ClusterOptions): string {
+  const place = linkUrl ?? advertiseUrl;
+  if (place === undefined) return randomBytes(8).toString("hex");
+  return createHash("sha256").update(place).digest("hex").slice(0, 16);
+}
+
+/** The key of fingerprints that mean the same at all hubs of a cluster. */
+export function fingerprintKey(secret: Uint8Array): Uint8Array {
+  return new Uint8Array(hkdfSync("sha256", secret, "", "roomhub fingerprints v1", 32));
+}

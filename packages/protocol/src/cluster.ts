@@ -1,0 +1,21 @@
+import { z } from "zod";
+
+/** One hub of a cluster, as another one sees it. */
+export const HubEntry = z.object({
+  hubId: z.string(),
+  bootId: z.string(),
+  /** where clients and participants reach it */
+  url: z.string(),
+  version: z.string(),
+  /** that it owns */
+  participants: z.number(),
+  /** `self`: it gave this list. `down`: requests cannot be forwarded to it, for the reason in `problem`. */
+  link: z.enum(["self", "open", "down"]),
+  problem: z.string().optional(),
+  isDraining: z.boolean(),
+});
+export type HubEntry = z.infer<typeof HubEntry>;
+
+/** `GET /v1/cluster/hubs`: this hub first, the others by id. */
+export const HubList = z.object({ hubs: HubEntry.array() });
+export type HubList = z.infer<typeof HubList>;
