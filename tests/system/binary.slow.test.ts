@@ -48,8 +48,8 @@ describe.skipIf(missing !== undefined)(`the executable${title}`, () => {
   });
 
   test("runs where there is no other program: a hub, a participant, a request, doctor", async () => {
-    const { file } = built;
-    await smokeProgram({ program: [file], version, env: { PATH: folder } });
+    const { file, handout } = built;
+    await smokeProgram({ program: [file], version, env: { PATH: folder }, handout });
   });
 
   test("takes options of Node for options of its own, and refuses them", () => {

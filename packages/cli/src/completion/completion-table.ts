@@ -7,7 +7,7 @@ export type CompletedValue =
   | { kind: "file" }
   | { kind: "unknown" };
 
-export interface CompletedOption {
+interface CompletedOption {
   /** The long form first: `--yes`, `-y`. */
   flags: readonly string[];
   description: string;
