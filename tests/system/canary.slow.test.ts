@@ -59,6 +59,7 @@ test.for(
     let queue: Behaviour[] = [];
     await using provider = await startFakeProvider({ behave: () => queue.shift() });
     let log: string[];
+    let hostToken = "";
     {
       await using hub = await startTestHub({ logFormat, store: fileRoomStore(stateFile) });
       ({ log } = hub);
@@ -75,6 +76,11 @@ test.for(
       };
 
       await ask("create", "/rooms", { json: { name: "lab", password } });
+      // Its creator gets the host token, and that once.
+      const [created = "", response = ""] = Object.entries(said)[0] ?? [];
+      [hostToken = ""] = /rhh_[\w-]{43}/.exec(response) ?? [];
+      expect(hostToken).not.toBe("");
+      said[created] = response.replace(hostToken, "");
       const code = (await hub.client.listRooms())[0]!.code;
       streams.push(await hub.watch(code, "colon"), await hub.watch(code, "dot"));
       const wishes = {
@@ -128,6 +134,13 @@ test.for(
       ]) {
         await ask(listing, listing);
       }
+      for (const sent of [hostToken, `${hostToken.slice(0, -4)}aaaa`]) {
+        await ask("alias", `/rooms/${code}/aliases`, {
+          json: { pattern: "claude-*", targets: ["ada", "*"] },
+          headers: { "x-host-token": sent, origin: "https://app.example" },
+        });
+      }
+      await ask("aliases", `/rooms/${code}/aliases`);
       await ask("eve leaves", `/rooms/${code}/leave/eve`, { method: "DELETE" });
 
       const behaviours = echoes(path === "tunnel" ? `${key} ${localKey}` : key);
@@ -172,7 +185,7 @@ test.for(
     said["notices"] = JSON.stringify(notices);
     expect(log.join("").split("\n").length).toBeGreaterThan(100);
     const leaks = Object.entries(said).flatMap(([where, text]) =>
-      secrets
+      [...secrets, hostToken]
         .filter((secret) => text.includes(secret))
         .map(
           (secret) =>
