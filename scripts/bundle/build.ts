@@ -29,6 +29,7 @@ const files = withContents([
     body: Buffer.from(thirdPartyDocument([...program.modules, ...page.modules])),
   },
   { path: "openapi.json", body: Buffer.from(await openApi()) },
+  { path: "bin/package.json", body: Buffer.from('{ "type": "commonjs" }\n') },
   { path: "bin/roomhub.js", body: await readFile(join(root, "scripts/bundle/launcher.js")) },
   ...(await Promise.all(
     ["CHANGELOG.md", "LICENSE", "README.md"].map(async (path) => ({
@@ -57,7 +58,7 @@ console.log(
 async function put(path: string, body: Uint8Array | string): Promise<void> {
   const target = join(packageFolder, path);
   await mkdir(dirname(target), { recursive: true });
-  await writeFile(target, body, { mode: path.startsWith("bin/") ? 0o755 : 0o644 });
+  await writeFile(target, body, { mode: path === "bin/roomhub.js" ? 0o755 : 0o644 });
 }
 
 /** Without what only a checkout needs: everything is inside. */

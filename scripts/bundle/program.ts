@@ -23,14 +23,23 @@ export async function buildProgram(root: string): Promise<BuiltProgram> {
       cwd: root,
       input: { bin: join(root, "packages/cli/src/bin.ts") },
       platform: "node",
-      resolve: { conditionNames: ["@roomhub/source", "import", "node", "default"] },
+      // Modules wherever a package has them: what is not used can only be left out of those.
+      resolve: {
+        conditionNames: ["@roomhub/source", "module", "import", "node", "default"],
+        mainFields: ["module", "main"],
+      },
       treeshake: {
         // Both act by being imported; the rest of the command's package declares that it does not.
         moduleSideEffects: [{ test: /cli\/src\/(?:bin|main)\.ts$/, sideEffects: true }],
       },
-      plugins: [ownFiles(root)],
+      plugins: [ownFiles(root), leaveOut()],
     },
-    { format: "esm", chunkFileNames: "[name].js", entryFileNames: "[name].js" },
+    {
+      format: "esm",
+      chunkFileNames: "[name].js",
+      entryFileNames: "[name].js",
+      codeSplitting: { groups: [{ name: "shared", test: ownSource, minShareCount: 3 }] },
+    },
   );
   // Loaded by `require`, and only for a log in JSON: a file of its own.
   const logger = await bundle(
@@ -59,6 +68,32 @@ async function bundle(input: InputOptions, output: OutputOptions): Promise<Built
       map: map?.toString(),
     })),
     modules: chunks.flatMap(({ modules }) => Object.keys(modules)),
+  };
+}
+
+/** What several commands use is one file: a file for each such set of modules costs more than it saves. */
+const ownSource = /packages\/(?:cli|client|protocol|provider|room-state)\/src\//;
+
+/** Parts of packages that no path of this program reaches, and what stands in for them. */
+const unreached: Record<string, string> = {
+  // Of https-proxy-agent: lines for its own developers.
+  debug: "module.exports = () => () => {};",
+  // Of find-my-way: for routes that are regular expressions, and for parsing queries.
+  "safe-regex2": "module.exports = () => true;",
+  "fast-querystring": "module.exports = {};",
+};
+
+function leaveOut(): Plugin {
+  return {
+    name: "leave-out",
+    resolveId: {
+      filter: { id: new RegExp(`^(?:${Object.keys(unreached).join("|")})$`) },
+      handler: (id) => `\0unreached:${id}`,
+    },
+    load: {
+      filter: { id: /^\0unreached:/ },
+      handler: (id) => unreached[id.slice("\0unreached:".length)],
+    },
   };
 }
 

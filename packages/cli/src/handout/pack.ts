@@ -41,7 +41,7 @@ function header(path: string, size: number): Uint8Array {
   }
   const block = Buffer.alloc(blockBytes);
   block.write(name, 0);
-  block.write(octal(path.startsWith("bin/") ? 0o755 : 0o644, 8), 100);
+  block.write(octal(/^bin\/.*\.js$/.test(path) ? 0o755 : 0o644, 8), 100);
   block.write(octal(0, 8), 108);
   block.write(octal(0, 8), 116);
   block.write(octal(size, 12), 124);

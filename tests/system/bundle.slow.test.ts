@@ -1,0 +1,83 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { packPackage } from "../../packages/cli/src/handout/pack.ts";
+
+const script = fileURLToPath(new URL("../../scripts/bundle/build.ts", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "roomhub-bundle-test-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Built {
+  file: string;
+  bytes: number;
+  sha512: string;
+}
+
+describe("the package that hubs hand out", () => {
+  let built: Built;
+  const path = (...names: string[]) => join(folder, "one", "roomhub", ...names);
+  const read = (...names: string[]) => readFileSync(path(...names), "utf8");
+  beforeAll(() => {
+    built = build("one", {});
+  }, 120_000);
+
+  test("has the same bytes wherever and whenever it is built", () => {
+    const other = build("two", { TZ: "Pacific/Auckland", LANG: "tr_TR.UTF-8" });
+    expect(other.sha512).toBe(built.sha512);
+  });
+
+  test("is small enough for a slow network: 600 KB with the monitor", () => {
+    expect(built.bytes).toBeLessThanOrEqual(600_000);
+    const { files } = JSON.parse(read("contents.json")) as { files: string[] };
+    const rest = files
+      .filter((name) => !name.startsWith("dist/monitor-page/"))
+      .map((name) => ({ path: name, body: readFileSync(path(name)) }));
+    expect(packPackage(rest).length).toBeLessThanOrEqual(mostWithoutMonitor);
+  });
+
+  test("needs no other package, and says what is inside", () => {
+    const manifest = JSON.parse(read("package.json")) as Record<string, unknown>;
+    expect(manifest).toMatchObject({ name: "roomhub", bin: { roomhub: "bin/roomhub.js" } });
+    expect(manifest).not.toHaveProperty("dependencies");
+    expect(manifest).not.toHaveProperty("scripts");
+    const licences = read("THIRD_PARTY.md");
+    for (const name of ["zod", "ws", "commander", "find-my-way", "pino", "preact", "fflate"]) {
+      expect(licences).toMatch(new RegExp(`^- ${name} \\d`, "m"));
+    }
+  });
+
+  test("prints its version in at most 1.3 times the time that Node takes to start", () => {
+    const program = path("bin", "roomhub.js");
+    const times: [number, number][] = [];
+    for (let run = 0; run < 15; run++)
+      times.push([timeOf("-e", "0"), timeOf(program, "--version")]);
+    // The least of each: what else runs on the machine only adds.
+    const bareMs = Math.min(...times.map(([ms]) => ms));
+    const versionMs = Math.min(...times.map(([, ms]) => ms));
+    expect(versionMs).toBeLessThanOrEqual(1.3 * bareMs);
+  });
+});
+
+/** What it is, and a tenth: most of it is the hub, zod, ws and what sends metrics and finds hubs. */
+const mostWithoutMonitor = 420_000;
+
+function build(name: string, env: Record<string, string>): Built {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ["--conditions=@roomhub/source", script, join(folder, name)],
+    { encoding: "utf8", cwd: folder, env: { ...process.env, ...env } },
+  );
+  if (status !== 0) throw new Error(stderr);
+  return JSON.parse(stdout) as Built;
+}
+
+function timeOf(...args: string[]): number {
+  const startMs = performance.now();
+  const { status, stdout } = spawnSync(process.execPath, args, { encoding: "utf8" });
+  const ms = performance.now() - startMs;
+  if (status !== 0) throw new Error(stdout);
+  return ms;
+}
