@@ -11,6 +11,7 @@ import {
 import { roomsToWake } from "../domain/machine.ts";
 import type { Scrubber } from "./inference-call.ts";
 import type { RoomQueues } from "./queue.ts";
+import type { PeerNotes } from "./forwarding/peers.ts";
 import { showsOf } from "./forwarding/shows.ts";
 import type {
   Admission,
@@ -39,6 +40,7 @@ export interface AttemptOptions {
   sender: SlotHolder;
   queues: RoomQueues;
   nowMs: () => number;
+  peers: PeerNotes | undefined;
   /** The hub requests the usage of the stream, the client did not. */
   requestsUsage: boolean;
   isRepeated: boolean;
@@ -69,6 +71,7 @@ export class Attempt implements ResponseSink {
   readonly #queues: RoomQueues;
   readonly #sender: SlotHolder;
   readonly #nowMs: () => number;
+  readonly #peers: PeerNotes | undefined;
   readonly #promptBytes: number;
   readonly #coldBytes: number;
   /** Of the model and endpoint that it is sent to, whatever the participant has by now. */
@@ -86,6 +89,7 @@ export class Attempt implements ResponseSink {
     this.#queues = options.queues;
     this.#sender = options.sender;
     this.#nowMs = options.nowMs;
+    this.#peers = options.peers;
     this.requestsUsage = options.requestsUsage;
     this.isRepeated = options.isRepeated;
     this.scrubber = options.scrubber;
@@ -100,6 +104,7 @@ export class Attempt implements ResponseSink {
     this.#isAdmitted = upstream.isRemote !== true;
     if (this.#isAdmitted) this.#shows = showsOf(this.participant);
     this.#machine = occupySlot(this.participant, this.#sender, this.#startedMs);
+    this.#peers?.loadChanged(this.participant);
     try {
       this.#call = upstream.open(request, this);
     } catch (bug) {
@@ -138,6 +143,7 @@ export class Attempt implements ResponseSink {
       : { promptBytes: this.#promptBytes, coldBytes: this.#coldBytes };
     const tookMs = firstContentMs - this.#startedMs;
     const pace = this.#pace;
+    this.#peers?.measured(this.participant, { shows: this.#shows, form, ...prompt, tookMs });
     if (this.#shows === "load") pace.noteLoad(prompt.coldBytes, tookMs);
     else pace.noteFirst(form, prompt, tookMs, this.#nowMs());
   }
@@ -174,6 +180,7 @@ export class Attempt implements ResponseSink {
     this.#isClosed = true;
     releaseSlot(this.participant, this.#machine, this.#sender, this.#startedMs);
     if (this.#isAdmitted) this.#pace.noteSlot(this.#nowMs() - this.#startedMs);
+    this.#peers?.loadChanged(this.participant);
     const { roomCode } = this.participant;
     for (const code of roomsToWake(roomCode, this.#machine)) this.#queues.wake(code);
   }

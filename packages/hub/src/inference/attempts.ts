@@ -59,6 +59,7 @@ export class Attempts {
       sender: this.#call.sender,
       queues: this.#deps.queues,
       nowMs: this.#deps.nowMs,
+      peers: this.#deps.peers,
       requestsUsage,
       isRepeated,
       scrubber: this.#deps.scrubberOf(participant),

@@ -139,3 +139,44 @@ describe("a request to a participant of another hub", () => {
     expect(sent.ledger()).toEqual(["llm.error"]);
   });
 });
+
+describe("a response that was made through another hub", () => {
+  const asking = (found: boolean) => {
+    const bench = createBench([aParticipant({ id: "ana" }), aParticipant({ id: "bob" })]);
+    const questions: string[] = [];
+    bench.deps.peers = {
+      ...{ loadChanged() {}, measured() {}, noted() {}, placed() {}, responseMade() {} },
+      findMaker: (room, responseId) => {
+        questions.push(responseId);
+        const maker = found ? room.participants.get("bob") : undefined;
+        if (maker !== undefined) bench.deps.responseOwners.remember(room, responseId, maker);
+        return Promise.resolve(maker);
+      },
+    };
+    const fields = { previous_response_id: "resp_1", input: "go on" };
+    const sent = bench.send({ surface: "responses", fields });
+    return { bench, sent, questions };
+  };
+
+  test("is continued by its maker, once another hub has named it", async () => {
+    const { bench, questions } = asking(true);
+    expect(bench.calls).toEqual([]);
+    await Promise.resolve();
+    expect(bench.call().participant.id).toBe("bob");
+    bench.send({ surface: "responses", fields: { previous_response_id: "resp_1" } });
+    expect([bench.calls.length, questions]).toEqual([2, ["resp_1"]]);
+  });
+
+  test("is not found when no hub names its maker", async () => {
+    const { sent } = asking(false);
+    await Promise.resolve();
+    expect(sent.client.error?.code).toBe("previous_response_not_found");
+  });
+
+  test("is not waited for by a client that has left", async () => {
+    const { bench, sent } = asking(true);
+    sent.dispatch.onGone();
+    await Promise.resolve();
+    expect([bench.calls, sent.ledger()]).toEqual([[], ["llm.error"]]);
+  });
+});

@@ -86,9 +86,19 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     this.#guard(() => {
       refuseLoops(this.#call.hops, this.#deps.bootId);
       const { request, room } = this.#call;
-      this.#routing.only = request.pinnedTo((id) => this.#deps.responseOwners.ownerOf(room, id));
-      this.#route(false);
+      const { peers, responseOwners } = this.#deps;
+      const { previousResponseId: previous } = request;
+      const isKnown =
+        previous === undefined || responseOwners.ownerOf(room, previous) !== undefined;
+      if (isKnown || peers === undefined) this.#begin();
+      else void peers.findMaker(room, previous).then(() => this.#guard(() => this.#begin()));
     });
+  }
+
+  #begin(): void {
+    const { request, room } = this.#call;
+    this.#routing.only = request.pinnedTo((id) => this.#deps.responseOwners.ownerOf(room, id));
+    this.#route(false);
   }
 
   // — routing and waiting —
@@ -173,10 +183,16 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     how: { requestsUsage: boolean; isRepeated: boolean },
   ): void {
     const attempt = this.#attempts.create(participant, this.#flow, how);
-    if (upstream.isRemote !== true) this.#routing.noteChosen(participant);
+    if (upstream.isRemote !== true) this.#noteChosen(participant);
     this.#state = { kind: "attempting" };
     this.#deliverFrom(attempt);
     this.#attempts.open(attempt, upstream);
+  }
+
+  #noteChosen(participant: Participant): void {
+    const noted = this.#routing.noteChosen(participant);
+    if (noted === undefined) return;
+    this.#deps.peers?.placed(participant, this.#call.request.prompt, noted === "bound");
   }
 
   #deliverFrom({ participant, requestsUsage, scrubber }: Attempt): void {
@@ -186,7 +202,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
   admitted(attempt: Attempt): void {
     this.#guard(() => {
       if (!attempt.isRepeated) this.#announce(attempt.participant);
-      this.#routing.noteChosen(attempt.participant);
+      this.#noteChosen(attempt.participant);
       this.#deliverFrom(attempt);
     });
   }
@@ -230,7 +246,10 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     }
     const { participant } = attempt;
     // A budget says nothing of how reliable it is.
-    if (cause !== "budget") participant.pace.noteFailure(this.#deps.nowMs());
+    if (cause !== "budget") {
+      participant.pace.noteFailure(this.#deps.nowMs());
+      this.#deps.peers?.noted(participant, { hasFailed: true });
+    }
     attempt.cancel(error.message);
     this.#attempts.leave();
     this.#state = routing;

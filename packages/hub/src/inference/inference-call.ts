@@ -7,6 +7,7 @@ import type { InferenceRequest } from "./request/inference-request.ts";
 import type { ClientResponse } from "./client-response.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { RoomQueues } from "./queue.ts";
+import type { PeerNotes } from "./forwarding/peers.ts";
 import type { Sender } from "./sender/senders.ts";
 import type { ResponseOwners } from "./response-owners.ts";
 import type { Upstream } from "./upstream.ts";
@@ -40,6 +41,8 @@ export interface DispatchDeps {
   /** Its agent refuses requests for its budget until then, in ms on the hub's clock. */
   participantRests: (participant: Participant, untilMs: number) => void;
   reportBug: (error: unknown) => void;
+  /** What the other hubs of a cluster learn of it; undefined for a hub alone. */
+  peers?: PeerNotes | undefined;
 }
 
 /** One inference request, read and ready to be routed. */

@@ -30,12 +30,15 @@ export class RoomQueue {
   readonly #turns = new Turns<QueueEntry>();
   readonly #own = new OwnFirst<QueueEntry>();
   readonly #maxEntries: number;
+  readonly #onChanged: () => void;
   #size = 0;
   #isWaking = false;
   #isWakeWanted = false;
 
-  constructor(maxEntries: number) {
+  /** @param onChanged - an entry was added or removed */
+  constructor(maxEntries: number, onChanged: () => void = ignore) {
     this.#maxEntries = maxEntries;
+    this.#onChanged = onChanged;
   }
 
   get size(): number {
@@ -61,6 +64,7 @@ export class RoomQueue {
     this.#own.add(entry);
     this.#size++;
     for (const candidate of entry.candidates) candidate.queued++;
+    this.#onChanged();
   }
 
   /** All that wait, in the order of their turns as it is now. */
@@ -73,6 +77,7 @@ export class RoomQueue {
     this.#own.remove(entry);
     this.#size--;
     for (const candidate of entry.candidates) candidate.queued--;
+    this.#onChanged();
   }
 
   /** Capacity may be free now. Dispatches waiting requests by their turns until none can start. */
@@ -111,6 +116,8 @@ export class RoomQueue {
   }
 }
 
+function ignore(): void {}
+
 /** Of the slots that a candidate could give, those of its machine included. */
 function holdersOf(candidates: readonly Participant[]): SlotHolder[] {
   const sharing = new Set(candidates);
@@ -124,14 +131,21 @@ function holdersOf(candidates: readonly Participant[]): SlotHolder[] {
 export class RoomQueues {
   readonly #queues = new Map<string, RoomQueue>();
   readonly #maxEntries: number;
+  readonly #onChanged: ((roomCode: string) => void) | undefined;
 
-  constructor(maxEntriesPerRoom: number) {
+  /** @param onChanged - a request of that room waits now, or no longer */
+  constructor(maxEntriesPerRoom: number, onChanged?: (roomCode: string) => void) {
     this.#maxEntries = maxEntriesPerRoom;
+    this.#onChanged = onChanged;
   }
 
   of(roomCode: string): RoomQueue {
     let queue = this.#queues.get(roomCode);
-    if (queue === undefined) this.#queues.set(roomCode, (queue = new RoomQueue(this.#maxEntries)));
+    if (queue === undefined) {
+      const onChanged = this.#onChanged && (() => this.#onChanged?.(roomCode));
+      queue = new RoomQueue(this.#maxEntries, onChanged);
+      this.#queues.set(roomCode, queue);
+    }
     return queue;
   }
 

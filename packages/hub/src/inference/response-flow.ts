@@ -94,7 +94,10 @@ export class ResponseFlow implements AttemptOwner {
     if (!this.#owner.isCurrent(attempt)) return;
     try {
       const end = this.#delivery.end(this.#handedOver);
-      if (this.#delivery.hasHiddenTimings) attempt.participant.reportsUsageItself = true;
+      if (this.#delivery.hasHiddenTimings && !attempt.participant.reportsUsageItself) {
+        attempt.participant.reportsUsageItself = true;
+        this.#deps.peers?.noted(attempt.participant, { reportsUsageItself: true });
+      }
       if (this.#mayRemember) this.#rememberResponse(attempt.participant);
       if (end.kind === "provider-error")
         this.#owner.settle(withoutSecrets(end.error, attempt.scrubber));
@@ -126,6 +129,7 @@ export class ResponseFlow implements AttemptOwner {
     if (responseId === undefined) return;
     this.#mayRemember = false;
     this.#deps.responseOwners.remember(this.#call.room, responseId, owner);
+    this.#deps.peers?.responseMade(owner, responseId);
   }
 
   /** The provider responded with an error status. */
@@ -134,6 +138,7 @@ export class ResponseFlow implements AttemptOwner {
     const text = attempt.scrubber?.(raw) ?? raw;
     if (attempt.requestsUsage && refusesStreamOptions(status, text)) {
       attempt.participant.refusesStreamUsage = true;
+      this.#deps.peers?.noted(attempt.participant, { refusesStreamUsage: true });
       this.#owner.sendWithoutUsage(attempt.participant);
       return;
     }
@@ -157,9 +162,12 @@ export class ResponseFlow implements AttemptOwner {
 
   /** The participant's agent refuses the request. Of a person's budget nothing follows for others. */
   #budgetError({ participant, refusal }: Attempt, text: string): HubError {
-    const { nowMs, participantRests } = this.#deps;
+    const { nowMs, participantRests, peers } = this.#deps;
     const retryAfterMs = retryAfterOf(this.#delivery.refusalHints());
-    if (refusal === "budget") participantRests(participant, nowMs() + retryAfterMs);
+    if (refusal === "budget") {
+      participantRests(participant, nowMs() + retryAfterMs);
+      peers?.noted(participant, { restsMs: retryAfterMs });
+    }
     return budgetRefusal(participant.id, text, retryAfterMs);
   }
 }

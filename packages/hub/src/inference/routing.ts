@@ -142,18 +142,24 @@ export class Routing implements SelectionQuery {
     return Math.max(0, prompt.bytes - warm);
   }
 
-  /** The participant computes the prompt now, and a session stays with it. Contract §3, "Conversations". */
-  noteChosen(participant: Participant): void {
-    if (this.only !== undefined) return;
+  /**
+   * The participant computes the prompt now, and a session stays with it. Contract §3, "Conversations".
+   *
+   * @returns undefined when nothing was noted; `bound` when the session is with this participant from now on
+   */
+  noteChosen(participant: Participant): "warm" | "bound" | undefined {
+    if (this.only !== undefined) return undefined;
     const { warm, sessions } = this.#room.placing;
     const nowMs = this.nowMs();
     warm.note(participant, this.prompt, nowMs);
     const { session } = this.prompt;
-    if (session === undefined || this.selector.kind !== "any") return;
+    if (session === undefined || this.selector.kind !== "any") return "warm";
     const bound = sessions.find(session, nowMs);
     const isKept =
       bound !== undefined && isPresent(this.#room, bound) && isRoutable(bound, this.nowMs);
-    sessions.bind(session, isKept ? bound : participant, nowMs);
+    const holder = isKept ? bound : participant;
+    sessions.bind(session, holder, nowMs);
+    return holder === participant ? "bound" : "warm";
   }
 
   /** The error when no participant can serve the request: after a failed attempt, its failure. */

@@ -22,6 +22,8 @@ export interface InferenceRequest {
   selectionKey: string;
   /** where its prompt may be warm */
   readonly prompt: Prompt;
+  /** The response that the request goes on from, by its id. */
+  readonly previousResponseId: string | undefined;
   /** The response has an id that a client may use later, and its owner was not asked to discard it. */
   makesResponse: boolean;
   /**
@@ -83,7 +85,7 @@ export class ModelRequest implements InferenceRequest {
   readonly makesResponse: boolean;
   readonly prompt: Prompt;
   readonly #surface: Surface;
-  readonly #previousResponseId: string | undefined;
+  readonly previousResponseId: string | undefined;
   readonly #requestsStreamUsage: boolean;
   #request: { body: RequestBody; headers: Record<string, string> } | undefined;
 
@@ -93,7 +95,8 @@ export class ModelRequest implements InferenceRequest {
     this.makesResponse = surface.path === "responses" && body.isStored;
     this.prompt = { session, borders: body.promptBorders, bytes: body.promptBytes };
     this.#surface = surface;
-    this.#previousResponseId = body.previousResponseId;
+    const canContinue = surface.protocol === "openResponses";
+    this.previousResponseId = canContinue ? body.previousResponseId : undefined;
     this.#requestsStreamUsage = requestsStreamUsage;
     this.#request = { body, headers };
   }
@@ -115,8 +118,8 @@ export class ModelRequest implements InferenceRequest {
   }
 
   pinnedTo(ownerOf: (responseId: string) => Participant | undefined): Participant | undefined {
-    const previousResponseId = this.#previousResponseId;
-    if (this.protocol !== "openResponses" || previousResponseId === undefined) return undefined;
+    const { previousResponseId } = this;
+    if (previousResponseId === undefined) return undefined;
     const owner = ownerOf(previousResponseId);
     if (owner === undefined) throw noPrevious(previousResponseId, "is not known in this room");
     // Some providers ignore the field, and the model would answer without the conversation.
@@ -129,7 +132,7 @@ export class ModelRequest implements InferenceRequest {
   refusalOf(pinned: Participant, reason: HubError): HubError {
     const { code } = reason;
     if (code === "unsupported_protocol" || code === "budget_exhausted") return reason;
-    const id = this.#previousResponseId ?? "";
+    const id = this.previousResponseId ?? "";
     return noPrevious(id, `is with ${pinned.id}, which cannot serve it now: ${reason.message}`);
   }
 
@@ -210,6 +213,7 @@ export class StoredResponseRequest implements InferenceRequest {
   readonly protocol = "openResponses";
   readonly capability = "openResponses";
   readonly errorShape = "openai";
+  readonly previousResponseId = undefined;
   readonly makesResponse = false;
   readonly prompt = noPrompt;
   readonly #options: StoredResponseOptions;

@@ -104,7 +104,9 @@ export class Senders {
     const named = user ?? bodyUser;
     const identity = named === undefined ? client : this.#withUser(client, named);
     const proof = { ownAddress, clientKey };
-    return new Sender(throttleKey, this.#addressIdOf(throttleKey), identity, proof);
+    // The fingerprint: it takes turns with the same address at other hubs.
+    const addressId = this.#addressIdOf(throttleKey);
+    return new Sender(addressId, addressId, identity, proof);
   }
 
   #addressIdOf(address: string): string {

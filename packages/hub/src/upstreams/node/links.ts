@@ -90,6 +90,13 @@ export class Links {
     return this.#sessionTo(hubId) !== undefined;
   }
 
+  /** The hubs to which {@link isOpen} links. */
+  openHubIds(): readonly string[] {
+    const open: string[] = [];
+    for (const [hubId, link] of this.#dialled) if (link.session !== undefined) open.push(hubId);
+    return open;
+  }
+
   /** Why no link to it is open, for people; undefined while one is, and while the first dial runs. */
   problemOf(hubId: string): string | undefined {
     return this.#dialled.get(hubId)?.problem;

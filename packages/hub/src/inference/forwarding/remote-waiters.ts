@@ -1,0 +1,206 @@
+import {
+  isFull,
+  type Machine,
+  occupySlot,
+  type Participant,
+  releaseSlot,
+  type SlotHolder,
+} from "../../domain/participant.ts";
+import { isLoading, isRoutable } from "../../domain/readiness.ts";
+import type { QueueEntry, RoomQueues } from "../queue.ts";
+import { type Later, type PeerLinks, refOf } from "./peers.ts";
+import type { ForwardedSlots } from "./serve-forwarded.ts";
+
+export interface RemoteWaitersDeps {
+  links: Pick<PeerLinks, "notify">;
+  queues: () => RoomQueues;
+  nowMs: () => number;
+  later: Later;
+  /** The slots that are free have changed. */
+  loadChanged: (participant: Participant) => void;
+}
+
+/** A slot that is held for one hub. */
+interface Grant {
+  readonly participant: Participant;
+  readonly hubId: string;
+  readonly holder: SlotHolder;
+  readonly machine: Machine | undefined;
+  readonly startedMs: number;
+}
+
+interface Waiting extends SlotHolder {
+  readonly count: number;
+}
+
+const grantMs = 250;
+
+/**
+ * The requests that wait at other hubs for participants of this one. Each hub has one place per participant in the room's
+ * own queue, under the turn of its oldest request: when that comes, a slot is held for the hub, which is told to send it.
+ */
+export class RemoteWaiters implements ForwardedSlots {
+  readonly #deps: RemoteWaitersDeps;
+  /** by hub, by participant */
+  readonly #places = new Map<string, Map<Participant, WaitingHub>>();
+  /** in the order they were made */
+  readonly #grants = new Set<Grant>();
+  /** requests of each hub that run at a participant */
+  readonly #running = new WeakMap<Participant, Map<string, number>>();
+  #isExpiryDue = false;
+
+  constructor(deps: RemoteWaitersDeps) {
+    this.#deps = deps;
+  }
+
+  /** @param waiting - how many of the hub's requests could use a slot, and by whom the first takes its turn */
+  noteWaiting(hubId: string, participant: Participant, waiting: Waiting): void {
+    const before = this.#places.get(hubId)?.get(participant);
+    if (waiting.count > 0 && before?.isSameTurn(waiting) === true) {
+      before.count = waiting.count;
+      return;
+    }
+    if (before !== undefined) this.#leave(before);
+    if (waiting.count > 0) this.#join(hubId, participant, waiting);
+  }
+
+  /** Its link is lost: nothing waits there any more. What runs ends by itself. */
+  forgetHub(hubId: string): void {
+    for (const place of this.#places.get(hubId)?.values() ?? []) this.#leave(place);
+    for (const grant of this.#grants) if (grant.hubId === hubId) this.#release(grant);
+  }
+
+  takeGrant(participant: Participant, hubId: string): boolean {
+    for (const grant of this.#grants) {
+      if (grant.participant !== participant || grant.hubId !== hubId) continue;
+      this.#grants.delete(grant);
+      releaseSlot(participant, grant.machine, grant.holder, grant.startedMs);
+      return true;
+    }
+    return false;
+  }
+
+  changed(participant: Participant, hubId: string, by: 1 | -1): void {
+    let running = this.#running.get(participant);
+    if (running === undefined) this.#running.set(participant, (running = new Map()));
+    const count = (running.get(hubId) ?? 0) + by;
+    if (count > 0) running.set(hubId, count);
+    else running.delete(hubId);
+    this.#deps.loadChanged(participant);
+  }
+
+  elsewhere(participant: Participant, hubId: string): number {
+    const { limit, active, machine } = participant;
+    const atMachine = machine === undefined ? limit : machine.limit - machine.active;
+    const free = Math.max(0, Math.min(limit - active, atMachine));
+    const own = this.#running.get(participant)?.get(hubId) ?? 0;
+    return Math.max(0, limit - free - own);
+  }
+
+  #join(hubId: string, participant: Participant, waiting: Waiting): void {
+    const queue = this.#deps.queues().of(participant.roomCode);
+    // The requests stay where they are; the next change of their number asks again.
+    if (queue.isFull) return;
+    const place = new WaitingHub(hubId, participant, waiting, (one) => this.#grantTo(one));
+    let places = this.#places.get(hubId);
+    if (places === undefined) this.#places.set(hubId, (places = new Map()));
+    places.set(participant, place);
+    queue.add(place, false);
+    if (!isFull(participant)) this.#deps.queues().wake(participant.roomCode);
+  }
+
+  #leave(place: WaitingHub): void {
+    this.#forget(place);
+    this.#deps.queues().of(place.participant.roomCode).remove(place);
+  }
+
+  #forget({ hubId, participant }: WaitingHub): void {
+    const places = this.#places.get(hubId);
+    places?.delete(participant);
+    if (places?.size === 0) this.#places.delete(hubId);
+  }
+
+  /** @returns whether the place was used up */
+  #grantTo(place: WaitingHub): boolean {
+    const { hubId, participant } = place;
+    const { nowMs, links, later } = this.#deps;
+    if (isFull(participant) || isLoading(participant) || !isRoutable(participant, nowMs)) {
+      return false;
+    }
+    const holder = { address: place.address, person: place.person };
+    const startedMs = nowMs();
+    const machine = occupySlot(participant, holder, startedMs);
+    this.#grants.add({ participant, hubId, holder, machine, startedMs });
+    links.notify(hubId, { kind: "grant", at: refOf(participant) });
+    this.#expireLater();
+    this.#forget(place);
+    // Its next request takes its turn behind those that wait already, once this one has left the queue.
+    const { address, person, count } = place;
+    if (count > 1) {
+      later(0, () => {
+        if (this.#places.get(hubId)?.has(participant) === true) return;
+        this.#join(hubId, participant, { address, person, count: count - 1 });
+      });
+    }
+    return true;
+  }
+
+  #expireLater(): void {
+    if (this.#isExpiryDue) return;
+    this.#isExpiryDue = true;
+    this.#deps.later(grantMs, () => {
+      this.#isExpiryDue = false;
+      const nowMs = this.#deps.nowMs();
+      for (const grant of this.#grants) {
+        if (nowMs - grant.startedMs >= grantMs) this.#release(grant);
+      }
+      if (this.#grants.size > 0) this.#expireLater();
+    });
+  }
+
+  #release(grant: Grant): void {
+    if (!this.#grants.delete(grant)) return;
+    const { participant, machine, holder, startedMs } = grant;
+    releaseSlot(participant, machine, holder, startedMs);
+    this.#deps.loadChanged(participant);
+    this.#deps.queues().wake(participant.roomCode);
+  }
+}
+
+/** The place of another hub in the queue of a room. */
+class WaitingHub implements QueueEntry {
+  readonly address: string;
+  readonly person: string;
+  readonly hubId: string;
+  readonly participant: Participant;
+  readonly selectionKey: string;
+  readonly candidates: readonly Participant[];
+  readonly isHolding = false;
+  readonly owned: readonly Participant[] = [];
+  count: number;
+  readonly #goes: (place: WaitingHub) => boolean;
+
+  constructor(
+    hubId: string,
+    participant: Participant,
+    { count, address, person }: Waiting,
+    goes: (place: WaitingHub) => boolean,
+  ) {
+    this.hubId = hubId;
+    this.participant = participant;
+    this.address = address;
+    this.person = person;
+    this.count = count;
+    this.selectionKey = `hub ${hubId} ${participant.key}`;
+    this.candidates = [participant];
+    this.#goes = goes;
+  }
+
+  isSameTurn({ address, person }: SlotHolder): boolean {
+    return address === this.address && person === this.person;
+  }
+
+  tryToLeave(only?: Participant): boolean {
+    return (only === undefined || only === this.participant) && this.#goes(this);
+  }
+}

@@ -1,0 +1,99 @@
+import type { Participant } from "../../domain/participant.ts";
+import type { QueueEntry, RoomQueues } from "../queue.ts";
+import type { WaitNotice } from "./notices.ts";
+import { type Later, type PeerLinks, refOf } from "./peers.ts";
+
+type Reported = Pick<WaitNotice, "count" | "address" | "person">;
+
+/** Between two looks at the queues: all of them is sorted by turns each time. */
+const pauseMs = 20;
+
+/** Tells the owners of other hubs' participants how many requests of this hub wait for each, and whose turn is first. */
+export class WaitReports {
+  readonly #links: Pick<PeerLinks, "notify">;
+  readonly #later: Later;
+  readonly #queues: () => RoomQueues;
+  /** rooms whose queues have changed */
+  readonly #changed = new Set<string>();
+  /** by room: what their owners know */
+  readonly #reported = new Map<string, Map<Participant, Reported>>();
+  #isPaused = false;
+
+  constructor(links: Pick<PeerLinks, "notify">, later: Later, queues: () => RoomQueues) {
+    this.#links = links;
+    this.#later = later;
+    this.#queues = queues;
+  }
+
+  /** A request of the room waits now, or no longer. */
+  queueChanged(roomCode: string): void {
+    this.#changed.add(roomCode);
+    if (this.#isPaused) return;
+    this.#isPaused = true;
+    this.#later(0, () => this.#report());
+  }
+
+  /** A hub that was lost has forgotten what waits here. */
+  forgetHub(hubId: string): void {
+    for (const [roomCode, reported] of this.#reported) {
+      for (const participant of reported.keys()) {
+        if (participant.remote?.owner?.hubId === hubId) reported.delete(participant);
+      }
+      this.queueChanged(roomCode);
+    }
+  }
+
+  #report(): void {
+    const rooms = [...this.#changed];
+    this.#changed.clear();
+    for (const roomCode of rooms) this.#reportRoom(roomCode);
+    this.#later(pauseMs, () => {
+      this.#isPaused = false;
+      const [next] = this.#changed;
+      if (next !== undefined) this.queueChanged(next);
+    });
+  }
+
+  #reportRoom(roomCode: string): void {
+    const before = this.#reported.get(roomCode) ?? new Map<Participant, Reported>();
+    const waiting = waitingFor(this.#queues().waitingIn(roomCode));
+    for (const [participant, now] of waiting) {
+      const last = before.get(participant);
+      if (last === undefined || !isSame(last, now)) this.#send(participant, now);
+    }
+    for (const [participant, last] of before) {
+      if (!waiting.has(participant)) this.#send(participant, { ...last, count: 0 });
+    }
+    if (waiting.size === 0) this.#reported.delete(roomCode);
+    else this.#reported.set(roomCode, waiting);
+  }
+
+  #send(participant: Participant, { count, address, person }: Reported): void {
+    const owner = participant.remote?.owner;
+    if (owner === undefined) return;
+    this.#links.notify(owner.hubId, {
+      ...{ kind: "wait", at: refOf(participant), count, address, person },
+    });
+  }
+}
+
+/** @param entries - in the order of their turns */
+function waitingFor(entries: readonly QueueEntry[]): Map<Participant, Reported> {
+  const waiting = new Map<Participant, Reported>();
+  for (const { candidates, address, person } of entries) {
+    for (const candidate of candidates) {
+      if (candidate.remote === undefined) continue;
+      const first = waiting.get(candidate);
+      if (first === undefined) waiting.set(candidate, { count: 1, address, person });
+      // More than its slots could not be granted at once.
+      else if (first.count < candidate.limit) {
+        waiting.set(candidate, { ...first, count: first.count + 1 });
+      }
+    }
+  }
+  return waiting;
+}
+
+function isSame(one: Reported, other: Reported): boolean {
+  return one.count === other.count && one.address === other.address && one.person === other.person;
+}
