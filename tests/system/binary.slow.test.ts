@@ -4,6 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { userSays } from "../support/clients/openai-client.ts";
+import { bareNpm, hasNpx } from "../support/programs/bare-npm.ts";
+import { curlIn, startIn } from "../support/programs/in-namespace.ts";
+import { cableTwoNamespaces, hasNamespaces } from "../support/programs/network-namespaces.ts";
+import { temporaryFolder } from "../support/programs/temporary-folder.ts";
+import { until } from "../support/waiting.ts";
 import { smokeProgram } from "../../scripts/release/smoke-program.ts";
 import { nodeProgram } from "../../scripts/binary/node-program.ts";
 
@@ -11,6 +17,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const { version } = JSON.parse(readFileSync(join(root, "packages/cli/package.json"), "utf8")) as {
   version: string;
 };
+const modelServer = join(root, "tests/support/programs/tiny-model-server.ts");
 const folder = mkdtempSync(join(tmpdir(), "roomhub-binary-test-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -51,6 +58,41 @@ describe.skipIf(missing !== undefined)(`the executable${title}`, () => {
     const { file, handout } = built;
     await smokeProgram({ program: [file], version, env: { PATH: folder }, handout });
   });
+
+  const alone = hasNamespaces ? (hasNpx ? undefined : "npx") : "network namespaces";
+  test.skipIf(alone !== undefined)(
+    `needs no Node and no registry to share a model, and hands out a package that npx runs${alone === undefined ? "" : ` (skipped: no ${alone} here)`}`,
+    async () => {
+      const { file } = built;
+      await using stack = new AsyncDisposableStack();
+      const [host, friend] = await cableTwoNamespaces(stack);
+      const bare = async () => ({
+        PATH: folder,
+        HOME: stack.use(await temporaryFolder()).path,
+      });
+      const hub = startIn(stack, host, await bare(), [file, "up", "--lan", "--no-mdns"], true);
+      await hub.says(/SHA-512 .*: [0-9a-f]{128}/);
+      const line = /npx -y http:\/\/10\.77\.0\.1:5050\S+ join (http\S+)/.exec(hub.output);
+      const [command = "", roomUrl = ""] = line ?? [];
+
+      const models = startIn(stack, friend, {}, [
+        ...[process.execPath, "--conditions=@roomhub/source", modelServer],
+      ]);
+      await models.says(/ready/);
+      const startMs = performance.now();
+      startIn(stack, friend, await bare(), [file, "join", roomUrl, "--nickname", "Ada"], true);
+      const participants = () => curlIn(host, `${roomUrl}/participants`);
+      await until("the model", participants, (text) => text.includes('"ada-tiny"'), 30_000);
+      expect(performance.now() - startMs).toBeLessThan(10_000);
+      const request = JSON.stringify({ model: "tiny", messages: [userSays("hello")] });
+      const response = await curlIn(host, `${roomUrl}/v1/chat/completions`, "-d", request);
+      expect(JSON.parse(response)).toMatchObject({ object: "chat.completion" });
+
+      const npm = await bareNpm(stack.use(await temporaryFolder()).path);
+      startIn(stack, friend, npm, ["sh", "-c", `${command} --nickname Bob`], true);
+      await until("the second model", participants, (text) => text.includes('"bob-tiny"'), 30_000);
+    },
+  );
 
   test("takes options of Node for options of its own, and refuses them", () => {
     const { file } = built;

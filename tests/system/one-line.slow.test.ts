@@ -5,12 +5,9 @@ import { describe, expect, test } from "vitest";
 import { buildPackage } from "../../packages/cli/src/handout/build-package.ts";
 import { userSays } from "../support/clients/openai-client.ts";
 import { bareNpm, hasNpx } from "../support/programs/bare-npm.ts";
-import {
-  cableTwoNamespaces,
-  hasNamespaces,
-  type Namespace,
-} from "../support/programs/network-namespaces.ts";
-import { type Program, startProgram } from "../support/programs/program.ts";
+import { curlIn, startIn } from "../support/programs/in-namespace.ts";
+import { cableTwoNamespaces, hasNamespaces } from "../support/programs/network-namespaces.ts";
+import type { Program } from "../support/programs/program.ts";
 import { runCommand } from "../support/programs/run-command.ts";
 import { temporaryFolder } from "../support/programs/temporary-folder.ts";
 import { until } from "../support/waiting.ts";
@@ -27,7 +24,7 @@ describe.skipIf(missing !== undefined)(`a friend without a registry${skipped}`, 
     await using stack = new AsyncDisposableStack();
     const [host, friend] = await cableTwoNamespaces(stack);
     const home = stack.use(await temporaryFolder()).path;
-    const hub = start(stack, host, { HOME: home, XDG_STATE_HOME: home }, [
+    const hub = startIn(stack, host, { HOME: home, XDG_STATE_HOME: home }, [
       // Without `prestart`, which would install anew where the lockfile is younger.
       ...["npm", "start", "--ignore-scripts", "--prefix", workspace, "--", "--lan", "--no-mdns"],
     ]);
@@ -35,26 +32,26 @@ describe.skipIf(missing !== undefined)(`a friend without a registry${skipped}`, 
     const line = /npx -y http:\/\/10\.77\.0\.1:5050\S+ join (http\S+)/.exec(hub.output);
     const [command = "", roomUrl = ""] = line ?? [];
 
-    const models = start(stack, friend, {}, [
+    const models = startIn(stack, friend, {}, [
       ...[process.execPath, "--conditions=@roomhub/source", modelServer],
     ]);
     await models.says(/ready/);
     const user = await bareNpm(stack.use(await temporaryFolder()).path);
     const startMs = performance.now();
-    start(stack, friend, user, ["sh", "-c", command], true);
+    startIn(stack, friend, user, ["sh", "-c", command], true);
     await until(
       "the friend's model",
-      () => curl(host, `${roomUrl}/participants`),
+      () => curlIn(host, `${roomUrl}/participants`),
       (text) => text.includes('"tiny"'),
       30_000,
     );
     expect(performance.now() - startMs).toBeLessThan(10_000);
     const request = JSON.stringify({ model: "tiny", messages: [userSays("hello")] });
-    const response = await curl(host, `${roomUrl}/v1/chat/completions`, "-d", request);
+    const response = await curlIn(host, `${roomUrl}/v1/chat/completions`, "-d", request);
     expect(JSON.parse(response)).toMatchObject({ object: "chat.completion" });
 
     const [program = ""] = command.split(" join ");
-    const next = start(
+    const next = startIn(
       stack,
       friend,
       { ...user, XDG_STATE_HOME: user["HOME"] ?? "" },
@@ -105,28 +102,6 @@ describe.skipIf(!hasNpx)(`a download that is not what the hub sent${hasNpx ? "" 
 
   const program = hasNpx ? buildPackage() : Promise.resolve(new Uint8Array());
 });
-
-/** @param isBare - the variables are all that there are */
-function start(
-  stack: AsyncDisposableStack,
-  namespace: Namespace,
-  variables: Record<string, string>,
-  command: readonly string[],
-  isBare = false,
-): Program {
-  const [first = "", ...rest] = namespace.prefix;
-  const assignments = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
-  const environment = ["env", ...(isBare ? ["-i"] : []), ...assignments];
-  const program = stack.use(startProgram(first, [...rest, ...environment, ...command]));
-  // First, since what npm started would keep the program's output open.
-  stack.defer(() => namespace.killAll());
-  return program;
-}
-
-async function curl({ prefix }: Namespace, ...args: string[]): Promise<string> {
-  const [first = "", ...rest] = prefix;
-  return (await runCommand(first, [...rest, "curl", "-sS", ...args])).stdout;
-}
 
 function digestIn({ output }: Program): string | undefined {
   return /SHA-512 .*: ([0-9a-f]{128})/.exec(output)?.[1];
