@@ -1,7 +1,10 @@
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { AliasTable } from "../domain/aliases/alias-table.ts";
+import { readModelField } from "../domain/aliases/model-field.ts";
 import type { Participant } from "../domain/participant.ts";
 import { aParticipant } from "../domain/room.fixture.ts";
+import { matching } from "../domain/selector.ts";
 import { createBench } from "./dispatch.fixture.ts";
 
 const json = '{"object":"chat.completion","choices":[]}';
@@ -143,4 +146,108 @@ test("requests that are at different targets of one alias do not hold each other
   runningAtAna.respond(200, json);
   expect(atAna.ledger()).toEqual(["llm.request"]);
   expect(atBob.ledger()).toEqual([]);
+});
+
+describe("whatever happens to participants and requests", () => {
+  const ids = ["ana", "bob", "cy", "dee"];
+  const models = ["coder", "big", "coder", "small"];
+  const names = fc.constantFrom(
+    "coder",
+    "big",
+    "model:small",
+    "ana",
+    "cy",
+    "nothing",
+    "*",
+    "gpt-*",
+  );
+  const participant = fc.nat({ max: ids.length - 1 });
+  const actions = fc.oneof(
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        kind: fc.constant("send" as const),
+        model: fc.constantFrom("claude-1", "claude-2", "gpt-5"),
+      }),
+    },
+    fc.record({ kind: fc.constant("respond" as const), at: fc.nat() }),
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant("fail" as const), at: fc.nat() }) },
+    fc.record({ kind: fc.constant("refuse" as const), at: fc.nat() }),
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant("toggle" as const), participant }) },
+    fc.record({ kind: fc.constant("pass" as const), ms: fc.nat({ max: 20_000 }) }),
+  );
+
+  test("a request ends once, goes through its targets in their order, and leaves nothing behind", () => {
+    fc.assert(
+      fc.property(
+        fc.array(names, { minLength: 2, maxLength: 4 }),
+        fc.array(fc.constantFrom("big", "small", "dee"), { minLength: 1, maxLength: 2 }),
+        fc.array(actions, { minLength: 30, maxLength: 80 }),
+        (targets, others, steps) => {
+          const room = startRoom(
+            targets,
+            ...ids.map((id, index) => aParticipant({ id, model: models[index] ?? "", limit: 1 })),
+          );
+          room.room.aliases = room.room.aliases.with({
+            pattern: "gpt-*",
+            targets: others,
+            createdAt: 1,
+          });
+          const all = [...room.room.participants.values()];
+          const running = new Set(room.calls);
+          const noteCalls = () => {
+            for (const call of room.calls.slice(noted)) running.add(call);
+            noted = room.calls.length;
+          };
+          let noted = 0;
+          const take = (at: number) => {
+            noteCalls();
+            for (const call of running) if (call.cancelled !== undefined) running.delete(call);
+            const call = [...running][at % Math.max(1, running.size)];
+            if (call !== undefined) running.delete(call);
+            return call;
+          };
+          const sent: ReturnType<typeof room.send>[] = [];
+          for (const step of steps) {
+            if (step.kind === "send") sent.push(room.send(step.model));
+            if (step.kind === "respond") take(step.at)?.respond(200, json);
+            if (step.kind === "fail") take(step.at)?.fail("tunnel_lost");
+            if (step.kind === "refuse") take(step.at)?.respond(429, json);
+            if (step.kind === "pass") room.pass(step.ms);
+            if (step.kind === "toggle") {
+              const one = all[step.participant];
+              if (one !== undefined) one.status = one.status === "online" ? "offline" : "online";
+              room.wake();
+            }
+          }
+          for (let call = take(0); call !== undefined; call = take(0)) call.respond(200, json);
+          room.pass(60_001);
+          expect(room.bugs).toEqual([]);
+          for (const one of sent) {
+            expect(one.settledCount()).toBe(1);
+            expect(one.ledger().filter((name) => name !== "llm.request")).toHaveLength(1);
+          }
+          expect(all.map(({ queued, awaited }) => [queued, awaited])).toEqual(
+            all.map(() => [0, 0]),
+          );
+          for (const { requestId } of room.events.filter(({ name }) => name === "llm.request")) {
+            const own = room.events.filter((event) => event.requestId === requestId);
+            const tried = own.flatMap((event) =>
+              event.name === "llm.request" ? [event.participantId] : [],
+            );
+            expect(new Set(tried).size).toBe(tried.length);
+            const { targets: ordered } = readModelField(room.room, own[0]?.selector ?? "");
+            let from = 0;
+            for (const id of tried) {
+              from = ordered.findIndex(
+                (target, at) => at >= from && matching(all, target).some((one) => one.id === id),
+              );
+              expect(from, `${requestId} at ${tried.join()}`).toBeGreaterThanOrEqual(0);
+            }
+          }
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
 });
