@@ -1,3 +1,5 @@
+import type { ProviderShape } from "./providers/provider-shape.ts";
+
 /** A client package or program, with each of the things that applications do in its own API. */
 export interface CompatClient {
   /** as the table lists it */
@@ -7,6 +9,8 @@ export interface CompatClient {
   /** why it cannot run on this machine */
   missing?: string | undefined;
   does: Operations;
+  /** what it cannot show over a provider, and why; undefined for what it can */
+  cannot?: (column: string, shape: ProviderShape) => string | undefined;
 }
 
 export interface Operations {

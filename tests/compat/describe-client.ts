@@ -51,7 +51,7 @@ function newCell(client: CompatClient, setup: Setup, single: Case): Cell {
     state: "fails",
   };
   if (client.missing !== undefined) return { ...cell, state: "missing" };
-  const reason = reasonAgainst(single, client);
+  const reason = reasonAgainst(single, client) ?? client.cannot?.(single.column, setup.shape);
   return reason === undefined ? cell : { ...cell, state: "does not apply", reason };
 }
 

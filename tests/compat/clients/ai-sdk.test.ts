@@ -1,3 +1,4 @@
+import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { createOpenResponses } from "@ai-sdk/open-responses";
@@ -47,6 +48,17 @@ describeClient({
   does: operations(({ baseUrl, fetch }, model) =>
     createOpenResponses({ name: "room", url: `${baseUrl}/responses`, fetch })(model),
   ),
+});
+
+describeClient({
+  name: "ai, @ai-sdk/anthropic",
+  speaks: "messages",
+  does: {
+    ...operations(({ baseUrl, fetch }, model) =>
+      createAnthropic({ baseURL: baseUrl, apiKey: ANY_KEY, fetch })(model),
+    ),
+    askForJson: lacking("no model server serves JSON schemas on `/messages`"),
+  },
 });
 
 function openai({ baseUrl, fetch }: Target) {

@@ -6,6 +6,7 @@ import { SCRIPT } from "../providers/script.ts";
 import { SETUPS, startCompatWorld } from "../setups.ts";
 
 const maxTokens = 1024;
+const translatedSetups = SETUPS.filter(({ shape }) => !shape.surfaces.includes("messages"));
 
 describeClient({
   name: "@anthropic-ai/sdk, messages",
@@ -106,6 +107,60 @@ test("@anthropic-ai/sdk counts a prompt's tokens, and reads the hub's error in A
       status: 404,
       error: { type: "error", error: { type: "not_found_error" } },
     });
+  }
+});
+
+test("@anthropic-ai/sdk gets an estimate where the server counts no tokens, marked as one", async () => {
+  await using world = await startCompatWorld();
+  for (const setup of translatedSetups) {
+    const { target, provider } = world.room(setup);
+    const { data, response } = await connect(target)
+      .messages.countTokens({
+        model: target.model,
+        messages: [{ role: "user", content: "What should I wear in Oslo?" }],
+      })
+      .withResponse();
+    expect(data.input_tokens).toBeGreaterThan(5);
+    expect(response.headers.get("x-roomhub-token-count")).toBe("estimate");
+    expect(provider.asked.filter(({ surface }) => surface === "chat/completions")).toEqual([]);
+  }
+});
+
+test("@anthropic-ai/sdk streams thinking and a tool call out of chat, and its history is taken back", async () => {
+  await using world = await startCompatWorld();
+  for (const setup of translatedSetups) {
+    const { target, provider } = world.room(setup);
+    const { thought, toolCall, text } = setup.shape.says;
+    const anthropic = connect(target);
+    const question = { role: "user" as const, content: "What should I wear in Oslo?" };
+    const tool = {
+      name: "weather",
+      input_schema: { type: "object" as const, properties: { city: { type: "string" } } },
+    };
+    const asked = {
+      model: target.model,
+      max_tokens: 2 * maxTokens,
+      thinking: { type: "enabled" as const, budget_tokens: maxTokens },
+    };
+    const spoken = await anthropic.messages
+      .stream({ ...asked, messages: [question] })
+      .finalMessage();
+    expect(spoken.content).toEqual([
+      { type: "thinking", thinking: thought, signature: expect.stringMatching(/./) },
+      { type: "text", text },
+    ]);
+    const turn = { role: "assistant" as const, content: spoken.content };
+    const called = await anthropic.messages
+      .stream({ ...asked, messages: [question, turn, question], tools: [tool] })
+      .finalMessage();
+    expect(called.stop_reason).toBe("tool_use");
+    expect(called.content).toContainEqual({
+      type: "tool_use",
+      id: expect.stringMatching(/^[\w-]+$/),
+      name: toolCall.name,
+      input: toolCall.arguments,
+    });
+    expect(JSON.stringify(provider.asked.at(-1)?.body["messages"])).toContain(thought);
   }
 });
 
