@@ -6,7 +6,7 @@ export interface Program extends AsyncDisposable {
   /** everything it wrote so far, both streams */
   readonly output: string;
   /** Resolves when it has written this. */
-  says(pattern: RegExp): Promise<void>;
+  says(pattern: RegExp, timeoutMs?: number): Promise<void>;
   /** Sends the signal, and waits until it has exited. @returns its exit code, null when the signal killed it */
   stop(signal: "SIGINT" | "SIGTERM" | "SIGKILL"): Promise<number | null>;
 }
@@ -32,7 +32,7 @@ export function startProgram(
   child.stdout.setEncoding("utf8").on("data", note);
   child.stderr.setEncoding("utf8").on("data", note);
 
-  async function says(pattern: RegExp): Promise<void> {
+  async function says(pattern: RegExp, timeoutMs?: number): Promise<void> {
     const said = new Promise<void>((resolve) => {
       const look = () => {
         if (pattern.test(output)) resolve();
@@ -44,7 +44,7 @@ export function startProgram(
       if (!pattern.test(output)) throw new Error(`it ended with ${code}`);
     });
     try {
-      await within(Promise.race([said, gone]), `${name} to say ${pattern}`);
+      await within(Promise.race([said, gone]), `${name} to say ${pattern}`, timeoutMs);
     } catch (error) {
       throw new Error(`${name} wrote:\n${output}`, { cause: error });
     }

@@ -9,7 +9,11 @@ export interface CommandResult {
 }
 
 /** Runs a program to its end; it is killed when that takes too long. */
-export async function runCommand(command: string, args: readonly string[]): Promise<CommandResult> {
+export async function runCommand(
+  command: string,
+  args: readonly string[],
+  timeoutMs?: number,
+): Promise<CommandResult> {
   const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
   const exited = new Promise<number | null>((resolve, reject) => {
     child.on("error", reject);
@@ -19,6 +23,7 @@ export async function runCommand(command: string, args: readonly string[]): Prom
     const [exitCode, stdout, stderr] = await within(
       Promise.all([exited, text(child.stdout), text(child.stderr)]),
       `${command} ${args[0]}`,
+      timeoutMs,
     );
     return { exitCode, stdout, stderr };
   } finally {
