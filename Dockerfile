@@ -12,23 +12,18 @@ COPY packages/room-state/package.json packages/room-state/
 COPY packages/tunnel/package.json packages/tunnel/
 # The only script would fetch another Node, for those who start a checkout with an old one.
 RUN npm ci --ignore-scripts
-COPY tsconfig.base.json tsconfig.build.json ./
+COPY tsconfig.base.json ./
 COPY packages packages
 COPY apps apps
-COPY scripts/build-monitor.mjs scripts/
-RUN node_modules/.bin/tsc -b tsconfig.build.json && node scripts/build-monitor.mjs
-# Without sources, the launcher runs the build.
-RUN npm prune --omit=dev --ignore-scripts \
-  && rm -r packages/*/src packages/*/tsconfig.json \
-  && find packages -name '*.tsbuildinfo' -delete \
-  && find node_modules -type d -empty -delete
+COPY scripts/bundle scripts/bundle
+# The package as it is published: the command with everything it needs. Source maps are five times as large.
+RUN node --conditions=@roomhub/source scripts/bundle/build.ts /built \
+  && find /built -name '*.map' -delete
 
 FROM node:24-slim
 WORKDIR /roomhub
-COPY --from=build /roomhub/package.json ./
-COPY --from=build /roomhub/node_modules node_modules
-COPY --from=build /roomhub/packages packages
-RUN ln -s /roomhub/packages/cli/bin/roomhub.js /usr/local/bin/roomhub \
+COPY --from=build /built/roomhub ./
+RUN ln -s /roomhub/bin/roomhub.js /usr/local/bin/roomhub \
   && install -d -o node -g node -m 700 /var/lib/roomhub
 ENV NODE_ENV=production
 # Reachable from outside the container, but not announced: multicast stays in its network.

@@ -49,9 +49,7 @@ test("the image's Node is new enough, and its command is the one of the package"
   const images = instructions("FROM").map((line) => Number(/^node:(\d+)-slim/.exec(line)?.[1]));
   expect(images.every((major) => major > needed)).toBe(true);
   expect(instructions("ENTRYPOINT")).toEqual([JSON.stringify(Object.keys(bin))]);
-  expect(dockerfile).toContain(
-    `ln -s /roomhub/packages/cli/${bin["roomhub"]} /usr/local/bin/roomhub`,
-  );
+  expect(dockerfile).toContain(`ln -s /roomhub/${bin["roomhub"]} /usr/local/bin/roomhub`);
 });
 
 test("variables of the image and of compose are the program's, with values it takes", () => {
