@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Alias, AliasTable, noAliases } from "./alias-table.ts";
-import { literalLength, matchesPattern } from "./pattern.ts";
+import { literalLength, matchesParts, partsOf } from "./pattern.ts";
 
 function tableOf(...patterns: string[]): AliasTable {
   return new AliasTable(
@@ -22,6 +22,11 @@ describe("the alias that a name means", () => {
     expect(tableOf(...patterns).match(name)?.pattern).toBe(expected);
   });
 
+  test("of a name of more than 256 characters is none", () => {
+    expect(tableOf("*").match("🐻".repeat(256))).toBeDefined();
+    expect(tableOf("*").match("a".repeat(513))).toBeUndefined();
+  });
+
   test("is its own, else one that no other glob outdoes, the oldest of equals", () => {
     const pattern = fc.string({ unit: fc.constantFrom("a", "b", "*"), maxLength: 6 });
     const patterns = fc.uniqueArray(pattern, { maxLength: 12 });
@@ -29,7 +34,7 @@ describe("the alias that a name means", () => {
     fc.assert(
       fc.property(patterns, names, (all, name) => {
         const table = tableOf(...all);
-        const matching = table.list.filter((one) => matchesPattern(one.pattern, name));
+        const matching = table.list.filter((one) => matchesParts(partsOf(one.pattern), name));
         const most = Math.max(...matching.map((one) => literalLength(one.pattern)));
         const expected =
           matching.find((one) => one.pattern === name) ??

@@ -1,4 +1,4 @@
-import { literalLength, matchesPattern, wildcardCount } from "./pattern.ts";
+import { literalLength, matchesParts, partsOf, wildcardCount } from "./pattern.ts";
 
 /** A name, or names of one form, that stand for others. Contract §3, "Aliases". */
 export interface Alias {
@@ -10,13 +10,21 @@ export interface Alias {
   readonly createdAt: number;
 }
 
+/** 256 characters, each of at most two UTF-16 units: a longer name is no alias's. */
+const longestName = 512;
+
+interface Glob {
+  readonly alias: Alias;
+  readonly parts: readonly string[];
+}
+
 /** The aliases of one room. It never changes: a change makes another table. */
 export class AliasTable {
   /** the oldest first */
   readonly list: readonly Alias[];
   readonly #byPattern: ReadonlyMap<string, Alias>;
   /** those with wildcards, the first match first */
-  readonly #globs: readonly Alias[];
+  readonly #globs: readonly Glob[];
 
   /** @param list - the oldest first, no pattern twice */
   constructor(list: readonly Alias[]) {
@@ -25,7 +33,8 @@ export class AliasTable {
     this.#globs = list
       .filter(({ pattern }) => wildcardCount(pattern) > 0)
       // A stable sort: of two that say as much, the older one stays first.
-      .sort((one, other) => literalLength(other.pattern) - literalLength(one.pattern));
+      .sort((one, other) => literalLength(other.pattern) - literalLength(one.pattern))
+      .map((alias) => ({ alias, parts: partsOf(alias.pattern) }));
   }
 
   get size(): number {
@@ -39,8 +48,9 @@ export class AliasTable {
 
   /** The alias that a name means: the one of that name, else the glob with the most literal characters, else the oldest. */
   match(name: string): Alias | undefined {
+    if (name.length > longestName) return undefined;
     return (
-      this.#byPattern.get(name) ?? this.#globs.find(({ pattern }) => matchesPattern(pattern, name))
+      this.#byPattern.get(name) ?? this.#globs.find(({ parts }) => matchesParts(parts, name))?.alias
     );
   }
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { matchesPattern } from "./pattern.ts";
+import { matchesParts, partsOf } from "./pattern.ts";
 
 test.each([
   ["claude-*", "claude-sonnet-4-5", true],
@@ -16,6 +16,10 @@ test.each([
 ])("%s matches %s: %s", (pattern, name, expected) => {
   expect(matchesPattern(pattern, name)).toBe(expected);
 });
+
+function matchesPattern(pattern: string, name: string): boolean {
+  return matchesParts(partsOf(pattern), name);
+}
 
 const letters = fc.string({ unit: fc.constantFrom("a", "b", "."), maxLength: 12 });
 const patterns = fc

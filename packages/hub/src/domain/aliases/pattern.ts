@@ -1,9 +1,13 @@
+/** The parts of a pattern, between the `*` that stand for any text, also for none. */
+export function partsOf(pattern: string): readonly string[] {
+  return pattern.split("*");
+}
+
 /**
- * Whether a name matches a pattern in which `*` stands for any text, also for none; everything else stands for itself.
- * Each part is searched once, from where the one before it ended, so that no name costs more than its length.
+ * Whether a name is made of these parts, with any text between them. Each part is searched once, from where the one before
+ * it ended, so that the cost grows with the name's length and no faster.
  */
-export function matchesPattern(pattern: string, name: string): boolean {
-  const parts = pattern.split("*");
+export function matchesParts(parts: readonly string[], name: string): boolean {
   const first = parts[0] ?? "";
   if (parts.length === 1) return name === first;
   const last = parts.at(-1) ?? "";
@@ -25,5 +29,5 @@ export function literalLength(pattern: string): number {
 }
 
 export function wildcardCount(pattern: string): number {
-  return pattern.split("*").length - 1;
+  return partsOf(pattern).length - 1;
 }
