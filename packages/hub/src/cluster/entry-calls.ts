@@ -1,4 +1,5 @@
 import type { StoredRoom } from "../storage/room-store.ts";
+import type { DirectoryReport } from "./directory-report.ts";
 import type { ClusterDirectory, DirectoryEntry } from "./directory.ts";
 import {
   decodeParticipantEntry,
@@ -17,6 +18,9 @@ type Calls = Pick<
 
 /** The calls of a directory on rooms and participants, as calls on keys and texts. */
 export abstract class EntryCalls implements Calls {
+  /** undefined before the directory was opened */
+  protected report: DirectoryReport | undefined;
+
   protected abstract put(
     kind: EntryKind,
     key: string,
@@ -42,7 +46,7 @@ export abstract class EntryCalls implements Calls {
   }
 
   async readRoom(code: string): Promise<DirectoryEntry<StoredRoom> | undefined> {
-    const entry = await this.read("rooms", encodeKey(code));
+    const entry = await this.#readNow("rooms", encodeKey(code));
     return entry && { value: decodeRoomEntry(entry.text), revision: entry.revision };
   }
 
@@ -66,7 +70,14 @@ export abstract class EntryCalls implements Calls {
     roomCode: string,
     id: string,
   ): Promise<DirectoryEntry<ParticipantEntry> | undefined> {
-    const entry = await this.read("participants", encodeKey(roomCode, id));
+    const entry = await this.#readNow("participants", encodeKey(roomCode, id));
     return entry && { value: decodeParticipantEntry(entry.text), revision: entry.revision };
+  }
+
+  /** What was read counts as reported: so that its deletion is, too. */
+  async #readNow(kind: EntryKind, key: string) {
+    const entry = await this.read(kind, key);
+    if (entry !== undefined) this.report?.changed(kind, { key, ...entry });
+    return entry;
   }
 }

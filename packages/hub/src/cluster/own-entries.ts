@@ -15,6 +15,8 @@ export interface OwnEntriesOptions {
 interface Own {
   /** of what is stored; 0 for nothing */
   revision: number;
+  /** The last one that the directory reported: after it was away, what it does not report is not there. */
+  reported: number;
   /** What is stored is not what the participant is now. */
   isDirty: boolean;
   /** the write that runs; changes that come meanwhile are one write after it */
@@ -31,6 +33,7 @@ export class OwnEntries {
   readonly #own = new Map<Participant, Own>();
   /** Entries to delete of participants that left while the directory was away, with their revisions. */
   readonly #leftOver = new Map<Participant, number>();
+  #retries = 0;
 
   constructor(options: OwnEntriesOptions) {
     this.#options = options;
@@ -42,7 +45,7 @@ export class OwnEntries {
 
   /** @param revision - of its entry, which this hub has just written */
   add(participant: Participant, revision: number): void {
-    this.#own.set(participant, { revision, isDirty: false, writing: undefined });
+    this.#own.set(participant, { revision, reported: 0, isDirty: false, writing: undefined });
   }
 
   has(participant: Participant): boolean {
@@ -56,6 +59,12 @@ export class OwnEntries {
 
   revisionOf(participant: Participant): number | undefined {
     return this.#own.get(participant)?.revision;
+  }
+
+  /** The directory reports its entry as this hub wrote it. */
+  noteReport(participant: Participant, revision: number): void {
+    const own = this.#own.get(participant);
+    if (own !== undefined) own.reported = revision;
   }
 
   /** It is not what its entry says. */
@@ -81,9 +90,12 @@ export class OwnEntries {
     void (own.writing ?? Promise.resolve()).then(() => this.#delete(participant, own.revision));
   }
 
-  /** The directory is back: what was kept is written. */
+  /** The directory is back and has reported all entries: what was kept is written, and what is missing. */
   retry(): void {
-    for (const [participant, own] of this.#own) if (own.isDirty) this.change(participant);
+    this.#retries++;
+    for (const [participant, own] of this.#own) {
+      if (own.isDirty || own.reported !== own.revision) this.change(participant);
+    }
     for (const [participant, revision] of [...this.#leftOver]) {
       void this.#delete(participant, revision);
     }
@@ -92,17 +104,19 @@ export class OwnEntries {
   async #write(participant: Participant, own: Own): Promise<void> {
     // Changes of one moment are one write.
     await Promise.resolve();
-    try {
-      while (own.isDirty && this.#own.get(participant) === own) {
-        own.isDirty = false;
+    while (own.isDirty && this.#own.get(participant) === own) {
+      const retries = this.#retries;
+      own.isDirty = false;
+      try {
         await this.#put(participant, own);
+      } catch (error) {
+        own.isDirty = true;
+        if (!(error instanceof DirectoryUnavailable)) this.#options.reportBug(error);
+        // The directory may have come back while this write was failing.
+        if (retries === this.#retries) break;
       }
-    } catch (error) {
-      own.isDirty = true;
-      if (!(error instanceof DirectoryUnavailable)) this.#options.reportBug(error);
-    } finally {
-      own.writing = undefined;
     }
+    own.writing = undefined;
   }
 
   async #put(participant: Participant, own: Own): Promise<void> {
@@ -114,6 +128,8 @@ export class OwnEntries {
       return;
     }
     const found = await directory.readParticipant(entry.roomCode, entry.id);
+    // Reading it may have told the replica, which acted.
+    if (this.#own.get(participant) !== own) return;
     if (found !== undefined && !isSameOwner(found.value, entry)) {
       this.release(participant);
       lost(participant, found.value, found.revision);
@@ -126,12 +142,17 @@ export class OwnEntries {
 
   async #delete(participant: Participant, revision: number): Promise<void> {
     const { directory, reportBug } = this.#options;
-    try {
-      await directory.deleteParticipant(participant.roomCode, participant.id, revision);
-      this.#leftOver.delete(participant);
-    } catch (error) {
-      if (error instanceof DirectoryUnavailable) this.#leftOver.set(participant, revision);
-      else reportBug(error);
+    for (;;) {
+      const retries = this.#retries;
+      try {
+        await directory.deleteParticipant(participant.roomCode, participant.id, revision);
+        this.#leftOver.delete(participant);
+        return;
+      } catch (error) {
+        if (error instanceof DirectoryUnavailable) this.#leftOver.set(participant, revision);
+        else reportBug(error);
+        if (retries === this.#retries) return;
+      }
     }
   }
 }

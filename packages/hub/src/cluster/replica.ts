@@ -100,6 +100,7 @@ export class Replica {
       if (!isOwn) this.#add(room, entry, revision);
       return;
     }
+    if (isOwn && existing.remote === undefined) own.noteReport(existing, revision);
     if (revision <= this.revisionOf(room.code, existing.id)) return;
     if (existing.remote !== undefined) {
       if (!isOwn) this.#update(room, existing, entry, revision);
@@ -139,7 +140,8 @@ export class Replica {
   }
 
   #deleted(room: Room, existing: Participant | undefined, revision: number): void {
-    if (existing === undefined || revision <= this.revisionOf(room.code, existing.id)) return;
+    // Of a deletion that was not seen, the revision is that of what was deleted.
+    if (existing === undefined || revision < this.revisionOf(room.code, existing.id)) return;
     // Of an own one the deletion was a mistake: the next write of its entry finds none and makes it.
     if (existing.remote === undefined) this.#options.own.change(existing);
     else this.#remove(room, existing);

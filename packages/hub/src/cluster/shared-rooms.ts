@@ -32,7 +32,9 @@ export class SharedRooms {
 
   /** What the directory reports. */
   changed(code: string, room: StoredRoom | undefined, revision: number): void {
-    if (revision <= (this.#known.get(code)?.revision ?? 0)) return;
+    const known = this.#known.get(code)?.revision ?? 0;
+    // Of a deletion that was not seen, the revision is that of what was deleted.
+    if (room === undefined ? revision < known : revision <= known) return;
     if (room === undefined) this.#known.delete(code);
     else this.#known.set(code, knownOf(room, revision));
     this.#options.apply(code, room);

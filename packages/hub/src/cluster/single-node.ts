@@ -87,7 +87,6 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
   readonly #options: Required<MemoryDirectoryOptions>;
   readonly #subscribers = new Map<string | undefined, Set<(message: BusMessage) => void>>();
   #listener: DirectoryListener | undefined;
-  #report: DirectoryReport | undefined;
   #presence: (() => HubPresence) | undefined;
   #stopPresence: (() => void) | undefined;
   #ownHubId: string | undefined;
@@ -120,7 +119,7 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
   async open(listener: DirectoryListener): Promise<void> {
     this.#refuseWhenCutOff();
     this.#listener = listener;
-    this.#report = new DirectoryReport({
+    this.report = new DirectoryReport({
       listener,
       ownHubId: () => this.#ownHubId,
       onWarning: this.#options.onWarning,
@@ -166,9 +165,9 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
 
   cutOff(): void {
     this.#isCutOff = true;
-    if (!this.isUp) return;
+    const wasUp = this.isUp;
     this.#disconnect();
-    this.#listener?.stateChanged(false);
+    if (wasUp) this.#listener?.stateChanged(false);
   }
 
   heal(): void {
@@ -177,7 +176,7 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
   }
 
   entryChanged(kind: EntryKind, entry: StoredEntry): void {
-    this.#deliver(() => this.#report?.changed(kind, entry));
+    this.#deliver(() => this.report?.changed(kind, entry));
   }
 
   published(roomCode: string, text: string, from: Watcher): void {
@@ -196,8 +195,8 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
     for (const kind of ENTRY_KINDS) {
       const entries = this.#shared.list(kind);
       this.#deliver(() => {
-        for (const entry of entries) this.#report?.changed(kind, entry);
-        this.#report?.onlyThese(kind, new Set(entries.map(({ key }) => key)));
+        for (const entry of entries) this.report?.changed(kind, entry);
+        this.report?.onlyThese(kind, new Set(entries.map(({ key }) => key)));
       });
     }
     this.#deliver(() => {

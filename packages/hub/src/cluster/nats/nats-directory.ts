@@ -56,7 +56,6 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
   /** of calls whose outcome is not known yet */
   readonly #rejects = new Set<(error: Error) => void>();
   #listener: DirectoryListener | undefined;
-  #report: DirectoryReport | undefined;
   #client: NatsClient | undefined;
   #buckets: Buckets | undefined;
   #watches: (() => void)[] = [];
@@ -92,7 +91,7 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
 
   async open(listener: DirectoryListener): Promise<void> {
     this.#listener = listener;
-    this.#report = new DirectoryReport({
+    this.report = new DirectoryReport({
       listener,
       ownHubId: () => this.#presence?.().hubId,
       onWarning: this.#onWarning,
@@ -233,12 +232,12 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
         // Those of hubs are removed by the server.
         if (text === undefined && kind !== "hubs")
           this.#tombstones.seen({ kind, key, revision }, !isReplayed, this.#nowMs());
-        this.#report?.changed(kind, entry);
+        this.report?.changed(kind, entry);
       },
       replayed: (keys) => {
         if (round !== this.#round) return;
         isReplayed = true;
-        this.#report?.onlyThese(kind, keys);
+        this.report?.onlyThese(kind, keys);
         clearTimeout(timer);
         resolve();
       },
