@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createMember, type Member, roomCode, settled } from "./member.fixture.ts";
 import { createMemoryCluster } from "./single-node.ts";
