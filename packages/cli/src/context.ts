@@ -11,7 +11,14 @@ import type { Prompts } from "./terminal/prompts.ts";
 import type { CreateHandout } from "./handout/create-handout.ts";
 import type { ServeMonitor } from "./monitor/page-server.ts";
 import type { ServiceHost } from "./service/service-unit.ts";
-import type { CreateHub, CreateParticipant, OpenRoomStore, UsualStatePath } from "./services.ts";
+import type { SecretFile } from "./cluster/secret-file.ts";
+import type {
+  CreateHub,
+  CreateParticipant,
+  OpenDirectory,
+  OpenRoomStore,
+  UsualStatePath,
+} from "./services.ts";
 
 /** One of the two output streams. */
 export interface Terminal {
@@ -66,6 +73,9 @@ export interface CliContext {
   createHandout: CreateHandout;
   openRoomStore: OpenRoomStore;
   usualStatePath: UsualStatePath;
+  openDirectory: OpenDirectory;
+  /** @throws NodeJS.ErrnoException when it cannot be read */
+  readSecretFile: (path: string) => Promise<SecretFile>;
   /** The tokens of participants that were added from this machine. */
   participantTokens: () => Promise<ParticipantTokens>;
   /** The host tokens of rooms that were created from this machine. */

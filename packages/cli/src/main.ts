@@ -4,6 +4,7 @@ import { hostname, networkInterfaces, userInfo } from "node:os";
 import { text } from "node:stream/consumers";
 import { RoomhubClient } from "@roomhub/client";
 import type { CliContext, Terminal } from "./context.ts";
+import { readSecretFile } from "./cluster/secret-file.ts";
 import { commandNameOf } from "./command-name.ts";
 import { dropEmptyVariables } from "./environment.ts";
 import { isInForeground } from "./terminal/foreground.ts";
@@ -19,6 +20,7 @@ import {
   createHandout,
   createHub,
   createParticipant,
+  openDirectory,
   openRoomStore,
   machineSecretOf,
   clientKeys,
@@ -66,6 +68,8 @@ const context: CliContext = {
   createHandout,
   openRoomStore,
   usualStatePath,
+  openDirectory,
+  readSecretFile,
   clientKeys,
   hostTokens,
   participantTokens,

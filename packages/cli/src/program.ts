@@ -70,6 +70,7 @@ const commands: readonly CommandModule[] = [
   },
   { names: ["chat"], load: async () => (await import("./commands/chat.ts")).addChatCommand },
   { names: ["health"], load: async () => (await import("./commands/health.ts")).addHealthCommand },
+  { names: ["hubs"], load: async () => (await import("./commands/hubs.ts")).addHubsCommand },
   { names: ["alias"], load: async () => (await import("./commands/alias.ts")).addAliasCommand },
   { names: ["route"], load: async () => (await import("./commands/route.ts")).addRouteCommand },
   { names: ["env"], load: async () => (await import("./commands/env.ts")).addEnvCommand },

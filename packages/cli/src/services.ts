@@ -7,7 +7,13 @@ import type { CreateHandout } from "./handout/create-handout.ts";
 import type { ServeMonitor } from "./monitor/page-server.ts";
 import type { MachineSecretOf } from "./sharing/machine-secret.ts";
 import type { ParticipantTokens } from "./sharing/participant-tokens.ts";
-import type { createHub as CreateHubFunction, FileRoomStore, HubOptions } from "@roomhub/hub";
+import type {
+  ClusterDirectory,
+  createHub as CreateHubFunction,
+  FileRoomStore,
+  HubOptions,
+  NatsDirectoryOptions,
+} from "@roomhub/hub";
 
 export type { HubOptions, LogFormat, OwnershipMode } from "@roomhub/hub";
 export type { ParticipantNotice, ParticipantOptions, StopReason } from "@roomhub/participant";
@@ -39,6 +45,9 @@ export type OpenRoomStore = (
 /** The default state file of the hub on a port. */
 export type UsualStatePath = (port: number) => Promise<string>;
 
+/** What the hubs of a cluster share. Connects when the hub that gets it opens it. */
+export type OpenDirectory = (options: NatsDirectoryOptions) => Promise<ClusterDirectory>;
+
 /** The part of an agent that commands use. */
 export type RunningParticipant = Pick<
   Participant,
@@ -60,6 +69,11 @@ export const openRoomStore: OpenRoomStore = async (path, port, onWarning) => {
   const { fileRoomStore } = await import("@roomhub/hub");
   const statePath = path ?? (await usualStatePath(port));
   return { store: fileRoomStore(statePath, { onWarning }), path: statePath };
+};
+
+export const openDirectory: OpenDirectory = async (options) => {
+  const { NatsDirectory } = await import("@roomhub/hub");
+  return new NatsDirectory(options);
 };
 
 export const createHandout: CreateHandout = async () => {

@@ -1,4 +1,5 @@
 import type { HubEvent, ParticipantSummary, Room } from "@roomhub/protocol";
+import type { ClusterDirectory, NatsDirectoryOptions } from "@roomhub/hub";
 import type { CliContext, Client, Terminal } from "./context.ts";
 import type { Announced } from "./hosting/mdns.ts";
 import type { MetricsServerOptions } from "./metrics/metrics-server.ts";
@@ -36,6 +37,8 @@ export interface World {
   /** Sends a stop signal to its listeners. */
   stop: () => void;
   hubs: HubOptions[];
+  /** of hubs in clusters */
+  directories: NatsDirectoryOptions[];
   /** Emits events to the watchers of a hub in this process. */
   tell: (...events: HubEvent[]) => void;
   closedHubs: number;
@@ -92,6 +95,7 @@ export function makeWorld(
       for (const listener of listeners) listener();
     },
     hubs: [],
+    directories: [],
     tell: (...events) => {
       for (const watcher of watchers) watcher(events);
     },
@@ -178,6 +182,13 @@ export function makeWorld(
         path: path ?? `/state/rooms-${port}.json`,
       }),
       usualStatePath: async (port) => `/state/rooms-${port}.json`,
+      openDirectory: async (options) => {
+        world.directories.push(options);
+        return {} as ClusterDirectory;
+      },
+      readSecretFile: async (path) => {
+        throw Object.assign(new Error(`ENOENT: no such file, open '${path}'`), { code: "ENOENT" });
+      },
       participantTokens: async () => ({
         save: async (saved) => {
           world.tokens.push(saved);

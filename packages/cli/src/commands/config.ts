@@ -12,6 +12,7 @@ import {
   type SettingName,
 } from "../hosting/hub-settings.ts";
 import { formatLimit } from "../hosting/limit-value.ts";
+import { shownNatsUrl } from "../cluster/nats-url.ts";
 import { addJsonOption } from "../options.ts";
 import { formatTable, safe, writeJson } from "../terminal/text.ts";
 
@@ -46,7 +47,7 @@ export function addConfigCommand(program: Command, context: CliContext): void {
 }
 
 async function showConfig(context: CliContext, values: ConfigOptionValues): Promise<void> {
-  const config = await withStatePath(context, await resolveHubConfig(context, values));
+  const config = await asShown(context, await resolveHubConfig(context, values));
   if (values.json === true) return writeJson(context.stdout, configJson(config));
   context.stdout.write(settingsTable(config));
   const changed = overriddenLimits(config);
@@ -60,13 +61,19 @@ async function showConfig(context: CliContext, values: ConfigOptionValues): Prom
   );
 }
 
-/** Fills in the default state file, or no value when rooms are not kept. */
-async function withStatePath(context: CliContext, config: HubConfig): Promise<HubConfig> {
+/** Fills in the default state file, or no value when none is used. Passwords of NATS are not shown. */
+async function asShown(context: CliContext, config: HubConfig): Promise<HubConfig> {
   const { stateFile, port } = config.settings;
-  const value = isEphemeral(config)
-    ? undefined
-    : (stateFile.value ?? (await context.usualStatePath(port.value ?? 0)));
-  return { ...config, settings: { ...config.settings, stateFile: { ...stateFile, value } } };
+  const { nats } = config.settings;
+  const value =
+    isEphemeral(config) || nats.value !== undefined
+      ? undefined
+      : (stateFile.value ?? (await context.usualStatePath(port.value ?? 0)));
+  const shown = {
+    stateFile: { ...stateFile, value },
+    nats: { ...nats, value: nats.value?.map(shownNatsUrl) },
+  };
+  return { ...config, settings: { ...config.settings, ...shown } };
 }
 
 function configJson({ settings, limits, file }: HubConfig): object {

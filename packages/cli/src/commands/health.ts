@@ -21,6 +21,13 @@ async function showHealth(context: CliContext, options: HubOptionValues): Promis
       health.version === undefined ? "" : ` (roomhub ${safe(health.version)}${uptime})`;
     context.stdout.write(`${options.hub} ${safe(health.status)}${version}\n`);
   }
+  if (health.status === "degraded") {
+    // It serves what is connected: a container that is restarted for this would lose that.
+    context.stderr.write(
+      "! The hub cannot reach its cluster: new rooms and joins are refused until it can; check nats-server\n",
+    );
+    return;
+  }
   if (health.status !== "ok") {
     throw new CommandError(
       `The hub at ${options.hub} is ${health.status}`,

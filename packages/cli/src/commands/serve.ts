@@ -76,6 +76,8 @@ function storageLines(rooms: RoomStorage): string[] {
   switch (rooms.kind) {
     case "kept":
       return [`Rooms are kept in ${rooms.path}`];
+    case "shared":
+      return [`One of the hubs that share ${rooms.servers.join(", ")}; they keep the rooms there`];
     case "forgotten":
       return ["Rooms are lost when the hub stops."];
     case "unwritable":

@@ -154,13 +154,37 @@ describe("the port", () => {
 });
 
 describe("the hub", () => {
-  const health = (version: string, status: "ok" | "draining" = "ok") => ({
+  const health = (version: string, status: "ok" | "degraded" | "draining" = "ok") => ({
     client: { health: async () => ({ status, version, uptimeSeconds: 1, timestamp: "" }) },
+  });
+  const entry = { hubId: "0".repeat(16), bootId: "0".repeat(8), url: "http://h:5050" };
+  const inOrder = { version: "1.2.3", participants: 1, isDraining: false };
+  const ofCluster = (link: "open" | "down"): Case => ({
+    client: {
+      ...health("1.2.3").client,
+      listHubs: async () => [
+        { ...entry, ...inOrder, link: "self" },
+        { ...entry, ...inOrder, link },
+      ],
+    },
   });
   rows("hub", [
     ["of a later patch", health("1.2.9"), "ok", "roomhub 1.2.9"],
     ["of another major version", health("2.0.0"), "failed", "→ npx roomhub@2.0.0"],
     ["that is stopping", health("1.2.3", "draining"), "failed", "accepts no requests"],
+    [
+      "that has lost its cluster",
+      health("1.2.3", "degraded"),
+      "failed",
+      "it serves what is connected, and refuses new rooms and joins",
+    ],
+    ["of a cluster", ofCluster("open"), "ok", "up 1.0 s, one of 2 hubs →"],
+    [
+      "of a cluster that it is not linked to",
+      ofCluster("down"),
+      "failed",
+      "participants of 1 hub cannot be reached from it → roomhub hubs --hub http://hub.example:5050",
+    ],
     ["whose version is nonsense for a shell", health("2;rm -rf"), "failed", "npx roomhub@latest"],
     [
       "that is none, here",

@@ -2,6 +2,7 @@ import type { RouteExplanation } from "@roomhub/protocol";
 import { Command } from "commander";
 import { addDoctorCommand } from "../commands/doctor.ts";
 import type { CliContext, Client } from "../context.ts";
+import { refusing } from "../snapshots/scenery.fixture.ts";
 import { aParticipant, aRoom, makeWorld, type World } from "../test-context.fixture.ts";
 import type { Machine } from "./machine.ts";
 
@@ -49,6 +50,7 @@ export function aClient(given: Partial<Client> = {}): Partial<Client> {
       uptimeSeconds: 61,
       timestamp: new Date(0).toISOString(),
     }),
+    listHubs: refusing(404, { code: "not_found", message: "There is nothing at this path." }),
     getRoom: async () => aRoom({ participantCount: 1 }),
     listRooms: async () => [aRoom({ participantCount: 1 })],
     listParticipants: async () => [aParticipant()],

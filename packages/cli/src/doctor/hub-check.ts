@@ -1,6 +1,7 @@
 import { RoomhubError } from "@roomhub/client";
+import type { HubEntry } from "@roomhub/protocol";
 import { EXIT } from "../exit-code.ts";
-import { duration, safe } from "../terminal/text.ts";
+import { countOf, duration, safe } from "../terminal/text.ts";
 import type { Check, Examination } from "./check.ts";
 import { failed, type Finding, ok, skipped } from "./finding.ts";
 import { isThisMachine, portOf } from "../rooms/hub-address.ts";
@@ -21,7 +22,8 @@ export const hubCheck: Check = {
       exam.health = health;
       const hubMs = Date.parse(health.timestamp);
       exam.clockSkewMs = Number.isNaN(hubMs) ? undefined : hubMs - midMs;
-      return judge(exam, health);
+      const finding = judge(exam, health);
+      return finding.verdict === "ok" ? await judgeCluster(exam, finding, signal) : finding;
     } catch (error) {
       if (error instanceof RoomhubError && error.code === "invalid_response") {
         return noHub(exam, error);
@@ -38,6 +40,12 @@ function judge(
   { status, version, uptimeSeconds }: Health,
 ): Finding {
   const text = `roomhub ${safe(version)} at ${hubUrl}, up ${duration(uptimeSeconds * 1000)}`;
+  if (status === "degraded") {
+    return failed(
+      `${text}, cannot reach its cluster: it serves what is connected, and refuses new rooms and joins`,
+      "check the NATS servers that its --nats names",
+    );
+  }
   if (status !== "ok") {
     return failed(
       `${text}, is ${safe(status)} and accepts no requests`,
@@ -51,6 +59,35 @@ function judge(
     );
   }
   return ok(text);
+}
+
+/** Adds what the hub says of the others of its cluster, if it is in one. */
+async function judgeCluster(
+  { context, hubUrl }: Examination,
+  alone: Finding,
+  signal: AbortSignal,
+): Promise<Finding> {
+  let hubs: HubEntry[];
+  try {
+    hubs = await context.createClient(hubUrl).listHubs({ signal });
+  } catch (error) {
+    if (error instanceof RoomhubError && error.status === 404) return alone;
+    throw error;
+  }
+  const text = `${alone.found}, one of ${countOf(hubs.length, "hub")}`;
+  const down = hubs.filter(({ link }) => link === "down");
+  if (down.length === 0) return ok(text);
+  const details = down.map(
+    ({ url, problem = "no link yet" }) => `${safe(url)} is not linked: ${safe(problem)}`,
+  );
+  const fix = `${context.commandName} hubs --hub ${hubUrl}`;
+  return failed(
+    `${text}; participants of ${countOf(down.length, "hub")} cannot be reached from it`,
+    fix,
+    {
+      details,
+    },
+  );
 }
 
 /** Before 1.0 a minor version may change anything. https://semver.org/#spec-item-4 */

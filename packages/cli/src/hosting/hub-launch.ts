@@ -6,6 +6,8 @@ import { ipv4Addresses } from "../rooms/find-rooms.ts";
 import { defaultPort } from "../rooms/hub-address.ts";
 import { type HubConfig, hasPrecedence, overriddenLimits } from "./hub-config.ts";
 import type { HubOptions, LogFormat, OpenedRoomStore, RunningHub } from "../services.ts";
+import { type JoinedCluster, joinCluster } from "../cluster/join-cluster.ts";
+import { isLoopback, isLoopbackReachable, isWildcard, urlOf } from "./listen-url.ts";
 import { countOf, safe } from "../terminal/text.ts";
 
 /** A hub on this machine responds at once; a program that never responds must not delay the error. */
@@ -32,9 +34,10 @@ export interface LaunchedHandout {
   sha512: () => Promise<string | undefined>;
 }
 
-/** Where rooms are kept when the hub stops. `unwritable`: the state file cannot be used, and a warning said why. */
+/** Where rooms are kept when the hub stops. `shared`: in NATS. `unwritable`: the state file cannot be used, and a warning said why. */
 export type RoomStorage =
   | { kind: "kept"; path: string }
+  | { kind: "shared"; servers: string[] }
   | { kind: "forgotten" }
   | { kind: "unwritable" };
 
@@ -54,11 +57,13 @@ export async function launchHub(
   const port = settings.port.value ?? defaultPort;
   if (isBlockedPort(port)) throw blockedPort(port);
   if (config.file !== undefined) context.stderr.write(`Settings from ${safe(config.file)}\n`);
-  const opened = isEphemeral(config)
-    ? undefined
-    : await context.openRoomStore(settings.stateFile.value, port, (warning) => {
-        context.stderr.write(`${warning}\n`);
-      });
+  const cluster = await joinCluster(context, config, host, port);
+  const opened =
+    cluster !== undefined || isEphemeral(config)
+      ? undefined
+      : await context.openRoomStore(settings.stateFile.value, port, (warning) => {
+          context.stderr.write(`${warning}\n`);
+        });
   const handout = settings.handout.value === true ? await context.createHandout() : undefined;
   const options: HubOptions = {
     handout,
@@ -72,13 +77,14 @@ export async function launchHub(
     trustProxy: settings.trustProxy.value,
     limits: overriddenLimits(config),
     logFormat: settings.logFormat.value ?? defaultLogFormat,
+    cluster: cluster?.options,
   };
   const hub = await context.createHub(options);
   try {
     const listening = await hub.listen();
     const localUrl = urlOf(isLoopbackReachable(host) ? "127.0.0.1" : (host ?? ""), listening.port);
-    const sharedUrls = sharedUrlsOf(context, options, listening.port);
-    const announcement = isWildcard(host ?? "") && settings.mdns.value === true;
+    const sharedUrls = sharedUrlsOf(context, options, settings.advertise.value, listening.port);
+    const announcement = isWildcard(host) && settings.mdns.value === true;
     const withdraw = announcement ? await announce(context, listening.port) : async () => {};
     return {
       close: async () => {
@@ -90,7 +96,7 @@ export async function launchHub(
       localUrl,
       sharedUrls,
       isAnnounced: announcement,
-      rooms: roomStorage(opened),
+      rooms: roomStorage(opened, cluster),
       handout: handout && { sha512: () => hub.prepareHandout() },
     };
   } catch (error) {
@@ -99,7 +105,11 @@ export async function launchHub(
   }
 }
 
-function roomStorage(opened: OpenedRoomStore | undefined): RoomStorage {
+function roomStorage(
+  opened: OpenedRoomStore | undefined,
+  cluster: JoinedCluster | undefined,
+): RoomStorage {
+  if (cluster !== undefined) return { kind: "shared", servers: cluster.servers };
   if (opened === undefined) return { kind: "forgotten" };
   return opened.store.isKeeping ? { kind: "kept", path: opened.path } : { kind: "unwritable" };
 }
@@ -136,9 +146,14 @@ export function isEphemeral({ settings }: HubConfig): boolean {
 function sharedUrlsOf(
   context: CliContext,
   { host, publicUrl }: HubOptions,
+  advertisedUrl: string | undefined,
   port: number,
 ): LaunchedHub["sharedUrls"] {
-  if (publicUrl !== undefined) return [{ url: publicUrl.replace(/\/+$/, ""), label: "public" }];
+  const givenUrl = publicUrl ?? advertisedUrl;
+  if (givenUrl !== undefined) {
+    const label = publicUrl === undefined ? "advertised" : "public";
+    return [{ url: givenUrl.replace(/\/+$/, ""), label }];
+  }
   if (host === undefined || isLoopback(host)) return [];
   if (!isWildcard(host)) return [{ url: urlOf(host, port), label: "this address" }];
   return context
@@ -184,6 +199,9 @@ async function explainListenFailure(
       `This machine has no address ${host ?? ""}`,
       `its addresses: ${["127.0.0.1", ...known].join(", ")}; or --lan for all of them`,
     );
+  }
+  if (error instanceof Error && error.name === "DirectoryUnavailable") {
+    return new CommandError(error.message.replace(/\.$/, ""), "start it, or check --nats");
   }
   if (code !== "EADDRINUSE" && !isLocked) return error;
   const url = urlOf(isLoopbackReachable(host) ? "127.0.0.1" : (host ?? ""), port);
@@ -241,20 +259,4 @@ function codeOf(error: unknown): string | undefined {
 
 function isListening(error: Error): boolean {
   return (error as { syscall?: unknown }).syscall === "listen";
-}
-
-function isWildcard(host: string): boolean {
-  return host === "0.0.0.0" || host === "::";
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || host.startsWith("127.");
-}
-
-function isLoopbackReachable(host: string | undefined): boolean {
-  return host === undefined || isWildcard(host) || host === "localhost";
-}
-
-function urlOf(host: string, port: number): string {
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

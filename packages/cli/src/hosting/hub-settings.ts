@@ -18,6 +18,13 @@ export interface HubSettings {
   ownership: OwnershipMode;
   streamUsage: boolean;
   logFormat: LogFormat;
+  nats: string[];
+  advertise: string;
+  clusterSecretFile: string;
+  natsCreds: string;
+  natsCa: string;
+  natsCert: string;
+  natsKey: string;
 }
 
 export type SettingName = keyof HubSettings;
@@ -77,6 +84,16 @@ const list: SettingKind<string[]> = {
       .filter((part) => part !== ""),
   isValue: (value): value is string[] => Array.isArray(value) && value.every(text.isValue),
 };
+
+const httpUrl: SettingKind<string> = {
+  expected: "an http:// or https:// URL",
+  fromText: (given) => (isHttpUrl(given) ? given : undefined),
+  isValue: (value): value is string => typeof value === "string" && isHttpUrl(value),
+};
+
+function isHttpUrl(given: string): boolean {
+  return ["http:", "https:"].includes(URL.parse(given)?.protocol ?? "");
+}
 
 function oneOf<T extends string>(...choices: T[]): SettingKind<T> {
   const find = (given: unknown) => choices.find((choice) => choice === given);
@@ -171,6 +188,48 @@ export const HUB_SETTINGS: { [Name in SettingName]: Setting<HubSettings[Name]> }
     kind: oneOf("text", "json"),
     flag: "--log-format <format>",
     what: "log format on stdout: text or json",
+    fallback: undefined,
+  },
+  nats: {
+    kind: list,
+    flag: "--nats <urls>",
+    what: "NATS servers: hubs that share them are a cluster",
+    fallback: undefined,
+  },
+  advertise: {
+    kind: httpUrl,
+    flag: "--advertise <url>",
+    what: "this hub's URL for the cluster's participants and hubs",
+    fallback: undefined,
+  },
+  clusterSecretFile: {
+    kind: text,
+    flag: "--cluster-secret-file <path>",
+    what: "secret of the cluster's hubs, at least 32 bytes",
+    fallback: undefined,
+  },
+  natsCreds: {
+    kind: text,
+    flag: "--nats-creds <path>",
+    what: "credentials file of the NATS account",
+    fallback: undefined,
+  },
+  natsCa: {
+    kind: text,
+    flag: "--nats-ca <path>",
+    what: "certificate authority of the NATS servers, PEM",
+    fallback: undefined,
+  },
+  natsCert: {
+    kind: text,
+    flag: "--nats-cert <path>",
+    what: "this hub's certificate for NATS, PEM",
+    fallback: undefined,
+  },
+  natsKey: {
+    kind: text,
+    flag: "--nats-key <path>",
+    what: "the key of that certificate, PEM",
     fallback: undefined,
   },
 };

@@ -1,0 +1,127 @@
+import type { CliContext } from "../context.ts";
+import { CommandError, EXIT, UsageError } from "../exit-code.ts";
+import type { HubConfig } from "../hosting/hub-config.ts";
+import type { HubSettings } from "../hosting/hub-settings.ts";
+import { isWildcard, urlOf } from "../hosting/listen-url.ts";
+import type { HubOptions } from "../services.ts";
+import { safe } from "../terminal/text.ts";
+import { checkNatsUrls, hasPassword, shownNatsUrl } from "./nats-url.ts";
+
+/** The cluster that a hub joins, and the words to print about it. */
+export interface JoinedCluster {
+  options: NonNullable<HubOptions["cluster"]>;
+  /** the NATS servers, without passwords */
+  servers: string[];
+}
+
+const secretBytes = 32;
+const needNats = ["advertise", "clusterSecretFile", "natsCreds", "natsCa", "natsCert"] as const;
+
+/**
+ * What a hub with these settings needs to be one of a cluster.
+ *
+ * @param host - where it listens
+ * @returns undefined when it is alone
+ * @throws UsageError for settings that do not fit together
+ * @throws CommandError when a file cannot be used
+ */
+export async function joinCluster(
+  context: CliContext,
+  { settings }: HubConfig,
+  host: string | undefined,
+  port: number,
+): Promise<JoinedCluster | undefined> {
+  const { nats, advertise, clusterSecretFile } = settings;
+  if (nats.value === undefined) {
+    const given = needNats.find((name) => settings[name].value !== undefined);
+    if (given === undefined) return undefined;
+    throw new UsageError(`${flagOf(given)} is for a hub in a cluster; also pass --nats URL`);
+  }
+  const urls = nats.value;
+  checkNatsUrls(urls);
+  if (clusterSecretFile.value === undefined) {
+    throw new UsageError(
+      "--nats needs --cluster-secret-file, the same at all hubs; make one: openssl rand -hex 32",
+    );
+  }
+  if (advertise.value === undefined && isWildcard(host)) {
+    throw new UsageError(
+      "--nats needs --advertise URL when the hub listens on every address: how others reach this hub",
+    );
+  }
+  const warn = (message: string) => {
+    context.stderr.write(`! ${safe(message)}\n`);
+  };
+  if (nats.from === "flag" && urls.some(hasPassword))
+    warn("Other users of this machine can read the password of NATS; pass it in ROOMHUB_NATS");
+  const secret = await readSecret(context, clusterSecretFile.value, warn);
+  const directory = await context.openDirectory({
+    servers: urls,
+    credentials: await readCredentials(context, settings.natsCreds.value),
+    tls: tlsOf(settings),
+    storage: settings.ephemeral.value === true ? "memory" : "file",
+    name: `roomhub ${advertise.value ?? urlOf(host ?? "127.0.0.1", port)}`,
+    onWarning: warn,
+  });
+  const advertiseUrl = (advertise.value ?? listenUrl(host, port))?.replace(/\/+$/, "");
+  return { options: { directory, secret, advertiseUrl }, servers: urls.map(shownNatsUrl) };
+}
+
+/** Unknown until it listens, when the system chooses the port. */
+function listenUrl(host: string | undefined, port: number): string | undefined {
+  return port === 0 ? undefined : urlOf(host ?? "127.0.0.1", port);
+}
+
+async function readSecret(
+  context: CliContext,
+  path: string,
+  warn: (message: string) => void,
+): Promise<Uint8Array> {
+  const { bytes, isReadableByOthers } = await readable(path, () => context.readSecretFile(path));
+  const secret = withoutLineEnd(bytes);
+  if (secret.length < secretBytes) {
+    throw new CommandError(
+      `The cluster's secret in ${path} is ${secret.length} bytes long, and needs at least ${secretBytes}`,
+      `make one: openssl rand -hex 32 > ${path}`,
+      EXIT.usage,
+    );
+  }
+  if (isReadableByOthers)
+    warn(`Others can read the cluster's secret, and with it take part: chmod 600 ${path}`);
+  return secret;
+}
+
+/** An editor ends a text with a line end, which other hubs' copies may not have. */
+function withoutLineEnd(bytes: Uint8Array): Uint8Array {
+  const text = Buffer.from(bytes).toString("latin1");
+  return /^[\x20-\x7e]+\r?\n$/.test(text) ? Buffer.from(text.trimEnd(), "latin1") : bytes;
+}
+
+async function readCredentials(
+  context: CliContext,
+  path: string | undefined,
+): Promise<string | undefined> {
+  return path === undefined ? undefined : readable(path, () => context.readFile(path));
+}
+
+async function readable<Content>(path: string, read: () => Promise<Content>): Promise<Content> {
+  try {
+    return await read();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CommandError(`The file ${path} cannot be read: ${reason}`, undefined, EXIT.usage);
+  }
+}
+
+function tlsOf(settings: HubConfig["settings"]) {
+  const tls = {
+    caFile: settings.natsCa.value,
+    certFile: settings.natsCert.value,
+    keyFile: settings.natsKey.value,
+  };
+  return Object.values(tls).some((path) => path !== undefined) ? tls : undefined;
+}
+
+function flagOf(name: keyof HubSettings): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
