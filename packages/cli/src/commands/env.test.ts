@@ -211,14 +211,17 @@ describe("--for", () => {
         AIDER_MODEL: "openai/qwen3-coder",
       },
     ],
-    [
-      "openai",
-      { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: "roomhub", OPENAI_MODEL: "qwen3-coder" },
-    ],
+    ["openai", { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: "roomhub" }],
   ])("%s is a few variables", async (program, variables) => {
     const world = makeWorld({}, oneModel);
     await world.run("env", "ABC234", "--for", program, "--json", ...hub);
     expect(JSON.parse(world.stdout.text)).toEqual(variables);
+  });
+
+  test("openai has a model only when one is named", async () => {
+    const world = makeWorld({}, client);
+    await world.run("env", "ABC234", "--for", "openai", "--model", "llama3");
+    expect(world.stdout.text).toContain("export OPENAI_MODEL=llama3\n");
   });
 
   test("in a room with several models prints nothing that could be evaluated, and the lines to choose from", async () => {

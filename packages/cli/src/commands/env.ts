@@ -68,7 +68,7 @@ async function printEnv(
   try {
     await client.getRoom(invite.room);
     if (model !== undefined) await warnAboutModel(context, client, invite, model);
-    else if (options.for !== undefined) {
+    else if (options.for !== undefined && options.for !== "openai") {
       model = await onlyModel(context, client, invite, `--for ${options.for}`);
     }
   } catch (error) {
@@ -109,7 +109,7 @@ type Wanted = Pick<EnvOptionValues, "for" | "model" | "as">;
 function setupOf(baseUrl: string, { for: program, model, as }: Wanted): ClientSetup {
   const key = as === undefined ? "roomhub" : `${NAME_KEY_PREFIX}${as}`;
   if (program !== undefined) {
-    return clientSetup(program, { baseUrl, key, isNamed: as !== undefined, model: model ?? "*" });
+    return clientSetup(program, { baseUrl, key, isNamed: as !== undefined, model });
   }
   const variables = {
     OPENAI_BASE_URL: baseUrl,

@@ -14,7 +14,8 @@ export interface RoomAccess {
   key: string;
   /** whether `key` is a name, and not what the documentation uses for everyone */
   isNamed: boolean;
-  model: string;
+  /** undefined when none was chosen: any of the room's, for programs that need one */
+  model: string | undefined;
 }
 
 export const clientNames = [
@@ -34,7 +35,7 @@ const assumedLimit = { context: 32_768, output: 8_192 };
 
 /** Each by its own documentation; docs/guides/clients.md describes them. */
 const setups: Record<ClientName, (room: RoomAccess) => ClientSetup> = {
-  claude: ({ baseUrl, key, model }) =>
+  claude: ({ baseUrl, key, model = "*" }) =>
     variables({
       // Claude Code appends /v1 itself.
       ANTHROPIC_BASE_URL: baseUrl.replace(/\/v1$/, ""),
@@ -48,7 +49,7 @@ const setups: Record<ClientName, (room: RoomAccess) => ClientSetup> = {
       // It would be sent to the room.
       ANTHROPIC_API_KEY: null,
     }),
-  codex: ({ baseUrl, key, isNamed, model }) => ({
+  codex: ({ baseUrl, key, isNamed, model = "*" }) => ({
     kind: "command",
     // A value that is no TOML is taken as a string, so that none needs quotes.
     words: [
@@ -61,7 +62,7 @@ const setups: Record<ClientName, (room: RoomAccess) => ClientSetup> = {
       ...["-m", model],
     ],
   }),
-  opencode: ({ baseUrl, key, model }) =>
+  opencode: ({ baseUrl, key, model = "*" }) =>
     variables({
       OPENCODE_CONFIG_CONTENT: JSON.stringify({
         provider: {
@@ -75,26 +76,26 @@ const setups: Record<ClientName, (room: RoomAccess) => ClientSetup> = {
         model: `room/${model}`,
       }),
     }),
-  copilot: ({ baseUrl, key, model }) =>
+  copilot: ({ baseUrl, key, model = "*" }) =>
     variables({
       COPILOT_PROVIDER_TYPE: "openai",
       COPILOT_PROVIDER_BASE_URL: baseUrl,
       COPILOT_PROVIDER_API_KEY: key,
       COPILOT_MODEL: model,
     }),
-  cline: ({ baseUrl, key, model }) => ({
+  cline: ({ baseUrl, key, model = "*" }) => ({
     kind: "command",
     words: [
       ...["cline", "auth", "--provider", "openai-compatible"],
       ...["--apikey", key, "--baseurl", baseUrl, "--modelid", model],
     ],
   }),
-  continue: ({ baseUrl, key, model }) => ({
+  continue: ({ baseUrl, key, model = "*" }) => ({
     kind: "file",
     path: "~/.continue/config.yaml",
     text: continueSettings(baseUrl, key, model),
   }),
-  aider: ({ baseUrl, key, model }) =>
+  aider: ({ baseUrl, key, model = "*" }) =>
     variables({
       OPENAI_API_BASE: baseUrl,
       OPENAI_API_KEY: key,
@@ -105,7 +106,7 @@ const setups: Record<ClientName, (room: RoomAccess) => ClientSetup> = {
     variables({
       OPENAI_BASE_URL: baseUrl,
       OPENAI_API_KEY: key,
-      OPENAI_MODEL: model,
+      ...(model === undefined ? {} : { OPENAI_MODEL: model }),
     }),
 };
 
