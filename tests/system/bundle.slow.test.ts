@@ -41,6 +41,8 @@ describe("the package that hubs hand out", () => {
   test("needs no other package, and says what is inside", () => {
     const manifest = JSON.parse(read("package.json")) as Record<string, unknown>;
     expect(manifest).toMatchObject({ name: "roomhub", bin: { roomhub: "bin/roomhub.js" } });
+    const { node } = manifest["engines"] as { node: string };
+    expect(read("bin", "roomhub.js")).toContain(`needs Node ${node.replace(">=", "")} or newer`);
     expect(manifest).not.toHaveProperty("dependencies");
     expect(manifest).not.toHaveProperty("scripts");
     const licences = read("THIRD_PARTY.md");

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import type { Handout } from "../../packages/hub/src/index.ts";
+import { until } from "../support/waiting.ts";
 import { startTestHub } from "../support/hub/start-test-hub.ts";
 
 const people = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
@@ -160,4 +161,14 @@ test("of many downloads at once, those beyond 32 are 503", async () => {
   const statuses = responses.map(({ status }) => status).sort((one, other) => one - other);
   stop.abort();
   expect(statuses).toEqual([...Array.from({ length: 32 }, () => 200), 503]);
+  // Those that left have made room.
+  await until(
+    "a download to be possible again",
+    async () => {
+      const response = await fetch(`${world.hub.url}/roomhub.tgz`);
+      await response.body?.cancel();
+      return response.status;
+    },
+    (status) => status === 200,
+  );
 });

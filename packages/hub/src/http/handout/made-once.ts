@@ -1,19 +1,24 @@
 import { HubError } from "../../errors.ts";
 
-/** A request waits so long for what is being made; making it goes on. Contract §7. */
-const maxWaitMs = 10_000;
+/** Contract §7. */
+const usualMaxWaitMs = 10_000;
 
 /** Something that is made with the first request for it, once for all that wait, and again after a failure. */
 export class MadeOnce<T> {
   readonly #what: string;
   readonly #make: () => Promise<T>;
+  readonly #maxWaitMs: number;
   #making: Promise<T> | undefined;
   #made: T | undefined;
 
-  /** @param what - for errors: `The program` */
-  constructor(what: string, make: () => Promise<T>) {
+  /**
+   * @param what - for errors: `The program`
+   * @param maxWaitMs - a request waits so long for what is being made; making it goes on
+   */
+  constructor(what: string, make: () => Promise<T>, maxWaitMs: number = usualMaxWaitMs) {
     this.#what = what;
     this.#make = make;
+    this.#maxWaitMs = maxWaitMs;
   }
 
   /** undefined until it is made */
@@ -27,7 +32,7 @@ export class MadeOnce<T> {
     this.#making ??= this.#start();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(this.#unavailable("is still being built")), maxWaitMs);
+      timer = setTimeout(() => reject(this.#unavailable("is still being built")), this.#maxWaitMs);
     });
     try {
       return await Promise.race([this.#making, late]);
