@@ -19,7 +19,7 @@ import type { EventBus, WatchObserver } from "./events/bus.ts";
 import type { ShareEvent } from "./events/emit.ts";
 import type { FrontCluster } from "./http/front-deps.ts";
 import { OwnerRelay } from "./http/owner-relay.ts";
-import { HubLinks } from "./hub-links.ts";
+import { HubLinks, type HubLinksOptions } from "./hub-links.ts";
 import type { Log } from "./log.ts";
 import {
   adoptParticipant,
@@ -32,7 +32,6 @@ import type { ClusterOptions } from "./options.ts";
 import { storedRoomOf } from "./storage/stored-room.ts";
 import type { StoredRoom } from "./storage/room-store.ts";
 import type { LinkResponse } from "./upstreams/node/ask.ts";
-import type { LinkHandlers } from "./upstreams/node/links.ts";
 
 /** What this hub's part in a cluster needs of the hub. */
 export interface ClusterParts {
@@ -51,8 +50,8 @@ export interface ClusterParts {
   wantsDetail: () => boolean;
   /** Serves a management request that another hub relays. */
   manage: (question: unknown) => Promise<LinkResponse>;
-  /** Serves a request that another hub forwards. */
-  forwarded: LinkHandlers["forwarded"];
+  forwarding: HubLinksOptions["forwarding"];
+  makers: HubLinksOptions["makers"];
 }
 
 /** This hub's part in its cluster: the directory and its replica, the bus, the links. */
@@ -156,7 +155,7 @@ export class HubCluster {
       random,
       operations: parts.operations,
       manage: parts.manage,
-      forwarded: parts.forwarded,
+      ...{ forwarding: parts.forwarding, makers: parts.makers, nowMs },
       reportBug,
     });
     this.share = (roomCode, name, timestamp, payload) =>
@@ -195,6 +194,7 @@ export class HubCluster {
   /** Four times a second. */
   tick(): void {
     this.#bridge.tick();
+    this.links.tick(this.#parts.nowMs());
     // An entry may name a hub that this one cannot judge yet.
     if (!this.#directory.isUp) return;
     const { links } = this;
@@ -263,7 +263,7 @@ export class HubCluster {
 
   /** No new requests from other hubs. */
   drain(): void {
-    this.links.goAway("the hub is stopping");
+    this.links.refuseRequests("the hub is stopping");
   }
 
   async close(): Promise<void> {

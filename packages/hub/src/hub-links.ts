@@ -1,14 +1,17 @@
 import { randomBytes } from "node:crypto";
 import type { OwnerSecrets } from "./cluster/membership.ts";
 import type { HubIdentity, Participant } from "./domain/participant.ts";
+import { Exchange, type ExchangeDeps } from "./inference/forwarding/exchange.ts";
 import type { ForwardTarget } from "./inference/forwarding/forwarded-request.ts";
+import { type ForwardingDeps, serveForwarded } from "./inference/forwarding/serve-forwarded.ts";
 import type { ForwardRefusal, Upstream } from "./inference/upstream.ts";
+import { participantRests } from "./operations/budgets.ts";
 import { secretsFor } from "./operations/cluster-changes.ts";
 import type { OperationContext } from "./operations/context.ts";
 import type { LinkResponse } from "./upstreams/node/ask.ts";
 import { dialHub } from "./upstreams/node/dial.ts";
 import type { LinkedHub } from "./upstreams/node/handshake.ts";
-import { type LinkHandlers, Links } from "./upstreams/node/links.ts";
+import { Links } from "./upstreams/node/links.ts";
 
 /** A question to the hub that owns a participant is given up after this long. */
 const secretsWithinMs = 1_000;
@@ -23,27 +26,54 @@ export interface HubLinksOptions {
   operations: () => OperationContext;
   /** Serves a management request that another hub relays. */
   manage: (question: unknown) => Promise<LinkResponse>;
-  /** Serves a request that another hub forwards. */
-  forwarded: LinkHandlers["forwarded"];
+  /** What serving the requests of other hubs needs, except what is known here. */
+  forwarding: () => Omit<ForwardingDeps, "findOwn" | "slots">;
+  makers: () => ExchangeDeps["makers"];
+  nowMs: () => number;
   reportBug: (error: unknown) => void;
 }
 
 /** This hub's links, and what is said over them. */
 export class HubLinks extends Links {
+  /** What the hubs tell one another of their participants. */
+  readonly exchange: Exchange;
   readonly #operations: () => OperationContext;
+  #forwarding: ForwardingDeps | undefined;
 
   constructor(options: HubLinksOptions) {
-    const { own, secret, random, operations, manage, forwarded, reportBug } = options;
+    const { own, secret, random, operations, manage, forwarding, nowMs, reportBug } = options;
     super({ own, secret, random, randomBytes: (count) => randomBytes(count) }, dialHub, {
-      linkOpened: () => undefined,
-      linkClosed: () => undefined,
-      forwarded,
-      refused: (target, refusal) => noteRefusal(operations(), target, refusal),
-      asked: (_hub, path, body) => respond(operations(), manage, path, body),
-      noticed: () => undefined,
+      linkOpened: (hub) => this.exchange.linkOpened(hub),
+      linkClosed: (hub) => this.exchange.linkClosed(hub),
+      forwarded: (request, reply) => {
+        this.#forwarding ??= {
+          ...forwarding(),
+          findOwn: (target) => this.#findOwn(target),
+          slots: this.exchange.slots,
+        };
+        return serveForwarded(this.#forwarding, request, reply);
+      },
+      refused: (target, refusal) => noteRefusal(operations(), this.exchange, target, refusal),
+      asked: async (_hub, path, body) =>
+        this.exchange.respond(path, body) ?? respond(operations(), manage, path, body),
+      noticed: (hub, notice) => this.exchange.noticed(hub, notice),
       bug: reportBug,
     });
     this.#operations = operations;
+    this.exchange = new Exchange({
+      links: this,
+      queues: () => forwarding().queues,
+      findRoom: (code) => operations().registry.findRoom(code),
+      own: () => ownOf(operations()),
+      makers: {
+        remember: (room, id, maker) => options.makers().remember(room, id, maker),
+        ownerOf: (room, id) => options.makers().ownerOf(room, id),
+      },
+      participantRests: (participant, untilMs) =>
+        participantRests(operations(), participant, untilMs),
+      nowMs,
+      later: (ms, callback) => void setTimeout(callback, ms).unref(),
+    });
   }
 
   /** The way to a participant of another hub; undefined while no hub owns it. */
@@ -57,7 +87,7 @@ export class HubLinks extends Links {
   }
 
   /** The participant of this hub that another one means. */
-  findOwn(target: ForwardTarget): Participant | undefined {
+  #findOwn(target: ForwardTarget): Participant | undefined {
     const found = find(this.#operations(), target);
     return found?.remote === undefined ? found : undefined;
   }
@@ -103,16 +133,21 @@ async function respond(
 /** Its owner did not serve a request: what it says of the participant is newer than what is known here. */
 function noteRefusal(
   operations: OperationContext,
+  exchange: Exchange,
   target: ForwardTarget,
-  { reason, elsewhere, limit }: ForwardRefusal,
+  refusal: ForwardRefusal,
 ): void {
-  const participant = find(operations, target);
-  if (participant?.remote === undefined) return;
-  if (elsewhere !== undefined) participant.remote.elsewhere = elsewhere;
-  if (limit !== undefined) participant.limit = limit;
-  if (reason !== "unknown") return;
+  const { roomCode, participantId: id, participantKey: key } = target;
+  exchange.refused({ roomCode, id, key }, refusal);
+  if (refusal.reason !== "unknown") return;
   // When that fails, the entry comes by the watch.
   operations.cluster?.catchUp(target.roomCode, target.participantId).catch(() => undefined);
+}
+
+function* ownOf({ registry }: OperationContext): Iterable<Participant> {
+  for (const participant of registry.participants()) {
+    if (participant.remote === undefined) yield participant;
+  }
 }
 
 function find(

@@ -25,11 +25,10 @@ import { serveRelayed } from "./http/owner-relay.ts";
 import { ROUTES } from "./http/routes.ts";
 import { createHttpServer } from "./http/server.ts";
 import { fingerprintKey, HubCluster } from "./hub-cluster.ts";
+import type { HubLinksOptions } from "./hub-links.ts";
 import type { InferenceContext } from "./inference/begin.ts";
 import { BodyBudget } from "./inference/body-budget.ts";
 import type { DispatchDeps } from "./inference/inference-call.ts";
-import { type ForwardingDeps, serveForwarded } from "./inference/forwarding/serve-forwarded.ts";
-import { ForwardedSlotCounts } from "./inference/forwarding/slot-counts.ts";
 import { InFlight } from "./inference/in-flight.ts";
 import { RoomQueues } from "./inference/queue.ts";
 import { ResponseOwners } from "./inference/response-owners.ts";
@@ -118,7 +117,8 @@ export function createHub(options: HubOptions = {}): Hub {
       isDraining: () => isDraining,
       wantsDetail: () => bus.detail.isWatched,
       manage: (question) => serveRelayed(ROUTES, front, question),
-      forwarded: (request, reply) => serveForwarded(forwarding, request, reply),
+      forwarding: () => forwarding,
+      makers: () => dispatch.responseOwners,
     });
   const bus = new EventBus(
     bootId,
@@ -128,7 +128,8 @@ export function createHub(options: HubOptions = {}): Hub {
   const emit = createEmitter(bus, log, () => clock.wallMs(), nowMs, cluster?.share);
   const store = options.store ?? memoryRoomStore();
   const rooms = new RoomKeeper(store, registry, roomPasswords, passwordKeeper, log);
-  const queues = new RoomQueues(limits.queuePerRoom);
+  const peers = cluster?.links.exchange;
+  const queues = new RoomQueues(limits.queuePerRoom, peers && ((code) => peers.queueChanged(code)));
   const inFlight = new InFlight();
   const tunnels = new TunnelRegistry();
   const ownership = options.ownership ?? "compat";
@@ -148,12 +149,11 @@ export function createHub(options: HubOptions = {}): Hub {
         directResponded(operations, participant, verdict, isLife),
       failed: (participant, reason) => directFailed(operations, participant, reason),
       learned: (participant, known) => capabilitiesLearned(operations, participant, known),
-      reported: (participant, load) =>
-        loadReported(operations, participant, {
-          limit: load?.slots,
-          limitFrom: "engine",
-          elsewhere: load?.elsewhere ?? 0,
-        }),
+      reported(participant, load) {
+        const { slots: limit, elsewhere = 0 } = load ?? {};
+        loadReported(operations, participant, { limit, limitFrom: "engine", elsewhere });
+        peers?.loadChanged(participant);
+      },
       loaded: (participant, models) => loadedModelsRead(operations, participant, models),
     },
   });
@@ -216,8 +216,14 @@ export function createHub(options: HubOptions = {}): Hub {
         tunnelOpened(operations, participant, status);
         statusReported(operations, participant, { ...status, capabilities });
       },
-      alive: (participant) => recordTunnelContact(operations, participant),
-      status: (participant, status) => statusReported(operations, participant, status),
+      alive(participant) {
+        recordTunnelContact(operations, participant);
+        peers?.loadChanged(participant);
+      },
+      status(participant, status) {
+        statusReported(operations, participant, status);
+        peers?.loadChanged(participant);
+      },
       closed: (participant) => tunnelClosed(operations, participant),
       bug: (error) => log.bug("a tunnel callback failed", error),
     },
@@ -233,6 +239,7 @@ export function createHub(options: HubOptions = {}): Hub {
     queues,
     inFlight,
     responseOwners: new ResponseOwners(limits.responsesPerRoom),
+    peers,
     owns: ({ proof }, participant) => isOwnRequest(proof, participant),
     upstreamFor: (participant) =>
       participant.remote === undefined
@@ -244,14 +251,12 @@ export function createHub(options: HubOptions = {}): Hub {
   };
 
   const bodies = new BodyBudget(limits.heldBodyBytes);
-  const forwarding: ForwardingDeps = {
+  const forwarding: ReturnType<HubLinksOptions["forwarding"]> = {
     ...{ bootId, limits, nowMs, inFlight, queues, bodies },
     isDraining: () => isDraining,
-    findOwn: (target) => cluster?.links.findOwn(target),
     upstreamFor: (participant) => upstreams.upstreamFor(participant),
     scrubberOf: (participant) => upstreams.scrubberOf(participant),
     filterFor: createResponseFilters((participant) => upstreams.headersOf(participant)),
-    slots: new ForwardedSlotCounts(),
     reportBug: (error) => log.bug("a request of another hub failed", error),
   };
 

@@ -21,6 +21,8 @@ interface Told extends Pick<LoadItem, "elsewhere" | "limit" | "limitFrom" | "las
 
 /** Ten times a second at most, per participant. */
 const intervalMs = 100;
+/** A sign of life alone is told when it is later by this much. */
+const seenWithinMs = 5_000;
 
 /** Tells all hubs how busy and how fast the participants of this one are, when that has changed. */
 export class LoadReports {
@@ -99,7 +101,7 @@ function isSame(one: Told, other: Told): boolean {
     one.elsewhere === other.elsewhere &&
     one.limit === other.limit &&
     one.limitFrom === other.limitFrom &&
-    one.lastSeenAt === other.lastSeenAt &&
+    Math.abs(one.lastSeenAt - other.lastSeenAt) < seenWithinMs &&
     one.paceChanges === other.paceChanges
   );
 }

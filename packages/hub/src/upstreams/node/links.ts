@@ -125,6 +125,11 @@ export class Links {
     this.#accepted.tick(nowMs);
   }
 
+  /** Other hubs send no new requests here; this one still sends its own. */
+  refuseRequests(reason: string): void {
+    this.#accepted.goAway(reason);
+  }
+
   /** No new requests either way; those that run may finish. */
   goAway(reason: string): void {
     for (const link of this.#dialled.values()) link.goAway(reason);
