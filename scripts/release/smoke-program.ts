@@ -41,6 +41,7 @@ export async function smokeProgram(options: SmokeOptions): Promise<void> {
     info: { version: string };
   };
   equal("the version in its OpenAPI document", document.info.version, version);
+  await checkMonitor(url);
   if (options.handout !== undefined) await checkHandout(url, options.handout);
 
   const { room } = JSON.parse(await run("room", "create", "smoke", "--hub", url, "--json")) as {
@@ -67,6 +68,19 @@ async function loadEveryCommand(run: (...args: string[]) => Promise<string>): Pr
   for (const name of names) {
     const help = await run(name, "--help");
     if (!help.startsWith("Usage: roomhub ")) throw new Error(`${name} --help printed: ${help}`);
+  }
+}
+
+/** The page, and each file that it names. */
+async function checkMonitor(url: string): Promise<void> {
+  const page = await fetch(`${url}/monitor/`);
+  const text = await page.text();
+  equal("the status of the monitor", String(page.status), "200");
+  const names = [...text.matchAll(/(?:src|href)="\.?\/?(assets\/[^"]+)"/g)].map(([, name]) => name);
+  if (names.length < 2) throw new Error(`the monitor names ${names.length} files: ${text}`);
+  for (const name of names) {
+    const { status } = await fetch(`${url}/monitor/${name}`);
+    equal(`the status of ${name}`, String(status), "200");
   }
 }
 

@@ -53,14 +53,13 @@ async function buildPage(): Promise<PageFiles> {
 }
 
 async function readPage(folder: string): Promise<PageFiles> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  // Names alone: inside an executable, Node 26 gives entries of such a list wrong parents.
+  const names = await readdir(folder, { recursive: true });
   const files = new Map<string, PageFile>();
-  for (const entry of entries) {
-    const type = types[extname(entry.name)];
-    if (!entry.isFile() || type === undefined) continue;
-    const path = join(entry.parentPath, entry.name);
-    const name = path.slice(folder.replace(/[\\/]+$/, "").length).replaceAll(sep, "/");
-    files.set(name, { type, body: await readFile(path) });
+  for (const name of names) {
+    const type = types[extname(name)];
+    if (type === undefined) continue;
+    files.set(`/${name.replaceAll(sep, "/")}`, { type, body: await readFile(join(folder, name)) });
   }
   if (!files.has("/index.html")) throw new Error(`no page in ${folder}`);
   return files;
