@@ -164,3 +164,23 @@ describe("requests", () => {
     },
   );
 });
+
+test("requests of clients at other hubs are listed at each of them", async () => {
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+  await using provider = await startFakeProvider({ behave: () => ({ kind: "normal", gate }) });
+  await using cluster = await startCluster(2);
+  const [one, other] = cluster.hubs;
+  const code = await one!.createRoom();
+  await using _ada = await joinTunnel(one!, code, { endpoint: provider.url });
+  await listedEverywhere(cluster, code, ({ connection }) => connection.readiness === "ready");
+  await cluster.linked();
+  const events = await one!.watch(code);
+  const json = { model: "ada", messages: [], stream: true };
+  const response = other!.fetch(`/rooms/${code}/v1/chat/completions`, { json });
+  await events.waitFor("its start", () => events.of("llm.request").length === 1);
+  const listed = await one!.fetch(`/rooms/${code}/requests`);
+  expect(await listed.json()).toMatchObject({ requests: [{ participantId: "ada" }] });
+  open();
+  await (await response).text();
+  await events.waitFor("its end", () => events.of("llm.complete").length === 1);
+});

@@ -1,10 +1,10 @@
-import type { HubEntry, Limits } from "@roomhub/protocol";
+import type { HubEntry, Limits, RequestSummary } from "@roomhub/protocol";
 import { createHash, hkdfSync, randomBytes } from "node:crypto";
 import type { RoomPassword } from "./credentials/passwords.ts";
 import type { AuthHeaderVault } from "./credentials/vault.ts";
 import type { BusMessage } from "./cluster/bus-message.ts";
 import type { ClusterDirectory, DirectoryListener } from "./cluster/directory.ts";
-import { EventBridge, type ShownEntry } from "./cluster/event-bridge.ts";
+import { EventBridge, isDetail, type ShownEntry } from "./cluster/event-bridge.ts";
 import type { HubPresence } from "./cluster/hub-presence.ts";
 import { Hubs } from "./cluster/hubs.ts";
 import { Membership, reachable } from "./cluster/membership.ts";
@@ -50,6 +50,8 @@ export interface ClusterParts {
   wantsDetail: () => boolean;
   /** Serves a management request that another hub relays. */
   manage: (question: unknown) => Promise<LinkResponse>;
+  /** The requests of a room that have their clients here. */
+  requestsHere: (roomCode: string) => readonly RequestSummary[];
   forwarding: HubLinksOptions["forwarding"];
   makers: HubLinksOptions["makers"];
 }
@@ -156,6 +158,7 @@ export class HubCluster {
       operations: parts.operations,
       manage: parts.manage,
       ...{ forwarding: parts.forwarding, makers: parts.makers, nowMs },
+      requestsHere: parts.requestsHere,
       reportBug,
     });
     this.share = (roomCode, name, timestamp, payload) =>
@@ -255,6 +258,7 @@ export class HubCluster {
       relay: new OwnerRelay(operations, this.membership, ask),
       catchUpRoom: (code) => this.catchUpRoom(code),
       acceptLink: (request, socket, head) => this.links.accept(request, socket, head),
+      requestsElsewhere: (roomCode) => this.links.requestsElsewhere(roomCode),
       listHubs: () => this.listHubs(),
       advertisedUrls: () => this.advertisedUrls(),
       advertiseUrl: () => this.#advertiseUrl,
@@ -291,6 +295,8 @@ export class HubCluster {
       links.hubGone(hubId);
     } else {
       this.hubs.seen(presence, this.#parts.nowMs());
+      const isDetailWatched = this.hubs.list().some(({ wantsDetail }) => wantsDetail);
+      this.#parts.bus().isDetailWatchedElsewhere = isDetailWatched;
       links.hubPresent({ ...presence, linkUrl: linkAddress(presence.linkUrl) });
     }
   }
@@ -344,8 +350,10 @@ export class HubCluster {
   }
 
   #show(roomCode: string, { name, timestamp, payload }: BusMessage): void {
+    const bus = this.#parts.bus();
     // A name and its own payload, as another hub sent them.
-    this.#parts.bus().publish(roomCode, name, () => timestamp, payload as never);
+    if (isDetail(name)) bus.publishDetail(roomCode, name, () => timestamp, payload as never);
+    else bus.publish(roomCode, name, () => timestamp, payload as never);
   }
 }
 

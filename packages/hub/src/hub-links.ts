@@ -1,3 +1,4 @@
+import type { RequestSummary } from "@roomhub/protocol";
 import { randomBytes } from "node:crypto";
 import type { OwnerSecrets } from "./cluster/membership.ts";
 import type { HubIdentity, Participant } from "./domain/participant.ts";
@@ -19,6 +20,9 @@ const secretsWithinMs = 1_000;
 /** A join waits for the first probe of an endpoint, which takes a second at most. */
 const manageWithinMs = 5_000;
 
+/** A list that is not whole is better than one that comes late. */
+const listWithinMs = 300;
+
 export interface HubLinksOptions {
   own: LinkedHub;
   secret: Uint8Array;
@@ -26,6 +30,8 @@ export interface HubLinksOptions {
   operations: () => OperationContext;
   /** Serves a management request that another hub relays. */
   manage: (question: unknown) => Promise<LinkResponse>;
+  /** The requests of a room that have their clients here. */
+  requestsHere: (roomCode: string) => readonly RequestSummary[];
   /** What serving the requests of other hubs needs, except what is known here. */
   forwarding: () => Omit<ForwardingDeps, "findOwn" | "slots">;
   makers: () => ExchangeDeps["makers"];
@@ -41,7 +47,7 @@ export class HubLinks extends Links {
   #forwarding: ForwardingDeps | undefined;
 
   constructor(options: HubLinksOptions) {
-    const { own, secret, random, operations, manage, forwarding, nowMs, reportBug } = options;
+    const { own, secret, random, operations, forwarding, nowMs, reportBug } = options;
     super({ own, secret, random, randomBytes: (count) => randomBytes(count) }, dialHub, {
       linkOpened: (hub) => this.exchange.linkOpened(hub),
       linkClosed: (hub) => this.exchange.linkClosed(hub),
@@ -55,7 +61,7 @@ export class HubLinks extends Links {
       },
       refused: (target, refusal) => noteRefusal(operations(), this.exchange, target, refusal),
       asked: async (_hub, path, body) =>
-        this.exchange.respond(path, body) ?? respond(operations(), manage, path, body),
+        this.exchange.respond(path, body) ?? respond(options, path, body),
       noticed: (hub, notice) => this.exchange.noticed(hub, notice),
       bug: reportBug,
     });
@@ -97,6 +103,16 @@ export class HubLinks extends Links {
     return this.ask(hubId, "/manage", question, manageWithinMs);
   }
 
+  /** The requests of a room that have their clients at other hubs, as far as these respond at once. */
+  async requestsElsewhere(roomCode: string): Promise<RequestSummary[]> {
+    const asked = this.openHubs().map(async (hubId) => {
+      const { body } = await this.ask(hubId, "/requests", { roomCode }, listWithinMs);
+      return (body as { requests?: RequestSummary[] } | null)?.requests ?? [];
+    });
+    const responses = await Promise.allSettled(asked);
+    return responses.flatMap((response) => (response.status === "fulfilled" ? response.value : []));
+  }
+
   /** What only its owner knows of a participant; undefined when the owner does not say. */
   async askSecrets(
     { hubId }: HubIdentity,
@@ -113,16 +129,19 @@ export class HubLinks extends Links {
 }
 
 async function respond(
-  operations: OperationContext,
-  manage: HubLinksOptions["manage"],
+  { operations, manage, requestsHere }: HubLinksOptions,
   path: string,
   body: unknown,
 ): Promise<LinkResponse> {
   switch (path) {
+    case "/requests": {
+      const { roomCode } = (body ?? {}) as { roomCode?: unknown };
+      return { status: 200, body: { requests: requestsHere(String(roomCode)) } };
+    }
     case "/manage":
       return manage(body);
     case "/secrets": {
-      const secrets = secretsFor(operations, body);
+      const secrets = secretsFor(operations(), body);
       return secrets === undefined ? { status: 404, body: null } : { status: 200, body: secrets };
     }
     default:

@@ -29,7 +29,7 @@ import type { HubLinksOptions } from "./hub-links.ts";
 import type { InferenceContext } from "./inference/begin.ts";
 import { BodyBudget } from "./inference/body-budget.ts";
 import type { DispatchDeps } from "./inference/inference-call.ts";
-import { InFlight } from "./inference/in-flight.ts";
+import { InFlight, listRequests } from "./inference/in-flight.ts";
 import { RoomQueues } from "./inference/queue.ts";
 import { ResponseOwners } from "./inference/response-owners.ts";
 import { Senders } from "./inference/sender/senders.ts";
@@ -115,10 +115,11 @@ export function createHub(options: HubOptions = {}): Hub {
       operations: () => operations,
       bus: () => bus,
       isDraining: () => isDraining,
-      wantsDetail: () => bus.detail.isWatched,
+      wantsDetail: () => bus.isDetailWatchedHere,
       manage: (question) => serveRelayed(ROUTES, front, question),
       forwarding: () => forwarding,
       makers: () => dispatch.responseOwners,
+      requestsHere: (roomCode) => listRequests(inference, roomCode),
     });
   const bus = new EventBus(
     bootId,

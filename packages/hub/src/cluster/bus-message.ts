@@ -1,13 +1,13 @@
-import type { EventName } from "@roomhub/protocol";
+import type { DetailEventName, EventName } from "@roomhub/protocol";
 
 /** An event of one hub for the watchers at all others. Contract §8. */
 export interface BusMessage {
   /** boot id of the hub where it happened */
   origin: string;
-  /** 1 for the origin's first event of the room, and one more for each */
+  /** 1 for the origin's first event of the room, and one more for each; events of detail are counted on their own */
   sequence: number;
   roomCode: string;
-  name: EventName;
+  name: EventName | DetailEventName;
   /** ISO text */
   timestamp: string;
   payload: object;

@@ -1,4 +1,4 @@
-import type { EventName } from "@roomhub/protocol";
+import { DETAIL_EVENT_NAMES, type DetailEventName, type EventName } from "@roomhub/protocol";
 import type { BusMessage } from "./bus-message.ts";
 import type { ClusterDirectory } from "./directory.ts";
 
@@ -43,13 +43,14 @@ export class EventBridge {
   /** An event of this hub, for the watchers at all others. */
   publish(
     roomCode: string,
-    name: EventName,
+    name: EventName | DetailEventName,
     timestamp: string,
     payload: object,
     shown?: ShownEntry,
   ): void {
-    const sequence = (this.#sequences.get(roomCode) ?? 0) + 1;
-    this.#sequences.set(roomCode, sequence);
+    const series = isDetail(name) ? `${roomCode} detail` : roomCode;
+    const sequence = (this.#sequences.get(series) ?? 0) + 1;
+    this.#sequences.set(series, sequence);
     const { bootId: origin } = this.#options;
     const message: BusMessage = { origin, sequence, roomCode, name, timestamp, payload };
     const before = this.#outgoing.get(roomCode);
@@ -125,6 +126,7 @@ export class EventBridge {
   /** The room was dropped. */
   forget(roomCode: string): void {
     this.#sequences.delete(roomCode);
+    this.#sequences.delete(`${roomCode} detail`);
     this.#incoming.delete(roomCode);
   }
 
@@ -132,8 +134,9 @@ export class EventBridge {
     const { roomCode } = message;
     const feeds = this.#incoming.get(roomCode) ?? new Map<string, Feed>();
     this.#incoming.set(roomCode, feeds);
-    const feed = feeds.get(message.origin) ?? { sequence: undefined, waiting: [] };
-    feeds.set(message.origin, feed);
+    const series = isDetail(message.name) ? `${message.origin} detail` : message.origin;
+    const feed = feeds.get(series) ?? { sequence: undefined, waiting: [] };
+    feeds.set(series, feed);
     const { sequence: last } = feed;
     // A hub that watches one room and all rooms gets each event twice.
     if (last !== undefined && message.sequence <= last) return;
@@ -151,7 +154,8 @@ export class EventBridge {
       const hasWaited = nowMs() - first.sinceMs >= longestWaitMs;
       if (!hasWaited && !this.#isKnown(roomCode, first.message)) return;
       feed.waiting.shift();
-      if (first.missed > 0) skip(roomCode, first.missed);
+      // Events of detail have no number that could be left out.
+      if (first.missed > 0 && !isDetail(first.message.name)) skip(roomCode, first.missed);
       show(roomCode, first.message);
     }
   }
@@ -160,6 +164,13 @@ export class EventBridge {
     if (participantId === undefined || revision === undefined) return true;
     return this.#options.revisionOf(roomCode, participantId) >= revision;
   }
+}
+
+const detailNames: ReadonlySet<string> = new Set(DETAIL_EVENT_NAMES);
+
+/** Whether it is an event of a request on its way. Contract §5, "Detail". */
+export function isDetail(name: EventName | DetailEventName): name is DetailEventName {
+  return detailNames.has(name);
 }
 
 /** What came from one hub about one room. */

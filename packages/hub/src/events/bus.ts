@@ -42,6 +42,7 @@ export class EventBus {
   readonly #created = new Set<string>();
   readonly #unsaid = new Set<Audience>();
   #hubWideCount = 0;
+  #isDetailWatchedElsewhere = false;
 
   /** @param later - calls back when what was published meanwhile shall leave, see {@link createPace} */
   constructor(bootId: string, later: (flush: () => void) => void, observer?: WatchObserver) {
@@ -57,11 +58,11 @@ export class EventBus {
     if (audience.isEmpty) this.#observer?.watched(roomCode);
     audience.add(subscriber);
     if (subscriber.isDetailed) this.#detailed.add(subscriber);
-    this.#detail.isWatched = this.#detailed.size > 0;
+    this.#noteDetail();
     return () => {
       audience.remove(subscriber);
       this.#detailed.delete(subscriber);
-      this.#detail.isWatched = this.#detailed.size > 0;
+      this.#noteDetail();
       this.#forgetIfEmpty(roomCode, audience);
     };
   }
@@ -111,6 +112,25 @@ export class EventBus {
       audience.putDetail(occurrence);
       this.#flushLater(audience);
     }
+  }
+
+  /** Whether a stream of this hub shows detail. */
+  get isDetailWatchedHere(): boolean {
+    return this.#detailed.size > 0;
+  }
+
+  get isDetailWatchedElsewhere(): boolean {
+    return this.#isDetailWatchedElsewhere;
+  }
+
+  /** Whether a stream of another hub of the cluster shows detail. */
+  set isDetailWatchedElsewhere(isWatched: boolean) {
+    this.#isDetailWatchedElsewhere = isWatched;
+    this.#noteDetail();
+  }
+
+  #noteDetail(): void {
+    this.#detail.isWatched = this.isDetailWatchedHere || this.#isDetailWatchedElsewhere;
   }
 
   /** So many events of the room happened elsewhere and did not get here: their numbers are left out. */

@@ -2,6 +2,8 @@ import {
   type ClientIdentity,
   clientText,
   type CompletePayload,
+  type DetailEventName,
+  type DetailPayloads,
   type EventName,
   type EventPayloads,
   type FailurePayload,
@@ -39,7 +41,7 @@ export interface Emitter {
 /** Takes the events of a room to the watchers at other hubs. */
 export type ShareEvent = (
   roomCode: string,
-  name: EventName,
+  name: EventName | DetailEventName,
   timestamp: string,
   payload: object,
 ) => void;
@@ -64,6 +66,14 @@ export function createEmitter(
   ): void {
     bus.publish(roomCode, name, now, payload);
     share?.(roomCode, name, now(), payload);
+  }
+  function publishDetail<Name extends DetailEventName>(
+    roomCode: string,
+    name: Name,
+    payload: DetailPayloads[Name],
+  ): void {
+    bus.publishDetail(roomCode, name, now, payload);
+    if (bus.isDetailWatchedElsewhere) share?.(roomCode, name, now(), payload);
   }
   const progressLimit = new ProgressLimit(nowMs);
   return {
@@ -90,12 +100,11 @@ export function createEmitter(
       publish(roomCode, "llm.error", payload);
       log.event("llm.error", roomCode, { ...forLog(payload), status });
     },
-    requestQueued: (roomCode, payload) =>
-      bus.publishDetail(roomCode, "request.queued", now, payload),
-    requestFirst: (roomCode, payload) => bus.publishDetail(roomCode, "request.first", now, payload),
+    requestQueued: (roomCode, payload) => publishDetail(roomCode, "request.queued", payload),
+    requestFirst: (roomCode, payload) => publishDetail(roomCode, "request.first", payload),
     requestProgress(roomCode, payload) {
       if (!progressLimit.allows(roomCode)) return false;
-      bus.publishDetail(roomCode, "request.progress", now, payload);
+      publishDetail(roomCode, "request.progress", payload);
       return true;
     },
   };

@@ -2,6 +2,7 @@ import type {
   ErrorShape,
   EventSpelling,
   HubEntry,
+  RequestSummary,
   RequestSchemas,
   Surface,
 } from "@roomhub/protocol";
@@ -37,6 +38,8 @@ export interface RouteDeps {
 export interface RouteCluster {
   /** this hub first */
   listHubs(): HubEntry[];
+  /** The requests of a room whose clients are at other hubs; without those of hubs that do not respond at once. */
+  requestsElsewhere(roomCode: string): Promise<RequestSummary[]>;
   /** Where participants that join here open their tunnel. */
   advertiseUrl(): string | undefined;
   /** Where hubs of the cluster take participants, this one first; at most 16. */
