@@ -18,7 +18,7 @@ import { sixParticipants } from "./six-participants.ts";
 import { startAndIdle } from "./memory/start-and-idle.ts";
 import { tables } from "./tables.ts";
 import { thousandStreams } from "./memory/thousand-streams.ts";
-import { translation } from "./translation.ts";
+import { messagesTranslation, translation } from "./translation.ts";
 import { tunnelBytes } from "./tunnel-bytes.ts";
 
 /** In the order of the goals. */
@@ -40,6 +40,7 @@ export const rows: readonly Row[] = [
   startAndIdle,
   tunnelBytes,
   translation,
+  messagesTranslation,
   bodyScan,
   tables,
   loneRequest,
