@@ -146,6 +146,18 @@ describe.each(PATHS)("messages over a participant with chat alone, by %s", (path
   });
 });
 
+test("an alias leads messages to a participant with chat alone, under its own model's name", async () => {
+  await using provider = await startChat(talks);
+  await using hub = await startTestHub();
+  const code = await hub.createRoom();
+  await joinDirect(hub, code, { model: "qwen", endpoint: provider.url });
+  const alias = { pattern: "claude-*", targets: ["qwen", "*"] };
+  expect((await hub.fetch(`/rooms/${code}/aliases`, { json: alias })).status).toBe(201);
+  const response = await ask(hub, code, { model: "claude-sonnet-4-5" });
+  expect(await response.json()).toMatchObject({ type: "message", model: "m" });
+  expect(JSON.parse(provider.requests.at(-1)?.body ?? "")).toMatchObject({ model: "qwen" });
+});
+
 test("a direct participant's config decides whether its messages are translated", async () => {
   const own = { type: "message", role: "assistant", content: [] };
   await using provider = await startRoutedProvider({
