@@ -121,6 +121,19 @@ test("no secret is in the unit or in the output: all are in the private file", a
   expect(unit + world.stdout.text + world.stderr.text).not.toContain("tuna");
 });
 
+test("a hub's setting with a password in it becomes its variable; paths in variables become absolute", async () => {
+  const nats = "nats://a:4222,nats://hub:tuna@b:4222";
+  const { unit, secrets } = await install(["serve", "--lan", "--nats", nats], {
+    env: { ROOMHUB_CLUSTER_SECRET_FILE: "secret.txt" },
+  });
+  expect(commandLine(unit)).toEqual(["serve", "--lan"]);
+  expect(unit).not.toContain("tuna");
+  expect(secrets.split("\n").slice(1, -1)).toEqual([
+    "ROOMHUB_CLUSTER_SECRET_FILE='/home/ana/lab/secret.txt'",
+    `ROOMHUB_NATS='${nats}'`,
+  ]);
+});
+
 test("a password from stdin is kept, since a service has no stdin", async () => {
   const readStdin = async () => "tuna\nmore";
   const { unit, secrets } = await install(["join", "ABC234", "--password-file", "-"], {
@@ -137,6 +150,7 @@ test("the config file of the folder is named, since a service starts in another"
   };
   const { unit } = await install(["serve"], { readFile });
   expect(commandLine(unit)).toEqual(["serve", "--config", "/home/ana/lab/roomhub.config.json"]);
+  expect(unit).toContain("\nWorkingDirectory=/home/ana/lab\n");
 });
 
 test.each<[string, string[], string]>([

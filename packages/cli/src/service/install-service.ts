@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { KNOWN_VARIABLES } from "../environment.ts";
 import { UsageError } from "../exit-code.ts";
+import { HUB_SETTINGS, SETTING_NAMES, settingEnvName } from "../hosting/hub-settings.ts";
 import { envSecret } from "../secrets.ts";
 import { countOf, safe } from "../terminal/text.ts";
 import { keptArguments } from "./kept-arguments.ts";
@@ -29,6 +30,17 @@ const otherVariables = [
   "OLLAMA_HOST",
   "XDG_STATE_HOME",
 ];
+/** Of hubs, by their flags. */
+const settingVariables: ReadonlyMap<string, string> = new Map(
+  SETTING_NAMES.map((name) => [
+    HUB_SETTINGS[name].flag.split(" ", 1)[0] ?? "",
+    settingEnvName(name),
+  ]),
+);
+const pathVariables: ReadonlySet<string> = new Set([
+  "ROOMHUB_CONFIG",
+  ...SETTING_NAMES.filter((name) => HUB_SETTINGS[name].flag.includes("<path>")).map(settingEnvName),
+]);
 /** Read before a file can be: it has to be in the environment of the process. */
 const earlyVariable = "ROOMHUB_HEAP_GROWTH";
 
@@ -67,6 +79,7 @@ async function unitOf(
   const kept = await keptArguments({
     words,
     command,
+    variableOf: (flag) => settingVariables.get(flag),
     variable: (variable) => envSecret(context, variable),
     absolute,
     firstLineOfStdin: async () => (await context.readStdin()).split(/\r?\n/, 1)[0] ?? "",
@@ -80,19 +93,28 @@ async function unitOf(
   const unit: ServiceUnit = {
     name,
     commandLine: [executable, ...launcher, `--secrets-file=${secretsFile}`, ...args],
-    folder: homeFolder,
+    // Paths in a config file may be relative to the folder in which the command is run.
+    folder: configFile === undefined ? homeFolder : currentFolder,
   };
   checkCharacters(unit, platform);
-  return { unit, variables: { ...ownVariables(context), ...kept.variables }, secretsFile };
+  return {
+    unit,
+    variables: { ...ownVariables(context, absolute), ...kept.variables },
+    secretsFile,
+  };
 }
 
 /** What `serve` and `join` would read from the environment here, and a service would not have. */
-function ownVariables({ env }: CliContext): Record<string, string> {
+function ownVariables(
+  { env }: CliContext,
+  absolute: (path: string) => string,
+): Record<string, string> {
   const names = [...KNOWN_VARIABLES.filter((one) => one !== earlyVariable), ...otherVariables];
   return Object.fromEntries(
     names.flatMap((name) => {
       const value = env[name] ?? "";
-      return value === "" ? [] : [[name, value]];
+      if (value === "") return [];
+      return [[name, pathVariables.has(name) ? absolute(value) : value]];
     }),
   );
 }

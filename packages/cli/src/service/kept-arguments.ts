@@ -14,6 +14,8 @@ export interface KeepingFrom {
   words: readonly string[];
   /** `service install join`, with its options */
   command: Command;
+  /** the variable that is the same as an option, such as `ROOMHUB_NATS` for `--nats` */
+  variableOf: (flag: string) => string | undefined;
   /** the value of a variable that an option names; throws when it is not set */
   variable: (name: string) => string;
   /** a path as seen from everywhere */
@@ -68,7 +70,9 @@ async function keepOption(
     variables[variable] = from.variable(variable);
     args.push(flag, value);
   } else {
-    args.push(flag, withoutCredentials(value));
+    const variable = hasCredentials(value) ? from.variableOf(flag) : undefined;
+    if (variable === undefined) args.push(flag, withoutCredentials(value));
+    else variables[variable] = value;
   }
 }
 
@@ -80,8 +84,13 @@ function freeVariable(flag: string, variables: Readonly<Record<string, string>>)
   return `${stem}${number}`;
 }
 
+/** Of a URL, or of one in a list. */
+function hasCredentials(text: string): boolean {
+  return /(?:^|,)\s*[a-z][a-z0-9+.-]*:\/\/[^/?#,\s]*@/i.test(text);
+}
+
 function withoutCredentials(text: string): string {
-  if (!/^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]*@/i.test(text)) return text;
+  if (!hasCredentials(text)) return text;
   throw new UsageError(
     'A URL with a password in it cannot be kept for a service. Use --header-env "Authorization=VARIABLE"',
   );
