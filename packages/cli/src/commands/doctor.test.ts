@@ -396,3 +396,20 @@ test("text from the network cannot control the terminal", async () => {
   const { world } = await runDoctor([url], { client });
   expect(world.stdout.text).not.toContain("\u001b");
 });
+
+test.each([
+  ["hands out its program", 200, "npx -y http://hub:5050/roomhub-2.0.0.tgz"],
+  ["hands out nothing", 404, "npx roomhub@2.0.0"],
+])("a hub of another version that %s: the fix is %s", async (_what, status, fix) => {
+  const context = { fetch: async () => new Response(null, { status }) };
+  const health = async () => ({
+    ...{ status: "ok" as const, version: "2.0.0" },
+    ...{ uptimeSeconds: 61, timestamp: new Date(0).toISOString() },
+  });
+  const { world } = await runDoctor([url, "--no-request"], {
+    context,
+    client: aClient({ health }),
+  });
+  expect(world.stdout.text).toContain("the two may be incompatible\n");
+  expect(world.stdout.text).toContain(`→ ${fix}\n`);
+});

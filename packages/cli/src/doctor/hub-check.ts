@@ -1,7 +1,9 @@
 import { RoomhubError } from "@roomhub/client";
 import type { HubEntry } from "@roomhub/protocol";
 import { EXIT } from "../exit-code.ts";
-import { countOf, duration, safe } from "../terminal/text.ts";
+import type { CliContext } from "../context.ts";
+import { isHandedOut } from "../handout/handed-out.ts";
+import { countOf, duration, safe, shellWord } from "../terminal/text.ts";
 import type { Check, Examination } from "./check.ts";
 import { failed, type Finding, ok, skipped } from "./finding.ts";
 import { isThisMachine, portOf } from "../rooms/hub-address.ts";
@@ -22,7 +24,7 @@ export const hubCheck: Check = {
       exam.health = health;
       const hubMs = Date.parse(health.timestamp);
       exam.clockSkewMs = Number.isNaN(hubMs) ? undefined : hubMs - midMs;
-      const finding = judge(exam, health);
+      const finding = await judge(exam, health);
       return finding.verdict === "ok" ? await judgeCluster(exam, finding, signal) : finding;
     } catch (error) {
       if (error instanceof RoomhubError && error.code === "invalid_response") {
@@ -35,10 +37,10 @@ export const hubCheck: Check = {
 
 type Health = NonNullable<Examination["health"]>;
 
-function judge(
+async function judge(
   { context, hubUrl }: Examination,
   { status, version, uptimeSeconds }: Health,
-): Finding {
+): Promise<Finding> {
   const text = `roomhub ${safe(version)} at ${hubUrl}, up ${duration(uptimeSeconds * 1000)}`;
   if (status === "degraded") {
     return failed(
@@ -55,10 +57,18 @@ function judge(
   if (!isCompatible(version, context.version)) {
     return failed(
       `${text}; this is roomhub ${context.version}, and the two may be incompatible`,
-      `npx roomhub@${/^[\w.+-]+$/.test(version) ? version : "latest"}`,
+      await programOf(context, hubUrl, version),
     );
   }
   return ok(text);
+}
+
+/** How to run that version: the hub's own program where it hands it out, else the registry's. */
+async function programOf(context: CliContext, hubUrl: string, version: string): Promise<string> {
+  if (!/^[\w.+-]+$/.test(version)) return "npx roomhub@latest";
+  const file = `roomhub-${version}.tgz`;
+  if (await isHandedOut(context, hubUrl, file)) return `npx -y ${shellWord(`${hubUrl}/${file}`)}`;
+  return `npx roomhub@${version}`;
 }
 
 /** Adds what the hub says of the others of its cluster, if it is in one. */

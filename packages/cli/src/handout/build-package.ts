@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,16 +21,25 @@ export function canBuild(): boolean {
 /** Builds the package from the sources of a checkout. @throws Error with what the build wrote */
 export async function buildPackage(): Promise<Uint8Array> {
   const folder = await mkdtemp(join(tmpdir(), "roomhub-handout-"));
+  let stopBuild = (): unknown => undefined;
+  // A hub that is stopped soon after its start leaves no process and no files behind.
+  const onExit = () => {
+    stopBuild();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  process.once("exit", onExit);
   try {
     // A process of its own: what a build loads would stay in the memory of a hub.
-    const { stdout } = await promisify(execFile)(
+    const build = promisify(execFile)(
       process.execPath,
       ["--conditions=@roomhub/source", script, folder],
       { cwd: workspace, timeout: maxBuildMs },
     );
-    const { file } = JSON.parse(stdout) as { file: string };
+    stopBuild = () => build.child.kill("SIGKILL");
+    const { file } = JSON.parse((await build).stdout) as { file: string };
     return await readFile(file);
   } finally {
+    process.off("exit", onExit);
     await rm(folder, { recursive: true, force: true });
   }
 }
