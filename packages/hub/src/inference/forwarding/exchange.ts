@@ -194,6 +194,7 @@ export class Exchange implements PeerNotes {
     this.#deps.queues().wake(roomCode);
     // What nothing waits for any more expires at its owner.
     remote.grants = 0;
+    this.#waits.granted(participant);
   }
 
   #applyLoad(participant: Participant, load: LoadItem): void {

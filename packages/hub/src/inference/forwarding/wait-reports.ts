@@ -33,6 +33,12 @@ export class WaitReports {
     this.#later(0, () => this.#report());
   }
 
+  /** A grant uses up what its owner knows: it is told again what still waits. */
+  granted(participant: Participant): void {
+    this.#reported.get(participant.roomCode)?.delete(participant);
+    this.queueChanged(participant.roomCode);
+  }
+
   /** A hub that was lost has forgotten what waits here. */
   forgetHub(hubId: string): void {
     for (const [roomCode, reported] of this.#reported) {
@@ -85,8 +91,8 @@ function waitingFor(entries: readonly QueueEntry[]): Map<Participant, Reported> 
       if (candidate.remote === undefined) continue;
       const first = waiting.get(candidate);
       if (first === undefined) waiting.set(candidate, { count: 1, address, person });
-      // More than its slots could not be granted at once.
-      else if (first.count < candidate.limit) {
+      // More are not granted before the next report.
+      else if (first.count < 2 * candidate.limit + 8) {
         waiting.set(candidate, { ...first, count: first.count + 1 });
       }
     }

@@ -1,0 +1,202 @@
+import type { ParticipantSummary } from "@roomhub/protocol";
+import { setTimeout as pause } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { join, joinDirect, joinTunnel, PATHS } from "../support/hub/joining.ts";
+import { type ClusterHub, startCluster, type TestCluster } from "../support/hub/start-cluster.ts";
+import { type FakeProviderOptions, startFakeProvider } from "../support/providers/fake-provider.ts";
+
+type Behave = FakeProviderOptions["behave"];
+
+/** A room on two hubs: `owner` is where the participant joins, `entry` the other. */
+async function twoHubs(behave?: Behave) {
+  await using stack = new AsyncDisposableStack();
+  const provider = stack.use(await startFakeProvider({ behave }));
+  const cluster = stack.use(await startCluster(2));
+  const [owner, entry] = cluster.hubs as [ClusterHub, ClusterHub];
+  const code = await owner.createRoom();
+  const owned = stack.move();
+  return {
+    ...{ provider, cluster, owner, entry, code },
+    ask: (hub: ClusterHub, fields: object = {}, headers: Record<string, string> = {}) =>
+      hub.fetch(`/rooms/${code}/v1/chat/completions`, {
+        json: { model: "ada", messages: [{ role: "user", content: "hello" }], ...fields },
+        headers: { "content-type": "application/json", ...headers },
+      }),
+    /** Resolves once the other hub can forward to it. */
+    async ready(isReady: (one: ParticipantSummary) => boolean = () => true) {
+      await seen(cluster, code, (one) => one.connection.readiness === "ready" && isReady(one));
+      await cluster.linked();
+    },
+    [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose](),
+  };
+}
+
+async function seen(
+  cluster: TestCluster,
+  code: string,
+  isWanted: (participant: ParticipantSummary) => boolean,
+): Promise<void> {
+  await cluster.everywhere(
+    `/rooms/${code}/participants`,
+    ({ participants }: { participants: ParticipantSummary[] }) => participants.some(isWanted),
+  );
+}
+
+function generations(provider: Awaited<ReturnType<typeof startFakeProvider>>) {
+  return provider.requests.filter(({ path }) => /completions|responses|messages/.test(path));
+}
+
+describe("a participant with one slot", () => {
+  test("serves the requests of two hubs one after the other, and both hubs get their turns", async () => {
+    let [running, most] = [0, 0];
+    const order: string[] = [];
+    await using lab = await twoHubs(({ json, path }) => {
+      if (!path.includes("completions")) return undefined;
+      order.push(String(json["user"]));
+      most = Math.max(most, ++running);
+      const gate = pause(15).then(() => void running--);
+      return { kind: "normal", gate };
+    });
+    const config = { maxConcurrency: 1 };
+    await using _ada = await joinTunnel(lab.owner, lab.code, {
+      endpoint: lab.provider.url,
+      config,
+    });
+    await lab.ready(({ load }) => load.limit === 1);
+    const sent = [];
+    for (let n = 0; n < 8; n++) {
+      const key = (name: string) => ({ authorization: `Bearer roomhub-name-${name}` });
+      sent.push(lab.ask(lab.owner, { user: "owner" }, key("owner")));
+      sent.push(lab.ask(lab.entry, { user: "entry" }, key("entry")));
+    }
+    const statuses = (await Promise.all(sent)).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    expect(most).toBe(1);
+    // Neither hub has all its requests served before the other one's.
+    const firstHalf = order.slice(0, 8).filter((name) => name === "entry").length;
+    expect(firstHalf).toBeGreaterThanOrEqual(3);
+    expect(firstHalf).toBeLessThanOrEqual(5);
+  });
+
+  test("is listed as busy at every hub while it is, and as free afterwards", async () => {
+    const gate = Promise.withResolvers<void>();
+    await using lab = await twoHubs(({ path }) =>
+      path.includes("completions") ? { kind: "normal", gate: gate.promise } : undefined,
+    );
+    await using _ada = await joinTunnel(lab.owner, lab.code, { endpoint: lab.provider.url });
+    await lab.ready();
+    const running = lab.ask(lab.entry);
+    await seen(lab.cluster, lab.code, ({ load }) => load.active === 1);
+    gate.resolve();
+    expect((await running).status).toBe(200);
+    await seen(lab.cluster, lab.code, ({ load }) => load.active === 0);
+  });
+});
+
+describe.each(PATHS)("a request that is forwarded to a participant by %s", (path) => {
+  test("has the participant's model and private instructions, which no other hub knows", async () => {
+    await using lab = await twoHubs();
+    const config = { instructions: "the private instructions", temperature: 0.25 };
+    const wishes = { endpoint: lab.provider.url, config };
+    await using _ada = await join(path, lab.owner, lab.code, wishes);
+    await lab.ready();
+    const response = await lab.entry.fetch(`/rooms/${lab.code}/v1/responses`, {
+      json: { model: "ada", input: "hello" },
+    });
+    expect(response.status).toBe(200);
+    const { json } = generations(lab.provider).at(-1)!;
+    expect(json).toMatchObject({ model: "fake-model", temperature: 0.25 });
+    expect(JSON.stringify(json)).toContain("the private instructions");
+    const listed = await lab.entry.fetch(`/rooms/${lab.code}/participants`);
+    expect(await listed.text()).not.toContain("the private instructions");
+  });
+
+  test("is cancelled at the provider when its client leaves", async () => {
+    await using lab = await twoHubs(({ path }) =>
+      path.includes("completions") ? { kind: "hang-mid-stream" } : undefined,
+    );
+    await using _ada = await join(path, lab.owner, lab.code, { endpoint: lab.provider.url });
+    await lab.ready();
+    const events = await lab.entry.watch(lab.code);
+    const response = await lab.ask(lab.entry, { stream: true });
+    await lab.provider.waitFor(({ openGenerations }) => openGenerations === 1);
+    await response.body?.cancel();
+    await lab.provider.waitFor(({ aborted }) => aborted === 1);
+    await events.waitFor("the end", () => events.of("llm.error").length === 1);
+    expect(events.of("llm.error")[0]?.data).toMatchObject({ code: "client_disconnected" });
+    await seen(lab.cluster, lab.code, ({ load }) => load.active === 0);
+  });
+
+  test("ends in an error frame, and one llm.error, when the owner stops", async () => {
+    await using lab = await twoHubs(({ path }) =>
+      path.includes("completions") ? { kind: "hang-mid-stream" } : undefined,
+    );
+    await using _ada = await join(path, lab.owner, lab.code, { endpoint: lab.provider.url });
+    await lab.ready();
+    const events = await lab.entry.watch(lab.code);
+    const response = await lab.ask(lab.entry, { stream: true });
+    await lab.provider.waitFor(({ openGenerations }) => openGenerations === 1);
+    await lab.owner.hub.close();
+    const text = await response.text();
+    expect(text).toMatch(/hub_shutting_down|peer_unavailable/);
+    await events.waitFor("the end", () => events.of("llm.error").length === 1);
+    expect(events.of("llm.request")).toHaveLength(1);
+  });
+
+  test("passes a response of a megabyte to a slow reader whole", async () => {
+    const bytes = 1_000_000;
+    await using lab = await twoHubs(({ path }) =>
+      path.includes("completions") ? { kind: "big-event", bytes } : undefined,
+    );
+    await using _ada = await join(path, lab.owner, lab.code, { endpoint: lab.provider.url });
+    await lab.ready();
+    const response = await lab.ask(lab.entry, { stream: true });
+    let read = 0;
+    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+      read += chunk.length;
+      if (read < 50_000) await pause(1);
+    }
+    expect(read).toBeGreaterThan(bytes);
+  });
+});
+
+describe("the credentials of a participant", () => {
+  test("are taken out of what its provider says before another hub sees it", async () => {
+    const secret = "sk-canary-0123456789abcdef";
+    const echo = { error: { message: `Incorrect API key: ${secret}`, type: "auth" } };
+    await using lab = await twoHubs(({ path }) =>
+      path.includes("completions") ? { kind: "status", status: 400, body: echo } : undefined,
+    );
+    await using _ada = await joinDirect(lab.owner, lab.code, {
+      endpoint: lab.provider.url,
+      authHeaders: { authorization: `Bearer ${secret}` },
+    });
+    await lab.ready();
+    const response = await lab.ask(lab.entry);
+    const text = await response.text();
+    expect(response.status).toBe(400);
+    expect(text).toContain("Incorrect API key");
+    expect(text).not.toContain("canary");
+    expect(generations(lab.provider).at(-1)?.headers.authorization).toBe(`Bearer ${secret}`);
+  });
+});
+
+describe("a conversation", () => {
+  test("goes on at any hub with the response that another one has relayed", async () => {
+    await using lab = await twoHubs();
+    await using _ada = await joinTunnel(lab.owner, lab.code, { endpoint: lab.provider.url });
+    await lab.ready();
+    const respond = (hub: ClusterHub, fields: object) =>
+      hub.fetch(`/rooms/${lab.code}/v1/responses`, {
+        json: { model: "ada", input: "a", ...fields },
+      });
+    const first = (await (await respond(lab.entry, {})).json()) as { id: string };
+    for (const hub of [lab.owner, lab.entry]) {
+      const next = await respond(hub, { previous_response_id: first.id });
+      expect([hub.port, next.status]).toEqual([hub.port, 200]);
+    }
+    const unknown = await respond(lab.entry, { previous_response_id: "resp_unknown" });
+    expect(unknown.status).toBe(400);
+    expect(await unknown.text()).toContain("previous_response_not_found");
+  });
+});
