@@ -51,6 +51,7 @@ describe("key", () => {
     { authorization: "Bearer rhc_anything" },
     { "x-api-key": "rhp_anything" },
     { "x-api-key": "rhc_anything" },
+    { authorization: "Bearer rhh_anything" },
   ])("%j is none, and no fingerprint of it is made", (headers) => {
     const { clientOf, hashed } = createSenders();
     expect(clientOf(headers)).toEqual({ kind: "none", id: "" });
