@@ -270,20 +270,35 @@ test("without services status says how to install one", async () => {
 test("on macOS the agent is loaded again, and its state is that of launchctl", async () => {
   const label = "gui/501/roomhub.serve";
   const printed = `${label} = {\n\tactive count = 1\n\tstate = running\n\tpid = 42\n\tspawn type = interactive (4)\n}\n`;
+  let isLoaded = false;
+  let looksUntilUnloaded: number | undefined;
   const machine = emptyMachine("darwin", (line) => {
-    if (line.includes("bootout")) return { code: 3, stderr: "Boot-out failed: 3\n" };
-    return line.includes("print") ? { stdout: printed } : {};
+    if (line.includes("bootstrap")) isLoaded = true;
+    // It finishes its requests first.
+    if (line.includes("bootout")) looksUntilUnloaded = 2;
+    if (!line.includes("print")) return {};
+    if (looksUntilUnloaded !== undefined && looksUntilUnloaded-- === 0) isLoaded = false;
+    return isLoaded ? { stdout: printed } : { code: 113 };
   });
   const world = worldOn(machine);
   const unitPath = "/home/ana/Library/LaunchAgents/roomhub.serve.plist";
   expect(await world.run("service", "install", "serve")).toBe(0);
   expect(machine.ran).toEqual([
-    `launchctl bootout ${label}`,
+    `launchctl print ${label}`,
     `launchctl enable ${label}`,
     `launchctl bootstrap gui/501 ${unitPath}`,
   ]);
   expect(await world.run("service", "status", "serve")).toBe(0);
   expect(world.stdout.text).toContain(`serve    running (process 42)  ${unitPath}\n`);
+  machine.ran.length = 0;
+  expect(await world.run("service", "install", "serve")).toBe(0);
+  expect(machine.ran).toEqual([
+    `launchctl print ${label}`,
+    `launchctl bootout ${label}`,
+    ...Array.from({ length: 3 }, () => `launchctl print ${label}`),
+    `launchctl enable ${label}`,
+    `launchctl bootstrap gui/501 ${unitPath}`,
+  ]);
   expect(await world.run("service", "remove", "serve")).toBe(0);
   expect(machine.files.size).toBe(0);
 });

@@ -9,6 +9,9 @@ import {
 } from "./service-unit.ts";
 import { xmlText } from "./xml-text.ts";
 
+/** launchd kills a service that takes longer. */
+const exitTimeoutMs = 90_000;
+const stepMs = 500;
 /** `launchctl` for a service that is not loaded. */
 const notFoundCodes = [3, 113];
 
@@ -19,9 +22,17 @@ export function launchdManager(host: ServiceHost): ServiceManager {
     posix.join(host.homeFolder, "Library", "Logs", `${labelOf(name)}.log`);
   const domain = `gui/${host.userId}`;
   const unitPath = (name: string) => posix.join(folder, `${labelOf(name)}.plist`);
+  const isLoaded = async (name: string) => {
+    const { code } = await host.run("launchctl", ["print", `${domain}/${labelOf(name)}`]);
+    return code === 0;
+  };
+  // bootout does not wait for requests that finish, and bootstrap fails until the service is unloaded.
   const unload = async (name: string) => {
-    const { code } = await host.run("launchctl", ["bootout", `${domain}/${labelOf(name)}`]);
-    return code;
+    if (!(await isLoaded(name))) return;
+    await host.run("launchctl", ["bootout", `${domain}/${labelOf(name)}`]);
+    for (let waitedMs = 0; waitedMs < exitTimeoutMs && (await isLoaded(name)); waitedMs += stepMs) {
+      await host.wait(stepMs);
+    }
   };
   return {
     title: "launchd agent",
@@ -34,9 +45,7 @@ export function launchdManager(host: ServiceHost): ServiceManager {
       await runOrThrow(host, "launchctl", ["enable", `${domain}/${labelOf(name)}`]);
       await runOrThrow(host, "launchctl", ["bootstrap", domain, unitPath(name)]);
     },
-    stop: async (name) => {
-      await unload(name);
-    },
+    stop: unload,
     forget: async () => {},
     state: async (name) => {
       const args = ["print", `${domain}/${labelOf(name)}`];
@@ -77,7 +86,7 @@ ${commandLine.map((argument) => `    <string>${xmlText(argument)}</string>`).joi
   <key>ThrottleInterval</key>
   <integer>10</integer>
   <key>ExitTimeOut</key>
-  <integer>90</integer>
+  <integer>${exitTimeoutMs / 1000}</integer>
   <key>ProcessType</key>
   <string>Interactive</string>
   <key>StandardOutPath</key>

@@ -37,6 +37,7 @@ export function emptyMachine(
       [...files.keys()]
         .filter((path) => path.startsWith(folder))
         .map((path) => path.slice(folder.length + 1)),
+    wait: async () => {},
     run: async (command, args) => {
       const line = [command, ...args].join(" ");
       ran.push(line);

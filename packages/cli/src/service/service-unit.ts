@@ -62,6 +62,7 @@ export interface ServiceHost {
   /** The names in a folder; none when it is missing. */
   listFolder: (path: string) => Promise<string[]>;
   run: (command: string, args: readonly string[]) => Promise<Ran>;
+  wait: (ms: number) => Promise<void>;
 }
 
 const nameForm = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;

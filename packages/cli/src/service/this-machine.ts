@@ -4,6 +4,7 @@ import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname } from "node:path";
 import { isSea } from "node:sea";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Ran, ServiceHost } from "./service-unit.ts";
 
@@ -36,6 +37,7 @@ export const thisMachine: ServiceHost = {
     }
   },
   run,
+  wait: (ms) => setTimeout(ms),
 };
 
 /** In a checkout the sources run behind the launcher, which finds the flags they need. */
