@@ -36,6 +36,8 @@ export interface FakeHub extends AsyncDisposable {
   /** Does what the request says and breaks the connection off in place of a response. */
   losesResponseTo: (call: SeenCall) => boolean;
   tunnelUrl: string | undefined;
+  /** of its cluster, in responses to joins */
+  hubs: string[] | undefined;
   /** The latest tunnel, once its agent has said HELLO. */
   nextSession(): Promise<HubSession>;
   close(): Promise<void>;
@@ -112,7 +114,9 @@ export async function startFakeHub(port = 0): Promise<FakeHub> {
         roomId: "r",
         heartbeatWithinMs: 10_000,
         tunnel: { url },
-        participantToken: `rhp_${joins}`,
+        // Who proves a token keeps it.
+        ...(call.token === undefined ? { participantToken: `rhp_${joins}` } : {}),
+        ...(hub.hubs === undefined ? {} : { hubs: hub.hubs }),
         ...(call.body.includes('"ownFirst":true') ? { clientKey: `rhc_${joins}` } : {}),
       });
     }
@@ -140,6 +144,7 @@ export async function startFakeHub(port = 0): Promise<FakeHub> {
     retryAfter: undefined,
     losesResponseTo: () => false,
     tunnelUrl: undefined,
+    hubs: undefined,
     nextSession: () => new Promise((resolve) => waiting.push(resolve)),
     close,
     [Symbol.asyncDispose]: close,

@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import { RoomhubClient } from "@roomhub/client";
 import { responseSecretsOf, ProviderClient } from "@roomhub/provider";
 import { CLOSE_CODES, type TunnelStatus } from "@roomhub/tunnel";
 import { openBudget } from "./budget/open-budget.ts";
@@ -13,7 +12,6 @@ import { Heartbeat } from "./connection/heartbeat.ts";
 import {
   judgeJoin,
   mayHaveJoined,
-  readJoin,
   type Registered,
   type Verdict,
 } from "./connection/hub-verdict.ts";
@@ -25,12 +23,12 @@ import {
   type Settings,
 } from "./options.ts";
 import { ParticipantError } from "./participant-error.ts";
-import { createProxyFetch } from "./connection/proxy-fetch.ts";
+import { Registration } from "./connection/registration.ts";
+import { RetiredTunnels } from "./connection/retired-tunnels.ts";
 import { createRequestHeads } from "./request-heads.ts";
 import { ServedModel } from "./served-model.ts";
 import { type ServeDeps, serveRequest } from "./served-request.ts";
 import { TunnelConnection } from "./connection/tunnel-connection.ts";
-import { resolveTunnelUrl } from "./connection/tunnel-url.ts";
 import { WakeWatch } from "./connection/wake-watch.ts";
 
 export type ParticipantState = ConnectionState["kind"] | "closing";
@@ -68,7 +66,8 @@ const drainPollMs = 20;
 
 class TunnelParticipant implements Participant {
   readonly #settings: Settings;
-  readonly #client: RoomhubClient;
+  readonly #registration: Registration;
+  readonly #retired = new RetiredTunnels();
   readonly #provider: ProviderClient;
   readonly #served: ServedModel;
   readonly #serveDeps: ServeDeps;
@@ -79,8 +78,6 @@ class TunnelParticipant implements Participant {
   readonly #abort = new AbortController();
   #chart: ConnectionState = { kind: "idle" };
   #tunnel: TunnelConnection | undefined;
-  #tunnelUrl: URL | undefined;
-  #token: string | undefined;
   #joining: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
   #ticker: NodeJS.Timeout | undefined;
@@ -91,12 +88,8 @@ class TunnelParticipant implements Participant {
 
   constructor(settings: Settings) {
     this.#settings = settings;
-    const { hubUrl, timing, baseUrl, serve, authHeaders, localHeaders } = settings;
-    this.#client = new RoomhubClient({
-      hubUrl,
-      fetch: createProxyFetch(settings.env),
-      timeoutMs: timing.hubCallMs,
-    });
+    const { timing, baseUrl, serve, authHeaders, localHeaders } = settings;
+    this.#registration = new Registration(settings);
     this.#provider = new ProviderClient({ connectTimeoutMs: timing.providerConnectMs });
     const headers = { ...authHeaders, ...localHeaders };
     const budget = openBudget(settings, headers, (error) => this.#notify({ kind: "fault", error }));
@@ -142,7 +135,7 @@ class TunnelParticipant implements Participant {
     this.#wake = new WakeWatch(timing.wakeGapMs, settings.now, settings.wallNow);
     this.#heartbeat = new Heartbeat({
       intervalMs: timing.heartbeatMs,
-      send: (token) => this.#sendHeartbeat(token),
+      send: (token) => this.#registration.sendHeartbeat(token, this.#abort.signal),
       onVerdict: (verdict) => this.#stepBy(verdict),
     });
     // A caller that does not await start() gets a refusal through `stopped` and the notice.
@@ -190,7 +183,9 @@ class TunnelParticipant implements Participant {
     // While closing, only `close` counts: a participant that is leaving does not reconnect.
     if (this.#closing !== undefined && event.type !== "close") return;
     const { timing, now, random } = this.#settings;
-    const next = nextState(this.#chart, event, { nowMs: now(), random: random(), ...timing });
+    const { hasOtherHubs } = this.#registration;
+    const inputs = { nowMs: now(), random: random(), hasOtherHubs, ...timing };
+    const next = nextState(this.#chart, event, inputs);
     if (next === this.#chart) return;
     this.#chart = next;
     if (reason !== undefined && next.kind !== "stopped") this.#reportOutage(reason, next);
@@ -209,7 +204,7 @@ class TunnelParticipant implements Participant {
       case "joining":
         this.#heartbeat.pause();
         this.#dropTunnel("joining again");
-        this.#joining = this.#join(state);
+        this.#joining = this.#join(state, state.isMoving);
         return;
       case "dialling":
         this.#dropTunnel("dialling again");
@@ -224,15 +219,11 @@ class TunnelParticipant implements Participant {
     }
   }
 
-  async #join(entered: ConnectionState): Promise<void> {
+  async #join(entered: ConnectionState, isMoving: boolean): Promise<void> {
     const { room } = this.#settings;
     const joinRequest = { ...this.#settings.joinRequest, model: this.#served.name };
     try {
-      const joined = readJoin(
-        await this.#client.join(room, joinRequest, { signal: this.#abort.signal }),
-      );
-      this.#token = joined.participantToken;
-      this.#tunnelUrl = resolveTunnelUrl(this.#client.hubUrl, joined.tunnel.url);
+      const joined = await this.#registration.join(joinRequest, isMoving, this.#abort.signal);
       this.#registered = "yes";
       if (this.#chart !== entered) return;
       const warnings = (joined.warnings ?? []).map((warning) => warning.message);
@@ -248,22 +239,31 @@ class TunnelParticipant implements Participant {
 
   #dial(): void {
     const { env, timing, maxStreams } = this.#settings;
-    const url = this.#tunnelUrl;
-    const token = this.#token;
-    if (url === undefined || token === undefined) return this.#step({ type: "forgotten" });
+    const { tunnel, hasOtherHubs } = this.#registration;
+    if (tunnel === undefined) return this.#step({ type: "forgotten" });
     this.#tunnel = new TunnelConnection({
-      url,
-      token,
+      ...tunnel,
       env,
-      timing,
+      timing: hasOtherHubs ? { ...timing, dialMs: timing.clusterDialMs } : timing,
       maxStreams,
       capabilities: () => this.#capabilities(),
       status: () => this.#status(),
       onOpened: () => this.#step({ type: "opened" }),
       onRequest: (request) => serveRequest(request, this.#serveDeps),
+      onGoAway: () => this.#moveOn(),
       onEnded: (verdict) => this.#stepBy(verdict),
       onFault: (error) => this.#notify({ kind: "fault", error }),
     });
+  }
+
+  /** Alone, a hub closes the tunnel when it has drained, and the redial reaches the one that was started again. */
+  #moveOn(): void {
+    const tunnel = this.#tunnel;
+    if (tunnel === undefined || !this.#registration.hasOtherHubs || this.#closing !== undefined)
+      return;
+    this.#tunnel = undefined;
+    this.#retired.add(tunnel);
+    this.#step({ type: "dismissed" });
   }
 
   #onConnected(): void {
@@ -288,24 +288,15 @@ class TunnelParticipant implements Participant {
     if (hasSlept && this.#chart.kind === "waiting") this.#step({ type: "woke" });
     else if (hasSlept) this.#tunnel?.wake(nowMs);
     this.#tunnel?.tick(nowMs);
+    this.#retired.tick(nowMs, this.#chart.kind === "connected");
     this.#served.tick(nowMs);
     this.#heartbeat.tick(nowMs, hasSlept);
   }
 
-  #sendHeartbeat(token: string): Promise<unknown> {
-    const { room, joinRequest } = this.#settings;
-    const { signal } = this.#abort;
-    return this.#client.heartbeat(room, joinRequest.id, { token, signal });
-  }
-
   async #rename(model: string): Promise<void> {
-    const { room, joinRequest } = this.#settings;
     // A pending join has the old name; a later one has the new name.
     await this.#joining;
-    const token = this.#token;
-    if (token === undefined) return;
-    const { signal } = this.#abort;
-    await this.#client.updateParticipant(room, joinRequest.id, { model }, { token, signal });
+    await this.#registration.rename(model, this.#abort.signal);
   }
 
   #sendCapabilities(): void {
@@ -345,6 +336,7 @@ class TunnelParticipant implements Participant {
     this.#served.stop();
     this.#abort.abort();
     this.#dropTunnel(stop.code);
+    this.#retired.close();
     this.#notify({ kind: "stopped", ...stop });
     this.#started.reject(new ParticipantError(stop.code, stop.reason, stop.hint));
     this.#provider.close().then(
@@ -367,7 +359,8 @@ class TunnelParticipant implements Participant {
   async #drain(drainMs: number): Promise<void> {
     this.#tunnel?.goAway("leaving");
     const giveUpMs = performance.now() + drainMs;
-    while ((this.#tunnel?.activeStreams ?? 0) > 0 && performance.now() < giveUpMs) {
+    const running = () => (this.#tunnel?.activeStreams ?? 0) + this.#retired.activeStreams;
+    while (running() > 0 && performance.now() < giveUpMs) {
       await new Promise((resolve) => setTimeout(resolve, drainPollMs));
     }
     await Promise.resolve();
@@ -375,13 +368,11 @@ class TunnelParticipant implements Participant {
 
   /** Best effort: without it, the hub marks the participant offline after 30 s. */
   async #leave(): Promise<void> {
-    const { room, joinRequest, timing } = this.#settings;
-    const signal = AbortSignal.timeout(timing.leaveMs);
+    const signal = AbortSignal.timeout(this.#settings.timing.leaveMs);
     // A pending join would register the participant after it left.
     await Promise.race([this.#joining, once(signal, "abort")]);
-    if (this.#token === undefined) return;
     try {
-      await this.#client.leave(room, joinRequest.id, { token: this.#token, signal });
+      await this.#registration.leave(signal);
     } catch {
       // See above.
     }

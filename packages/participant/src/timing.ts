@@ -15,6 +15,8 @@ export interface ParticipantTiming {
   stableMs: number;
   /** timeout for opening the tunnel, including HELLO */
   dialMs: number;
+  /** the same in a cluster, whose other hubs can take the participant */
+  clusterDialMs: number;
   hubCallMs: number;
   providerConnectMs: number;
   /** interval between probes of a model server that is ready */
@@ -38,6 +40,7 @@ export const defaultTiming: ParticipantTiming = {
   backoffMaxMs: 15_000,
   stableMs: 30_000,
   dialMs: 15_000,
+  clusterDialMs: 3_000,
   hubCallMs: 10_000,
   providerConnectMs: LIMITS.connectMs.default,
   providerCheckMs: 30_000,

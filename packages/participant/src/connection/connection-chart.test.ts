@@ -1,5 +1,5 @@
-import { array, assert, constantFrom, double, nat, property, record } from "fast-check";
-import { expect, test } from "vitest";
+import { array, assert, boolean, constantFrom, double, nat, property, record } from "fast-check";
+import { describe, expect, test } from "vitest";
 import {
   backoffMs,
   type ChartInputs,
@@ -17,12 +17,13 @@ const inputs: ChartInputs = {
   backoffBaseMs: 250,
   backoffMaxMs: 15_000,
   stableMs: 30_000,
+  hasOtherHubs: false,
 };
 const stop = { code: "invalid_password", reason: "wrong" };
 
 const states: Record<Kind, ConnectionState> = {
   idle: { kind: "idle" },
-  joining: { kind: "joining", failures: 2 },
+  joining: { kind: "joining", failures: 2, isMoving: false },
   dialling: { kind: "dialling", failures: 2, isRedial: false },
   waiting: { kind: "waiting", failures: 2, untilMs: 100_000, next: "dialling" },
   connected: { kind: "connected", failures: 2, sinceMs: 99_000 },
@@ -34,6 +35,7 @@ const events: Record<EventType, ConnectionEvent> = {
   opened: { type: "opened" },
   failed: { type: "failed" },
   forgotten: { type: "forgotten" },
+  dismissed: { type: "dismissed" },
   due: { type: "due" },
   woke: { type: "woke" },
   refused: { type: "refused", stop },
@@ -48,6 +50,7 @@ const table: Record<Kind, Record<EventType, Kind>> = {
     opened: "idle",
     failed: "idle",
     forgotten: "idle",
+    dismissed: "idle",
     due: "idle",
     woke: "idle",
     ...ends,
@@ -58,6 +61,7 @@ const table: Record<Kind, Record<EventType, Kind>> = {
     opened: "joining",
     failed: "waiting",
     forgotten: "joining",
+    dismissed: "joining",
     due: "joining",
     woke: "joining",
     ...ends,
@@ -68,6 +72,7 @@ const table: Record<Kind, Record<EventType, Kind>> = {
     opened: "connected",
     failed: "waiting",
     forgotten: "waiting",
+    dismissed: "dialling",
     due: "dialling",
     woke: "dialling",
     ...ends,
@@ -78,6 +83,7 @@ const table: Record<Kind, Record<EventType, Kind>> = {
     opened: "waiting",
     failed: "waiting",
     forgotten: "waiting",
+    dismissed: "waiting",
     due: "dialling",
     woke: "dialling",
     ...ends,
@@ -88,6 +94,7 @@ const table: Record<Kind, Record<EventType, Kind>> = {
     opened: "connected",
     failed: "waiting",
     forgotten: "waiting",
+    dismissed: "connected",
     due: "connected",
     woke: "connected",
     ...ends,
@@ -98,6 +105,7 @@ const table: Record<Kind, Record<EventType, Kind>> = {
     opened: "stopped",
     failed: "stopped",
     forgotten: "stopped",
+    dismissed: "stopped",
     due: "stopped",
     woke: "stopped",
     refused: "stopped",
@@ -118,7 +126,11 @@ for (const kind of Object.keys(table) as Kind[]) {
 }
 
 test("a failed join or dial is retried with backoff", () => {
-  const joining = nextState({ kind: "joining", failures: 0 }, events.failed, inputs);
+  const joining = nextState(
+    { kind: "joining", failures: 0, isMoving: false },
+    events.failed,
+    inputs,
+  );
   expect(joining).toEqual({ kind: "waiting", failures: 1, untilMs: 100_125, next: "joining" });
   const dialling = nextState(states.dialling, events.failed, inputs);
   expect(dialling).toEqual({ kind: "waiting", failures: 3, untilMs: 100_500, next: "dialling" });
@@ -126,7 +138,11 @@ test("a failed join or dial is retried with backoff", () => {
 
 test("retry-after is honoured up to a minute", () => {
   const exchange = (retryAfterMs: number) =>
-    nextState({ kind: "joining", failures: 0 }, { type: "failed", retryAfterMs }, inputs);
+    nextState(
+      { kind: "joining", failures: 0, isMoving: false },
+      { type: "failed", retryAfterMs },
+      inputs,
+    );
   expect(exchange(2_000)).toMatchObject({ untilMs: 102_125 });
   expect(exchange(9_999_999)).toMatchObject({ untilMs: 160_125 });
 });
@@ -144,7 +160,7 @@ test("a forgotten participant joins again at once, and with backoff if forgotten
     events.forgotten,
     inputs,
   );
-  expect(first).toEqual({ kind: "joining", failures: 1 });
+  expect(first).toEqual({ kind: "joining", failures: 1, isMoving: false });
   const second = nextState(
     { kind: "dialling", failures: 1, isRedial: false },
     events.forgotten,
@@ -158,7 +174,35 @@ test("a redial to a restarted hub joins at once, however long the hub was down",
   const redial = nextState(states.waiting, events.due, inputs);
   expect(redial).toEqual({ kind: "dialling", failures: 2, isRedial: true });
   const again = nextState(redial, events.forgotten, inputs);
-  expect(again).toEqual({ kind: "joining", failures: 3 });
+  expect(again).toEqual({ kind: "joining", failures: 3, isMoving: false });
+});
+
+describe("in a cluster", () => {
+  const clustered = { ...inputs, hasOtherHubs: true };
+  const after = (state: ConnectionState, event: ConnectionEvent) =>
+    nextState(state, event, clustered);
+
+  test("a broken tunnel is dialled where it was, and then the participant joins at another hub", () => {
+    const lost = after(states.connected, events.failed);
+    expect(lost).toMatchObject({ kind: "waiting", next: "dialling" });
+    const redial = after({ ...lost, untilMs: 0 } as ConnectionState, events.due);
+    const failed = after(redial, { type: "failed", retryAfterMs: 60_000 });
+    expect(failed).toMatchObject({ kind: "waiting", next: "moving", untilMs: 101_000 });
+    const moved = after({ ...failed, untilMs: 0 } as ConnectionState, events.due);
+    expect(moved).toMatchObject({ kind: "joining", isMoving: true });
+    expect(after(moved, events.failed)).toMatchObject({ next: "moving" });
+  });
+
+  test("a hub that stops is left at once", () => {
+    expect(after(states.connected, events.dismissed)).toEqual({
+      ...{ kind: "joining", failures: 0, isMoving: true },
+    });
+  });
+
+  test("a hub that has forgotten the participant is joined again", () => {
+    const again = after({ kind: "dialling", failures: 0, isRedial: true }, events.forgotten);
+    expect(again).toMatchObject({ kind: "joining", isMoving: false });
+  });
 });
 
 test("a wait does not end early", () => {
@@ -179,15 +223,16 @@ test("no sequence of events leaves stopped or exceeds the longest wait", () => {
     event: anyEvent,
     passMs: nat(60_000),
     random: double({ min: 0, max: 0.99, noNaN: true }),
+    hasOtherHubs: boolean(),
   });
   assert(
     property(array(anyStep, { maxLength: 60 }), (steps) => {
       let state: ConnectionState = states.idle;
       let nowMs = 0;
       let hasStopped = false;
-      for (const { event, passMs, random } of steps) {
+      for (const { event, passMs, random, hasOtherHubs } of steps) {
         nowMs += passMs;
-        state = nextState(state, event, { ...inputs, nowMs, random });
+        state = nextState(state, event, { ...inputs, nowMs, random, hasOtherHubs });
         hasStopped ||= event.type === "refused" || event.type === "close";
         expect(state.kind === "stopped").toBe(hasStopped);
         if (state.kind === "waiting") expect(state.untilMs - nowMs).toBeLessThanOrEqual(15_000);

@@ -10,6 +10,7 @@ import type { StopReason } from "../notice.ts";
  *                 └─ waiting ─due, woke─► (joining | dialling, the one that failed)
  *
  * dialling, connected ─forgotten─► joining     the hub does not have this participant
+ * connected ─dismissed─► joining               at another hub of the cluster
  * any ─refused, close─► stopped                final
  * ```
  *
@@ -17,12 +18,16 @@ import type { StopReason } from "../notice.ts";
  */
 export type ConnectionState =
   | { kind: "idle" }
-  | { kind: "joining"; failures: number }
+  /** `isMoving`: at the next hub of the cluster */
+  | { kind: "joining"; failures: number; isMoving: boolean }
   /** `isRedial`: with the token of an earlier join, which the hub may have lost since */
   | { kind: "dialling"; failures: number; isRedial: boolean }
-  | { kind: "waiting"; failures: number; untilMs: number; next: "joining" | "dialling" }
+  | { kind: "waiting"; failures: number; untilMs: number; next: NextTry }
   | { kind: "connected"; failures: number; sinceMs: number }
   | { kind: "stopped"; stop: StopReason };
+
+/** `moving`: joining at the next hub of the cluster. */
+type NextTry = "joining" | "moving" | "dialling";
 
 export type ConnectionEvent =
   | { type: "start" }
@@ -33,6 +38,8 @@ export type ConnectionEvent =
   | { type: "failed"; retryAfterMs?: number | undefined }
   /** The hub responded 404. */
   | { type: "forgotten" }
+  /** The hub is stopping, and another one of its cluster can take this participant. */
+  | { type: "dismissed" }
   /** The wait is over. */
   | { type: "due" }
   /** The machine slept: retry without further delay. */
@@ -48,6 +55,8 @@ export interface ChartInputs {
   backoffBaseMs: number;
   backoffMaxMs: number;
   stableMs: number;
+  /** In a cluster: a hub that cannot be reached is not waited for. */
+  hasOtherHubs: boolean;
 }
 
 /** The longest `retry-after` that is honoured. */
@@ -66,7 +75,7 @@ export function nextState(
     case "refused":
       return { kind: "stopped", stop: event.stop };
     case "start":
-      return state.kind === "idle" ? { kind: "joining", failures: 0 } : state;
+      return state.kind === "idle" ? { kind: "joining", failures: 0, isMoving: false } : state;
     case "joined":
       return state.kind === "joining"
         ? { kind: "dialling", failures: state.failures, isRedial: false }
@@ -79,6 +88,10 @@ export function nextState(
       return afterFailure(state, event.retryAfterMs ?? 0, inputs);
     case "forgotten":
       return afterForgotten(state, inputs);
+    case "dismissed":
+      return state.kind === "connected" && inputs.hasOtherHubs
+        ? { kind: "joining", failures: 0, isMoving: true }
+        : state;
     case "due":
       return state.kind === "waiting" && inputs.nowMs >= state.untilMs ? wokenUp(state) : state;
     case "woke":
@@ -104,8 +117,11 @@ function afterFailure(
   if (state.kind !== "joining" && state.kind !== "dialling" && state.kind !== "connected") {
     return state;
   }
-  const next = state.kind === "joining" ? "joining" : "dialling";
-  return waitFor(next, failuresOf(state, inputs), retryAfterMs, inputs);
+  const failures = failuresOf(state, inputs);
+  // A tunnel that broke may be opened again where it was: the others may not know that hub for lost yet.
+  if (state.kind === "connected") return waitFor("dialling", failures, retryAfterMs, inputs);
+  if (inputs.hasOtherHubs) return waitFor("moving", failures, 0, inputs);
+  return waitFor(state.kind, failures, retryAfterMs, inputs);
 }
 
 function afterForgotten(state: ConnectionState, inputs: ChartInputs): ConnectionState {
@@ -115,7 +131,8 @@ function afterForgotten(state: ConnectionState, inputs: ChartInputs): Connection
   // Immediately if a redial reached the hub: it was restarted. With backoff if the hub loses a participant right after its
   // join.
   const isHubBack = state.kind === "dialling" && state.isRedial;
-  if (failures === 0 || isHubBack) return { kind: "joining", failures: failures + 1 };
+  if (failures === 0 || isHubBack)
+    return { kind: "joining", failures: failures + 1, isMoving: false };
   return waitFor("joining", failures, 0, inputs);
 }
 
@@ -128,7 +145,7 @@ function failuresOf(
 }
 
 function waitFor(
-  next: "joining" | "dialling",
+  next: NextTry,
   failures: number,
   retryAfterMs: number,
   inputs: ChartInputs,
@@ -140,5 +157,6 @@ function waitFor(
 
 function wokenUp(state: Extract<ConnectionState, { kind: "waiting" }>): ConnectionState {
   const { next, failures } = state;
-  return next === "dialling" ? { kind: next, failures, isRedial: true } : { kind: next, failures };
+  if (next === "dialling") return { kind: next, failures, isRedial: true };
+  return { kind: "joining", failures, isMoving: next === "moving" };
 }

@@ -25,16 +25,19 @@ const agentResponse = JoinResponse.pick({
   participantToken: true,
   clientKey: true,
   warnings: true,
-}).required({ participantToken: true });
+  hubs: true,
+});
 
 /**
  * What an agent needs of the hub's response to its join.
  *
+ * @param proof - the token that it joined with, which stays
  * @throws Error when the response lacks it: it is from something else
  */
-export function readJoin(response: unknown) {
+export function readJoin(response: unknown, proof: string | undefined) {
   const { data } = agentResponse.safeParse(response);
-  if (data !== undefined) return data;
+  const participantToken = data?.participantToken ?? proof;
+  if (data !== undefined && participantToken !== undefined) return { ...data, participantToken };
   throw new Error("the hub's response to the join has no tunnel URL or no token");
 }
 

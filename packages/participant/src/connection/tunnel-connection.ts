@@ -28,6 +28,8 @@ export interface TunnelConnectionOptions {
   /** HELLO was received: requests follow. */
   onOpened: () => void;
   onRequest: (request: IncomingRequest) => RequestBodyHandler;
+  /** The hub is stopping: it sends no new requests, and closes the tunnel when running ones have finished. */
+  onGoAway: () => void;
   /** Called once, last, also after a failed dial. Never from the constructor, and not after `close()`. */
   onEnded: (verdict: Verdict) => void;
   onFault: (error: unknown) => void;
@@ -45,9 +47,11 @@ export class TunnelConnection {
   #dialTimer: NodeJS.Timeout | undefined;
   #pongDueMs: number | undefined;
   #hasEnded = false;
+  #onEnded: TunnelConnectionOptions["onEnded"];
 
   constructor(options: TunnelConnectionOptions) {
     this.#options = options;
+    this.#onEnded = options.onEnded;
     const { url, token, env, timing } = options;
     this.#dialTimer = setTimeout(() => {
       this.#end(retry(`no tunnel to ${url.host} within ${timing.dialMs / 1_000} s`));
@@ -103,6 +107,11 @@ export class TunnelConnection {
     this.#socket?.ping();
   }
 
+  /** Goes on until its streams have ended. @param onEnded - in place of the one so far */
+  retire(onEnded: () => void): void {
+    this.#onEnded = onEnded;
+  }
+
   /** Ends running streams. `onEnded` is no longer called. */
   close(code: number, reason: string): void {
     this.#hasEnded = true;
@@ -123,8 +132,9 @@ export class TunnelConnection {
       handlers: {
         onHello: () => this.#onHello(),
         onRequest,
-        // The hub closes after draining; a redial then reaches the restarted hub.
-        onGoAway: () => {},
+        onGoAway: () => {
+          if (!this.#hasEnded) this.#options.onGoAway();
+        },
         onClose: (code, reason) => this.#end(judgeClose(code, reason)),
         onError: onFault,
       },
@@ -154,7 +164,7 @@ export class TunnelConnection {
     this.#hasEnded = true;
     clearTimeout(this.#dialTimer);
     this.#terminate();
-    this.#options.onEnded(verdict);
+    this.#onEnded(verdict);
   }
 
   #terminate(): void {

@@ -1,0 +1,56 @@
+import { array, assert, constantFrom, property } from "fast-check";
+import { expect, test } from "vitest";
+import { KnownHubs } from "./known-hubs.ts";
+
+const [one, two, three] = ["http://h1:5050", "http://h2:5050", "http://h3:5050"];
+
+function knownTo(home: string, hubs: string[], random = 0): KnownHubs {
+  const known = new KnownHubs(home, () => random);
+  known.learn(home, hubs);
+  return known;
+}
+
+function tried(known: KnownHubs, count: number): string[] {
+  return Array.from({ length: count }, () => known.next());
+}
+
+test("a hub that is alone has no others", () => {
+  expect(knownTo(one, []).hasOthers).toBe(false);
+  expect(knownTo(one, [one]).hasOthers).toBe(false);
+  expect(knownTo(one, []).next()).toBe(one);
+});
+
+test("the others are tried first, then where the user pointed, last the one that was lost, and so on", () => {
+  const known = knownTo("http://hubs.example", [one, two, three]);
+  expect(known.hasOthers).toBe(true);
+  const round = [two, three, "http://hubs.example", one];
+  expect(tried(known, 6)).toEqual([...round, two, three]);
+});
+
+test("participants of a lost hub do not all go to the same one", () => {
+  expect(knownTo(one, [one, two, three], 0.9).next()).toBe(three);
+});
+
+test("a token that was issued over TLS is never sent without", () => {
+  const known = knownTo("https://h1", ["https://h1", "http://h2", "https://h3/"]);
+  expect(tried(known, 4)).toEqual(["https://h3", "https://h1", "https://h3", "https://h1"]);
+  const plain = knownTo("http://h1", ["http://h1", "https://h2"]);
+  expect(plain.next()).toBe("https://h2");
+});
+
+test("at most 16 are remembered, and what is no URL of a hub is not", () => {
+  const many = Array.from({ length: 40 }, (_, n) => `http://h${n}`);
+  const known = knownTo("http://h0", many);
+  expect(new Set(tried(known, 100)).size).toBe(16);
+  expect(knownTo("http://h0", ["http://h0", "nonsense:", "ws://h1", ""]).hasOthers).toBe(false);
+});
+
+test("whatever the hubs are, a weaker scheme is never tried after a join over TLS", () => {
+  const hub = constantFrom("https://a", "http://b", "https://c", "http://a", "%", "ftp://x");
+  assert(
+    property(array(hub, { maxLength: 30 }), (hubs) => {
+      const known = knownTo("https://home", hubs);
+      for (const url of tried(known, 40)) expect(url).toMatch(/^https:/);
+    }),
+  );
+});

@@ -1,0 +1,78 @@
+import { RoomhubClient } from "@roomhub/client";
+import type { JoinRequest } from "@roomhub/protocol";
+import type { Settings } from "../options.ts";
+import { readJoin } from "./hub-verdict.ts";
+import { KnownHubs } from "./known-hubs.ts";
+import { createProxyFetch } from "./proxy-fetch.ts";
+import { resolveTunnelUrl } from "./tunnel-url.ts";
+
+/** How a participant is registered: at which hub, with which token, and where its tunnel goes. */
+export class Registration {
+  readonly #settings: Settings;
+  readonly #hubs: KnownHubs;
+  #client: RoomhubClient;
+  #token: string | undefined;
+  #tunnelUrl: URL | undefined;
+  #isInCluster = false;
+
+  /** @throws InvalidHubUrlError */
+  constructor(settings: Settings) {
+    this.#settings = settings;
+    this.#client = this.#clientOf(settings.hubUrl);
+    this.#hubs = new KnownHubs(this.#client.hubUrl, settings.random);
+  }
+
+  /** Where to dial, and the token that opens it; undefined before the first join. */
+  get tunnel(): { url: URL; token: string } | undefined {
+    const [url, token] = [this.#tunnelUrl, this.#token];
+    return url === undefined || token === undefined ? undefined : { url, token };
+  }
+
+  /** Whether another hub can take this participant. */
+  get hasOtherHubs(): boolean {
+    return this.#hubs.hasOthers;
+  }
+
+  /**
+   * Joins, in a cluster with the token of the last join: the participant stays the same one, whichever hub takes it.
+   *
+   * @param isMoving - at the next hub of the cluster
+   * @returns the token and what the hub says of the join
+   */
+  async join(request: JoinRequest, isMoving: boolean, signal: AbortSignal) {
+    if (isMoving && this.#hubs.hasOthers) this.#client = this.#clientOf(this.#hubs.next());
+    const client = this.#client;
+    const proof = this.#isInCluster ? this.#token : undefined;
+    const response = await client.join(this.#settings.room, request, { token: proof, signal });
+    const joined = readJoin(response, proof);
+    this.#token = joined.participantToken;
+    this.#tunnelUrl = resolveTunnelUrl(client.hubUrl, joined.tunnel.url);
+    this.#isInCluster = joined.hubs !== undefined;
+    this.#hubs.learn(client.hubUrl, joined.hubs ?? []);
+    return joined;
+  }
+
+  sendHeartbeat(token: string, signal: AbortSignal): Promise<unknown> {
+    const { room, joinRequest } = this.#settings;
+    return this.#client.heartbeat(room, joinRequest.id, { token, signal });
+  }
+
+  /** Nothing before the first join, which has the name then. */
+  async rename(model: string, signal: AbortSignal): Promise<void> {
+    const { room, joinRequest } = this.#settings;
+    const token = this.#token;
+    if (token === undefined) return;
+    await this.#client.updateParticipant(room, joinRequest.id, { model }, { token, signal });
+  }
+
+  async leave(signal: AbortSignal): Promise<void> {
+    const { room, joinRequest } = this.#settings;
+    const token = this.#token;
+    if (token !== undefined) await this.#client.leave(room, joinRequest.id, { token, signal });
+  }
+
+  #clientOf(hubUrl: string): RoomhubClient {
+    const { env, timing } = this.#settings;
+    return new RoomhubClient({ hubUrl, fetch: createProxyFetch(env), timeoutMs: timing.hubCallMs });
+  }
+}
