@@ -29,7 +29,7 @@ export interface LaunchedHub {
   handout: LaunchedHandout | undefined;
 }
 
-export interface LaunchedHandout {
+interface LaunchedHandout {
   /** Hexadecimal, once the program is made; made at once when others can reach the hub. */
   sha512: () => Promise<string | undefined>;
 }
