@@ -45,6 +45,7 @@ const plans: Record<string, readonly BlockPlan[]> = {
   "docs/guides/docker.md": docker,
   "docs/guides/install.md": install,
   "docs/guides/observe.md": observe,
+  "docs/guides/one-line.md": [],
   "docs/guides/python-participant.md": pythonParticipant,
   "docs/guides/quickstart.md": quickstart,
   "docs/guides/share-a-cloud-model.md": shareACloudModel,
