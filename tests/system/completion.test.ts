@@ -126,11 +126,13 @@ describe.each(["bash", "zsh", "fish"] as const)("%s", (shell) => {
         "roomhub env ABC234 --shell ",
         "roomhub env --hub room --shell ",
         "roomhub serve --port ",
+        "roomhub serve --lan --ownership ",
         "roomhub --verbose room list --hub create --",
       ]);
       const words = completed.map((each) => each.words.filter((word) => word !== "-h"));
       const shells = ["fish", "json", "powershell", "sh"];
-      expect(words).toEqual([shells, shells, [], ["--help", "--hub", "--json"]]);
+      const modes = ["compat", "open", "strict"];
+      expect(words).toEqual([shells, shells, [], modes, ["--help", "--hub", "--json"]]);
     },
   );
 });

@@ -44,6 +44,8 @@ interface SettingKind<T> {
   fromText: (text: string) => T | undefined;
   /** of the config file */
   isValue: (value: unknown) => value is T;
+  /** all values, where they are few */
+  choices?: readonly string[];
 }
 
 interface Setting<T> {
@@ -101,6 +103,7 @@ function oneOf<T extends string>(...choices: T[]): SettingKind<T> {
     expected: `one of ${choices.join(", ")}`,
     fromText: find,
     isValue: (value): value is T => find(value) !== undefined,
+    choices,
   };
 }
 
@@ -174,7 +177,7 @@ export const HUB_SETTINGS: { [Name in SettingName]: Setting<HubSettings[Name]> }
   ownership: {
     kind: oneOf("compat", "strict", "open"),
     flag: "--ownership <mode>",
-    what: "who may change a participant: compat, strict or open (default: compat)",
+    what: "who may change a participant (default: compat)",
     fallback: "compat",
   },
   streamUsage: {
@@ -187,7 +190,7 @@ export const HUB_SETTINGS: { [Name in SettingName]: Setting<HubSettings[Name]> }
   logFormat: {
     kind: oneOf("text", "json"),
     flag: "--log-format <format>",
-    what: "log format on stdout: text or json",
+    what: "log format on stdout",
     fallback: undefined,
   },
   nats: {
@@ -256,13 +259,13 @@ function addFlag(command: Command, name: SettingName, setting: Setting<unknown>)
   const { kind, flag, what, opposite } = setting;
   const variable = settingEnvName(name);
   if (opposite === undefined) {
-    command.addOption(
-      new Option(flag, withVariable(what, variable)).argParser((given) => {
-        const value = kind.fromText(given);
-        if (value === undefined) throw new InvalidArgumentError(`Must be ${kind.expected}.`);
-        return value;
-      }),
-    );
+    const option = new Option(flag, withVariable(what, variable)).argParser((given) => {
+      const value = kind.fromText(given);
+      if (value === undefined) throw new InvalidArgumentError(`Must be ${kind.expected}.`);
+      return value;
+    });
+    if (kind.choices !== undefined) option.argChoices = [...kind.choices];
+    command.addOption(option);
     return;
   }
   const isNegative = flag.startsWith("--no-");
