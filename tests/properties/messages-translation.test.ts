@@ -1,7 +1,19 @@
-import { array, assert, boolean, nat, property } from "fast-check";
+import {
+  array,
+  assert,
+  boolean,
+  constantFrom,
+  jsonValue,
+  nat,
+  oneof,
+  property,
+  record,
+  string,
+} from "fast-check";
 import { expect, test } from "vitest";
 import { messageEventsIn } from "../../packages/provider/src/messages/message.fixture.ts";
 import { messageStream } from "../../packages/provider/src/messages/output/message-stream.ts";
+import { NotChatError } from "../../packages/provider/src/translation/chat/chat-completion.ts";
 import { translateMessage } from "../../packages/provider/src/messages/output/whole-message.ts";
 import type { TranslatedMessage } from "../../packages/provider/src/messages/request/request.ts";
 import { countingSource } from "../../packages/provider/src/responses/response.fixture.ts";
@@ -162,6 +174,85 @@ test.for(SEEDS)(
         });
       }),
       propertyRuns(seed, 300),
+    );
+  },
+);
+
+const anything = jsonValue({ maxDepth: 2 });
+const word = oneof(string(), constantFrom("{", "}", '{"a":1}', "[]", "f", "call_1", ""), anything);
+const strangeCall = record(
+  {
+    index: oneof(nat(2), anything),
+    id: word,
+    function: record({ name: word, arguments: word }, { requiredKeys: [] }),
+  },
+  { requiredKeys: [] },
+);
+const strangeChunk = record({
+  choices: array(
+    record(
+      {
+        index: constantFrom(0, 0, 0, 1, null),
+        delta: record(
+          {
+            content: word,
+            reasoning: word,
+            refusal: word,
+            tool_calls: oneof(array(strangeCall, { maxLength: 3 }), anything),
+          },
+          { requiredKeys: [] },
+        ),
+        finish_reason: oneof(constantFrom("stop", "length", "tool_calls", null), anything),
+        stop_reason: anything,
+      },
+      { requiredKeys: ["delta"] },
+    ),
+    { maxLength: 2 },
+  ),
+  usage: anything,
+  model: anything,
+});
+
+test.for(SEEDS)(
+  "whatever the chunks of a chat stream contain, the events are in order (seed %i)",
+  timeout,
+  (seed) => {
+    assert(
+      property(array(oneof({ weight: 9, arbitrary: strangeChunk }, anything)), (chunks) => {
+        const said = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("");
+        const { text, isComplete } = translated(Buffer.from(`${said}data: [DONE]\n\n`), []);
+        expect(isComplete).toBe(true);
+        expect(checkMessageEvents(messageEventsIn(text))).toEqual([]);
+      }),
+      propertyRuns(seed, 1_000),
+    );
+  },
+);
+
+test.for(SEEDS)(
+  "whatever a completion contains, it becomes a message or is none (seed %i)",
+  timeout,
+  (seed) => {
+    assert(
+      property(strangeChunk, (chunk) => {
+        const choices = chunk.choices.map(({ delta, ...choice }) => ({
+          ...choice,
+          message: delta,
+        }));
+        const body = Buffer.from(JSON.stringify({ ...chunk, choices }));
+        try {
+          const made = translateMessage(body, request(true), countingSource(), () => {});
+          expect(JSON.parse(made.toString())).toMatchObject({
+            type: "message",
+            content: expect.any(Array),
+            stop_reason: expect.any(String),
+            usage: { input_tokens: expect.any(Number), output_tokens: expect.any(Number) },
+          });
+        } catch (error) {
+          if (!(error instanceof NotChatError)) throw error;
+        }
+      }),
+      propertyRuns(seed, 1_000),
     );
   },
 );

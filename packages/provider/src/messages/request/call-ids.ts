@@ -2,7 +2,7 @@
 const grammar = /^[a-zA-Z0-9_-]{1,64}$/;
 /** An id of this form is the provider's own, in base64url: the translation keeps nothing between two requests. */
 const encoded = /^toolu_rh_([a-zA-Z0-9_-]+)$/;
-const maxEncodedBytes = 256;
+const maxEncodedBytes = 96;
 
 /** The provider's id of a call, from the id that the client has for it. */
 export function providerCallId(clientId: string): string {
