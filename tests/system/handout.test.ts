@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { get } from "node:http";
+import { text as readText } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import type { Handout } from "../../packages/hub/src/index.ts";
 import { until } from "../support/waiting.ts";
@@ -107,6 +109,22 @@ test("the hub's page lists rooms; for programs there is nothing at /", async () 
     expect([response.status, response.headers.get("allow")]).toEqual([404, null]);
   }
 });
+
+test.each(["a$(id)", "hub/`id`", "x'y", "<script>", "[::1"])(
+  "the line for a shell has nothing of the forged host %j",
+  async (host) => {
+    await using world = await hubWithRoom();
+    const { hub, code } = world;
+    const text = await new Promise<string>((resolve, reject) => {
+      const options = { headers: { ...people, host, "x-forwarded-host": host } };
+      get(`${hub.url}/rooms/${code}`, options, (response) => {
+        resolve(readText(response));
+      }).on("error", reject);
+    });
+    expect(text).toContain(`npx -y ${hub.url}/roomhub.tgz join ${hub.url}/rooms/${code}`);
+    expect(text).not.toContain(host);
+  },
+);
 
 test("an error is a page for people too", async () => {
   await using world = await hubWithRoom();

@@ -273,6 +273,20 @@ describe("what the hub is called", () => {
     expect(peers.originOf(request(remote, headers))).toBe(origin);
   });
 
+  test.each([
+    ["192.168.1.5", "http://192.168.1.5:5050"],
+    ["::ffff:192.168.1.5", "http://192.168.1.5:5050"],
+    ["fd00::7", "http://[fd00::7]:5050"],
+    ["fe80::1%eth0", "http://[fe80::1]:5050"],
+  ])(
+    "by the address where the connection came in, without a usable host: %s",
+    (address, origin) => {
+      const incoming = request("10.0.0.9", { host: "a;b" });
+      Object.assign(incoming.socket, { localAddress: address });
+      expect(reader().peers.originOf(incoming)).toBe(origin);
+    },
+  );
+
   test("by its public URL, whatever the request says", () => {
     const { peers } = reader({}, "https://hub.example");
     expect(peers.originOf(request("10.0.0.9", { host: "inner" }))).toBe("https://hub.example");
