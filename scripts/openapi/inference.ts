@@ -56,6 +56,13 @@ const servedBy = [
   "x-roomhub-queue-ms",
 ];
 
+/** Of whoever calls the provider, where there is no surface of the provider's own. */
+const addedHeaders: Readonly<Record<string, string[]>> = {
+  responses: ["x-roomhub-translated"],
+  messages: ["x-roomhub-translated"],
+  "messages/count_tokens": ["x-roomhub-token-count"],
+};
+
 /** Sent on to the provider, and no other header of the client's but `accept`. */
 const forwarded: readonly Parameter[] = [
   forwardedHeader("idempotency-key"),
@@ -82,14 +89,14 @@ function both(method: string, path: string): string[] {
   return [`${method} /rooms/:code/v1/${path}`, `${method} /v1/rooms/:code/${path}`];
 }
 
-function relayed(canStream: boolean): Success {
+function relayed(canStream: boolean, added: readonly string[] = []): Success {
   return {
     description: "The provider's own status and body.",
     content: {
       "application/json": "AnyObject",
       ...(canStream ? { "text/event-stream": "EventStream" } : {}),
     },
-    headers: servedBy,
+    headers: [...servedBy, ...added],
   };
 }
 
@@ -104,7 +111,7 @@ function ofSurface(surface: Surface): Operation {
     parameters:
       surface.errorShape === "anthropic" ? [...forwarded, ...forwardedToAnthropic] : forwarded,
     body: "InferenceRequest",
-    successes: { 200: relayed(surface.marker !== "none") },
+    successes: { 200: relayed(surface.marker !== "none", addedHeaders[surface.path]) },
     errors: [
       ...bodyErrors,
       "room_not_found",
