@@ -164,6 +164,26 @@ test("@anthropic-ai/sdk streams thinking and a tool call out of chat, and its hi
   }
 });
 
+test("@anthropic-ai/sdk gets JSON of the requested schema out of chat", async () => {
+  await using world = await startCompatWorld();
+  for (const setup of translatedSetups) {
+    const { target } = world.room(setup);
+    const schema = {
+      type: "object",
+      properties: { city: { type: "string" }, celsius: { type: "number" } },
+      required: ["city", "celsius"],
+      additionalProperties: false,
+    };
+    const message = await connect(target).messages.create({
+      model: target.model,
+      max_tokens: maxTokens,
+      messages: [{ role: "user", content: "What should I wear in Oslo?" }],
+      output_config: { format: { type: "json_schema", schema } },
+    });
+    expect(JSON.parse(textOf(message))).toEqual(setup.shape.says.structured);
+  }
+});
+
 /** It adds `/v1` itself. */
 function connect({ roomUrl, fetch }: Target): Anthropic {
   return new Anthropic({ baseURL: roomUrl, apiKey: ANY_KEY, fetch });
