@@ -199,4 +199,24 @@ describe("a conversation", () => {
     expect(unknown.status).toBe(400);
     expect(await unknown.text()).toContain("previous_response_not_found");
   });
+
+  test("is read at its maker through any hub, also one that did not relay it", async () => {
+    await using lab = await twoHubs();
+    await using _ada = await joinTunnel(lab.owner, lab.code, { endpoint: lab.provider.url });
+    await lab.ready();
+    const json = { model: "ada", input: "a", background: true };
+    const first = await lab.owner.fetch(`/rooms/${lab.code}/v1/responses`, { json });
+    const { id } = (await first.json()) as { id: string };
+    const late = await lab.cluster.add();
+    await lab.ready();
+    for (const hub of [lab.entry, late]) {
+      await hub.fetch(`/rooms/${lab.code}/v1/responses/${id}?from=${hub.port}`);
+      expect(lab.provider.requests.at(-1)?.path).toContain(`/responses/${id}?from=${hub.port}`);
+    }
+    const unknown = await late.fetch(`/rooms/${lab.code}/v1/responses/resp_unknown`);
+    expect([unknown.status, await unknown.text()]).toMatchObject([
+      404,
+      expect.stringContaining("response_not_found"),
+    ]);
+  });
 });

@@ -145,7 +145,7 @@ export class Front {
       const { method, suffix } = route;
       const responseId = params["responseId"] ?? "";
       const input = { requestId, code, responseId, method, suffix, source };
-      serveStoredResponse(request, response, input, this.#deps);
+      serveStoredResponse(request, response, input, this.#deps, refuse);
     }
   }
 

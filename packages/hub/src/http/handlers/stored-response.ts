@@ -1,7 +1,11 @@
 import { forwardRequestHeaders } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { HubError } from "../../errors.ts";
-import { StoredResponseRequest } from "../../inference/request/inference-request.ts";
+import type { InferenceCall } from "../../inference/inference-call.ts";
+import {
+  StoredResponseRequest,
+  type StoredResponseOptions,
+} from "../../inference/request/inference-request.ts";
 import { admit, begin } from "../../inference/begin.ts";
 import { claimsOf, type Source } from "../../inference/sender/senders.ts";
 import { SocketClientResponse } from "../relay.ts";
@@ -25,19 +29,37 @@ const safeQuery = /^[A-Za-z0-9_=&%.,[\]-]{0,512}$/;
 
 /**
  * `GET|DELETE …/responses/:id`, `POST …/cancel`, `GET …/input_items`: sent to the participant that made the response.
- * No generation, so no llm events.
+ * No generation, so no llm events. In a cluster another hub may have to be asked for that participant first.
  *
+ * @param onRefused - what keeps it from dispatch after that
  * @throws HubError `response_not_found`, `room_not_found`, `hub_overloaded`
  */
 export function serveStoredResponse(
   request: IncomingMessage,
   response: ServerResponse,
   input: StoredResponseInput,
+  deps: InferenceDeps,
+  onRefused: (error: unknown) => void,
+): void {
+  const room = admit(deps.inference, input.code);
+  const { responseOwners, peers } = deps.inference.dispatch;
+  const serve = () => {
+    const maker = responseOwners.ownerOf(room, input.responseId);
+    if (maker === undefined) throw notFound(input.responseId);
+    serveFromMaker(request, response, { ...input, room, maker }, deps);
+  };
+  const isKnown = responseOwners.ownerOf(room, input.responseId) !== undefined;
+  if (isKnown || peers === undefined) serve();
+  else void peers.findMaker(room, input.responseId).then(serve).catch(onRefused);
+}
+
+function serveFromMaker(
+  request: IncomingMessage,
+  response: ServerResponse,
+  input: StoredResponseInput & Pick<InferenceCall, "room"> & Pick<StoredResponseOptions, "maker">,
   { inference, flushing }: InferenceDeps,
 ): void {
-  const room = admit(inference, input.code);
-  const owner = inference.dispatch.responseOwners.ownerOf(room, input.responseId);
-  if (owner === undefined) throw notFound(input.responseId);
+  const { room, maker } = input;
   const query = request.url?.split("?", 2)[1] ?? "";
   if (!safeQuery.test(query)) {
     throw new HubError("bad_request", "The query contains characters that are not forwarded.");
@@ -50,7 +72,7 @@ export function serveStoredResponse(
       method: input.method,
       path: `/responses/${encodeURIComponent(input.responseId)}${input.suffix}${query === "" ? "" : `?${query}`}`,
       isStream: /(?:^|&)stream=true(?:&|$)/.test(query),
-      maker: owner,
+      maker,
       headers: forwardRequestHeaders(request.headers),
     }),
     hops: hopsOf(request),

@@ -37,7 +37,7 @@ const reasons = ["unknown", "full", "unroutable", "unsupported", "overloaded"] a
 export function refusalIn(text: string): ForwardRefusal | undefined {
   let value: Partial<Record<keyof ForwardRefusal, unknown>>;
   try {
-    value = JSON.parse(text) as typeof value;
+    value = (JSON.parse(text) ?? {}) as typeof value;
   } catch {
     return undefined; // a session's own words: it has too many streams
   }
