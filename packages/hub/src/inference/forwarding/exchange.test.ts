@@ -252,6 +252,27 @@ describe("requests that wait at another hub", () => {
     expect(owner.queues.sizeOf("ABC234")).toBe(1);
   });
 
+  test.each([
+    ["left", (lab: Lab) => void lab.owner.room.participants.delete("ana")],
+    [
+      "moved to another hub",
+      (lab: Lab) => void (lab.owner.at("ana").remote = lab.entry.at("ana").remote),
+    ],
+  ])("do not wait at a hub whose participant has %s", (_what, go) => {
+    const lab = twoHubs();
+    const { net, entry, owner } = lab;
+    fill(lab);
+    net.pass(200);
+    entry.queues.of("ABC234").add(new WaitingRequest("far", entry.at("ana"), () => false), false);
+    net.pass(100);
+    expect(owner.queues.sizeOf("ABC234")).toBe(1);
+    go(lab);
+    owner.queues.wake("ABC234");
+    net.pass(300);
+    expect(owner.queues.sizeOf("ABC234")).toBe(0);
+    expect(entry.at("ana").remote?.grants).toBe(0);
+  });
+
   test("hold a slot for their hub only until the request comes, and for no other", () => {
     const lab = twoHubs();
     const { net, entry, owner } = lab;

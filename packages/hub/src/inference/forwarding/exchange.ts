@@ -59,6 +59,8 @@ export class Exchange implements PeerNotes {
     this.#waits = new WaitReports(links, later, queues);
     this.#waiters = new RemoteWaiters({
       ...{ links, later, nowMs, queues },
+      isOwn: (participant) =>
+        participant.remote === undefined && this.#find(refOf(participant)) === participant,
       loadChanged: (participant) => this.loadChanged(participant),
     });
     this.#loads = new LoadReports({

@@ -16,6 +16,8 @@ export interface RemoteWaitersDeps {
   queues: () => RoomQueues;
   nowMs: () => number;
   later: Later;
+  /** Whether this hub still has the participant. */
+  isOwn: (participant: Participant) => boolean;
   /** The slots that are free have changed. */
   loadChanged: (participant: Participant) => void;
 }
@@ -120,10 +122,14 @@ export class RemoteWaiters implements ForwardedSlots {
     if (places?.size === 0) this.#places.delete(hubId);
   }
 
-  /** @returns whether the place was used up */
+  /** @returns whether the place is given up: a slot is held for it, or the participant has left this hub */
   #grantTo(place: WaitingHub): boolean {
     const { hubId, participant } = place;
-    const { nowMs, links, later } = this.#deps;
+    const { nowMs, links, later, isOwn } = this.#deps;
+    if (!isOwn(participant)) {
+      this.#forget(place);
+      return true;
+    }
     if (isFull(participant) || isLoading(participant) || !isRoutable(participant, nowMs)) {
       return false;
     }
