@@ -5,7 +5,7 @@ import type {
   SurfaceTranslation,
 } from "../translation/surface-translation.ts";
 import { UntranslatableError } from "../translation/untranslatable-error.ts";
-import { messageStream } from "./output/message-stream.ts";
+import { messageStream, streamedMessage } from "./output/message-stream.ts";
 import { translateMessage } from "./output/whole-message.ts";
 import { translateMessages } from "./request/request.ts";
 
@@ -55,5 +55,7 @@ function translate(body: Buffer, { program }: ServerFacts): ServableRequest {
     stream: (source) => messageStream(request, source),
     response: (completion, source, onReasoning) =>
       translateMessage(completion, request, source, onReasoning),
+    streamed: (completion, source, onReasoning) =>
+      streamedMessage(completion, request, source, onReasoning),
   };
 }

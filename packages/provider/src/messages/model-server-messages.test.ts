@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { chat, completion, probe, start } from "../model-server.fixture.ts";
 import { listen, type Reply } from "../scripted-server.fixture.ts";
 import type { ModelServer } from "../model-server.ts";
+import { foldMessage } from "../../../../tests/support/documents/fold-message.ts";
 import { checkMessageEvents } from "../../../../tests/support/documents/message-rules.ts";
 import { messageEventsIn } from "./message.fixture.ts";
 
@@ -55,6 +56,18 @@ describe("messages", () => {
       "x-roomhub-translated": "chat",
     });
     expect(checkMessageEvents(messageEventsIn(heard.body))).toEqual([]);
+  });
+
+  test("are streams by the rules from a server that does not stream, too", async () => {
+    const { server } = start({ [chat]: { body: completion } });
+    const heard = await ask(server, { stream: true });
+    expect(heard.headers["content-type"]).toBe("text/event-stream; charset=utf-8");
+    const events = messageEventsIn(heard.body);
+    expect(checkMessageEvents(events)).toEqual([]);
+    expect(foldMessage(events)).toMatchObject({
+      content: [{ type: "text", text: "hello" }],
+      stop_reason: "end_turn",
+    });
   });
 
   test("that break off without a finish reason fail, whatever was sent", async () => {

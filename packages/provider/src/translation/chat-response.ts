@@ -9,6 +9,7 @@ import type { ProviderResponse } from "./provider-response.ts";
 import type { ServerKnowledge } from "../learn/server-knowledge.ts";
 import { NotChatError } from "./chat/chat-completion.ts";
 import type { ChatStream } from "./chat/chat-stream.ts";
+import type { ReasoningField } from "./reasoning-field.ts";
 import type { ServableRequest, TranslationSource } from "./surface-translation.ts";
 
 type Mode =
@@ -54,7 +55,7 @@ export class ChatResponse implements ProviderResponse {
     if (this.#mode.kind !== "stream") return;
     knowledge.note("chatCompletions", "supported");
     this.#dialect.confirm(true);
-    clientResponse.head(translated(head, "text/event-stream; charset=utf-8"));
+    clientResponse.head(translated(head, eventStream));
     clientResponse.data(Buffer.from(this.#mode.stream.start()));
   }
 
@@ -136,12 +137,15 @@ export class ChatResponse implements ProviderResponse {
   #translateWhole(head: ResponseHead, body: Buffer): void {
     const { clientResponse, knowledge, source } = this.#deps;
     try {
-      const response = this.#request.response(body, source, (field) =>
-        knowledge.seeReasoning(field),
-      );
+      const request = this.#request;
+      const onReasoning = (field: ReasoningField) => knowledge.seeReasoning(field);
+      const events = request.isStream ? request.streamed?.(body, source, onReasoning) : undefined;
+      const response = events ?? request.response(body, source, onReasoning);
       knowledge.note("chatCompletions", "supported");
       this.#dialect.confirm(false);
-      clientResponse.head(translated(head, "application/json"));
+      clientResponse.head(
+        translated(head, events === undefined ? "application/json" : eventStream),
+      );
       clientResponse.data(response);
       clientResponse.end();
     } catch (error) {
@@ -181,6 +185,8 @@ export class ChatResponse implements ProviderResponse {
     this.#deps.stop();
   }
 }
+
+const eventStream = "text/event-stream; charset=utf-8";
 
 function translated(head: ResponseHead, contentType: string): ResponseHead {
   const { "content-length": _length, ...headers } = head.headers;

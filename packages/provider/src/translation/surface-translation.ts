@@ -51,6 +51,8 @@ export interface ServableRequest extends ChatRequest {
     source: TranslationSource,
     onReasoning: (field: ReasoningField) => void,
   ): Buffer;
+  /** The same as a whole stream, for a server that does not stream; without it the client gets the response. */
+  streamed?: ServableRequest["response"];
 }
 
 /** A request that was refused before the provider got it. */

@@ -1,6 +1,8 @@
 import type { ChatChoice } from "../../translation/chat/chat-choice.ts";
+import { parseChatCompletion } from "../../translation/chat/chat-completion.ts";
 import { type ChatEnd, ChatStream, type ChatWriter } from "../../translation/chat/chat-stream.ts";
 import type { ProviderError } from "../../translation/chat/provider-error.ts";
+import type { ReasoningField } from "../../translation/reasoning-field.ts";
 import type { TranslationSource } from "../../translation/surface-translation.ts";
 import { CallIds } from "../request/call-ids.ts";
 import type { TranslatedMessage } from "../request/request.ts";
@@ -23,6 +25,25 @@ export const THINKING_SIGNATURE = "cm9vbWh1Yg==";
 /** A chat stream translated as the event stream of a message. */
 export function messageStream(request: TranslatedMessage, source: TranslationSource): ChatStream {
   return new ChatStream(new MessageWriter(request, source));
+}
+
+/**
+ * A whole chat completion as the event stream of a message: some servers do not stream, or not with tools.
+ *
+ * @throws NotChatError
+ */
+export function streamedMessage(
+  body: Buffer,
+  request: TranslatedMessage,
+  source: TranslationSource,
+  onReasoning: (field: ReasoningField) => void,
+): Buffer {
+  const choice = parseChatCompletion(body);
+  if (choice.reasoningField !== undefined) onReasoning(choice.reasoningField);
+  const writer = new MessageWriter(request, source);
+  writer.add(choice);
+  writer.finish(choice);
+  return Buffer.from(writer.take());
 }
 
 /**
