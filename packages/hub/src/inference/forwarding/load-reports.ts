@@ -87,7 +87,7 @@ export class LoadReports {
     };
     if (before !== undefined && isSame(before, now)) return;
     told.set(participant, now);
-    const isPaceNew = before?.paceChanges !== pace.changes;
+    const isPaceNew = (before?.paceChanges ?? 0) !== pace.changes;
     const { paceChanges: _known, ...load } = now;
     outbox.send(hubId, {
       ...{ kind: "load", at: refOf(participant), ...load },
