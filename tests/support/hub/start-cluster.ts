@@ -2,7 +2,7 @@ import type { HubList } from "@roomhub/protocol";
 import { createMemoryCluster, type HubOptions } from "@roomhub/hub";
 import { startTestHub, type TestHub } from "./start-test-hub.ts";
 
-export type MemoryDirectory = ReturnType<ReturnType<typeof createMemoryCluster>["directory"]>;
+type MemoryDirectory = ReturnType<ReturnType<typeof createMemoryCluster>["directory"]>;
 
 /** One hub of a cluster in this process. */
 export interface ClusterHub extends TestHub {
