@@ -222,7 +222,7 @@ function forwardingDeps(participant: Participant, upstream: Upstream): Forwardin
   };
 }
 
-export const aForward: NonNullable<UpstreamRequest["forward"]> = {
+const aForward: NonNullable<UpstreamRequest["forward"]> = {
   requestId: "req_1",
   capability: "chatCompletions",
   hops: ["0000000e"],

@@ -7,7 +7,7 @@ import type { ResponseSink, Upstream, UpstreamRequest } from "../upstream.ts";
 import type { ForwardedRequest, ForwardReply, ForwardTarget } from "./forwarded-request.ts";
 import { type ForwardingDeps, serveForwarded } from "./serve-forwarded.ts";
 
-export const from = { hubId: "e".repeat(16), bootId: "0000000e" };
+const from = { hubId: "e".repeat(16), bootId: "0000000e" };
 
 /** A participant of this hub whose tunnel is open. */
 export function ownParticipant(fields: Partial<Participant> = {}): Participant {

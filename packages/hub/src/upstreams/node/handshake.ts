@@ -9,7 +9,7 @@ export interface LinkedHub extends HubIdentity {
 }
 
 /** The dialler asks on a link, the acceptor responds. */
-export type LinkSide = "dialler" | "acceptor";
+type LinkSide = "dialler" | "acceptor";
 
 export interface HandshakeOptions {
   side: LinkSide;

@@ -1,6 +1,6 @@
 import { type MemoryTransport, memoryTransportPair } from "@roomhub/tunnel";
 import { createHash } from "node:crypto";
-import { type LinkHandlers, Links, type LinkNotice } from "./links.ts";
+import { type LinkHandlers, Links } from "./links.ts";
 import type { Dial, LinkSettings } from "./link-settings.ts";
 
 const secret = Buffer.alloc(32, "s");
@@ -77,5 +77,3 @@ export function createLinkedHubs() {
 export async function delivered(turns = 40): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
-
-export type { LinkNotice };
