@@ -13,6 +13,7 @@ export const natsSkipped = hasNatsServer ? "" : " (skipped: nats-server is not i
 export interface NatsServer extends AsyncDisposable {
   url: string;
   port: number;
+  readonly pid: number;
   /** Kills it as a power cut of the process would. */
   kill(): Promise<void>;
   /** Starts it again, on the same port, with the same files. */
@@ -51,6 +52,9 @@ export async function startNatsServer(args: readonly string[] = []): Promise<Nat
   return {
     url: `nats://127.0.0.1:${port}`,
     port,
+    get pid() {
+      return child.pid ?? 0;
+    },
     kill: end,
     restart: async () => void (await start(port)),
     pause: () => void child.kill("SIGSTOP"),

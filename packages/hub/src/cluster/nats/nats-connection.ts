@@ -1,4 +1,6 @@
+import type * as jetstreamModule from "@nats-io/jetstream";
 import type { JetStreamClient, JetStreamManager } from "@nats-io/jetstream";
+import type * as kvModule from "@nats-io/kv";
 import type { NatsConnection, NodeConnectionOptions } from "@nats-io/transport-node";
 import { DirectoryUnavailable } from "../directory.ts";
 
@@ -28,7 +30,10 @@ export interface NatsClient {
   modules: NatsModules;
 }
 
-type NatsModules = Awaited<ReturnType<typeof loadModules>>;
+interface NatsModules {
+  jetstream: typeof jetstreamModule;
+  kv: typeof kvModule;
+}
 
 export interface ConnectOptions {
   /** shown by the server */
@@ -51,8 +56,11 @@ export async function connectToNats(
   access: NatsAccess,
   { name, inboxPrefix, random }: ConnectOptions,
 ): Promise<NatsClient> {
-  const modules = await loadModules();
-  const { transport, jetstream } = modules;
+  const [transport, jetstream, kv] = await Promise.all([
+    import("@nats-io/transport-node"),
+    import("@nats-io/jetstream"),
+    import("@nats-io/kv"),
+  ]);
   const { servers, login, needsTls } = readServers(access.servers);
   const options: NodeConnectionOptions = {
     servers,
@@ -87,7 +95,7 @@ export async function connectToNats(
     const apiOptions = { timeout: requestTimeoutMs, watcherPrefix: inboxPrefix };
     const manager = await jetstream.jetstreamManager(connection, apiOptions);
     const streams = jetstream.jetstream(connection, apiOptions);
-    return { connection, streams, manager, modules };
+    return { connection, streams, manager, modules: { jetstream, kv } };
   } catch (error) {
     await connection.close();
     throw new DirectoryUnavailable(
@@ -97,16 +105,7 @@ export async function connectToNats(
   }
 }
 
-async function loadModules() {
-  const [transport, jetstream, kv] = await Promise.all([
-    import("@nats-io/transport-node"),
-    import("@nats-io/jetstream"),
-    import("@nats-io/kv"),
-  ]);
-  return { transport, jetstream, kv };
-}
-
-export interface ReadServers {
+interface ReadServers {
   /** `host:port`, as they may be shown */
   servers: string[];
   login: { user?: string; pass?: string; token?: string };
