@@ -19,6 +19,7 @@ import type { EventBus, WatchObserver } from "./events/bus.ts";
 import type { ShareEvent } from "./events/emit.ts";
 import type { FrontCluster } from "./http/front-deps.ts";
 import { OwnerRelay } from "./http/owner-relay.ts";
+import { withinMs } from "./host.ts";
 import { HubLinks, type HubLinksOptions } from "./hub-links.ts";
 import type { Log } from "./log.ts";
 import {
@@ -26,12 +27,17 @@ import {
   announceOrphan,
   disownParticipant,
 } from "./operations/cluster-changes.ts";
+import { handOverParticipants, settleArrivals } from "./operations/handover.ts";
 import { forgetSharedRoom, takeSharedRoom } from "./operations/shared-rooms.ts";
 import type { OperationContext, RoomHome } from "./operations/context.ts";
 import type { ClusterOptions } from "./options.ts";
 import { storedRoomOf } from "./storage/stored-room.ts";
 import type { StoredRoom } from "./storage/room-store.ts";
 import type { LinkResponse } from "./upstreams/node/ask.ts";
+import type { TunnelRegistry } from "./upstreams/tunnel/registry.ts";
+
+/** An agent that is sent away joins elsewhere at once, where a busy hub may take a while. */
+const handOverMs = 5_000;
 
 /** What this hub's part in a cluster needs of the hub. */
 export interface ClusterParts {
@@ -77,6 +83,7 @@ export class HubCluster {
   #isOpen = false;
   #beat = 0;
   #advertiseUrl: string | undefined;
+  #presenceOf: (() => HubPresence) | undefined;
 
   constructor(options: ClusterOptions, parts: ClusterParts) {
     const { directory } = options;
@@ -148,6 +155,7 @@ export class HubCluster {
       own: this.#own,
       replica: this.#replica,
       entryOf,
+      wallMs,
       askSecrets: (owner, participant) => this.links.askSecrets(owner, participant),
       adopted: (participant, secrets) => adoptParticipant(parts.operations(), participant, secrets),
     });
@@ -191,12 +199,14 @@ export class HubCluster {
   announce(url: string): void {
     const { advertiseUrl = url, linkUrl = advertiseUrl } = this.#options;
     this.#advertiseUrl = advertiseUrl;
-    this.#directory.announce(() => this.#presence({ advertiseUrl, linkUrl }));
+    this.#presenceOf = () => this.#presence({ advertiseUrl, linkUrl });
+    this.#directory.announce(this.#presenceOf);
   }
 
   /** Four times a second. */
   tick(): void {
     this.#bridge.tick();
+    settleArrivals(this.#parts.operations());
     this.links.tick(this.#parts.nowMs());
     // An entry may name a hub that this one cannot judge yet.
     if (!this.#directory.isUp) return;
@@ -265,7 +275,21 @@ export class HubCluster {
     };
   }
 
-  /** No new requests from other hubs. */
+  /**
+   * This hub stops: the others learn it, and its participants go to them. Resolves once they are there, or after some
+   * seconds; at once when no other hub can take them.
+   */
+  async handOver(tunnels: Pick<TunnelRegistry, "goAway" | "emptied">): Promise<void> {
+    if (this.#presenceOf === undefined) return;
+    this.#directory.announce(this.#presenceOf);
+    const isWelcome = this.hubs.list().some(({ isDraining }) => !isDraining);
+    if (!this.#directory.isUp || !isWelcome) return;
+    handOverParticipants(this.#parts.operations());
+    tunnels.goAway("the hub is stopping");
+    await withinMs(tunnels.emptied(), handOverMs);
+  }
+
+  /** No new requests from other hubs. Not before what waits here for participants that have moved is forwarded. */
   drain(): void {
     this.links.refuseRequests("the hub is stopping");
   }

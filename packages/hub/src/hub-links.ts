@@ -9,6 +9,7 @@ import type { ForwardRefusal, Upstream } from "./inference/upstream.ts";
 import { participantRests } from "./operations/budgets.ts";
 import { secretsFor } from "./operations/cluster-changes.ts";
 import type { OperationContext } from "./operations/context.ts";
+import { underWay } from "./operations/moves.ts";
 import type { LinkResponse } from "./upstreams/node/ask.ts";
 import { dialHub } from "./upstreams/node/dial.ts";
 import type { LinkedHub } from "./upstreams/node/handshake.ts";
@@ -158,9 +159,17 @@ function noteRefusal(
 ): void {
   const { roomCode, participantId: id, participantKey: key } = target;
   exchange.refused({ roomCode, id, key }, refusal);
+  if (refusal.reason === "loading") noteLoading(operations, target);
   if (refusal.reason !== "unknown") return;
   // When that fails, the entry comes by the watch.
   operations.cluster?.catchUp(target.roomCode, target.participantId).catch(() => undefined);
+}
+
+/** Newer than its entry here: requests wait for it until the next one comes. */
+function noteLoading(operations: OperationContext, target: ForwardTarget): void {
+  const participant = find(operations, target);
+  if (participant?.remote === undefined || participant.remote.revision > target.revision) return;
+  participant.tunnel = underWay(operations.nowMs());
 }
 
 function* ownOf({ registry }: OperationContext): Iterable<Participant> {

@@ -46,6 +46,7 @@ import {
 } from "./operations/participants.ts";
 import { BudgetUpdates } from "./operations/budget-updates.ts";
 import { announceBudgets, participantRests } from "./operations/budgets.ts";
+import { Moves } from "./operations/moves.ts";
 import { LoadedUpdates } from "./operations/loaded-updates.ts";
 import {
   announceLoadedModels,
@@ -164,12 +165,7 @@ export function createHub(options: HubOptions = {}): Hub {
     machines: new Machines(),
     keyedHash,
     liveness: new LivenessTracker(limits.offlineAfterMs, limits.sweepIntervalMs),
-    limits,
-    ownership,
-    emit,
-    vault,
-    passwordKeeper,
-    roomPasswords,
+    ...{ limits, ownership, emit, vault, passwordKeeper, roomPasswords },
     passwordGate: new PasswordGate(
       {
         burst: limits.passwordAttemptsBurst,
@@ -185,6 +181,7 @@ export function createHub(options: HubOptions = {}): Hub {
     tunnelOpenings: new TunnelOpenings(limits.tunnelOpenings, limits.tunnelOpeningsMs),
     budgetUpdates: new BudgetUpdates(),
     loadedUpdates: new LoadedUpdates(),
+    moves: new Moves(),
     paths: {
       closeTunnel: (participant, why) => tunnels.close(participant, why),
       directPathOf: (registration) => upstreams.directPathOf(registration),
@@ -365,9 +362,10 @@ export function createHub(options: HubOptions = {}): Hub {
 
   async function shutDown(): Promise<{ cut: number }> {
     isDraining = true;
-    cluster?.drain();
     responseSockets.drain();
+    await cluster?.handOver(tunnels);
     await withinMs(inFlight.emptied(), limits.drainMs);
+    cluster?.drain();
     // Not before: requests that wait, and retries, still need a tunnel that takes them.
     tunnels.goAway("the hub is stopping");
     const cut = inFlight.cutAll(

@@ -62,6 +62,7 @@ export async function createMember(shared: MemoryCluster = createMemoryCluster()
     own,
     replica,
     entryOf,
+    wallMs: clocks.wallMs,
     askSecrets: async () => undefined,
     adopted: (participant) => {
       participant.tunnel = { kind: "closed" };

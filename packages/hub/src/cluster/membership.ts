@@ -17,6 +17,8 @@ export interface MembershipOptions {
   own: OwnEntries;
   replica: Replica;
   entryOf: (participant: Participant) => ParticipantEntry;
+  /** epoch ms */
+  wallMs: () => number;
   /** Asks the hub that owns a participant; undefined when it does not respond. */
   askSecrets: (owner: HubIdentity, participant: Participant) => Promise<OwnerSecrets | undefined>;
   /** The participant is this hub's own now: its paths here are made. `remote` is cleared already. */
@@ -53,7 +55,7 @@ export class Membership {
   }
 
   async takeOver(participant: Participant, isJoining: boolean): Promise<boolean> {
-    const { directory, own, replica, entryOf, self, askSecrets, adopted } = this.#options;
+    const { directory, own, replica, entryOf, self, wallMs, askSecrets, adopted } = this.#options;
     const { remote, roomCode, id } = participant;
     if (remote === undefined) return true;
     const secrets =
@@ -68,7 +70,7 @@ export class Membership {
     const entry: ParticipantEntry = {
       ...entryOf(participant),
       owner: self,
-      path: { kind: "untried" },
+      path: participant.isTunnelOnly ? underWayEntry(wallMs()) : { kind: "untried" },
     };
     const revision = await reachable(() => directory.putParticipant(entry, remote.revision));
     if (revision === undefined) {
@@ -104,6 +106,11 @@ export class Membership {
     const revision = found?.revision ?? Number.POSITIVE_INFINITY;
     replica.participantChanged(roomCode, id, found?.value, revision);
   }
+}
+
+/** Its tunnel follows: requests wait for it, at all hubs. */
+function underWayEntry(since: number): ParticipantEntry["path"] {
+  return { kind: "tunnel", readiness: "loading", problem: "it moves to another hub", since };
 }
 
 /** @throws HubError `cluster_unavailable` instead of what the directory throws */

@@ -131,6 +131,7 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
     this.#presence = presence;
     this.#ownHubId = presence().hubId;
     this.#beat();
+    this.#stopPresence?.();
     this.#stopPresence = this.#options.every(PRESENCE_INTERVAL_MS, () => this.#beat());
   }
 

@@ -54,7 +54,7 @@ export interface Admission {
 
 /** Why an owner does not take a request. Nothing reached the participant. */
 export interface ForwardRefusal {
-  reason: "unknown" | "full" | "unroutable" | "unsupported" | "overloaded";
+  reason: "unknown" | "full" | "loading" | "unroutable" | "unsupported" | "overloaded";
   message: string;
   /** Slots taken by other requests than those of the forwarding hub; undefined when the participant is unknown here. */
   elsewhere: number | undefined;

@@ -3,6 +3,7 @@ import type { HubIdentity, Participant } from "../domain/participant.ts";
 import { renewCredentials } from "../domain/readiness.ts";
 import { assignMachine, leaveMachine } from "./machine-key.ts";
 import { HubError } from "../errors.ts";
+import { underWay } from "./moves.ts";
 import type { OperationContext, Peer } from "./context.ts";
 import { proofOf } from "./ownership.ts";
 import { showUpdate } from "./presence.ts";
@@ -44,7 +45,8 @@ export function disownParticipant(context: OperationContext, participant: Partic
   context.liveness.forget(participant);
   leaveMachine(context, participant);
   participant.reported = nothingReported;
-  context.paths.closeTunnel(participant, "replaced");
+  context.moves.end(participant);
+  context.paths.closeTunnel(participant, "moved");
   context.vault.drop(participant.key);
 }
 
@@ -85,7 +87,9 @@ export function adoptParticipant(
       ? config
       : { ...config, instructions: secrets.instructions };
   context.vault.put(participant.key, participant.endpointOrigin, secrets?.authHeaders ?? {});
-  participant.tunnel = { kind: "closed" };
+  // Its tunnel follows its join.
+  participant.tunnel = participant.isTunnelOnly ? underWay(context.nowMs()) : { kind: "closed" };
+  if (participant.isTunnelOnly) context.moves.expect(participant, context.nowMs());
   participant.direct = context.paths.directPathOf(participant);
   renewCredentials(participant, context.nowMs());
   assignMachine(context, participant);

@@ -11,6 +11,7 @@ import type { Room } from "../domain/room.ts";
 import type { TunnelOpenings } from "../domain/tunnel-openings.ts";
 import type { Emitter } from "../events/emit.ts";
 import type { BudgetUpdates } from "./budget-updates.ts";
+import type { Moves } from "./moves.ts";
 import type { LoadedUpdates } from "./loaded-updates.ts";
 
 /** Which peers may change an existing participant. Contract §3. */
@@ -35,8 +36,11 @@ export interface Peer {
 
 /** What operations need of the paths to participants. */
 interface ParticipantPaths {
-  /** Closes a participant's tunnel, if it has one. `replaced`: another owner took the id (4001). */
-  closeTunnel(participant: Participant, why: "replaced" | "left"): void;
+  /**
+   * Closes a participant's tunnel, if it has one. `replaced`: another owner took the id (4001). `moved`: another hub owns
+   * it now; the same, unless this hub stops, where running requests may finish
+   */
+  closeTunnel(participant: Participant, why: "replaced" | "left" | "moved"): void;
   /** Whether the hub may call its endpoint itself, judged by what can be judged before dialling. */
   directPathOf(
     registration: Pick<Registration, "baseUrl" | "isTunnelOnly" | "registrant">,
@@ -111,6 +115,7 @@ export interface OperationContext {
   tunnelOpenings: TunnelOpenings;
   budgetUpdates: BudgetUpdates;
   loadedUpdates: LoadedUpdates;
+  moves: Moves;
   paths: ParticipantPaths;
   /** undefined for a hub that is alone */
   cluster: ClusterMembership | undefined;

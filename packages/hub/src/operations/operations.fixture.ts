@@ -14,6 +14,7 @@ import { newPlacing } from "../domain/room.ts";
 import { BudgetUpdates } from "./budget-updates.ts";
 import type { OperationContext, OwnershipMode, Peer } from "./context.ts";
 import { joinParticipant, type JoinOutcome } from "./join-participant.ts";
+import { Moves } from "./moves.ts";
 import { LoadedUpdates } from "./loaded-updates.ts";
 import { directResponded, directFailed, tunnelClosed, tunnelOpened } from "./path-changes.ts";
 import { markOverdue } from "./presence.ts";
@@ -136,6 +137,7 @@ export function createOffice(
     tunnelOpenings: new TunnelOpenings(limits.tunnelOpenings, limits.tunnelOpeningsMs),
     budgetUpdates: new BudgetUpdates(),
     loadedUpdates: new LoadedUpdates(),
+    moves: new Moves(),
     paths: {
       closeTunnel(participant, why) {
         if (participant.tunnel.kind !== "open") return;

@@ -21,6 +21,7 @@ export function tunnelOpened(
   status: ReportedStatus = { ready: true },
 ): void {
   const wasOffline = participant.status === "offline";
+  context.moves.end(participant);
   participant.tunnel = openTunnel(participant, status, context.nowMs());
   participant.tunnelProblem = undefined;
   // An agent that was started again may have another budget.
@@ -68,7 +69,8 @@ export function statusReported(
   participant: Participant,
   status: ReportedStatus,
 ): void {
-  if (participant.tunnel.kind !== "open") return;
+  // One that is about to move takes nothing here, however its model server is.
+  if (participant.tunnel.kind !== "open" || context.moves.isHandingOver) return;
   const before = shownOf(participant);
   participant.tunnel = openTunnel(participant, status, context.nowMs());
   updateTrial(participant);

@@ -10,7 +10,7 @@ import {
   type SlotHolder,
 } from "../../domain/participant.ts";
 import { roomsToWake } from "../../domain/machine.ts";
-import { beginTrial, isRoutable, unroutableReason } from "../../domain/readiness.ts";
+import { beginTrial, isLoading, isRoutable, unroutableReason } from "../../domain/readiness.ts";
 import { HubError } from "../../errors.ts";
 import type { InFlight, RunningRequest } from "../in-flight.ts";
 import type { Scrubber } from "../inference-call.ts";
@@ -105,6 +105,10 @@ function refusalOf(
   upstream: Upstream | undefined,
 ): Pick<ForwardRefusal, "reason" | "message"> | undefined {
   const { id } = participant;
+  // The sender has an older entry of it, and lets the request wait.
+  if (isLoading(participant)) {
+    return { reason: "loading", message: `${id} is loading, or moves to another hub.` };
+  }
   if (isDraining()) return { reason: "overloaded", message: `The hub of ${id} is stopping.` };
   if (inFlight.size >= limits.inFlightPerHub) {
     return { reason: "overloaded", message: `The hub of ${id} runs too many requests.` };

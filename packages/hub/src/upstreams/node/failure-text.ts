@@ -31,7 +31,7 @@ export function refusalText(refusal: ForwardRefusal): string {
   return JSON.stringify({ ...refusal, message });
 }
 
-const reasons = ["unknown", "full", "unroutable", "unsupported", "overloaded"] as const;
+const reasons = ["unknown", "full", "loading", "unroutable", "unsupported", "overloaded"] as const;
 
 /** @returns undefined for what is no refusal */
 export function refusalIn(text: string): ForwardRefusal | undefined {

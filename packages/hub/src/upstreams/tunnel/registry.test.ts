@@ -50,3 +50,20 @@ test("a HELLO closes what the same participant dialled before, so that a late on
   expect(registry.sessionOf(bob)).toBe(others);
   expect(closed.slice(1)).toEqual([`newer ${CLOSE_CODES.replaced}`]);
 });
+
+test("a tunnel of a participant that moved is closed, but goes on when this hub stops", async () => {
+  const { registry, closed, dial } = createDials();
+  const [ada, bob] = [aParticipant({ id: "ada" }), aParticipant({ id: "bob" })];
+  registry.promote(ada, dial(ada, "ada's"));
+  registry.close(ada, "moved");
+  expect(closed).toEqual([`ada's ${CLOSE_CODES.replaced}`]);
+  const running = dial(bob, "bob's");
+  registry.promote(bob, running);
+  registry.goAway("stopping");
+  const emptied = registry.emptied();
+  registry.close(bob, "moved");
+  await emptied;
+  expect([closed.length, registry.sessionOf(bob), running.isOpen]).toEqual([1, undefined, true]);
+  registry.closeAll("stopped");
+  expect(closed[1]).toBe(`bob's ${CLOSE_CODES.goingAway}`);
+});

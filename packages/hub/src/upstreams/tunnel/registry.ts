@@ -12,6 +12,10 @@ export class TunnelRegistry {
   readonly #current = new Map<string, HubSession>();
   /** with their participant's key, in the order they were dialled */
   readonly #candidates = new Map<HubSession, string>();
+  /** of participants that other hubs own now: what runs may finish */
+  readonly #released = new Set<HubSession>();
+  #isLeaving = false;
+  #whenEmpty: (() => void) | undefined;
 
   /** Where requests to a participant go. */
   sessionOf(participant: Participant): HubSession | undefined {
@@ -41,18 +45,34 @@ export class TunnelRegistry {
   /** @returns whether it was the current one */
   remove(participant: Participant, session: HubSession): boolean {
     this.#candidates.delete(session);
-    return this.isCurrent(participant, session) && this.#current.delete(participant.key);
+    this.#released.delete(session);
+    const wasCurrent =
+      this.isCurrent(participant, session) && this.#current.delete(participant.key);
+    if (this.#current.size === 0) this.#whenEmpty?.();
+    return wasCurrent;
   }
 
-  /** @param why - `replaced`: another owner took the id, and the next tunnel needs a new token */
-  close(participant: Participant, why: "replaced" | "left"): void {
+  /** Resolves when no participant has its tunnel here any more. */
+  async emptied(): Promise<void> {
+    if (this.#current.size === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#whenEmpty = resolve;
+    });
+  }
+
+  /**
+   * @param why - `replaced`: another owner took the id, and the next tunnel needs a new token. `moved`: another hub owns the
+   * participant now, which is the same unless this hub stops: what runs may finish then
+   */
+  close(participant: Participant, why: "replaced" | "left" | "moved"): void {
+    if (why === "moved" && this.#isLeaving) return this.#release(participant);
     const candidates = [...this.#candidates].filter(([, key]) => key === participant.key);
     for (const session of [
       ...candidates.map(([session]) => session),
       this.#current.get(participant.key),
     ]) {
-      if (why === "replaced") session?.close(CLOSE_CODES.replaced, "another owner took the id");
-      else session?.close(CLOSE_CODES.done, "the participant left");
+      if (why === "left") session?.close(CLOSE_CODES.done, "the participant left");
+      else session?.close(CLOSE_CODES.replaced, "another owner took the id");
     }
   }
 
@@ -63,6 +83,7 @@ export class TunnelRegistry {
 
   /** No new requests from here; what runs may finish. */
   goAway(reason: string): void {
+    this.#isLeaving = true;
     for (const session of this.#all()) session.goAway(reason);
   }
 
@@ -78,7 +99,16 @@ export class TunnelRegistry {
       .filter((older) => this.#candidates.get(older) === participant.key);
   }
 
+  /** Nothing is sent to it from here any more, and what it reports here does not count. */
+  #release(participant: Participant): void {
+    const session = this.#current.get(participant.key);
+    if (session === undefined) return;
+    this.#released.add(session);
+    this.#current.delete(participant.key);
+    if (this.#current.size === 0) this.#whenEmpty?.();
+  }
+
   #all(): HubSession[] {
-    return [...this.#current.values(), ...this.#candidates.keys()];
+    return [...this.#current.values(), ...this.#candidates.keys(), ...this.#released];
   }
 }
