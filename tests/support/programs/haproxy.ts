@@ -1,0 +1,64 @@
+import { spawn, spawnSync } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { until } from "../waiting.ts";
+import { freePort } from "./nginx.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+export const hasHaproxy = spawnSync("haproxy", ["-v"]).status === 0;
+
+/**
+ * HAProxy in front of the hubs of a cluster, configured as docs/guides/cluster.md says. Ended with the stack.
+ *
+ * @param hubs - `host:port` each
+ * @returns its URL, once a hub responds through it
+ */
+export async function startHaproxy(
+  hubs: readonly string[],
+  stack: AsyncDisposableStack,
+): Promise<string> {
+  const { path } = stack.use(await temporaryFolder());
+  const port = await freePort();
+  const configPath = join(path, "haproxy.cfg");
+  await writeFile(configPath, configuration(port, hubs));
+  const haproxy = spawn("haproxy", ["-db", "-q", "-f", configPath], { stdio: "ignore" });
+  const ended = new Promise((resolve) => haproxy.once("close", resolve));
+  stack.defer(async () => {
+    haproxy.kill("SIGKILL");
+    await ended;
+  });
+  const url = `http://127.0.0.1:${port}`;
+  const isUp = () =>
+    fetch(`${url}/health`)
+      .then(({ ok }) => ok)
+      .catch(() => false);
+  await until("HAProxy to respond", isUp, (ok) => ok);
+  return url;
+}
+
+function configuration(port: number, hubs: readonly string[]): string {
+  const servers = hubs.map((hub, n) => `  server hub${n + 1} ${hub}`);
+  return `global
+  maxconn 4000
+defaults
+  mode http
+  timeout connect 2s
+  timeout client 1h
+  timeout server 1h
+  timeout tunnel 1h
+  option forwardfor
+  option redispatch
+  retries 3
+  retry-on conn-failure empty-response 503
+frontend clients
+  bind 127.0.0.1:${port}
+  default_backend hubs
+backend hubs
+  balance leastconn
+  option httpchk
+  http-check send meth GET uri /health ver HTTP/1.1 hdr Host hub
+  http-check expect status 200
+  default-server check inter 1s fall 2 rise 1
+${servers.join("\n")}
+`;
+}
