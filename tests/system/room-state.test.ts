@@ -109,7 +109,7 @@ test("requests of a room are followed from the queue to their end", async () => 
   await watcher.once("a stream", (state) => kindsIn(state)[0] === "streaming");
   sent.push(room.send("bob"), room.send("carol", "missing"));
   const busy = await watcher.once("a queue", (state) => kindsIn(state).includes("queued"));
-  expect(slotsOf(busy).get("ada")).toEqual({ active: 1, limit: 1, elsewhere: 0 });
+  expect(slotsOf(busy).get("ada")).toMatchObject({ active: 1, limit: 1, elsewhere: 0 });
   expect([...busy.running.values()][1]).toMatchObject({ client: { id: "bob" }, place: 1 });
   room.gate.open();
   await Promise.all(sent);
