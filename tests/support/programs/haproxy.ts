@@ -8,19 +8,20 @@ import { temporaryFolder } from "./temporary-folder.ts";
 export const hasHaproxy = spawnSync("haproxy", ["-v"]).status === 0;
 
 /**
- * HAProxy in front of the hubs of a cluster, configured as docs/guides/cluster.md says. Ended with the stack.
+ * HAProxy in front of the hubs of a cluster. Ended with the stack.
  *
- * @param hubs - `host:port` each
+ * @param hubs - `host:port` each, for the configuration that is used unless another one is given
  * @returns its URL, once a hub responds through it
  */
 export async function startHaproxy(
   hubs: readonly string[],
   stack: AsyncDisposableStack,
+  configure: (port: number, hubs: readonly string[]) => string = configuration,
 ): Promise<string> {
   const { path } = stack.use(await temporaryFolder());
   const port = await freePort();
   const configPath = join(path, "haproxy.cfg");
-  await writeFile(configPath, configuration(port, hubs));
+  await writeFile(configPath, configure(port, hubs));
   const haproxy = spawn("haproxy", ["-db", "-q", "-f", configPath], { stdio: "ignore" });
   const ended = new Promise((resolve) => haproxy.once("close", resolve));
   stack.defer(async () => {

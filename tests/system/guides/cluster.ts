@@ -13,6 +13,8 @@ import {
   type NatsDirectoryOptions,
 } from "../../../packages/hub/src/cluster/nats/nats-directory.ts";
 import { hasOpenssl, makeCertificate } from "../../support/programs/certificate.ts";
+import { startCluster } from "../../support/hub/start-cluster.ts";
+import { hasHaproxy, startHaproxy } from "../../support/programs/haproxy.ts";
 import { hasNatsServer, startNatsServer } from "../../support/programs/nats-server.ts";
 import { temporaryFolder } from "../../support/programs/temporary-folder.ts";
 import type { BlockPlan } from "./block-plan.ts";
@@ -20,6 +22,14 @@ import type { BlockPlan } from "./block-plan.ts";
 const login = "hub:change-this-password";
 
 export const cluster: readonly BlockPlan[] = [
+  { begins: "openssl rand", cannot: "it writes into the working directory" },
+  { begins: "export ROOMHUB_NATS", cannot: "it is for several machines" },
+  {
+    begins: "# /etc/haproxy/haproxy.cfg",
+    missing: hasHaproxy ? undefined : "haproxy is not installed",
+    follow: balance,
+  },
+  { begins: "upstream hubs", cannot: "it is a part of a server's configuration" },
   {
     begins: "# /etc/nats-server.conf",
     missing: hasNatsServer && hasOpenssl ? undefined : "nats-server and openssl are not installed",
@@ -30,6 +40,25 @@ export const cluster: readonly BlockPlan[] = [
     cannot: "it needs nats-server 2.10",
   },
 ];
+
+/** The guide's own configuration, with the port and the hubs of this machine. */
+async function balance(block: string): Promise<void> {
+  await using cluster = await startCluster(3);
+  await using stack = new AsyncDisposableStack();
+  const hosts = cluster.hubs.map(({ url }) => new URL(url).host);
+  const url = await startHaproxy(hosts, stack, (port) =>
+    hosts.reduce(
+      (text, host, n) => text.replace(`10.0.0.1${n + 1}:5050`, host),
+      block.replace(/bind .*/, `bind 127.0.0.1:${port}`),
+    ),
+  );
+  const headers = { "content-type": "application/json" };
+  const body = JSON.stringify({ name: "lab" });
+  const created = await fetch(`${url}/rooms`, { method: "POST", headers, body });
+  const { room } = (await created.json()) as { room: { code: string } };
+  // One after the other, each hub is asked.
+  for (let n = 0; n < 6; n++) expect((await fetch(`${url}/rooms/${room.code}`)).status).toBe(200);
+}
 
 /** All that hubs do, with the account as the guide sets it up, and nothing that they do not. */
 async function useAllPermissions(block: string): Promise<void> {
