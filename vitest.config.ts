@@ -15,7 +15,8 @@ const slow = [
   "tests/system/examples.test.ts",
   "tests/system/processes.test.ts",
   "tests/system/responses-websocket.test.ts",
-  "tests/system/{guides,liveness-probe,llama-cpp,readiness}.test.ts",
+  "tests/system/{cluster-directory-failures,guides,liveness-probe,llama-cpp,readiness}.test.ts",
+  "tests/system/{first-run,provider-faults,service-units}.test.ts",
 ];
 
 export default defineConfig({
