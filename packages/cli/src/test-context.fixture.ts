@@ -186,6 +186,12 @@ export function makeWorld(
         world.directories.push(options);
         return {} as ClusterDirectory;
       },
+      startWorker: () => {
+        throw new Error("unexpected: startWorker");
+      },
+      startOwnNats: async () => {
+        throw new Error("unexpected: startOwnNats");
+      },
       readSecretFile: async (path) => {
         throw Object.assign(new Error(`ENOENT: no such file, open '${path}'`), { code: "ENOENT" });
       },

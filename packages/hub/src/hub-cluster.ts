@@ -1,10 +1,10 @@
 import type { HubEntry, Limits, RequestSummary } from "@roomhub/protocol";
-import { createHash, hkdfSync, randomBytes } from "node:crypto";
 import type { RoomPassword } from "./credentials/passwords.ts";
 import type { AuthHeaderVault } from "./credentials/vault.ts";
 import type { BusMessage } from "./cluster/bus-message.ts";
 import type { ClusterDirectory, DirectoryListener } from "./cluster/directory.ts";
 import { EventBridge, isDetail, type ShownEntry } from "./cluster/event-bridge.ts";
+import { hubIdOf, linkAddress } from "./cluster/hub-address.ts";
 import type { HubPresence } from "./cluster/hub-presence.ts";
 import { Hubs } from "./cluster/hubs.ts";
 import { Membership, reachable } from "./cluster/membership.ts";
@@ -195,9 +195,12 @@ export class HubCluster {
     this.#isOpen = true;
   }
 
-  /** Joins the cluster: from now on the others know this hub. @param url - where it listens */
-  announce(url: string): void {
-    const { advertiseUrl = url, linkUrl = advertiseUrl } = this.#options;
+  /** Joins the cluster: from now on the others know this hub. @param ownPort - of a worker, on 127.0.0.1 */
+  announce(url: string, ownPort: number | undefined): void {
+    const ownUrl = ownPort === undefined ? undefined : `http://127.0.0.1:${ownPort}`;
+    // A worker's port is not its own: it is called as its clients call it.
+    const { advertiseUrl = ownUrl === undefined ? url : "" } = this.#options;
+    const { linkUrl = ownUrl ?? advertiseUrl } = this.#options;
     this.#advertiseUrl = advertiseUrl;
     this.#presenceOf = () => this.#presence({ advertiseUrl, linkUrl });
     this.#directory.announce(this.#presenceOf);
@@ -258,7 +261,9 @@ export class HubCluster {
   advertisedUrls(): string[] {
     const own = this.#advertiseUrl === undefined ? [] : [this.#advertiseUrl];
     const others = this.hubs.list().filter(({ isDraining }) => !isDraining);
-    return [...new Set([...own, ...others.map(({ advertiseUrl }) => advertiseUrl)])].slice(0, 16);
+    const all = new Set([...own, ...others.map(({ advertiseUrl }) => advertiseUrl)]);
+    all.delete("");
+    return [...all].slice(0, 16);
   }
 
   /** What the front needs of it. */
@@ -271,7 +276,7 @@ export class HubCluster {
       requestsElsewhere: (roomCode) => this.links.requestsElsewhere(roomCode),
       listHubs: () => this.listHubs(),
       advertisedUrls: () => this.advertisedUrls(),
-      advertiseUrl: () => this.#advertiseUrl,
+      advertiseUrl: () => this.#advertiseUrl || undefined,
     };
   }
 
@@ -282,7 +287,8 @@ export class HubCluster {
   async handOver(tunnels: Pick<TunnelRegistry, "goAway" | "emptied">): Promise<void> {
     if (this.#presenceOf === undefined) return;
     this.#directory.announce(this.#presenceOf);
-    const isWelcome = this.hubs.list().some(({ isDraining }) => !isDraining);
+    // Workers of one port stop together, and have no URL of their own to go to.
+    const isWelcome = this.advertisedUrls().some((url) => url !== this.#advertiseUrl);
     if (!this.#directory.isUp || !isWelcome) return;
     handOverParticipants(this.#parts.operations());
     tunnels.goAway("the hub is stopping");
@@ -379,21 +385,4 @@ export class HubCluster {
     if (isDetail(name)) bus.publishDetail(roomCode, name, () => timestamp, payload as never);
     else bus.publish(roomCode, name, () => timestamp, payload as never);
   }
-}
-
-/** The WebSocket of a hub that is reached at this URL. */
-function linkAddress(linkUrl: string): string {
-  return `${linkUrl.replace(/^http/, "ws").replace(/\/+$/, "")}/v1/cluster/link`;
-}
-
-/** Of the place where a hub can be reached: the same after a restart. */
-function hubIdOf({ linkUrl, advertiseUrl }: ClusterOptions): string {
-  const place = linkUrl ?? advertiseUrl;
-  if (place === undefined) return randomBytes(8).toString("hex");
-  return createHash("sha256").update(place).digest("hex").slice(0, 16);
-}
-
-/** The key of fingerprints that mean the same at all hubs of a cluster. */
-export function fingerprintKey(secret: Uint8Array): Uint8Array {
-  return new Uint8Array(hkdfSync("sha256", secret, "", "roomhub fingerprints v1", 32));
 }

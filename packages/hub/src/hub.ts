@@ -24,7 +24,7 @@ import type { FrontDeps } from "./http/front-deps.ts";
 import { serveRelayed } from "./http/owner-relay.ts";
 import { ROUTES } from "./http/routes.ts";
 import { createHttpServer } from "./http/server.ts";
-import { fingerprintKey, HubCluster } from "./hub-cluster.ts";
+import { HubCluster } from "./hub-cluster.ts";
 import type { HubLinksOptions } from "./hub-links.ts";
 import type { InferenceContext } from "./inference/begin.ts";
 import { BodyBudget } from "./inference/body-budget.ts";
@@ -34,7 +34,7 @@ import { RoomQueues } from "./inference/queue.ts";
 import { ResponseOwners } from "./inference/response-owners.ts";
 import { Senders } from "./inference/sender/senders.ts";
 import type { Hub, HubAddress } from "./hub-api.ts";
-import { createKeyedHash } from "./keyed-hash.ts";
+import { createKeyedHash, fingerprintKey } from "./keyed-hash.ts";
 import { listen, type Listening } from "./listen.ts";
 import { createLineWriter, createLog } from "./log.ts";
 import type { OperationContext } from "./operations/context.ts";
@@ -64,7 +64,7 @@ import { markOverdue } from "./operations/presence.ts";
 import { dropUnusedRooms } from "./operations/rooms.ts";
 import { admitTunnel, settleFlapping } from "./operations/tunnel-flapping.ts";
 import { watchRoom } from "./operations/watch-room.ts";
-import type { HubOptions } from "./options.ts";
+import { DEFAULT_PORT, type HubOptions } from "./options.ts";
 import { createRequestIds } from "./request-id.ts";
 import { RoomKeeper } from "./room-keeper.ts";
 import { memoryRoomStore } from "./storage/memory-room-store.ts";
@@ -83,8 +83,6 @@ const eventGapMs = 10;
 
 /** What is still written when the hub stops has so long to leave. */
 const shutdownGraceMs = 500;
-
-export const DEFAULT_PORT = 5050;
 
 /** One hub: everything it owns is made here, and two in one process share nothing. */
 export function createHub(options: HubOptions = {}): Hub {
@@ -332,7 +330,8 @@ export function createHub(options: HubOptions = {}): Hub {
   async function open(): Promise<HubAddress> {
     // Rooms first: a hub that serves before it knows its rooms would reject every client.
     await (cluster === undefined ? rooms.load() : cluster.open());
-    listening = await listen(server, options.host, options.port ?? DEFAULT_PORT);
+    const { host: wanted, port: wantedPort = DEFAULT_PORT } = options;
+    listening = await listen(server, wanted, wantedPort, options.cluster?.isWorker);
     stopSweep = startSweep(clock, limits.sweepIntervalMs, {
       often(now) {
         markOverdue(operations);
@@ -354,9 +353,9 @@ export function createHub(options: HubOptions = {}): Hub {
       // When a room was last used is not worth a write each time.
       eachHour: () => void (cluster === undefined ? rooms.save() : cluster.noteUse()),
     });
-    const { host, port } = listening;
+    const { host, port, ownPort } = listening;
     const url = `http://${urlHost(host)}:${port}`;
-    cluster?.announce(url);
+    cluster?.announce(url, ownPort);
     return { url, host, port };
   }
 

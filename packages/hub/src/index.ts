@@ -1,4 +1,5 @@
-export { createHub, DEFAULT_PORT } from "./hub.ts";
+export { createHub } from "./hub.ts";
+export { DEFAULT_PORT } from "./options.ts";
 export type { Hub, HubAddress } from "./hub-api.ts";
 export type { ClusterDirectory } from "./cluster/directory.ts";
 export { NatsDirectory, type NatsDirectoryOptions } from "./cluster/nats/nats-directory.ts";

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from "node:crypto";
+import { createHmac, hkdfSync, randomBytes } from "node:crypto";
 
 /**
  * A fingerprint of a value that must not be shown or kept: the first 8 bytes of its HMAC-SHA-256, as 16 hex digits. Only
@@ -12,4 +12,9 @@ export type KeyedHash = (purpose: string, value: string) => string;
 export function createKeyedHash(key: Uint8Array = randomBytes(32)): KeyedHash {
   return (purpose, value) =>
     createHmac("sha256", key).update(`${purpose}\0${value}`).digest("hex").slice(0, 16);
+}
+
+/** The key of fingerprints that mean the same at all hubs of a cluster. */
+export function fingerprintKey(secret: Uint8Array): Uint8Array {
+  return new Uint8Array(hkdfSync("sha256", secret, "", "roomhub fingerprints v1", 32));
 }

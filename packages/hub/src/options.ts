@@ -6,6 +6,8 @@ import type { LogFormat } from "./log.ts";
 import type { OwnershipMode } from "./operations/context.ts";
 import type { RoomStore } from "./storage/room-store.ts";
 
+export const DEFAULT_PORT = 5050;
+
 /** The cluster that a hub is part of. */
 export interface ClusterOptions {
   /** what all its hubs know; opened and closed by the hub */
@@ -16,6 +18,11 @@ export interface ClusterOptions {
   advertiseUrl?: string | undefined;
   /** where other hubs reach it; left out: the advertised URL */
   linkUrl?: string | undefined;
+  /**
+   * It is one of several hubs that listen on one port: it binds a loopback port of its own too, where the others reach it.
+   * Linux only.
+   */
+  isWorker?: boolean | undefined;
   /** 16 hex digits, for one of several hubs in the same place; left out: from where it is reached */
   hubId?: string | undefined;
 }

@@ -7,6 +7,7 @@ const launcher = fileURLToPath(new URL("../../../packages/cli/bin/roomhub.js", i
 
 /** The command as people run it, with `--json` where its output is to be read line by line. */
 export interface RoomhubProcess extends AsyncDisposable {
+  readonly pid: number;
   /** everything it wrote so far, both streams */
   readonly output: string;
   /** The first JSON line on stdout for which `holds`. */
@@ -66,6 +67,7 @@ export function startRoomhub(
   }
 
   return {
+    pid: child.pid ?? 0,
     get output() {
       return output;
     },

@@ -5,6 +5,7 @@ import type { HubSettings } from "../hosting/hub-settings.ts";
 import { isWildcard, urlOf } from "../hosting/listen-url.ts";
 import type { HubOptions } from "../services.ts";
 import { safe } from "../terminal/text.ts";
+import { WORKER } from "./worker-env.ts";
 import { checkNatsUrls, hasPassword, shownNatsUrl } from "./nats-url.ts";
 
 /** The cluster that a hub joins, and the words to print about it. */
@@ -44,7 +45,10 @@ export async function joinCluster(
       "--nats needs --cluster-secret-file, the same at all hubs; make one: openssl rand -hex 32",
     );
   }
-  if (advertise.value === undefined && isWildcard(host)) {
+  const hubId = context.env[WORKER.hubId];
+  const isWorker = hubId !== undefined;
+  // Workers are reached where their supervisor's command is: as the client calls it.
+  if (advertise.value === undefined && isWildcard(host) && !isWorker) {
     throw new UsageError(
       "--nats needs --advertise URL when the hub listens on every address: how others reach this hub",
     );
@@ -63,8 +67,12 @@ export async function joinCluster(
     name: `roomhub ${advertise.value ?? urlOf(host ?? "127.0.0.1", port)}`,
     onWarning: warn,
   });
-  const advertiseUrl = (advertise.value ?? listenUrl(host, port))?.replace(/\/+$/, "");
-  return { options: { directory, secret, advertiseUrl }, servers: urls.map(shownNatsUrl) };
+  const listens = isWorker ? undefined : listenUrl(host, port);
+  const advertiseUrl = (advertise.value ?? listens)?.replace(/\/+$/, "");
+  return {
+    options: { directory, secret, advertiseUrl, isWorker, hubId },
+    servers: urls.map(shownNatsUrl),
+  };
 }
 
 /** Unknown until it listens, when the system chooses the port. */

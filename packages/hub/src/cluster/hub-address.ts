@@ -1,0 +1,19 @@
+import { createHash, randomBytes } from "node:crypto";
+
+/** Where a hub can be reached, as far as that is configured. */
+interface Reachable {
+  linkUrl?: string | undefined;
+  advertiseUrl?: string | undefined;
+}
+
+/** The WebSocket of a hub that is reached at this URL. */
+export function linkAddress(linkUrl: string): string {
+  return `${linkUrl.replace(/^http/, "ws").replace(/\/+$/, "")}/v1/cluster/link`;
+}
+
+/** Of the place where a hub can be reached: the same after a restart. */
+export function hubIdOf({ linkUrl, advertiseUrl }: Reachable): string {
+  const place = linkUrl ?? advertiseUrl;
+  if (place === undefined) return randomBytes(8).toString("hex");
+  return createHash("sha256").update(place).digest("hex").slice(0, 16);
+}
