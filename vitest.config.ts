@@ -8,7 +8,7 @@ import { defineConfig } from "vitest/config";
 const conditions = defaultServerConditions.filter((condition) => condition !== "module");
 const ssr = { resolve: { conditions: ["@roomhub/source", ...conditions] } };
 
-/** Whole programs that wait for real time, such as for a model server to be looked at again: `npm run test:slow`. */
+/** What takes long, such as programs that wait for a model server to be looked at again: `npm run test:slow`. */
 const slow = [
   "tests/**/*.slow.test.ts",
   "tests/system/doctor.test.ts",
@@ -16,7 +16,9 @@ const slow = [
   "tests/system/processes.test.ts",
   "tests/system/responses-websocket.test.ts",
   "tests/system/{cluster-directory-failures,guides,liveness-probe,llama-cpp,readiness}.test.ts",
-  "tests/system/{first-run,provider-faults,service-units}.test.ts",
+  "tests/system/{budgets,first-run,limits,observers,provider-faults}.test.ts",
+  "tests/system/{python-participant,room-password,service-units,unread-bodies}.test.ts",
+  "tests/compat/clients/{browser,curl,openai-helpers}.test.ts",
 ];
 
 export default defineConfig({
