@@ -82,7 +82,8 @@ describe.skipIf(missing !== undefined)(`the executable${title}`, () => {
       const startMs = performance.now();
       startIn(stack, friend, await bare(), [file, "join", roomUrl, "--nickname", "Ada"], true);
       const participants = () => curlIn(host, `${roomUrl}/participants`);
-      await until("the model", participants, (text) => text.includes('"ada-tiny"'), 30_000);
+      const isConnected = (text: string) => /"id":"ada-tiny".*?"connected":true/.test(text);
+      await until("the model", participants, isConnected, 30_000);
       expect(performance.now() - startMs).toBeLessThan(10_000);
       const request = JSON.stringify({ model: "tiny", messages: [userSays("hello")] });
       const response = await curlIn(host, `${roomUrl}/v1/chat/completions`, "-d", request);

@@ -31,6 +31,10 @@ export const cluster: readonly BlockPlan[] = [
   },
   { begins: "upstream hubs", cannot: "it is a part of a server's configuration" },
   {
+    begins: "npx roomhub serve --workers",
+    cannot: "it takes port 5050; workers have a test of their own",
+  },
+  {
     begins: "# /etc/nats-server.conf",
     missing: hasNatsServer && hasOpenssl ? undefined : "nats-server and openssl are not installed",
     follow: useAllPermissions,
