@@ -16,7 +16,7 @@ const slow = [
   "tests/system/processes.test.ts",
   "tests/system/responses-websocket.test.ts",
   "tests/system/{cluster-directory-failures,guides,liveness-probe,llama-cpp,readiness}.test.ts",
-  "tests/system/{budgets,first-run,limits,observers,provider-faults}.test.ts",
+  "tests/system/{budgets,embedded-nats,first-run,limits,observers,provider-faults}.test.ts",
   "tests/system/{python-participant,room-password,service-units,unread-bodies}.test.ts",
   "tests/compat/clients/{browser,curl,openai-helpers}.test.ts",
 ];

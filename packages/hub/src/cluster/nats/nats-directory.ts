@@ -38,6 +38,8 @@ export interface NatsDirectoryOptions extends NatsAccess {
 const longestRetryMs = 4_000;
 const replayTimeoutMs = 60_000;
 const tombstoneSweepMs = 60_000;
+/** A client that waits for its server must not keep a hub from stopping. */
+const closeWithinMs = 2_000;
 
 /**
  * The directory over NATS: three JetStream key-value buckets, watched, and core subjects for events. After each reconnect
@@ -143,7 +145,8 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
     }
     this.#listener = undefined;
     this.#goDown("the directory is closed");
-    await this.#client?.connection.close();
+    const closed = this.#client?.connection.close();
+    if (closed !== undefined) await withinMs(closed, closeWithinMs);
   }
 
   async #followConnection({ connection }: NatsClient): Promise<void> {
@@ -336,4 +339,11 @@ function asUnavailable(error: unknown): Error {
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref());
+}
+
+async function withinMs(work: Promise<void>, ms: number): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  await Promise.race([work, late]);
+  clearTimeout(timer);
 }
