@@ -54,16 +54,22 @@ const hubRootFiles = [
   "clock",
   "errors",
   "handshake-problem",
+  "host",
   "hub",
+  "hub-api",
+  "hub-cluster",
+  "hub-links",
   "index",
   "keyed-hash",
   "listen",
   "log",
+  "log-text",
   "options",
   "request-id",
   "room-keeper",
   "stored-digest",
   "sweep",
+  "within",
 ];
 
 interface Allowed {
@@ -137,7 +143,7 @@ const insideHub: Record<string, AllowedInHub> = {
     thirdParty: natsClient,
     node: true,
     rooms: ["domain", "credentials", "storage"],
-    files: ["errors", "keyed-hash", "log"],
+    files: ["errors", "keyed-hash", "log", "within"],
   },
   http: {
     packages: ["protocol"],

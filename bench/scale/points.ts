@@ -54,7 +54,7 @@ export interface ClusterLoad {
   subscribersPerRoom: number;
   /** the subscribers of a room are at as many hubs as there can be, not at random ones */
   isSpread: boolean;
-  /** beside the hub that holds the client: hubs that are told which participant has a request's prompt */
+  /** hubs, beside the entry hub, that learn which participant has a request's prompt */
   isWarmthShared: boolean;
 }
 

@@ -19,7 +19,7 @@ interface FanOut {
 }
 
 const presenceSeconds = 3;
-/** of a participant, on each link: its load is told at most so often */
+/** of a participant, on each link: the most reports of its load */
 const mostLoadNotices = 10;
 const eventsPerRequest = 3;
 

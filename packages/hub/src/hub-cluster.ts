@@ -19,7 +19,7 @@ import type { EventBus, WatchObserver } from "./events/bus.ts";
 import type { ShareEvent } from "./events/emit.ts";
 import type { FrontCluster } from "./http/front-deps.ts";
 import { OwnerRelay } from "./http/owner-relay.ts";
-import { withinMs } from "./host.ts";
+import { withinMs } from "./within.ts";
 import { HubLinks, type HubLinksOptions } from "./hub-links.ts";
 import type { Log } from "./log.ts";
 import {

@@ -14,7 +14,7 @@ import { HubError } from "./errors.ts";
 import { EventBus } from "./events/bus.ts";
 import { createEmitter } from "./events/emit.ts";
 import { createPace } from "./events/pace.ts";
-import { interfaceAddresses, packageVersion, urlHost, withinMs, writeToStdout } from "./host.ts";
+import { interfaceAddresses, packageVersion, urlHost, writeToStdout } from "./host.ts";
 import { EventStreams } from "./http/event-stream.ts";
 import { FlushingResponses } from "./http/flushing-responses.ts";
 import { HandedOut } from "./http/handout/handed-out.ts";
@@ -74,6 +74,7 @@ import { UpstreamDirectory } from "./upstreams/directory.ts";
 import { createTunnelAcceptor } from "./upstreams/tunnel/accept.ts";
 import { createResponseFilters } from "./upstreams/node/response-filters.ts";
 import { TunnelRegistry } from "./upstreams/tunnel/registry.ts";
+import { withinMs } from "./within.ts";
 
 /** Frequent enough for readers of a log, while a busy hub writes some hundred lines at once. */
 const logDelayMs = 20;

@@ -50,7 +50,7 @@ export interface UpstreamLab {
   close(): Promise<void>;
 }
 
-/** Calls in the order they come, for whoever waits. */
+/** Calls in the order they come; each waiting reader gets the next. */
 class Calls {
   readonly #arrived: ServedCall[] = [];
   readonly #waiting: ((call: ServedCall) => void)[] = [];

@@ -48,7 +48,7 @@ export interface ClusterDirectory {
   putRoom(room: StoredRoom, expectedRevision: number): Promise<number | undefined>;
   /** @returns false when the entry is not at that revision. @throws DirectoryUnavailable */
   deleteRoom(code: string, expectedRevision: number): Promise<boolean>;
-  /** What is stored now, which the listener is told first where it is news. @throws DirectoryUnavailable */
+  /** What is stored now; where it is news, the listener gets it first. @throws DirectoryUnavailable */
   readRoom(code: string): Promise<DirectoryEntry<StoredRoom> | undefined>;
 
   /** As {@link putRoom}. */

@@ -90,7 +90,7 @@ export class EventBridge {
     );
   }
 
-  /** Somebody here watches the room, or with undefined all rooms. */
+  /** The first watcher of the room came, or with undefined of all rooms. */
   watch(roomCode: string | undefined): void {
     if (this.#subscriptions.has(roomCode)) return;
     const { directory } = this.#options;

@@ -11,6 +11,7 @@ import { encodeKey, ENTRY_KINDS, type EntryKind } from "../entry-codec.ts";
 import { everyInterval, type Every } from "../every.ts";
 import type { HubPresence } from "../hub-presence.ts";
 import { HubError } from "../../errors.ts";
+import { withinMs } from "../../within.ts";
 import type { Bucket } from "./bucket.ts";
 import { openBuckets, writeBack, type Buckets } from "./buckets.ts";
 import { Bus } from "./bus.ts";
@@ -339,11 +340,4 @@ function asUnavailable(error: unknown): Error {
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref());
-}
-
-async function withinMs(work: Promise<void>, ms: number): Promise<void> {
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  await Promise.race([work, late]);
-  clearTimeout(timer);
 }

@@ -1,7 +1,7 @@
 import { withoutLatest } from "@roomhub/protocol";
 import type { Room } from "../room.ts";
 
-/** Names that programs request unless they are told another, and the pattern that has all of their kind. */
+/** Names that programs request by default, and the pattern that matches all names of their kind. */
 const clientDefaults: readonly [RegExp, (name: string) => string][] = [
   [/^claude-/, () => "claude-*"],
   [/^gpt-/, () => "gpt-*"],

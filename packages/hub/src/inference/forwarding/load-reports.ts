@@ -21,7 +21,7 @@ interface Told extends Pick<LoadItem, "elsewhere" | "limit" | "limitFrom" | "las
 
 /** Ten times a second at most, per participant. */
 const intervalMs = 100;
-/** A sign of life alone is told when it is later by this much. */
+/** A sign of life alone is reported when it is later by this much. */
 const seenWithinMs = 5_000;
 
 /** Tells all hubs how busy and how fast the participants of this one are, when that has changed. */

@@ -39,7 +39,7 @@ const grantMs = 250;
 
 /**
  * The requests that wait at other hubs for participants of this one. Each hub has one place per participant in the room's
- * own queue, under the turn of its oldest request: when that comes, a slot is held for the hub, which is told to send it.
+ * own queue, under the turn of its oldest request: when that comes, a slot is held for that hub, which then sends the request.
  */
 export class RemoteWaiters implements ForwardedSlots {
   readonly #deps: RemoteWaitersDeps;

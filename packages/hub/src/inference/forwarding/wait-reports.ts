@@ -33,7 +33,7 @@ export class WaitReports {
     this.#later(0, () => this.#report());
   }
 
-  /** A grant uses up what its owner knows: it is told again what still waits. */
+  /** A grant uses up what its owner knows: what still waits is reported again. */
   granted(participant: Participant): void {
     this.#reported.get(participant.roomCode)?.delete(participant);
     this.queueChanged(participant.roomCode);

@@ -17,7 +17,7 @@ export type StreamEnd =
 export interface StreamSettings {
   participantId: string;
   marker: StreamMarker;
-  /** It was made from a chat stream by whoever calls the provider. */
+  /** It was made from a chat stream, by the agent or by the hub that calls the endpoint. */
   isTranslated: boolean;
   /** limit of the unfinished event that is held back */
   eventHoldBytes: number;

@@ -166,7 +166,7 @@ class MessageWriter implements ChatWriter {
     this.#write("content_block_stop", { type: "content_block_stop", index });
   }
 
-  /** Reasoning that is left out is a sign of life all the same, which whoever relays the stream waits for. */
+  /** Reasoning that is left out is still a sign of life, and the relay of the stream waits for one. */
   #sayGoingOn(): void {
     const nowSeconds = this.#source.nowSeconds();
     this.#lastSeconds ??= nowSeconds;

@@ -16,7 +16,7 @@ export interface AssistantTurn {
   calls: Map<string, { call: ChatToolCall; path: string }>;
 }
 
-/** Whoever signed a thought: only its text counts here. What is encrypted says nothing to another server. */
+/** Only the text of a thought counts here; its signature is ignored. What is encrypted says nothing to another server. */
 export function readAssistantBlock(
   turn: AssistantTurn,
   placed: PlacedBlock,

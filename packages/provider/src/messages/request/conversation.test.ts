@@ -219,7 +219,7 @@ describe("system messages inside of the conversation", () => {
   });
 });
 
-test("thinking in the history is kept apart, whoever signed it; what is encrypted is left out", () => {
+test("thinking in the history is kept apart, signed by this hub or by another server; what is encrypted is left out", () => {
   expect(
     messagesOf([
       user("a"),
