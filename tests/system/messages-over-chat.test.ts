@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { startDemoProvider } from "../../packages/cli/src/demo/demo-provider.ts";
 import { messageEventsIn } from "../../packages/provider/src/messages/message.fixture.ts";
 import { foldMessage } from "../support/documents/fold-message.ts";
 import { checkMessageEvents } from "../support/documents/message-rules.ts";
@@ -176,4 +177,13 @@ test("a direct participant's config decides whether its messages are translated"
   expect(await (await ask(hub, code, { model: "*" })).json()).toMatchObject({
     content: [{ type: "text", text: "It rains." }],
   });
+});
+
+test("the built-in demo is a chat server, whose messages are translated", async () => {
+  await using demo = await startDemoProvider({ joinHint: "roomhub join", wordMs: 0 });
+  await using hub = await startTestHub();
+  const code = await hub.createRoom();
+  await joinDirect(hub, code, { endpoint: demo.endpoint });
+  const response = await ask(hub, code, { model: "*" });
+  expect(await response.json()).toMatchObject({ type: "message", role: "assistant" });
 });

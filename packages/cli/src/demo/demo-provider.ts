@@ -83,7 +83,7 @@ async function respond(
       return stream(response, responsesEvents(reply), options);
     }
     default:
-      return sendError(response, 404, `The demo model does not support ${route}`);
+      return sendError(response, 404, `There is nothing at ${route}`);
   }
 }
 
