@@ -26,9 +26,9 @@ import {
   adoptParticipant,
   announceOrphan,
   disownParticipant,
-} from "./operations/cluster-changes.ts";
-import { handOverParticipants, settleArrivals } from "./operations/handover.ts";
-import { forgetSharedRoom, takeSharedRoom } from "./operations/shared-rooms.ts";
+} from "./operations/cluster/cluster-changes.ts";
+import { handOverParticipants, settleArrivals } from "./operations/cluster/handover.ts";
+import { forgetSharedRoom, takeSharedRoom } from "./operations/cluster/shared-rooms.ts";
 import type { OperationContext, RoomHome } from "./operations/context.ts";
 import type { ClusterOptions } from "./options.ts";
 import { storedRoomOf } from "./storage/stored-room.ts";

@@ -7,9 +7,9 @@ import type { ForwardTarget } from "./inference/forwarding/forwarded-request.ts"
 import { type ForwardingDeps, serveForwarded } from "./inference/forwarding/serve-forwarded.ts";
 import type { ForwardRefusal, Upstream } from "./inference/upstream.ts";
 import { participantRests } from "./operations/budgets.ts";
-import { secretsFor } from "./operations/cluster-changes.ts";
+import { secretsFor } from "./operations/cluster/cluster-changes.ts";
 import type { OperationContext } from "./operations/context.ts";
-import { underWay } from "./operations/moves.ts";
+import { underWay } from "./operations/cluster/moves.ts";
 import type { LinkResponse } from "./upstreams/node/ask.ts";
 import { dialHub } from "./upstreams/node/dial.ts";
 import type { LinkedHub } from "./upstreams/node/handshake.ts";

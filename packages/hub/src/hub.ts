@@ -46,7 +46,7 @@ import {
 } from "./operations/participants.ts";
 import { BudgetUpdates } from "./operations/budget-updates.ts";
 import { announceBudgets, participantRests } from "./operations/budgets.ts";
-import { Moves } from "./operations/moves.ts";
+import { Moves } from "./operations/cluster/moves.ts";
 import { LoadedUpdates } from "./operations/loaded-updates.ts";
 import {
   announceLoadedModels,

@@ -1,7 +1,7 @@
 import type { ErrorBody, ErrorCode } from "@roomhub/protocol";
 import { ERROR_STATUS } from "@roomhub/protocol";
 import { HubError, asHubError } from "../errors.ts";
-import { servedBy } from "../operations/cluster-changes.ts";
+import { servedBy } from "../operations/cluster/cluster-changes.ts";
 import type { ClusterMembership, OperationContext, Peer } from "../operations/context.ts";
 import { errorBody } from "./error-response.ts";
 import type {

@@ -11,7 +11,7 @@ import type { Room } from "../domain/room.ts";
 import type { TunnelOpenings } from "../domain/tunnel-openings.ts";
 import type { Emitter } from "../events/emit.ts";
 import type { BudgetUpdates } from "./budget-updates.ts";
-import type { Moves } from "./moves.ts";
+import type { Moves } from "./cluster/moves.ts";
 import type { LoadedUpdates } from "./loaded-updates.ts";
 
 /** Which peers may change an existing participant. Contract §3. */

@@ -14,7 +14,7 @@ import { newPlacing } from "../domain/room.ts";
 import { BudgetUpdates } from "./budget-updates.ts";
 import type { OperationContext, OwnershipMode, Peer } from "./context.ts";
 import { joinParticipant, type JoinOutcome } from "./join-participant.ts";
-import { Moves } from "./moves.ts";
+import { Moves } from "./cluster/moves.ts";
 import { LoadedUpdates } from "./loaded-updates.ts";
 import { directResponded, directFailed, tunnelClosed, tunnelOpened } from "./path-changes.ts";
 import { markOverdue } from "./presence.ts";

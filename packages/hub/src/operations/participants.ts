@@ -17,7 +17,7 @@ import { modelView, modelViews, participantView } from "../domain/views.ts";
 import { matchesToken } from "../credentials/tokens.ts";
 import { HubError } from "../errors.ts";
 import type { ClusterMembership, OperationContext, Peer } from "./context.ts";
-import { requireOwned } from "./cluster-changes.ts";
+import { requireOwned } from "./cluster/cluster-changes.ts";
 import { isLive, proofOf, requireProof } from "./ownership.ts";
 import { recordLife, removeParticipant } from "./presence.ts";
 import { isUnused } from "./probed-participants.ts";

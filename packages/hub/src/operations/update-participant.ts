@@ -2,7 +2,7 @@ import type { ParticipantConfig, UpdateParticipantRequest, Warning } from "@room
 import { updateLimit } from "../domain/concurrency.ts";
 import type { Participant, Registration } from "../domain/participant.ts";
 import { readinessOf, renewCredentials } from "../domain/readiness.ts";
-import { requireOwned } from "./cluster-changes.ts";
+import { requireOwned } from "./cluster/cluster-changes.ts";
 import { modelChanged, type Room } from "../domain/room.ts";
 import type { OperationContext, Peer } from "./context.ts";
 import { conflictWarnings, registrantOf, requireProof } from "./ownership.ts";

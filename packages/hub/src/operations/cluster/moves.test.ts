@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { aParticipant } from "../domain/room.fixture.ts";
+import { aParticipant } from "../../domain/room.fixture.ts";
 import { Moves } from "./moves.ts";
 
 test("a participant that came from another hub has 5 s to open its tunnel", () => {

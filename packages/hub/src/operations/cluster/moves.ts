@@ -1,4 +1,4 @@
-import type { Participant } from "../domain/participant.ts";
+import type { Participant } from "../../domain/participant.ts";
 
 /** An agent that has joined dials at once. */
 const arriveWithinMs = 5_000;

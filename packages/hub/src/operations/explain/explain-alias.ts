@@ -1,9 +1,9 @@
 import type { RouteAlias } from "@roomhub/protocol";
-import type { ModelField } from "../domain/aliases/model-field.ts";
-import { selectorText } from "../domain/aliases/select-target.ts";
-import type { Room } from "../domain/room.ts";
-import type { SelectionQuery, Selector } from "../domain/selection-query.ts";
-import { selectParticipant } from "../domain/selector.ts";
+import type { ModelField } from "../../domain/aliases/model-field.ts";
+import { selectorText } from "../../domain/aliases/select-target.ts";
+import type { Room } from "../../domain/room.ts";
+import type { SelectionQuery, Selector } from "../../domain/selection-query.ts";
+import { selectParticipant } from "../../domain/selector.ts";
 
 /**
  * Each target of the alias that a `model` field matches, and why it takes the request or does not; nothing without one.

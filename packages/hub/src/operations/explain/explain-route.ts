@@ -4,21 +4,21 @@ import {
   type RouteCandidate,
   type RouteExplanation,
 } from "@roomhub/protocol";
-import { type ModelField, readModelField } from "../domain/aliases/model-field.ts";
-import { selectTarget } from "../domain/aliases/select-target.ts";
-import { isFull, type Participant } from "../domain/participant.ts";
-import { isLoading, unroutableReason } from "../domain/readiness.ts";
-import type { Room } from "../domain/room.ts";
+import { type ModelField, readModelField } from "../../domain/aliases/model-field.ts";
+import { selectTarget } from "../../domain/aliases/select-target.ts";
+import { isFull, type Participant } from "../../domain/participant.ts";
+import { isLoading, unroutableReason } from "../../domain/readiness.ts";
+import type { Room } from "../../domain/room.ts";
 import {
   type Hold,
   plainQuery,
   type Selection,
   type SelectionQuery,
   type Selector,
-} from "../domain/selection-query.ts";
-import { isNamed, matching, mayMoveElsewhere, selectParticipant } from "../domain/selector.ts";
-import { connectionView, loadView } from "../domain/views.ts";
-import type { OperationContext } from "./context.ts";
+} from "../../domain/selection-query.ts";
+import { isNamed, matching, mayMoveElsewhere, selectParticipant } from "../../domain/selector.ts";
+import { connectionView, loadView } from "../../domain/views.ts";
+import type { OperationContext } from "../context.ts";
 import { explainAlias } from "./explain-alias.ts";
 import { routeExpectation } from "./route-expectation.ts";
 

@@ -1,6 +1,6 @@
-import type { OperationContext } from "./context.ts";
+import type { OperationContext } from "../context.ts";
 import { underWay } from "./moves.ts";
-import { announceUpdate } from "./presence.ts";
+import { announceUpdate } from "../presence.ts";
 
 /**
  * This hub stops, and its participants go to others of the cluster: until they are there, requests for them wait, here and

@@ -1,10 +1,10 @@
 import type { RouteExpectation } from "@roomhub/protocol";
-import type { Participant } from "../domain/participant.ts";
-import type { ResponseForm } from "../domain/placement/pace.ts";
-import { Candidate } from "../domain/placement/place-request.ts";
-import { expectationOf } from "../domain/placement/placement.ts";
-import type { Room } from "../domain/room.ts";
-import type { SelectionQuery } from "../domain/selection-query.ts";
+import type { Participant } from "../../domain/participant.ts";
+import type { ResponseForm } from "../../domain/placement/pace.ts";
+import { Candidate } from "../../domain/placement/place-request.ts";
+import { expectationOf } from "../../domain/placement/placement.ts";
+import type { Room } from "../../domain/room.ts";
+import type { SelectionQuery } from "../../domain/selection-query.ts";
 
 /** What the placement of a request by model name goes by, for one participant. */
 export function routeExpectation(

@@ -1,12 +1,12 @@
-import { nothingReported, updateLimit } from "../domain/concurrency.ts";
-import type { HubIdentity, Participant } from "../domain/participant.ts";
-import { renewCredentials } from "../domain/readiness.ts";
-import { assignMachine, leaveMachine } from "./machine-key.ts";
-import { HubError } from "../errors.ts";
+import { nothingReported, updateLimit } from "../../domain/concurrency.ts";
+import type { HubIdentity, Participant } from "../../domain/participant.ts";
+import { renewCredentials } from "../../domain/readiness.ts";
+import { assignMachine, leaveMachine } from "../machine-key.ts";
+import { HubError } from "../../errors.ts";
 import { underWay } from "./moves.ts";
-import type { OperationContext, Peer } from "./context.ts";
-import { proofOf } from "./ownership.ts";
-import { showUpdate } from "./presence.ts";
+import type { OperationContext, Peer } from "../context.ts";
+import { proofOf } from "../ownership.ts";
+import { showUpdate } from "../presence.ts";
 
 /**
  * The hub that must serve a request about a participant; undefined when this one may. Who proves its join by the token is

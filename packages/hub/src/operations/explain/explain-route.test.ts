@@ -1,7 +1,7 @@
 import type { InferenceProtocol, RouteExplanation } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { explainRoute } from "./explain-route.ts";
-import { createOffice } from "./operations.fixture.ts";
+import { createOffice } from "../operations.fixture.ts";
 
 interface Asked {
   model?: string;

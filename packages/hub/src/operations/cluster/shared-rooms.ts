@@ -1,7 +1,7 @@
-import { roomView } from "../domain/views.ts";
-import type { StoredRoom } from "../storage/room-store.ts";
-import { applyStoredAliases, roomFromStored } from "../storage/stored-room.ts";
-import type { OperationContext } from "./context.ts";
+import { roomView } from "../../domain/views.ts";
+import type { StoredRoom } from "../../storage/room-store.ts";
+import { applyStoredAliases, roomFromStored } from "../../storage/stored-room.ts";
+import type { OperationContext } from "../context.ts";
 
 /**
  * A room of the cluster, as another hub made or changed it. Contract §8.
