@@ -65,6 +65,7 @@ const hubRootFiles = [
   "log",
   "log-text",
   "options",
+  "pace",
   "request-id",
   "room-keeper",
   "stored-digest",
@@ -143,7 +144,7 @@ const insideHub: Record<string, AllowedInHub> = {
     thirdParty: natsClient,
     node: true,
     rooms: ["domain", "credentials", "storage"],
-    files: ["errors", "keyed-hash", "log", "within"],
+    files: ["errors", "keyed-hash", "log", "pace", "within"],
   },
   http: {
     packages: ["protocol"],

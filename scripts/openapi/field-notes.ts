@@ -61,6 +61,8 @@ export const fieldNotes: Readonly<Record<string, string>> = {
     "ISO 8601 time of the last frame or direct response; null only before the first",
   "Connection.path": "The path a request would take now",
   "Connection.readiness": "Whether its model server can take a request now",
+  "Connection.resuming":
+    "Its tunnel lost its connection: `streams` requests wait for it, since `sinceMs` ms; absent otherwise",
   "Connection.problem":
     "Why no request is sent to it now, or why further tunnels are refused; absent otherwise",
   "Load.active": "Requests running",

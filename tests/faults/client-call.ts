@@ -1,7 +1,10 @@
+import { createHash } from "node:crypto";
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { createSseReader } from "@roomhub/protocol";
 import type { Behaviour } from "../support/providers/fake-provider.ts";
 import type { PlainWish } from "../support/providers/fast-provider.ts";
+import { ResponseHash } from "../support/clients/response-hash.ts";
+import type { HashedWish } from "./programs/hashed-provider.ts";
 import { sharedNowMs } from "./shared-clock.ts";
 
 export type Surface = "chat/completions" | "responses";
@@ -18,6 +21,12 @@ export interface CallWish {
   behaviour?: Behaviour | undefined;
   /** the same for the provider's plain server */
   plain?: PlainWish | undefined;
+  /** the same for `programs/hashed-provider.ts` */
+  hashed?: HashedWish | undefined;
+  /** the request's body has about so many bytes more */
+  paddingBytes?: number | undefined;
+  /** the client stops reading for a moment after every so many bytes */
+  pauses?: { everyBytes: number; forMs: number } | undefined;
   /** the client destroys its socket after so many pieces, or so many milliseconds after the request */
   leaveAfterPieces?: number | undefined;
   leaveAfterMs?: number | undefined;
@@ -36,6 +45,8 @@ type CallEnd = "complete" | "error" | "left" | "cut" | "refused";
 
 export interface CallOutcome {
   tag: string;
+  /** where it was sent */
+  baseUrl: string;
   surface: Surface;
   stream: boolean;
   end: CallEnd;
@@ -52,6 +63,8 @@ export interface CallOutcome {
   endedMs: number;
   /** of each piece, when kept */
   timesMs: number[];
+  /** SHA-256 of the request's bytes and, without keepalives, of the response's; of calls with `hashed` */
+  hashes: { request: string; response: string } | undefined;
   /** what was wrong with the content itself */
   problem: string | undefined;
 }
@@ -85,17 +98,21 @@ class RunningCall implements Call {
   #sawDone = false;
   #json = "";
   #isStalling = true;
+  #unpausedBytes = 0;
+  #requestHash = "";
+  readonly #hash = new ResponseHash();
   #isOver = false;
 
   constructor(wish: CallWish, onPiece: (pieces: number) => void) {
     this.#wish = wish;
     this.#onPiece = onPiece;
     this.#outcome = {
-      ...{ tag: wish.tag, surface: wish.surface, stream: wish.stream, end: "cut" },
+      ...{ tag: wish.tag, baseUrl: wish.baseUrl, end: "cut" },
+      ...{ surface: wish.surface, stream: wish.stream },
       ...{ status: undefined, code: undefined, requestId: undefined, participantId: undefined },
       ...{ attempts: undefined, pieces: 0, bytes: 0, askedMs: sharedNowMs() },
       ...{ firstPieceMs: undefined, leftMs: undefined, endedMs: 0, timesMs: [] },
-      problem: undefined,
+      ...{ hashes: undefined, problem: undefined },
     };
     this.#request = this.#ask();
     if (wish.leaveAfterMs !== undefined) {
@@ -129,14 +146,16 @@ class RunningCall implements Call {
   }
 
   #ask(): ClientRequest {
-    const { baseUrl, surface, stream, model, tag, behaviour, plain, localAddress } = this.#wish;
-    const said = `say ${tag}`;
+    const { baseUrl, surface, stream, model, tag, localAddress } = this.#wish;
+    const { behaviour, plain, hashed, paddingBytes = 0 } = this.#wish;
+    const said = `say ${tag}${" and more".repeat(paddingBytes / 9)}`;
     const body = JSON.stringify({
-      ...{ model, stream, tag, behaviour, plain },
+      ...{ model, stream, tag, behaviour, plain, hashed },
       ...(surface === "responses"
         ? { input: said }
         : { messages: [{ role: "user", content: said }] }),
     });
+    if (hashed !== undefined) this.#requestHash = sha256(body);
     const request = httpRequest(`${baseUrl}/${surface}`, {
       method: "POST",
       agent: false,
@@ -174,16 +193,30 @@ class RunningCall implements Call {
       this.#outcome.bytes += Buffer.byteLength(text);
       if (isEventStream) reader.feed(text);
       else this.#json += text;
+      this.#hashAndPause(text);
       const { stallAfterBytes } = this.#wish;
       if (stallAfterBytes === undefined || !this.#isStalling) return;
       if (this.#outcome.bytes >= stallAfterBytes) response.pause();
     });
     response.on("end", () => {
+      // What was on its way to a client that has left.
+      if (this.#isOver) return;
       if (isEventStream) this.#finish(this.#streamEnd());
       else this.#finish(this.#jsonEnd());
     });
     response.on("error", () => undefined);
     response.on("close", () => this.#finish("cut"));
+  }
+
+  #hashAndPause(text: string): void {
+    const { hashed, pauses } = this.#wish;
+    if (hashed !== undefined) this.#hash.update(text);
+    if (pauses === undefined) return;
+    this.#unpausedBytes += text.length;
+    if (this.#unpausedBytes < pauses.everyBytes) return;
+    this.#unpausedBytes = 0;
+    this.#response?.pause();
+    setTimeout(() => this.#response?.resume(), pauses.forMs);
   }
 
   #onEvent(name: string | undefined, data: string): void {
@@ -266,6 +299,9 @@ class RunningCall implements Call {
     clearTimeout(this.#leaveTimer);
     this.#outcome.end = end;
     this.#outcome.endedMs = sharedNowMs();
+    if (this.#wish.hashed !== undefined) {
+      this.#outcome.hashes = { request: this.#requestHash, response: this.#hash.digest() };
+    }
     if (end === "cut" && this.#sawError !== undefined) this.#outcome.code = this.#sawError;
     this.#ended.resolve(this.#outcome);
     this.#tellWaiting();
@@ -278,6 +314,10 @@ class RunningCall implements Call {
       resolve();
     }
   }
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
 }
 
 interface StreamEvent {

@@ -26,6 +26,9 @@ export function pauseMs(ms: number): Promise<void> {
 /** With room to spare the collector waits for long; a small heap shows what is really held. For the hub's environment. */
 export const smallHeap = { NODE_OPTIONS: "--max-old-space-size=64 --max-semi-space-size=4" };
 
+/** Streams end with their tunnel, as those of an agent that cannot resume. For the hub's environment. */
+export const withoutResuming = { ROOMHUB_RESUME_MS: "0" };
+
 export const kib = 1024;
 export const mib = 1024 * 1024;
 

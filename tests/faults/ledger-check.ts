@@ -93,7 +93,8 @@ function differences(colon: LedgerEntry[], dot: LedgerEntry[]): string | undefin
   return `the two event streams differ: ${first.length} and ${second.size} requests, ${missing[0] ?? ""}`;
 }
 
-function orderProblems({ requestId, requests, ends }: LedgerEntry): string[] {
+/** Attempts that are missing or out of order. */
+export function orderProblems({ requestId, requests, ends }: LedgerEntry): string[] {
   const end = ends[0];
   if (end === undefined) return [];
   const attempts = requests.map(({ data }) => data["attempt"]);
@@ -109,7 +110,8 @@ function orderProblems({ requestId, requests, ends }: LedgerEntry): string[] {
   return problems;
 }
 
-function outcomeProblems(
+/** Whether the events say what the client saw. @param entry - of its request */
+export function outcomeProblems(
   { tag, end, code, status, requestId }: CallOutcome,
   entry: LedgerEntry | undefined,
   mayBeCut: boolean,

@@ -1,12 +1,17 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
+import { hasNamespaces } from "../support/programs/network-namespaces.ts";
 import type { Need } from "./scenario.ts";
 
 const checks: Record<Need, () => boolean> = {
   root: () => process.getuid?.() === 0,
   proc: () => existsSync("/proc/self/status"),
   ip: () => hasCommand("ip"),
-  iptables: () => hasCommand("iptables"),
+  namespaces: () => hasNamespaces,
+  // A container may have the program and not the right.
+  iptables: () => spawnSync("iptables", ["-n", "-L", "INPUT"]).status === 0,
+  "nats-server": () => hasCommand("nats-server"),
+  haproxy: () => hasCommand("haproxy"),
   tc: () => hasCommand("tc"),
   faketime: () => faketimeLibrary() !== undefined,
 };

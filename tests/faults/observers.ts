@@ -15,7 +15,7 @@ interface Observed {
 type Counts = Record<string, number>;
 
 /** For what was sent to be read and written, on a busy machine too. */
-const catchUpMs = 20_000;
+const catchUpMs = 60_000;
 
 /** `roomhub record` and `roomhub metrics` beside a hub, whose sums must be those of the ledger. */
 export class Observers {

@@ -3,7 +3,7 @@ import { fillCompileCache } from "./compile-cache.ts";
 import { runScenario } from "./run-scenario.ts";
 import { scenarios } from "./scenarios/index.ts";
 
-// The short tier: real processes, no root, several worlds at a time. What must hold fails a test. Times and amounts of
+// The short tier: real processes, several worlds at a time; without root those of clusters are skipped. What must hold fails a test. Times and amounts of
 // memory belong to a machine that does nothing else: here a miss is reported, `npm run test:faults` judges it.
 beforeAll(fillCompileCache);
 

@@ -1,7 +1,16 @@
 import type { World } from "./world.ts";
 
 /** What a scenario cannot do without on the machine it runs on. */
-export type Need = "root" | "ip" | "iptables" | "tc" | "faketime" | "proc";
+export type Need =
+  | "root"
+  | "ip"
+  | "namespaces"
+  | "iptables"
+  | "tc"
+  | "faketime"
+  | "proc"
+  | "nats-server"
+  | "haproxy";
 
 /** One fault, and what must hold in spite of it. */
 export interface Scenario {

@@ -40,6 +40,11 @@ export interface Opening {
 
 export type Wish = Partial<CallWish> & { tag: string };
 
+/** What a scenario has of its own beside the usual setup, such as a cluster. Its ledger is part of the world's. */
+export interface WorldPart extends AsyncDisposable {
+  settle(): Promise<{ calls: number; problems: string[] }>;
+}
+
 /** A hub, participants, providers and clients, each a process of its own, and the records of all of them. */
 export class World implements AsyncDisposable {
   readonly isQuick: boolean;
@@ -60,6 +65,7 @@ export class World implements AsyncDisposable {
   #provider: ProviderChild | undefined;
   #observers: Observers | undefined;
   #files = 0;
+  readonly #parts: WorldPart[] = [];
 
   constructor(children: Children, folder: string, isQuick: boolean) {
     this.children = children;
@@ -115,6 +121,11 @@ export class World implements AsyncDisposable {
   /** A result that must be the same on every machine, however busy. */
   fact(what: string, goal: string, measured: string, isMet: boolean): void {
     this.figures.push({ what, goal, measured, isMet, needsFreeMachine: false });
+  }
+
+  /** From now on it is settled and disposed of with the world, after all processes have ended. */
+  add(part: WorldPart): void {
+    this.#parts.push(part);
   }
 
   /** Starts the default setup. */
@@ -183,9 +194,11 @@ export class World implements AsyncDisposable {
       hubUrl = this.hub.url,
       env,
       prefix,
+      model = "fake-model",
       args = [],
     }: {
       hubUrl?: string;
+      model?: string;
       env?: Record<string, string>;
       prefix?: readonly string[];
       args?: readonly string[];
@@ -194,7 +207,7 @@ export class World implements AsyncDisposable {
     const child = this.children.roomhub({
       args: [
         ...["join", `${hubUrl}/rooms/${this.#code}`, "--id", id, "--nickname", id],
-        ...["--model", "fake-model", "--endpoint", endpoint, ...args],
+        ...["--model", model, "--endpoint", endpoint, ...args],
       ],
       env,
       prefix,
@@ -278,6 +291,15 @@ export class World implements AsyncDisposable {
    * @returns all calls so far, and what does not agree since the last checkpoint
    */
   async settle(): Promise<{ calls: number; problems: string[] }> {
+    const results = [await this.#settleHub()];
+    for (const part of this.#parts) results.push(await part.settle());
+    return {
+      calls: results.reduce((sum, { calls }) => sum + calls, 0),
+      problems: results.flatMap(({ problems }) => problems),
+    };
+  }
+
+  async #settleHub(): Promise<{ calls: number; problems: string[] }> {
     if (this.#hub === undefined || this.#clients === undefined) return { calls: 0, problems: [] };
     const background = await this.clients.call("stopLoads");
     this.addOutcomes(background);
@@ -307,6 +329,7 @@ export class World implements AsyncDisposable {
       dot.close();
     }
     await this.children.endAll();
+    for (const part of this.#parts.toReversed()) await part[Symbol.asyncDispose]();
     await rm(this.#folder, { recursive: true, force: true });
   }
 

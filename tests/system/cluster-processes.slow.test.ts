@@ -104,6 +104,28 @@ function keepAsking(world: World, hub: HubProcess, models: readonly string[]) {
   };
 }
 
+/**
+ * Resolves once the events of requests at the first hub reach the watchers of all: a hub learns over its link that a room is
+ * watched elsewhere, a moment after the stream was opened.
+ */
+async function watchedEverywhere(
+  world: World,
+  first: HubProcess,
+  streams: readonly EventRecorder[],
+): Promise<void> {
+  for (let asked = 1; ; asked++) {
+    expect(await chat(world, first, "p1")).toBe(200);
+    await streams[0]?.waitFor("its end", (own) => own.of("llm.complete").length === asked);
+    const last = streams[0]?.of("llm.complete").at(-1)?.data["requestId"];
+    const hasLast = (events: EventRecorder) =>
+      events.of("llm.complete").some(({ data }) => data["requestId"] === last);
+    const seen = streams.map((events) => events.waitFor("the same", hasLast, 500));
+    const outcomes = await Promise.allSettled(seen);
+    if (outcomes.every(({ status }) => status === "fulfilled")) return;
+    expect(asked).toBeLessThan(20);
+  }
+}
+
 /** By what each of the streams says, all that began there has ended, once, and so many were served. */
 async function ledgersAgree(streams: readonly EventRecorder[], served: number): Promise<void> {
   for (const events of streams) {
@@ -125,9 +147,10 @@ describe.skipIf(!hasNatsServer)(`three hubs as processes${natsSkipped}`, () => {
     await using stack = new AsyncDisposableStack();
     const world = await startWorld(stack);
     const [one, two, three] = world.hubs;
-    const streams: EventRecorder[] = [];
-    for (const hub of [one, two])
-      streams.push(stack.use(await recordEvents(`${hub.url}/v1/rooms/${world.code}/events`)));
+    const watch = async ({ url }: HubProcess) =>
+      stack.use(await recordEvents(`${url}/v1/rooms/${world.code}/events`));
+    await watchedEverywhere(world, one, [await watch(one), await watch(two)]);
+    const streams = [await watch(one), await watch(two)];
     const load = keepAsking(world, one, ["p1", "p2"]);
     await three.kill("SIGKILL");
     const killedMs = performance.now();

@@ -160,6 +160,16 @@ describe.each(PATHS)("a request that is forwarded to a participant by %s", (path
   });
 });
 
+test("a stream with detail that opens at one hub shows the next request of another in full", async () => {
+  await using lab = await twoHubs();
+  await using _ada = await joinDirect(lab.owner, lab.code, { endpoint: lab.provider.url });
+  await lab.ready();
+  const watched = await lab.entry.watch(lab.code, "dot", true);
+  await (await lab.ask(lab.owner, { stream: true })).text();
+  await watched.waitFor("the end", () => watched.of("llm.complete").length === 1);
+  expect(watched.of("request.first")).toHaveLength(1);
+});
+
 describe("the credentials of a participant", () => {
   test("are taken out of what its provider says before another hub sees it", async () => {
     const secret = "sk-canary-0123456789abcdef";

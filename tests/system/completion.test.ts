@@ -110,8 +110,8 @@ describe.each(["bash", "zsh", "fish"] as const)("%s", (shell) => {
       });
       const completed = await complete(shell, lines);
       for (const [index, { path, commands, options }] of listed.entries()) {
-        // Arguments of `report` are files.
-        const expected = path === "report" ? filesIn[shell] : commands;
+        const takesFile = ["report", "room import"].includes(path);
+        const expected = takesFile ? filesIn[shell] : commands;
         expect(completed[2 * index]?.words, path).toEqual(expected);
         const words = completed[2 * index + 1]?.words.filter((word) => word.startsWith("--"));
         expect(words, path).toEqual(options);
@@ -128,11 +128,13 @@ describe.each(["bash", "zsh", "fish"] as const)("%s", (shell) => {
         "roomhub serve --port ",
         "roomhub serve --lan --ownership ",
         "roomhub --verbose room list --hub create --",
+        "roomhub rooms list --hub create --",
       ]);
       const words = completed.map((each) => each.words.filter((word) => word !== "-h"));
       const shells = ["fish", "json", "powershell", "sh"];
       const modes = ["compat", "open", "strict"];
-      expect(words).toEqual([shells, shells, [], modes, ["--help", "--hub", "--json"]]);
+      const ofList = ["--help", "--hub", "--json"];
+      expect(words).toEqual([shells, shells, [], modes, ofList, ofList]);
     },
   );
 });

@@ -41,10 +41,10 @@ function hasBecome(hub: TestHub, code: string, readiness: Readiness, id = "ada")
   );
 }
 
-const queued = (hub: TestHub, code: string, count: number) =>
+const queued = (hub: TestHub, code: string, count: number, id = "ada") =>
   until(
     `${count} to wait`,
-    async () => (await hub.client.getParticipant(code, "ada")).load.queued,
+    async () => (await hub.client.getParticipant(code, id)).load.queued,
     (waiting) => waiting === count,
   );
 
@@ -120,6 +120,29 @@ describe.each(PATHS)("over %s, a participant whose key is wrong", (path) => {
     await events.waitFor("two changes", () => changes().length >= 2);
     expect(changes()).toEqual(["needs-credentials", "ready"]);
   });
+});
+
+test("a request that waits for a participant that loads goes to one whose credentials are tried again", async () => {
+  const time = createManualTime(250);
+  await using refuses = await startMoodyProvider({ chat: [401] });
+  await using loads = await startMoodyProvider({ list: 503 });
+  await using hub = await startTestHub({ time: time.source, limits: QUICK_SWEEP });
+  const code = await hub.createRoom();
+  await using _ada = await join("tunnel", hub, code, { endpoint: refuses.url });
+  expect(await ask(hub, code)).toMatchObject({ status: 502, by: "ada" });
+  await using _ben = await join("tunnel", hub, code, { id: "ben", endpoint: loads.url });
+  await hasBecome(hub, code, "loading", "ben");
+  refuses.chat = [200];
+  const pass = async (ms: number) => {
+    await time.advance(ms);
+    for (const id of ["ada", "ben"]) await hub.client.heartbeat(code, id);
+  };
+  for (let count = 0; count < 3; count++) await pass(15_000);
+  const answer = ask(hub, code, { model: "*" });
+  await queued(hub, code, 1, "ben");
+  await pass(10_000);
+  await time.advance(10_000);
+  expect(await answer).toMatchObject({ status: 200, by: "ada" });
 });
 
 describe.each(PATHS)("over %s, a participant that loads its model", (path) => {

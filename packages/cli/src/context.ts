@@ -17,8 +17,10 @@ import type { SecretFile } from "./cluster/secret-file.ts";
 import type {
   CreateHub,
   CreateParticipant,
+  ImportRooms,
   OpenDirectory,
   OpenRoomStore,
+  ReadStateFile,
   UsualStatePath,
 } from "./services.ts";
 
@@ -76,6 +78,8 @@ export interface CliContext {
   openRoomStore: OpenRoomStore;
   usualStatePath: UsualStatePath;
   openDirectory: OpenDirectory;
+  readStateFile: ReadStateFile;
+  importRooms: ImportRooms;
   startWorker: StartWorker;
   startOwnNats: StartOwnNats;
   /** @throws NodeJS.ErrnoException when it cannot be read */

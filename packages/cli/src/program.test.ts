@@ -116,7 +116,7 @@ test("in a checkout the help, usage errors and hub hints have the npx prefix", a
   await world.run("room", "--help");
   await world.run("room", "lst");
   await world.run("room", "show", "ABC234");
-  expect(world.stdout.text).toMatch(/^Usage: npx roomhub room /);
+  expect(world.stdout.text).toMatch(/^Usage: npx roomhub room\|rooms /);
   expect(world.stderr.text).toContain(
     "Usage: npx roomhub room [options] [command]  (more: npx roomhub room --help",
   );

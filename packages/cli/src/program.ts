@@ -45,7 +45,10 @@ interface CommandModule {
 const commands: readonly CommandModule[] = [
   { names: ["up"], load: async () => (await import("./commands/up.ts")).addUpCommand },
   { names: ["serve"], load: async () => (await import("./commands/serve.ts")).addServeCommand },
-  { names: ["room"], load: async () => (await import("./commands/room.ts")).addRoomCommand },
+  {
+    names: ["room", "rooms"],
+    load: async () => (await import("./commands/room.ts")).addRoomCommand,
+  },
   { names: ["join"], load: async () => (await import("./commands/join.ts")).addJoinCommand },
   {
     names: ["participants", "models", "leave"],

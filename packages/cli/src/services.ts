@@ -12,7 +12,9 @@ import type {
   createHub as CreateHubFunction,
   FileRoomStore,
   HubOptions,
+  ImportedRoom,
   NatsDirectoryOptions,
+  StoredRoom,
 } from "@roomhub/hub";
 
 export type { HubOptions, LogFormat, OwnershipMode } from "@roomhub/hub";
@@ -48,6 +50,15 @@ export type UsualStatePath = (port: number) => Promise<string>;
 /** What the hubs of a cluster share. Connects when the hub that gets it opens it. */
 export type OpenDirectory = (options: NatsDirectoryOptions) => Promise<ClusterDirectory>;
 
+/** @throws Error with what is wrong: no such file, in use by a hub, none of its state files */
+export type ReadStateFile = (path: string) => Promise<StoredRoom[]>;
+
+/** Puts rooms into an open directory; yields what became of each. */
+export type ImportRooms = (
+  directory: ClusterDirectory,
+  rooms: readonly StoredRoom[],
+) => AsyncIterable<ImportedRoom>;
+
 /** The part of an agent that commands use. */
 export type RunningParticipant = Pick<
   Participant,
@@ -74,6 +85,16 @@ export const openRoomStore: OpenRoomStore = async (path, port, onWarning) => {
 export const openDirectory: OpenDirectory = async (options) => {
   const { NatsDirectory } = await import("@roomhub/hub");
   return new NatsDirectory(options);
+};
+
+export const readStateFile: ReadStateFile = async (path) => {
+  const hub = await import("@roomhub/hub");
+  return hub.readStateFile(path);
+};
+
+export const importRooms: ImportRooms = async function* (directory, rooms) {
+  const hub = await import("@roomhub/hub");
+  yield* hub.importRooms(directory, rooms);
 };
 
 export const createHandout: CreateHandout = async () => {

@@ -9,7 +9,12 @@ import type { SavedToken } from "./sharing/participant-tokens.ts";
 import { runRoomhub } from "./program.ts";
 import { emptyMachine, type TestMachine } from "./service/machine.fixture.ts";
 import type { Choice, Prompts } from "./terminal/prompts.ts";
-import type { HubOptions, ParticipantOptions, RunningHub } from "./services.ts";
+import {
+  type HubOptions,
+  importRooms,
+  type ParticipantOptions,
+  type RunningHub,
+} from "./services.ts";
 
 /** A terminal that keeps what was written. */
 export interface Captured extends Terminal {
@@ -186,6 +191,10 @@ export function makeWorld(
         world.directories.push(options);
         return {} as ClusterDirectory;
       },
+      readStateFile: async (path) => {
+        throw Object.assign(new Error(`ENOENT: no such file, open '${path}'`), { code: "ENOENT" });
+      },
+      importRooms,
       startWorker: () => {
         throw new Error("unexpected: startWorker");
       },

@@ -11,6 +11,8 @@ export interface HubErrorDetails {
   /** The status of the response, instead of the code's own (a provider's 503 stays 503). */
   status?: number | undefined;
   retryAfterMs?: number | undefined;
+  /** Where the tunnel of this handshake belongs. */
+  tunnelUrl?: string | undefined;
   /** The same request would fail again, whatever the code says of trying again. */
   isFinal?: boolean | undefined;
   cause?: unknown;
@@ -29,6 +31,7 @@ export class HubError extends Error {
   readonly participants: Refusal[] | undefined;
   readonly retryAfterMs: number | undefined;
   readonly isFinal: boolean;
+  readonly tunnelUrl: string | undefined;
   readonly #status: number | undefined;
 
   constructor(code: ErrorCode, message: string, details: HubErrorDetails = {}) {
@@ -39,6 +42,7 @@ export class HubError extends Error {
     this.param = details.param ?? "";
     this.participants = details.participants;
     this.retryAfterMs = details.retryAfterMs;
+    this.tunnelUrl = details.tunnelUrl;
     this.isFinal = details.isFinal ?? false;
     this.#status = details.status;
   }

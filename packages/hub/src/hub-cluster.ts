@@ -1,13 +1,15 @@
 import type { HubEntry, Limits, RequestSummary } from "@roomhub/protocol";
 import type { RoomPassword } from "./credentials/passwords.ts";
 import type { AuthHeaderVault } from "./credentials/vault.ts";
-import type { BusMessage } from "./cluster/bus-message.ts";
+import type { ShownEvent } from "./cluster/bus/bus-message.ts";
 import type { ClusterDirectory, DirectoryListener } from "./cluster/directory.ts";
-import { EventBridge, isDetail, type ShownEntry } from "./cluster/event-bridge.ts";
+import { EventBridge, isDetail, type ShownEntry } from "./cluster/bus/event-bridge.ts";
 import { hubIdOf, linkAddress } from "./cluster/hub-address.ts";
-import type { HubPresence } from "./cluster/hub-presence.ts";
+import { advertisedUrls, hubList } from "./cluster/hub-list.ts";
+import { type HubPresence, OwnPresence } from "./cluster/hub-presence.ts";
 import { Hubs } from "./cluster/hubs.ts";
 import { Membership, reachable } from "./cluster/membership.ts";
+import { Namesakes, warnOfNamesake } from "./cluster/namesakes.ts";
 import { Orphans } from "./cluster/orphans.ts";
 import { OwnEntries } from "./cluster/own-entries.ts";
 import { encodeParticipant, type ParticipantEntry } from "./cluster/participant-entry.ts";
@@ -29,6 +31,7 @@ import {
 } from "./operations/cluster/cluster-changes.ts";
 import { handOverParticipants, settleArrivals } from "./operations/cluster/handover.ts";
 import { forgetSharedRoom, takeSharedRoom } from "./operations/cluster/shared-rooms.ts";
+import { clusterMachineKey } from "./operations/machine-key.ts";
 import type { OperationContext, RoomHome } from "./operations/context.ts";
 import type { ClusterOptions } from "./options.ts";
 import { storedRoomOf } from "./storage/stored-room.ts";
@@ -80,10 +83,10 @@ export class HubCluster {
   readonly #bridge: EventBridge;
   readonly #orphans: Orphans;
   readonly #sharedRooms: SharedRooms;
+  readonly #namesakes: Namesakes;
   #isOpen = false;
-  #beat = 0;
-  #advertiseUrl: string | undefined;
-  #presenceOf: (() => HubPresence) | undefined;
+  readonly #presence: OwnPresence;
+  #urls: Pick<HubPresence, "advertiseUrl" | "linkUrl"> | undefined;
 
   constructor(options: ClusterOptions, parts: ClusterParts) {
     const { directory } = options;
@@ -95,6 +98,11 @@ export class HubCluster {
     this.#directory = directory;
     this.self = { hubId: options.hubId ?? hubIdOf(options), bootId };
     this.hubs = new Hubs(this.self);
+    this.#namesakes = new Namesakes(this.self);
+    this.#presence = new OwnPresence(
+      (presence) => directory.announce(presence),
+      () => this.#presenceNow(),
+    );
     const entryOf = (participant: Participant) => this.#entryOf(participant);
     this.#own = new OwnEntries({
       directory,
@@ -109,15 +117,18 @@ export class HubCluster {
       own: this.#own,
       clocks: { nowMs, wallMs },
       disowned: (participant) => disownParticipant(parts.operations(), participant),
+      atMachine: (participant, key) => parts.operations().machines.assignRemote(participant, key),
       changed: (roomCode) => {
         parts.operations().routingChanged(roomCode);
         this.#bridge.release(roomCode);
       },
+      learned: (participant, change) => this.#bridge.learned(participant, change),
     });
     this.#bridge = new EventBridge({
       bootId,
       directory,
-      nowMs,
+      ...{ nowMs, wallMs },
+      isWatchedElsewhere: (roomCode) => this.links.watchedElsewhere.isWatched(roomCode),
       revisionOf: (roomCode, id) => this.#replica.revisionOf(roomCode, id),
       show: (roomCode, message) => this.#show(roomCode, message),
       skip: (roomCode, count) => parts.bus().skip(roomCode, count),
@@ -126,7 +137,7 @@ export class HubCluster {
       directory,
       replica: this.#replica,
       participants: () => registry().participants(),
-      isDead: (hub) => this.hubs.isDead(hub, nowMs()),
+      isDead: (hub) => !this.#namesakes.isAlive(hub, nowMs()) && this.hubs.isDead(hub, nowMs()),
       entryOf,
       offlineAfterMs: parts.limits.offlineAfterMs,
       expireAfterMs: parts.limits.participantExpiryMs,
@@ -170,10 +181,19 @@ export class HubCluster {
       reportBug,
     });
     this.share = (roomCode, name, timestamp, payload) =>
-      this.#bridge.publish(roomCode, name, timestamp, payload, this.#shownEntry(roomCode, payload));
+      this.#bridge.publish(roomCode, name, timestamp, payload, () =>
+        this.#shownEntry(roomCode, payload),
+      );
     this.observer = {
-      watched: (roomCode) => this.#bridge.watch(roomCode),
-      unwatched: (roomCode) => this.#bridge.unwatch(roomCode),
+      watched: (roomCode) => {
+        this.#bridge.watch(roomCode);
+        this.links.ownWatches.watched(roomCode);
+      },
+      unwatched: (roomCode) => {
+        this.#bridge.unwatch(roomCode);
+        this.links.ownWatches.unwatched(roomCode);
+      },
+      detailWatched: () => this.#presence.detailWatched(),
     };
   }
 
@@ -201,16 +221,18 @@ export class HubCluster {
     // A worker's port is not its own: it is called as its clients call it.
     const { advertiseUrl = ownUrl === undefined ? url : "" } = this.#options;
     const { linkUrl = ownUrl ?? advertiseUrl } = this.#options;
-    this.#advertiseUrl = advertiseUrl;
-    this.#presenceOf = () => this.#presence({ advertiseUrl, linkUrl });
-    this.#directory.announce(this.#presenceOf);
+    this.#urls = { advertiseUrl, linkUrl };
+    this.#presence.announce();
   }
 
   /** Four times a second. */
   tick(): void {
     this.#bridge.tick();
     settleArrivals(this.#parts.operations());
+    for (const news of this.#namesakes.takeNews(this.#parts.nowMs()))
+      warnOfNamesake(this.#parts.log, news);
     this.links.tick(this.#parts.nowMs());
+    this.links.ownWatches.tick();
     // An entry may name a hub that this one cannot judge yet.
     if (!this.#directory.isUp) return;
     const { links } = this;
@@ -239,31 +261,18 @@ export class HubCluster {
 
   /** This hub first, the others by id. */
   listHubs(): HubEntry[] {
-    const { hubId, bootId } = this.self;
-    const others = this.hubs.list().map((presence): HubEntry => {
-      const isOpen = this.links.isOpen(presence.hubId);
-      const problem = this.links.problemOf(presence.hubId);
-      return {
-        ...{ hubId: presence.hubId, bootId: presence.bootId, url: presence.advertiseUrl },
-        ...{ version: presence.version, participants: presence.participants },
-        ...{ link: isOpen ? "open" : "down", isDraining: presence.isDraining },
-        ...(isOpen || problem === undefined ? {} : { problem }),
-      };
-    });
-    const own: HubEntry = {
-      ...{ hubId, bootId, url: this.#advertiseUrl ?? "", version: this.#parts.version },
-      ...{ participants: this.#own.size, link: "self", isDraining: this.#parts.isDraining() },
+    const { version, isDraining } = this.#parts;
+    const own = {
+      ...{ ...this.self, url: this.#urls?.advertiseUrl ?? "", version },
+      ...{ participants: this.#own.size, isDraining: isDraining() },
     };
-    return [own, ...others];
+    const { links } = this;
+    return hubList({ own, others: this.hubs.list(), links, namesakes: this.#namesakes });
   }
 
   /** Where the hubs of the cluster take participants, this one first. At most 16. */
   advertisedUrls(): string[] {
-    const own = this.#advertiseUrl === undefined ? [] : [this.#advertiseUrl];
-    const others = this.hubs.list().filter(({ isDraining }) => !isDraining);
-    const all = new Set([...own, ...others.map(({ advertiseUrl }) => advertiseUrl)]);
-    all.delete("");
-    return [...all].slice(0, 16);
+    return advertisedUrls(this.#urls?.advertiseUrl, this.hubs.list());
   }
 
   /** What the front needs of it. */
@@ -276,7 +285,7 @@ export class HubCluster {
       requestsElsewhere: (roomCode) => this.links.requestsElsewhere(roomCode),
       listHubs: () => this.listHubs(),
       advertisedUrls: () => this.advertisedUrls(),
-      advertiseUrl: () => this.#advertiseUrl || undefined,
+      advertiseUrl: () => this.#urls?.advertiseUrl || undefined,
     };
   }
 
@@ -285,10 +294,10 @@ export class HubCluster {
    * seconds; at once when no other hub can take them.
    */
   async handOver(tunnels: Pick<TunnelRegistry, "goAway" | "emptied">): Promise<void> {
-    if (this.#presenceOf === undefined) return;
-    this.#directory.announce(this.#presenceOf);
+    if (!this.#presence.isAnnounced) return;
+    this.#presence.announce();
     // Workers of one port stop together, and have no URL of their own to go to.
-    const isWelcome = this.advertisedUrls().some((url) => url !== this.#advertiseUrl);
+    const isWelcome = this.advertisedUrls().some((url) => url !== this.#urls?.advertiseUrl);
     if (!this.#directory.isUp || !isWelcome) return;
     handOverParticipants(this.#parts.operations());
     tunnels.goAway("the hub is stopping");
@@ -305,15 +314,14 @@ export class HubCluster {
     this.links.close("the hub has stopped");
   }
 
-  #presence({ advertiseUrl, linkUrl }: { advertiseUrl: string; linkUrl: string }): HubPresence {
+  #presenceNow(): Omit<HubPresence, "beat"> {
     const { version, isDraining, wantsDetail } = this.#parts;
     return {
-      ...this.self,
-      ...{ advertiseUrl, linkUrl, version },
+      ...{ ...this.self, advertiseUrl: "", linkUrl: "", ...this.#urls, version },
       startedAt: this.#startedAt,
       participants: this.#own.size,
-      beat: ++this.#beat,
       wantsDetail: wantsDetail(),
+      watchRevision: this.links.ownWatches.revision,
       isDraining: isDraining(),
     };
   }
@@ -324,6 +332,8 @@ export class HubCluster {
       this.hubs.left(hubId);
       links.hubGone(hubId);
     } else {
+      // What is stored under this hub's id before it announces itself is of its life before.
+      if (this.#presence.isAnnounced) this.#namesakes.heard(presence, this.#parts.nowMs());
       this.hubs.seen(presence, this.#parts.nowMs());
       const isDetailWatched = this.hubs.list().some(({ wantsDetail }) => wantsDetail);
       this.#parts.bus().isDetailWatchedElsewhere = isDetailWatched;
@@ -335,11 +345,9 @@ export class HubCluster {
     if (isUp) this.#own.retry();
     const { log } = this.#parts;
     if (!this.#isOpen) return;
-    if (isUp) log.warn("the cluster can be reached again");
-    else
-      log.warn(
-        "the cluster cannot be reached: what is connected here goes on, new rooms and joins are refused",
-      );
+    const gone =
+      "the cluster cannot be reached: what is connected here goes on, new rooms and joins are refused";
+    log.warn(isUp ? "the cluster can be reached again" : gone);
   }
 
   #applyRoom(code: string, stored: StoredRoom | undefined): void {
@@ -361,8 +369,11 @@ export class HubCluster {
     const { remote, config, key } = participant;
     const hasSecrets = remote?.hasSecrets ?? (config.instructions !== undefined || vault.has(key));
     const machine = sharedMachine(participant) ?? null;
+    const machineKey =
+      remote?.machineKey ?? clusterMachineKey(this.#parts.operations(), participant);
     const owner = remote === undefined ? this.self : (remote.owner ?? null);
-    return encodeParticipant(participant, { owner, machine, hasSecrets }, { nowMs, wallMs });
+    const more = { owner, machine, machineKey, hasSecrets };
+    return encodeParticipant(participant, more, { nowMs, wallMs });
   }
 
   /** The entry that an event shows; undefined for events that show none. */
@@ -379,7 +390,7 @@ export class HubCluster {
     };
   }
 
-  #show(roomCode: string, { name, timestamp, payload }: BusMessage): void {
+  #show(roomCode: string, { name, timestamp, payload }: ShownEvent): void {
     const bus = this.#parts.bus();
     // A name and its own payload, as another hub sent them.
     if (isDetail(name)) bus.publishDetail(roomCode, name, () => timestamp, payload as never);

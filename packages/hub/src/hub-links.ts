@@ -1,6 +1,9 @@
 import type { RequestSummary } from "@roomhub/protocol";
 import { randomBytes } from "node:crypto";
 import type { OwnerSecrets } from "./cluster/membership.ts";
+import type { HubPresence } from "./cluster/hub-presence.ts";
+import { OwnWatches } from "./cluster/bus/own-watches.ts";
+import { WatchedElsewhere } from "./cluster/bus/watched-elsewhere.ts";
 import type { HubIdentity, Participant } from "./domain/participant.ts";
 import { Exchange, type ExchangeDeps } from "./inference/forwarding/exchange.ts";
 import type { ForwardTarget } from "./inference/forwarding/forwarded-request.ts";
@@ -13,6 +16,7 @@ import { underWay } from "./operations/cluster/moves.ts";
 import type { LinkResponse } from "./upstreams/node/ask.ts";
 import { dialHub } from "./upstreams/node/dial.ts";
 import type { LinkedHub } from "./upstreams/node/handshake.ts";
+import type { LinkTarget } from "./upstreams/node/link-settings.ts";
 import { Links } from "./upstreams/node/links.ts";
 
 /** A question to the hub that owns a participant is given up after this long. */
@@ -34,7 +38,7 @@ export interface HubLinksOptions {
   /** The requests of a room that have their clients here. */
   requestsHere: (roomCode: string) => readonly RequestSummary[];
   /** What serving the requests of other hubs needs, except what is known here. */
-  forwarding: () => Omit<ForwardingDeps, "findOwn" | "slots">;
+  forwarding: () => Omit<ForwardingDeps, "findOwn" | "slots" | "resumed">;
   makers: () => ExchangeDeps["makers"];
   nowMs: () => number;
   reportBug: (error: unknown) => void;
@@ -44,26 +48,37 @@ export interface HubLinksOptions {
 export class HubLinks extends Links {
   /** What the hubs tell one another of their participants. */
   readonly exchange: Exchange;
+  /** Of the rooms, those that are watched here, and those elsewhere. */
+  readonly ownWatches = new OwnWatches(this);
+  readonly watchedElsewhere = new WatchedElsewhere();
   readonly #operations: () => OperationContext;
   #forwarding: ForwardingDeps | undefined;
 
   constructor(options: HubLinksOptions) {
     const { own, secret, random, operations, forwarding, nowMs, reportBug } = options;
     super({ own, secret, random, randomBytes: (count) => randomBytes(count) }, dialHub, {
-      linkOpened: (hub) => this.exchange.linkOpened(hub),
+      linkOpened: (hub) => {
+        this.exchange.linkOpened(hub);
+        this.ownWatches.linkOpened(hub.hubId);
+      },
       linkClosed: (hub) => this.exchange.linkClosed(hub),
+      acceptedClosed: (hub) => this.watchedElsewhere.linkClosed(hub),
       forwarded: (request, reply) => {
         this.#forwarding ??= {
           ...forwarding(),
           findOwn: (target) => this.#findOwn(target),
           slots: this.exchange.slots,
+          resumed: (participant, hubId, requestId) =>
+            this.exchange.resumed(participant, hubId, requestId),
         };
         return serveForwarded(this.#forwarding, request, reply);
       },
       refused: (target, refusal) => noteRefusal(operations(), this.exchange, target, refusal),
       asked: async (_hub, path, body) =>
         this.exchange.respond(path, body) ?? respond(options, path, body),
-      noticed: (hub, notice) => this.exchange.noticed(hub, notice),
+      noticed: (hub, notice) => {
+        if (!this.watchedElsewhere.noticed(hub, notice)) this.exchange.noticed(hub, notice);
+      },
       bug: reportBug,
     });
     this.#operations = operations;
@@ -71,6 +86,7 @@ export class HubLinks extends Links {
       links: this,
       queues: () => forwarding().queues,
       findRoom: (code) => operations().registry.findRoom(code),
+      machines: () => operations().machines,
       own: () => ownOf(operations()),
       makers: {
         remember: (room, id, maker) => options.makers().remember(room, id, maker),
@@ -78,9 +94,21 @@ export class HubLinks extends Links {
       },
       participantRests: (participant, untilMs) =>
         participantRests(operations(), participant, untilMs),
+      requestResumed: (participant, requestId) =>
+        forwarding().inFlight.noteResumed(participant, requestId),
       nowMs,
       later: (ms, callback) => void setTimeout(callback, ms).unref(),
     });
+  }
+
+  override hubPresent(hub: LinkTarget & Pick<HubPresence, "watchRevision">): void {
+    super.hubPresent(hub);
+    this.watchedElsewhere.seen(hub, hub.watchRevision);
+  }
+
+  override hubGone(hubId: string): void {
+    super.hubGone(hubId);
+    this.watchedElsewhere.gone(hubId);
   }
 
   /** The way to a participant of another hub; undefined while no hub owns it. */

@@ -9,11 +9,13 @@ import { AuthHeaderVault } from "./credentials/vault.ts";
 import { LivenessTracker } from "./domain/liveness.ts";
 import { Machines } from "./domain/machine.ts";
 import { Registry } from "./domain/registry.ts";
+import { Trials } from "./domain/trials.ts";
 import { TunnelOpenings } from "./domain/tunnel-openings.ts";
+import { TunnelResumes } from "./domain/tunnel-resumes.ts";
 import { HubError } from "./errors.ts";
 import { EventBus } from "./events/bus.ts";
 import { createEmitter } from "./events/emit.ts";
-import { createPace } from "./events/pace.ts";
+import { createPace } from "./pace.ts";
 import { interfaceAddresses, packageVersion, urlHost, writeToStdout } from "./host.ts";
 import { EventStreams } from "./http/event-stream.ts";
 import { FlushingResponses } from "./http/flushing-responses.ts";
@@ -39,11 +41,7 @@ import { listen, type Listening } from "./listen.ts";
 import { createLineWriter, createLog } from "./log.ts";
 import type { OperationContext } from "./operations/context.ts";
 import { isOwnRequest } from "./operations/ownership.ts";
-import {
-  authorizeMovingTunnel,
-  authorizeTunnel,
-  expireParticipants,
-} from "./operations/participants.ts";
+import { expireParticipants } from "./operations/participants.ts";
 import { BudgetUpdates } from "./operations/budget-updates.ts";
 import { announceBudgets, participantRests } from "./operations/budgets.ts";
 import { Moves } from "./operations/cluster/moves.ts";
@@ -55,14 +53,11 @@ import {
   directFailed,
   loadedModelsRead,
   loadReported,
-  recordTunnelContact,
-  statusReported,
-  tunnelClosed,
-  tunnelOpened,
 } from "./operations/path-changes.ts";
-import { markOverdue } from "./operations/presence.ts";
+import { markOverdue, wakeForTrials } from "./operations/presence.ts";
 import { dropUnusedRooms } from "./operations/rooms.ts";
-import { admitTunnel, settleFlapping } from "./operations/tunnel-flapping.ts";
+import { tunnelEvents } from "./operations/tunnel-events.ts";
+import { settleFlapping } from "./operations/tunnel-flapping.ts";
 import { watchRoom } from "./operations/watch-room.ts";
 import { DEFAULT_PORT, type HubOptions } from "./options.ts";
 import { createRequestIds } from "./request-id.ts";
@@ -74,6 +69,9 @@ import { UpstreamDirectory } from "./upstreams/directory.ts";
 import { createTunnelAcceptor } from "./upstreams/tunnel/accept.ts";
 import { createResponseFilters } from "./upstreams/node/response-filters.ts";
 import { TunnelRegistry } from "./upstreams/tunnel/registry.ts";
+import { ResumableSessions } from "./upstreams/tunnel/resumable-sessions.ts";
+import { sessionPlace } from "./cluster/session-place.ts";
+import { createTunnelOpener } from "./http/tunnels/open-tunnel.ts";
 import { withinMs } from "./within.ts";
 
 /** Frequent enough for readers of a log, while a busy hub writes some hundred lines at once. */
@@ -161,7 +159,7 @@ export function createHub(options: HubOptions = {}): Hub {
 
   const operations: OperationContext = {
     registry,
-    machines: new Machines(),
+    machines: new Machines(peers && ((machine) => peers.machineChanged(machine))),
     keyedHash,
     liveness: new LivenessTracker(limits.offlineAfterMs, limits.sweepIntervalMs),
     ...{ limits, ownership, emit, vault, passwordKeeper, roomPasswords },
@@ -178,9 +176,8 @@ export function createHub(options: HubOptions = {}): Hub {
       intervalMs: 60_000 / limits.roomCreationPerMinute,
     }),
     tunnelOpenings: new TunnelOpenings(limits.tunnelOpenings, limits.tunnelOpeningsMs),
-    budgetUpdates: new BudgetUpdates(),
-    loadedUpdates: new LoadedUpdates(),
-    moves: new Moves(),
+    ...{ tunnelResumes: new TunnelResumes(), moves: new Moves(), trials: new Trials() },
+    ...{ budgetUpdates: new BudgetUpdates(), loadedUpdates: new LoadedUpdates() },
     paths: {
       closeTunnel: (participant, why) => tunnels.close(participant, why),
       directPathOf: (registration) => upstreams.directPathOf(registration),
@@ -195,36 +192,15 @@ export function createHub(options: HubOptions = {}): Hub {
     randomBelow: (bound) => randomInt(bound),
     rooms: cluster?.rooms ?? rooms,
     cluster: cluster?.membership,
-    routingChanged: (roomCode) => queues.wake(roomCode),
+    routingChanged: (roomCode) => queues.participantsChanged(roomCode),
     roomDropped: (roomCode) => bus.endRoom(roomCode, 60_000),
   };
 
-  const acceptTunnel = createTunnelAcceptor(
-    tunnels,
-    {
-      responseWindowBytes: limits.tunnelResponseWindowBytes,
-      maxStreams: limits.tunnelMaxStreams,
-      maxMessageBytes: limits.tunnelMessageBytes,
-      pingIntervalMs: limits.tunnelPingMs,
-    },
-    {
-      opening: (participant) => admitTunnel(operations, participant),
-      opened(participant, capabilities, status) {
-        tunnelOpened(operations, participant, status);
-        statusReported(operations, participant, { ...status, capabilities });
-      },
-      alive(participant) {
-        recordTunnelContact(operations, participant);
-        peers?.loadChanged(participant);
-      },
-      status(participant, status) {
-        statusReported(operations, participant, status);
-        peers?.loadChanged(participant);
-      },
-      closed: (participant) => tunnelClosed(operations, participant),
-      bug: (error) => log.bug("a tunnel callback failed", error),
-    },
-  );
+  const sessions = new ResumableSessions(cluster === undefined ? "" : `${cluster.self.hubId}-`);
+  const acceptTunnel = createTunnelAcceptor(tunnels, sessions, limits, {
+    ...tunnelEvents(operations, (participant) => peers?.loadChanged(participant)),
+    bug: (error) => log.bug("a tunnel callback failed", error),
+  });
 
   const dispatch: DispatchDeps = {
     bootId,
@@ -237,7 +213,8 @@ export function createHub(options: HubOptions = {}): Hub {
     inFlight,
     responseOwners: new ResponseOwners(limits.responsesPerRoom),
     peers,
-    owns: ({ proof }, participant) => isOwnRequest(proof, participant),
+    owns: ({ proof }, participant) =>
+      isOwnRequest(proof, participant, (hubId) => cluster?.hubs.isOnThisComputer(hubId) === true),
     upstreamFor: (participant) =>
       participant.remote === undefined
         ? upstreams.upstreamFor(participant)
@@ -310,16 +287,14 @@ export function createHub(options: HubOptions = {}): Hub {
     }),
     newRequestId,
     handedOut,
-    openTunnel(code, id, peer, request, socket, head) {
-      if (cluster === undefined) {
-        acceptTunnel(authorizeTunnel(operations, code, id, peer), request, socket, head);
-        return undefined;
-      }
-      const { membership } = cluster;
-      return authorizeMovingTunnel(operations, membership, code, id, peer).then((participant) =>
-        acceptTunnel(participant, request, socket, head),
-      );
-    },
+    hasSession: (session) => sessions.has(session),
+    openTunnel: createTunnelOpener({
+      operations,
+      cluster: cluster?.membership,
+      placeOf: (session) => cluster && sessionPlace(session, cluster.hubs.list()),
+      hasSession: (session) => sessions.has(session),
+      accept: acceptTunnel,
+    }),
     cluster: cluster?.front(operations),
   };
   const server = createHttpServer(front);
@@ -339,6 +314,7 @@ export function createHub(options: HubOptions = {}): Hub {
         settleFlapping(operations);
         announceBudgets(operations);
         announceLoadedModels(operations);
+        wakeForTrials(operations);
         inFlight.sweep(now);
         serving.flushing.tick(now);
         streams.tick();

@@ -2,6 +2,7 @@ export { createHub } from "./hub.ts";
 export { DEFAULT_PORT } from "./options.ts";
 export type { Hub, HubAddress } from "./hub-api.ts";
 export type { ClusterDirectory } from "./cluster/directory.ts";
+export { importRooms, type ImportedRoom } from "./cluster/import-rooms.ts";
 export { NatsDirectory, type NatsDirectoryOptions } from "./cluster/nats/nats-directory.ts";
 export { createMemoryCluster } from "./cluster/single-node.ts";
 export type { Handout, HandoutFile } from "./http/handout/handout.ts";
@@ -14,6 +15,7 @@ export {
   type FileRoomStoreOptions,
 } from "./storage/file-room-store.ts";
 export { memoryRoomStore } from "./storage/memory-room-store.ts";
+export { readStateFile } from "./storage/read-state-file.ts";
 export type { RoomStore, StoredRoom } from "./storage/room-store.ts";
 export { StateFileLockedError } from "./storage/state-file-lock.ts";
 export { defaultStatePath } from "./storage/state-path.ts";

@@ -1,10 +1,13 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import {
   HubSession,
   type RequestHead,
   type RequestStream,
+  type ResumeDecision,
+  type ResumeOffer,
   TUNNEL_SUBPROTOCOL,
   type TunnelStatus,
   WS_LIMITS,
@@ -31,6 +34,10 @@ export interface FakeHub extends AsyncDisposable {
   /** Responds instead of the hub where it returns a status. */
   failWith: (call: SeenCall) => { status: number; code: string } | undefined;
   failUpgradeWith: () => number | undefined;
+  /** how long a tunnel's handshake takes */
+  upgradeDelayMs: number;
+  /** of failed upgrades, in place of an error */
+  upgradeBody: string | undefined;
   /** of failed upgrades */
   retryAfter: string | undefined;
   /** Does what the request says and breaks the connection off in place of a response. */
@@ -38,6 +45,14 @@ export interface FakeHub extends AsyncDisposable {
   tunnelUrl: string | undefined;
   /** of its cluster, in responses to joins */
   hubs: string[] | undefined;
+  /** How long it keeps the streams of a broken connection; 0 at first, as older hubs do. */
+  resumeMs: number;
+  /** Sessions that can be resumed, by their names; without one of them, the hub has forgotten it. */
+  resumable: Map<string, { session: HubSession; secret: string }>;
+  /** what agents offered to resume with */
+  offers: ResumeOffer[];
+  /** Breaks every connection without a close frame. */
+  cut(): void;
   /** The latest tunnel, once its agent has said HELLO. */
   nextSession(): Promise<HubSession>;
   close(): Promise<void>;
@@ -64,23 +79,31 @@ export async function startFakeHub(port = 0): Promise<FakeHub> {
   });
   server.on("upgrade", (request, socket, head) => {
     hub.upgrades.push(request);
+    // Of an agent that stops while it is refused.
+    socket.on("error", () => {});
     const status = hub.failUpgradeWith();
     if (status !== undefined) {
       const code = status === 429 ? "tunnel_flapping" : "participant_token_invalid";
-      const body = JSON.stringify(errorBody(code));
+      const body = hub.upgradeBody ?? JSON.stringify(errorBody(code));
       const pause = hub.retryAfter === undefined ? "" : `retry-after: ${hub.retryAfter}\r\n`;
       socket.end(
         `HTTP/1.1 ${status} No\r\ncontent-length: ${Buffer.byteLength(body)}\r\n${pause}connection: close\r\n\r\n${body}`,
       );
       return;
     }
+    setTimeout(() => accept(request, socket, head), hub.upgradeDelayMs);
+  });
+
+  function accept(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     sockets.handleUpgrade(request, socket, head, (webSocket) => {
       const session: HubSession = new HubSession(wsTransport(webSocket), {
         responseWindowBytes: 64 * 1024,
         maxStreams: 64,
         maxResponseHeadBytes: undefined,
         pingIntervalMs: undefined,
+        resumeMs: hub.resumeMs,
         handlers: {
+          decideResume: (offer) => decideResume(hub, offer, session),
           onHello() {
             hub.sessions.push(session);
             const listeners = waiting;
@@ -97,7 +120,7 @@ export async function startFakeHub(port = 0): Promise<FakeHub> {
         },
       });
     });
-  });
+  }
 
   function respond(call: SeenCall, response: ServerResponse): void {
     const failure = hub.failWith(call);
@@ -140,16 +163,42 @@ export async function startFakeHub(port = 0): Promise<FakeHub> {
     goAways: [],
     upgrades: [],
     failWith: () => undefined,
+    upgradeDelayMs: 0,
     failUpgradeWith: () => undefined,
+    upgradeBody: undefined,
     retryAfter: undefined,
     losesResponseTo: () => false,
     tunnelUrl: undefined,
     hubs: undefined,
+    resumeMs: 0,
+    resumable: new Map(),
+    offers: [],
+    cut() {
+      for (const socket of sockets.clients) socket.terminate();
+    },
     nextSession: () => new Promise((resolve) => waiting.push(resolve)),
     close,
     [Symbol.asyncDispose]: close,
   };
   return hub;
+}
+
+function decideResume(
+  hub: FakeHub,
+  offer: ResumeOffer,
+  session: HubSession,
+): ResumeDecision<HubSession> {
+  hub.offers.push(offer);
+  const { claim } = offer;
+  const known = claim === undefined ? undefined : hub.resumable.get(claim.id);
+  if (known !== undefined) {
+    return known.secret === claim?.secret
+      ? { kind: "resume", session: known.session }
+      : { kind: "refuse", code: 4009, reason: "another secret" };
+  }
+  const [id, secret] = [`session-${hub.offers.length}`, `secret-${hub.offers.length}`];
+  hub.resumable.set(id, { session, secret });
+  return { kind: "new", id, secret };
 }
 
 function errorBody(code: string) {

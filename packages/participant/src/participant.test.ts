@@ -188,6 +188,25 @@ test("a broken tunnel is dialled again without joining again", async () => {
   );
 });
 
+test("a wait whose timer fires a moment early is waited to its end", async () => {
+  const clock = { ms: 1_000, driftMs: 0 };
+  const now = () => {
+    const { ms } = clock;
+    clock.ms += clock.driftMs;
+    return ms;
+  };
+  await using hub = await startFakeHub();
+  // Only the wait reads the clock.
+  const over = { now, random: () => 0.5, timing: { tickMs: 60_000, backoffBaseMs: 40 } };
+  await using ana = createTestParticipant(hub, endpoint, over);
+  await startWith(hub, ana);
+  const again = hub.nextSession();
+  hub.cut();
+  await vi.waitFor(() => expect(ana.kinds()).toContain("disconnected"));
+  Object.assign(clock, { ms: 1_019.99, driftMs: 0.02 });
+  await again;
+});
+
 test("a refused token stops it permanently", async () => {
   await using hub = await startFakeHub();
   await using ana = createTestParticipant(hub, endpoint);

@@ -9,6 +9,8 @@ export interface ParticipantTiming {
   wakeGapMs: number;
   /** after a sleep, the hub must respond to a ping within this time */
   wakePongMs: number;
+  /** the same when another connection can take over what runs on this one */
+  resumePongMs: number;
   backoffBaseMs: number;
   backoffMaxMs: number;
   /** a tunnel open for this long resets the backoff */
@@ -17,6 +19,10 @@ export interface ParticipantTiming {
   dialMs: number;
   /** the same in a cluster, whose other hubs can take the participant */
   clusterDialMs: number;
+  /** while streams wait, a dial that has not reached the hub or a proxy within this time begins anew */
+  resumeReachMs: number;
+  /** in a cluster, streams wait this long for a hub at whose address nothing listens, before another one is joined */
+  resumeRefusedMs: number;
   hubCallMs: number;
   providerConnectMs: number;
   /** interval between probes of a model server that is ready */
@@ -36,11 +42,14 @@ export const defaultTiming: ParticipantTiming = {
   tickMs: 1_000,
   wakeGapMs: 5_000,
   wakePongMs: 3_000,
+  resumePongMs: 1_000,
   backoffBaseMs: 250,
   backoffMaxMs: 15_000,
   stableMs: 30_000,
   dialMs: 15_000,
   clusterDialMs: 3_000,
+  resumeReachMs: 1_500,
+  resumeRefusedMs: 2_000,
   hubCallMs: 10_000,
   providerConnectMs: LIMITS.connectMs.default,
   providerCheckMs: 30_000,

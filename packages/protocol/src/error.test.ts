@@ -46,6 +46,7 @@ test.each([
   ["unsupported_protocol", 400, "none"],
   ["routing_loop", 400, "none"],
   ["tunnel_flapping", 429, "later"],
+  ["session_elsewhere", 421, "none"],
   ["queue_full", 429, "later"],
   ["queue_timeout", 503, "later"],
   ["tunnel_lost", 502, "stop-once-retried"],

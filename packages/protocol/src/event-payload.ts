@@ -74,6 +74,8 @@ export const CompletePayload = z.object({
   attempts: z.int(),
   /** ms spent waiting for a free participant */
   queueMs: z.number(),
+  /** how often its participant's tunnel lost its connection and was resumed while it ran; absent for never */
+  resumes: z.int().min(1).optional(),
   metrics: Metrics,
 });
 export type CompletePayload = z.infer<typeof CompletePayload>;

@@ -226,6 +226,12 @@ export const LIMITS = defineLimits({
     unit: "ms",
     what: "interval between tunnel pings; closed after two missed",
   },
+  resumeMs: {
+    default: 30_000,
+    unit: "ms",
+    what: "streams wait this long for a tunnel whose connection was lost; 0 = they end at once",
+    max: 300_000,
+  },
 
   connectMs: {
     default: 10_000,

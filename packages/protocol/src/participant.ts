@@ -57,13 +57,15 @@ export const ParticipantConfig = z.looseObject({
 });
 export type ParticipantConfig = z.infer<typeof ParticipantConfig>;
 
-/** Interface §2; `path`, `readiness` and `problem` are additions of contract §1. */
+/** Interface §2; what follows on `lastTunnelSeenAt` are additions of contract §1. */
 export const Connection = z.object({
   kind: z.literal("tunnel"),
   connected: z.boolean(),
   lastTunnelSeenAt: z.string().nullable(),
   path: z.enum(["tunnel", "direct", "none"]),
   readiness: Readiness,
+  /** Its tunnel lost its connection, and so many streams wait for it to come back, `sinceMs` ms so far. Absent otherwise. */
+  resuming: z.object({ streams: z.int(), sinceMs: z.int() }).optional(),
   /** why no request is sent there now (such as a paused participant), or why its tunnel is refused; absent otherwise */
   problem: z.string().optional(),
 });

@@ -28,7 +28,12 @@ interface EndedFacts {
 /** A request that ended while the room was watched. */
 export type EndedRequest = EndedFacts &
   (
-    | { readonly kind: "done"; readonly metrics: Metrics }
+    | {
+        readonly kind: "done";
+        readonly metrics: Metrics;
+        /** how often its tunnel lost its connection and was resumed */
+        readonly resumes: number;
+      }
     /** by its client */
     | { readonly kind: "cancelled" }
     | {
@@ -43,7 +48,8 @@ export type EndedRequest = EndedFacts &
   );
 
 export function done(event: CompletePayload, nowMs: number): EndedRequest {
-  return { ...endOf(event, nowMs), kind: "done", metrics: event.metrics };
+  const { metrics, resumes = 0 } = event;
+  return { ...endOf(event, nowMs), kind: "done", metrics, resumes };
 }
 
 export function failed(event: FailurePayload, nowMs: number): EndedRequest {

@@ -19,6 +19,7 @@ export {
   usage,
 } from "./figures.ts";
 export { type FollowOptions, followRoom, type Link } from "./follow-room.ts";
+export { backText, lostText, notBackText } from "./lost-connections.ts";
 export type { LogLevel, LogLine } from "./log.ts";
 export { reduce } from "./reduce.ts";
 export type { EndedRequest } from "./ended-requests.ts";

@@ -7,6 +7,7 @@ import {
 } from "@roomhub/protocol";
 import type { EndedRequest } from "./ended-requests.ts";
 import type { LogLevel } from "./log.ts";
+import { backText, type Gap, lostText, notBackText } from "./lost-connections.ts";
 
 /** A line of the log before it has a time. */
 export interface Remark {
@@ -16,29 +17,52 @@ export interface Remark {
   requestId?: string | undefined;
 }
 
-/** What changed about a participant, one line each; undefined stands for one that is not in the room. */
+/**
+ * What changed about a participant, one line each; undefined stands for one that is not in the room.
+ *
+ * @param gap - undefined unless its connection was lost before this change
+ */
 export function participantRemarks(
   before: ParticipantSummary | undefined,
   after: ParticipantSummary | undefined,
+  gap?: Gap,
 ): Remark[] {
   if (after === undefined)
     return before === undefined ? [] : [leftRemark({ ...before, participantId: before.id })];
-  const { id, model, connection, status } = after;
+  const { id, model, status } = after;
   if (before === undefined) return [info(`${id} joined with ${model}`)];
   const remarks: Remark[] = [];
   if (before.model !== model) remarks.push(info(`${id} shares ${model} now`));
   if (before.status !== status && status === "offline") remarks.push(offlineRemark(id));
   if (before.status !== status && status === "online") remarks.push(info(`${id} is online`));
-  if (before.connection.readiness !== connection.readiness) remarks.push(readinessRemark(after));
+  remarks.push(...connectionRemarks(before, after, gap));
+  const isUsedUp = after.budget?.remainingTokens === 0;
+  if (isUsedUp && before.budget?.remainingTokens !== 0) {
+    remarks.push(warning(`${id} has used up its budget`));
+  }
+  return remarks;
+}
+
+function connectionRemarks(
+  before: ParticipantSummary,
+  after: ParticipantSummary,
+  gap: Gap | undefined,
+): Remark[] {
+  const { id, connection, status } = after;
+  const { resuming } = connection;
+  const wasResuming = before.connection.resuming !== undefined;
+  if (resuming !== undefined) return wasResuming ? [] : [warning(lostText(id, resuming.streams))];
+  const isBack = connection.connected && connection.path === "tunnel";
+  if (wasResuming && isBack) return [info(backText(id, gap?.ms ?? 0, gap?.streams ?? 0))];
+  const remarks: Remark[] = wasResuming ? [warning(notBackText(id, gap?.ms ?? 0))] : [];
+  if (!wasResuming && before.connection.readiness !== connection.readiness) {
+    remarks.push(readinessRemark(after));
+  }
   if (before.connection.connected && !connection.connected && status === "online") {
     remarks.push(warning(`${id} is not connected`));
   }
   if (!before.connection.connected && connection.connected) {
     remarks.push(info(`${id} is connected (${connection.path})`));
-  }
-  const isUsedUp = after.budget?.remainingTokens === 0;
-  if (isUsedUp && before.budget?.remainingTokens !== 0) {
-    remarks.push(warning(`${id} has used up its budget`));
   }
   return remarks;
 }
@@ -71,7 +95,9 @@ function endText(request: EndedRequest): Remark {
     case "done": {
       const { durationMs, outputTokens } = request.metrics;
       const tokens = outputTokens === undefined ? "" : `${outputTokens} tokens in `;
-      return info(`${what}, ${tokens}${(durationMs / 1_000).toFixed(1)} s`);
+      const times = request.resumes === 1 ? "once" : `${request.resumes} times`;
+      const resumed = request.resumes === 0 ? "" : `, resumed ${times}`;
+      return info(`${what}, ${tokens}${(durationMs / 1_000).toFixed(1)} s${resumed}`);
     }
     case "cancelled":
       return info(`${what}, cancelled by the client`);

@@ -18,7 +18,7 @@ import {
 } from "./room-events.fixture.ts";
 import type { RoomEvent } from "./room-event.ts";
 import { slotsOf } from "./slots.ts";
-import { initialState } from "./state.ts";
+import { initialState, type RoomState } from "./state.ts";
 
 describe("a request", () => {
   test("is queued, waits for its first token, streams and is done", () => {
@@ -163,6 +163,64 @@ describe("a participant", () => {
       "ana-llama3 is offline",
       "ana-llama3 left (expired)",
     ]);
+  });
+
+  describe("whose connection is lost while requests run", () => {
+    const lost = {
+      ...connection,
+      connected: false,
+      readiness: "loading",
+      resuming: { streams: 2, sinceMs: 0 },
+    } as const;
+
+    /** Each event comes a second after the one before. */
+    function over(events: readonly RoomEvent[]): RoomState {
+      return events.reduce(
+        (state, event, index) => reduce(state, event, noonMs + 1_000 * index),
+        initialState(),
+      );
+    }
+
+    test("is back after a while, and its requests go on", () => {
+      const state = over([
+        ...[joined(), sent("r1"), sent("r2"), updated({ connection: lost })],
+        updated({ connection: { ...lost, resuming: { streams: 2, sinceMs: 1_000 } } }),
+        updated(),
+      ]);
+      expect(texts(state).slice(1)).toEqual([
+        "ana-llama3: connection lost, 2 streams waiting",
+        "ana-llama3: back after 2.0 s, 2 streams go on",
+      ]);
+      expect(state.lost.size).toBe(0);
+    });
+
+    test("is back without those that ended meanwhile", () => {
+      const events = [joined(), sent("r1"), sent("r2"), updated({ connection: lost })];
+      const last = (ends: RoomEvent[]) => texts(over([...events, ...ends, updated()])).at(-1);
+      expect(last([failure("r1")])).toBe("ana-llama3: back after 2.0 s, 1 stream goes on");
+      expect(last([failure("r1"), failure("r2")])).toBe("ana-llama3: back after 3.0 s");
+    });
+
+    test("is not back, when it is called by the hub instead or not at all", () => {
+      const closed = { ...connection, connected: false, readiness: "down" } as const;
+      const direct = { ...connection, path: "direct" } as const;
+      const after = (next: typeof closed | typeof direct) =>
+        texts(over([joined(), updated({ connection: lost }), updated({ connection: next })]));
+      expect(after(closed).at(-1)).toBe("ana-llama3: not back after 1.0 s, its streams ended");
+      expect(after(direct).slice(-2)).toEqual([
+        "ana-llama3: not back after 1.0 s, its streams ended",
+        "ana-llama3 is connected (direct)",
+      ]);
+    });
+
+    test("may be offline meanwhile, or leave", () => {
+      const events = [joined(), updated({ connection: lost }), offline("ana-llama3")];
+      expect(texts(over([...events, updated()])).slice(-2)).toEqual([
+        "ana-llama3 is online",
+        "ana-llama3: back after 2.0 s",
+      ]);
+      expect(over([...events, left("ana-llama3")]).lost.size).toBe(0);
+    });
   });
 
   test("that is offline already is not offline again", () => {

@@ -17,6 +17,7 @@ import {
   participantRemarks,
 } from "./log-text.ts";
 import { withRemarks } from "./remarks.ts";
+import { gapOf, noteConnection } from "./lost-connections.ts";
 import { appended, withEntry, withoutEntry } from "./immutable.ts";
 import type { RoomEvent } from "./room-event.ts";
 import { began, ended, progressed, queued, sent } from "./running-requests.ts";
@@ -65,9 +66,11 @@ export function reduce(state: RoomState, event: RoomEvent, nowMs: number): RoomS
 }
 
 function withParticipant(state: RoomState, participant: ParticipantSummary, nowMs: number) {
-  const remarks = participantRemarks(state.participants.get(participant.id), participant);
+  const before = state.participants.get(participant.id);
+  const remarks = participantRemarks(before, participant, gapOf(state, participant.id, nowMs));
   const participants = withEntry(state.participants, participant.id, participant);
-  return withRemarks({ ...state, participants }, remarks, nowMs);
+  const lost = noteConnection(state.lost, participant, nowMs);
+  return withRemarks({ ...state, participants, lost }, remarks, nowMs);
 }
 
 /** Its running requests stay until their ends are seen. */
@@ -78,7 +81,8 @@ function withoutParticipant(
 ): RoomState {
   if (!state.participants.has(left.participantId)) return state;
   const participants = withoutEntry(state.participants, left.participantId);
-  return withRemarks({ ...state, participants }, [leftRemark(left)], nowMs);
+  const lost = withoutEntry(state.lost, left.participantId);
+  return withRemarks({ ...state, participants, lost }, [leftRemark(left)], nowMs);
 }
 
 function withOffline(state: RoomState, { participantId }: OfflinePayload, nowMs: number) {

@@ -1,4 +1,5 @@
 import type { ParticipantSummary, RequestSummary, Room } from "@roomhub/protocol";
+import { gapOf, type LostConnections } from "./lost-connections.ts";
 import { participantRemarks, type Remark } from "./log-text.ts";
 import { withRemarks } from "./remarks.ts";
 import type { RunningRequest } from "./running-requests.ts";
@@ -29,9 +30,23 @@ export function resync(state: RoomState, lists: RoomLists, nowMs: number): RoomS
     isSynced: true,
     room: lists.room ?? state.room,
     participants,
+    lost: listedLost(state, lists.participants, nowMs),
     running: listedRequests(state, lists.requests ?? [], nowMs),
   };
-  return state.isSynced ? withRemarks(next, changes(state, next), nowMs) : next;
+  return state.isSynced ? withRemarks(next, changes(state, next, nowMs), nowMs) : next;
+}
+
+function listedLost(
+  { lost }: RoomState,
+  participants: readonly ParticipantSummary[],
+  nowMs: number,
+): LostConnections {
+  const listed = new Map<string, number>();
+  for (const { id, connection } of participants) {
+    const { resuming } = connection;
+    if (resuming !== undefined) listed.set(id, lost.get(id) ?? nowMs - resuming.sinceMs);
+  }
+  return listed;
 }
 
 function listedRequests(state: RoomState, requests: readonly RequestSummary[], nowMs: number) {
@@ -77,10 +92,15 @@ function fromList(
   };
 }
 
-function changes(before: RoomState, after: RoomState): Remark[] {
+function changes(before: RoomState, after: RoomState, nowMs: number): Remark[] {
+  const gaps = { lost: before.lost, running: after.running };
   const ids = new Set([...before.participants.keys(), ...after.participants.keys()]);
   const remarks = [...ids].flatMap((id) =>
-    participantRemarks(before.participants.get(id), after.participants.get(id)),
+    participantRemarks(
+      before.participants.get(id),
+      after.participants.get(id),
+      gapOf(gaps, id, nowMs),
+    ),
   );
   const unseen = [...before.running.keys()].filter((id) => !after.running.has(id)).length;
   if (unseen === 0) return remarks;

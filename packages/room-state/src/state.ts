@@ -2,6 +2,7 @@ import type { ParticipantSummary, Room } from "@roomhub/protocol";
 import type { Bucket } from "./buckets.ts";
 import type { LogLine } from "./log.ts";
 import type { EndedRequest } from "./ended-requests.ts";
+import type { LostConnections } from "./lost-connections.ts";
 import type { RunningRequest } from "./running-requests.ts";
 
 /** What is known of one room. Immutable: a change is a new object, and parts that did not change stay the same objects. */
@@ -14,6 +15,8 @@ export interface RoomState {
   readonly participants: ReadonlyMap<string, ParticipantSummary>;
   /** by request id, in order of arrival */
   readonly running: ReadonlyMap<string, RunningRequest>;
+  /** participants whose requests wait for a lost connection to come back */
+  readonly lost: LostConnections;
   /** oldest first, at most 500 */
   readonly recent: readonly EndedRequest[];
   /** oldest first, without those in which nothing happened; at most 15 minutes */
@@ -31,6 +34,7 @@ export function initialState(): RoomState {
     room: undefined,
     participants: new Map(),
     running: new Map(),
+    lost: new Map(),
     recent: [],
     buckets: [],
     log: [],

@@ -18,13 +18,22 @@ import { encodeStatus } from "./wire/status.ts";
 import type { TunnelStatus } from "./wire/status.ts";
 import { StreamTable } from "./streams/stream-table.ts";
 import type { Transport } from "./transport/transport.ts";
+import { badResume, readReply } from "./wire/resume.ts";
+import type { ResumeFields, ResumePoint, ResumeReply } from "./wire/resume.ts";
+import { LossWatch } from "./resume/loss-watch.ts";
 import { outOfPlace, PING_INTERVAL_MS, TunnelLink } from "./tunnel-link.ts";
 
 const REQUEST_WINDOW_BYTES = 1024 * 1024;
+/** The hub decides when a session is over; an agent that gave up before it would cancel what can go on. */
+const LONGER_THAN_HUB_MS = 5_000;
 
 export interface AgentSessionHandlers {
-  /** The hub's HELLO. */
+  /** The hub's HELLO. Of the session that it was to resume nothing is left. */
   onHello(hello: Hello): void;
+  /** Instead of `onHello`: the hub goes on with the earlier session. That one has these handlers from now on. */
+  onResume?(session: AgentSession): void;
+  /** The connection broke: the streams wait for at most `resumeMs` of the session. */
+  onSuspend?(streams: number): void;
   /** Called once per stream, inside the tunnel's message event. May respond synchronously. */
   onRequest(request: IncomingRequest): RequestBodyHandler;
   /** The hub opens no new streams on this tunnel. */
@@ -45,7 +54,20 @@ export interface AgentSessionOptions {
   capabilities: Record<string, string>;
   /** Default 10 s; the tunnel is dead after two missed pings. */
   pingIntervalMs: number | undefined;
+  /** Names this run of the agent, 1–128 characters. Absent: the agent does not resume. */
+  bootId?: string | undefined;
+  /** A suspended session, or one whose connection may be dead, that is to go on over this transport. */
+  resumes?: AgentSession | undefined;
   handlers: AgentSessionHandlers;
+}
+
+/** While the hub has not said whether the earlier session goes on: what is sent after HELLO could be counted by neither. */
+interface Claimed {
+  session: AgentSession;
+  isHelloSent: boolean;
+  /** the last one */
+  status: TunnelStatus | undefined;
+  reply?: ResumeReply | undefined;
 }
 
 /**
@@ -54,6 +76,7 @@ export interface AgentSessionOptions {
  */
 export class AgentSession {
   readonly #options: AgentSessionOptions;
+  #handlers: AgentSessionHandlers;
   readonly #requestWindowBytes: number;
   readonly #link: TunnelLink;
   readonly #port: AgentStreamPort;
@@ -61,31 +84,45 @@ export class AgentSession {
   readonly #requestHeads = new HeadReader(decodeRequest);
   #heldHeads: AgentStream[] = [];
   #lastStreamId = 0;
-  #hasSaidGoAway = false;
+  #goAwayReason: string | undefined;
+  /** Its name at the hub; undefined while, or because, it cannot be resumed. */
+  #ticket: { id: string; secret: string; resumeMs: number; generation: number } | undefined;
+  #claimed: Claimed | undefined;
+  readonly #lossWatch: LossWatch;
 
   constructor(transport: Transport, options: AgentSessionOptions) {
     this.#options = options;
+    this.#handlers = options.handlers;
     this.#requestWindowBytes = options.requestWindowBytes ?? REQUEST_WINDOW_BYTES;
-    const { maxStreams, capabilities, handlers } = options;
-    const hello = { maxStreams, windowBytes: this.#requestWindowBytes, capabilities };
+    const { maxStreams, capabilities, resumes, pingIntervalMs = PING_INTERVAL_MS } = options;
+    this.#lossWatch = new LossWatch(pingIntervalMs);
+    const claim = resumes?.claim();
+    if (resumes !== undefined && claim !== undefined)
+      this.#claimed = { session: resumes, isHelloSent: false, status: undefined };
+    const resume = options.bootId === undefined ? undefined : { bootId: options.bootId, ...claim };
     this.#link = new TunnelLink(
       transport,
-      hello,
+      { maxStreams, windowBytes: this.#requestWindowBytes, capabilities, resume },
       {
         greeting: "first",
-        pingIntervalMs: options.pingIntervalMs ?? PING_INTERVAL_MS,
-        isLink: handlers.onNotice !== undefined,
+        pingIntervalMs,
+        isLink: options.handlers.onNotice !== undefined,
       },
       {
-        onHello: (hello) => handlers.onHello(hello),
+        onHello: (hello) => this.#onHello(hello),
         onFrame: (type, streamId, payload) => this.#onFrame(type, streamId, payload),
-        onMessageEnd: () => {},
-        onFlush: () => this.#sendHeldHeads(),
+        onMessageEnd: () => this.#endGreeting(),
+        onFlush: () => {
+          if (this.#claimed !== undefined) this.#claimed.isHelloSent = true;
+          this.#sendHeldHeads();
+        },
         onLife: () => {},
-        onGoAway: (reason) => handlers.onGoAway(reason),
-        onNotice: (notice) => handlers.onNotice?.(notice),
+        onGoAway: (reason) => this.#handlers.onGoAway(reason),
+        onNotice: (notice) => this.#handlers.onNotice?.(notice),
+        creditBytes: () => this.#streams.size * (this.#link.remoteHello?.windowBytes ?? 0),
+        onBreak: () => this.#onBreak(),
         onClose: (code, reason) => this.#onClose(code, reason),
-        onError: (error) => handlers.onError(error),
+        onError: (error) => this.#handlers.onError(error),
       },
     );
     this.#port = {
@@ -100,7 +137,7 @@ export class AgentSession {
         // The work after the end of a lone response runs while the hub reads it.
         if (this.#streams.size === 0) this.#link.writer.flush();
       },
-      onError: (error) => handlers.onError(error),
+      onError: (error) => this.#handlers.onError(error),
     };
   }
 
@@ -113,8 +150,22 @@ export class AgentSession {
     return this.#streams.size;
   }
 
+  /** The connection broke, and the streams wait for another one. */
+  get isSuspended(): boolean {
+    return this.#link.isInterrupted;
+  }
+
+  /** How long the hub keeps the streams of a session whose connection broke; 0 when it does not. */
+  get resumeMs(): number {
+    return this.#ticket?.resumeMs ?? 0;
+  }
+
+  /** In the turn of its construction it joins HELLO. */
   sendStatus(status: TunnelStatus): void {
-    if (this.isOpen) this.#link.writer.text(FRAME_TYPES.status, encodeStatus(status));
+    const claimed = this.#claimed;
+    if (claimed !== undefined) claimed.status = status;
+    if (this.isOpen && claimed?.isHelloSent !== true)
+      this.#link.writer.text(FRAME_TYPES.status, encodeStatus(status));
   }
 
   /** Sends a JSON object to the hub at the other end of a link. @returns false when it was dropped */
@@ -124,8 +175,8 @@ export class AgentSession {
 
   /** Refuses new streams; running ones continue. */
   goAway(reason: string): void {
-    this.#hasSaidGoAway = true;
-    this.#link.goAway(reason);
+    this.#goAwayReason = reason;
+    if (this.#claimed === undefined) this.#link.goAway(reason);
   }
 
   /** Ends every stream with `tunnelLost` and closes the transport. Callbacks run before this returns. */
@@ -139,7 +190,84 @@ export class AgentSession {
    * @param nowMs - ms on a monotonic clock, the same for every call
    */
   tick(nowMs: number): void {
-    this.#link.tick(nowMs);
+    const wasSuspended = this.isSuspended;
+    const isAtStake = this.#streams.size > 0 && this.#ticket !== undefined;
+    const pingIntervalMs = isAtStake ? this.#lossWatch.pingIntervalMs : undefined;
+    this.#link.tick(nowMs, this.resumeMs + LONGER_THAN_HUB_MS, pingIntervalMs);
+    this.#lossWatch.tick(nowMs, this.isSuspended && !wasSuspended);
+  }
+
+  /** The connection is of no use any more: its streams wait for another one, or end. */
+  break(reason: string): void {
+    this.#link.break(CLOSE_CODES.dead, reason);
+  }
+
+  /** What a tunnel presents that goes on with this session; undefined when that is not possible. */
+  claim(): ResumeFields | undefined {
+    this.break("another connection takes its place");
+    const ticket = this.#ticket;
+    if (ticket === undefined || !this.isSuspended) return undefined;
+    ticket.generation += 1;
+    const { id, secret, generation } = ticket;
+    return { id, secret, generation, ...this.#link.point };
+  }
+
+  /** `id` of the session at the hub; undefined when it cannot be resumed. */
+  get resumeId(): string | undefined {
+    return this.isOpen ? this.#ticket?.id : undefined;
+  }
+
+  #onHello(hello: Hello): void {
+    const reply = hello.resume === undefined ? undefined : replyOf(hello.resume);
+    if (reply?.kind === "resumed") {
+      if (this.#claimed === undefined) throw badResume("nothing was claimed");
+      this.#claimed.reply = reply;
+      return;
+    }
+    const canResume = this.#options.bootId !== undefined && reply !== undefined;
+    this.#link.agreeToResume(canResume);
+    if (canResume) this.#ticket = { ...reply, generation: 1 };
+    this.#beginAnew();
+    this.#guard(() => this.#handlers.onHello(hello));
+  }
+
+  /** The hub does not have the earlier session. */
+  #beginAnew(): void {
+    const claimed = this.#claimed;
+    if (claimed === undefined) return;
+    this.#claimed = undefined;
+    claimed.session.close(CLOSE_CODES.done, "the hub did not resume the session");
+    if (claimed.status !== undefined) this.sendStatus(claimed.status);
+    if (this.#goAwayReason !== undefined) this.#link.goAway(this.#goAwayReason);
+  }
+
+  /** The hub goes on with the earlier session: it gets this connection. */
+  #endGreeting(): void {
+    const claimed = this.#claimed;
+    if (claimed?.reply?.kind !== "resumed") return;
+    this.#claimed = undefined;
+    claimed.session.#goOn(this, claimed.reply, claimed.status);
+  }
+
+  #goOn(candidate: AgentSession, point: ResumePoint, status: TunnelStatus | undefined): void {
+    if (!this.#link.canResume(point)) {
+      this.close(CLOSE_CODES.internal, "the hub is too far behind");
+      throw badResume("messages are gone");
+    }
+    this.#handlers = candidate.#handlers;
+    this.#lossWatch.resumed();
+    this.#link.adopt(candidate.#link.handOver(), point, undefined);
+    // What was sent again may have an older one.
+    if (status !== undefined) this.sendStatus(status);
+    if (candidate.#goAwayReason !== undefined) this.goAway(candidate.#goAwayReason);
+    this.#guard(() => this.#handlers.onResume?.(this));
+    for (const stream of this.#streams.values()) stream.proceed();
+  }
+
+  #onBreak(): boolean {
+    if (this.#ticket === undefined) return false;
+    this.#handlers.onSuspend?.(this.#streams.size);
+    return true;
   }
 
   #onFrame(type: FrameType, streamId: number, payload: Buffer): void {
@@ -167,6 +295,7 @@ export class AgentSession {
         );
       case FRAME_TYPES.hello:
       case FRAME_TYPES.goAway:
+      case FRAME_TYPES.ack:
       case FRAME_TYPES.notice:
         throw outOfPlace(type, "on a stream");
     }
@@ -191,7 +320,7 @@ export class AgentSession {
       responseWindowBytes,
     );
     this.#streams.add(stream);
-    const { handlers } = this.#options;
+    const handlers = this.#handlers;
     stream.start(request.head, request.body, request.end, (request) => handlers.onRequest(request));
   }
 
@@ -204,7 +333,7 @@ export class AgentSession {
   }
 
   #refusal(): string | undefined {
-    if (this.#hasSaidGoAway) return "the agent is leaving";
+    if (this.#goAwayReason !== undefined) return "the agent is leaving";
     if (this.#streams.size < this.#options.maxStreams) return undefined;
     return `${this.#streams.size} streams are open`;
   }
@@ -224,9 +353,26 @@ export class AgentSession {
     for (const stream of held) stream.sendHead();
   }
 
+  #guard(callback: () => void): void {
+    try {
+      callback();
+    } catch (error) {
+      this.#handlers.onError(error);
+    }
+  }
+
   #onClose(code: number, reason: string): void {
     const why = `tunnel closed: ${code}${reason === "" ? "" : ` ${reason}`}`;
     for (const stream of this.#streams.values()) stream.lose(why);
-    this.#options.handlers.onClose(code, reason);
+    this.#handlers.onClose(code, reason);
+  }
+}
+
+/** @throws {ProtocolError} 4002 */
+function replyOf(fields: ResumeFields): ResumeReply {
+  try {
+    return readReply(fields);
+  } catch (error) {
+    throw asProtocolError("HELLO", error);
   }
 }

@@ -16,6 +16,10 @@ import type { TunnelStatus } from "./wire/status.ts";
 import { StreamTable } from "./streams/stream-table.ts";
 import type { Transport } from "./transport/transport.ts";
 import { outOfPlace, PING_INTERVAL_MS, TunnelLink } from "./tunnel-link.ts";
+import { replyToHello } from "./resume/hub-reply.ts";
+import type { ResumeDecision } from "./resume/hub-reply.ts";
+import { badResume } from "./wire/resume.ts";
+import type { ResumeClaim, ResumeOffer } from "./wire/resume.ts";
 
 const RESET_CONFIRMATION_MS = 5_000;
 const MAX_STREAM_ID = 0xffff_ffff;
@@ -35,6 +39,12 @@ export interface HubSessionHandlers {
   onGoAway(reason: string): void;
   /** Called once, before `onReset` and `onClosed` of the lost streams. `CLOSE_CODES` or the code of the WebSocket. */
   onClose(code: number, reason: string): void;
+  /** HELLO offers to resume. Absent: nothing is resumed. */
+  decideResume?(offer: ResumeOffer): ResumeDecision<HubSession>;
+  /** The connection broke: the streams wait for at most `resumeMs`. `onResume` or `onClose` follows. */
+  onSuspend?(streams: number): void;
+  /** Another connection took the place of the one before; `onLife` and `onStatus` follow as ever. */
+  onResume?(streams: number): void;
   /** A JSON object from the hub at the other end of a link. Absent on a tunnel, where NOTICE is a fault. */
   onNotice?(notice: Record<string, unknown>): void;
   /** A callback of the owner threw: a bug to log. The session continues. */
@@ -50,6 +60,8 @@ export interface HubSessionOptions {
   maxResponseHeadBytes: number | undefined;
   /** Default 10 s; the tunnel is dead after two missed pings. */
   pingIntervalMs: number | undefined;
+  /** How long streams wait for another connection, 1–300,000; default 0: not at all. */
+  resumeMs?: number | undefined;
   handlers: HubSessionHandlers;
 }
 
@@ -59,12 +71,15 @@ export interface HubSessionOptions {
  */
 export class HubSession {
   readonly #options: HubSessionOptions;
+  readonly #hello: Hello;
   readonly #link: TunnelLink;
   readonly #port: HubStreamPort;
   readonly #streams = new StreamTable<HubStream>();
   /** Streams waiting for the agent to confirm a RESET, with the tick that first saw them. */
   readonly #resetting = new Map<HubStream, number | undefined>();
   #lastStreamId = 0;
+  /** of the tunnel that has this session; it grows with each */
+  #generation = 1;
   /** The STATUS in the message with HELLO, while that message is read. */
   #greeting: { hello: Hello; status: TunnelStatus | undefined } | undefined;
   #goAwayReason: string | undefined;
@@ -73,6 +88,7 @@ export class HubSession {
     this.#options = options;
     const { maxStreams, responseWindowBytes, maxResponseHeadBytes, handlers } = options;
     const hello = { maxStreams, windowBytes: responseWindowBytes, capabilities: {} };
+    this.#hello = hello;
     this.#link = new TunnelLink(
       transport,
       hello,
@@ -91,6 +107,8 @@ export class HubSession {
         onLife: () => handlers.onLife(),
         onGoAway: (reason) => this.#onGoAway(reason),
         onNotice: (notice) => handlers.onNotice?.(notice),
+        creditBytes: () => this.#streams.size * (this.#link.remoteHello?.windowBytes ?? 0),
+        onBreak: () => this.#onBreak(),
         onClose: (code, reason) => this.#onClose(code, reason),
         onError: (error) => handlers.onError(error),
       },
@@ -115,7 +133,13 @@ export class HubSession {
 
   /** The agent has sent HELLO and neither side GOAWAY. */
   get isReady(): boolean {
-    return this.isOpen && this.#link.remoteHello !== undefined && !this.#link.isGoingAway;
+    const { isOpen, isInterrupted, isGoingAway, remoteHello } = this.#link;
+    return isOpen && !isInterrupted && !isGoingAway && remoteHello !== undefined;
+  }
+
+  /** The connection broke, and the streams wait for another one. */
+  get isSuspended(): boolean {
+    return this.#link.isInterrupted;
   }
 
   /** Streams that hold a slot, including those waiting for a confirmed RESET. */
@@ -175,12 +199,33 @@ export class HubSession {
   }
 
   /**
+   * Goes on over the connection of another session that has read its agent's HELLO.
+   *
+   * @returns false when messages that the agent lacks are gone
+   * @throws {ProtocolError} 4002 for counts or limits that contradict this session, 4001 for a tunnel that is not the newest
+   */
+  takeOver(link: TunnelLink, hello: Hello, claim: ResumeClaim | undefined): boolean {
+    const first = this.#link.remoteHello;
+    if (hello.maxStreams !== first?.maxStreams || hello.windowBytes !== first.windowBytes)
+      throw badResume("the limits of the session are others");
+    if (claim === undefined) return false;
+    if (claim.generation <= this.#generation)
+      throw new ProtocolError(CLOSE_CODES.replaced, "a newer tunnel has the session");
+    if (!this.#link.canResume(claim)) return false;
+    this.#generation = claim.generation;
+    const resume = { id: claim.id, resumeMs: this.#options.resumeMs, resumed: true };
+    this.#link.adopt(link.handOver(), claim, { ...this.#hello, resume });
+    return true;
+  }
+
+  /**
    * Sends pings, detects a dead peer, and closes streams whose RESET was not confirmed.
    *
    * @param nowMs - ms on a monotonic clock, the same for every call
    */
   tick(nowMs: number): void {
-    this.#link.tick(nowMs);
+    this.#link.tick(nowMs, this.#options.resumeMs ?? 0);
+    if (this.isSuspended) return;
     for (const [stream, sinceMs] of this.#resetting) {
       if (sinceMs === undefined) this.#resetting.set(stream, nowMs);
       else if (nowMs - sinceMs >= RESET_CONFIRMATION_MS) stream.expire();
@@ -212,6 +257,7 @@ export class HubSession {
         );
       case FRAME_TYPES.hello:
       case FRAME_TYPES.goAway:
+      case FRAME_TYPES.ack:
       case FRAME_TYPES.notice:
         throw outOfPlace(type, "on a stream");
     }
@@ -251,10 +297,29 @@ export class HubSession {
     if (!this.isOpen) return;
     const { handlers } = this.#options;
     const { hello, status } = greeting;
+    const { resumeMs = 0 } = this.#options;
+    const decide = handlers.decideResume?.bind(handlers);
+    const resumed = replyToHello(this.#link, hello, { hello: this.#hello, resumeMs, decide });
+    if (resumed !== undefined) return resumed.#proceed(status);
+    if (!this.isOpen) return;
     this.#guard(() => handlers.onHello(hello, status ?? { ready: true }));
     if (status !== undefined) this.#guard(() => handlers.onStatus(status));
     const reason = this.#goAwayReason;
     if (reason !== undefined) this.#guard(() => handlers.onGoAway(reason));
+  }
+
+  #onBreak(): boolean {
+    const { size } = this.#streams;
+    if (size > 0) this.#guard(() => this.#options.handlers.onSuspend?.(size));
+    return size > 0;
+  }
+
+  #proceed(status: TunnelStatus | undefined): void {
+    const { handlers } = this.#options;
+    for (const stream of this.#resetting.keys()) this.#resetting.set(stream, undefined);
+    this.#guard(() => handlers.onResume?.(this.#streams.size));
+    if (status !== undefined) this.#guard(() => handlers.onStatus(status));
+    for (const stream of this.#streams.values()) stream.proceed();
   }
 
   #guard(callback: () => void): void {

@@ -5,6 +5,8 @@ export { CLOSE_CODES } from "./wire/close-code.ts";
 export type { CloseCode } from "./wire/close-code.ts";
 export type { Hello } from "./wire/hello.ts";
 export { HubSession } from "./hub-session.ts";
+export type { ResumeDecision } from "./resume/hub-reply.ts";
+export type { ResumeClaim, ResumeOffer } from "./wire/resume.ts";
 export type { HubSessionHandlers, HubSessionOptions } from "./hub-session.ts";
 export type { RequestStream, ResponseHandler } from "./streams/hub-stream.ts";
 export { memoryTransportPair } from "./transport/memory-transport.ts";

@@ -20,21 +20,22 @@ export class KeepAlive {
     this.#missed = 0;
   }
 
-  tick(nowMs: number): "wait" | "ping" | "dead" {
-    if (this.#lastPingMs !== undefined && nowMs - this.#lastPingMs < this.#intervalMs) {
+  /** @param intervalMs - of this moment */
+  tick(nowMs: number, intervalMs: number = this.#intervalMs): "wait" | "ping" | "dead" {
+    if (this.#lastPingMs !== undefined && nowMs - this.#lastPingMs < intervalMs) {
       return "wait";
     }
-    this.#lastPingMs = this.#pingTime(nowMs);
+    this.#lastPingMs = this.#pingTime(nowMs, intervalMs);
     if (!this.#wasHeard) this.#missed += 1;
     this.#wasHeard = false;
     return this.#missed >= MAX_MISSED ? "dead" : "ping";
   }
 
   /** Aligned to the interval, so that late ticks do not add up; realigned after a pause. */
-  #pingTime(nowMs: number): number {
+  #pingTime(nowMs: number, intervalMs: number): number {
     const last = this.#lastPingMs;
-    const isOnTime = last !== undefined && nowMs - last < 2 * this.#intervalMs;
-    return isOnTime ? last + this.#intervalMs : nowMs;
+    const isOnTime = last !== undefined && nowMs - last < 2 * intervalMs;
+    return isOnTime ? last + intervalMs : nowMs;
   }
 }
 

@@ -9,12 +9,16 @@ import type { Hello } from "./wire/hello.ts";
 import { KeepAlive } from "./keep-alive.ts";
 import { parseObject } from "./wire/json-payload.ts";
 import { ProtocolError } from "./wire/protocol-error.ts";
+import { Continuity } from "./resume/continuity.ts";
+import type { ResumePoint } from "./wire/resume.ts";
 import type { Transport, TransportListener } from "./transport/transport.ts";
 
 export const PING_INTERVAL_MS = 10_000;
 const HELLO_TIMEOUT_MS = 10_000;
 /** A correct peer sends at most what was in flight when its stream ended; 10,000 in a second is abuse. */
 const MAX_STRAYS_PER_TICK = 10_000;
+/** RFC 6455 §7.1.5: the connection closed without a close frame. */
+const BROKEN = 1006;
 
 /** The session on top of a link. Its callbacks may throw; the link guards them. */
 interface LinkOwner {
@@ -29,6 +33,10 @@ interface LinkOwner {
   onGoAway(reason: string): void;
   /** Not called on a tunnel. */
   onNotice(notice: Record<string, unknown>): void;
+  /** Body bytes that the peer's credit allows under way. */
+  creditBytes(): number;
+  /** The connection broke. @returns whether the session waits to be resumed; else `onClose` follows */
+  onBreak(): boolean;
   /** Called once, last. */
   onClose(code: number, reason: string): void;
   /** A bug in a callback, not the peer's fault. */
@@ -37,6 +45,9 @@ interface LinkOwner {
 
 /** Unsent bytes from which a notice is dropped: the peer has stopped reading, and notices have no flow control. */
 const MAX_BUFFERED_BYTES = 1024 * 1024;
+
+/** On a link, of the responding hub: the chunks of many streams leave together. */
+const RESPONSE_PAUSE_MS = 4;
 
 /** How the two sides of a tunnel differ in what they share. */
 interface LinkRole {
@@ -50,16 +61,34 @@ interface LinkRole {
   isLink: boolean;
 }
 
-/** What both sides of a tunnel share: HELLO, liveness and closing. No input of the peer makes the transport throw. */
+/** After the connection broke: since when, in ms on the clock of the ticks, and why. */
+interface Gap {
+  sinceMs: number | undefined;
+  code: number;
+  reason: string;
+}
+
+/**
+ * What both sides of a tunnel share: HELLO, liveness, closing, and going on over another transport. No input of the peer
+ * makes the transport throw.
+ *
+ * ```
+ * greeting ── HELLO ──► open ── broken, resumable ──► interrupted ── adopt() ──► open
+ * greeting ── handOver(): another link goes on with its transport
+ * ```
+ */
 export class TunnelLink implements TransportListener, FrameReceiver {
   readonly writer: FrameWriter;
-  readonly #transport: Transport;
   readonly #owner: LinkOwner;
   readonly #keepAlive: KeepAlive;
-  readonly #hello: Hello;
   readonly #isLink: boolean;
+  readonly #continuity: Continuity;
+  /** undefined while the session waits to be resumed */
+  #transport: Transport | undefined;
+  #hello: Hello;
   #hasGreeted = false;
   #remoteHello: Hello | undefined;
+  #gap: Gap | undefined;
   #isOpen = true;
   #isLeaving = false;
   #isPeerLeaving = false;
@@ -78,19 +107,34 @@ export class TunnelLink implements TransportListener, FrameReceiver {
     this.#owner = owner;
     this.#isLink = isLink;
     this.#keepAlive = new KeepAlive(pingIntervalMs);
-    this.writer = new FrameWriter(transport, () => owner.onFlush());
+    this.#continuity = new Continuity(transport, {
+      creditBytes: () => owner.creditBytes(),
+      onSlabReleased: (slab) => this.writer.reuse(slab),
+    });
+    const pauseMs = isLink && greeting === "first" ? RESPONSE_PAUSE_MS : 0;
+    this.writer = new FrameWriter(this.#continuity.outbox, () => this.#gather(), pauseMs);
     transport.listen(this);
-    if (greeting === "first") this.#greet();
+    // What an agent sends before the hub's HELLO counts too.
+    if (hello.resume !== undefined) this.#continuity.outbox.keep();
+    if (greeting === "first") this.greet();
   }
 
-  #greet(): void {
+  /** Sends HELLO, once. @param hello - in place of the one so far */
+  greet(hello: Hello = this.#hello): void {
     if (this.#hasGreeted) return;
     this.#hasGreeted = true;
-    this.writer.text(FRAME_TYPES.hello, encodeHello(this.#hello));
+    this.#hello = hello;
+    if (hello.resume !== undefined) this.#continuity.outbox.keep();
+    this.writer.text(FRAME_TYPES.hello, encodeHello(hello));
   }
 
   get isOpen(): boolean {
     return this.#isOpen;
+  }
+
+  /** The connection broke, and the session waits for another one. */
+  get isInterrupted(): boolean {
+    return this.#gap !== undefined && this.#isOpen;
   }
 
   /** Undefined until the peer's HELLO is received. */
@@ -103,16 +147,22 @@ export class TunnelLink implements TransportListener, FrameReceiver {
     return this.#isLeaving || this.#isPeerLeaving;
   }
 
+  /** Whether both sides resume is known with HELLO. */
+  agreeToResume(isAgreed: boolean): void {
+    this.#continuity.agree(isAgreed);
+  }
+
   goAway(reason: string): void {
     if (!this.#isOpen || this.#isLeaving) return;
     this.#isLeaving = true;
-    this.#greet();
+    this.greet();
     this.writer.text(FRAME_TYPES.goAway, boundedText(reason, WIRE_LIMITS.reasonBytes));
   }
 
   /** @returns false when it was dropped: before HELLO, after the end, or while the peer does not read */
   notify(notice: unknown): boolean {
-    if (!this.#isOpen || this.#remoteHello === undefined) return false;
+    if (!this.#isOpen || this.#transport === undefined || this.#remoteHello === undefined)
+      return false;
     if (this.#transport.bufferedBytes > MAX_BUFFERED_BYTES) return false;
     const text = JSON.stringify(notice);
     if (Buffer.byteLength(text) > WIRE_LIMITS.noticeBytes) return false;
@@ -124,12 +174,17 @@ export class TunnelLink implements TransportListener, FrameReceiver {
   close(code: number, reason: string): void {
     if (!this.#isOpen) return;
     this.writer.flush();
-    this.#transport.close(code, reason);
+    this.#transport?.close(code, reason);
     this.#finish(code, reason);
   }
 
-  tick(nowMs: number): void {
+  /**
+   * @param waitMs - how long an interrupted session waits to be resumed
+   * @param pingIntervalMs - of this moment; as in the options when left out
+   */
+  tick(nowMs: number, waitMs: number, pingIntervalMs?: number): void {
     if (!this.#isOpen) return;
+    if (this.#gap !== undefined) return this.#tickGap(this.#gap, nowMs, waitMs);
     this.#firstTickMs ??= nowMs;
     this.#lateFrames = 0;
     this.#refusals = 0;
@@ -137,15 +192,66 @@ export class TunnelLink implements TransportListener, FrameReceiver {
     if (this.#remoteHello === undefined && nowMs - this.#firstTickMs >= HELLO_TIMEOUT_MS) {
       return this.close(CLOSE_CODES.protocolError, "no HELLO in time");
     }
-    const verdict = this.#keepAlive.tick(nowMs);
-    if (verdict === "ping") this.#transport.ping();
-    if (verdict !== "dead") return;
-    this.#transport.terminate();
-    this.#finish(CLOSE_CODES.dead, "two pings without a pong");
+    const verdict = this.#keepAlive.tick(nowMs, pingIntervalMs);
+    if (verdict === "ping") this.#transport?.ping();
+    if (verdict === "dead") this.break(CLOSE_CODES.dead, "two pings without a pong");
+  }
+
+  /** The connection is of no use any more: the session waits to be resumed, or ends. */
+  break(code: number, reason: string): void {
+    if (!this.#isOpen || this.#gap !== undefined) return;
+    this.#transport?.terminate();
+    this.#onBroken(code, reason);
+  }
+
+  /** Where this side is, to be told to the peer. What an old connection still brings is not read after this. */
+  get point(): ResumePoint {
+    if (this.#gap === undefined) throw new Error("the session still has its connection");
+    return this.#continuity.point;
+  }
+
+  /**
+   * Whether the session can go on from where its peer is.
+   *
+   * @returns false when messages that the peer lacks are gone
+   * @throws {ProtocolError} 4002 for counts that cannot be
+   */
+  canResume(peer: ResumePoint): boolean {
+    // Frames of this turn are among what is sent again.
+    this.writer.flush();
+    return this.#isOpen && this.#continuity.canResume(peer);
+  }
+
+  /** Gives its transport away: no callback follows. */
+  handOver(): Transport {
+    const transport = this.#transport;
+    if (transport === undefined) throw new Error("the connection is gone");
+    this.#isOpen = false;
+    this.#transport = undefined;
+    this.#continuity.detach();
+    return transport;
+  }
+
+  /**
+   * Goes on over another transport: sends again what the peer lacks, then what came since.
+   *
+   * @param peer - for which {@link canResume} was true
+   * @param reply - HELLO, where this side has not sent it
+   */
+  adopt(transport: Transport, peer: ResumePoint, reply: Hello | undefined): void {
+    this.#dropTransport();
+    this.#gap = undefined;
+    this.#transport = transport;
+    this.#keepAlive.heard();
+    this.writer.isHeld = false;
+    this.#continuity.attach(transport, peer, reply);
+    transport.listen(this);
   }
 
   /** A frame of a finished stream: ignored, unless it is a flood. */
   countLateFrame(): void {
+    // Its stream may have ended in the gap.
+    if (this.#continuity.isReadingResent) return;
     this.#lateFrames += 1;
     if (this.#lateFrames <= MAX_STRAYS_PER_TICK) return;
     throw new ProtocolError(CLOSE_CODES.abuse, "flood of frames for finished streams");
@@ -161,8 +267,10 @@ export class TunnelLink implements TransportListener, FrameReceiver {
   onMessage(message: Buffer): void {
     if (!this.#isOpen) return;
     this.#noteLife();
+    const isGreeting = this.#remoteHello === undefined;
     try {
       decodeFrames(message, this, this.#isLink);
+      if (this.#isOpen && !isGreeting) this.#continuity.noteReceived(message);
       this.#owner.onMessageEnd();
     } catch (error) {
       this.#fail(error);
@@ -174,7 +282,9 @@ export class TunnelLink implements TransportListener, FrameReceiver {
   }
 
   onClose(code: number, reason: string): void {
-    this.#finish(code, reason);
+    if (!this.#isOpen || this.#gap !== undefined) return;
+    if (code === BROKEN) this.#onBroken(code, reason);
+    else this.#finish(code, reason);
   }
 
   onFrame(type: FrameType, streamId: number, payload: Buffer): void {
@@ -182,6 +292,7 @@ export class TunnelLink implements TransportListener, FrameReceiver {
     if (!this.#isOpen) return;
     if (this.#remoteHello === undefined) return this.#acceptHello(type, payload);
     if (type === FRAME_TYPES.hello) throw outOfPlace(type, "sent twice");
+    if (type === FRAME_TYPES.ack) return this.#acceptAck(payload);
     if (type === FRAME_TYPES.notice) return this.#acceptNotice(payload);
     if (type !== FRAME_TYPES.goAway) return this.#owner.onFrame(type, streamId, payload);
     if (this.#isPeerLeaving) return;
@@ -193,13 +304,49 @@ export class TunnelLink implements TransportListener, FrameReceiver {
     if (type !== FRAME_TYPES.hello) throw outOfPlace(type, "before HELLO");
     const hello = decodeHello(payload);
     this.#remoteHello = hello;
-    this.#greet();
-    this.#guard(() => this.#owner.onHello(hello));
+    // Not guarded: what it makes of the offer to resume may be a fault of the peer.
+    this.#owner.onHello(hello);
+  }
+
+  #acceptAck(payload: Buffer): void {
+    if (!this.#continuity.acknowledge(payload.readUInt32BE(0)))
+      throw outOfPlace(FRAME_TYPES.ack, "without an offer to resume");
   }
 
   #acceptNotice(payload: Buffer): void {
     const notice = parsePayload("NOTICE", payload);
     this.#guard(() => this.#owner.onNotice(notice));
+  }
+
+  #gather(): void {
+    this.#owner.onFlush();
+    if (this.#transport === undefined || !this.writer.hasFrames) return;
+    const count = this.#continuity.takeDueCount();
+    if (count !== undefined) this.writer.ack(count);
+  }
+
+  #tickGap(gap: Gap, nowMs: number, waitMs: number): void {
+    gap.sinceMs ??= nowMs;
+    if (nowMs - gap.sinceMs >= waitMs) this.#finish(gap.code, gap.reason);
+  }
+
+  #onBroken(code: number, reason: string): void {
+    this.#dropTransport();
+    const canWait = this.#continuity.isAgreed && !this.isGoingAway;
+    if (!canWait) return this.#finish(code, reason);
+    this.#gap = { sinceMs: undefined, code, reason };
+    this.writer.isHeld = true;
+    let waits = false;
+    this.#guard(() => (waits = this.#owner.onBreak()));
+    if (!waits) this.#finish(code, reason);
+  }
+
+  #dropTransport(): void {
+    const transport = this.#transport;
+    this.#transport = undefined;
+    this.#continuity.detach();
+    transport?.listen(DEAF);
+    transport?.terminate();
   }
 
   #noteLife(): void {
@@ -220,6 +367,7 @@ export class TunnelLink implements TransportListener, FrameReceiver {
   #finish(code: number, reason: string): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
+    this.#continuity.end();
     this.#guard(() => this.#owner.onClose(code, reason));
   }
 
@@ -231,6 +379,9 @@ export class TunnelLink implements TransportListener, FrameReceiver {
     }
   }
 }
+
+/** What an abandoned transport still brings counts for nothing. */
+const DEAF: TransportListener = { onMessage() {}, onLife() {}, onClose() {} };
 
 /** @throws {ProtocolError} 4002 for what is not a JSON object */
 export function parsePayload(frame: string, payload: Buffer): Record<string, unknown> {

@@ -5,6 +5,8 @@ import { serveHarness } from "./rpc.ts";
 
 export interface ProxyWish {
   port: number;
+  /** what it listens on; any free port when left out */
+  listensOn?: number | undefined;
   seed: number;
   /** connections live for about so many bytes to each side; left out: until {@link handlers.cutAll} */
   cutAfterBytes?: number | undefined;
@@ -12,7 +14,7 @@ export interface ProxyWish {
   pieceBytes?: number | undefined;
 }
 
-const open = new Set<{ near: Socket; far: Socket }>();
+const open = new Set<{ near: Socket; far: Socket; port: number }>();
 let cuts = 0;
 let bytesToPort = 0;
 
@@ -21,25 +23,31 @@ const handlers = {
   async listen(wish: ProxyWish): Promise<number> {
     const random = createRandom(wish.seed);
     const server = createServer({ noDelay: true }, (near) => forward(near, wish, random));
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => server.listen(wish.listensOn ?? 0, "127.0.0.1", resolve));
     return (server.address() as AddressInfo).port;
   },
   /** @param how - a reset is how a restarted router responds */
   cutAll(how: "reset" | "destroy") {
-    for (const { near, far } of open) {
-      for (const socket of [near, far]) {
-        if (how === "reset") socket.resetAndDestroy();
-        else socket.destroy();
-      }
-    }
+    for (const pair of open) cut(pair, how);
+  },
+  /** The same for connections to one of the ports that it listens on. */
+  resetPort(port: number) {
+    for (const pair of open) if (pair.port === port) cut(pair, "reset");
   },
   seen: () => ({ open: open.size, cuts, bytesToPort }),
 };
 export type ProxyHandlers = typeof handlers;
 
+function cut({ near, far }: { near: Socket; far: Socket }, how: "reset" | "destroy"): void {
+  for (const socket of [near, far]) {
+    if (how === "reset") socket.resetAndDestroy();
+    else socket.destroy();
+  }
+}
+
 function forward(near: Socket, wish: ProxyWish, random: () => number): void {
   const far = connect({ port: wish.port, host: "127.0.0.1", noDelay: true });
-  const pair = { near, far };
+  const pair = { near, far, port: near.localPort ?? 0 };
   open.add(pair);
   const end = () => {
     open.delete(pair);

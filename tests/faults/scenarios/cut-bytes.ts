@@ -1,6 +1,6 @@
 import { until } from "../../support/waiting.ts";
 import type { ProxyHandlers, ProxyWish } from "../programs/proxy.ts";
-import { inMs, must } from "../figure.ts";
+import { inMs, must, withoutResuming } from "../figure.ts";
 import type { Scenario } from "../scenario.ts";
 import { sharedNowMs } from "../shared-clock.ts";
 import type { World } from "../world.ts";
@@ -62,7 +62,7 @@ export const tunnelReset: Scenario = {
   needs: ["proc"],
   isQuick: true,
   async run(world) {
-    await world.open({ participants: 0, hasLoad: false });
+    await world.open({ participants: 0, hasLoad: false, env: withoutResuming });
     const proxy = await proxyTo(world, { seed: 31 });
     await world.addParticipant("p1", world.provider.url, { hubUrl: proxy.url });
     const tags = await askThrough(world, world.hub.url, "reset", 10, longTalk);

@@ -1,6 +1,12 @@
 import type { Scenario } from "../scenario.ts";
 import { badProvider } from "./bad-provider.ts";
 import { clockJumps } from "./clock-jumps.ts";
+import { clusterHubKilled } from "./cluster/hub-killed.ts";
+import { clusterHubSilent } from "./cluster/hub-silent.ts";
+import { clusterLedger } from "./cluster/ledger-everywhere.ts";
+import { clusterNatsAway } from "./cluster/nats-away.ts";
+import { clusterPartitions } from "./cluster/partitions.ts";
+import { clusterRollingRestart } from "./cluster/rolling-restart.ts";
 import { contendedLock } from "./rooms/contended-lock.ts";
 import { createdThenKilled } from "./rooms/created-then-killed.ts";
 import { cutBytes, cutConnections, tunnelReset } from "./cut-bytes.ts";
@@ -19,6 +25,10 @@ import { participantFrozen } from "./participant-frozen.ts";
 import { participantKilled } from "./participant-killed.ts";
 import { pausedReader } from "./paused-reader.ts";
 import { randomDisconnects } from "./random-disconnects.ts";
+import { resumedAfterFreeze } from "./resumed/agent-frozen.ts";
+import { resumedAfterSilence, resumedAtNewAddress } from "./resumed/cabled.ts";
+import { resumedAfterProxyKill } from "./resumed/proxy-killed.ts";
+import { resumedAfterReset } from "./resumed/tunnel-reset.ts";
 import { stalledSubscribers } from "./stalled-subscribers.ts";
 import { thunderingReconnect } from "./thundering-reconnect.ts";
 
@@ -47,8 +57,19 @@ export const scenarios: readonly Scenario[] = [
   cutBytes,
   cutConnections,
   tunnelReset,
+  resumedAfterReset,
+  resumedAfterSilence,
+  resumedAfterProxyKill,
+  resumedAtNewAddress,
+  resumedAfterFreeze,
   partition,
   packetLoss,
   slowNetwork,
   clockJumps,
+  clusterHubKilled,
+  clusterHubSilent,
+  clusterNatsAway,
+  clusterLedger,
+  clusterRollingRestart,
+  clusterPartitions,
 ];

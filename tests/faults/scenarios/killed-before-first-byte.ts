@@ -1,5 +1,5 @@
 import { until } from "../../support/waiting.ts";
-import { inMs, must, percentile } from "../figure.ts";
+import { inMs, must, percentile, withoutResuming } from "../figure.ts";
 import type { Scenario } from "../scenario.ts";
 import { sharedNowMs } from "../shared-clock.ts";
 
@@ -9,7 +9,7 @@ export const killedBeforeFirstByte: Scenario = {
   needs: ["proc"],
   isQuick: true,
   async run(world) {
-    await world.open({ hasLoad: false });
+    await world.open({ hasLoad: false, env: withoutResuming });
     const other = await world.addProvider();
     await world.addParticipant("p2", other.url);
     // The first request of a process compiles its code; that is not what is measured.

@@ -1,5 +1,5 @@
 import { until } from "../../support/waiting.ts";
-import { inMib, mib, must, pauseMs, smallHeap } from "../figure.ts";
+import { inMib, mib, must, pauseMs, smallHeap, withoutResuming } from "../figure.ts";
 import type { Scenario } from "../scenario.ts";
 import type { World } from "../world.ts";
 import { sharedNowMs } from "../shared-clock.ts";
@@ -20,7 +20,11 @@ export const participantFrozen: Scenario = {
     // Quick: pings ten times as often, noticed ten times as soon.
     const scale = world.isQuick ? 0.1 : 1;
     await world.open({
-      env: { ...smallHeap, ...(world.isQuick ? { ROOMHUB_TUNNEL_PING_MS: "1000" } : {}) },
+      env: {
+        ...smallHeap,
+        ...withoutResuming,
+        ...(world.isQuick ? { ROOMHUB_TUNNEL_PING_MS: "1000" } : {}),
+      },
       hasLoad: !world.isQuick,
     });
     const tags = await world.startAll(

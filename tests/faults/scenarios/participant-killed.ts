@@ -1,5 +1,5 @@
 import { until } from "../../support/waiting.ts";
-import { inMs, must, percentile, pauseMs } from "../figure.ts";
+import { inMs, must, percentile, pauseMs, withoutResuming } from "../figure.ts";
 import type { Scenario } from "../scenario.ts";
 import { sharedNowMs } from "../shared-clock.ts";
 
@@ -12,7 +12,7 @@ export const participantKilled: Scenario = {
   needs: ["proc"],
   isQuick: true,
   async run(world) {
-    await world.open({ hasObservers: true });
+    await world.open({ hasObservers: true, env: withoutResuming });
     const rounds = world.isQuick ? 1 : 5;
     const delaysMs: number[] = [];
     const listedMs: number[] = [];

@@ -1,6 +1,6 @@
 import { until } from "../../support/waiting.ts";
 import { createNamespace, type Namespace } from "../network.ts";
-import { must, pauseMs } from "../figure.ts";
+import { must, pauseMs, withoutResuming } from "../figure.ts";
 import type { Scenario } from "../scenario.ts";
 import { sharedNowMs } from "../shared-clock.ts";
 import type { World } from "../world.ts";
@@ -12,7 +12,7 @@ export const partition: Scenario = {
   needs: ["root", "ip", "iptables", "proc"],
   isQuick: false,
   run: (world) =>
-    withRemote(world, async (namespace) => {
+    withRemote(world, withoutResuming, async (namespace) => {
       const long = { kind: "normal", words: 8_000, chunkDelayMs: 25 } as const;
       const tag = await world.start({ tag: "cut-off", model: "remote", behaviour: long });
       await world.clients.call("reached", { tag, pieces: 10 });
@@ -59,7 +59,7 @@ export const packetLoss: Scenario = {
   needs: ["root", "ip", "iptables", "proc"],
   isQuick: false,
   run: (world) =>
-    withRemote(world, async (namespace) => {
+    withRemote(world, {}, async (namespace) => {
       for (const [percent, mustComplete] of [
         [5, true],
         [20, false],
@@ -101,7 +101,7 @@ export const slowNetwork: Scenario = {
   needs: ["root", "ip", "tc", "proc"],
   isQuick: false,
   run: (world) =>
-    withRemote(world, async (namespace) => {
+    withRemote(world, {}, async (namespace) => {
       namespace.runOutside(
         "tc qdisc add dev DEVICE root tbf rate 1mbit burst 32kbit latency 400ms",
       );
@@ -144,11 +144,12 @@ export const slowNetwork: Scenario = {
 /** A participant named `remote` and its provider behind a virtual network link. */
 async function withRemote(
   world: World,
+  env: Record<string, string>,
   run: (namespace: Namespace) => Promise<void>,
 ): Promise<void> {
   const namespace = createNamespace(world.children);
   try {
-    await world.open({ args: ["--host", "0.0.0.0"] });
+    await world.open({ env, args: ["--host", "0.0.0.0"] });
     const provider = await world.addProvider(namespace.prefix);
     await world.addParticipant("remote", provider.url, {
       hubUrl: `http://${namespace.hostAddress}:${world.hub.port}`,

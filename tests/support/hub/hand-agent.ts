@@ -13,7 +13,7 @@ import { within } from "../waiting.ts";
 
 /** A request that waits until a test responds to it. */
 export interface HeldRequest {
-  /** the `user` field of its body, by which tests distinguish requests */
+  /** the `user` field of its body, or `tag`, by which tests distinguish requests */
   tag: string;
   isStream: boolean;
   responder: Responder;
@@ -93,12 +93,17 @@ export async function openHandAgent(tunnelUrl: string, token: string): Promise<H
   };
 }
 
+interface Tagged {
+  user?: string;
+  tag?: string;
+}
+
 function hold(held: Map<string, HeldRequest>, request: IncomingRequest): RequestBodyHandler {
   const chunks = [Buffer.from(request.body)];
   let tag: string | undefined;
   function keep(): void {
-    const { user = "" } = JSON.parse(Buffer.concat(chunks).toString("utf8")) as { user?: string };
-    tag = user;
+    const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as Tagged;
+    tag = body.user ?? body.tag ?? "";
     held.set(tag, { tag, isStream: request.head.stream, responder: request.responder });
   }
   if (request.end) keep();

@@ -15,20 +15,29 @@ export interface TestCluster extends AsyncDisposable {
   linked(): Promise<void>;
   readonly hubs: readonly ClusterHub[];
   /** One hub more. */
-  add(options?: HubOptions): Promise<ClusterHub>;
+  add(options?: ClusterHubOptions): Promise<ClusterHub>;
   /** Resolves once every hub answers the same for a path, as JSON that `isThere`. */
   everywhere(path: string, isThere: (body: never) => boolean): Promise<void>;
 }
 
+/** Directory and secret are the cluster's. */
+type ClusterHubOptions = Omit<HubOptions, "cluster"> & {
+  cluster?: Omit<NonNullable<HubOptions["cluster"]>, "directory" | "secret">;
+};
+
 const secret = Buffer.alloc(32, "cluster");
 
 /** Hubs that share a directory in memory; their links are real. */
-export async function startCluster(count: number, options: HubOptions = {}): Promise<TestCluster> {
+export async function startCluster(
+  count: number,
+  options: ClusterHubOptions = {},
+): Promise<TestCluster> {
   const shared = createMemoryCluster();
   const hubs: ClusterHub[] = [];
-  async function add(own: HubOptions = {}): Promise<ClusterHub> {
+  async function add(own: ClusterHubOptions = {}): Promise<ClusterHub> {
     const directory = shared.directory();
-    const hub = await startTestHub({ ...options, ...own, cluster: { directory, secret } });
+    const cluster = { ...options.cluster, ...own.cluster, directory, secret };
+    const hub = await startTestHub({ ...options, ...own, cluster });
     const joined = Object.assign(hub, { directory });
     hubs.push(joined);
     return joined;

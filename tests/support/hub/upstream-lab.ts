@@ -217,7 +217,13 @@ function forwardingDeps(participant: Participant, upstream: Upstream): Forwardin
     upstreamFor: () => upstream,
     scrubberOf: () => undefined,
     filterFor: () => undefined,
-    slots: { takeGrant: () => false, changed() {}, elsewhere: () => participant.active },
+    slots: {
+      freed() {},
+      takeGrant: () => false,
+      changed() {},
+      elsewhere: () => participant.active,
+    },
+    resumed() {},
     reportBug: fail,
   };
 }

@@ -7,6 +7,9 @@ import { temporaryFolder } from "./temporary-folder.ts";
 
 export const hasHaproxy = spawnSync("haproxy", ["-v"]).status === 0;
 
+/** For the title of what is skipped without it. */
+export const haproxySkipped = hasHaproxy ? "" : " (skipped: haproxy is not installed)";
+
 /**
  * HAProxy in front of the hubs of a cluster. Ended with the stack.
  *
@@ -16,7 +19,8 @@ export const hasHaproxy = spawnSync("haproxy", ["-v"]).status === 0;
 export async function startHaproxy(
   hubs: readonly string[],
   stack: AsyncDisposableStack,
-  configure: (port: number, hubs: readonly string[]) => string = configuration,
+  configure: (port: number, hubs: readonly string[]) => string = (port, servers) =>
+    haproxyConfiguration({ bind: `127.0.0.1:${port}`, hubs: servers, balance: "leastconn" }),
 ): Promise<string> {
   const { path } = stack.use(await temporaryFolder());
   const port = await freePort();
@@ -37,7 +41,16 @@ export async function startHaproxy(
   return url;
 }
 
-function configuration(port: number, hubs: readonly string[]): string {
+export interface HaproxyWish {
+  /** `address:port` */
+  bind: string;
+  /** `host:port` each */
+  hubs: readonly string[];
+  balance: "leastconn" | "roundrobin";
+}
+
+/** As the guide has it, which a test of it uses itself. */
+export function haproxyConfiguration({ bind, hubs, balance }: HaproxyWish): string {
   const servers = hubs.map((hub, n) => `  server hub${n + 1} ${hub}`);
   return `global
   maxconn 4000
@@ -48,14 +61,15 @@ defaults
   timeout server 1h
   timeout tunnel 1h
   option forwardfor
-  option redispatch
+  option http-server-close
+  option redispatch 1
   retries 3
   retry-on conn-failure empty-response 503
 frontend clients
-  bind 127.0.0.1:${port}
+  bind ${bind}
   default_backend hubs
 backend hubs
-  balance leastconn
+  balance ${balance}
   option httpchk
   http-check send meth GET uri /health ver HTTP/1.1 hdr Host hub
   http-check expect status 200

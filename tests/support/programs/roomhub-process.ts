@@ -15,6 +15,9 @@ export interface RoomhubProcess extends AsyncDisposable {
     what: string,
     holds: (line: Record<string, unknown>) => boolean,
   ): Promise<Record<string, unknown>>;
+  /** It stands still, and its connections with it. */
+  pause(): void;
+  resume(): void;
   /** Stops it and waits until it has exited. */
   kill(signal: "SIGTERM" | "SIGKILL"): Promise<void>;
 }
@@ -93,6 +96,8 @@ export function startRoomhub(
         look();
       });
     },
+    pause: () => sendSignal(child.pid, "SIGSTOP"),
+    resume: () => sendSignal(child.pid, "SIGCONT"),
     kill,
     [Symbol.asyncDispose]: () => kill("SIGKILL"),
   };
@@ -102,7 +107,10 @@ export function startRoomhub(
  * To the program and not to its launcher, which reaps it and ends with the same signal: an orphan would look alive until
  * its parent has reaped it.
  */
-function sendSignal(launcherPid: number | undefined, signal: "SIGTERM" | "SIGKILL"): void {
+function sendSignal(
+  launcherPid: number | undefined,
+  signal: "SIGTERM" | "SIGKILL" | "SIGSTOP" | "SIGCONT",
+): void {
   if (launcherPid === undefined) return;
   for (const pid of childrenOf(launcherPid) ?? [-launcherPid]) {
     try {

@@ -10,7 +10,8 @@ export interface TcpGate extends AsyncDisposable {
   open(): void;
 }
 
-export async function openTcpGate(targetPort: number): Promise<TcpGate> {
+/** @param targetPort - as a function where it is known only once something connects */
+export async function openTcpGate(targetPort: number | (() => number)): Promise<TcpGate> {
   const pairs = new Set<[Socket, Socket]>();
   let state: "open" | "held" | "closed" = "open";
   const server = createServer((near) => {
@@ -18,7 +19,8 @@ export async function openTcpGate(targetPort: number): Promise<TcpGate> {
       near.destroy();
       return;
     }
-    const far = connect(targetPort, "127.0.0.1");
+    const port = typeof targetPort === "number" ? targetPort : targetPort();
+    const far = connect(port, "127.0.0.1");
     const pair: [Socket, Socket] = [near, far];
     pairs.add(pair);
     const end = () => {

@@ -25,6 +25,10 @@ export const cluster: readonly BlockPlan[] = [
   { begins: "openssl rand", cannot: "it writes into the working directory" },
   { begins: "export ROOMHUB_NATS", cannot: "it is for several machines" },
   {
+    begins: "npx roomhub rooms import",
+    cannot: "it is about the user's own hub; a test of its own imports rooms",
+  },
+  {
     begins: "# /etc/haproxy/haproxy.cfg",
     missing: hasHaproxy ? undefined : "haproxy is not installed",
     follow: balance,

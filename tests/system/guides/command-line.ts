@@ -9,7 +9,7 @@ export function misunderstood(words: readonly string[]): string[] {
   let rest = [...words];
   while (command.commands.length > 0) {
     const [name = ""] = rest;
-    const child = command.commands.find((one) => one.name() === name);
+    const child = command.commands.find((one) => [one.name(), ...one.aliases()].includes(name));
     if (child === undefined) return [name];
     command = child;
     rest = rest.slice(1);

@@ -40,7 +40,7 @@ export const ParticipantCard = pure((props: ParticipantCardProps): VNode => {
         {model}
         {loaded ? <span class="badge">loaded</span> : null}
       </p>
-      <p class="readiness">{readinessText(connection.readiness)}</p>
+      <p class="readiness">{readinessText(connection)}</p>
       {connection.problem === undefined ? null : <p class="problem">{connection.problem}</p>}
       <SlotBar active={active} limit={limit} elsewhere={elsewhere} waiting={waiting} />
       <p class="quiet">

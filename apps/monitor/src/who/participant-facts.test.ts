@@ -6,6 +6,7 @@ import {
   capabilityTexts,
   conditionOf,
   connectionText,
+  readinessText,
   specTexts,
 } from "./participant-facts.ts";
 
@@ -74,6 +75,18 @@ test("a connection and a status are shown as two things", () => {
     "called by the hub",
     "not connected",
   ]);
+});
+
+test("a lost connection is not shown as a model that loads", () => {
+  const connection = {
+    ...participant().connection,
+    connected: false,
+    readiness: "loading",
+  } as const;
+  expect(readinessText(connection)).toBe("loading its model");
+  const resuming = { streams: 2, sinceMs: 0 };
+  expect(readinessText({ ...connection, resuming })).toBe("waiting for its connection");
+  expect(conditionOf(participant({ connection: { ...connection, resuming } }))).toBe("busy");
 });
 
 test("a budget says what is left, and when it is renewed", () => {

@@ -33,7 +33,8 @@ const readinessWords: Record<Readiness, string> = {
   "wrong-model": "its model server serves another model now",
 };
 
-export function readinessText(readiness: Readiness): string {
+export function readinessText({ readiness, resuming }: ParticipantSummary["connection"]): string {
+  if (resuming !== undefined) return "waiting for its connection";
   return readinessWords[readiness] ?? readiness;
 }
 

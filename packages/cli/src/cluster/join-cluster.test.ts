@@ -46,6 +46,16 @@ describe("a hub with --nats", () => {
     expect(world.stderr.text).toContain("https://h1.example.org  (advertised)");
   });
 
+  test("is reached by other hubs at the URL that --link-url gives", async () => {
+    const world = worldWith();
+    const urls = ["--advertise", "https://h1.example.org", "--link-url", "http://hub1:5050/"];
+    await serve(world, ...flags, "--lan", ...urls);
+    expect(world.hubs[0]?.cluster).toMatchObject({
+      advertiseUrl: "https://h1.example.org",
+      linkUrl: "http://hub1:5050",
+    });
+  });
+
   test("keeps nothing on the servers' disks with --ephemeral", async () => {
     const world = worldWith();
     await serve(world, ...flags, "--ephemeral");
@@ -94,6 +104,7 @@ describe("a hub with --nats", () => {
     [["--nats", "http://hub:hunter2@n1", ...flags.slice(2)], "takes nats://HOST:PORT"],
     [[...flags, "--advertise", "h1:5050"], "Must be an http:// or https:// URL"],
     [["--advertise", "http://h1:5050"], "--advertise is for a hub in a cluster"],
+    [["--link-url", "http://h1:5050"], "--link-url is for a hub in a cluster"],
     [["--cluster-secret-file", "/run/secret"], "also pass --nats URL"],
   ])("needs what belongs together: %j", async (args, problem) => {
     const world = worldWith();

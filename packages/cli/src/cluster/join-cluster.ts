@@ -4,9 +4,9 @@ import type { HubConfig } from "../hosting/hub-config.ts";
 import type { HubSettings } from "../hosting/hub-settings.ts";
 import { isWildcard, urlOf } from "../hosting/listen-url.ts";
 import type { HubOptions } from "../services.ts";
-import { safe } from "../terminal/text.ts";
 import { WORKER } from "./worker-env.ts";
-import { checkNatsUrls, hasPassword, shownNatsUrl } from "./nats-url.ts";
+import { directoryOf, readable, warningsOf } from "./cluster-directory.ts";
+import { shownNatsUrl } from "./nats-url.ts";
 
 /** The cluster that a hub joins, and the words to print about it. */
 export interface JoinedCluster {
@@ -16,7 +16,10 @@ export interface JoinedCluster {
 }
 
 const secretBytes = 32;
-const needNats = ["advertise", "clusterSecretFile", "natsCreds", "natsCa", "natsCert"] as const;
+const needNats = [
+  ...["advertise", "linkUrl", "clusterSecretFile"],
+  ...["natsCreds", "natsCa", "natsCert"],
+] as const satisfies readonly (keyof HubSettings)[];
 
 /**
  * What a hub with these settings needs to be one of a cluster.
@@ -32,14 +35,13 @@ export async function joinCluster(
   host: string | undefined,
   port: number,
 ): Promise<JoinedCluster | undefined> {
-  const { nats, advertise, clusterSecretFile } = settings;
+  const { nats, advertise, linkUrl, clusterSecretFile } = settings;
   if (nats.value === undefined) {
     const given = needNats.find((name) => settings[name].value !== undefined);
     if (given === undefined) return undefined;
     throw new UsageError(`${flagOf(given)} is for a hub in a cluster; also pass --nats URL`);
   }
   const urls = nats.value;
-  checkNatsUrls(urls);
   if (clusterSecretFile.value === undefined) {
     throw new UsageError(
       "--nats needs --cluster-secret-file, the same at all hubs; make one: openssl rand -hex 32",
@@ -53,26 +55,27 @@ export async function joinCluster(
       "--nats needs --advertise URL when the hub listens on every address: how others reach this hub",
     );
   }
-  const warn = (message: string) => {
-    context.stderr.write(`! ${safe(message)}\n`);
-  };
-  if (nats.from === "flag" && urls.some(hasPassword))
-    warn("Other users of this machine can read the password of NATS; pass it in ROOMHUB_NATS");
+  if (isWorker && linkUrl.value !== undefined)
+    throw new UsageError("--link-url is for one hub; workers reach each other by themselves");
+  const warn = warningsOf(context);
   const secret = await readSecret(context, clusterSecretFile.value, warn);
-  const directory = await context.openDirectory({
-    servers: urls,
-    credentials: await readCredentials(context, settings.natsCreds.value),
-    tls: tlsOf(settings),
+  const directory = await directoryOf(context, settings, {
     storage: settings.ephemeral.value === true ? "memory" : "file",
     name: `roomhub ${advertise.value ?? urlOf(host ?? "127.0.0.1", port)}`,
-    onWarning: warn,
   });
   const listens = isWorker ? undefined : listenUrl(host, port);
-  const advertiseUrl = (advertise.value ?? listens)?.replace(/\/+$/, "");
+  const advertiseUrl = withoutSlash(advertise.value ?? listens);
   return {
-    options: { directory, secret, advertiseUrl, isWorker, hubId },
+    options: {
+      ...{ directory, secret, advertiseUrl, isWorker, hubId },
+      linkUrl: withoutSlash(linkUrl.value),
+    },
     servers: urls.map(shownNatsUrl),
   };
+}
+
+function withoutSlash(url: string | undefined): string | undefined {
+  return url?.replace(/\/+$/, "");
 }
 
 /** Unknown until it listens, when the system chooses the port. */
@@ -103,31 +106,6 @@ async function readSecret(
 function withoutLineEnd(bytes: Uint8Array): Uint8Array {
   const text = Buffer.from(bytes).toString("latin1");
   return /^[\x20-\x7e]+\r?\n$/.test(text) ? Buffer.from(text.trimEnd(), "latin1") : bytes;
-}
-
-async function readCredentials(
-  context: CliContext,
-  path: string | undefined,
-): Promise<string | undefined> {
-  return path === undefined ? undefined : readable(path, () => context.readFile(path));
-}
-
-async function readable<Content>(path: string, read: () => Promise<Content>): Promise<Content> {
-  try {
-    return await read();
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new CommandError(`The file ${path} cannot be read: ${reason}`, undefined, EXIT.usage);
-  }
-}
-
-function tlsOf(settings: HubConfig["settings"]) {
-  const tls = {
-    caFile: settings.natsCa.value,
-    certFile: settings.natsCert.value,
-    keyFile: settings.natsKey.value,
-  };
-  return Object.values(tls).some((path) => path !== undefined) ? tls : undefined;
 }
 
 function flagOf(name: keyof HubSettings): string {

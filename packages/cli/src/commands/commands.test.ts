@@ -73,11 +73,20 @@ test("participants shows who is reachable, and how", async () => {
       readiness: "down",
     },
   });
-  const world = makeWorld({}, { listParticipants: async () => [aParticipant(), away] });
+  const lost = aParticipant({
+    id: "eve",
+    connection: {
+      ...aParticipant().connection,
+      ...{ connected: false, readiness: "loading", resuming: { streams: 1, sinceMs: 3_000 } },
+      problem: "connection lost 3 s ago, 1 stream waits for it",
+    },
+  });
+  const world = makeWorld({}, { listParticipants: async () => [aParticipant(), away, lost] });
   await world.run("participants", "ABC234");
   const lines = world.stdout.text.split("\n");
   expect(lines[1]).toMatch(/^ana-llama3 .* online {2}tunnel .* 1\/4 /);
   expect(lines[2]).toMatch(/^bob .* not connected/);
+  expect(lines[3]).toMatch(/^eve .* tunnel, connection lost 3 s ago, 1 stream waits for it/);
 });
 
 test("an empty room is reported on stderr with the command that joins it", async () => {

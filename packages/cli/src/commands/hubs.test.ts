@@ -30,6 +30,13 @@ test("hubs lists the hubs of a cluster, and why one cannot be reached", async ()
   ]);
 });
 
+test("hubs says that another hub has the id of the one that responds", async () => {
+  const own = { ...hubs[0], problem: "another hub has the same id" } as HubEntry;
+  const world = makeWorld({}, { listHubs: async () => [own] });
+  await world.run("hubs", "--hub", "http://h1:5050");
+  expect(world.stdout.text).toContain("  this hub: another hub has the same id\n");
+});
+
 test("hubs --json prints the hub's list", async () => {
   const world = makeWorld({}, { listHubs: async () => hubs });
   await world.run("hubs", "--json");

@@ -112,13 +112,13 @@ function modelRow(model: ModelEntry): string[] {
 }
 
 /** Shows why a connected participant gets no requests: it is paused, or its model server is down. */
-function pathText({ connected, path, problem }: Connection): string {
-  if (!connected) return "not connected";
+function pathText({ connected, path, problem, resuming }: Connection): string {
+  if (!connected && resuming === undefined) return "not connected";
   return problem === undefined ? safe(path) : `${safe(path)}, ${safe(problem)}`;
 }
 
-function reachableText({ connected, problem }: Connection): string {
-  if (!connected) return "no";
+function reachableText({ connected, problem, resuming }: Connection): string {
+  if (!connected && resuming === undefined) return "no";
   return problem === undefined ? "yes" : `no: ${safe(problem)}`;
 }
 

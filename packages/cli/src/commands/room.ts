@@ -3,7 +3,9 @@ import type { Command } from "commander";
 import { createRoomCommand, sizeOf } from "../rooms/choose-room.ts";
 import { createHostedRoom, serveAnyModel } from "../rooms/host-token.ts";
 import type { CliContext } from "../context.ts";
-import { addHubOptions, type HubOptionValues, inviteOf } from "../options.ts";
+import { importStateFile, type ImportOptionValues } from "../cluster/import-state-file.ts";
+import { addNatsFlags } from "../hosting/hub-settings.ts";
+import { addHubOptions, addJsonOption, type HubOptionValues, inviteOf } from "../options.ts";
 import { addPasswordOptions, type PasswordOptionValues, readPassword } from "../secrets.ts";
 import { formatTable, safe, shellWord, writeJson } from "../terminal/text.ts";
 
@@ -14,7 +16,8 @@ interface CreateOptionValues extends HubOptionValues, PasswordOptionValues {
 export function addRoomCommand(program: Command, context: CliContext): void {
   const room = program
     .command("room")
-    .description("create, list and show rooms")
+    .alias("rooms")
+    .description("create, list and show rooms, import them into a cluster")
     .addHelpText(
       "after",
       '\nExample:\n  $ roomhub room create "Ana\'s lab"\n  $ roomhub room list',
@@ -47,6 +50,20 @@ export function addRoomCommand(program: Command, context: CliContext): void {
   )
     .addHelpText("after", "\nExample:\n  $ roomhub room show ABC234")
     .action((code: string, options: HubOptionValues) => showRoom(context, code, options));
+
+  addJsonOption(
+    addNatsFlags(
+      room
+        .command("import")
+        .argument("<file>", "state file of a hub that was alone")
+        .description("put the rooms of a state file into a cluster"),
+    ),
+  )
+    .addHelpText(
+      "after",
+      "\nExample:\n  $ roomhub room import rooms-5050.json --nats nats://127.0.0.1:4222",
+    )
+    .action((path: string, options: ImportOptionValues) => importStateFile(context, path, options));
 }
 
 async function createRoom(

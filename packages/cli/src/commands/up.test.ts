@@ -55,6 +55,15 @@ test("up shares within a budget", async () => {
   expect(world.participants[0]?.budget).toMatchObject({ tokensPerDay: 1_000, hours: "18-23" });
 });
 
+test("up --own-first serves the owner's requests first, and prints the key that proves them", async () => {
+  const world = await up({ fetch: ollama }, hubWith([]), "--own-first");
+  const [{ ownFirst, onClientKey } = {}] = world.participants;
+  expect(ownFirst).toBe(true);
+  onClientKey?.("rhc_key");
+  expect(world.stderr.text).toContain("OPENAI_API_KEY=rhc_key");
+  expect((await up({ fetch: ollama }, hubWith([]))).participants[0]?.ownFirst).toBeUndefined();
+});
+
 test("up opens a hub, a room and a participant, and prints three lines to paste", async () => {
   const world = await up({ fetch: ollama }, hubWith([]), "--port", "0");
   expect(world.code).toBe(0);

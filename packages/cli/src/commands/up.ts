@@ -38,6 +38,7 @@ interface UpOptionValues
   endpoint?: string;
   model?: string;
   nickname?: string;
+  ownFirst?: boolean;
   monitor: boolean;
   anyModel?: boolean;
 }
@@ -73,6 +74,7 @@ export function addUpCommand(program: Command, context: CliContext): void {
     )
     .option("--model <name>", "the model to share (default: the server's first)")
     .option("--nickname <name>", "name shown to others (default: your user name)")
+    .option("--own-first", "serve your own requests before those of others that wait")
     .option("--any-model", "serve every model name that is requested, with any participant")
     .option("--no-monitor", "do not serve the page that watches the room");
   addBudgetOptions(command)
@@ -160,9 +162,14 @@ async function startAll(
     headers: requested.headers,
     followModel: model === undefined,
     budget: budgetOf(values),
+    ownFirst: values.ownFirst,
     onNotice: reportProblems(context, signal),
   };
-  const share = (choice: ModelChoice) => shareModel(context, sharing, choice, { closers, signal });
+  const say = (text: string) => {
+    if (!interactivity.isQuiet) context.stderr.write(`${text}\n`);
+  };
+  const share = (choice: ModelChoice) =>
+    shareModel(context, sharing, choice, { closers, signal, say });
   if (found !== undefined) {
     const { participantId } = await share(found);
     return { launched, room, choice: found, participantId, isDemo: false, monitorUrl };

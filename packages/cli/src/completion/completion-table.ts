@@ -19,6 +19,8 @@ interface CompletedOption {
 export interface CompletedCommand {
   /** The words that lead to it, joined by spaces; empty for the program itself. */
   path: string;
+  /** other words for the last one of the path */
+  aliases: readonly string[];
   children: readonly { name: string; description: string }[];
   options: readonly CompletedOption[];
   /** Of its arguments; `none` for a command without any. */
@@ -42,6 +44,7 @@ export function completionTable(
   return [
     {
       path: parents.join(" "),
+      aliases: program.aliases(),
       children: children.map((child) => ({
         name: child.name(),
         description: help.subcommandDescription(child),
@@ -93,9 +96,11 @@ export function flagsWithValue(
 export function stepsOf(table: readonly CompletedCommand[]): { step: string; path: string }[] {
   return table
     .filter(({ path }) => path !== "")
-    .map(({ path }) => {
+    .flatMap(({ path, aliases }) => {
       const end = path.lastIndexOf(" ");
-      return { step: `${path.slice(0, Math.max(end, 0))}/${path.slice(end + 1)}`, path };
+      const parent = path.slice(0, Math.max(end, 0));
+      const names = [path.slice(end + 1), ...aliases];
+      return names.map((name) => ({ step: `${parent}/${name}`, path }));
     });
 }
 

@@ -24,10 +24,12 @@ export const participantsCheck: Check = {
     }
     const { participants: candidates } = await client.explainRoute(room.code, {}, { signal });
     const reachable = candidates.filter(canServe).length;
-    const loading = candidates.filter(({ verdict }) => verdict === "loading").length;
+    const waitedFor = candidates.filter(({ verdict }) => verdict === "loading");
+    const resuming = waitedFor.filter(({ connection }) => connection.resuming !== undefined).length;
+    const loading = waitedFor.length - resuming;
     const details = describe(participants, new Map(candidates.map((one) => [one.id, one])));
-    const found = `${reachable} of ${participants.length} can serve a chat request now${loadingText(loading)}`;
-    return reachable + loading > 0
+    const found = `${reachable} of ${participants.length} can serve a chat request now${loadingText(loading)}${resumingText(resuming)}`;
+    return reachable + waitedFor.length > 0
       ? ok(found, details)
       : failed(found, fixFor(exam, participants, roomUrl), { details });
   },
@@ -40,6 +42,13 @@ function canServe({ verdict }: RouteCandidate): boolean {
 function loadingText(count: number): string {
   if (count === 0) return "";
   return count === 1 ? "; 1 more is loading its model" : `; ${count} more are loading their models`;
+}
+
+function resumingText(count: number): string {
+  if (count === 0) return "";
+  return count === 1
+    ? "; 1 more has lost its connection"
+    : `; ${count} more have lost their connections`;
 }
 
 function describe(

@@ -20,6 +20,7 @@ export interface HubSettings {
   logFormat: LogFormat;
   nats: string[];
   advertise: string;
+  linkUrl: string;
   clusterSecretFile: string;
   natsCreds: string;
   natsCa: string;
@@ -205,6 +206,12 @@ export const HUB_SETTINGS: { [Name in SettingName]: Setting<HubSettings[Name]> }
     what: "this hub's URL for the cluster's participants and hubs",
     fallback: undefined,
   },
+  linkUrl: {
+    kind: httpUrl,
+    flag: "--link-url <url>",
+    what: "this hub's URL for the cluster's hubs, if not the advertised one",
+    fallback: undefined,
+  },
   clusterSecretFile: {
     kind: text,
     flag: "--cluster-secret-file <path>",
@@ -247,12 +254,22 @@ export function settingEnvName(name: SettingName): string {
 /** Commander reads no variables here, since it would lose where a value comes from. */
 export function addHubFlags(command: Command): Command {
   for (const name of SETTING_NAMES) addFlag(command, name, HUB_SETTINGS[name]);
-  return command
-    .option("--limit <name=value>", "set a limit, such as rooms=50 (repeatable)", collect)
-    .option(
-      "--config <file>",
-      "config file (default: roomhub.config.json, if present; env: ROOMHUB_CONFIG)",
-    );
+  const limit = "set a limit, such as rooms=50 (repeatable)";
+  return addConfigFlag(command.option("--limit <name=value>", limit, collect));
+}
+
+/** The flags that say where the cluster's NATS is, for commands that run no hub. */
+export function addNatsFlags(command: Command): Command {
+  for (const name of ["nats", "natsCreds", "natsCa", "natsCert", "natsKey"] as const)
+    addFlag(command, name, HUB_SETTINGS[name]);
+  return addConfigFlag(command);
+}
+
+function addConfigFlag(command: Command): Command {
+  return command.option(
+    "--config <file>",
+    "config file (default: roomhub.config.json, if present; env: ROOMHUB_CONFIG)",
+  );
 }
 
 function addFlag(command: Command, name: SettingName, setting: Setting<unknown>): void {

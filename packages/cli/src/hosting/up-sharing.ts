@@ -1,5 +1,6 @@
 import type { ModelChoice } from "../sharing/choose-models.ts";
 import type { CliContext } from "../context.ts";
+import { keepClientKey } from "../sharing/keep-client-key.ts";
 import { makeParticipant, stoppedError } from "../sharing/make-participant.ts";
 import { noticeLine } from "../sharing/notice-line.ts";
 import { trackOutage } from "../sharing/outage.ts";
@@ -11,15 +12,30 @@ import { clockTime, colorsFor, duration } from "../terminal/text.ts";
 /** Options that the participants of one `up` share. */
 export type Sharing = Pick<
   ParticipantOptions,
-  "hubUrl" | "room" | "nickname" | "password" | "headers" | "followModel" | "budget" | "onNotice"
+  | "hubUrl"
+  | "room"
+  | "nickname"
+  | "password"
+  | "headers"
+  | "followModel"
+  | "budget"
+  | "ownFirst"
+  | "onNotice"
 >;
+
+interface SharingDeps {
+  closers: (() => Promise<void>)[];
+  signal: AbortSignal;
+  /** Prints a line, unless nothing is to be printed. */
+  say: (text: string) => void;
+}
 
 /** Shares a model in the room, and waits until it has joined. */
 export async function shareModel(
   context: CliContext,
   sharing: Sharing,
   { model, endpoint }: ModelChoice,
-  { closers, signal }: { closers: (() => Promise<void>)[]; signal: AbortSignal },
+  { closers, signal, say }: SharingDeps,
 ): Promise<{ participant: RunningParticipant; participantId: string }> {
   const participantId = suggestId(sharing.nickname, model);
   const participant = await makeParticipant(context, {
@@ -27,6 +43,7 @@ export async function shareModel(
     id: participantId,
     model,
     endpoint,
+    onClientKey: (key) => void keepClientKey(context, { ...sharing, id: participantId }, key, say),
     // The hub in this process already measures the same responses.
     isMetered: false,
   });
@@ -61,6 +78,8 @@ export function reportProblems(
       case "disconnected":
         if (outage.began("own", nowMs)) say(noticeLine(notice, nowMs, colors));
         return;
+      // Its line, and that of the interruption, are among those of the room's participants.
+      case "resumed":
       case "connected": {
         const lastedMs = outage.ended("own", nowMs);
         if (lastedMs === undefined) return;

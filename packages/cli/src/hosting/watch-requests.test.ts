@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { HubEvent } from "@roomhub/protocol";
 import type { RunningHub } from "../services.ts";
-import { aComplete, aFailure, makeWorld } from "../test-context.fixture.ts";
+import { aComplete, aFailure, aParticipant, makeWorld } from "../test-context.fixture.ts";
 import { watchRequests } from "./watch-requests.ts";
 
 /** A hub of this process whose events the test emits. */
@@ -42,6 +42,31 @@ test("participants joining and leaving are shown however busy the room is", () =
   tell({ ...who, timestamp, roomCode, type: "participant.left" });
   stop();
   expect(world.stdout.text).toContain("bea-qwen3 left\n");
+});
+
+test("a participant that loses its connection is shown, and how long it was lost once it is back", () => {
+  const { tell, stop, world } = watching();
+  const { timestamp, roomCode } = aComplete;
+  const at = (ms: number) => new Date(Date.parse(timestamp) + ms).toISOString();
+  const bea = aParticipant({ id: "bea" });
+  const updated = (ms: number, connection: Partial<typeof bea.connection>): HubEvent => {
+    const participant = { ...bea, connection: { ...bea.connection, ...connection } };
+    return { type: "participant.updated", timestamp: at(ms), roomCode, participant };
+  };
+  const lost = (ms: number, sinceMs: number) =>
+    updated(ms, { connected: false, resuming: { streams: 3, sinceMs } });
+  tell(updated(0, {}), lost(10, 0), lost(1_010, 1_000));
+  tell({ ...aFailure, participantId: "bea" } as HubEvent);
+  tell(updated(2_110, {}), updated(3_000, {}));
+  tell(lost(4_000, 500), updated(6_000, { connected: false, path: "none" }));
+  stop();
+  const lines = world.stdout.text.split("\n").filter((line) => line.includes("bea: "));
+  expect(lines.map((line) => line.slice(line.indexOf("bea")))).toEqual([
+    "bea: connection lost, 3 streams waiting",
+    "bea: back after 2.1 s, 2 streams go on",
+    "bea: connection lost, 3 streams waiting",
+    "bea: not back after 2.5 s, its streams ended",
+  ]);
 });
 
 test("as JSON every event is a line", () => {

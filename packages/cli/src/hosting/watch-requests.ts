@@ -4,10 +4,11 @@ import { isFailure } from "../terminal/event-line.ts";
 import { createRoomTable } from "../terminal/request-table.ts";
 import { createRowFeed } from "../terminal/row-feed.ts";
 import type { RunningHub } from "../services.ts";
+import { ConnectionTexts } from "./connection-texts.ts";
 import { clockTime, colorsFor, safe, writeJson } from "../terminal/text.ts";
 
 /**
- * Prints a line per finished request, and participants joining and leaving, from the events of a hub in this process.
+ * Prints a line per finished request, and participants joining and leaving, losing their connection and back, from the events of a hub in this process.
  *
  * @returns stops watching and flushes pending lines
  */
@@ -26,12 +27,14 @@ export function watchRequests(
   const colors = colorsFor(context, context.stdout);
   const requestRow = createRoomTable(context.stdout, colors);
   const feed = createRowFeed(context, context.stdout);
+  const connections = new ConnectionTexts();
   const stop = watch(room, (events) => {
     for (const event of events) {
+      const connection = connections.textOf(event);
       if (isFinished(event)) {
         feed.row({ render: () => requestRow(event), isFailed: isFailure(event) });
       } else {
-        const what = presenceText(event);
+        const what = connection ?? presenceText(event);
         if (what === undefined) continue;
         feed.line(colors.dim(`${clockTime(Date.parse(event.timestamp))}  ${what}`));
       }

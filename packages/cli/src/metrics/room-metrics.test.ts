@@ -80,6 +80,16 @@ test("a failed request is a request and an error by stage, without the client's 
   ]);
 });
 
+test("responses that went on after a lost connection are counted as often as that happened", () => {
+  const metrics = new RoomMetrics();
+  metrics.note(complete({ participantId: "ana", model: "llama3" }, {}));
+  const resumes = () => linesOf(textOf(metrics, nothingListed), "roomhub_request_resumes_total{");
+  const labels = 'room="ABC234",participant="ana",gen_ai_request_model="llama3"';
+  expect(resumes()).toEqual([`roomhub_request_resumes_total{${labels}} 0`]);
+  metrics.note(complete({ participantId: "ana", model: "llama3", resumes: 2 }, {}));
+  expect(resumes()).toEqual([`roomhub_request_resumes_total{${labels}} 2`]);
+});
+
 test("10,000 participants have a bounded number of series, and no request is lost", () => {
   const metrics = new RoomMetrics();
   const participants = Array.from({ length: 10_000 }, (_, index) => `p${index}`);

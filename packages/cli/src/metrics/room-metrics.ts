@@ -56,6 +56,7 @@ export class RoomMetrics {
   readonly #tokens = new Series(() => new Histogram(tokenBoundaries));
   readonly #requests = new Series<Count>(() => ({ total: 0 }));
   readonly #errors = new Series<Count>(() => ({ total: 0 }));
+  readonly #resumes = new Series<Count>(() => ({ total: 0 }));
   readonly #missed = new Series<Count>(() => ({ total: 0 }));
   readonly #gaps = new Series<Count>(() => ({ total: 0 }));
   #lastId: string | undefined;
@@ -84,6 +85,7 @@ export class RoomMetrics {
     if (event.type === "llm.complete") {
       const open = openLabels(event.roomCode, event.participantId, event.model);
       this.#requests.at(open, operationOf(event.protocol)).total++;
+      this.#resumes.at(open).total += event.resumes ?? 0;
       this.#record(open, event);
     } else if (event.type === "llm.error") {
       const { roomCode, participantId, stage, code } = event;
@@ -123,6 +125,11 @@ export class RoomMetrics {
         ...{ kind: "counter", name: "roomhub.request_errors", unit: "{request}" },
         help: "Requests that failed, by stage.",
         points: this.#errors.points(totalOf),
+      },
+      {
+        ...{ kind: "counter", name: "roomhub.request_resumes", unit: "{resume}" },
+        help: "Times that successful responses went on after their tunnel had lost its connection.",
+        points: this.#resumes.points(totalOf),
       },
       {
         ...{ kind: "counter", name: "roomhub.events_missed", unit: "{event}" },

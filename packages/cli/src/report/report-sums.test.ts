@@ -5,6 +5,7 @@ import { eventRecord, gapRecord } from "../record/record-line.ts";
 import { aComplete, aFailure } from "../test-context.fixture.ts";
 import { Quantiles } from "./quantiles.ts";
 import { ReportSums } from "./report-sums.ts";
+import { reportSummary } from "./report-tables.ts";
 
 function reportOf(...lines: (string | null)[]) {
   const sums = new ReportSums();
@@ -21,6 +22,7 @@ test("requests, errors, speed and usage are summed", () => {
     to: "2026-01-02T03:04:06.000Z",
     requests: 3,
     errors: 2,
+    resumes: 0,
     failures: [{ stage: "routing", code: "model_not_found", requests: 2 }],
     ttftMs: { p50: 123, p95: 123, p99: 123 },
     tokensPerSecond: { p50: 32.8, p95: 32.8, p99: 32.8 },
@@ -32,6 +34,14 @@ test("requests, errors, speed and usage are summed", () => {
     restarts: 0,
     unreadableLines: 0,
   });
+});
+
+test("responses that went on after a lost connection are counted as often as that happened", () => {
+  const report = reportOf(eventRecord("b-1", { ...aComplete, resumes: 2 } as HubEvent), complete);
+  expect(reportSummary(report)).toMatch(
+    /: 2 requests, 0 errors, 2 resumes after a lost connection$/,
+  );
+  expect(reportSummary(reportOf(complete))).toMatch(/: 1 request, 0 errors$/);
 });
 
 test("the output of events --json is read too", () => {

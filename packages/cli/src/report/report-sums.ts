@@ -18,6 +18,8 @@ export interface Report {
   /** that ended, failed ones included */
   requests: number;
   errors: number;
+  /** times that complete responses went on after their tunnel had lost its connection */
+  resumes: number;
   /** most requests first */
   failures: FailureRow[];
   /** ms, of complete responses; null without any */
@@ -46,6 +48,7 @@ export class ReportSums {
   #to: string | null = null;
   #requests = 0;
   #errors = 0;
+  #resumes = 0;
   #missedEvents = 0;
   #restarts = 0;
   #unreadableLines = 0;
@@ -77,6 +80,7 @@ export class ReportSums {
       to: this.#to,
       requests: this.#requests,
       errors: this.#errors,
+      resumes: this.#resumes,
       failures: [...this.#failures.values()].sort((one, other) => other.requests - one.requests),
       ttftMs: this.#ttftMs.percentiles(),
       tokensPerSecond: this.#tokensPerSecond.percentiles(),
@@ -95,6 +99,7 @@ export class ReportSums {
       this.#failureRow(event.stage, event.code).requests++;
       return;
     }
+    this.#resumes += event.resumes ?? 0;
     this.#ttftMs.record(event.metrics.ttftMs);
     const { tokensPerSecond } = event.metrics;
     if (tokensPerSecond !== undefined) this.#tokensPerSecond.record(tokensPerSecond);

@@ -10,9 +10,10 @@ export interface ReportTable {
 }
 
 /** The sentence at the beginning of a report. */
-export function reportSummary({ from, to, requests, errors }: Report): string {
+export function reportSummary({ from, to, requests, errors, resumes }: Report): string {
   const when = from === null || to === null ? "No events" : `${from} to ${to}`;
-  return `${when}: ${countOf(requests, "request")}, ${countOf(errors, "error")}`;
+  const resumed = resumes === 0 ? "" : `, ${countOf(resumes, "resume")} after a lost connection`;
+  return `${when}: ${countOf(requests, "request")}, ${countOf(errors, "error")}${resumed}`;
 }
 
 /** What the recording lacks, one sentence each. */

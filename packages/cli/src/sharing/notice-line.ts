@@ -4,7 +4,16 @@ import { type Colors, clockTime, duration, safe } from "../terminal/text.ts";
 /** Notices printed as one line each; requests and connections are handled separately. */
 export type LineNotice = Exclude<
   ParticipantNotice,
-  { kind: "request-started" | "request-ended" | "stopped" | "joined" | "connected" }
+  {
+    kind:
+      | "request-started"
+      | "request-ended"
+      | "stopped"
+      | "joined"
+      | "connected"
+      | "interrupted"
+      | "resumed";
+  }
 >;
 
 /** One notice as a line without its line break. Everything in it may come from the network. */

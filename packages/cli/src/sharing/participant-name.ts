@@ -34,10 +34,12 @@ export function freeId(id: string, hostName: string, connected: ReadonlySet<stri
   return candidate;
 }
 
-/** The ids of connected participants. */
+/** The ids of participants that are connected, or about to be again. */
 export function connectedIds(participants: readonly ParticipantSummary[]): Set<string> {
   return new Set(
-    participants.filter(({ connection }) => connection.connected).map((entry) => entry.id),
+    participants
+      .filter(({ connection }) => connection.connected || connection.resuming !== undefined)
+      .map((entry) => entry.id),
   );
 }
 

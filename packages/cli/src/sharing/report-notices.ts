@@ -1,4 +1,5 @@
 import type { Readiness } from "@roomhub/protocol";
+import { backText, lostText } from "@roomhub/room-state";
 import { withCommandName } from "../command-name.ts";
 import type { CliContext } from "../context.ts";
 import { noticeLine, type LineNotice } from "./notice-line.ts";
@@ -88,6 +89,15 @@ export function reportNotices(
       case "disconnected":
         if (hubOutage.began(id, context.nowMs())) sayNotice(notice);
         return;
+      // Each has streams of its own: one line per participant.
+      case "interrupted":
+        hubOutage.began(id, context.nowMs());
+        return say(`${now()}  ${colors.yellow(lostText(safe(id), notice.streams))}`);
+      case "resumed": {
+        hubOutage.ended(id, context.nowMs());
+        const text = backText(safe(id), notice.afterMs, notice.streams);
+        return say(`${now()}  ${colors.green(text)}`);
+      }
       case "provider-readiness":
         if (isServerNews(id, endpoint, notice.readiness)) sayNotice(notice);
         return;

@@ -1,4 +1,5 @@
 import type { CliContext } from "../context.ts";
+import { keepClientKey } from "./keep-client-key.ts";
 import { makeParticipant, stoppedError } from "./make-participant.ts";
 import { createRowFeed, type RowFeed } from "../terminal/row-feed.ts";
 import type { ParticipantOptions, RunningParticipant, StopReason } from "../services.ts";
@@ -56,23 +57,6 @@ export async function runParticipants(
     feed.close();
   }
   for (const { id, room } of participants) say(`${safe(id)} left room ${safe(room)}`);
-}
-
-/** Keeps the key that the owner's requests go first with, and prints how to use it. */
-async function keepClientKey(
-  context: CliContext,
-  { hubUrl, room, id }: ParticipantOptions,
-  token: string,
-  say: (text: string) => void,
-): Promise<void> {
-  say(
-    `Your requests go first at ${safe(id)} with OPENAI_API_KEY=${safe(token)}; from this machine also without it, unless a proxy is in between`,
-  );
-  try {
-    await (await context.clientKeys()).save({ hubUrl, room, id, token });
-  } catch (error) {
-    say(`! the key could not be kept: ${safe(error instanceof Error ? error.message : error)}`);
-  }
 }
 
 /** `p` pauses all participants, and the next `p` resumes them. */

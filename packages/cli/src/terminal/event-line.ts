@@ -1,6 +1,7 @@
 import {
   clientText,
   type CompletePayload,
+  type Connection,
   type FailurePayload,
   type HubEvent,
 } from "@roomhub/protocol";
@@ -24,7 +25,7 @@ function describe(event: HubEvent, colors: Colors): string {
     case "participant.joined":
     case "participant.updated": {
       const { id, nickname, model, status, connection } = event.participant;
-      const path = connection.connected ? connection.path : "not connected";
+      const path = connectionText(connection);
       return `${safe(id)} (${safe(nickname)}, ${safe(model)}) ${safe(status)}, ${safe(path)}`;
     }
     case "participant.left":
@@ -46,19 +47,26 @@ function describe(event: HubEvent, colors: Colors): string {
   }
 }
 
+function connectionText({ connected, path, resuming }: Connection): string {
+  if (resuming !== undefined)
+    return `connection lost, ${countOf(resuming.streams, "stream")} waiting`;
+  return connected ? path : "not connected";
+}
+
 /** ` for alice`; nothing for a client that reveals nothing. */
 function by({ client }: Pick<CompletePayload, "client">): string {
   const text = clientText(client);
   return text === undefined ? "" : ` for ${safe(text)}`;
 }
 
-function speed({ metrics, queueMs }: CompletePayload): string {
+function speed({ metrics, queueMs, resumes }: CompletePayload): string {
   const parts = [`ttft ${duration(metrics.ttftMs)}`, `total ${duration(metrics.durationMs)}`];
   if (metrics.outputTokens !== undefined) parts.push(countOf(metrics.outputTokens, "token"));
   if (metrics.tokensPerSecond !== undefined) {
     parts.push(`${metrics.tokensPerSecond.toFixed(1)} tokens/s`);
   }
   if (queueMs > 0) parts.push(`waited ${duration(queueMs)}`);
+  if (resumes !== undefined) parts.push(countOf(resumes, "resume"));
   return parts.join(", ");
 }
 

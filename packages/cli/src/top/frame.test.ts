@@ -33,6 +33,17 @@ test("a broken connection is in the title", () => {
   expect(renderFrame(aView(80, 24, lively, link))[0]).toContain("disconnected, retry in 4.0 s");
 });
 
+test("a participant that lost its connection shows how many requests wait for it", () => {
+  const { connection, ...ana } = aParticipant({ id: "ana" });
+  const resuming = { streams: 2, sinceMs: 0 };
+  const lost = { ...connection, connected: false, readiness: "loading", resuming } as const;
+  const view = aView(120, 24, []);
+  const participants = [{ ...ana, connection: lost }];
+  const state = resync(view.state, { participants, requests: [] }, view.nowMs);
+  const row = renderFrame({ ...view, state }).find((line) => line.startsWith("ana"));
+  expect(row).toContain("connection lost, 2 streams waiting");
+});
+
 test("colours change nothing but the colour", () => {
   const view = { ...aView(80, 24), colors: picocolors.createColors(true) };
   const coloured = renderFrame(view);

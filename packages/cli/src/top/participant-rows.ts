@@ -6,7 +6,7 @@ import {
   slotsOf,
 } from "@roomhub/room-state";
 import type { Cell, Column } from "../terminal/live-table.ts";
-import { type Colors, safe } from "../terminal/text.ts";
+import { type Colors, countOf, safe } from "../terminal/text.ts";
 import { slotBar } from "./sparkline.ts";
 import type { TopView } from "./view.ts";
 
@@ -64,6 +64,10 @@ function isServing({ status, connection }: ParticipantSummary): boolean {
 
 function stateCell({ status, connection }: ParticipantSummary, colors: Colors): Cell {
   if (status === "offline") return { text: "offline", paint: colors.dim };
+  if (connection.resuming !== undefined) {
+    const text = `connection lost, ${countOf(connection.resuming.streams, "stream")} waiting`;
+    return { text, paint: colors.yellow };
+  }
   if (!connection.connected) return { text: "not connected", paint: colors.yellow };
   if (connection.problem !== undefined) {
     return { text: safe(connection.problem), paint: colors.yellow };

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { longestWaitMs } from "../../../../tests/support/waiting.ts";
 import { aParticipant } from "../domain/room.fixture.ts";
 import type { StoredRoom } from "../storage/room-store.ts";
-import type { BusMessage } from "./bus-message.ts";
+import type { BusMessage } from "./bus/bus-message.ts";
 import {
   DirectoryUnavailable,
   type ClusterDirectory,
@@ -304,6 +304,21 @@ export function describeDirectory(name: string, createLab: () => Promise<Directo
       expect([...one.replica.hubs.keys()]).toEqual(["00000000000000bb"]);
       const later = await openHub();
       expect([...later.replica.hubs.keys()]).toEqual(["00000000000000bb"]);
+    });
+
+    test("shows a hub that another one beats under its id, and not that this one left", async () => {
+      const [one, other, third] = [await openHub(), await openHub(), await openHub()];
+      const twin = { ...aPresence("00000000000000aa"), bootId: "22222222" };
+      one.directory.announce(() => aPresence("00000000000000aa"));
+      other.directory.announce(() => twin);
+      third.directory.announce(() => aPresence("00000000000000bb"));
+      await one.replica.until("its twin", () => one.replica.hubs.has("00000000000000aa"));
+      expect(one.replica.hubs.get("00000000000000aa")).toEqual(twin);
+      await other.directory.close();
+      await third.replica.until("its end", () => third.replica.left.length === 1);
+      await third.directory.close();
+      await one.replica.until("the third's end", () => one.replica.left.length > 0);
+      expect(one.replica.left).toEqual(["00000000000000bb"]);
     });
 
     test("announces from its opening on when that was requested before", async () => {

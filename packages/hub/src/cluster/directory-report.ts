@@ -1,3 +1,4 @@
+import type { HubIdentity } from "../domain/participant.ts";
 import type { DirectoryListener } from "./directory.ts";
 import {
   decodeKey,
@@ -18,7 +19,7 @@ export interface StoredEntry {
 export interface DirectoryReportOptions {
   listener: DirectoryListener;
   /** undefined until the hub announced itself */
-  ownHubId: () => string | undefined;
+  own: () => HubIdentity | undefined;
   onWarning: (message: string) => void;
 }
 
@@ -77,7 +78,7 @@ export class DirectoryReport {
   }
 
   #decode(kind: EntryKind, key: string, text: string | undefined, revision: number): () => void {
-    const { listener, ownHubId } = this.#options;
+    const { listener, own } = this.#options;
     const [first = "", second = ""] = decodeKey(key);
     switch (kind) {
       case "rooms": {
@@ -91,7 +92,11 @@ export class DirectoryReport {
       case "hubs": {
         const presence = text === undefined ? undefined : decodePresence(text);
         return () => {
-          if (first !== ownHubId()) listener.hubSeen(first, presence);
+          const self = own();
+          const hasOwnId = first === self?.hubId;
+          // Of its own id only the beats of another process are news.
+          if (hasOwnId && (presence === undefined || presence.bootId === self?.bootId)) return;
+          listener.hubSeen(first, presence);
         };
       }
     }

@@ -1,5 +1,5 @@
 import type { StoredRoom } from "../storage/room-store.ts";
-import type { BusMessage } from "./bus-message.ts";
+import type { BusMessage } from "./bus/bus-message.ts";
 import type { HubPresence } from "./hub-presence.ts";
 import type { ParticipantEntry } from "./participant-entry.ts";
 
@@ -61,7 +61,9 @@ export interface ClusterDirectory {
     id: string,
   ): Promise<DirectoryEntry<ParticipantEntry> | undefined>;
 
-  /** Once. Written at once and every 3 s from then on, as it is at that time; removed by {@link close}. */
+  /**
+   * Written at once and every 3 s from then on, as it is at that time; removed by {@link close}. Again: written at once.
+   */
   announce(presence: () => HubPresence): void;
 
   /** To the other hubs that subscribe to the room. Not acknowledged: lost while the bus is away. */
@@ -94,7 +96,7 @@ export interface DirectoryListener {
     revision: number,
   ): void;
   /**
-   * Each beat of another hub. What is reported on opening may be of a hub that died a while ago.
+   * Each beat of another hub, also of one that has this hub's id by mistake. What is reported on opening may be of a hub that died a while ago.
    *
    * @param presence - undefined when the hub left in order
    */

@@ -1,3 +1,4 @@
+import { isLoopbackHost } from "../domain/machine.ts";
 import type { HubIdentity } from "../domain/participant.ts";
 import type { HubPresence } from "./hub-presence.ts";
 
@@ -96,6 +97,12 @@ export class Hubs {
     if (this.#present.get(hubId)?.presence.bootId === bootId) return false;
     if (!this.#unseen.has(key)) this.#unseen.set(key, { hub: { hubId, bootId }, sinceMs: nowMs });
     return false;
+  }
+
+  /** Whether a hub runs on the same computer as this one: its links end at a loopback address. */
+  isOnThisComputer(hubId: string): boolean {
+    const url = URL.parse(this.get(hubId)?.linkUrl ?? "");
+    return url !== null && isLoopbackHost(url.hostname);
   }
 
   get(hubId: string): HubPresence | undefined {

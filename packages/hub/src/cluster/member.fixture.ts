@@ -54,7 +54,9 @@ export async function createMember(shared: MemoryCluster = createMemoryCluster()
     own,
     clocks,
     disowned: ({ id }) => void log.push(`disowned ${id}`),
+    atMachine: () => undefined,
     changed: () => undefined,
+    learned: () => undefined,
   });
   const membership = new Membership({
     self,

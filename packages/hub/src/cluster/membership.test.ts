@@ -1,7 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { connectionView } from "../domain/views.ts";
 import { createMember, type Member, roomCode, settled } from "./member.fixture.ts";
 import { createMemoryCluster } from "./single-node.ts";
+import type { ParticipantEntry } from "./participant-entry.ts";
 
 async function twoMembers(): Promise<[Member, Member]> {
   const shared = createMemoryCluster();
@@ -15,9 +17,22 @@ describe("a participant of one hub", () => {
     await settled();
     expect(b.find("ada")).toMatchObject({
       ...{ nickname: "Ada", limit: 4, loadedModels: ["llama3"], roomCode },
-      remote: { owner: a.self, elsewhere: 0, grants: 0 },
+      remote: { owner: a.self, elsewhere: 0, grant: undefined },
     });
     expect([a.replica.remoteCount, b.replica.remoteCount]).toEqual([0, 1]);
+  });
+
+  test("whose connection is lost is so at the others, and an older hub sees one that loads", async () => {
+    const [a, b] = await twoMembers();
+    const before = { readiness: "ready", problem: "", sinceMs: 0 } as const;
+    await a.join("ada", { tunnel: { kind: "resuming", streams: 3, sinceMs: 5_000, before } });
+    await settled();
+    expect(b.find("ada")?.tunnel).toMatchObject({ kind: "resuming", streams: 3, sinceMs: 5_000 });
+    expect(connectionView(b.find("ada")!, 7_000)).toMatchObject({
+      ...{ connected: false, path: "tunnel", readiness: "loading" },
+      resuming: { streams: 3, sinceMs: 2_000 },
+      problem: "connection lost 2 s ago, 3 streams wait for it",
+    });
   });
 
   test("changes and leaves there too", async () => {
@@ -86,6 +101,25 @@ describe("a participant of one hub", () => {
     expect(a.log).toEqual(["disowned ada"]);
     expect(b.find("ada")?.nickname).not.toBe("mine");
   });
+
+  test.each(["which sees it", "whose next write finds it"])(
+    "stays with its hub, %s, when another took that hub for dead",
+    async (how) => {
+      const [a, b] = await twoMembers();
+      await a.join("ada");
+      await settled();
+      if (how === "whose next write finds it") a.slow();
+      const found = await b.directory.readParticipant(roomCode, "ada");
+      const orphan = { ...(found?.value as ParticipantEntry), owner: null };
+      await b.directory.putParticipant(orphan, found?.revision ?? 0);
+      await a.rename("ada", "mine");
+      await settled();
+      await settled();
+      expect(a.ownIds()).toEqual(["ada"]);
+      expect(a.log).toEqual([]);
+      expect(b.shown()).toEqual({ ada: ["mine", a.self.bootId] });
+    },
+  );
 
   test("comes back into the directory when its entry was deleted by mistake", async () => {
     const [a, b] = await twoMembers();

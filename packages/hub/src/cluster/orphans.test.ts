@@ -38,6 +38,10 @@ async function createSurvivors(count: number) {
   }
   return {
     ...{ owner, events, survivors, state },
+    die(): void {
+      state.dead = true;
+      owner.directory.cutOff();
+    },
     async passTo(nowMs: number): Promise<void> {
       // Two looks: the first notices, and writes come a moment later.
       for (const at of [nowMs, nowMs + 600]) {
@@ -58,7 +62,7 @@ describe("the participants of a hub that died", () => {
 
   test("are disconnected at once, by one of those that survive", async () => {
     const lab = await createSurvivors(3);
-    lab.state.dead = true;
+    lab.die();
     await lab.passTo(0);
     expect(lab.events).toEqual(["updated ada online"]);
     for (const { member } of lab.survivors) {
@@ -68,7 +72,7 @@ describe("the participants of a hub that died", () => {
 
   test("are offline 30 s after that, with one event, and leave after a day", async () => {
     const lab = await createSurvivors(3);
-    lab.state.dead = true;
+    lab.die();
     await lab.passTo(0);
     await lab.passTo(28_000);
     expect(lab.events).toHaveLength(1);
@@ -85,7 +89,7 @@ describe("the participants of a hub that died", () => {
 
   test("are never offline when another hub takes them before", async () => {
     const lab = await createSurvivors(2);
-    lab.state.dead = true;
+    lab.die();
     await lab.passTo(0);
     const { member } = lab.survivors[0]!;
     expect(await member.membership.takeOver(member.find("ada")!, true)).toBe(true);
@@ -96,7 +100,7 @@ describe("the participants of a hub that died", () => {
 
   test("are announced when the directory comes back, not before", async () => {
     const lab = await createSurvivors(1);
-    lab.state.dead = true;
+    lab.die();
     const { member } = lab.survivors[0]!;
     member.directory.cutOff();
     await lab.passTo(0);

@@ -82,6 +82,14 @@ export class OwnEntries {
     return own.writing.then(() => (own.isDirty ? undefined : own.revision));
   }
 
+  /** Others took this hub for dead, and no hub for the owner. It is written as it is. @param revision - of their entry */
+  reclaim(participant: Participant, revision: number): void {
+    const own = this.#own.get(participant);
+    if (own === undefined) return;
+    own.revision = revision;
+    this.change(participant);
+  }
+
   /** It left: its entry is deleted. */
   remove(participant: Participant): void {
     const own = this.#own.get(participant);
@@ -130,12 +138,12 @@ export class OwnEntries {
     const found = await directory.readParticipant(entry.roomCode, entry.id);
     // Reading it may have told the replica, which acted.
     if (this.#own.get(participant) !== own) return;
-    if (found !== undefined && !isSameOwner(found.value, entry)) {
+    if (found !== undefined && isAnothers(found.value, entry)) {
       this.release(participant);
       lost(participant, found.value, found.revision);
       return;
     }
-    // An own write whose acknowledgement was lost, or an entry that another hub took for left over.
+    // An own write whose acknowledgement was lost, or an entry that another hub took for left over or without an owner.
     own.revision = found?.revision ?? 0;
     own.isDirty = true;
   }
@@ -157,6 +165,11 @@ export class OwnEntries {
   }
 }
 
-function isSameOwner(one: ParticipantEntry, other: ParticipantEntry): boolean {
-  return one.key === other.key && one.owner?.bootId === other.owner?.bootId;
+/** Whether a stored entry belongs to another hub, or is that of another registration. */
+export function isAnothers(
+  stored: Pick<ParticipantEntry, "key" | "owner">,
+  own: Pick<ParticipantEntry, "key" | "owner">,
+): boolean {
+  if (stored.key !== own.key) return true;
+  return stored.owner !== null && stored.owner.bootId !== own.owner?.bootId;
 }

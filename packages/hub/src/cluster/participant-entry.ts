@@ -1,4 +1,5 @@
 import type { Budget, LimitSource, ParticipantStatus, Readiness } from "@roomhub/protocol";
+import type { BlankCounters } from "../domain/blank-counters.ts";
 import { capabilitiesOf, type HubIdentity, type Participant } from "../domain/participant.ts";
 
 /**
@@ -42,6 +43,8 @@ export interface ParticipantEntry {
   limit: number;
   limitFrom: LimitSource;
   machine: { id: string; active: number; limit: number } | null;
+  /** of the machine that it shares with participants of other hubs; absent from a hub that does not say */
+  machineKey?: string | null;
   joinedAt: number;
   lastSeenAt: number;
   lastContactAt: number | null;
@@ -49,7 +52,14 @@ export interface ParticipantEntry {
 
 /** How requests reach it from the hub that owns it. */
 type EntryPath =
-  | { kind: "tunnel" | "direct"; readiness: Readiness; problem: string; since: number }
+  | {
+      kind: "tunnel" | "direct";
+      readiness: Readiness;
+      problem: string;
+      since: number;
+      /** how many requests wait for its connection, which is lost since then; the rest says that it loads */
+      resuming?: number | undefined;
+    }
   | { kind: "untried" }
   | { kind: "none"; problem: string };
 
@@ -64,7 +74,12 @@ export interface Clocks {
 /** The entry of a participant of this hub, or of another one's as this hub knows it. */
 export function encodeParticipant(
   participant: Participant,
-  { owner, machine, hasSecrets }: Pick<ParticipantEntry, "owner" | "machine" | "hasSecrets">,
+  {
+    owner,
+    machine,
+    machineKey,
+    hasSecrets,
+  }: Pick<ParticipantEntry, "owner" | "machine" | "machineKey" | "hasSecrets">,
   clocks: Clocks,
 ): ParticipantEntry {
   const { instructions, ...config } = participant.config;
@@ -102,6 +117,7 @@ export function encodeParticipant(
     limit: participant.limit,
     limitFrom: participant.limitFrom,
     machine,
+    machineKey: machineKey ?? null,
     joinedAt: participant.joinedAt,
     lastSeenAt: participant.lastSeenAt,
     lastContactAt: participant.lastContactAt,
@@ -155,15 +171,8 @@ export type RemoteFields = Omit<
   | "roomCode"
   | "key"
   | "remote"
-  | "machine"
-  | "active"
-  | "startedMs"
-  | "runningFor"
-  | "queued"
-  | "awaited"
-  | "pace"
+  | keyof BlankCounters
   | "credentials"
-  | "reported"
   | "baseUrl"
   | "endpointOrigin"
   | "lastContactMs"
@@ -189,6 +198,11 @@ export function isParticipantEntry(value: unknown): value is ParticipantEntry {
 }
 
 function pathOf({ tunnel, direct }: Participant, clocks: Clocks): EntryPath {
+  if (tunnel.kind === "resuming") {
+    const since = toEpoch(tunnel.sinceMs, clocks);
+    const { streams: resuming } = tunnel;
+    return { kind: "tunnel", readiness: "loading", problem: "", since, resuming };
+  }
   const open =
     tunnel.kind === "open"
       ? ({ kind: "tunnel", verdict: tunnel } as const)
@@ -223,11 +237,17 @@ function pathsOf(
       return { tunnel: closed, direct: path };
     case "tunnel":
     case "direct": {
-      const { readiness, problem, since } = path;
+      const { readiness, problem, since, resuming } = path;
       const verdict = { readiness, problem, sinceMs: toMonotonic(since, clocks) };
-      return path.kind === "tunnel"
-        ? { tunnel: { kind: "open", ...verdict }, direct: { kind: "untried" } }
-        : { tunnel: closed, direct: { kind: "answered", ...verdict } };
+      if (path.kind === "direct")
+        return { tunnel: closed, direct: { kind: "answered", ...verdict } };
+      return {
+        tunnel:
+          typeof resuming === "number"
+            ? { kind: "resuming", streams: resuming, sinceMs: verdict.sinceMs, before: verdict }
+            : { kind: "open", ...verdict },
+        direct: { kind: "untried" },
+      };
     }
   }
 }

@@ -1,7 +1,6 @@
 import { checkEndpoint } from "@roomhub/protocol";
-import { nothingReported } from "../domain/concurrency.ts";
+import { blankCounters } from "../domain/blank-counters.ts";
 import type { Participant } from "../domain/participant.ts";
-import { Pace } from "../domain/placement/pace.ts";
 import { type Clocks, type ParticipantEntry, remoteFields } from "./participant-entry.ts";
 
 /** Longer ones are refused at the join, by the hub that took it. */
@@ -20,20 +19,14 @@ export function remoteParticipant(
     roomCode: entry.roomCode,
     key: entry.key,
     remote: {
-      ...{ owner, revision, elsewhere: 0, grants: 0, machine: machineView },
+      ...{ owner, revision, elsewhere: 0, grant: undefined, machine: machineView },
+      machineKey: entry.machineKey ?? undefined,
       hasSecrets: entry.hasSecrets,
     },
     credentials: { haveWorked: true, trial: undefined },
     lastContactMs: clocks.nowMs(),
     lastUsedMs: clocks.nowMs(),
-    machine: undefined,
-    active: 0,
-    startedMs: [],
-    runningFor: [],
-    queued: 0,
-    awaited: 0,
-    pace: new Pace(),
-    reported: nothingReported,
+    ...blankCounters(),
   };
 }
 
@@ -53,8 +46,9 @@ export function updateRemote(
     revision,
     // Another owner counts anew, and keeps no slot that the one before had promised.
     elsewhere: isSameOwner ? (remote?.elsewhere ?? 0) : 0,
-    grants: isSameOwner ? (remote?.grants ?? 0) : 0,
+    grant: isSameOwner ? remote?.grant : undefined,
     machine: machineView,
+    machineKey: entry.machineKey ?? undefined,
     hasSecrets: entry.hasSecrets,
   };
 }

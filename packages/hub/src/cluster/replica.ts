@@ -1,9 +1,10 @@
 import type { HubIdentity, Participant } from "../domain/participant.ts";
 import type { Registry } from "../domain/registry.ts";
 import { modelChanged, type Room } from "../domain/room.ts";
-import type { OwnEntries } from "./own-entries.ts";
+import { isAnothers, type OwnEntries } from "./own-entries.ts";
 import type { Clocks, ParticipantEntry } from "./participant-entry.ts";
 import { remoteParticipant, updateRemote } from "./remote-participant.ts";
+import type { LearnedChange } from "./bus/unshown-changes.ts";
 
 export interface ReplicaOptions {
   self: HubIdentity;
@@ -12,8 +13,12 @@ export interface ReplicaOptions {
   clocks: Clocks;
   /** A participant of this hub belongs to another one now: its path here is closed. `remote` is set already. */
   disowned: (participant: Participant) => void;
+  /** Which machine a remote participant is in front of; undefined for one that is not remote any more. */
+  atMachine: (participant: Participant, machineKey: string | undefined) => void;
   /** A remote participant of the room is another one, or came, or left. */
   changed: (roomCode: string) => void;
+  /** The same, of each participant, and before it: what watchers here are to be shown. */
+  learned: (participant: Participant, change: LearnedChange) => void;
 }
 
 /**
@@ -73,17 +78,20 @@ export class Replica {
     if (participant.remote === undefined) return;
     participant.remote = undefined;
     this.#remote.delete(participant);
+    this.#options.atMachine(participant, undefined);
   }
 
   /** Another hub owns what this hub owned. */
   disown(participant: Participant, entry: ParticipantEntry, revision: number): void {
-    const { own, clocks, disowned, changed } = this.#options;
+    const { own, clocks, disowned, changed, learned } = this.#options;
     own.release(participant);
     updateRemote(participant, entry, revision, clocks);
     this.#remote.add(participant);
     disowned(participant);
     // Closing its path wrote down that it is closed; with its owner it may be open.
     updateRemote(participant, entry, revision, clocks);
+    this.#place(participant);
+    learned(participant, "changed");
     changed(participant.roomCode);
   }
 
@@ -107,7 +115,8 @@ export class Replica {
       return;
     }
     if (isOwn || !own.has(existing)) return;
-    if (existing.key === entry.key) this.disown(existing, entry, revision);
+    if (!isAnothers(entry, { key: existing.key, owner: self })) own.reclaim(existing, revision);
+    else if (existing.key === entry.key) this.disown(existing, entry, revision);
     else {
       // Another registration took the id.
       this.disown(existing, entry, revision);
@@ -116,11 +125,17 @@ export class Replica {
   }
 
   #add(room: Room, entry: ParticipantEntry, revision: number): void {
-    const { registry, clocks, changed } = this.#options;
+    const { registry, clocks, changed, learned } = this.#options;
     const participant = remoteParticipant(entry, revision, clocks);
     registry().add(room, participant);
     this.#remote.add(participant);
+    this.#place(participant);
+    learned(participant, "came");
     changed(room.code);
+  }
+
+  #place(participant: Participant): void {
+    this.#options.atMachine(participant, participant.remote?.machineKey);
   }
 
   #update(room: Room, existing: Participant, entry: ParticipantEntry, revision: number): void {
@@ -130,7 +145,9 @@ export class Replica {
     }
     const { model, endpoint } = existing;
     updateRemote(existing, entry, revision, this.#options.clocks);
+    this.#place(existing);
     if (existing.model !== model || existing.endpoint !== endpoint) modelChanged(room, existing);
+    this.#options.learned(existing, "changed");
     this.#options.changed(room.code);
   }
 
@@ -149,7 +166,9 @@ export class Replica {
 
   #remove(room: Room, existing: Participant): void {
     this.#remote.delete(existing);
+    this.#options.atMachine(existing, undefined);
     this.#options.registry().remove(room, existing);
+    this.#options.learned(existing, "left");
     this.#options.changed(room.code);
   }
 

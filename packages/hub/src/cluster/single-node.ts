@@ -1,4 +1,5 @@
-import type { BusMessage } from "./bus-message.ts";
+import type { HubIdentity } from "../domain/participant.ts";
+import type { BusMessage } from "./bus/bus-message.ts";
 import { DirectoryReport, type StoredEntry } from "./directory-report.ts";
 import {
   DirectoryUnavailable,
@@ -89,7 +90,7 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
   #listener: DirectoryListener | undefined;
   #presence: (() => HubPresence) | undefined;
   #stopPresence: (() => void) | undefined;
-  #ownHubId: string | undefined;
+  #own: HubIdentity | undefined;
   #upSinceMs: number | undefined;
   /** what is on its way from before is not delivered */
   #connection = 0;
@@ -121,7 +122,7 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
     this.#listener = listener;
     this.report = new DirectoryReport({
       listener,
-      ownHubId: () => this.#ownHubId,
+      own: () => this.#own,
       onWarning: this.#options.onWarning,
     });
     await new Promise<void>((resolve) => this.#connect(resolve));
@@ -129,7 +130,7 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
 
   announce(presence: () => HubPresence): void {
     this.#presence = presence;
-    this.#ownHubId = presence().hubId;
+    this.#own = presence();
     this.#beat();
     this.#stopPresence?.();
     this.#stopPresence = this.#options.every(PRESENCE_INTERVAL_MS, () => this.#beat());
@@ -157,8 +158,8 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#stopPresence?.();
-    if (this.#ownHubId !== undefined && this.isUp)
-      this.#shared.change("hubs", encodeKey(this.#ownHubId), undefined, undefined);
+    if (this.#own !== undefined && this.isUp)
+      this.#shared.change("hubs", encodeKey(this.#own.hubId), undefined, undefined);
     this.#isClosed = true;
     this.#disconnect();
     this.#subscribers.clear();

@@ -1,17 +1,22 @@
-import type { Machine, Participant } from "./participant.ts";
+import type { Machine, MachineLimits, Participant } from "./participant.ts";
 
 /** From here on a model server queues by itself: a cloud API, vLLM, SGLang. */
 const unboundedLimit = 256;
 
 class SharedMachine implements Machine {
+  readonly key: string;
   readonly id: string;
   active = 0;
+  elsewhere = 0;
+  othersLimits: readonly MachineLimits[] = [];
   readonly startedMs: number[] = [];
   limit = 1;
+  readonly remote = new Set<Participant>();
   readonly #members = new Set<Participant>();
 
-  constructor(id: string) {
-    this.id = id;
+  constructor(key: string) {
+    this.key = key;
+    this.id = key.slice(0, 8);
   }
 
   get members(): ReadonlySet<Participant> {
@@ -31,36 +36,98 @@ class SharedMachine implements Machine {
   }
 }
 
-/** The machines of one hub, by the key that their participants prove or share. */
+/** The machines that a hub knows, by the key that their participants prove or share. */
 export class Machines {
   readonly #byKey = new Map<string, SharedMachine>();
   readonly #keys = new Map<Participant, string>();
+  readonly #onShared: ((machine: Machine) => void) | undefined;
+
+  /** @param onShared - a machine with participants of this hub and of others has one more, or one less */
+  constructor(onShared?: (machine: Machine) => void) {
+    this.#onShared = onShared;
+  }
 
   get size(): number {
     return this.#byKey.size;
   }
 
+  find(key: string): Machine | undefined {
+    return this.#byKey.get(key);
+  }
+
+  keyOf(participant: Participant): string | undefined {
+    return this.#keys.get(participant);
+  }
+
   /** @param key - 8 hex digits or more; undefined for a participant that shares nothing */
   assign(participant: Participant, key: string | undefined): void {
+    this.#move(participant, key, (machine) => machine.add(participant));
+  }
+
+  /** Of a participant that another hub owns: its slots are counted there. */
+  assignRemote(participant: Participant, key: string | undefined): void {
+    this.#move(participant, key, (machine) => void machine.remote.add(participant));
+    const machine = key === undefined ? undefined : this.#byKey.get(key);
+    // Its owner may be another one.
+    if (machine !== undefined) this.#tellShared(machine);
+  }
+
+  #move(
+    participant: Participant,
+    key: string | undefined,
+    enter: (machine: SharedMachine) => void,
+  ): void {
     const before = this.#keys.get(participant);
     if (before === key) return;
     if (before !== undefined) this.#leave(participant, before);
     if (key === undefined) return;
     let machine = this.#byKey.get(key);
     if (machine === undefined) {
-      machine = new SharedMachine(key.slice(0, 8));
+      machine = new SharedMachine(key);
       this.#byKey.set(key, machine);
     }
-    machine.add(participant);
     this.#keys.set(participant, key);
+    enter(machine);
+    this.#tellShared(machine);
   }
 
   #leave(participant: Participant, key: string): void {
     const machine = this.#byKey.get(key);
     this.#keys.delete(participant);
-    machine?.delete(participant);
-    if (machine?.members.size === 0) this.#byKey.delete(key);
+    if (machine === undefined) return;
+    if (!machine.remote.delete(participant)) machine.delete(participant);
+    if (machine.members.size + machine.remote.size === 0) this.#byKey.delete(key);
+    this.#tellShared(machine);
   }
+
+  #tellShared(machine: Machine): void {
+    if (machine.members.size > 0) this.#onShared?.(machine);
+  }
+}
+
+/** Whether a host of a URL, or an address, means the computer itself, whichever that is. */
+export function isLoopbackHost(host: string): boolean {
+  return /^(?:127\..*|0\.0\.0\.0|\[?::1?\]?|(?:.*\.)?localhost)$/.test(host);
+}
+
+/** Whether participants of this hub share its slots with those of others. */
+export function isSharedByHubs({ members, remote }: Machine): boolean {
+  return members.size > 0 && remote.size > 0;
+}
+
+/** What a hub's own participants say of their machine. */
+export function limitsOf({ members }: Pick<Machine, "members">): MachineLimits {
+  let reported = 0;
+  let declared: number | undefined;
+  let most = 1;
+  for (const member of members) {
+    reported = Math.max(reported, member.reported.limit ?? 0);
+    if (member.limitFrom === "declared") {
+      declared = Math.min(declared ?? member.limit, member.limit);
+    }
+    most = Math.max(most, member.limit);
+  }
+  return { reported, declared, most };
 }
 
 /**
@@ -68,17 +135,14 @@ export class Machines {
  * neither is known, as many as one of them alone may have.
  */
 export function updateMachineLimit(machine: Machine): void {
-  let reported = 0;
-  let declared = Number.POSITIVE_INFINITY;
-  let most = 1;
-  for (const member of machine.members) {
-    if (member.reported.limit !== undefined) reported = Math.max(reported, member.reported.limit);
-    if (member.limitFrom === "declared") declared = Math.min(declared, member.limit);
-    most = Math.max(most, member.limit);
+  let { reported, declared, most } = limitsOf(machine);
+  for (const other of machine.othersLimits) {
+    reported = Math.max(reported, other.reported);
+    if (other.declared !== undefined) declared = Math.min(declared ?? Infinity, other.declared);
+    most = Math.max(most, other.most);
   }
-  const isDeclared = Number.isFinite(declared);
-  const limit =
-    reported === 0 && !isDeclared ? most : Math.max(reported, isDeclared ? declared : 0);
+  const isKnown = reported > 0 || declared !== undefined;
+  const limit = isKnown ? Math.max(reported, declared ?? 0) : most;
   machine.limit = limit >= unboundedLimit ? Number.POSITIVE_INFINITY : limit;
 }
 

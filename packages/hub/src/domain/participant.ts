@@ -69,7 +69,18 @@ export type DirectPath =
   | { kind: "failed"; reason: string };
 
 /** The participant's own tunnel, as far as routing cares. */
-type TunnelPath = { kind: "closed" } | ({ kind: "open" } & PathVerdict);
+type TunnelPath = { kind: "closed" } | ({ kind: "open" } & PathVerdict) | TunnelGap;
+
+/** Its connection is lost, and its streams wait for the agent to dial again. */
+export interface TunnelGap {
+  kind: "resuming";
+  /** that wait, as of when the connection was lost */
+  streams: number;
+  /** ms on the hub's clock: the connection is lost since then */
+  sinceMs: number;
+  /** what it goes back to */
+  before: PathVerdict;
+}
 
 /**
  * How a participant's credentials have done so far. Another object takes its place when the credentials or the endpoint
@@ -96,15 +107,34 @@ export interface ReportedLoad {
  * §3, "Machines".
  */
 export interface Machine {
+  /** by which hubs of a cluster name it to one another */
+  readonly key: string;
   /** 8 hex digits, as listings show it */
   readonly id: string;
+  /** those of this hub */
   readonly members: ReadonlySet<Participant>;
+  /** participants in front of it that other hubs own */
+  readonly remote: ReadonlySet<Participant>;
   /** requests that run there, of all members */
   active: number;
+  /** Slots that are taken at other hubs, or held for one of them. */
+  elsewhere: number;
+  /** What its limit follows from at each other hub. */
+  othersLimits: readonly MachineLimits[];
   /** when they began, in ms on the hub's clock, in any order */
   readonly startedMs: number[];
   /** requests that may run there at once; infinite for a server that has no slots to share */
   limit: number;
+}
+
+/** What the limit of a machine follows from, as far as some of its participants say. */
+export interface MachineLimits {
+  /** by the model server; 0 for none */
+  readonly reported: number;
+  /** by the most careful of them; undefined when none declares one */
+  readonly declared: number | undefined;
+  /** as many as one of them alone may have */
+  readonly most: number;
 }
 
 /** One run of one hub. */
@@ -123,10 +153,12 @@ export interface RemotePlace {
   revision: number;
   /** Slots taken by other requests than those that this hub forwards. */
   elsewhere: number;
-  /** Slots that its owner holds for a waiting request of this hub. */
-  grants: number;
+  /** A slot that its owner holds for a waiting request of this hub: for one of the participant's owner, or for any. */
+  grant: "own" | "any" | undefined;
   /** its machine as its owner lists it */
   machine: Pick<Machine, "id" | "active" | "limit"> | undefined;
+  /** of the machine whose slots it shares with others, also at other hubs; undefined where it shares none with these */
+  machineKey: string | undefined;
   /** Its owner has instructions or `authHeaders` of it, which no other hub has. */
   hasSecrets: boolean;
 }
@@ -194,8 +226,9 @@ export interface Participant extends Registration {
 }
 
 export function isFull({ active, limit, machine, remote }: Participant): boolean {
-  if (remote !== undefined) return remote.grants === 0 && active + remote.elsewhere >= limit;
-  return active >= limit || (machine !== undefined && machine.active >= machine.limit);
+  if (remote !== undefined) return remote.grant === undefined && active + remote.elsewhere >= limit;
+  if (active >= limit) return true;
+  return machine !== undefined && machine.active + machine.elsewhere >= machine.limit;
 }
 
 /** Who has a slot: a client, by its address and by what it reveals of itself. */
@@ -216,7 +249,7 @@ export function occupySlot(
   nowMs: number,
 ): Machine | undefined {
   const { machine, remote } = participant;
-  if (remote !== undefined && remote.grants > 0) remote.grants--;
+  if (remote !== undefined) remote.grant = undefined;
   participant.runningFor.push(holder);
   for (const place of [participant, machine]) {
     if (place === undefined) continue;
@@ -253,9 +286,12 @@ function removeOne<Value>(values: Value[], value: Value): void {
   if (index >= 0) values[index] = last;
 }
 
-/** Interface §2: live and ready. For a direct path, the last probe or call got an HTTP answer. Contract §1. */
-export function isConnected(participant: Participant): boolean {
-  return participant.tunnel.kind === "open" || participant.direct.kind === "answered";
+/**
+ * Interface §2: live and ready. For a direct path, the last probe or call got an HTTP answer; it is not used while a lost
+ * tunnel may come back. Contract §1.
+ */
+export function isConnected({ tunnel, direct }: Participant): boolean {
+  return tunnel.kind === "open" || (tunnel.kind === "closed" && direct.kind === "answered");
 }
 
 /** Who declares `unknown` leaves it to be found out. */

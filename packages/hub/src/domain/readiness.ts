@@ -1,10 +1,12 @@
 import type { Readiness } from "@roomhub/protocol";
-import type { Participant, PathVerdict } from "./participant.ts";
+import type { Participant, PathVerdict, TunnelGap } from "./participant.ts";
 
 /** The verdict on its model server, whichever path leads there. Without a path, or offline, it is `down`. */
 export function readinessOf({ status, tunnel, direct }: Participant): Readiness {
   if (status === "offline") return "down";
   if (tunnel.kind === "open") return tunnel.readiness;
+  // New requests wait until it is back, as running ones do.
+  if (tunnel.kind === "resuming") return "loading";
   switch (direct.kind) {
     case "answered":
       return direct.readiness;
@@ -57,6 +59,7 @@ function pathReason(participant: Participant, nowMs: number): string | undefined
       ? `not ready: ${tunnel.problem || "its model server does not respond"}`
       : problemOf(tunnel, nowMs);
   }
+  if (tunnel.kind === "resuming") return gapReason(tunnel, nowMs);
   switch (direct.kind) {
     case "refused":
       return participant.isTunnelOnly ? "its tunnel is closed" : direct.reason;
@@ -67,6 +70,12 @@ function pathReason(participant: Participant, nowMs: number): string | undefined
     case "answered":
       return problemOf(direct, nowMs);
   }
+}
+
+function gapReason({ streams, sinceMs }: TunnelGap, nowMs: number): string {
+  const seconds = Math.floor((nowMs - sinceMs) / 1_000);
+  const ago = seconds < 1 ? "" : ` ${seconds} s ago`;
+  return `connection lost${ago}, ${streams === 1 ? "1 stream waits" : `${streams} streams wait`} for it`;
 }
 
 function problemOf({ readiness, problem, sinceMs }: PathVerdict, nowMs: number) {
@@ -129,6 +138,6 @@ export function renewCredentials(participant: Participant, nowMs: number): void 
 
 /** Since when its model server refuses its credentials, in ms on the hub's clock. */
 function refusedSinceMs({ tunnel, direct }: Participant): number | undefined {
-  const path = tunnel.kind === "open" ? tunnel : direct;
+  const path = tunnel.kind === "closed" ? direct : tunnel.kind === "open" ? tunnel : tunnel.before;
   return "readiness" in path && path.readiness === "needs-credentials" ? path.sinceMs : undefined;
 }

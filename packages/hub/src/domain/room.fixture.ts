@@ -1,5 +1,4 @@
-import { nothingReported } from "./concurrency.ts";
-import { Pace } from "./placement/pace.ts";
+import { blankCounters } from "./blank-counters.ts";
 import type { Participant } from "./participant.ts";
 import { noAliases } from "./aliases/alias-table.ts";
 import { newPlacing, type Room } from "./room.ts";
@@ -44,14 +43,7 @@ export function aParticipant(fields: Partial<Participant> & { id: string }): Par
     lastContactAt: null,
     lastContactMs: 0,
     lastUsedMs: 0,
-    machine: undefined,
-    active: 0,
-    startedMs: [],
-    runningFor: [],
-    queued: 0,
-    awaited: 0,
-    pace: new Pace(),
-    reported: nothingReported,
+    ...blankCounters(),
     loadedModels: undefined,
     limit: 2,
     limitFrom: "declared",

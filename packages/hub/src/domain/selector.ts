@@ -19,8 +19,18 @@ export function selectParticipant(room: Room, query: SelectionQuery): Selection 
   return selectAtOnce(room, query) ?? selectByRule(room, query);
 }
 
+/** Which participants a request waits for while none of them has a slot for it; none where it is refused. */
+export function candidatesFor(room: Room, query: SelectionQuery): readonly Participant[] {
+  const selection = selectByRule(room, query, () => false);
+  return selection.kind === "busy" ? selection.candidates : [];
+}
+
 /** The same from a look at all participants, which also gives the reasons of a refusal. */
-export function selectByRule(room: Room, query: SelectionQuery): Selection {
+export function selectByRule(
+  room: Room,
+  query: SelectionQuery,
+  isFree: (candidate: Participant) => boolean = hasSlot,
+): Selection {
   const { selector, only } = query;
   const present = only === undefined ? [...room.participants.values()] : [only];
   const matched = matching(
@@ -28,11 +38,17 @@ export function selectByRule(room: Room, query: SelectionQuery): Selection {
     selector,
   );
   const [named, ...others] = matched;
-  if (named === undefined || !isNamed(named, selector)) return choose(room, matched, query);
-  const byId = choose(room, [named], query);
+  if (named === undefined || !isNamed(named, selector)) {
+    return choose(room, matched, query, isFree);
+  }
+  const byId = choose(room, [named], query, isFree);
   if (byId.kind !== "refused" || others.length === 0) return byId;
-  const instead = choose(room, others, query);
-  return instead.kind === "refused" ? choose(room, matched, query) : instead;
+  const instead = choose(room, others, query, isFree);
+  return instead.kind === "refused" ? choose(room, matched, query, isFree) : instead;
+}
+
+function hasSlot(participant: Participant): boolean {
+  return !isFull(participant) && !isLoading(participant);
 }
 
 /** The participants that match a selector, in the order they are considered: an id before those that serve a model of that name. */
@@ -62,7 +78,12 @@ function servingModel(among: Participant[], model: string): Participant[] {
   );
 }
 
-function choose(room: Room, matched: Participant[], query: SelectionQuery): Selection {
+function choose(
+  room: Room,
+  matched: Participant[],
+  query: SelectionQuery,
+  isFree: (candidate: Participant) => boolean,
+): Selection {
   if (matched.length === 0) return noMatch(room, query);
   const able = matched.filter((one) => capabilityOf(one, query.protocol) !== "unsupported");
   if (able.length === 0) {
@@ -76,7 +97,7 @@ function choose(room: Room, matched: Participant[], query: SelectionQuery): Sele
   }
   const candidates = able.filter((one) => isRoutable(one, query.nowMs) || isLoading(one));
   if (candidates.length === 0) return unreachable(room, matched, able, query);
-  const free = candidates.filter((one) => !isFull(one) && !isLoading(one));
+  const free = candidates.filter(isFree);
   if (free.length === 0) return { kind: "busy", candidates };
   const { selector, random } = query;
   const named = selector.kind === "name" && matched.length > 1;

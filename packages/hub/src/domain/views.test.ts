@@ -80,6 +80,15 @@ describe("the connection block", () => {
     ["one that failed", { direct: { kind: "failed", reason: "" } }, false, "direct"],
     ["one that may not be dialled", { direct: { kind: "refused", reason: "" } }, false, "none"],
     [
+      "a tunnel whose connection is lost, before an endpoint that responded",
+      {
+        tunnel: { kind: "resuming", streams: 1, sinceMs: 0, before: ready },
+        direct: { ...ready, kind: "answered" },
+      },
+      false,
+      "tunnel",
+    ],
+    [
       "an open tunnel before a refused endpoint",
       { tunnel: open, direct: { kind: "refused", reason: "" } },
       true,

@@ -61,8 +61,15 @@ export function connectionView(participant: Participant, nowMs: number): Connect
       participant.lastContactAt === null ? null : new Date(participant.lastContactAt).toISOString(),
     path: pathOf(participant),
     readiness: readinessOf(participant),
+    ...gapView(participant, nowMs),
     ...(problem === "" ? {} : { problem }),
   };
+}
+
+function gapView({ tunnel }: Participant, nowMs: number): Pick<Connection, "resuming"> {
+  if (tunnel.kind !== "resuming") return {};
+  const sinceMs = Math.max(0, Math.round(nowMs - tunnel.sinceMs));
+  return { resuming: { streams: tunnel.streams, sinceMs } };
 }
 
 /** One entry of the models list. Contract §4: `created` in seconds. */
@@ -114,12 +121,12 @@ export function loadView(participant: Participant): Load {
 /** With one participant, or without slots, its machine says nothing more than the participant. */
 export function sharedMachine({ machine, remote }: Participant): Load["machine"] {
   if (remote !== undefined) return remote.machine;
-  if (machine === undefined || machine.members.size <= 1) return undefined;
-  const { id, active, limit } = machine;
-  return Number.isFinite(limit) ? { id, active, limit } : undefined;
+  if (machine === undefined || machine.members.size + machine.remote.size <= 1) return undefined;
+  const { id, active, elsewhere, limit } = machine;
+  return Number.isFinite(limit) ? { id, active: active + elsewhere, limit } : undefined;
 }
 
 function pathOf(participant: Participant): Connection["path"] {
-  if (participant.tunnel.kind === "open") return "tunnel";
+  if (participant.tunnel.kind !== "closed") return "tunnel";
   return participant.direct.kind === "refused" ? "none" : "direct";
 }

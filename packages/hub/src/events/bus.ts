@@ -21,6 +21,8 @@ export interface WatchObserver {
   watched(roomCode: string | undefined): void;
   /** The last one left. */
   unwatched(roomCode: string | undefined): void;
+  /** The first stream with detail came. */
+  detailWatched(): void;
 }
 
 /**
@@ -57,7 +59,7 @@ export class EventBus {
     const audience = roomCode === undefined ? this.#hubWide : this.#audienceOf(roomCode);
     if (audience.isEmpty) this.#observer?.watched(roomCode);
     audience.add(subscriber);
-    if (subscriber.isDetailed) this.#detailed.add(subscriber);
+    if (subscriber.isDetailed) this.#addDetailed(subscriber);
     this.#noteDetail();
     return () => {
       audience.remove(subscriber);
@@ -127,6 +129,11 @@ export class EventBus {
   set isDetailWatchedElsewhere(isWatched: boolean) {
     this.#isDetailWatchedElsewhere = isWatched;
     this.#noteDetail();
+  }
+
+  #addDetailed(subscriber: Subscriber): void {
+    this.#detailed.add(subscriber);
+    if (this.#detailed.size === 1) this.#observer?.detailWatched();
   }
 
   #noteDetail(): void {

@@ -59,21 +59,29 @@ export function createEmitter(
   share?: ShareEvent,
 ): Emitter {
   const now = createTimestamps(wallMs);
+  /** One event has one time, here and at every other hub. */
+  const stamp = (): (() => string) => {
+    if (share === undefined) return now;
+    const timestamp = now();
+    return () => timestamp;
+  };
   function publish<Name extends EventName>(
     roomCode: string,
     name: Name,
     payload: EventPayloads[Name],
   ): void {
-    bus.publish(roomCode, name, now, payload);
-    share?.(roomCode, name, now(), payload);
+    const timestamp = stamp();
+    bus.publish(roomCode, name, timestamp, payload);
+    share?.(roomCode, name, timestamp(), payload);
   }
   function publishDetail<Name extends DetailEventName>(
     roomCode: string,
     name: Name,
     payload: DetailPayloads[Name],
   ): void {
-    bus.publishDetail(roomCode, name, now, payload);
-    if (bus.isDetailWatchedElsewhere) share?.(roomCode, name, now(), payload);
+    const timestamp = stamp();
+    bus.publishDetail(roomCode, name, timestamp, payload);
+    if (bus.isDetailWatchedElsewhere) share?.(roomCode, name, timestamp(), payload);
   }
   const progressLimit = new ProgressLimit(nowMs);
   return {

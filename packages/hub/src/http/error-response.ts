@@ -58,7 +58,11 @@ export function sendError(
 
 /** An error on a bare socket: the parser gave up, or an upgrade was refused. */
 export function rawError(error: HubError, requestId: string): string {
-  const body = JSON.stringify(errorBody(error));
+  const { tunnelUrl } = error;
+  const body = JSON.stringify({
+    ...errorBody(error),
+    ...(tunnelUrl === undefined ? {} : { tunnel: { url: tunnelUrl } }),
+  });
   const headers = Object.entries({ ...retryHeaders(error), "x-request-id": requestId });
   return [
     `HTTP/1.1 ${error.status} ${error.code}`,

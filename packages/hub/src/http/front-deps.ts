@@ -4,13 +4,14 @@ import type { Duplex } from "node:stream";
 import type { EventBus } from "../events/bus.ts";
 import type { InferenceContext } from "../inference/begin.ts";
 import type { Log } from "../log.ts";
-import type { OperationContext, Peer } from "../operations/context.ts";
+import type { OperationContext } from "../operations/context.ts";
 import type { HandedOut } from "./handout/handed-out.ts";
 import type { EventStreams } from "./event-stream.ts";
 import type { FlushingResponses } from "./flushing-responses.ts";
 import type { OwnerRelay } from "./owner-relay.ts";
 import type { PeerReader } from "./peer.ts";
 import type { HealthState, RouteCluster } from "./route.ts";
+import type { OpenTunnel } from "./tunnels/open-tunnel.ts";
 import type { ResponseSockets } from "./responses-socket/response-sockets.ts";
 
 /** What the front needs of the hub. */
@@ -31,15 +32,10 @@ export interface FrontDeps {
   responseSockets: ResponseSockets;
   /** undefined: nothing is handed out */
   handedOut: HandedOut | undefined;
+  /** This hub has the tunnel session with this name: what runs in it may finish at a hub that stops. */
+  hasSession: (session: string | undefined) => boolean;
   /** Completes a tunnel's handshake. @throws HubError when it may not open */
-  openTunnel: (
-    code: string,
-    id: string,
-    peer: Peer,
-    request: IncomingMessage,
-    socket: Duplex,
-    head: Buffer,
-  ) => Promise<void> | undefined;
+  openTunnel: OpenTunnel;
   /** undefined for a hub that is alone */
   cluster: FrontCluster | undefined;
 }

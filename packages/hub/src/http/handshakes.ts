@@ -37,7 +37,7 @@ export class Handshakes {
     socket.on("error", () => socket.destroy());
     try {
       checkRequest(request, this.#deps.limits);
-      if (this.#deps.isDraining())
+      if (this.#deps.isDraining() && !this.#deps.hasSession(namedSession(request)))
         throw new HubError("hub_draining", "The hub is stopping.", { hint: comeBack });
       this.#open(request, socket, head)?.catch((thrown: unknown) => this.#refuse(socket, thrown));
     } catch (thrown) {
@@ -66,7 +66,18 @@ export class Handshakes {
         cluster.acceptLink(request, socket, head);
         return undefined;
       default:
-        return openTunnel(code, id, peers.peerOf(request), request, socket, head);
+        return openTunnel(
+          { code, id, session: namedSession(request), peer: peers.peerOf(request) },
+          request,
+          socket,
+          head,
+        );
     }
   }
+}
+
+/** Names the session that a tunnel goes on with; its HELLO proves it. */
+function namedSession({ headers }: IncomingMessage): string | undefined {
+  const name = headers["x-roomhub-session"];
+  return typeof name === "string" ? name : undefined;
 }

@@ -32,6 +32,7 @@ export interface AttemptOwner {
   attemptHead(attempt: Attempt, head: ResponseHead): void;
   /** @returns false when the client is behind */
   attemptData(attempt: Attempt, chunk: Buffer): boolean;
+  attemptResumed(attempt: Attempt): void;
   attemptEnd(attempt: Attempt): void;
   attemptLost(attempt: Attempt, failure: UpstreamFailure): void;
 }
@@ -165,6 +166,10 @@ export class Attempt implements ResponseSink {
 
   onData(chunk: Buffer): boolean {
     return this.#owner.attemptData(this, chunk);
+  }
+
+  onResumed(): void {
+    this.#owner.attemptResumed(this);
   }
 
   onEnd(): void {

@@ -72,6 +72,10 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     return participant.clientKeyDigest !== undefined && this.#deps.owns(this.sender, participant);
   }
 
+  candidates(): readonly Participant[] {
+    return this.#routing.candidates();
+  }
+
   get #isSettled(): boolean {
     return this.#state.kind === "settled";
   }
@@ -265,6 +269,12 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     return { facts: this.#facts(), startedMs, place, delivered: this.#delivery };
   }
 
+  noteResumed(participant: Participant, requestId: string): void {
+    const { current } = this.#attempts;
+    if (requestId === this.#call.requestId && current?.participant === participant)
+      current.onResumed();
+  }
+
   // — the client's side —
 
   onDrain(): void {
@@ -377,6 +387,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
       conversation: conversationOf(this.#call.request.prompt),
       attempts: this.#attempts.count,
       queueMs: this.#queueMs,
+      resumes: this.#flow.resumes,
     };
   }
 }

@@ -1,4 +1,5 @@
 import { type RequestSummary, Roster, type RosterMember } from "@roomhub/protocol";
+import type { Participant } from "../domain/participant.ts";
 import type { HubError } from "../errors.ts";
 import type { QueueEntry, RoomQueues } from "./queue.ts";
 import { requestSummary, type RequestStatus } from "./request-facts.ts";
@@ -7,6 +8,8 @@ import { requestSummary, type RequestStatus } from "./request-facts.ts";
 export interface RunningRequest extends RosterMember {
   /** Where it is now; undefined for one of another room, and for one that has no events. */
   statusIn(roomCode: string): RequestStatus | undefined;
+  /** A request of that id goes on at another hub's participant, over a tunnel that had lost its connection. */
+  noteResumed(participant: Participant, requestId: string): void;
   /** Looks at its deadlines. */
   tick(nowMs: number): void;
   /** Ends it from outside: the hub stops, or something unforeseen happened. */
@@ -29,6 +32,10 @@ export class InFlight {
   remove(request: RunningRequest): void {
     this.#running.remove(request);
     if (this.#running.size === 0) this.#whenEmpty?.();
+  }
+
+  noteResumed(participant: Participant, requestId: string): void {
+    this.#running.forEach((request) => request.noteResumed(participant, requestId));
   }
 
   sweep(nowMs: number): void {

@@ -8,6 +8,8 @@ export interface QueuedRequest extends Pick<QueueEntry, "selectionKey"> {
   readonly sender: TurnTaker;
   /** Its sender owns this participant, which serves its owner first. */
   owns(participant: Participant): boolean;
+  /** Who could serve it now; none where it would be refused. */
+  candidates(): readonly Participant[];
   /** See {@link QueueEntry.tryToLeave}. */
   tryToLeave(only?: Participant): boolean;
 }
@@ -17,8 +19,8 @@ export class QueuePlace implements QueueEntry {
   readonly address: string;
   readonly person: string;
   readonly selectionKey: string;
-  readonly candidates: readonly Participant[];
-  readonly owned: readonly Participant[];
+  #candidates: readonly Participant[] = [];
+  #owned: readonly Participant[] = [];
   /** ms on the hub's clock */
   readonly sinceMs: number;
   readonly #request: QueuedRequest;
@@ -35,11 +37,28 @@ export class QueuePlace implements QueueEntry {
     this.address = request.sender.address;
     this.person = request.sender.person;
     this.selectionKey = request.selectionKey;
-    this.candidates = candidates;
-    this.owned = candidates.filter((candidate) => request.owns(candidate));
     this.sinceMs = nowMs;
     this.#request = request;
     this.#queue = queue;
+    this.setCandidates(candidates);
+  }
+
+  get candidates(): readonly Participant[] {
+    return this.#candidates;
+  }
+
+  get owned(): readonly Participant[] {
+    return this.#owned;
+  }
+
+  /** While it waits for one participant, it is for that one alone. */
+  findCandidates(): readonly Participant[] {
+    return this.isHolding ? this.#candidates : this.#request.candidates();
+  }
+
+  setCandidates(candidates: readonly Participant[]): void {
+    this.#candidates = candidates;
+    this.#owned = candidates.filter((candidate) => this.#request.owns(candidate));
   }
 
   /** 1 for the next of its room, by the turns as they are now. */

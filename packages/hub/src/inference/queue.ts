@@ -13,6 +13,10 @@ export interface QueueEntry extends TurnTaker {
   readonly isHolding: boolean;
   /** those of them whose owner sent it, and wants its own requests first */
   readonly owned: readonly Participant[];
+  /** Who could serve it now; absent where that never changes. */
+  findCandidates?(): readonly Participant[];
+  /** From now on it is for these. Beside {@link findCandidates}. */
+  setCandidates?(candidates: readonly Participant[]): void;
   /**
    * Tries again.
    *
@@ -21,6 +25,9 @@ export interface QueueEntry extends TurnTaker {
    */
   tryToLeave(only?: Participant): boolean;
 }
+
+/** A look at all participants costs more than one at a queue, and a room changes often. */
+const maxLookups = 32;
 
 /**
  * The requests of one room that wait for a slot. Contract §3, "Turns": a model that is busy holds up no request for
@@ -80,6 +87,34 @@ export class RoomQueue {
     this.#onChanged();
   }
 
+  /** Other participants can serve requests now: those that wait are for them, too. */
+  participantsChanged(): void {
+    const found = new Map<string, readonly Participant[]>();
+    let hasChanged = false;
+    for (const entry of this.#turns.inOrder()) {
+      if (entry.isHolding || entry.findCandidates === undefined) continue;
+      let candidates = found.get(entry.selectionKey);
+      if (candidates === undefined) {
+        if (found.size >= maxLookups) break;
+        candidates = entry.findCandidates();
+        found.set(entry.selectionKey, candidates);
+      }
+      // With none it is refused when it tries.
+      if (candidates.length === 0 || areSame(candidates, entry.candidates)) continue;
+      this.#setCandidates(entry, candidates);
+      hasChanged = true;
+    }
+    if (hasChanged) this.#onChanged();
+  }
+
+  #setCandidates(entry: QueueEntry, candidates: readonly Participant[]): void {
+    this.#own.remove(entry);
+    for (const candidate of entry.candidates) candidate.queued--;
+    entry.setCandidates?.(candidates);
+    for (const candidate of entry.candidates) candidate.queued++;
+    this.#own.add(entry);
+  }
+
   /** Capacity may be free now. Dispatches waiting requests by their turns until none can start. */
   wake(): void {
     this.#isWakeWanted = true;
@@ -117,6 +152,10 @@ export class RoomQueue {
 }
 
 function ignore(): void {}
+
+function areSame(some: readonly Participant[], others: readonly Participant[]): boolean {
+  return some.length === others.length && some.every((one, index) => one === others[index]);
+}
 
 /** Of the slots that a candidate could give, those of its machine included. */
 function holdersOf(candidates: readonly Participant[]): SlotHolder[] {
@@ -159,7 +198,13 @@ export class RoomQueues {
     return this.#queues.get(roomCode)?.size ?? 0;
   }
 
-  /** A slot, a participant or a path of this room changed. */
+  /** Other participants of this room can serve requests now: those that wait are for them, too. */
+  participantsChanged(roomCode: string): void {
+    this.#queues.get(roomCode)?.participantsChanged();
+    this.wake(roomCode);
+  }
+
+  /** A slot of this room is free, or may be. */
   wake(roomCode: string): void {
     const queue = this.#queues.get(roomCode);
     if (queue === undefined) return;

@@ -28,6 +28,8 @@ export interface RequestFacts {
   conversation: string | undefined;
   attempts: number;
   queueMs: number;
+  /** how often a lost tunnel came back while it ran */
+  resumes: number;
 }
 
 /** The beginning of the session's keyed hash, which says nothing else of the session. Contract §5. */
@@ -132,6 +134,7 @@ export function completePayload(facts: RequestFacts, metrics: Metrics): Complete
     conversation: facts.conversation,
     attempts: facts.attempts,
     queueMs: Math.round(facts.queueMs),
+    resumes: facts.resumes === 0 ? undefined : facts.resumes,
     metrics,
   };
 }

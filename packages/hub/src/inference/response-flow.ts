@@ -39,6 +39,7 @@ export class ResponseFlow implements AttemptOwner {
   readonly #handedOver = (): void => this.#owner.settle(undefined);
   #mayRemember: boolean;
   #progress: RequestProgress | undefined;
+  #resumes = 0;
 
   constructor(owner: FlowOwner, deps: DispatchDeps, call: InferenceCall, delivery: Delivery) {
     this.#owner = owner;
@@ -46,6 +47,11 @@ export class ResponseFlow implements AttemptOwner {
     this.#call = call;
     this.#delivery = delivery;
     this.#mayRemember = call.request.makesResponse;
+  }
+
+  /** how often a lost path came back during the request */
+  get resumes(): number {
+    return this.#resumes;
   }
 
   attemptAdmitted(attempt: Attempt): void {
@@ -88,6 +94,10 @@ export class ResponseFlow implements AttemptOwner {
     if (hadContent) this.#progress.further();
     else this.#progress.first(participant.id);
     return hasRoom;
+  }
+
+  attemptResumed(attempt: Attempt): void {
+    if (this.#owner.isCurrent(attempt)) this.#resumes++;
   }
 
   attemptEnd(attempt: Attempt): void {

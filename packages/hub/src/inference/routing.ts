@@ -6,7 +6,7 @@ import { isPresent, type Room } from "../domain/room.ts";
 import type { ResponseForm } from "../domain/placement/pace.ts";
 import type { Prompt } from "../domain/placement/warm-conversations.ts";
 import type { Selection, SelectionQuery, Selector } from "../domain/selection-query.ts";
-import { selectParticipant } from "../domain/selector.ts";
+import { candidatesFor, selectParticipant } from "../domain/selector.ts";
 import { HubError } from "../errors.ts";
 import type { HeaderMap } from "./response/response-headers.ts";
 import type { InferenceRequest } from "./request/inference-request.ts";
@@ -119,6 +119,11 @@ export class Routing implements SelectionQuery {
   #moveTo(place: number): void {
     this.#place = place;
     this.selector = this.#field.targets[place] ?? this.#field.targets[0];
+  }
+
+  /** Who could serve it now, at capacity or not; none where it would be refused. */
+  candidates(): readonly Participant[] {
+    return candidatesFor(this.#room, this);
   }
 
   /** From now on it takes any participant that is free. */

@@ -93,6 +93,8 @@ export interface ResponseSink {
    * @returns false when the reader is behind; nothing more comes until {@link UpstreamCall.resume}
    */
   onData(chunk: Buffer): boolean;
+  /** The path was interrupted, and goes on where it was. Any number of times, before the end. */
+  onResumed?(): void;
   onEnd(): void;
   onFailure(failure: UpstreamFailure): void;
   onClosed(): void;

@@ -8,7 +8,9 @@ import type { DirectPath, Participant, Registration } from "../domain/participan
 import type { Machines } from "../domain/machine.ts";
 import type { Registry } from "../domain/registry.ts";
 import type { Room } from "../domain/room.ts";
+import type { Trials } from "../domain/trials.ts";
 import type { TunnelOpenings } from "../domain/tunnel-openings.ts";
+import type { TunnelResumes } from "../domain/tunnel-resumes.ts";
 import type { Emitter } from "../events/emit.ts";
 import type { BudgetUpdates } from "./budget-updates.ts";
 import type { Moves } from "./cluster/moves.ts";
@@ -113,9 +115,11 @@ export interface OperationContext {
   passwordGate: PasswordGate;
   roomCreations: PasswordAttempts;
   tunnelOpenings: TunnelOpenings;
+  tunnelResumes: TunnelResumes;
   budgetUpdates: BudgetUpdates;
   loadedUpdates: LoadedUpdates;
   moves: Moves;
+  trials: Trials;
   paths: ParticipantPaths;
   /** undefined for a hub that is alone */
   cluster: ClusterMembership | undefined;

@@ -7,7 +7,9 @@ import { LivenessTracker } from "../domain/liveness.ts";
 import type { DirectPath, Participant, PathVerdict } from "../domain/participant.ts";
 import { Machines } from "../domain/machine.ts";
 import { Registry } from "../domain/registry.ts";
+import { Trials } from "../domain/trials.ts";
 import { TunnelOpenings } from "../domain/tunnel-openings.ts";
+import { TunnelResumes } from "../domain/tunnel-resumes.ts";
 import type { Emitter } from "../events/emit.ts";
 import { noAliases } from "../domain/aliases/alias-table.ts";
 import { newPlacing } from "../domain/room.ts";
@@ -135,12 +137,14 @@ export function createOffice(
       intervalMs: 60_000 / limits.roomCreationPerMinute,
     }),
     tunnelOpenings: new TunnelOpenings(limits.tunnelOpenings, limits.tunnelOpeningsMs),
+    tunnelResumes: new TunnelResumes(),
     budgetUpdates: new BudgetUpdates(),
     loadedUpdates: new LoadedUpdates(),
     moves: new Moves(),
+    trials: new Trials(),
     paths: {
       closeTunnel(participant, why) {
-        if (participant.tunnel.kind !== "open") return;
+        if (participant.tunnel.kind === "closed") return;
         closedTunnels.push([participant.id, why]);
         tunnelClosed(context, participant);
       },

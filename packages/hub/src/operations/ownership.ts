@@ -1,5 +1,6 @@
 import { isSameModel, type Warning } from "@roomhub/protocol";
 import { matchesToken } from "../credentials/tokens.ts";
+import { isLoopbackHost } from "../domain/machine.ts";
 import type { Participant, Registrant } from "../domain/participant.ts";
 import type { Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
@@ -35,14 +36,26 @@ export function proofOf(mode: OwnershipMode, participant: Participant, peer: Pee
     : undefined;
 }
 
-/** Whether a request comes from the owner of a participant that serves its owner first. Contract §3. */
+/**
+ * Whether a request comes from the owner of a participant that serves its owner first. Contract §3, and §8 for one of
+ * another hub: there, a loopback address is another computer's.
+ *
+ * @param isOnThisComputer - whether another hub of the cluster is
+ */
 export function isOwnRequest(
   { ownAddress, clientKey }: { ownAddress: string | undefined; clientKey: string | undefined },
-  { ownerAddress, clientKeyDigest }: Pick<Participant, "ownerAddress" | "clientKeyDigest">,
+  {
+    ownerAddress,
+    clientKeyDigest,
+    remote,
+  }: Pick<Participant, "ownerAddress" | "clientKeyDigest" | "remote">,
+  isOnThisComputer: (hubId: string) => boolean,
 ): boolean {
   if (clientKeyDigest === undefined) return false;
-  if (ownAddress !== undefined && ownAddress === ownerAddress) return true;
-  return matchesToken(clientKey, clientKeyDigest);
+  if (matchesToken(clientKey, clientKeyDigest)) return true;
+  if (ownAddress === undefined || ownAddress !== ownerAddress) return false;
+  const owner = remote?.owner;
+  return owner === undefined || !isLoopbackHost(ownAddress) || isOnThisComputer(owner.hubId);
 }
 
 /** Where a registration came from decides what the hub may dial for it. Contract §3. */

@@ -66,7 +66,7 @@ export function recordHeartbeat(
 }
 
 function reprobe(context: OperationContext, participant: Participant): void {
-  if (participant.tunnel.kind === "open" || participant.direct.kind === "refused") return;
+  if (participant.tunnel.kind !== "closed" || participant.direct.kind === "refused") return;
   const isStale = context.nowMs() - participant.lastContactMs > reprobeAfterMs;
   // Never rejects; what it finds is an event of its own.
   if (isStale || participant.direct.kind !== "answered" || readinessOf(participant) !== "ready")
@@ -136,6 +136,7 @@ function servingNow({ nowMs }: OperationContext, room: Room, name: string): Part
 /**
  * Whether a peer may open this participant's tunnel: with its token always, without it never. Contract §3.
  *
+ * @param resumes - the tunnel goes on with an earlier one
  * @throws HubError `participant_not_found`, `participant_token_required`, `participant_token_invalid`
  */
 export function authorizeTunnel(
@@ -143,6 +144,7 @@ export function authorizeTunnel(
   code: string,
   id: string,
   peer: Peer,
+  resumes: boolean,
 ): Participant {
   const participant = registry.participant(registry.room(code), id);
   if (peer.hasOrigin) {
@@ -166,7 +168,8 @@ export function authorizeTunnel(
       { hint: "Join again: the id was registered anew." },
     );
   }
-  participant.ownerAddress = peer.nearAddress;
+  // One that goes on with a session may come through a sibling, whose address says nothing.
+  if (!resumes) participant.ownerAddress = peer.nearAddress;
   return participant;
 }
 
@@ -181,12 +184,13 @@ export async function authorizeMovingTunnel(
   code: string,
   id: string,
   peer: Peer,
+  resumes: boolean,
 ): Promise<Participant> {
   const { participants } = context.registry.room(code);
   if (!participants.has(id)) await cluster.catchUp(code, id);
-  let participant = authorizeTunnel(context, code, id, peer);
+  let participant = authorizeTunnel(context, code, id, peer, resumes);
   while (participant.remote !== undefined && !(await cluster.takeOver(participant, false))) {
-    participant = authorizeTunnel(context, code, id, peer);
+    participant = authorizeTunnel(context, code, id, peer, resumes);
   }
   return participant;
 }

@@ -72,6 +72,20 @@ export function statusReported(
   // One that is about to move takes nothing here, however its model server is.
   if (participant.tunnel.kind !== "open" || context.moves.isHandingOver) return;
   const before = shownOf(participant);
+  takeStatus(context, participant, status);
+  if (shownOf(participant) !== before) {
+    context.loadedUpdates.noteAnnounced(participant, context.nowMs());
+    announceUpdate(context, participant);
+  }
+  announceLoadedModels(context);
+}
+
+/** Takes all that a status says, and announces nothing. */
+export function takeStatus(
+  context: OperationContext,
+  participant: Participant,
+  status: ReportedStatus,
+): void {
   participant.tunnel = openTunnel(participant, status, context.nowMs());
   updateTrial(participant);
   mergeCapabilities(participant, status.capabilities ?? {});
@@ -83,11 +97,6 @@ export function statusReported(
   });
   takeBudget(context, participant, status.budget);
   context.loadedUpdates.report(participant, status.loaded);
-  if (shownOf(participant) !== before) {
-    context.loadedUpdates.noteAnnounced(participant, context.nowMs());
-    announceUpdate(context, participant);
-  }
-  announceLoadedModels(context);
 }
 
 /** A renewed budget ends the rest at once: the agent was started again, or its day began. */
@@ -132,7 +141,7 @@ export function loadReported(
   reported: ReportedLoad,
 ): void {
   // Its agent knows better.
-  if (participant.tunnel.kind === "open") return;
+  if (participant.tunnel.kind !== "closed") return;
   const before = shownOf(participant);
   takeReport(context, participant, reported);
   if (shownOf(participant) !== before) announceUpdate(context, participant);
@@ -152,7 +161,7 @@ export function loadedModelsRead(
   models: readonly string[] | undefined,
 ): void {
   // Its agent knows better.
-  if (participant.tunnel.kind === "open") return;
+  if (participant.tunnel.kind !== "closed") return;
   context.loadedUpdates.report(participant, models);
   announceLoadedModels(context);
 }

@@ -11,7 +11,7 @@ export async function firstProbe(context: OperationContext, participant: Partici
 
 /** Why a participant that just registered cannot be reached, with the line that would work. Contract §3. */
 export function pathWarnings(participant: Participant): Warning[] {
-  if (participant.isTunnelOnly || participant.tunnel.kind === "open") return [];
+  if (participant.isTunnelOnly || participant.tunnel.kind !== "closed") return [];
   const { direct } = participant;
   if (direct.kind !== "refused" && direct.kind !== "failed") return [];
   const line = `roomhub join ${participant.roomCode} --id ${participant.id} --model ${shellWord(participant.model)} --endpoint ${shellWord(participant.endpoint)}`;

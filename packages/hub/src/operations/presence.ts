@@ -30,9 +30,17 @@ export function markOverdue(context: OperationContext): void {
   }
 }
 
+/** Lets waiting requests go where a trial of credentials is due. Contract §3, "Readiness". */
+export function wakeForTrials({ trials, registry, nowMs, routingChanged }: OperationContext): void {
+  for (const { roomCode } of trials.takeDue(nowMs(), (one) => registry.isCurrent(one))) {
+    routingChanged(roomCode);
+  }
+}
+
 /** A visible change of a participant: one event, and waiting requests are routed again. */
 export function announceUpdate(context: OperationContext, participant: Participant): void {
   if (!context.registry.isCurrent(participant)) return;
+  context.trials.note(participant);
   // Of one that another hub owns, that hub says how it is.
   if (participant.remote === undefined) showUpdate(context, participant);
   wakeRooms(context, participant.roomCode, participant.machine);

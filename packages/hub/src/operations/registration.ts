@@ -1,7 +1,7 @@
 import { checkEndpoint, type JoinRequest } from "@roomhub/protocol";
 import { digestOf } from "../credentials/tokens.ts";
+import { blankCounters } from "../domain/blank-counters.ts";
 import { nothingReported, updateLimit } from "../domain/concurrency.ts";
-import { Pace } from "../domain/placement/pace.ts";
 import { capabilitiesOf, type Participant, type Registration } from "../domain/participant.ts";
 import { modelChanged, type Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
@@ -76,14 +76,7 @@ export function newParticipant(
     lastContactAt: null,
     lastContactMs: 0,
     lastUsedMs: nowMs(),
-    machine: undefined,
-    active: 0,
-    startedMs: [],
-    runningFor: [],
-    queued: 0,
-    awaited: 0,
-    pace: new Pace(),
-    reported: nothingReported,
+    ...blankCounters(),
     loadedModels: undefined,
     limit: limits.inFlightPerParticipant,
     limitFrom: "default",
@@ -94,14 +87,14 @@ export function newParticipant(
 
 /**
  * After a change of what it declares, or of its endpoint: another endpoint is another model server. What its agent
- * reported holds while the tunnel is open.
+ * reported holds while it has a tunnel.
  */
 export function refreshCapabilities(
   room: Room,
   participant: Participant,
   baseUrlBefore: string,
 ): void {
-  const hasMoved = participant.baseUrl !== baseUrlBefore && participant.tunnel.kind !== "open";
+  const hasMoved = participant.baseUrl !== baseUrlBefore && participant.tunnel.kind === "closed";
   if (hasMoved) {
     participant.learnedCapabilities = {};
     participant.refusesStreamUsage = false;

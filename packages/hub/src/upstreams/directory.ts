@@ -105,6 +105,8 @@ export class UpstreamDirectory {
   }
 
   upstreamFor(participant: Participant): Upstream | undefined {
+    // What is begun now would wait in the tunnel, and its endpoint is not called while the tunnel may come back.
+    if (participant.tunnel.kind === "resuming") return undefined;
     const session = this.#options.tunnels.sessionOf(participant);
     if (session !== undefined)
       return new TunnelUpstream(session, participant, this.#headersOf(participant));

@@ -18,6 +18,7 @@ const inputs: ChartInputs = {
   backoffMaxMs: 15_000,
   stableMs: 30_000,
   hasOtherHubs: false,
+  hasWaitingStreams: false,
 };
 const stop = { code: "invalid_password", reason: "wrong" };
 
@@ -33,6 +34,7 @@ const events: Record<EventType, ConnectionEvent> = {
   start: { type: "start" },
   joined: { type: "joined" },
   opened: { type: "opened" },
+  resumed: { type: "resumed" },
   failed: { type: "failed" },
   forgotten: { type: "forgotten" },
   dismissed: { type: "dismissed" },
@@ -48,6 +50,7 @@ const table: Record<Kind, Record<EventType, Kind>> = {
     start: "joining",
     joined: "idle",
     opened: "idle",
+    resumed: "idle",
     failed: "idle",
     forgotten: "idle",
     dismissed: "idle",
@@ -59,6 +62,7 @@ const table: Record<Kind, Record<EventType, Kind>> = {
     start: "joining",
     joined: "dialling",
     opened: "joining",
+    resumed: "joining",
     failed: "waiting",
     forgotten: "joining",
     dismissed: "joining",
@@ -70,6 +74,7 @@ const table: Record<Kind, Record<EventType, Kind>> = {
     start: "dialling",
     joined: "dialling",
     opened: "connected",
+    resumed: "connected",
     failed: "waiting",
     forgotten: "waiting",
     dismissed: "dialling",
@@ -81,6 +86,7 @@ const table: Record<Kind, Record<EventType, Kind>> = {
     start: "waiting",
     joined: "waiting",
     opened: "waiting",
+    resumed: "waiting",
     failed: "waiting",
     forgotten: "waiting",
     dismissed: "waiting",
@@ -92,6 +98,7 @@ const table: Record<Kind, Record<EventType, Kind>> = {
     start: "connected",
     joined: "connected",
     opened: "connected",
+    resumed: "connected",
     failed: "waiting",
     forgotten: "waiting",
     dismissed: "connected",
@@ -103,6 +110,7 @@ const table: Record<Kind, Record<EventType, Kind>> = {
     start: "stopped",
     joined: "stopped",
     opened: "stopped",
+    resumed: "stopped",
     failed: "stopped",
     forgotten: "stopped",
     dismissed: "stopped",
@@ -177,6 +185,32 @@ test("a redial to a restarted hub joins at once, however long the hub was down",
   expect(again).toEqual({ kind: "joining", failures: 3, isMoving: false });
 });
 
+describe("while streams wait", () => {
+  const waited = { ...inputs, hasWaitingStreams: true };
+
+  test("the first dial follows within 100 ms, the others within a second", () => {
+    const last = { ...waited, random: 0.999 };
+    const broken = nextState(states.connected, events.failed, last);
+    expect(broken).toMatchObject({ next: "dialling", untilMs: 100_099.9 });
+    const again = (failures: number) =>
+      nextState({ kind: "dialling", failures, isRedial: true }, events.failed, last);
+    expect(again(1)).toMatchObject({ untilMs: 100_499.5 });
+    expect(again(2)).toMatchObject({ untilMs: 100_999 });
+    expect(again(50)).toMatchObject({ failures: 51, untilMs: 100_999 });
+  });
+
+  test("the hub's retry-after is honoured", () => {
+    const failed: ConnectionEvent = { type: "failed", retryAfterMs: 2_000 };
+    expect(nextState(states.dialling, failed, waited)).toMatchObject({ untilMs: 102_500 });
+  });
+
+  test("a resume counts as if nothing had failed", () => {
+    const resumed = nextState(states.dialling, events.resumed, inputs);
+    expect(resumed).toEqual({ kind: "connected", failures: 0, sinceMs: 100_000 });
+    expect(nextState(resumed, events.failed, waited)).toMatchObject({ failures: 1 });
+  });
+});
+
 describe("in a cluster", () => {
   const clustered = { ...inputs, hasOtherHubs: true };
   const after = (state: ConnectionState, event: ConnectionEvent) =>
@@ -197,6 +231,14 @@ describe("in a cluster", () => {
     expect(after(states.connected, events.dismissed)).toEqual({
       ...{ kind: "joining", failures: 0, isMoving: true },
     });
+  });
+
+  test("while streams wait, the others take turns with the hub that has them", () => {
+    const waited = { ...clustered, hasWaitingStreams: true };
+    const failed = nextState(states.dialling, events.failed, waited);
+    expect(failed).toMatchObject({ next: "moving" });
+    const joining: ConnectionState = { kind: "joining", failures: 3, isMoving: true };
+    expect(nextState(joining, events.failed, waited)).toMatchObject({ next: "dialling" });
   });
 
   test("a hub that has forgotten the participant is joined again", () => {
@@ -224,15 +266,16 @@ test("no sequence of events leaves stopped or exceeds the longest wait", () => {
     passMs: nat(60_000),
     random: double({ min: 0, max: 0.99, noNaN: true }),
     hasOtherHubs: boolean(),
+    hasWaitingStreams: boolean(),
   });
   assert(
     property(array(anyStep, { maxLength: 60 }), (steps) => {
       let state: ConnectionState = states.idle;
       let nowMs = 0;
       let hasStopped = false;
-      for (const { event, passMs, random, hasOtherHubs } of steps) {
+      for (const { event, passMs, ...over } of steps) {
         nowMs += passMs;
-        state = nextState(state, event, { ...inputs, nowMs, random, hasOtherHubs });
+        state = nextState(state, event, { ...inputs, nowMs, ...over });
         hasStopped ||= event.type === "refused" || event.type === "close";
         expect(state.kind === "stopped").toBe(hasStopped);
         if (state.kind === "waiting") expect(state.untilMs - nowMs).toBeLessThanOrEqual(15_000);

@@ -7,10 +7,11 @@ import type { StopReason } from "../notice.ts";
  * idle ─start─► joining ─joined─► dialling ─opened─► connected
  *                 ▲  │ failed        │ failed            │ failed
  *                 │  ▼               ▼                   ▼
- *                 └─ waiting ─due, woke─► (joining | dialling, the one that failed)
+ *                 └─ waiting ─due, woke─► (joining | dialling, the one that failed; in a cluster, also the other)
  *
  * dialling, connected ─forgotten─► joining     the hub does not have this participant
  * connected ─dismissed─► joining               at another hub of the cluster
+ * dialling ─resumed─► connected                with what ran when the connection broke
  * any ─refused, close─► stopped                final
  * ```
  *
@@ -34,6 +35,8 @@ export type ConnectionEvent =
   | { type: "joined" }
   /** HELLO of the hub. */
   | { type: "opened" }
+  /** The same, and the streams of an earlier connection go on. */
+  | { type: "resumed" }
   /** A join or a dial failed, or the tunnel broke. `retryAfterMs`: the hub's `retry-after`. */
   | { type: "failed"; retryAfterMs?: number | undefined }
   /** The hub responded 404. */
@@ -57,7 +60,13 @@ export interface ChartInputs {
   stableMs: number;
   /** In a cluster: a hub that cannot be reached is not waited for. */
   hasOtherHubs: boolean;
+  /** Streams of a broken connection wait for the next one. */
+  hasWaitingStreams: boolean;
 }
+
+/** The longest delays while streams wait: before the first dial, and before the others. */
+const firstResumeMs = 100;
+const maxResumeMs = 1_000;
 
 /** The longest `retry-after` that is honoured. */
 const maxRetryAfterMs = 60_000;
@@ -83,6 +92,10 @@ export function nextState(
     case "opened":
       return state.kind === "dialling"
         ? { kind: "connected", failures: state.failures, sinceMs: inputs.nowMs }
+        : state;
+    case "resumed":
+      return state.kind === "dialling"
+        ? { kind: "connected", failures: 0, sinceMs: inputs.nowMs }
         : state;
     case "failed":
       return afterFailure(state, event.retryAfterMs ?? 0, inputs);
@@ -119,9 +132,18 @@ function afterFailure(
   }
   const failures = failuresOf(state, inputs);
   // A tunnel that broke may be opened again where it was: the others may not know that hub for lost yet.
-  if (state.kind === "connected") return waitFor("dialling", failures, retryAfterMs, inputs);
-  if (inputs.hasOtherHubs) return waitFor("moving", failures, 0, inputs);
-  return waitFor(state.kind, failures, retryAfterMs, inputs);
+  if (state.kind === "connected") {
+    const delayMs = inputs.hasWaitingStreams ? inputs.random * firstResumeMs : undefined;
+    return waitFor("dialling", failures, retryAfterMs, inputs, delayMs);
+  }
+  const { hasOtherHubs, hasWaitingStreams } = inputs;
+  const boundMs = hasWaitingStreams ? maxResumeMs : inputs.backoffMaxMs;
+  const paced = { ...inputs, backoffMaxMs: boundMs };
+  // Other hubs in turn with the one that has the streams: this machine may be the one without a network.
+  if (hasWaitingStreams && state.kind === "joining")
+    return waitFor("dialling", failures, retryAfterMs, paced);
+  if (hasOtherHubs) return waitFor("moving", failures, 0, paced);
+  return waitFor(state.kind, failures, retryAfterMs, paced);
 }
 
 function afterForgotten(state: ConnectionState, inputs: ChartInputs): ConnectionState {
@@ -149,9 +171,9 @@ function waitFor(
   failures: number,
   retryAfterMs: number,
   inputs: ChartInputs,
+  delayMs = backoffMs(failures, inputs),
 ): ConnectionState {
-  const pauseMs = Math.min(retryAfterMs, maxRetryAfterMs);
-  const untilMs = inputs.nowMs + pauseMs + backoffMs(failures, inputs);
+  const untilMs = inputs.nowMs + Math.min(retryAfterMs, maxRetryAfterMs) + delayMs;
   return { kind: "waiting", failures: failures + 1, untilMs, next };
 }
 

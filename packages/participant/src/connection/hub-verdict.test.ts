@@ -1,6 +1,6 @@
 import { RoomhubError } from "@roomhub/client";
 import { expect, test } from "vitest";
-import { judgeHeartbeat, judgeJoin, judgeUpgrade } from "./hub-verdict.ts";
+import { judgeHeartbeat, judgeJoin, judgeUpgrade, tunnelElsewhere } from "./hub-verdict.ts";
 
 function refusedWith(status: number, code: string, hint: string | undefined): RoomhubError {
   const none = { requestId: undefined, retryAfterMs: undefined, participants: undefined };
@@ -27,7 +27,7 @@ test("only a tunnel refusal by the hub stops the participant, not one by a proxy
   const code = "participant_token_invalid";
   const body = JSON.stringify({ error: { message: "No.", type: "", param: "", code } });
   const judged = (status: number, text: string, retryAfter?: string) =>
-    judgeUpgrade("hub.example", { status, retryAfter, body: text });
+    judgeUpgrade("hub.example", { status, retryAfter, body: text }, false);
   for (const status of [401, 403]) {
     expect(judged(status, body)).toMatchObject({ event: { type: "refused", stop: { code } } });
     for (const page of ["", "<h1>Sign in</h1>", "null", '{"error":"no"}', body.slice(0, -1)]) {
@@ -42,11 +42,27 @@ test("only a tunnel refusal by the hub stops the participant, not one by a proxy
   expect(judged(404, "")).toMatchObject({ event: { type: "forgotten" } });
 });
 
+test("a proxy's 404 does not end a session that waits to be resumed", () => {
+  const body = JSON.stringify({ error: { message: "No.", type: "", param: "", code: "x" } });
+  const judged = (text: string, hasSession: boolean) =>
+    judgeUpgrade("h", { status: 404, retryAfter: undefined, body: text }, hasSession).event.type;
+  expect([judged("no such site", true), judged(body, true)]).toEqual(["failed", "forgotten"]);
+  expect(judged("no such site", false)).toBe("forgotten");
+});
+
+test("only a hub that names a tunnel elsewhere sends a participant there", () => {
+  const url = "ws://h2:5050/v1/rooms/ABC234/participants/ana/tunnel";
+  expect(tunnelElsewhere(421, JSON.stringify({ error: {}, tunnel: { url } }))).toBe(url);
+  expect(tunnelElsewhere(404, JSON.stringify({ tunnel: { url } }))).toBeUndefined();
+  for (const body of ["", "null", "{}", '{"tunnel":{}}', '{"tunnel":{"url":5}}'])
+    expect(tunnelElsewhere(421, body)).toBeUndefined();
+});
+
 test("a flapping tunnel is dialled again after retry-after, with the hub's message and hint", () => {
   const error = { message: "Too many.", type: "", param: "", code: "tunnel_flapping" };
   const judged = (hint: string | undefined) => {
     const body = JSON.stringify({ error: { ...error, hint } });
-    return judgeUpgrade("hub.example", { status: 429, retryAfter: "10", body });
+    return judgeUpgrade("hub.example", { status: 429, retryAfter: "10", body }, false);
   };
   const event = { type: "failed", retryAfterMs: 10_000 };
   expect(judged("Run one.")).toEqual({ event, reason: "Too many. (Run one.)" });

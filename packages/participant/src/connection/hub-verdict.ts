@@ -1,11 +1,14 @@
 import { isHubUnreachableError, RoomhubError } from "@roomhub/client";
 import { ErrorBody, JoinResponse } from "@roomhub/protocol";
+import { CLOSE_CODES } from "@roomhub/tunnel";
 import type { ConnectionEvent } from "./connection-chart.ts";
 import type { StopReason } from "../notice.ts";
 
 /** What a failed call to the hub means for the connection. */
 export interface Verdict {
   event: ConnectionEvent;
+  /** Nothing listens where the hub was: it has ended, or what is in front of it. */
+  isRefused?: boolean;
   /** one line for display */
   reason: string;
 }
@@ -82,15 +85,23 @@ export interface RefusedUpgrade {
   body: string;
 }
 
-/** Contract §3: 404 → join again; 401/403 → stop, when the response is from the hub: a proxy may refuse temporarily. */
-export function judgeUpgrade(host: string, { status, retryAfter, body }: RefusedUpgrade): Verdict {
-  if (status === 404) {
+/**
+ * Contract §3: 404 → join again; 401/403 → stop, when the response is from the hub: a proxy may refuse temporarily.
+ *
+ * @param hasSession - to be resumed, which joining again would end: a 404 has to be from the hub, too
+ */
+export function judgeUpgrade(
+  host: string,
+  { status, retryAfter, body }: RefusedUpgrade,
+  hasSession: boolean,
+): Verdict {
+  const error = hubErrorIn(body);
+  if (status === 404 && (error !== undefined || !hasSession)) {
     return {
       event: { type: "forgotten" },
       reason: "the hub does not have this participant; joining again",
     };
   }
-  const error = hubErrorIn(body);
   if ((status === 401 || status === 403) && error !== undefined) {
     return refusal({
       code: "participant_token_invalid",
@@ -107,16 +118,47 @@ export function judgeUpgrade(host: string, { status, retryAfter, body }: Refused
   return { event: { type: "failed", retryAfterMs }, reason };
 }
 
+/** @returns the URL in a hub's response that another one has the session; undefined in any other response */
+export function tunnelElsewhere(status: number, body: string): string | undefined {
+  if (status !== 421) return undefined;
+  return JoinResponse.pick({ tunnel: true }).safeParse(jsonIn(body)).data?.tunnel.url;
+}
+
+/** What the end of a tunnel means, by the code of its WebSocket. */
+export function judgeClose(code: number, reason: string): Verdict {
+  if (code === CLOSE_CODES.replaced) {
+    return refusal({
+      code: "replaced",
+      reason: "Another agent joined with this id and took over.",
+      hint: "Run only one of them, or choose another id.",
+    });
+  }
+  if (code === CLOSE_CODES.goingAway) return retry("the hub is restarting");
+  // RFC 6455 §7.1.5: the connection closed without a close frame.
+  if (code === 1006) return retry("the connection to the hub was lost");
+  return retry(`the tunnel broke (${reason === "" ? `code ${code}` : reason})`);
+}
+
+/** The connection failed in a way that another attempt may cure. */
+export function retry(reason: string): Verdict {
+  return { event: { type: "failed" }, reason };
+}
+
 /** @returns undefined for a proxy's error page */
 function hubErrorIn(body: string): ErrorBody["error"] | undefined {
+  return ErrorBody.safeParse(jsonIn(body)).data?.error;
+}
+
+/** @returns undefined for what is no JSON */
+function jsonIn(body: string): unknown {
   try {
-    return ErrorBody.safeParse(JSON.parse(body)).data?.error;
+    return JSON.parse(body);
   } catch {
-    return undefined; // not even JSON
+    return undefined;
   }
 }
 
-export function refusal(stop: StopReason): Verdict {
+function refusal(stop: StopReason): Verdict {
   return { event: { type: "refused", stop }, reason: stop.reason };
 }
 

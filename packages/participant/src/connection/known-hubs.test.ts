@@ -38,6 +38,30 @@ test("a token that was issued over TLS is never sent without", () => {
   expect(plain.next()).toBe("https://h2");
 });
 
+test("a tunnel is followed to a hub that is known, and nowhere else", () => {
+  const known = knownTo(one, [one, two]);
+  const path = "/v1/rooms/ABC234/participants/ana/tunnel";
+  expect(known.tunnelUrl(`ws://h2:5050${path}`)?.href).toBe(`ws://h2:5050${path}`);
+  for (const url of [
+    `ws://h3:5050${path}`,
+    `ws://h2:5051${path}`,
+    `wss://h2:5050${path}`,
+    `ws://h2:5050.evil.example${path}`,
+    `ws://h1:5050@evil.example${path}`,
+    `ws://ana:secret@h2:5050${path}`,
+    ...["http://h2:5050", path, "ws://", "file:///x", ""],
+  ])
+    expect(known.tunnelUrl(url)).toBeUndefined();
+  expect(knownTo(one, []).tunnelUrl(`ws://h2:5050${path}`)).toBeUndefined();
+});
+
+test("a tunnel behind TLS is followed with TLS", () => {
+  const known = knownTo("https://h1", ["https://h1", "https://h2:8443/hub"]);
+  expect(known.tunnelUrl("wss://h2:8443/hub/v1/t")?.href).toBe("wss://h2:8443/hub/v1/t");
+  expect(known.tunnelUrl("wss://h2:8443/other/v1/t")).toBeUndefined();
+  expect(known.tunnelUrl("ws://h1:5050/v1/t")?.href).toBe("wss://h1/v1/t");
+});
+
 test("at most 16 are remembered, and what is no URL of a hub is not", () => {
   const many = Array.from({ length: 40 }, (_, n) => `http://h${n}`);
   const known = knownTo("http://h0", many);

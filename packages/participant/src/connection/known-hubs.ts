@@ -1,4 +1,5 @@
 import { InvalidHubUrlError, normaliseHubUrl } from "@roomhub/client";
+import { resolveTunnelUrl } from "./tunnel-url.ts";
 
 const maxHubs = 16;
 
@@ -40,6 +41,24 @@ export class KnownHubs {
     this.#tried = 0;
   }
 
+  /**
+   * Where a tunnel goes that another hub has, by its announced URL.
+   *
+   * @returns undefined when that is not one of these hubs: the token does not go there
+   */
+  tunnelUrl(announced: string): URL | undefined {
+    if (!URL.canParse(announced)) return undefined;
+    for (const hub of this.#urls) {
+      try {
+        const url = resolveTunnelUrl(hub, announced);
+        if (isBelow(url, hub)) return url;
+      } catch {
+        return undefined; // no WebSocket URL
+      }
+    }
+    return undefined;
+  }
+
   /** The next one to try; all of them in turn, the lost one last. */
   next(): string {
     const url = this.#urls[this.#tried % this.#urls.length];
@@ -58,6 +77,12 @@ function readable(hubs: readonly string[]): string[] {
       throw error;
     }
   });
+}
+
+/** `ws:` belongs to `http:`, and `wss:` to `https:`. */
+function isBelow(tunnel: URL, hubUrl: string): boolean {
+  const hasUser = tunnel.username !== "" || tunnel.password !== "";
+  return !hasUser && tunnel.href.replace(/^ws/, "http").startsWith(`${hubUrl}/`);
 }
 
 /** The participant's token and the room's password go there, which must not be sent in the clear. */

@@ -14,6 +14,7 @@ export class Registration {
   #token: string | undefined;
   #tunnelUrl: URL | undefined;
   #isInCluster = false;
+  #isWhereItWas = false;
 
   /** @throws InvalidHubUrlError */
   constructor(settings: Settings) {
@@ -26,6 +27,16 @@ export class Registration {
   get tunnel(): { url: URL; token: string } | undefined {
     const [url, token] = [this.#tunnelUrl, this.#token];
     return url === undefined || token === undefined ? undefined : { url, token };
+  }
+
+  /** The last join has led to the same tunnel as the one before. */
+  get isWhereItWas(): boolean {
+    return this.#isWhereItWas;
+  }
+
+  /** Where another hub of the cluster has this participant's tunnel; undefined for a place that is not one of them. */
+  tunnelAt(announced: string): URL | undefined {
+    return this.#hubs.tunnelUrl(announced);
   }
 
   /** Whether another hub can take this participant. */
@@ -45,8 +56,11 @@ export class Registration {
     const proof = this.#isInCluster ? this.#token : undefined;
     const response = await client.join(this.#settings.room, request, { token: proof, signal });
     const joined = readJoin(response, proof);
-    this.#token = joined.participantToken;
-    this.#tunnelUrl = resolveTunnelUrl(client.hubUrl, joined.tunnel.url);
+    const { participantToken: token } = joined;
+    const tunnelUrl = resolveTunnelUrl(client.hubUrl, joined.tunnel.url);
+    this.#isWhereItWas = token === this.#token && tunnelUrl.href === this.#tunnelUrl?.href;
+    this.#token = token;
+    this.#tunnelUrl = tunnelUrl;
     this.#isInCluster = joined.hubs !== undefined;
     this.#hubs.learn(client.hubUrl, joined.hubs ?? []);
     return joined;

@@ -1,4 +1,5 @@
-import type { IncomingMessage } from "node:http";
+import type { ClientRequest, IncomingMessage } from "node:http";
+import { networkInterfaces } from "node:os";
 import {
   AgentSession,
   CLOSE_CODES,
@@ -10,74 +11,79 @@ import {
   wsTransport,
 } from "@roomhub/tunnel";
 import { WebSocket } from "ws";
-import type { ConnectionEvent } from "./connection-chart.ts";
-import { judgeUpgrade, refusal, type Verdict } from "./hub-verdict.ts";
+import { judgeClose, judgeUpgrade, retry, tunnelElsewhere, type Verdict } from "./hub-verdict.ts";
+import { hasAddress } from "./own-addresses.ts";
 import { proxyAgentFor, type ProxyEnvironment } from "./proxy.ts";
 import type { ParticipantTiming } from "../timing.ts";
 
 export interface TunnelConnectionOptions {
   url: URL;
   token: string;
+  /** Names this run of the participant. */
+  bootId: string;
+  /** The session of an earlier connection, which is to go on over this one. */
+  resumes: AgentSession | undefined;
+  /** Where a hub that says that another one has the session sends its participant; undefined for an unknown place. */
+  known: (announcedUrl: string) => URL | undefined;
   env: ProxyEnvironment;
-  timing: ParticipantTiming;
+  timing: Pick<ParticipantTiming, "dialMs" | "wakePongMs" | "resumePongMs">;
+  /** Limits the dial until the hub's machine, or a proxy, has accepted the connection. */
+  reachMs: number | undefined;
+  /** It was accepted. */
+  onReached: () => void;
   maxStreams: number;
   /** The provider's known capabilities when the tunnel opens. */
   capabilities: () => Record<string, string>;
   /** The provider's status when the tunnel opens; send later changes with `sendStatus`. */
   status: () => TunnelStatus;
-  /** HELLO was received: requests follow. */
-  onOpened: () => void;
+  /** HELLO was received: requests follow. @param resumed - the session of `resumes`, when that goes on */
+  onOpened: (resumed: AgentSession | undefined) => void;
   onRequest: (request: IncomingRequest) => RequestBodyHandler;
   /** The hub is stopping: it sends no new requests, and closes the tunnel when running ones have finished. */
   onGoAway: () => void;
-  /** Called once, last, also after a failed dial. Never from the constructor, and not after `close()`. */
-  onEnded: (verdict: Verdict) => void;
+  /**
+   * Called once, last, also after a failed dial. Never from the constructor, and not after `close()`.
+   *
+   * @param broken - the session, when another connection can take it over; it belongs to the callee now
+   */
+  onEnded: (verdict: Verdict, broken: AgentSession | undefined) => void;
   onFault: (error: unknown) => void;
 }
 
 /** Far more than any error response of a hub. */
 const maxRefusalBytes = 8 * 1024;
 
-/** One dial and its tunnel. Owns the WebSocket until it has ended. */
+/** One dial and its tunnel. Owns the WebSocket until it has ended, and the session until that is handed over. */
 export class TunnelConnection {
   readonly #options: TunnelConnectionOptions;
   readonly #dial = new AbortController();
+  readonly #dialTimer: NodeJS.Timeout;
+  #reachTimer: NodeJS.Timeout | undefined;
   #socket: WebSocket | undefined;
   #session: AgentSession | undefined;
-  #dialTimer: NodeJS.Timeout | undefined;
+  #goAwayReason: string | undefined;
+  /** where the connection begins on this machine */
+  #localAddress: string | undefined;
   #pongDueMs: number | undefined;
+  #breakReason: string | undefined;
   #hasEnded = false;
   #onEnded: TunnelConnectionOptions["onEnded"];
 
   constructor(options: TunnelConnectionOptions) {
     this.#options = options;
     this.#onEnded = options.onEnded;
-    const { url, token, env, timing } = options;
+    const { url, timing, reachMs } = options;
     this.#dialTimer = setTimeout(() => {
-      this.#end(retry(`no tunnel to ${url.host} within ${timing.dialMs / 1_000} s`));
+      // Dials for waiting streams differ in their limits: one reason for all of them is one notice.
+      const limit = options.resumes === undefined ? `within ${timing.dialMs / 1_000} s` : "yet";
+      this.#end(retry(`no tunnel to ${url.host} ${limit}`));
     }, timing.dialMs);
-    try {
-      const agent = proxyAgentFor(url, env, this.#dial.signal);
-      const socket = new WebSocket(url, TUNNEL_SUBPROTOCOL, {
-        ...WS_LIMITS,
-        headers: { authorization: `Bearer ${token}` },
-        followRedirects: false,
-        ...(agent === undefined ? {} : { agent }),
-      });
-      this.#socket = socket;
-      socket.on("open", () => this.#onOpen(socket));
-      socket.on("pong", () => {
-        this.#pongDueMs = undefined;
-      });
-      socket.on("error", (error) => {
-        if (this.#session === undefined)
-          this.#end(retry(`no tunnel to ${url.host}: ${error.message}`));
-      });
-      socket.on("unexpected-response", (_request, response) => this.#onRefused(response));
-    } catch (error) {
-      const reason = `no tunnel to ${url.host}: ${(error as Error).message}`;
-      process.nextTick(() => this.#end(retry(reason)));
+    if (reachMs !== undefined) {
+      this.#reachTimer = setTimeout(() => {
+        this.#end(retry(`${url.host} was not reached within ${reachMs / 1_000} s`));
+      }, reachMs);
     }
+    this.#connect(url, true);
   }
 
   sendStatus(status: TunnelStatus): void {
@@ -86,6 +92,7 @@ export class TunnelConnection {
 
   /** No new requests; running ones continue. */
   goAway(reason: string): void {
+    this.#goAwayReason = reason;
     this.#session?.goAway(reason);
   }
 
@@ -94,16 +101,20 @@ export class TunnelConnection {
     return this.#session?.activeStreams ?? 0;
   }
 
+  /** @param nowMs - on a clock that counts the time that this machine slept */
   tick(nowMs: number): void {
     this.#session?.tick(nowMs);
+    if (this.#hasLostAddress()) return this.#break("this machine has another address");
     if (this.#pongDueMs === undefined || nowMs < this.#pongDueMs) return;
-    this.#end(retry("no pong from the hub after this machine slept"));
+    this.#break("no pong from the hub after this machine slept");
   }
 
   /** The machine slept: the connection may be dead without a socket error. */
   wake(nowMs: number): void {
     if (this.#session === undefined) return this.#end(retry("this machine slept"));
-    this.#pongDueMs = nowMs + this.#options.timing.wakePongMs;
+    const { wakePongMs, resumePongMs } = this.#options.timing;
+    const canResume = this.#session.resumeId !== undefined;
+    this.#pongDueMs = nowMs + (canResume ? resumePongMs : wakePongMs);
     this.#socket?.ping();
   }
 
@@ -115,56 +126,156 @@ export class TunnelConnection {
   /** Ends running streams. `onEnded` is no longer called. */
   close(code: number, reason: string): void {
     this.#hasEnded = true;
-    clearTimeout(this.#dialTimer);
+    this.#stopTimers();
     if (this.#session !== undefined) this.#session.close(code, reason);
     else this.#terminate();
   }
 
+  #connect(url: URL, mayFollow: boolean): void {
+    const { token, env, resumes } = this.#options;
+    const sessionId = resumes?.resumeId;
+    try {
+      const agent = proxyAgentFor(url, env, this.#dial.signal);
+      const socket = new WebSocket(url, TUNNEL_SUBPROTOCOL, {
+        ...WS_LIMITS,
+        headers: {
+          authorization: `Bearer ${token}`,
+          // For what is in front of several hubs; the secret is in HELLO alone.
+          ...(sessionId === undefined ? {} : { "x-roomhub-session": sessionId }),
+        },
+        followRedirects: false,
+        ...(agent === undefined ? {} : { agent }),
+        finishRequest: (request) => this.#finishRequest(request),
+      });
+      this.#socket = socket;
+      socket.on("upgrade", (response) => {
+        this.#localAddress = response.socket.localAddress;
+      });
+      socket.on("open", () => this.#onOpen(socket));
+      socket.on("pong", () => {
+        this.#pongDueMs = undefined;
+      });
+      socket.on("error", (error) => {
+        if (this.#session === undefined && this.#socket === socket)
+          this.#end({
+            ...retry(`no tunnel to ${url.host}: ${error.message}`),
+            isRefused: "code" in error && error.code === "ECONNREFUSED",
+          });
+      });
+      socket.on("unexpected-response", (_request, response) => {
+        this.#onRefused(url, response, mayFollow);
+      });
+    } catch (error) {
+      const reason = `no tunnel to ${url.host}: ${(error as Error).message}`;
+      process.nextTick(() => this.#end(retry(reason)));
+    }
+  }
+
+  #finishRequest(request: ClientRequest): void {
+    const reached = (): void => {
+      clearTimeout(this.#reachTimer);
+      this.#options.onReached();
+    };
+    request.once("socket", (socket) => {
+      // A proxy's socket comes when the proxy has reached the hub.
+      if (socket.connecting) socket.once("connect", reached);
+      else reached();
+    });
+    request.end();
+  }
+
   #onOpen(socket: WebSocket): void {
     if (this.#hasEnded) return socket.terminate();
-    const { maxStreams, capabilities, onRequest, onFault } = this.#options;
+    const { maxStreams, bootId, resumes, capabilities, status, onRequest, onFault } = this.#options;
     // In this turn, or the hub's first message is lost.
     const session = new AgentSession(wsTransport(socket), {
       maxStreams,
       requestWindowBytes: undefined,
       capabilities: capabilities(),
       pingIntervalMs: undefined,
+      bootId,
+      resumes,
       handlers: {
-        onHello: () => this.#onHello(),
+        onHello: () => this.#onHello(undefined),
+        onResume: (earlier) => this.#onHello(earlier),
+        onSuspend: () => this.#onSuspend(),
         onRequest,
         onGoAway: () => {
           if (!this.#hasEnded) this.#options.onGoAway();
         },
-        onClose: (code, reason) => this.#end(judgeClose(code, reason)),
+        onClose: (code, reason) => this.#onClose(socket, code, reason),
         onError: onFault,
       },
     });
     this.#session = session;
-    // Sent in one message with HELLO, so that no request arrives in between.
-    session.sendStatus(this.#options.status());
+    // Sent in one message with HELLO, so that no request arrives in between. A hub that resumes knows no capabilities but
+    // those of STATUS.
+    const learned = resumes === undefined ? {} : { capabilities: capabilities() };
+    session.sendStatus({ ...status(), ...learned });
+    if (this.#goAwayReason !== undefined) session.goAway(this.#goAwayReason);
   }
 
-  #onHello(): void {
+  #onHello(resumed: AgentSession | undefined): void {
+    if (resumed !== undefined) this.#session = resumed;
     if (this.#hasEnded) return;
-    clearTimeout(this.#dialTimer);
-    this.#options.onOpened();
+    this.#stopTimers();
+    this.#options.onOpened(resumed);
   }
 
-  #onRefused(response: IncomingMessage): void {
+  #onSuspend(): void {
+    this.#end(retry(this.#breakReason ?? "the connection to the hub was lost"), this.#session);
+  }
+
+  #onClose(socket: WebSocket, code: number, reason: string): void {
+    // A claim that was rejected once is rejected again. Locally, the same code means that the hub did not respond.
+    const isByHub = socket.readyState === WebSocket.CLOSED;
+    const { resumeRefused, protocolError } = CLOSE_CODES;
+    if (code === resumeRefused || (code === protocolError && isByHub))
+      this.#options.resumes?.close(CLOSE_CODES.done, "the hub refused to resume the session");
+    const broken = this.#breakReason;
+    this.#end(broken === undefined ? judgeClose(code, reason) : retry(broken));
+  }
+
+  /** Looked at only where another connection can take over: what ran to an older hub would end. */
+  #hasLostAddress(): boolean {
+    if (this.#localAddress === undefined || this.#session?.resumeId === undefined) return false;
+    return !this.#session.isSuspended && !hasAddress(networkInterfaces(), this.#localAddress);
+  }
+
+  #onRefused(url: URL, response: IncomingMessage, mayFollow: boolean): void {
     // The dial timer limits the wait.
     void readStart(response).then((body) => {
+      if (this.#hasEnded) return;
       const { statusCode: status = 0, headers } = response;
+      const elsewhere = mayFollow ? tunnelElsewhere(status, body) : undefined;
+      const followed = elsewhere === undefined ? undefined : this.#options.known(elsewhere);
+      if (followed !== undefined) {
+        this.#socket?.terminate();
+        return this.#connect(followed, false);
+      }
       const refused = { status, retryAfter: headers["retry-after"], body };
-      this.#end(judgeUpgrade(this.#options.url.host, refused));
+      const hasSession = this.#options.resumes?.isSuspended === true;
+      this.#end(judgeUpgrade(url.host, refused, hasSession));
     });
   }
 
-  #end(verdict: Verdict): void {
+  /** Its streams wait for another connection where the hub resumes, else they end. */
+  #break(reason: string): void {
+    this.#breakReason = reason;
+    this.#session?.break(reason);
+  }
+
+  #end(verdict: Verdict, broken?: AgentSession): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    clearTimeout(this.#dialTimer);
+    this.#stopTimers();
     this.#terminate();
-    this.#onEnded(verdict);
+    this.#onEnded(verdict, broken);
+  }
+
+  #stopTimers(): void {
+    clearTimeout(this.#dialTimer);
+    clearTimeout(this.#reachTimer);
   }
 
   #terminate(): void {
@@ -188,23 +299,4 @@ async function readStart(response: IncomingMessage): Promise<string> {
     // Truncated: the status is enough.
   }
   return Buffer.concat(parts).toString("utf8", 0, maxRefusalBytes);
-}
-
-function retry(reason: string): Verdict {
-  const event: ConnectionEvent = { type: "failed" };
-  return { event, reason };
-}
-
-function judgeClose(code: number, reason: string): Verdict {
-  if (code === CLOSE_CODES.replaced) {
-    return refusal({
-      code: "replaced",
-      reason: "Another agent joined with this id and took over.",
-      hint: "Run only one of them, or choose another id.",
-    });
-  }
-  if (code === CLOSE_CODES.goingAway) return retry("the hub is restarting");
-  // RFC 6455 §7.1.5: the connection closed without a close frame.
-  if (code === 1006) return retry("the connection to the hub was lost");
-  return retry(`the tunnel broke (${reason === "" ? `code ${code}` : reason})`);
 }

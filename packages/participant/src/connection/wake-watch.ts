@@ -8,6 +8,7 @@ export class WakeWatch {
   readonly #wallNow: () => number;
   #lastMs: number | undefined;
   #lastWallMs = 0;
+  #missedMs = 0;
 
   constructor(gapMs: number, now: () => number, wallNow: () => number) {
     this.#gapMs = gapMs;
@@ -15,14 +16,22 @@ export class WakeWatch {
     this.#wallNow = wallNow;
   }
 
+  /** ms on the monotonic clock, and those that it has missed: a clock that counts sleep, as of the last check. */
+  get nowMs(): number {
+    return this.#now() + this.#missedMs;
+  }
+
   /** Call on every tick. A wall clock that is set forward also looks like sleep; an extra ping does no harm. */
   check(): boolean {
     const nowMs = this.#now();
     const wallMs = this.#wallNow();
-    const gapMs = Math.max(nowMs - (this.#lastMs ?? nowMs), wallMs - this.#lastWallMs);
+    const passedMs = nowMs - (this.#lastMs ?? nowMs);
+    const gapMs = Math.max(passedMs, wallMs - this.#lastWallMs);
     const isFirst = this.#lastMs === undefined;
     this.#lastMs = nowMs;
     this.#lastWallMs = wallMs;
-    return !isFirst && gapMs > this.#gapMs;
+    const hasSlept = !isFirst && gapMs > this.#gapMs;
+    if (hasSlept) this.#missedMs += gapMs - passedMs;
+    return hasSlept;
   }
 }

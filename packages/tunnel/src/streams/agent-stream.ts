@@ -169,7 +169,7 @@ export class AgentStream implements Responder {
   /** Sends the held head with the queued part of the body. */
   sendHead(): void {
     const head = this.#heldHead;
-    if (head === undefined) return;
+    if (head === undefined || this.#port.writer.isHeld) return;
     this.#heldHead = undefined;
     const rideBytes = Math.min(
       this.#body.bytes,
@@ -218,6 +218,10 @@ export class AgentStream implements Responder {
     if (this.#phase === "cancelled") return;
     this.#credit.grant(bytes);
     if (this.#heldHead === undefined) this.#pump();
+    this.#tellDrain();
+  }
+
+  #tellDrain(): void {
     if (this.#phase !== "open" || !this.#wantsDrain || this.#body.bytes > 0) return;
     this.#wantsDrain = false;
     try {
@@ -236,6 +240,13 @@ export class AgentStream implements Responder {
     this.#tellReset(code, reason);
   }
 
+  /** The tunnel is resumed: what waited is sent. */
+  proceed(): void {
+    if (this.#heldHead === undefined) this.#pump();
+    else this.sendHead();
+    this.#tellDrain();
+  }
+
   /** The tunnel closed. */
   lose(reason: string): void {
     const isProviderBusy = this.#phase === "open";
@@ -247,6 +258,7 @@ export class AgentStream implements Responder {
   #isPlainSend(chunk: Buffer): boolean {
     return (
       this.#heldHead === undefined &&
+      !this.#port.writer.isHeld &&
       this.#body.bytes === 0 &&
       chunk.length > 0 &&
       chunk.length <= WIRE_LIMITS.dataBytes &&

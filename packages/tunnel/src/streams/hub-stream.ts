@@ -22,6 +22,8 @@ export interface ResponseHandler {
   onData(chunk: Buffer): boolean;
   /** The body is complete. */
   onEnd(): void;
+  /** The tunnel was interrupted and is resumed: the response goes on. */
+  onResumed?(): void;
   /** The agent aborted, its response was malformed, a callback of this handler threw, or the tunnel closed (`tunnelLost`). */
   onReset(code: ResetCode, reason: string): void;
   /** Called once, last: the agent has finished the stream, did not confirm for 5 s, or the tunnel closed. */
@@ -184,6 +186,17 @@ export class HubStream implements RequestStream {
   receiveReset(code: ResetCode, reason: string): void {
     if (this.#phase === "open") this.#tellReset(code, reason, "closed");
     this.#close();
+  }
+
+  /** The tunnel is resumed. */
+  proceed(): void {
+    if (this.#phase !== "open") return;
+    this.#pump();
+    try {
+      this.#handler.onResumed?.();
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   /** The agent did not confirm a RESET in time. */

@@ -46,6 +46,7 @@ export class OutgoingBody implements BodySource {
   /** Sends DATA while there are bytes and credit. @returns whether everything was sent */
   pump(writer: FrameWriter, streamId: number, credit: SendCredit): boolean {
     while (this.#bytes > 0) {
+      if (writer.isHeld) return false;
       const count = Math.min(this.#bytes, credit.availableBytes, WIRE_LIMITS.dataBytes);
       if (count === 0) return false;
       const at = writer.reserve(FRAME_TYPES.data, streamId, count);

@@ -17,7 +17,7 @@ export const WS_LIMITS = {
 
 /** Binary messages in order, and pings. Implemented for WebSocket and memory. */
 export interface Transport {
-  /** Called once, before anything else. */
+  /** Called before anything else. A later listener takes the place of the one before. */
   listen(listener: TransportListener): void;
   /** The transport owns the bytes until nothing is buffered. Ignored after a close. */
   send(message: Buffer): void;

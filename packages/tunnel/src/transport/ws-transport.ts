@@ -16,14 +16,22 @@ const MAX_CLOSE_REASON_BYTES = 123;
 export function wsTransport(socket: WebSocket): Transport {
   socket.binaryType = "nodebuffer";
 
+  let current: TransportListener | undefined;
+
   function listen(listener: TransportListener): void {
+    const isFirst = current === undefined;
+    current = listener;
+    if (isFirst) subscribe();
+  }
+
+  function subscribe(): void {
     socket.on("message", (data: RawData, isBinary: boolean) => {
-      if (isBinary && Buffer.isBuffer(data)) listener.onMessage(data);
+      if (isBinary && Buffer.isBuffer(data)) current?.onMessage(data);
       else close(CLOSE_CODES.protocolError, "text message");
     });
-    socket.on("ping", () => listener.onLife());
-    socket.on("pong", () => listener.onLife());
-    socket.once("close", (code, reason) => listener.onClose(code, reason.toString()));
+    socket.on("ping", () => current?.onLife());
+    socket.on("pong", () => current?.onLife());
+    socket.once("close", (code, reason) => current?.onClose(code, reason.toString()));
     // `close` always follows and has the code; without a listener the error would end the process.
     socket.on("error", () => {});
   }

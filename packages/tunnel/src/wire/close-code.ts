@@ -24,6 +24,8 @@ export const CLOSE_CODES = {
   dead: 4007,
   /** A frame larger than its type allows, or a flood of frames for finished streams. */
   abuse: 4008,
+  /** HELLO claims a session with another secret, boot id or participant. */
+  resumeRefused: 4009,
 } as const;
 
 export type CloseCode = (typeof CLOSE_CODES)[keyof typeof CLOSE_CODES];

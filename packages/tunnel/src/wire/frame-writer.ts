@@ -7,11 +7,21 @@ import {
 } from "./frame.ts";
 import type { FrameType } from "./frame.ts";
 import type { ResetCode } from "./reset-code.ts";
-import type { Transport } from "../transport/transport.ts";
 
 const FIRST_SLAB_BYTES = 4 * 1024;
 const MAX_SLAB_BYTES = 64 * 1024;
 const NO_SLAB = Buffer.alloc(0);
+
+/** More than these would only be kept for a rare burst. */
+const MAX_SPARE_SLABS = 4;
+
+/** Takes the messages that a writer has made. */
+export interface MessageSink {
+  /** The message is a view of the writer's slab. */
+  send(message: Buffer): void;
+  /** No message is needed any more: the slab may be written from its start. */
+  readonly isClear: boolean;
+}
 
 /** Body bytes waiting to be sent. */
 export interface BodySource {
@@ -20,7 +30,9 @@ export interface BodySource {
 }
 
 /**
- * Collects the frames of one turn of the event loop and sends them as one message (several when a slab fills up).
+ * Collects the frames of one turn of the event loop and sends them as one message (several when a slab fills up). With a
+ * pause, DATA that follows a message is collected for that long: a reader that wakes up for each frame spends more on that
+ * than on the frames.
  *
  * Frames are written consecutively into a slab, and messages are views of it. A full slab is reused from its start when
  * the transport has released all messages; otherwise a new one replaces it. It starts small and grows with use, because
@@ -29,19 +41,40 @@ export interface BodySource {
 export class FrameWriter {
   /** The slab that `reserve()` wrote to. May change with each `reserve()`. */
   slab: Buffer = NO_SLAB;
-  readonly #transport: Transport;
+  /** The tunnel is interrupted: body bytes stay where they are, within their credit. */
+  isHeld = false;
+  readonly #sink: MessageSink;
   readonly #gather: () => void;
+  readonly #pauseMs: number;
   readonly #flushNow = (): void => this.flush();
   #messageStart = 0;
   #end = 0;
   #slabBytes = FIRST_SLAB_BYTES;
   #scheduled: NodeJS.Immediate | undefined;
+  #delayed: NodeJS.Timeout | undefined;
+  #flushedMs = Number.NEGATIVE_INFINITY;
   #isIdle = true;
+  #spares: ArrayBufferLike[] = [];
 
-  /** @param gather - called at the end of a turn, before its message is sent: the last chance to add frames */
-  constructor(transport: Transport, gather: () => void) {
-    this.#transport = transport;
+  /**
+   * @param gather - called before a message is sent: the last chance to add frames
+   * @param pauseMs - after a message, for DATA; 0 for none
+   */
+  constructor(sink: MessageSink, gather: () => void, pauseMs = 0) {
+    this.#sink = sink;
     this.#gather = gather;
+    this.#pauseMs = pauseMs;
+  }
+
+  /** There are frames that are not sent yet. */
+  get hasFrames(): boolean {
+    return this.#end > this.#messageStart;
+  }
+
+  /** Its messages are not needed any more: one of the next slabs. */
+  reuse(slab: ArrayBufferLike): void {
+    if (slab === this.slab.buffer || slab.byteLength < MAX_SLAB_BYTES) return;
+    if (this.#spares.length < MAX_SPARE_SLABS) this.#spares.push(slab);
   }
 
   /** Writes a frame's header. @returns the offset in `slab` for the caller's payload */
@@ -51,7 +84,8 @@ export class FrameWriter {
     const at = this.#end;
     writeFrameHeader(this.slab, at, type, streamId, payloadBytes);
     this.#end = at + bytes;
-    this.schedule();
+    if (this.#pauseMs > 0 && mayWait(type)) this.#delay(type);
+    else this.schedule();
     return at + FRAME_HEADER_BYTES;
   }
 
@@ -91,9 +125,27 @@ export class FrameWriter {
     this.slab.write(text, at + 1);
   }
 
+  /** @param count - modulo 2³² */
+  ack(count: number): void {
+    const at = this.reserve(FRAME_TYPES.ack, 0, 4);
+    this.slab.writeUInt32BE(count, at);
+  }
+
   /** Schedules `flush()` for the end of this turn. */
   schedule(): void {
     this.#scheduled ??= setImmediate(this.#flushNow);
+  }
+
+  /** Schedules `flush()` for the end of the pause. */
+  #delay(type: FrameType): void {
+    if (this.#delayed !== undefined || this.#scheduled !== undefined) return;
+    // The response often follows ADMITTED at once.
+    const isBeginning = type === FRAME_TYPES.admitted;
+    const waitMs = isBeginning
+      ? this.#pauseMs
+      : this.#flushedMs + this.#pauseMs - performance.now();
+    if (waitMs > 0) this.#delayed = setTimeout(this.#flushNow, waitMs);
+    else this.schedule();
   }
 
   /** Sends all frames now. Only when no other frame can join: the frames of a turn belong in one message. */
@@ -102,13 +154,15 @@ export class FrameWriter {
     this.#sendPending();
     clearImmediate(this.#scheduled);
     this.#scheduled = undefined;
+    if (this.#pauseMs > 0) this.#beginPause();
     this.#isIdle = false;
   }
 
   /** Called about once a second: frees the slab when nothing was sent since the last call. */
   releaseWhenIdle(): void {
-    if (this.#isIdle && this.#end === this.#messageStart) {
+    if (this.#isIdle && !this.hasFrames) {
       this.slab = NO_SLAB;
+      this.#spares = [];
       this.#messageStart = 0;
       this.#end = 0;
       this.#slabBytes = FIRST_SLAB_BYTES;
@@ -116,20 +170,44 @@ export class FrameWriter {
     this.#isIdle = true;
   }
 
+  #beginPause(): void {
+    clearTimeout(this.#delayed);
+    this.#delayed = undefined;
+    this.#flushedMs = performance.now();
+  }
+
   #newSlab(neededBytes: number): void {
     this.#sendPending();
     this.#messageStart = 0;
     this.#end = 0;
-    const isLarge = this.slab.length >= Math.max(neededBytes, this.#slabBytes);
-    if (isLarge && this.#transport.bufferedBytes === 0) return;
-    this.slab = Buffer.allocUnsafeSlow(Math.max(neededBytes, this.#slabBytes));
+    const bytes = Math.max(neededBytes, this.#slabBytes);
+    if (this.slab.length >= bytes && this.#sink.isClear) return;
+    const spare = this.#spares.pop();
+    this.slab =
+      spare !== undefined && spare.byteLength >= bytes
+        ? Buffer.from(spare)
+        : Buffer.allocUnsafeSlow(bytes);
     this.#slabBytes = Math.min(this.#slabBytes * 2, MAX_SLAB_BYTES);
   }
 
   #sendPending(): void {
-    if (this.#end === this.#messageStart) return;
+    if (!this.hasFrames) return;
     const message = this.slab.subarray(this.#messageStart, this.#end);
     this.#messageStart = this.#end;
-    this.#transport.send(message);
+    this.#sink.send(message);
   }
+}
+
+/** What else happens on a stream, and what is urgent, takes along what waits. */
+function mayWait(type: FrameType): boolean {
+  return type === FRAME_TYPES.data || type === FRAME_TYPES.admitted;
+}
+
+/** A message of one frame with text, on stream 0. */
+export function encodeFrame(type: FrameType, text: string): Buffer {
+  const bytes = Buffer.byteLength(text);
+  const message = Buffer.allocUnsafe(FRAME_HEADER_BYTES + bytes);
+  writeFrameHeader(message, 0, type, 0, bytes);
+  message.write(text, FRAME_HEADER_BYTES);
+  return message;
 }

@@ -20,7 +20,6 @@ import { RESET_CODES, resetCodeFromWire, resetCodeName } from "./reset-code.ts";
 import type { ResetCode } from "./reset-code.ts";
 import { decodeStatus, encodeStatus } from "./status.ts";
 import type { TunnelStatus } from "./status.ts";
-import type { Transport } from "../transport/transport.ts";
 
 interface WireCase {
   name: string;
@@ -31,6 +30,7 @@ interface WireCase {
   head: RequestHead & ResponseHead & { end: boolean };
   bodyHex: string;
   creditBytes: number;
+  count: number;
   code: ResetCode;
   reason: string;
   text: string;
@@ -58,15 +58,8 @@ function decodeAll(message: Buffer, isLink = false): Frame[] {
 /** The messages a writer sends for what `write` does in one turn. */
 function written(write: (writer: FrameWriter) => void): Buffer[] {
   const messages: Buffer[] = [];
-  const transport: Transport = {
-    listen() {},
-    send: (message) => messages.push(Buffer.from(message)),
-    ping() {},
-    close() {},
-    terminate() {},
-    bufferedBytes: 0,
-  };
-  const writer = new FrameWriter(transport, () => {});
+  const send = (message: Buffer) => void messages.push(Buffer.from(message));
+  const writer = new FrameWriter({ send, isClear: true }, () => {});
   write(writer);
   writer.flush();
   return messages;
@@ -89,14 +82,15 @@ const encoders: Record<string, (writer: FrameWriter, wireCase: WireCase) => void
   data: (writer, { streamId, bodyHex }) => writer.data(streamId, Buffer.from(bodyHex, "hex")),
   end: (writer, { streamId }) => writer.end(streamId),
   window: (writer, { streamId, creditBytes }) => writer.window(streamId, creditBytes),
+  ack: (writer, { count }) => writer.ack(count),
   reset: (writer, { streamId, code, reason }) => writer.reset(streamId, code, reason),
   goaway: (writer, { reason }) => writer.text(FRAME_TYPES.goAway, reason),
 };
 
 const decoders: Record<string, (payload: Buffer, wireCase: WireCase) => void> = {
   hello(payload, { json }) {
-    const { maxStreams, windowBytes, capabilities } = json;
-    expect(decodeHello(payload)).toEqual({ maxStreams, windowBytes, capabilities });
+    const { maxStreams, windowBytes, capabilities, resume } = json;
+    expect(decodeHello(payload)).toEqual({ maxStreams, windowBytes, capabilities, resume });
   },
   status: (payload, { json }) => expect(decodeStatus(payload)).toEqual(json),
   request(payload, wireCase) {
@@ -112,6 +106,7 @@ const decoders: Record<string, (payload: Buffer, wireCase: WireCase) => void> = 
   data: (payload, { bodyHex }) => expect(payload.toString("hex")).toBe(bodyHex),
   end: (payload) => expect(payload).toHaveLength(0),
   window: (payload, { creditBytes }) => expect(payload.readUInt32BE(0)).toBe(creditBytes),
+  ack: (payload, { count }) => expect(payload.readUInt32BE(0)).toBe(count),
   reset(payload, { code, reason }) {
     expect(resetCodeFromWire(payload.readUInt8(0))).toBe(code);
     expect(payload.toString("utf8", 1)).toBe(reason);

@@ -12,7 +12,8 @@ export const FRAME_TYPES = {
   window: 7,
   reset: 8,
   goAway: 9,
-  // 10 is reserved for ACK.
+  /** Only in a session that can be resumed. */
+  ack: 10,
   /** Links between hubs only, as is the next. */
   admitted: 11,
   notice: 12,
@@ -64,13 +65,14 @@ export const FRAME_RULES: Record<FrameType, FrameRule> = {
   7: { name: "WINDOW", onStream: true, minBytes: 4, maxBytes: 4 },
   8: { name: "RESET", onStream: true, minBytes: 1, maxBytes: 1 + WIRE_LIMITS.reasonBytes },
   9: { name: "GOAWAY", onStream: false, minBytes: 0, maxBytes: WIRE_LIMITS.reasonBytes },
+  10: { name: "ACK", onStream: false, minBytes: 4, maxBytes: 4 },
   11: { name: "ADMITTED", onStream: true, minBytes: 2, maxBytes: WIRE_LIMITS.admittedBytes },
   12: { name: "NOTICE", onStream: false, minBytes: 2, maxBytes: WIRE_LIMITS.noticeBytes },
 };
 
 /** @param isLink - between hubs, which have frame types of their own */
 export function isFrameType(byte: number, isLink: boolean): byte is FrameType {
-  if (byte >= FRAME_TYPES.hello && byte <= FRAME_TYPES.goAway) return true;
+  if (byte >= FRAME_TYPES.hello && byte <= FRAME_TYPES.ack) return true;
   return isLink && (byte === FRAME_TYPES.admitted || byte === FRAME_TYPES.notice);
 }
 

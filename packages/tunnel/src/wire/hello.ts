@@ -2,6 +2,8 @@ import { CLOSE_CODES } from "./close-code.ts";
 import { WIRE_LIMITS } from "./frame.ts";
 import { integerField, MalformedPayload, parseObject, textMapField } from "./json-payload.ts";
 import { ProtocolError } from "./protocol-error.ts";
+import { resumeFields } from "./resume.ts";
+import type { ResumeFields } from "./resume.ts";
 
 const WIRE_VERSION = 1;
 
@@ -13,11 +15,13 @@ export interface Hello {
   windowBytes: number;
   /** Capabilities of the agent's provider; empty from the hub. The tunnel does not interpret them. */
   capabilities: Record<string, string>;
+  /** Its sender can resume sessions. */
+  resume?: ResumeFields | undefined;
 }
 
 export function encodeHello(hello: Hello): string {
-  const { maxStreams, windowBytes, capabilities } = hello;
-  return JSON.stringify({ version: WIRE_VERSION, maxStreams, windowBytes, capabilities });
+  const { maxStreams, windowBytes, capabilities, resume } = hello;
+  return JSON.stringify({ version: WIRE_VERSION, maxStreams, windowBytes, capabilities, resume });
 }
 
 /** @throws {ProtocolError} 4003 for another version, 4002 for anything else that is invalid */
@@ -36,10 +40,17 @@ export function decodeHello(payload: Buffer): Hello {
       windowBytes: integerField(object, "windowBytes", 1, WIRE_LIMITS.windowBytes),
       capabilities:
         object["capabilities"] === undefined ? {} : textMapField(object, "capabilities"),
+      ...resumeOf(object),
     };
   } catch (error) {
     throw asProtocolError("HELLO", error);
   }
+}
+
+/** Absent from the HELLO of one that cannot resume. */
+function resumeOf(object: Record<string, unknown>): Pick<Hello, "resume"> {
+  const resume = resumeFields(object);
+  return resume === undefined ? {} : { resume };
 }
 
 /** Turns a malformed payload into an error that closes the tunnel. Other errors pass through. */

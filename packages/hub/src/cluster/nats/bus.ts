@@ -1,12 +1,25 @@
 import type { NatsConnection, Subscription } from "@nats-io/transport-node";
-import type { BusMessage } from "../bus-message.ts";
+import type { BusMessage } from "../bus/bus-message.ts";
 import { encodeKey } from "../entry-codec.ts";
+import { createPace } from "../../pace.ts";
 
 type OnMessage = (message: BusMessage) => void;
 
+/** As for watchers: too short to notice, while a busy hub makes some hundred events of a room at once. */
+const gapMs = 10;
+/** UTF-16 units of JSON in one message; NATS takes 1 MiB. */
+const mostLength = 128 * 1024;
+
+/** JSON of a room's messages that are about to leave. */
+interface Parcel {
+  readonly texts: string[];
+  length: number;
+}
+
 /**
- * Messages between hubs on core subjects, `roomhub.events.<room code as base64url>`. Not acknowledged. One subscription of
- * the server per room, however many subscribers there are; the client renews them after a reconnect.
+ * Messages between hubs on core subjects, `roomhub.events.<room code as base64url>`, each a JSON array of them. What comes
+ * alone leaves with its turn of the event loop, what comes often together, every 10 ms. Not acknowledged. One subscription
+ * of the server per room, however many subscribers there are; the client renews them after a reconnect.
  */
 export class Bus {
   readonly #prefix: string;
@@ -15,11 +28,16 @@ export class Bus {
     string,
     { subscribers: Set<OnMessage>; subscription: Subscription | undefined }
   >();
+  readonly #later: (send: () => void) => void;
+  /** by room */
+  readonly #parcels = new Map<string, Parcel>();
   #connection: NatsConnection | undefined;
 
-  constructor(prefix: string, onWarning: (message: string) => void) {
+  /** @param nowMs - monotonic */
+  constructor(prefix: string, onWarning: (message: string) => void, nowMs: () => number) {
     this.#prefix = `${prefix}.events.`;
     this.#onWarning = onWarning;
+    this.#later = createPace(gapMs, nowMs);
   }
 
   /** Subscriptions made before begin now. */
@@ -29,7 +47,18 @@ export class Bus {
   }
 
   publish(roomCode: string, message: BusMessage): void {
-    this.#connection?.publish(this.#prefix + encodeKey(roomCode), JSON.stringify(message));
+    if (this.#connection === undefined) return;
+    // As it is now: what it shows goes on changing.
+    const text = JSON.stringify(message);
+    const isFirst = this.#parcels.size === 0;
+    const parcel = this.#parcels.get(roomCode);
+    if (parcel === undefined) this.#parcels.set(roomCode, { texts: [text], length: text.length });
+    else {
+      if (parcel.length + text.length > mostLength) this.#send(roomCode, parcel);
+      parcel.texts.push(text);
+      parcel.length += text.length;
+    }
+    if (isFirst) this.#later(() => this.#flush());
   }
 
   subscribe(roomCode: string | undefined, onMessage: OnMessage): () => void {
@@ -53,9 +82,27 @@ export class Bus {
     };
   }
 
+  /** What waits would be old when the connection is back. */
+  drop(): void {
+    this.#parcels.clear();
+  }
+
   close(): void {
+    this.#flush();
     this.#connection = undefined;
     this.#subjects.clear();
+  }
+
+  #flush(): void {
+    for (const [roomCode, parcel] of this.#parcels) this.#send(roomCode, parcel);
+    this.#parcels.clear();
+  }
+
+  #send(roomCode: string, parcel: Parcel): void {
+    const subject = this.#prefix + encodeKey(roomCode);
+    this.#connection?.publish(subject, `[${parcel.texts.join(",")}]`);
+    parcel.texts.length = 0;
+    parcel.length = 0;
   }
 
   #listen(subject: string): void {
@@ -67,27 +114,32 @@ export class Bus {
           this.#onWarning(`Events of other hubs cannot be received: ${error.message}.`);
           return;
         }
-        const read = readMessage(message.string());
-        if (read === undefined) return;
-        for (const subscriber of [...entry.subscribers]) subscriber(read);
+        for (const read of readMessages(message.string())) {
+          for (const subscriber of [...entry.subscribers]) subscriber(read);
+        }
       },
     });
   }
 }
 
-/** undefined for what no hub of this version sends */
-function readMessage(text: string): BusMessage | undefined {
-  let value: Partial<BusMessage> | null;
+/** Without what no hub of this version sends. */
+function readMessages(text: string): BusMessage[] {
+  let value: unknown;
   try {
-    value = JSON.parse(text) as Partial<BusMessage> | null;
+    value = JSON.parse(text);
   } catch {
-    return undefined;
+    return [];
   }
-  const isMessage =
-    typeof value?.origin === "string" &&
-    typeof value.sequence === "number" &&
-    typeof value.name === "string" &&
-    typeof value.payload === "object" &&
-    value.payload !== null;
-  return isMessage ? (value as BusMessage) : undefined;
+  return Array.isArray(value) ? value.filter(isMessage) : [];
+}
+
+function isMessage(value: unknown): value is BusMessage {
+  const { origin, sequence, name, payload } = (value ?? {}) as Partial<BusMessage>;
+  return (
+    typeof origin === "string" &&
+    typeof sequence === "number" &&
+    typeof name === "string" &&
+    typeof payload === "object" &&
+    payload !== null
+  );
 }

@@ -1,4 +1,5 @@
-import type { BusMessage } from "../bus-message.ts";
+import type { HubIdentity } from "../../domain/participant.ts";
+import type { BusMessage } from "../bus/bus-message.ts";
 import { DirectoryReport } from "../directory-report.ts";
 import {
   DirectoryUnavailable,
@@ -66,6 +67,7 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
   #round = 0;
   #upSinceMs: number | undefined;
   #presence: (() => HubPresence) | undefined;
+  #own: HubIdentity | undefined;
   #isClosed = false;
   #lastWarning = "";
 
@@ -80,7 +82,7 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
       if (message !== this.#lastWarning) options.onWarning?.(message);
       this.#lastWarning = message;
     };
-    this.#bus = new Bus(this.#prefix, this.#onWarning);
+    this.#bus = new Bus(this.#prefix, this.#onWarning, this.#nowMs);
     this.#tombstones = new Tombstones(this.#random);
   }
 
@@ -96,7 +98,7 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
     this.#listener = listener;
     this.report = new DirectoryReport({
       listener,
-      ownHubId: () => this.#presence?.().hubId,
+      own: () => this.#own,
       onWarning: this.#onWarning,
     });
     this.#client = await connectToNats(this.#options, {
@@ -121,6 +123,7 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
 
   announce(presence: () => HubPresence): void {
     this.#presence = presence;
+    this.#own = presence();
     void this.#beat();
   }
 
@@ -139,8 +142,8 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
     for (const stop of this.#stops) stop();
     this.#bus.close();
     const buckets = this.#buckets;
-    if (this.isUp && buckets !== undefined && this.#presence !== undefined) {
-      const removed = buckets.hubs.delete(encodeKey(this.#presence().hubId), undefined);
+    if (this.isUp && buckets !== undefined && this.#own !== undefined) {
+      const removed = buckets.hubs.delete(encodeKey(this.#own.hubId), undefined);
       // The others notice its silence as well.
       await this.#untilDown(removed).catch(() => {});
     }
@@ -174,6 +177,7 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
     this.#watches = [];
     const wasUp = this.isUp;
     this.#upSinceMs = undefined;
+    this.#bus.drop();
     for (const reject of this.#rejects) reject(new DirectoryUnavailable(reason));
     this.#rejects.clear();
     if (wasUp) this.#listener?.stateChanged(false);

@@ -22,7 +22,8 @@ export class Candidate implements PlacementCandidate {
 
   get active(): number {
     const { machine, active, remote } = this.participant;
-    return machine?.active ?? active + (remote?.elsewhere ?? 0);
+    if (machine !== undefined) return machine.active + machine.elsewhere;
+    return active + (remote?.elsewhere ?? 0);
   }
 
   get limit(): number {

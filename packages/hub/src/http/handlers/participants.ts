@@ -4,6 +4,7 @@ import { joinParticipant, type JoinOutcome } from "../../operations/join-partici
 import * as participants from "../../operations/participants.ts";
 import { getRoom } from "../../operations/rooms.ts";
 import { isKnownParticipant, updateParticipant } from "../../operations/update-participant.ts";
+import { tunnelUrl } from "../tunnels/tunnel-url.ts";
 import type { RouteResponse, RouteDeps, RouteRequest } from "../route.ts";
 import { param, parse } from "./parse.ts";
 
@@ -106,14 +107,13 @@ function joinResponse(
   { operations, cluster }: RouteDeps,
   { participant, room, isNew, token, clientKey, warnings }: Joined,
 ): RouteResponse {
-  const path = `/v1/rooms/${room.code}/participants/${encodeURIComponent(participant.id)}/tunnel`;
   // The hub that took the join, whatever stands in front of the cluster.
   const origin = cluster?.advertiseUrl() ?? request.origin;
   const body: JoinResponse = {
     participant: participants.viewOf(operations, participant),
     roomId: room.id,
     heartbeatWithinMs: operations.limits.offlineAfterMs,
-    tunnel: { url: origin.replace(/\/+$/, "").replace(/^http/, "ws") + path },
+    tunnel: { url: tunnelUrl(origin, room.code, participant.id) },
     ...(cluster === undefined ? {} : { hubs: cluster.advertisedUrls() }),
     ...(warnings.length === 0 ? {} : { warnings }),
     ...(token === undefined ? {} : { participantToken: token }),

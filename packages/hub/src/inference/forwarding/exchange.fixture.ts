@@ -1,6 +1,7 @@
 import type { Participant, RemotePlace } from "../../domain/participant.ts";
 import { aParticipant, aRoom } from "../../domain/room.fixture.ts";
 import { RoomQueues } from "../queue.ts";
+import { Machines } from "../../domain/machine.ts";
 import { ResponseOwners } from "../response-owners.ts";
 import { Exchange } from "./exchange.ts";
 import type { PeerLinks } from "./peers.ts";
@@ -30,7 +31,9 @@ export function createExchanges(hubNames: readonly string[], placed: Record<stri
       }),
     );
     const room = aRoom(...participants);
+    const machines = new Machines((machine) => exchange.machineChanged(machine));
     const rests: [id: string, untilMs: number][] = [];
+    const resumed: string[] = [];
     const makers = new ResponseOwners(100);
     const queues = new RoomQueues(100, (code) => exchange.queueChanged(code));
     const nameOf = (hubId: string) => hubId[0] ?? "";
@@ -52,19 +55,27 @@ export function createExchanges(hubNames: readonly string[], placed: Record<stri
       links,
       queues: () => queues,
       findRoom: (code) => (code === room.code ? room : undefined),
+      machines: () => machines,
       own: () => participants.filter(({ remote }) => remote === undefined),
       makers,
       participantRests: ({ id }, untilMs) => void rests.push([id, untilMs]),
+      requestResumed: ({ id }, requestId) => void resumed.push(`${requestId} at ${id}`),
       nowMs: () => nowMs,
       later: (ms, callback) => void timers.push({ atMs: nowMs + ms, callback }),
     });
     const at = (id: string): Participant => room.participants.get(id) as Participant;
-    return { name, exchange, room, queues, makers, rests, at };
+    return { name, exchange, room, queues, makers, rests, resumed, machines, at };
   }
 
   function remotePlace(owner: string): RemotePlace {
-    const place = { revision: 1, elsewhere: 0, grants: 0, machine: undefined, hasSecrets: false };
-    return { owner: identity(owner), ...place };
+    const place = {
+      revision: 1,
+      elsewhere: 0,
+      grant: undefined,
+      machine: undefined,
+      machineKey: undefined,
+    };
+    return { owner: identity(owner), hasSecrets: false, ...place };
   }
 
   /** Delivers what is on the wire, and what follows from it. */

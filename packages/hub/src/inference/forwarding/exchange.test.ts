@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { type Participant, occupySlot, releaseSlot } from "../../domain/participant.ts";
+import {
+  type Machine,
+  type Participant,
+  occupySlot,
+  releaseSlot,
+} from "../../domain/participant.ts";
 import type { QueueEntry } from "../queue.ts";
 import { createExchanges } from "./exchange.fixture.ts";
 
@@ -12,10 +17,11 @@ class WaitingRequest implements QueueEntry {
   readonly selectionKey: string;
   readonly candidates: readonly Participant[];
   readonly isHolding = false;
-  readonly owned = [];
+  readonly owned: readonly Participant[];
   readonly #goes: () => boolean;
 
-  constructor(address: string, participant: Participant, goes: () => boolean) {
+  constructor(address: string, participant: Participant, goes: () => boolean, isOwn = false) {
+    this.owned = isOwn ? [participant] : [];
     this.address = address;
     this.selectionKey = address;
     this.candidates = [participant];
@@ -52,7 +58,7 @@ function forwards({ entry, owner, net }: Lab, log: string[], name: string): () =
   return () => {
     const ana = entry.at("ana");
     const isFree = ana.active + (ana.remote?.elsewhere ?? 0) < ana.limit;
-    if (!isFree && ana.remote?.grants === 0) return false;
+    if (!isFree && ana.remote?.grant === undefined) return false;
     occupySlot(ana, someone, 0);
     const { hubId } = net.identity("a");
     const had = owner.exchange.slots.takeGrant(owner.at("ana"), hubId);
@@ -117,8 +123,9 @@ describe("what hubs tell one another of load", () => {
   test("counts a shared machine that is full", () => {
     const { net, owner } = twoHubs();
     const there = owner.at("ana");
-    const machine = { id: "m", members: new Set([there]), active: 3, startedMs: [], limit: 4 };
-    there.machine = machine;
+    net.hub("b").machines.assign(there, "0123456789abcdef");
+    const { machine } = there as { machine: Machine };
+    Object.assign(machine, { active: 3, limit: 4 });
     expect(owner.exchange.slots.elsewhere(there, net.identity("a").hubId)).toBe(1);
     machine.active = 4;
     expect(owner.exchange.slots.elsewhere(there, net.identity("a").hubId)).toBe(2);
@@ -142,7 +149,7 @@ describe("what hubs tell one another of load", () => {
     exchange.noticed(net.identity("c"), { kind: "batch", items: [item] });
     exchange.noticed({ ...net.identity("b"), bootId: "another" }, { kind: "batch", items: [item] });
     exchange.noticed(net.identity("c"), { kind: "grant", at: load.at });
-    expect(at("ana").remote).toMatchObject({ elsewhere: 0, grants: 0 });
+    expect(at("ana").remote).toMatchObject({ elsewhere: 0, grant: undefined });
     exchange.noticed(net.identity("b"), { kind: "batch", items: [item] });
     expect(at("ana")).toMatchObject({ limit: 9, limitFrom: "engine" });
   });
@@ -194,6 +201,43 @@ describe("requests that wait at another hub", () => {
     expect(log).toEqual(["own 1", "far 1 with a grant", "own 2"]);
   });
 
+  test("and come from the participant's owner go first there, to every second slot while others wait", () => {
+    const lab = twoHubs();
+    const { net, entry, owner } = lab;
+    for (const hub of [entry, owner]) hub.at("ana").clientKeyDigest = new Uint8Array(32);
+    const free = fill(lab);
+    net.pass(200);
+    const log: string[] = [];
+    const ana = owner.at("ana");
+    const here = (name: string) => () => {
+      if (ana.active >= ana.limit) return false;
+      occupySlot(ana, someone, 0);
+      return log.push(name) > 0;
+    };
+    const there = (name: string) => {
+      const goes = forwards(lab, log, name);
+      return () => goes() && ((log[log.length - 1] = name), true);
+    };
+    for (const name of ["here 1", "here 2"]) {
+      owner.queues.of("ABC234").add(new WaitingRequest(name, ana, here(name)), false);
+    }
+    net.pass(50);
+    const far = entry.at("ana");
+    const queue = entry.queues.of("ABC234");
+    queue.add(new WaitingRequest("other", far, there("other")), false);
+    for (const name of ["own 1", "own 2"]) {
+      queue.add(new WaitingRequest("own", far, there(name), true), false);
+    }
+    net.pass(200);
+    for (let n = 0; n < 5; n++) {
+      free();
+      net.pass(60);
+    }
+    expect(log[0]).toBe("own 1");
+    expect(log[2]).toBe("own 2");
+    expect(new Set([log[1], log[3], log[4]])).toEqual(new Set(["here 1", "here 2", "other"]));
+  });
+
   test("are granted one slot after the other, and all go", () => {
     const lab = twoHubs();
     const { net, entry, owner } = lab;
@@ -228,7 +272,7 @@ describe("requests that wait at another hub", () => {
     expect(owner.at("ana").active).toBe(2);
     net.pass(100);
     expect(owner.at("ana").active).toBe(1);
-    expect(entry.at("ana").remote?.grants).toBe(0);
+    expect(entry.at("ana").remote?.grant).toBeUndefined();
   });
 
   test("are forgotten when they leave, and when their hub is lost", () => {
@@ -270,7 +314,7 @@ describe("requests that wait at another hub", () => {
     owner.queues.wake("ABC234");
     net.pass(300);
     expect(owner.queues.sizeOf("ABC234")).toBe(0);
-    expect(entry.at("ana").remote?.grants).toBe(0);
+    expect(entry.at("ana").remote?.grant).toBeUndefined();
   });
 
   test("hold a slot for their hub only until the request comes, and for no other", () => {
@@ -324,4 +368,15 @@ describe("what hubs tell one another of conversations", () => {
     expect(a.makers.ownerOf(a.room, "resp_2")).toBe(a.at("ana"));
     expect(await a.exchange.findMaker(a.room, "resp_3")).toBeUndefined();
   });
+});
+
+test("the hub with the client learns that its request goes on, from the participant's owner alone", () => {
+  const { net, entry, owner } = twoHubs();
+  const ana = owner.at("ana");
+  owner.exchange.resumed(ana, net.identity("a").hubId, "req_1");
+  net.deliver();
+  expect(entry.resumed).toEqual(["req_1 at ana"]);
+  entry.exchange.resumed(entry.at("ana"), net.identity("b").hubId, "req_2");
+  net.deliver();
+  expect(owner.resumed).toEqual([]);
 });

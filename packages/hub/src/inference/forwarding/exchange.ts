@@ -1,9 +1,16 @@
-import { isFull, type HubIdentity, type Participant } from "../../domain/participant.ts";
+import type { Machines } from "../../domain/machine.ts";
+import {
+  isFull,
+  type HubIdentity,
+  type Machine,
+  type Participant,
+} from "../../domain/participant.ts";
 import type { Prompt } from "../../domain/placement/warm-conversations.ts";
 import type { Room } from "../../domain/room.ts";
 import type { RoomQueues } from "../queue.ts";
 import type { ForwardRefusal } from "../upstream.ts";
 import { LoadReports } from "./load-reports.ts";
+import { MachineSlots } from "./machine-slots.ts";
 import type {
   GrantNotice,
   LoadItem,
@@ -11,6 +18,7 @@ import type {
   NoticeItem,
   PaceSample,
   ParticipantRef,
+  ResumedNotice,
   WaitNotice,
   WarmItem,
 } from "./notices.ts";
@@ -25,11 +33,14 @@ export interface ExchangeDeps {
   links: PeerLinks;
   queues: () => RoomQueues;
   findRoom: (code: string) => Room | undefined;
+  machines: () => Machines;
   /** the participants of this hub */
   own: () => Iterable<Participant>;
   makers: MakerMemory;
   /** The agent of an own participant refuses requests for its budget until then. */
   participantRests: (participant: Participant, untilMs: number) => void;
+  /** A request of this hub goes on at another hub's participant. */
+  requestResumed: (participant: Participant, requestId: string) => void;
   nowMs: () => number;
   later: Later;
 }
@@ -51,9 +62,10 @@ export class Exchange implements PeerNotes {
   readonly #loads: LoadReports;
   readonly #waits: WaitReports;
   readonly #waiters: RemoteWaiters;
+  readonly #machines: MachineSlots;
 
   constructor(deps: ExchangeDeps) {
-    const { links, later, nowMs, queues, own } = deps;
+    const { links, later, nowMs, queues, own, machines } = deps;
     this.#deps = deps;
     this.#outbox = new Outbox(links, later);
     this.#waits = new WaitReports(links, later, queues);
@@ -67,6 +79,11 @@ export class Exchange implements PeerNotes {
       ...{ links, later, nowMs, own, outbox: this.#outbox },
       elsewhere: (participant, hubId) => this.#waiters.elsewhere(participant, hubId),
     });
+    this.#machines = new MachineSlots({
+      ...{ links, machines, later, nowMs },
+      loadChanged: (participant) => this.#loads.changed(participant),
+      wake: (roomCode) => queues().wake(roomCode),
+    });
   }
 
   /** For the requests that other hubs forward. */
@@ -79,10 +96,24 @@ export class Exchange implements PeerNotes {
   /** A request of the room waits now, or no longer. */
   queueChanged(roomCode: string): void {
     this.#waits.queueChanged(roomCode);
+    this.#machines.queueChanged(roomCode);
   }
 
   loadChanged(participant: Participant): void {
-    this.#loads.changed(participant);
+    const { machine } = participant;
+    if (machine === undefined) this.#loads.changed(participant);
+    else this.machineChanged(machine);
+  }
+
+  /** One of its slots was taken or freed, or other participants share it now. */
+  machineChanged(machine: Machine): void {
+    for (const member of machine.members) this.#loads.changed(member);
+    this.#machines.changed(machine);
+  }
+
+  /** A request that another hub forwarded goes on. */
+  resumed(participant: Participant, hubId: string, requestId: string): void {
+    this.#deps.links.notify(hubId, { kind: "resumed", at: refOf(participant), requestId });
   }
 
   measured(participant: Participant, sample: PaceSample): void {
@@ -131,15 +162,21 @@ export class Exchange implements PeerNotes {
   linkOpened({ hubId }: HubIdentity): void {
     this.#waits.forgetHub(hubId);
     this.#loads.hubOpened(hubId);
+    this.#machines.hubOpened(hubId);
   }
 
   linkClosed({ hubId }: HubIdentity): void {
     this.#loads.hubClosed(hubId);
+    this.#machines.hubClosed(hubId);
     this.#waiters.forgetHub(hubId);
   }
 
   noticed(hub: HubIdentity, notice: object): void {
     for (const item of readNotice(notice)) {
+      if (item.kind === "machine") {
+        this.#machines.noted(hub.hubId, item);
+        continue;
+      }
       const participant = this.#find(item.at);
       if (participant !== undefined) this.#apply(hub, participant, item);
     }
@@ -166,7 +203,7 @@ export class Exchange implements PeerNotes {
   #apply(
     hub: HubIdentity,
     participant: Participant,
-    item: WaitNotice | GrantNotice | NoticeItem,
+    item: WaitNotice | GrantNotice | ResumedNotice | NoticeItem,
   ): void {
     const isOwn = participant.remote === undefined;
     switch (item.kind) {
@@ -174,7 +211,10 @@ export class Exchange implements PeerNotes {
         if (isOwn) this.#waiters.noteWaiting(hub.hubId, participant, item);
         return;
       case "grant":
-        if (isOwnedBy(participant, hub)) this.#useGrant(participant);
+        if (isOwnedBy(participant, hub)) this.#useGrant(participant, item.isOwn === true);
+        return;
+      case "resumed":
+        if (isOwnedBy(participant, hub)) this.#deps.requestResumed(participant, item.requestId);
         return;
       case "load":
         if (isOwnedBy(participant, hub)) this.#applyLoad(participant, item);
@@ -189,13 +229,13 @@ export class Exchange implements PeerNotes {
     }
   }
 
-  #useGrant(participant: Participant): void {
+  #useGrant(participant: Participant, isOwn: boolean): void {
     const { remote, roomCode } = participant;
     if (remote === undefined) return;
-    remote.grants++;
+    remote.grant = isOwn ? "own" : "any";
     this.#deps.queues().wake(roomCode);
     // What nothing waits for any more expires at its owner.
-    remote.grants = 0;
+    remote.grant = undefined;
     this.#waits.granted(participant);
   }
 
@@ -206,6 +246,7 @@ export class Exchange implements PeerNotes {
     remote.elsewhere = load.elsewhere;
     participant.limit = load.limit;
     participant.limitFrom = load.limitFrom;
+    if (load.machine !== undefined) remote.machine = load.machine ?? undefined;
     participant.lastSeenAt = Math.max(participant.lastSeenAt, load.lastSeenAt);
     if (load.pace !== undefined) participant.pace.restore(load.pace, this.#deps.nowMs());
     if (wasFull && !isFull(participant)) this.#deps.queues().wake(participant.roomCode);

@@ -62,10 +62,13 @@ export function createOwner(participant: Participant, deps: Partial<ForwardingDe
     scrubberOf: () => (text) => text.replaceAll("canary", "******"),
     filterFor: () => undefined,
     slots: {
+      freed: () => undefined,
       takeGrant: () => false,
       changed: (_participant, _hubId, by) => void sent.push(by === 1 ? "slot taken" : "slot free"),
       elsewhere: () => participant.active,
     },
+    resumed: ({ id }, hubId, requestId) =>
+      void sent.push(`${requestId} at ${id} resumed for ${hubId}`),
     reportBug(bug) {
       throw bug;
     },

@@ -1,4 +1,5 @@
-import type { Participant } from "../../domain/participant.ts";
+import type { Participant, RemotePlace } from "../../domain/participant.ts";
+import { sharedMachine } from "../../domain/views.ts";
 import type { LoadItem } from "./notices.ts";
 import type { Outbox } from "./outbox.ts";
 import { type Later, type PeerLinks, refOf } from "./peers.ts";
@@ -16,6 +17,7 @@ export interface LoadReportsDeps {
 
 /** What one hub was told last. */
 interface Told extends Pick<LoadItem, "elsewhere" | "limit" | "limitFrom" | "lastSeenAt"> {
+  machine: RemotePlace["machine"] | null;
   paceChanges: number;
 }
 
@@ -83,6 +85,7 @@ export class LoadReports {
     const before = told.get(participant);
     const now: Told = {
       ...{ elsewhere: elsewhere(participant, hubId), limit, limitFrom, lastSeenAt },
+      machine: sharedMachine(participant) ?? null,
       paceChanges: pace.changes,
     };
     if (before !== undefined && isSame(before, now)) return;
@@ -102,6 +105,8 @@ function isSame(one: Told, other: Told): boolean {
     one.limit === other.limit &&
     one.limitFrom === other.limitFrom &&
     Math.abs(one.lastSeenAt - other.lastSeenAt) < seenWithinMs &&
+    one.machine?.active === other.machine?.active &&
+    one.machine?.limit === other.machine?.limit &&
     one.paceChanges === other.paceChanges
   );
 }

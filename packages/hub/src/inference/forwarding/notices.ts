@@ -1,4 +1,5 @@
 import type { LimitSource } from "@roomhub/protocol";
+import type { MachineLimits, RemotePlace } from "../../domain/participant.ts";
 import type { PaceSnapshot, ResponseForm } from "../../domain/placement/pace.ts";
 import type { Prompt } from "../../domain/placement/warm-conversations.ts";
 
@@ -18,12 +19,23 @@ export interface WaitNotice {
   /** by which the first of them takes its turn */
   readonly address: string;
   readonly person: string;
+  /** Those of the participant's owner, which are counted apart from the others. */
+  readonly isOwn?: true | undefined;
 }
 
 /** A slot is held for a waiting request of the hub that gets this, for 250 ms. */
 export interface GrantNotice {
   readonly kind: "grant";
   readonly at: ParticipantRef;
+  /** for a request of the participant's owner */
+  readonly isOwn?: true | undefined;
+}
+
+/** A request of the hub that gets this goes on, over a tunnel that had lost its connection. */
+export interface ResumedNotice {
+  readonly kind: "resumed";
+  readonly at: ParticipantRef;
+  readonly requestId: string;
 }
 
 /** What is not urgent, for a moment together. */
@@ -42,6 +54,8 @@ export interface LoadItem {
   readonly limitFrom: LimitSource;
   /** epoch ms, as its owner's clock has it */
   readonly lastSeenAt: number;
+  /** the machine that it shares with others, as its owner lists it; null for none, absent from a hub that does not say */
+  readonly machine?: RemotePlace["machine"] | null;
   /** absent while it is as before */
   readonly pace?: PaceSnapshot | undefined;
 }
@@ -84,5 +98,24 @@ export interface ResponseItem {
   readonly responseId: string;
 }
 
+/** How many slots of a machine the hub has that says so. All of it, each time: a later one takes the place of this. */
+export interface MachineNotice {
+  readonly kind: "machine";
+  /** the machine's key */
+  readonly machine: string;
+  /** by its requests, or held for hubs other than the one that gets this */
+  readonly taken: number;
+  /** requests that a slot would help, at most as many as there are slots */
+  readonly waiting: number;
+  readonly limits: MachineLimits;
+  /** It has not heard the same of the other, or doubts it: wants it now. */
+  readonly asks?: true | undefined;
+}
+
 export type NoticeItem = LoadItem | MeasuredItem | WarmItem | ResponseItem;
-export type ForwardingNotice = WaitNotice | GrantNotice | BatchNotice;
+export type ForwardingNotice =
+  | WaitNotice
+  | GrantNotice
+  | ResumedNotice
+  | MachineNotice
+  | BatchNotice;

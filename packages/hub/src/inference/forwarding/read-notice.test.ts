@@ -8,6 +8,13 @@ const fit = [1, 1, 2, 3, 4, 5];
 const notices = [
   { kind: "wait", at, count: 2, address: "a", person: "" },
   { kind: "grant", at },
+  { kind: "wait", at, count: 2, address: "a", person: "", isOwn: true },
+  { kind: "grant", at, isOwn: true },
+  {
+    ...{ kind: "machine", machine: "0123456789abcdef", taken: 2, waiting: 1, asks: true },
+    limits: { reported: 4, declared: 2, most: 4 },
+  },
+  { kind: "resumed", at, requestId: "req_1" },
 ];
 const items = [
   { kind: "load", at, elsewhere: 1, limit: 2, limitFrom: "engine", lastSeenAt: 3 },
@@ -25,7 +32,8 @@ test("a batch is read as it was sent", () => {
   const pace = { stream: fit, whole: fit, measuredAgoMs: 1, doubtMs: [1, 2] };
   const first = { shows: "speed", form: "stream", promptBytes: 1, coldBytes: 1, tookMs: 2 };
   const rich = [
-    { ...items[0], pace },
+    { ...items[0], pace, machine: { id: "01234567", active: 1, limit: 2 } },
+    { ...items[0], machine: null },
     { kind: "measured", at, first },
   ];
   expect(readNotice({ kind: "batch", items: rich })).toEqual(rich);
@@ -42,6 +50,7 @@ test("what is not known is left out of a batch, and the rest is read", () => {
 test.each([
   ["a count below zero", { ...notices[0], count: -1 }],
   ["half a request", { ...notices[0], count: 0.5 }],
+  ["a machine without limits", { ...notices[4], limits: undefined }],
   ["a place without a key", { kind: "grant", at: { ...at, key: 7 } }],
   ["a batch of a thousand and one", { kind: "batch", items: Array(1_001).fill(items[3]) }],
   [

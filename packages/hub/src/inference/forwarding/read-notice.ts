@@ -1,14 +1,17 @@
 import type { LimitSource } from "@roomhub/protocol";
+import type { MachineLimits, RemotePlace } from "../../domain/participant.ts";
 import type { PaceSnapshot } from "../../domain/placement/pace.ts";
 import type { Prompt, PromptBorder } from "../../domain/placement/warm-conversations.ts";
 import type {
   GrantNotice,
   LoadItem,
+  MachineNotice,
   MeasuredItem,
   NoticeItem,
   PaceSample,
   ParticipantRef,
   ResponseItem,
+  ResumedNotice,
   WaitNotice,
   WarmItem,
 } from "./notices.ts";
@@ -23,10 +26,14 @@ const limitSources: readonly string[] = ["declared", "engine", "learned", "defau
  * What a notice of another hub says. Its hub is of the cluster but may be of another minor version: what is not known, or
  * not of its form, is left out.
  */
-export function readNotice(notice: object): readonly (WaitNotice | GrantNotice | NoticeItem)[] {
+export function readNotice(
+  notice: object,
+): readonly (WaitNotice | GrantNotice | ResumedNotice | MachineNotice | NoticeItem)[] {
   const fields = notice as Fields;
+  if (fields["kind"] === "machine") return listed(machineIn(fields));
   if (fields["kind"] === "wait") return listed(waitIn(fields));
-  if (fields["kind"] === "grant") return listed(withPlace(fields, (at) => ({ kind: "grant", at })));
+  if (fields["kind"] === "grant") return listed(grantIn(fields));
+  if (fields["kind"] === "resumed") return listed(resumedIn(fields));
   const { items } = fields;
   if (fields["kind"] !== "batch" || !Array.isArray(items) || items.length > maxItems) return [];
   return items.flatMap((item: unknown) => listed(isFields(item) ? itemIn(item) : undefined));
@@ -47,19 +54,62 @@ function itemIn(fields: Fields): NoticeItem | undefined {
   }
 }
 
+function grantIn(fields: Fields): GrantNotice | undefined {
+  return withPlace(fields, (at) => ({ kind: "grant", at, ...ownIn(fields) }));
+}
+
+function ownIn({ isOwn }: Fields): Pick<WaitNotice, "isOwn"> {
+  return isOwn === true ? { isOwn } : {};
+}
+
 function waitIn(fields: Fields): WaitNotice | undefined {
   const { count, address, person } = fields;
   if (!isCount(count) || !isText(address) || !isText(person)) return undefined;
-  return withPlace(fields, (at) => ({ kind: "wait", at, count, address, person }));
+  return withPlace(fields, (at) => ({
+    kind: "wait",
+    at,
+    count,
+    address,
+    person,
+    ...ownIn(fields),
+  }));
+}
+
+function machineIn({ machine, taken, waiting, limits, asks }: Fields): MachineNotice | undefined {
+  if (!isText(machine) || !isCount(taken) || !isCount(waiting)) return undefined;
+  const read = isFields(limits) ? limitsIn(limits) : undefined;
+  if (read === undefined) return undefined;
+  const asked = asks === true ? true : undefined;
+  return { kind: "machine", machine, taken, waiting, limits: read, asks: asked };
+}
+
+function limitsIn({ reported, declared, most }: Fields): MachineLimits | undefined {
+  if (!isCount(reported) || !isCount(most)) return undefined;
+  return { reported, declared: isCount(declared) ? declared : undefined, most };
+}
+
+function resumedIn(fields: Fields): ResumedNotice | undefined {
+  const { requestId } = fields;
+  if (!isText(requestId)) return undefined;
+  return withPlace(fields, (at) => ({ kind: "resumed", at, requestId }));
 }
 
 function loadIn(at: ParticipantRef, fields: Fields): LoadItem | undefined {
-  const { elsewhere, limit, limitFrom, lastSeenAt, pace } = fields;
+  const { elsewhere, limit, limitFrom, lastSeenAt, machine, pace } = fields;
   if (!isCount(elsewhere) || !isCount(limit) || !isAmount(lastSeenAt)) return undefined;
   if (typeof limitFrom !== "string" || !limitSources.includes(limitFrom)) return undefined;
   const source = limitFrom as LimitSource;
   const read = pace === undefined ? undefined : paceIn(pace);
-  return { kind: "load", at, elsewhere, limit, limitFrom: source, lastSeenAt, pace: read };
+  return {
+    ...{ kind: "load", at, elsewhere, limit, limitFrom: source, lastSeenAt, pace: read },
+    ...(machine === undefined ? {} : { machine: machineViewIn(machine) }),
+  };
+}
+
+function machineViewIn(value: unknown): RemotePlace["machine"] | null {
+  if (!isFields(value)) return null;
+  const { id, active, limit } = value;
+  return isText(id) && isCount(active) && isCount(limit) ? { id, active, limit } : null;
 }
 
 function measuredIn(at: ParticipantRef, fields: Fields): MeasuredItem {

@@ -33,17 +33,20 @@ interface Grant {
 
 interface Waiting extends SlotHolder {
   readonly count: number;
+  /** Those of the participant's owner: the others have a place of their own. */
+  readonly isOwn?: boolean | undefined;
 }
 
 const grantMs = 250;
 
 /**
  * The requests that wait at other hubs for participants of this one. Each hub has one place per participant in the room's
- * own queue, under the turn of its oldest request: when that comes, a slot is held for that hub, which then sends the request.
+ * own queue, and one for those of the participant's owner, under the turn of the oldest of them: when that comes, a slot is
+ * held for that hub, which then sends the request.
  */
 export class RemoteWaiters implements ForwardedSlots {
   readonly #deps: RemoteWaitersDeps;
-  /** by hub, by participant */
+  /** by hub, those of owners apart; by participant */
   readonly #places = new Map<string, Map<Participant, WaitingHub>>();
   /** in the order they were made */
   readonly #grants = new Set<Grant>();
@@ -57,7 +60,7 @@ export class RemoteWaiters implements ForwardedSlots {
 
   /** @param waiting - how many of the hub's requests could use a slot, and by whom the first takes its turn */
   noteWaiting(hubId: string, participant: Participant, waiting: Waiting): void {
-    const before = this.#places.get(hubId)?.get(participant);
+    const before = this.#places.get(placesKey(hubId, waiting))?.get(participant);
     if (waiting.count > 0 && before?.isSameTurn(waiting) === true) {
       before.count = waiting.count;
       return;
@@ -68,7 +71,10 @@ export class RemoteWaiters implements ForwardedSlots {
 
   /** Its link is lost: nothing waits there any more. What runs ends by itself. */
   forgetHub(hubId: string): void {
-    for (const place of this.#places.get(hubId)?.values() ?? []) this.#leave(place);
+    for (const isOwn of [true, false]) {
+      const places = this.#places.get(placesKey(hubId, { isOwn }));
+      for (const place of places?.values() ?? []) this.#leave(place);
+    }
     for (const grant of this.#grants) if (grant.hubId === hubId) this.#release(grant);
   }
 
@@ -82,6 +88,10 @@ export class RemoteWaiters implements ForwardedSlots {
     return false;
   }
 
+  freed(participant: Participant): void {
+    this.#deps.loadChanged(participant);
+  }
+
   changed(participant: Participant, hubId: string, by: 1 | -1): void {
     let running = this.#running.get(participant);
     if (running === undefined) this.#running.set(participant, (running = new Map()));
@@ -93,7 +103,8 @@ export class RemoteWaiters implements ForwardedSlots {
 
   elsewhere(participant: Participant, hubId: string): number {
     const { limit, active, machine } = participant;
-    const atMachine = machine === undefined ? limit : machine.limit - machine.active;
+    const atMachine =
+      machine === undefined ? limit : machine.limit - machine.active - machine.elsewhere;
     const free = Math.max(0, Math.min(limit - active, atMachine));
     const own = this.#running.get(participant)?.get(hubId) ?? 0;
     return Math.max(0, limit - free - own);
@@ -104,8 +115,9 @@ export class RemoteWaiters implements ForwardedSlots {
     // The requests stay where they are; the next change of their number asks again.
     if (queue.isFull) return;
     const place = new WaitingHub(hubId, participant, waiting, (one) => this.#grantTo(one));
-    let places = this.#places.get(hubId);
-    if (places === undefined) this.#places.set(hubId, (places = new Map()));
+    const key = placesKey(hubId, waiting);
+    let places = this.#places.get(key);
+    if (places === undefined) this.#places.set(key, (places = new Map()));
     places.set(participant, place);
     queue.add(place, false);
     if (!isFull(participant)) this.#deps.queues().wake(participant.roomCode);
@@ -116,10 +128,11 @@ export class RemoteWaiters implements ForwardedSlots {
     this.#deps.queues().of(place.participant.roomCode).remove(place);
   }
 
-  #forget({ hubId, participant }: WaitingHub): void {
-    const places = this.#places.get(hubId);
-    places?.delete(participant);
-    if (places?.size === 0) this.#places.delete(hubId);
+  #forget(place: WaitingHub): void {
+    const key = placesKey(place.hubId, place);
+    const places = this.#places.get(key);
+    places?.delete(place.participant);
+    if (places?.size === 0) this.#places.delete(key);
   }
 
   /** @returns whether the place is given up: a slot is held for it, or the participant has left this hub */
@@ -137,15 +150,19 @@ export class RemoteWaiters implements ForwardedSlots {
     const startedMs = nowMs();
     const machine = occupySlot(participant, holder, startedMs);
     this.#grants.add({ participant, hubId, holder, machine, startedMs });
-    links.notify(hubId, { kind: "grant", at: refOf(participant) });
+    this.#deps.loadChanged(participant);
+    const { address, person, count } = place;
+    links.notify(hubId, {
+      ...{ kind: "grant", at: refOf(participant) },
+      isOwn: place.isOwn ? true : undefined,
+    });
     this.#expireLater();
     this.#forget(place);
     // Its next request takes its turn behind those that wait already, once this one has left the queue.
-    const { address, person, count } = place;
     if (count > 1) {
       later(0, () => {
-        if (this.#places.get(hubId)?.has(participant) === true) return;
-        this.#join(hubId, participant, { address, person, count: count - 1 });
+        if (this.#places.get(placesKey(hubId, place))?.has(participant) === true) return;
+        this.#join(hubId, participant, { address, person, count: count - 1, isOwn: place.isOwn });
       });
     }
     return true;
@@ -173,6 +190,10 @@ export class RemoteWaiters implements ForwardedSlots {
   }
 }
 
+function placesKey(hubId: string, { isOwn }: Pick<Waiting, "isOwn">): string {
+  return isOwn === true ? `${hubId} own` : hubId;
+}
+
 /** The place of another hub in the queue of a room. */
 class WaitingHub implements QueueEntry {
   readonly address: string;
@@ -182,14 +203,15 @@ class WaitingHub implements QueueEntry {
   readonly selectionKey: string;
   readonly candidates: readonly Participant[];
   readonly isHolding = false;
-  readonly owned: readonly Participant[] = [];
+  readonly isOwn: boolean;
+  readonly owned: readonly Participant[];
   count: number;
   readonly #goes: (place: WaitingHub) => boolean;
 
   constructor(
     hubId: string,
     participant: Participant,
-    { count, address, person }: Waiting,
+    { count, address, person, isOwn = false }: Waiting,
     goes: (place: WaitingHub) => boolean,
   ) {
     this.hubId = hubId;
@@ -197,8 +219,11 @@ class WaitingHub implements QueueEntry {
     this.address = address;
     this.person = person;
     this.count = count;
-    this.selectionKey = `hub ${hubId} ${participant.key}`;
+    this.isOwn = isOwn;
+    this.selectionKey = `hub ${placesKey(hubId, this)} ${participant.key}`;
     this.candidates = [participant];
+    // It may serve its owner first no longer.
+    this.owned = isOwn && participant.clientKeyDigest !== undefined ? this.candidates : [];
     this.#goes = goes;
   }
 

@@ -68,7 +68,8 @@ describe("a forwarded request", () => {
       owner: undefined,
       revision: 1,
       elsewhere: 0,
-      grants: 0,
+      grant: undefined,
+      machineKey: undefined,
       machine: undefined,
       hasSecrets: false,
     };
@@ -196,4 +197,15 @@ describe("a forwarded request", () => {
     expect(owner.sent.at(-1)).toBe("failed hub_shutting_down: stopping");
     expect(owner.opened[0]!.cancelled).toEqual(["stopping"]);
   });
+});
+
+test("the hub that has the client hears of each resume of its request, until the request ends", () => {
+  const owner = createOwner(ownParticipant());
+  owner.serve(aForwarded());
+  const sink = owner.opened[0]?.sink;
+  owner.sent.splice(0);
+  sink?.onResumed?.();
+  sink?.onEnd();
+  sink?.onResumed?.();
+  expect(owner.sent).toEqual([`req_1 at ana resumed for ${"e".repeat(16)}`, "end"]);
 });

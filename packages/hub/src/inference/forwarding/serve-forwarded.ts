@@ -51,6 +51,8 @@ export interface ForwardingDeps {
   scrubberOf: (participant: Participant) => Scrubber | undefined;
   filterFor: (participant: Participant) => ResponseFilterFor | undefined;
   slots: ForwardedSlots;
+  /** A request of that hub goes on, over a tunnel that had lost its connection. */
+  resumed: (participant: Participant, hubId: string, requestId: string) => void;
   reportBug: (error: unknown) => void;
 }
 
@@ -58,6 +60,8 @@ export interface ForwardingDeps {
 export interface ForwardedSlots {
   /** Frees a slot that is reserved for this hub. @returns false when none is */
   takeGrant(participant: Participant, hubId: string): boolean;
+  /** The slot that was reserved is used by no request of that hub. */
+  freed(participant: Participant): void;
   /** A request of that hub took a slot, or left it. */
   changed(participant: Participant, hubId: string, by: 1 | -1): void;
   /** Slots taken by others than that hub. */
@@ -90,7 +94,10 @@ export function serveForwarded(
     const { reason = "unroutable", message = "Its path was lost." } = refusal ?? {};
     reply.refuse({ reason, message, elsewhere, limit: participant.limit });
     // Another may use what was reserved.
-    if (hasGrant) deps.queues.wake(participant.roomCode);
+    if (hasGrant) {
+      deps.slots.freed(participant);
+      deps.queues.wake(participant.roomCode);
+    }
     return nothing;
   }
   const call = new ServedForward(deps, participant, request, reply);
@@ -250,6 +257,11 @@ class ServedForward implements ForwardedCall, ResponseSink, RunningRequest {
     return passed.length === 0 || this.#reply.write(passed);
   }
 
+  onResumed(): void {
+    if (this.#isOver) return;
+    this.#deps.resumed(this.#participant, this.#from.hubId, this.#request.requestId);
+  }
+
   onEnd(): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -285,6 +297,9 @@ class ServedForward implements ForwardedCall, ResponseSink, RunningRequest {
   statusIn(): undefined {
     return undefined;
   }
+
+  /** The hub with the client counts it. */
+  noteResumed(): void {}
 
   tick(nowMs: number): void {
     if (this.#isOver || nowMs - this.#startedMs <= this.#request.remainingMs + graceMs) return;

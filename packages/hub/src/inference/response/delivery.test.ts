@@ -207,12 +207,24 @@ describe("comments", () => {
     expect(sent.client.text).toBe(text);
     bench.pass(1);
     expect(sent.client.text).toBe(`${text}: keepalive\n\n`);
-    call.data('data: {"half');
+    const long = "a".repeat(20_000);
+    call.data(`data: {"${long}`);
     bench.pass(60_000);
-    expect(sent.client.text).toBe(`${text}: keepalive\n\n`);
+    expect(sent.client.text).toBe(`${text}: keepalive\n\ndata: {"${long}`);
     call.data('":1}\n\n');
     bench.pass(15_000);
-    expect(sent.client.text).toBe(`${text}: keepalive\n\ndata: {"half":1}\n\n: keepalive\n\n`);
+    expect(sent.client.text).toBe(`${text}: keepalive\n\ndata: {"${long}":1}\n\n: keepalive\n\n`);
+  });
+
+  test("come ahead of half an event that is held back", () => {
+    const { bench, sent, call } = one({ stream: true });
+    call.head();
+    call.data(`${text}data: {"half`);
+    bench.pass(15_000);
+    bench.pass(15_000);
+    call.data('":1}\n\n');
+    const comments = ": keepalive\n\n".repeat(2);
+    expect(sent.client.text).toBe(`${text}${comments}data: {"half":1}\n\n`);
   });
 
   test("are pings in a messages stream that is made from chat, once it has begun", () => {

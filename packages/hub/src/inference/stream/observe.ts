@@ -68,9 +68,9 @@ export class StreamObserver {
     return this.#held?.length ?? 0;
   }
 
-  /** Whether nothing of an unfinished event has left or is held: a comment may be put here. */
+  /** Whether nothing of an unfinished event has left: a comment may be put here, ahead of what is held. */
   get isBetweenEvents(): boolean {
-    return !this.#isMidEvent && this.#held === undefined;
+    return !this.#isMidEvent;
   }
 
   push(chunk: Buffer, nowMs: number): void {

@@ -138,9 +138,13 @@ describe("a participant with liveness probe", () => {
     lab.watch.add(a);
     await lab.pass(30_000);
     expect(lab.seen()).toEqual([]);
+    const before = { readiness: "ready", problem: "", sinceMs: 0 } as const;
+    a.tunnel = { kind: "resuming", streams: 1, sinceMs: 30_000, before };
+    await lab.pass(10_000);
+    expect(lab.seen()).toEqual([]);
     a.tunnel = { kind: "closed" };
     await lab.pass(250);
-    expect(lab.seen()).toEqual(["30.25 s: probe a", "a 200 lives"]);
+    expect(lab.seen()).toEqual(["40.25 s: probe a", "a 200 lives"]);
   });
 
   test.each<[string, (a: Participant, left: Set<Participant>) => void]>([

@@ -85,7 +85,7 @@ export class EndpointWatch {
 
   #isDue({ participant, isLookWanted, dueMs }: Watched, nowMs: number): boolean {
     // The agent probes its model server itself, and its tunnel is the sign of life.
-    if (participant.tunnel.kind === "open") return false;
+    if (participant.tunnel.kind !== "closed") return false;
     if (participant.liveness === "probe" && dueMs <= nowMs) return true;
     if (!isLookWanted && !isUnready(participant.direct)) return false;
     return this.#options.serverOf(participant).lookInMs() === 0;

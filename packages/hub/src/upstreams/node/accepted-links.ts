@@ -12,6 +12,8 @@ import { proveLink, type UnprovenLink } from "./link-transport.ts";
 export interface AcceptedLinkEvents {
   requested(peer: LinkedHub, request: IncomingRequest): RequestBodyHandler;
   noticed(peer: LinkedHub, notice: Record<string, unknown>): void;
+  /** No newer link took its place. */
+  closed(peer: LinkedHub): void;
   bug(error: unknown): void;
 }
 
@@ -90,7 +92,9 @@ export class AcceptedLinks {
         onRequest: (request) => this.#events.requested(peer, request),
         onNotice: (notice) => this.#events.noticed(peer, notice),
         onClose: () => {
-          if (this.#sessions.get(hubId) === session) this.#sessions.delete(hubId);
+          if (this.#sessions.get(hubId) !== session) return;
+          this.#sessions.delete(hubId);
+          this.#events.closed(peer);
         },
         onError: (error) => this.#events.bug(error),
       },

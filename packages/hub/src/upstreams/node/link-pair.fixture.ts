@@ -39,6 +39,7 @@ export function createLinkedHubs() {
     const handlers: LinkHandlers = {
       linkOpened: ({ hubId }) => void heard.push(`opened ${hubId[0]}`),
       linkClosed: ({ hubId }, reason) => void heard.push(`closed ${hubId[0]}: ${reason}`),
+      acceptedClosed() {},
       forwarded: (_request, reply) => {
         reply.fail("internal_error", "nothing is served here");
         return { onBody: () => true, onBodyEnd() {}, onCancel() {}, onDrain() {} };

@@ -27,6 +27,8 @@ export interface LinkHandlers {
   linkOpened(hub: HubIdentity): void;
   /** The same link is lost; its requests have ended or end next. */
   linkClosed(hub: HubIdentity, reason: string): void;
+  /** The link that the other hub dialled is lost: its notices end. */
+  acceptedClosed(hub: HubIdentity): void;
   forwarded(request: ForwardedRequest, reply: ForwardReply): ForwardedCall;
   /** A forwarded request was not taken: what is known of the participant's load here is old. */
   refused(target: ForwardTarget, refusal: ForwardRefusal): void;
@@ -55,6 +57,7 @@ export class Links {
     this.#accepted = new AcceptedLinks(settings, {
       requested: (hub, request) => this.#requested(hub, request),
       noticed: (hub, notice) => this.#noticed(hub, notice),
+      closed: (hub) => handlers.acceptedClosed(hub),
       bug: (error) => handlers.bug(error),
     });
     this.accept = createLinkAcceptor(this.#accepted.unproven, (transport) =>
@@ -114,10 +117,10 @@ export class Links {
     return Promise.reject(new HubError("peer_unavailable", `There is no link to hub ${hubId}.`));
   }
 
-  /** Dropped when no link is open, or its hub does not read. */
-  notify(hubId: string, notice: LinkNotice): void {
+  /** @returns false when it was dropped: no link is open, or its hub does not read */
+  notify(hubId: string, notice: LinkNotice): boolean {
     const session = this.#sessionTo(hubId) ?? this.#accepted.sessionOf(hubId);
-    session?.notify(notice);
+    return session?.notify(notice) ?? false;
   }
 
   notifyAll(notice: LinkNotice): void {

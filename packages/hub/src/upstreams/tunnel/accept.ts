@@ -7,23 +7,20 @@ import {
   WS_LIMITS,
   wsTransport,
 } from "@roomhub/tunnel";
+import type { Limits } from "@roomhub/protocol";
 import { WebSocketServer } from "ws";
 import type { Participant } from "../../domain/participant.ts";
 import { HubError } from "../../errors.ts";
 import { handshakeProblem } from "../../handshake-problem.ts";
 import type { TunnelRegistry } from "./registry.ts";
-
-export interface TunnelOptions {
-  responseWindowBytes: number;
-  maxStreams: number;
-  maxMessageBytes: number;
-  pingIntervalMs: number;
-}
+import type { ResumableSessions } from "./resumable-sessions.ts";
 
 /** The events of tunnels for the rest of the hub. */
 export interface TunnelEvents {
   /** A handshake without a fault is about to be completed. @throws HubError when it may not be */
   opening(participant: Participant): void;
+  /** The same of one that presents a session. @throws HubError when it may not be completed */
+  resuming(participant: Participant, session: HubSession): void;
   /** @param status - how it is from the first moment: nothing may reach a participant that is not ready */
   opened(
     participant: Participant,
@@ -33,6 +30,9 @@ export interface TunnelEvents {
   /** Any message or pong: keep it cheap. */
   alive(participant: Participant): void;
   status(participant: Participant, status: TunnelStatus): void;
+  /** The connection broke, and streams wait for another one: `resumed` or `closed` follows. */
+  suspended(participant: Participant, streams: number): void;
+  resumed(participant: Participant): void;
   closed(participant: Participant): void;
   bug(error: unknown): void;
 }
@@ -40,10 +40,12 @@ export interface TunnelEvents {
 /**
  * Completes a tunnel's WebSocket handshake. The token was checked before.
  *
+ * @param session - the name of the one that it goes on with, as the handshake says
  * @throws HubError `bad_request` for another subprotocol, and for what is no handshake; what `opening` throws
  */
 export type AcceptTunnel = (
   participant: Participant,
+  session: string | undefined,
   request: IncomingMessage,
   socket: Duplex,
   head: Buffer,
@@ -51,25 +53,33 @@ export type AcceptTunnel = (
 
 export function createTunnelAcceptor(
   registry: TunnelRegistry,
-  options: TunnelOptions,
+  sessions: ResumableSessions,
+  limits: Limits,
   events: TunnelEvents,
 ): AcceptTunnel {
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
     ...WS_LIMITS,
-    maxPayload: options.maxMessageBytes,
+    maxPayload: limits.tunnelMessageBytes,
     handleProtocols: (protocols) =>
       protocols.has(TUNNEL_SUBPROTOCOL) ? TUNNEL_SUBPROTOCOL : false,
   });
 
   function run(participant: Participant, transport: ReturnType<typeof wsTransport>): void {
     const session: HubSession = new HubSession(transport, {
-      responseWindowBytes: options.responseWindowBytes,
-      maxStreams: options.maxStreams,
+      responseWindowBytes: limits.tunnelResponseWindowBytes,
+      maxStreams: limits.tunnelMaxStreams,
       maxResponseHeadBytes: undefined,
-      pingIntervalMs: options.pingIntervalMs,
+      pingIntervalMs: limits.tunnelPingMs,
+      resumeMs: limits.resumeMs,
       handlers: {
+        decideResume(offer) {
+          const decision = sessions.decide(participant, session, offer);
+          // The connection is the earlier session's from now on, and this one ends without a word.
+          if (decision.kind === "resume") registry.remove(participant, session);
+          return decision;
+        },
         onHello: (hello, status) => {
           registry.promote(participant, session);
           events.opened(participant, hello.capabilities, status);
@@ -84,7 +94,14 @@ export function createTunnelAcceptor(
           if (registry.isCurrent(participant, session))
             events.status(participant, { ready: false, reason });
         },
+        onSuspend: (streams) => {
+          if (registry.isCurrent(participant, session)) events.suspended(participant, streams);
+        },
+        onResume: () => {
+          if (registry.isCurrent(participant, session)) events.resumed(participant);
+        },
         onClose: () => {
+          sessions.forget(session);
           if (registry.remove(participant, session)) events.closed(participant);
         },
         onError: (error) => events.bug(error),
@@ -93,7 +110,7 @@ export function createTunnelAcceptor(
     registry.addCandidate(participant, session);
   }
 
-  return (participant, request, socket, head) => {
+  return (participant, name, request, socket, head) => {
     const problem = handshakeProblem(request.method, request.headers);
     if (problem !== undefined) throw new HubError("bad_request", problem);
     // `ws` would open a tunnel for a client of another subprotocol.
@@ -106,7 +123,9 @@ export function createTunnelAcceptor(
         },
       );
     }
-    events.opening(participant);
+    const resumed = sessions.find(participant, name);
+    if (resumed === undefined) events.opening(participant);
+    else events.resuming(participant, resumed);
     server.handleUpgrade(request, socket, head, (webSocket) =>
       run(participant, wsTransport(webSocket)),
     );

@@ -1,31 +1,16 @@
-import { CLOSE_CODES, HubSession, memoryTransportPair } from "@roomhub/tunnel";
+import { CLOSE_CODES, type HubSession } from "@roomhub/tunnel";
 import { expect, test } from "vitest";
 import { aParticipant } from "../../domain/room.fixture.ts";
+import { aHubSession } from "./hub-session.fixture.ts";
 import { TunnelRegistry } from "./registry.ts";
 
 function createDials() {
   const registry = new TunnelRegistry();
   const closed: string[] = [];
   function dial(participant: ReturnType<typeof aParticipant>, name: string): HubSession {
-    const [end] = memoryTransportPair();
-    const session: HubSession = new HubSession(end, {
-      responseWindowBytes: 1_000,
-      maxStreams: 8,
-      maxResponseHeadBytes: undefined,
-      pingIntervalMs: undefined,
-      handlers: {
-        onHello() {},
-        onStatus() {},
-        onLife() {},
-        onGoAway() {},
-        onClose(code) {
-          closed.push(`${name} ${code}`);
-          registry.remove(participant, session);
-        },
-        onError(error) {
-          throw error;
-        },
-      },
+    const session = aHubSession((code) => {
+      closed.push(`${name} ${code}`);
+      registry.remove(participant, session);
     });
     registry.addCandidate(participant, session);
     return session;

@@ -99,6 +99,10 @@ class TunnelCall implements ResponseHandler, UpstreamCall {
     return this.#sink.onData(chunk);
   }
 
+  onResumed(): void {
+    this.#sink.onResumed?.();
+  }
+
   onEnd(): void {
     this.#sink.onEnd();
   }

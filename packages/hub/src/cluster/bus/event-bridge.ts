@@ -1,6 +1,8 @@
 import { DETAIL_EVENT_NAMES, type DetailEventName, type EventName } from "@roomhub/protocol";
-import type { BusMessage } from "./bus-message.ts";
-import type { ClusterDirectory } from "./directory.ts";
+import type { BusMessage, ShownEvent } from "./bus-message.ts";
+import type { Participant } from "../../domain/participant.ts";
+import type { ClusterDirectory } from "../directory.ts";
+import { type LearnedChange, UnshownChanges } from "./unshown-changes.ts";
 
 /** An event that waits for its participant's entry is shown after this long without it. Contract §8. */
 const longestWaitMs = 1_000;
@@ -9,10 +11,14 @@ export interface EventBridgeOptions {
   bootId: string;
   directory: Pick<ClusterDirectory, "publish" | "subscribe">;
   nowMs: () => number;
+  /** epoch ms */
+  wallMs: () => number;
+  /** Whether watchers at other hubs see the room. */
+  isWatchedElsewhere: (roomCode: string) => boolean;
   /** The revision of a participant's entry up to which this hub knows it. */
   revisionOf: (roomCode: string, participantId: string) => number;
-  /** Shows an event of another hub to the watchers here. */
-  show: (roomCode: string, message: BusMessage) => void;
+  /** Shows an event of another hub, or one in place of it, to the watchers here. */
+  show: (roomCode: string, event: ShownEvent) => void;
   /** Watchers here miss so many events of the room. */
   skip: (roomCode: string, count: number) => void;
 }
@@ -36,21 +42,35 @@ export class EventBridge {
   readonly #incoming = new Map<string, Map<string, Feed>>();
   readonly #subscriptions = new Map<string | undefined, () => void>();
 
+  readonly #unshown: UnshownChanges;
+
   constructor(options: EventBridgeOptions) {
     this.#options = options;
+    const { nowMs, wallMs, show } = options;
+    const isWatched = (roomCode: string) =>
+      this.#subscriptions.has(roomCode) || this.#subscriptions.has(undefined);
+    this.#unshown = new UnshownChanges({ nowMs, wallMs, isWatched, show });
   }
 
-  /** An event of this hub, for the watchers at all others. */
+  /**
+   * An event of this hub, for the watchers at all others; counted when there are none.
+   *
+   * @param entryShown - called when it is sent
+   */
   publish(
     roomCode: string,
     name: EventName | DetailEventName,
     timestamp: string,
     payload: object,
-    shown?: ShownEntry,
+    entryShown?: () => ShownEntry | undefined,
   ): void {
     const series = isDetail(name) ? `${roomCode} detail` : roomCode;
     const sequence = (this.#sequences.get(series) ?? 0) + 1;
     this.#sequences.set(series, sequence);
+    // Of another hub's participant too, whose hub is dead: the watchers here have it from this hub.
+    this.#unshown.shown(roomCode, { name, payload });
+    if (!this.#options.isWatchedElsewhere(roomCode)) return;
+    const shown = entryShown?.();
     const { bootId: origin } = this.#options;
     const message: BusMessage = { origin, sequence, roomCode, name, timestamp, payload };
     const before = this.#outgoing.get(roomCode);
@@ -118,8 +138,14 @@ export class EventBridge {
       this.#showReady(roomCode, feed);
   }
 
+  /** The replica has a participant of another hub from the directory, and an event is to show it. */
+  learned(participant: Participant, change: LearnedChange): void {
+    this.#unshown.learned(participant, change);
+  }
+
   /** Shows what has waited long enough. */
   tick(): void {
+    this.#unshown.tick();
     for (const roomCode of this.#incoming.keys()) this.release(roomCode);
   }
 
@@ -156,6 +182,7 @@ export class EventBridge {
       feed.waiting.shift();
       // Events of detail have no number that could be left out.
       if (first.missed > 0 && !isDetail(first.message.name)) skip(roomCode, first.missed);
+      this.#unshown.shown(roomCode, first.message);
       show(roomCode, first.message);
     }
   }

@@ -16,3 +16,6 @@ export interface BusMessage {
   /** of that participant */
   participantId?: string;
 }
+
+/** What watchers see of it. */
+export type ShownEvent = Pick<BusMessage, "name" | "timestamp" | "payload">;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { aParticipant } from "../../domain/room.fixture.ts";
 import type { BusMessage } from "./bus-message.ts";
 import { EventBridge } from "./event-bridge.ts";
 
@@ -9,7 +10,7 @@ function createBridge() {
   const sent: BusMessage[] = [];
   const shown: string[] = [];
   const listeners = new Map<string | undefined, (message: BusMessage) => void>();
-  const state = { nowMs: 0, revision: 0 };
+  const state = { nowMs: 0, revision: 0, isWatchedElsewhere: true };
   const bridge = new EventBridge({
     bootId: "boot-a",
     directory: {
@@ -20,6 +21,8 @@ function createBridge() {
       },
     },
     nowMs: () => state.nowMs,
+    wallMs: () => 0,
+    isWatchedElsewhere: () => state.isWatchedElsewhere,
     revisionOf: () => state.revision,
     show: (_code, { name, payload }) => void shown.push(`${name} ${JSON.stringify(payload)}`),
     skip: (_code, count) => void shown.push(`${count} missed`),
@@ -39,7 +42,7 @@ function createBridge() {
         "participant.updated",
         timestamp,
         { n },
-        revision === undefined ? undefined : { participantId: "ada", revision },
+        revision === undefined ? undefined : () => ({ participantId: "ada", revision }),
       ),
   };
 }
@@ -53,6 +56,15 @@ describe("events of this hub", () => {
       [1, { n: 1 }, undefined],
       [2, { n: 2 }, 17],
     ]);
+  });
+
+  test("are only counted while no other hub watches the room", () => {
+    const { state, publish, sent } = createBridge();
+    state.isWatchedElsewhere = false;
+    publish(1);
+    state.isWatchedElsewhere = true;
+    publish(2);
+    expect(sent.map(({ sequence }) => sequence)).toEqual([2]);
   });
 
   test("keep their order while one waits for its entry to be stored", async () => {
@@ -73,9 +85,9 @@ describe("events of this hub", () => {
     const { bridge, sent } = createBridge();
     const stored = Promise.withResolvers<number>();
     const payload = { limit: 1 };
-    bridge.publish(roomCode, "participant.updated", timestamp, payload, {
+    bridge.publish(roomCode, "participant.updated", timestamp, payload, () => ({
       ...{ participantId: "ada", revision: stored.promise },
-    });
+    }));
     payload.limit = 2;
     stored.resolve(1);
     await new Promise(setImmediate);
@@ -138,4 +150,15 @@ describe("events of another hub", () => {
     lab.bridge.unwatch(roomCode);
     expect(lab.listeners.size).toBe(0);
   });
+});
+
+test("what this hub announces of a dead hub's participant is not shown once more", () => {
+  const { bridge, shown, state } = createBridge();
+  bridge.watch(roomCode);
+  const participant = { ...aParticipant({ id: "ada" }), roomCode };
+  bridge.learned(participant, "changed");
+  bridge.publish(roomCode, "participant.updated", timestamp, { participant: { id: "ada" } });
+  state.nowMs = 2_000;
+  bridge.tick();
+  expect(shown).toEqual([]);
 });

@@ -1,0 +1,62 @@
+import type { ClusterDirectory } from "@roomhub/hub";
+import type { CliContext } from "../context.ts";
+import { CommandError, EXIT } from "../exit-code.ts";
+import type { HubConfig } from "../hosting/hub-config.ts";
+import { safe } from "../terminal/text.ts";
+import { checkNatsUrls, hasPassword } from "./nats-url.ts";
+
+interface DirectoryUse {
+  /** shown by the NATS server */
+  name: string;
+  /** of buckets that do not exist yet */
+  storage: "file" | "memory";
+}
+
+/**
+ * The directory of the cluster that these settings name; not connected yet.
+ *
+ * @throws UsageError for URLs that are none
+ * @throws CommandError when a file cannot be read
+ */
+export async function directoryOf(
+  context: CliContext,
+  { nats, natsCreds, natsCa, natsCert, natsKey }: HubConfig["settings"],
+  use: DirectoryUse,
+): Promise<ClusterDirectory> {
+  const { value: urls = [], from } = nats;
+  checkNatsUrls(urls);
+  const warn = warningsOf(context);
+  if (from === "flag" && urls.some(hasPassword))
+    warn("Other users of this machine can read the password of NATS; pass it in ROOMHUB_NATS");
+  const path = natsCreds.value;
+  const tls = { caFile: natsCa.value, certFile: natsCert.value, keyFile: natsKey.value };
+  const hasTls = Object.values(tls).some((file) => file !== undefined);
+  return context.openDirectory({
+    servers: urls,
+    credentials:
+      path === undefined ? undefined : await readable(path, () => context.readFile(path)),
+    tls: hasTls ? tls : undefined,
+    ...use,
+    onWarning: warn,
+  });
+}
+
+/** What an operator should know, though the command goes on. */
+export function warningsOf(context: CliContext): (message: string) => void {
+  return (message) => {
+    context.stderr.write(`! ${safe(message)}\n`);
+  };
+}
+
+/** @throws CommandError when it cannot be read */
+export async function readable<Content>(
+  path: string,
+  read: () => Promise<Content>,
+): Promise<Content> {
+  try {
+    return await read();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CommandError(`The file ${path} cannot be read: ${reason}`, undefined, EXIT.usage);
+  }
+}

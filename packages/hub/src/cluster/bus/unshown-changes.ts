@@ -1,0 +1,104 @@
+import type { EventName, EventPayloads } from "@roomhub/protocol";
+import type { Participant } from "../../domain/participant.ts";
+import { participantView } from "../../domain/views.ts";
+import type { ShownEvent } from "./bus-message.ts";
+
+/** For the event to come, which is on its way as the entry was. Contract §8. */
+const graceMs = 1_000;
+
+export type LearnedChange = "came" | "changed" | "left";
+
+export interface UnshownChangesOptions {
+  nowMs: () => number;
+  /** epoch ms */
+  wallMs: () => number;
+  /** Whether anyone here watches the room. */
+  isWatched: (roomCode: string) => boolean;
+  /** To the watchers here alone. */
+  show: (roomCode: string, event: ShownEvent) => void;
+}
+
+interface Unshown {
+  participant: Participant;
+  change: LearnedChange;
+  sinceMs: number;
+}
+
+/**
+ * What this hub learned of other hubs' participants from their entries, until an event shows it. An event that was lost,
+ * because the bus was away or its hub died, is made up for here: or watchers would never know.
+ */
+export class UnshownChanges {
+  readonly #options: UnshownChangesOptions;
+  /** by room and id, the oldest first */
+  readonly #unshown = new Map<string, Unshown>();
+  /** when an event was shown that does not wait for its entry, by room and id */
+  readonly #shownFirst = new Map<string, number>();
+
+  constructor(options: UnshownChangesOptions) {
+    this.#options = options;
+  }
+
+  /** The replica has it from the directory. */
+  learned(participant: Participant, change: LearnedChange): void {
+    const { nowMs, isWatched } = this.#options;
+    const { roomCode, id } = participant;
+    if (!isWatched(roomCode)) return;
+    const key = keyOf(roomCode, id);
+    if (this.#shownFirst.delete(key)) return;
+    const before = this.#unshown.get(key);
+    this.#unshown.delete(key);
+    if (before?.change === "came" && change === "left") return;
+    const both = before?.change === "came" && change === "changed" ? "came" : change;
+    this.#unshown.set(key, { participant, change: both, sinceMs: before?.sinceMs ?? nowMs() });
+  }
+
+  /** An event of another hub reached the watchers here. */
+  shown(roomCode: string, { name, payload }: Pick<ShownEvent, "name" | "payload">): void {
+    if (!name.startsWith("participant.")) return;
+    const { participant, participantId } = payload as {
+      participant?: { id: string };
+      participantId?: string;
+    };
+    const key = keyOf(roomCode, participant?.id ?? participantId ?? "");
+    const isNews = !this.#unshown.delete(key);
+    // It names the participant and does not show it, so it may come before the entry.
+    if (isNews && participant === undefined) this.#shownFirst.set(key, this.#options.nowMs());
+  }
+
+  /** Shows what no event has shown in time. */
+  tick(): void {
+    const { nowMs, wallMs, show } = this.#options;
+    const dueMs = nowMs() - graceMs;
+    for (const [key, { participant, change, sinceMs }] of this.#unshown) {
+      if (sinceMs > dueMs) continue;
+      this.#unshown.delete(key);
+      const timestamp = new Date(wallMs()).toISOString();
+      show(participant.roomCode, { timestamp, ...eventOf(participant, change, nowMs()) });
+    }
+    for (const [key, shownMs] of this.#shownFirst) {
+      if (shownMs <= dueMs) this.#shownFirst.delete(key);
+    }
+  }
+}
+
+/** As it is now. */
+function eventOf(participant: Participant, change: LearnedChange, nowMs: number) {
+  const { id: participantId, nickname } = participant;
+  switch (change) {
+    case "came":
+      return event("participant.joined", { participant: participantView(participant, nowMs) });
+    case "changed":
+      return event("participant.updated", { participant: participantView(participant, nowMs) });
+    case "left":
+      return event("participant.left", { participantId, nickname });
+  }
+}
+
+function event<Name extends EventName>(name: Name, payload: EventPayloads[Name]) {
+  return { name, payload };
+}
+
+function keyOf(roomCode: string, id: string): string {
+  return `${roomCode} ${id}`;
+}

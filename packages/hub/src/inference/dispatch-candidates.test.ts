@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { aParticipant } from "../domain/room.fixture.ts";
+import { createBench } from "./dispatch.fixture.ts";
+
+/** A room with one participant that is at capacity, and one that is offline and serves its owner first. */
+function createLab() {
+  const ben = aParticipant({ id: "ben", limit: 1 });
+  const ana = aParticipant({
+    ...{ id: "ana", limit: 1, status: "offline", clientKeyDigest: new Uint8Array(32) },
+  });
+  const bench = createBench([ben, ana]);
+  bench.send({ address: "first" });
+  return {
+    ...{ bench, ana, ben },
+    sendOwn: () => bench.send({ address: "owner", clientKey: "rhc_ana" }),
+    comeOnline: () => {
+      ana.status = "online";
+      bench.queues.participantsChanged("ABC234");
+    },
+    end: () => bench.calls.findLast(({ participant }) => participant === ana)?.respond(200, "{}"),
+    /** ids of the participants, in the order of their requests */
+    served: () => bench.calls.map(({ participant }) => participant.id),
+  };
+}
+
+test("a participant that comes online is a candidate for the requests that wait already", () => {
+  const { bench, ana, ben, comeOnline, served } = createLab();
+  for (const address of ["a", "b", "c"]) bench.send({ address });
+  expect([ben.queued, ana.queued]).toEqual([3, 0]);
+  comeOnline();
+  expect(served()).toEqual(["ben", "ana"]);
+  expect([ben.queued, ana.queued]).toEqual([2, 2]);
+});
+
+test("a participant that goes offline is a candidate no more, and neither has any once all are served", () => {
+  const { bench, ana, ben, comeOnline, end } = createLab();
+  for (const address of ["a", "b", "c"]) bench.send({ address });
+  comeOnline();
+  end();
+  ana.status = "offline";
+  bench.queues.participantsChanged("ABC234");
+  expect([ben.queued, ana.queued]).toEqual([1, 0]);
+  ana.status = "online";
+  bench.queues.participantsChanged("ABC234");
+  for (const call of bench.calls) call.respond(200, "{}");
+  expect([ben.queued, ana.queued]).toEqual([0, 0]);
+});
+
+test("the owner's requests that came while its participant was offline go first once it is online, to every second slot", () => {
+  const { bench, comeOnline, end, sendOwn } = createLab();
+  const sent = [bench.send({ address: "a" }), bench.send({ address: "b" }), sendOwn(), sendOwn()];
+  const started = () => sent.map(({ ledger }) => ledger().length > 0);
+  comeOnline();
+  expect(started()).toEqual([false, false, true, false]);
+  end();
+  expect(started()).toEqual([true, false, true, false]);
+  end();
+  expect(started()).toEqual([true, false, true, true]);
+});

@@ -1,0 +1,119 @@
+import { describe, expect, test } from "vitest";
+import { aParticipant } from "../domain/room.fixture.ts";
+import { createBench, type SendOptions } from "./dispatch.fixture.ts";
+import { chatStream, chunk, done, finish } from "./stream/streams.fixture.ts";
+
+const text = chatStream([chunk({ content: "one" })]);
+const rest = chatStream([chunk({ content: "two" }), finish, done]);
+
+/** A request at ana, whose tunnel has lost its connection: nothing comes from there until it is resumed. */
+function inGap(options: SendOptions = { stream: true }, streamed = text) {
+  const ana = aParticipant({ id: "ana", limit: 1 });
+  const bench = createBench([ana]);
+  const sent = bench.send(options);
+  const call = bench.call();
+  if (streamed !== "") {
+    call.head();
+    call.data(streamed);
+  }
+  const before = { readiness: "ready", problem: "", sinceMs: 0 } as const;
+  ana.tunnel = { kind: "resuming", streams: 1, sinceMs: bench.deps.nowMs(), before };
+  function resume(): void {
+    ana.tunnel = { kind: "open", ...before };
+    call.sink.onResumed?.();
+    bench.queues.wake(bench.room.code);
+  }
+  return { bench, ana, sent, call, resume };
+}
+
+describe("a stream whose tunnel lost its connection", () => {
+  test("keeps its client with comments, goes on where it was, and says how often", () => {
+    const { bench, sent, call, resume } = inGap();
+    bench.pass(15_000);
+    bench.pass(10_000);
+    resume();
+    resume();
+    call.data(rest);
+    call.end();
+    expect(sent.client.text).toBe(`${text}: keepalive\n\n${rest}`);
+    expect(sent.ledger()).toEqual(["llm.request", "llm.complete"]);
+    expect(sent.ending()).toMatchObject({ resumes: 2, metrics: { durationMs: 25_000 } });
+  });
+
+  test("says nothing of resumes when there was none", () => {
+    const { bench, sent, call } = inGap();
+    call.data(rest);
+    call.end();
+    expect(sent.ending()).toMatchObject({ name: "llm.complete", resumes: undefined });
+    expect(JSON.stringify(bench.events)).not.toContain("resumes");
+  });
+
+  test("fails at once with a client that disconnects, while its slot is held until the agent is back", () => {
+    const { bench, ana, sent, call, resume } = inGap();
+    const next = bench.send({ model: "ana" });
+    bench.pass(5_000);
+    sent.dispatch.onGone();
+    expect(sent.ending()).toMatchObject({
+      name: "llm.error",
+      stage: "client",
+      code: "client_disconnected",
+    });
+    expect([call.cancelled === undefined, ana.active, bench.calls.length]).toEqual([false, 1, 1]);
+    resume();
+    expect([ana.active, bench.calls.length]).toEqual([1, 1]);
+    call.sink.onClosed();
+    expect([bench.calls.length, next.ledger()]).toEqual([2, ["llm.request"]]);
+    expect(sent.ledger()).toEqual(["llm.request", "llm.error"]);
+  });
+
+  test("is not retried elsewhere, and new requests wait for it or go to another", () => {
+    const { bench, sent, resume } = inGap({ stream: true }, "");
+    const waiting = bench.send({ model: "ana" });
+    bench.pass(20_000);
+    expect([sent.ledger(), waiting.ledger(), bench.calls.length]).toEqual([["llm.request"], [], 1]);
+    resume();
+    expect(bench.calls).toHaveLength(1);
+    bench.call().json();
+    bench.call().end();
+    expect(waiting.ledger()).toEqual(["llm.request"]);
+  });
+
+  test("is no longer waited for than any other queue lasts", () => {
+    const { bench } = inGap();
+    const waiting = bench.send({ model: "ana" });
+    bench.pass(60_001);
+    expect(waiting.ending()).toMatchObject({ code: "queue_timeout" });
+  });
+
+  test("fails as ever when it does not come back", () => {
+    const { bench, sent, call } = inGap();
+    bench.pass(30_000);
+    call.fail("tunnel_lost");
+    expect(sent.ending()).toMatchObject({
+      name: "llm.error",
+      stage: "tunnel",
+      code: "tunnel_lost",
+    });
+  });
+});
+
+test("a request at another hub's participant learns from that hub that it was resumed", () => {
+  const { bench, ana, sent, call } = inGap();
+  const note = (id: string, at = ana) => bench.inFlight.noteResumed(at, id);
+  note("req_1");
+  note("req_2");
+  note("req_1", aParticipant({ id: "bob" }));
+  call.data(rest);
+  call.end();
+  expect(sent.ending()).toMatchObject({ requestId: "req_1", resumes: 1 });
+});
+
+test.each([
+  ["without a response", "", 600_001, "provider_timeout"],
+  ["within one", text, 300_001, "stream_idle_timeout"],
+])("the provider's deadlines run on: %s", (_where, streamed, afterMs, code) => {
+  const { bench, sent, call } = inGap({ stream: true }, streamed);
+  bench.pass(afterMs);
+  expect(sent.ending()).toMatchObject({ name: "llm.error", code });
+  expect(call.cancelled).toBeDefined();
+});

@@ -1,0 +1,109 @@
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import {
+  CLOSE_CODES,
+  type HubSession,
+  type ResumeDecision,
+  type ResumeOffer,
+} from "@roomhub/tunnel";
+import { digestOf, matchesToken } from "../../credentials/tokens.ts";
+import type { Participant } from "../../domain/participant.ts";
+
+interface Ticket {
+  readonly session: HubSession;
+  readonly participant: Participant;
+  /** of its token when the session began */
+  readonly tokenDigest: Uint8Array;
+  readonly secretDigest: Uint8Array;
+  readonly bootId: string;
+}
+
+/**
+ * The sessions of tunnels by the name under which their agents may go on with them. A session is bound to its participant,
+ * the token, and the agent's run. `docs/reference/tunnel.md`, "Resuming".
+ */
+export class ResumableSessions {
+  readonly #tickets = new Map<string, Ticket>();
+  readonly #idOf = new WeakMap<HubSession, string>();
+  readonly #prefix: string;
+
+  /** @param prefix - in a cluster: names the hub that has the session */
+  constructor(prefix: string) {
+    this.#prefix = prefix;
+  }
+
+  /**
+   * What becomes of a tunnel whose agent offers to resume.
+   *
+   * @param session - which the tunnel begins unless it goes on with another one
+   */
+  decide(
+    participant: Participant,
+    session: HubSession,
+    offer: ResumeOffer,
+  ): ResumeDecision<HubSession> {
+    const { bootId, claim } = offer;
+    const ticket = claim === undefined ? undefined : this.#tickets.get(claim.id);
+    if (claim === undefined || ticket === undefined)
+      return this.#begin(participant, session, bootId);
+    if (!isHolder(ticket, participant, offer)) {
+      return {
+        kind: "refuse",
+        code: CLOSE_CODES.resumeRefused,
+        reason: "the session is another agent's",
+      };
+    }
+    return { kind: "resume", session: ticket.session };
+  }
+
+  /** Whether a handshake names a session of this hub. */
+  has(id: string | undefined): boolean {
+    return id !== undefined && this.#tickets.has(id);
+  }
+
+  /** The session that a handshake names, if it is this participant's; its HELLO has to prove the rest. */
+  find(participant: Participant, id: string | undefined): HubSession | undefined {
+    const ticket = id === undefined ? undefined : this.#tickets.get(id);
+    return ticket?.participant === participant ? ticket.session : undefined;
+  }
+
+  /** The session has ended. */
+  forget(session: HubSession): void {
+    const id = this.#idOf.get(session);
+    if (id !== undefined) this.#tickets.delete(id);
+  }
+
+  #begin(
+    participant: Participant,
+    session: HubSession,
+    bootId: string,
+  ): ResumeDecision<HubSession> {
+    const id = this.#prefix + randomBytes(16).toString("hex");
+    const secret = randomBytes(32).toString("base64url");
+    const { tokenDigest } = participant;
+    const secretDigest = digestOf(secret);
+    this.#tickets.set(id, {
+      session,
+      participant,
+      tokenDigest,
+      secretDigest,
+      bootId,
+    });
+    this.#idOf.set(session, id);
+    return { kind: "new", id, secret };
+  }
+}
+
+function isHolder(
+  ticket: Ticket,
+  participant: Participant,
+  { bootId, claim }: ResumeOffer,
+): boolean {
+  const { tokenDigest } = participant;
+  return (
+    matchesToken(claim?.secret, ticket.secretDigest) &&
+    ticket.bootId === bootId &&
+    ticket.participant === participant &&
+    tokenDigest.length === ticket.tokenDigest.length &&
+    timingSafeEqual(tokenDigest, ticket.tokenDigest)
+  );
+}

@@ -1,0 +1,264 @@
+import { once } from "node:events";
+import type { TunnelStatus } from "@roomhub/tunnel";
+import type { ParticipantNotice, StopReason } from "../notice.ts";
+import type { Settings } from "../options.ts";
+import { type ConnectionEvent, type ConnectionState, nextState } from "./connection-chart.ts";
+import { Heartbeat } from "./heartbeat.ts";
+import { judgeJoin, mayHaveJoined, type Registered, type Verdict } from "./hub-verdict.ts";
+import { Registration } from "./registration.ts";
+import { type Resumed, TunnelSession, type TunnelSessionOptions } from "./tunnel-session.ts";
+import { WakeWatch } from "./wake-watch.ts";
+
+export interface HubConnectionOptions extends Pick<
+  TunnelSessionOptions,
+  "capabilities" | "status" | "onRequest"
+> {
+  settings: Settings;
+  /** the model's name of the moment */
+  model: () => string;
+  /** Joined, and the tunnel is open. Also after each outage. */
+  onConnected: () => void;
+  /** Called once, last: it was closed, or refused by the hub. */
+  onStopped: (stop: StopReason) => void;
+  notify: (notice: ParticipantNotice) => void;
+}
+
+const drainPollMs = 20;
+
+/** Joins a room, keeps the tunnel open and heartbeats going, and leaves. `connection-chart.ts` says what follows what. */
+export class HubConnection {
+  readonly #options: HubConnectionOptions;
+  readonly #settings: Settings;
+  readonly #registration: Registration;
+  readonly #tunnel: TunnelSession;
+  readonly #wake: WakeWatch;
+  readonly #heartbeat: Heartbeat;
+  readonly #abort = new AbortController();
+  #chart: ConnectionState = { kind: "idle" };
+  #joining: Promise<void> | undefined;
+  #waitTimer: NodeJS.Timeout | undefined;
+  #reportedOutage: string | undefined;
+  #isLeaving = false;
+  #registered: Registered = "no";
+
+  /** @throws InvalidHubUrlError */
+  constructor(options: HubConnectionOptions) {
+    const { settings, capabilities, status, onRequest, notify } = options;
+    this.#options = options;
+    this.#settings = settings;
+    const { timing, env, maxStreams, now, wallNow } = settings;
+    this.#registration = new Registration(settings);
+    this.#wake = new WakeWatch(timing.wakeGapMs, now, wallNow);
+    this.#tunnel = new TunnelSession({
+      ...{ env, maxStreams, capabilities, status, onRequest },
+      nowMs: () => this.#wake.nowMs,
+      resumeRefusedMs: timing.resumeRefusedMs,
+      onOpened: (resumed) => this.#onOpened(resumed),
+      onGoAway: () => this.#moveOn(),
+      onEnded: (verdict, waitingStreams) => this.#onTunnelEnded(verdict, waitingStreams),
+      onFault: (error) => notify({ kind: "fault", error }),
+    });
+    this.#heartbeat = new Heartbeat({
+      intervalMs: timing.heartbeatMs,
+      send: (token) => this.#registration.sendHeartbeat(token, this.#abort.signal),
+      onVerdict: (verdict) => this.#stepBy(verdict),
+    });
+  }
+
+  get state(): ConnectionState["kind"] {
+    return this.#chart.kind;
+  }
+
+  start(): void {
+    this.#wake.check();
+    this.#step({ type: "start" });
+  }
+
+  /** About once a second. */
+  tick(): void {
+    const hasSlept = this.#wake.check();
+    if (hasSlept) this.#tunnel.wake();
+    if (hasSlept) this.#step({ type: "woke" });
+    this.#tunnel.tick(this.#chart.kind === "connected");
+    this.#heartbeat.tick(this.#settings.now(), hasSlept);
+  }
+
+  sendStatus(status: TunnelStatus): void {
+    this.#tunnel.sendStatus(status);
+  }
+
+  /** @throws what the hub responds, or that it is unreachable */
+  async rename(model: string): Promise<void> {
+    // A pending join has the old name; a later one has the new name.
+    await this.#joining;
+    await this.#registration.rename(model, this.#abort.signal);
+  }
+
+  /** Lets running requests finish, at most `drainMs`, also those that wait for the tunnel; then leaves and stops. */
+  async leave(drainMs: number): Promise<void> {
+    this.#isLeaving = true;
+    this.#tunnel.goAway("leaving");
+    const giveUpMs = performance.now() + drainMs;
+    while (this.#tunnel.activeStreams > 0 && performance.now() < giveUpMs) {
+      await new Promise((resolve) => setTimeout(resolve, drainPollMs));
+    }
+    if (this.#chart.kind !== "stopped") await this.#leaveRoom();
+    this.#step({ type: "close" });
+  }
+
+  #step(event: ConnectionEvent, reason?: string): void {
+    if (event.type === "forgotten") this.#tunnel.giveUp("the hub does not have this participant");
+    if (this.#isLeaving && event.type !== "close") return this.#stepLeaving(event);
+    this.#go(this.#next(event), reason);
+  }
+
+  /** A participant that is leaving connects only for streams that wait for it, and joins no more. */
+  #stepLeaving(event: ConnectionEvent): void {
+    if (this.#tunnel.waitingStreams === 0 && event.type !== "resumed") return;
+    const next = this.#next(event);
+    const goesOn =
+      next.kind === "connected" ||
+      next.kind === "dialling" ||
+      ("next" in next && next.next === "dialling");
+    if (goesOn) this.#go(next);
+    else this.#tunnel.giveUp("leaving");
+  }
+
+  #next(event: ConnectionEvent): ConnectionState {
+    const { timing, now, random } = this.#settings;
+    const hasWaitingStreams = this.#tunnel.waitingStreams > 0;
+    const hasOtherHubs = this.#registration.hasOtherHubs && !this.#tunnel.isHubAwaited;
+    const inputs = { nowMs: now(), random: random(), hasOtherHubs, hasWaitingStreams, ...timing };
+    return nextState(this.#chart, event, inputs);
+  }
+
+  #go(next: ConnectionState, reason?: string): void {
+    if (next === this.#chart) return;
+    this.#chart = next;
+    if (reason !== undefined && next.kind !== "stopped") this.#reportOutage(reason, next);
+    this.#enter(next);
+  }
+
+  #stepBy(verdict: Verdict): void {
+    this.#step(verdict.event, verdict.reason);
+  }
+
+  #enter(state: ConnectionState): void {
+    clearTimeout(this.#waitTimer);
+    switch (state.kind) {
+      case "idle":
+      case "connected":
+        return;
+      case "joining":
+        this.#heartbeat.pause();
+        // Streams that wait do so until another hub has this participant.
+        if (state.isMoving) this.#tunnel.hangUp("joining at another hub");
+        else this.#tunnel.giveUp("joining again");
+        this.#joining = this.#join(state, state.isMoving);
+        return;
+      case "dialling":
+        return this.#dial();
+      case "waiting":
+        this.#tunnel.hangUp("waiting");
+        return this.#awaitDue(state.untilMs);
+      case "stopped":
+        return this.#onStopped(state.stop);
+    }
+  }
+
+  async #join(entered: ConnectionState, isMoving: boolean): Promise<void> {
+    const { room } = this.#settings;
+    const joinRequest = { ...this.#settings.joinRequest, model: this.#options.model() };
+    // The hub that has the streams is dialled again soon.
+    const isBrief = this.#tunnel.waitingStreams > 0;
+    const limits = isBrief ? [AbortSignal.timeout(this.#settings.timing.clusterDialMs)] : [];
+    const signal = AbortSignal.any([this.#abort.signal, ...limits]);
+    try {
+      const joined = await this.#registration.join(joinRequest, isMoving, signal);
+      this.#registered = "yes";
+      if (this.#chart !== entered) return;
+      if (!this.#registration.isWhereItWas) this.#tunnel.giveUp("joined at another hub");
+      const warnings = (joined.warnings ?? []).map((warning) => warning.message);
+      this.#heartbeat.begin(joined.participantToken, this.#settings.now());
+      this.#options.notify({ kind: "joined", room, id: joinRequest.id, warnings });
+      if (joined.clientKey !== undefined) this.#settings.onClientKey(joined.clientKey);
+      this.#step({ type: "joined" });
+    } catch (error) {
+      if (this.#chart === entered) this.#stepBy(judgeJoin(error, this.#registered));
+      if (this.#registered === "no" && mayHaveJoined(error)) this.#registered = "perhaps";
+    }
+  }
+
+  #dial(): void {
+    const { timing } = this.#settings;
+    const { tunnel, hasOtherHubs } = this.#registration;
+    if (tunnel === undefined) return this.#step({ type: "forgotten" });
+    this.#tunnel.dial({
+      ...tunnel,
+      timing: hasOtherHubs ? { ...timing, dialMs: timing.clusterDialMs } : timing,
+      known: (announced) => this.#registration.tunnelAt(announced),
+    });
+  }
+
+  /** Alone, a hub closes the tunnel when it has drained, and the redial reaches the one that was started again. */
+  #moveOn(): void {
+    if (!this.#registration.hasOtherHubs || this.#isLeaving) return;
+    if (this.#tunnel.retire()) this.#step({ type: "dismissed" });
+  }
+
+  #onOpened(resumed: Resumed | undefined): void {
+    this.#step({ type: resumed === undefined ? "opened" : "resumed" });
+    if (this.#chart.kind !== "connected") return;
+    this.#reportedOutage = undefined;
+    const { token } = this.#registration.tunnel ?? {};
+    // A join at another hub that failed has paused them.
+    if (token !== undefined) this.#heartbeat.begin(token, this.#settings.now());
+    this.#options.notify(
+      resumed === undefined ? { kind: "connected" } : { kind: "resumed", ...resumed },
+    );
+    this.#options.onConnected();
+  }
+
+  #onTunnelEnded(verdict: Verdict, waitingStreams: number): void {
+    if (this.#chart.kind === "connected" && waitingStreams > 0) {
+      this.#reportedOutage = verdict.reason;
+      this.#options.notify({ kind: "interrupted", streams: waitingStreams });
+    }
+    this.#stepBy(verdict);
+  }
+
+  #awaitDue(untilMs: number): void {
+    const waitMs = Math.max(1, Math.ceil(untilMs - this.#settings.now()));
+    this.#waitTimer = setTimeout(() => {
+      // A timer may fire a fraction of a millisecond early. Asked before the step: the time may pass between the two.
+      if (this.#settings.now() < untilMs) this.#awaitDue(untilMs);
+      else this.#step({ type: "due" });
+    }, waitMs);
+  }
+
+  #reportOutage(reason: string, state: ConnectionState): void {
+    if (this.#reportedOutage === reason) return;
+    this.#reportedOutage = reason;
+    const retryInMs = state.kind === "waiting" ? state.untilMs - this.#settings.now() : 0;
+    this.#options.notify({ kind: "disconnected", reason, retryInMs });
+  }
+
+  #onStopped(stop: StopReason): void {
+    this.#heartbeat.pause();
+    this.#abort.abort();
+    this.#tunnel.close(stop.code);
+    this.#options.onStopped(stop);
+  }
+
+  /** Best effort: without it, the hub marks the participant offline after 30 s. */
+  async #leaveRoom(): Promise<void> {
+    const signal = AbortSignal.timeout(this.#settings.timing.leaveMs);
+    // A pending join would register the participant after it left.
+    await Promise.race([this.#joining, once(signal, "abort")]);
+    try {
+      await this.#registration.leave(signal);
+    } catch {
+      // See above.
+    }
+  }
+}

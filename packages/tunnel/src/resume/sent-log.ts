@@ -1,0 +1,103 @@
+import { badResume, COUNT_RANGE } from "../wire/resume.ts";
+
+/**
+ * The messages of a session that the peer has not acknowledged, in order and without a copy: they stay in the slabs in
+ * which they were framed.
+ *
+ * Over its limit it drops what it has. The session can be resumed again once the peer has acknowledged what was dropped.
+ */
+export class SentLog {
+  readonly #onReleased: (slab: ArrayBufferLike) => void;
+  #messages: Buffer[] = [];
+  /** of the oldest message in `#messages` that is still kept */
+  #index = 0;
+  /** messages before that one, in all */
+  #before = 0;
+  #acknowledged = 0;
+  #bytes = 0;
+
+  /** @param onReleased - no kept message is in this slab any more; the sender may still write to it */
+  constructor(onReleased: (slab: ArrayBufferLike) => void) {
+    this.#onReleased = onReleased;
+  }
+
+  /** Messages sent so far. */
+  get sent(): number {
+    return this.#before + this.#messages.length - this.#index;
+  }
+
+  /** Of the kept messages. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get isEmpty(): boolean {
+    return this.#index === this.#messages.length;
+  }
+
+  push(message: Buffer, limitBytes: number): void {
+    this.#messages.push(message);
+    this.#bytes += message.length;
+    if (this.#bytes > limitBytes) this.clear();
+  }
+
+  /**
+   * @param count - modulo 2³²: messages that the peer has processed
+   * @throws {ProtocolError} 4002 for more than were sent, or fewer than it acknowledged before
+   */
+  acknowledge(count: number): void {
+    this.#acknowledged = this.#wholeCount(count);
+    while (this.#before < this.#acknowledged) {
+      const { buffer } = this.#shift();
+      if (this.#messages[this.#index]?.buffer !== buffer) this.#onReleased(buffer);
+    }
+    this.#trim();
+  }
+
+  /**
+   * The messages that a peer lacks.
+   *
+   * @param count - modulo 2³²: messages that it has processed
+   * @returns undefined when some of them were dropped
+   * @throws {ProtocolError} as {@link acknowledge}
+   */
+  after(count: number): Buffer[] | undefined {
+    const whole = this.#wholeCount(count);
+    if (whole < this.#before) return undefined;
+    return this.#messages.slice(this.#index + whole - this.#before);
+  }
+
+  /** Their slabs are not released: the transport may still be sending from them. */
+  clear(): void {
+    while (!this.isEmpty) this.#shift();
+    this.#trim();
+  }
+
+  #wholeCount(count: number): number {
+    const news = (count - (this.#acknowledged % COUNT_RANGE) + COUNT_RANGE) % COUNT_RANGE;
+    const whole = this.#acknowledged + news;
+    if (whole > this.sent) throw badResume(`${count} messages acknowledged, ${this.sent} sent`);
+    return whole;
+  }
+
+  #shift(): Buffer {
+    const message = this.#messages[this.#index] ?? NOTHING;
+    // What is dropped must not keep its slab alive until the array is trimmed.
+    this.#messages[this.#index] = NOTHING;
+    this.#index += 1;
+    this.#before += 1;
+    this.#bytes -= message.length;
+    return message;
+  }
+
+  /** Moves what is left to the front when most of the array is behind it. */
+  #trim(): void {
+    if (this.isEmpty) this.#messages.length = 0;
+    else if (this.#index > 64 && this.#index * 2 > this.#messages.length)
+      this.#messages.splice(0, this.#index);
+    else return;
+    this.#index = 0;
+  }
+}
+
+const NOTHING = Buffer.alloc(0);

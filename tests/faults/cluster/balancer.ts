@@ -1,0 +1,28 @@
+import { writeFile } from "node:fs/promises";
+import { haproxyConfiguration } from "../../support/programs/haproxy.ts";
+import { until } from "../../support/waiting.ts";
+import type { Cluster } from "./cluster.ts";
+import type { World } from "../world.ts";
+
+/**
+ * HAProxy with health checks before all hubs, on the machine `balancer`.
+ *
+ * @returns its URL, once a hub responds through it
+ */
+export async function startBalancer(world: World, cluster: Cluster): Promise<{ url: string }> {
+  const { address, prefix } = cluster.network.machine("balancer");
+  const configPath = world.path("haproxy.cfg");
+  const bind = `${address}:8080`;
+  const hubs = cluster.hubs.map(({ host }) => host);
+  await writeFile(configPath, haproxyConfiguration({ bind, hubs, balance: "leastconn" }));
+  const [command = "", ...args] = prefix;
+  const haproxy = ["haproxy", "-db", "-q", "-f", configPath];
+  world.children.command([command, ...args, ...haproxy], world.path("haproxy.log"));
+  const url = `http://${bind}`;
+  const isUp = () =>
+    fetch(`${url}/health`)
+      .then(({ ok }) => ok)
+      .catch(() => false);
+  await until("HAProxy to respond", isUp, Boolean, 30_000);
+  return { url };
+}

@@ -1,0 +1,98 @@
+import { RoomhubClient } from "@roomhub/client";
+import { recordEvents } from "../../support/hub/event-recorder.ts";
+import type { Children, RoomhubChild } from "../child.ts";
+import type { StreamRun } from "./cluster-ledger.ts";
+import type { Machine } from "./network.ts";
+
+const port = 5050;
+
+export interface HubLaunch {
+  natsUrl: string;
+  secretPath: string;
+  env: Record<string, string>;
+  path: (name: string) => string;
+}
+
+/** `roomhub serve --nats` on a machine of its own, and the event stream of each of its lives. */
+export class ClusterHub {
+  readonly name: string;
+  readonly url: string;
+  /** `host:port` */
+  readonly host: string;
+  readonly api: RoomhubClient;
+  /** the last one is that of the process that runs now */
+  readonly runs: StreamRun[] = [];
+  readonly #children: Children;
+  readonly #machine: Machine;
+  readonly #launch: HubLaunch;
+  #process: RoomhubChild | undefined;
+  #starts = 0;
+
+  constructor(children: Children, machine: Machine, launch: HubLaunch) {
+    this.#children = children;
+    this.#machine = machine;
+    this.#launch = launch;
+    this.name = machine.name;
+    this.host = `${machine.address}:${port}`;
+    this.url = `http://${this.host}`;
+    this.api = new RoomhubClient({ hubUrl: this.url, timeoutMs: 10_000 });
+  }
+
+  get process(): RoomhubChild {
+    if (this.#process === undefined) throw new Error(`hub ${this.name} was not started`);
+    return this.#process;
+  }
+
+  get isRunning(): boolean {
+    return this.#process?.hasEnded === false;
+  }
+
+  /** Resolves when it listens; also again, as another life of the same hub. */
+  async start(): Promise<void> {
+    const { natsUrl, secretPath, env, path } = this.#launch;
+    this.#process = this.#children.roomhub({
+      args: [
+        ...["serve", "--host", "0.0.0.0", "--port", String(port), "--advertise", this.url],
+        ...["--nats", natsUrl, "--cluster-secret-file", secretPath],
+      ],
+      // The providers report no limit, and faults strike many streams of one participant.
+      env: { ROOMHUB_ASSUMED_CONCURRENCY: "256", ...env },
+      prefix: this.#machine.prefix,
+      outputPath: path(`${this.name}-${++this.#starts}.log`),
+    });
+    await this.#process.line("where it listens", (found) => "url" in found, 60_000);
+  }
+
+  /** Resolves when its event stream is read. */
+  async record(code: string): Promise<void> {
+    const events = await recordEvents(`${this.url}/v1/rooms/${code}/events`);
+    this.runs.push({ hub: this.name, origin: this.url, events, wasKilled: false });
+  }
+
+  /** Nothing of what it does is finished. */
+  async kill(): Promise<void> {
+    const run = this.runs.at(-1);
+    if (run !== undefined) run.wasKilled = true;
+    await this.process.kill("SIGKILL");
+  }
+
+  /** Stops it in order, and resolves with its exit code. */
+  async stop(): Promise<number | null> {
+    this.process.signal("SIGTERM");
+    return (await this.process.exited).code;
+  }
+
+  /** What it lists of another hub; undefined when it does not know it, or has buried it. */
+  async seen(other: ClusterHub) {
+    return (await this.api.listHubs()).find(({ url }) => url === other.url);
+  }
+
+  /** `ok`, `degraded` or `draining`; undefined without a response. */
+  async health(): Promise<string | undefined> {
+    try {
+      return ((await (await fetch(`${this.url}/health`)).json()) as { status: string }).status;
+    } catch {
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,149 @@
+import { isDeepStrictEqual } from "node:util";
+import type { EventRecorder, RecordedEvent } from "../../support/hub/event-recorder.ts";
+import { type LedgerEntry, ledgerOf } from "../../support/hub/ledger.ts";
+import type { CallOutcome } from "../client-call.ts";
+import { orderProblems, outcomeProblems } from "../ledger-check.ts";
+
+/** The event stream of one life of a hub. */
+export interface StreamRun {
+  readonly hub: string;
+  /** of its clients' URLs */
+  readonly origin: string;
+  readonly events: EventRecorder;
+  /** what was open at this hub then has no end, and its clients saw their connections break */
+  wasKilled: boolean;
+}
+
+export interface LedgerRules {
+  /**
+   * A stream may lack events of other hubs, since the bus was away, or a stream was not open all the time. What a stream has
+   * of a request is right, and that of the hub which had the client is complete.
+   */
+  mayMiss: boolean;
+  /** the fault is between clients and hubs: a connection may break without an error frame */
+  mayBeCut: boolean;
+}
+
+interface Copy {
+  run: StreamRun;
+  entry: LedgerEntry;
+}
+
+/**
+ * Compares every client's outcome with the event streams of all hubs. Every request has one end, the same in every stream,
+ * in none of them twice. Contract §5, "Ledger"; §8, "Events".
+ *
+ * @returns what does not agree, in words
+ */
+export function checkClusterLedger(
+  runs: readonly StreamRun[],
+  outcomes: readonly CallOutcome[],
+  { mayMiss, mayBeCut }: LedgerRules,
+): string[] {
+  const requests = copiesOf(runs);
+  const problems: string[] = [];
+  for (const [requestId, copies] of requests) {
+    problems.push(...copies.flatMap(copyProblems), ...differences(copies));
+    if (mayMiss || runs.some(({ wasKilled }) => wasKilled)) continue;
+    const lacking = runs.filter((run) => !copies.some((copy) => copy.run === run));
+    problems.push(...lacking.map(({ hub }) => `${requestId} is not in the stream of ${hub}`));
+    problems.push(...copies.flatMap(incomplete));
+  }
+  for (const outcome of outcomes) {
+    const { tag, requestId, baseUrl, problem } = outcome;
+    if (problem !== undefined) problems.push(`${tag}: ${problem}`);
+    const copies = requests.get(requestId ?? "") ?? [];
+    const home = copies.filter(({ run }) => baseUrl.startsWith(`${run.origin}/`));
+    const wasKilled = isKilled(runs, baseUrl);
+    if (!wasKilled) problems.push(...home.flatMap(incomplete));
+    if (requestId === undefined) continue;
+    const whole = mostComplete(home.length > 0 ? home : copies);
+    problems.push(...outcomeProblems(outcome, whole, mayBeCut, wasKilled));
+  }
+  const uncut = mayBeCut ? [] : outcomes.filter(({ baseUrl }) => !isKilled(runs, baseUrl));
+  return [...problems, ...countProblems(requests, outcomes, uncut)];
+}
+
+/** Whether the hub that a client called was killed. */
+function isKilled(runs: readonly StreamRun[], baseUrl: string): boolean {
+  return runs.some(({ wasKilled, origin }) => wasKilled && baseUrl.startsWith(`${origin}/`));
+}
+
+function copiesOf(runs: readonly StreamRun[]): Map<string, Copy[]> {
+  const requests = new Map<string, Copy[]>();
+  for (const run of runs) {
+    for (const entry of ledgerOf(run.events)) {
+      const copies = requests.get(entry.requestId) ?? [];
+      requests.set(entry.requestId, copies);
+      copies.push({ run, entry });
+    }
+  }
+  return requests;
+}
+
+/** What is wrong whatever was lost on the way. */
+function copyProblems({ run, entry }: Copy): string[] {
+  const { requestId, requests, ends } = entry;
+  const attempts = requests.map(({ data }) => data["attempt"]);
+  const isTwice = new Set(attempts).size < attempts.length;
+  return [
+    ...(ends.length > 1
+      ? [`${requestId} ends ${ends.length} times in the stream of ${run.hub}`]
+      : []),
+    ...(isTwice ? [`${requestId} has attempts ${attempts.join(", ")} in that of ${run.hub}`] : []),
+  ];
+}
+
+function incomplete({ run, entry }: Copy): string[] {
+  if (entry.ends.length === 0) return [`${entry.requestId} has no end in the stream of ${run.hub}`];
+  return orderProblems(entry).map((problem) => `${problem} in the stream of ${run.hub}`);
+}
+
+/** One request is the same at every hub. */
+function differences([first, ...others]: readonly Copy[]): string[] {
+  if (first === undefined) return [];
+  return others.flatMap((other) => {
+    const events = [...other.entry.requests, ...other.entry.ends];
+    const differing = events.find((event) => {
+      const same = sameOf(first.entry, event);
+      return same !== undefined && !isDeepStrictEqual(same.data, event.data);
+    });
+    if (differing === undefined) return [];
+    const hubs = `${first.run.hub} and ${other.run.hub}`;
+    return [`${first.entry.requestId} has two versions of ${differing.kind}, at ${hubs}`];
+  });
+}
+
+function sameOf(entry: LedgerEntry, event: RecordedEvent): RecordedEvent | undefined {
+  if (event.kind !== "llm.request") return entry.ends[0];
+  return entry.requests.find(({ data }) => data["attempt"] === event.data["attempt"]);
+}
+
+function mostComplete(copies: readonly Copy[]): LedgerEntry | undefined {
+  const withEnd = copies.find(({ entry }) => entry.ends.length > 0);
+  return (withEnd ?? copies[0])?.entry;
+}
+
+/**
+ * Requests without a client, and clients that were told nothing.
+ *
+ * @param uncut - those whose connection must not break
+ */
+function countProblems(
+  requests: ReadonlyMap<string, unknown>,
+  outcomes: readonly CallOutcome[],
+  uncut: readonly CallOutcome[],
+): string[] {
+  const matched = new Set(outcomes.map(({ requestId }) => requestId));
+  const unmatched = [...requests.keys()].filter((requestId) => !matched.has(requestId));
+  const untold = outcomes.filter(({ requestId }) => requestId === undefined);
+  const silent = uncut.filter(({ requestId, end }) => requestId === undefined && end === "cut");
+  return [
+    ...(unmatched.length > untold.length
+      ? [`${unmatched.length} requests in the events, ${untold.length} clients without an id`]
+      : []),
+    ...(silent.length > 0
+      ? [`${silent.length} clients were cut before any response (${silent[0]?.tag})`]
+      : []),
+  ];
+}
