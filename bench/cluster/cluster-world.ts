@@ -11,6 +11,7 @@ import {
 } from "../processes/hub.ts";
 import type { BenchWorld } from "../processes/world.ts";
 import type { Target } from "../load/target.ts";
+import { warmUp } from "../load/warm-up.ts";
 
 /** Two hubs as `roomhub serve --nats` starts them, and a participant that one of them owns. */
 export interface BenchCluster {
@@ -39,6 +40,7 @@ export async function startBenchCluster(world: BenchWorld): Promise<BenchCluster
   const targetOf = (name: string, hub: BenchHub) =>
     hubTarget(name, hub, room, ["p-0"], participant);
   const targets = { owner: targetOf("owner", owner), hop: targetOf("hop", entry) };
+  for (const target of Object.values(targets)) await warmUp(world, target, 6);
   return { owner, entry, room, targets };
 }
 

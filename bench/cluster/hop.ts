@@ -23,7 +23,7 @@ export const hopOfJson: ClusterMeasurement = {
     "a request through another hub: CPU of both per JSON request, 128 at once, beyond that of one",
   measure: async (world, cluster) => {
     const shape = { shape: { bodyBytes: 1_024 }, connections: 128, rampMs: 60 };
-    const times = { warmupMs: 300, windowMs: world.either(1_500, 500) };
+    const times = { warmupMs: 300, windowMs: world.either(1_000, 500) };
     return cpuOf(world, cluster, { ...shape, ...times }, "responses", 30);
   },
 };
@@ -33,7 +33,7 @@ export const hopOfStreams: ClusterMeasurement = {
   title: "CPU of both hubs per streamed chunk, 100 streams × 50/s, beyond that of one",
   measure: async (world, cluster) => {
     const shape = { bodyBytes: 1_024, plain: { pieces: 100, delayMs: 20 } };
-    const times = { rampMs: 400, warmupMs: 200, windowMs: world.either(1_600, 900) };
+    const times = { rampMs: 400, warmupMs: 200, windowMs: world.either(1_200, 900) };
     return cpuOf(world, cluster, { shape, connections: 100, ...times }, "tokens", 12);
   },
 };
@@ -62,15 +62,23 @@ async function cpuOf(
   per: "responses" | "tokens",
   goal: number,
 ): Promise<{ figures: BenchFigure[]; seen: string[] }> {
-  const rounds = await alternate(world, cluster, world.either(5, 1), shape);
+  const rounds = await alternate(world, cluster, world.either(9, 1), shape);
   const one = rounds.owner.map((result) => cpuUs(result, per, ["target"]));
   const both = rounds.hop.map((result) => cpuUs(result, per, ["target", "owner"]));
   const value = median(both.map((us, round) => us - (one[round] ?? Number.NaN)));
   const what = per === "responses" ? "a request" : "a chunk";
   return {
     figures: [{ what: `added to ${what}`, value, goal, unit: "µs" }],
-    seen: [`one hub ${median(one).toFixed(1)} µs, both ${median(both).toFixed(1)} µs`],
+    seen: [
+      `one hub ${median(one).toFixed(1)} µs at ${rateOf(rounds.owner, per)}/s, ` +
+        `both ${median(both).toFixed(1)} µs at ${rateOf(rounds.hop, per)}/s`,
+    ],
   };
+}
+
+function rateOf(results: readonly LoadResult[], per: "responses" | "tokens"): string {
+  const rate = median(results.map((result) => result[per] / result.seconds));
+  return Math.round(rate).toLocaleString("en");
 }
 
 function cpuUs(result: LoadResult, per: "responses" | "tokens", processes: string[]): number {

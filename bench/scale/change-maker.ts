@@ -7,6 +7,8 @@ export interface ChangeRates {
   participants: number;
   changesPerSecond: number;
   eventsPerSecond: number;
+  /** Only wakes up as often, which is what making changes costs a process beside the changes. */
+  isDry?: boolean | undefined;
 }
 
 /** Changes entries and publishes events at a rate, through the directory of a hub. */
@@ -28,7 +30,8 @@ export class ChangeMaker {
   }
 
   /** Resolves once the participants exist. */
-  async start({ participants, changesPerSecond, eventsPerSecond }: ChangeRates): Promise<void> {
+  async start(rates: ChangeRates): Promise<void> {
+    const { participants, changesPerSecond, eventsPerSecond, isDry = false } = rates;
     while (this.#revisions.length < participants) {
       const from = this.#revisions.length;
       const batch = Math.min(100, participants - from);
@@ -38,9 +41,10 @@ export class ChangeMaker {
     if (changesPerSecond > 0) {
       let at = 0;
       const change = () => void this.#put(at++ % participants).catch(() => {});
-      this.#repeat(changesPerSecond, change);
+      this.#repeat(changesPerSecond, isDry ? () => {} : change);
     }
-    if (eventsPerSecond > 0) this.#repeat(eventsPerSecond, () => this.#publish());
+    if (eventsPerSecond > 0)
+      this.#repeat(eventsPerSecond, isDry ? () => {} : () => this.#publish());
   }
 
   stop(): void {

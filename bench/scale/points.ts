@@ -13,13 +13,15 @@ export const COSTS = {
   watchUpdate: "change of an entry, at each hub that sees it",
   busPublish: "event, at the hub where it occurs",
   busReceive: "event of another hub, at each hub with a subscriber of the room, shown to one",
+  sseFlush: "events of a room in 10 ms, written at a hub where it is watched",
   sseDelivery: "event to each further subscriber",
   noticeSend: "notice on a link, at its sender",
   noticeReceive: "notice on a link, at its receiver",
   linkSecond: "one second of one idle link, in one direction",
   natsPut: "change of an entry, in nats-server",
-  natsPublish: "event, in nats-server",
-  natsDelivery: "change or event to each hub that receives it, in nats-server",
+  natsPublish: "message with events, in nats-server",
+  natsParcelDelivery: "the same to each hub that receives it, in nats-server",
+  natsDelivery: "change to each hub that receives it, in nats-server",
   hubSecond: "one second of an idle hub",
   turn: "one turn of a hub: what it handles in the same turn shares it",
   turnDelayMs: "ms in which what arrives at a hub is handled in the same turn",
@@ -47,11 +49,15 @@ export interface ClusterLoad {
   /** entries that change */
   changesPerSecond: number;
   requestsPerSecond: number;
+  /** of them; what follows from clients at random hubs when absent */
+  forwardedShare?: number | undefined;
   /** 0 for responses in one piece */
   chunksPerRequest: number;
   /** events that are no part of a request */
   otherEventsPerSecond: number;
   subscribersPerRoom: number;
+  /** of the machines that a load was run on; 1 when absent */
+  processesPerCore?: number | undefined;
   /** the subscribers of a room are at as many hubs as there can be, not at random ones */
   isSpread: boolean;
   /** hubs, beside the entry hub, that learn which participant has a request's prompt */

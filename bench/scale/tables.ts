@@ -67,8 +67,8 @@ export function costTable({ costs }: Points): string[][] {
   ];
 }
 
-/** Each hub has a hundred participants, and as much to do as half a core can without a cluster. */
-const ofEachHub = { participants: 100, rooms: 10, requestsPerSecond: 150, changesPerSecond: 2 };
+/** Each hub has a hundred participants, and without a cluster less to do than half a core can. */
+const ofEachHub = { participants: 100, rooms: 10, requestsPerSecond: 60, changesPerSecond: 2 };
 
 export function loadOf(hubs: number, groups: number, isWarmthShared = true): ClusterLoad {
   return {
