@@ -1,7 +1,7 @@
 import { badResume, COUNT_RANGE } from "../wire/resume.ts";
 
 const ACK_AFTER_BYTES = 64 * 1024;
-const ACK_AFTER_MS = 100;
+const ACK_AFTER_MS = 500;
 
 /** Counts the messages of the peer, and says when to acknowledge them. */
 export class Receipts {

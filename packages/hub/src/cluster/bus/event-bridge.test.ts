@@ -95,6 +95,13 @@ describe("events of this hub", () => {
   });
 });
 
+test("an event of this hub that comes back to it over the bus is not shown again", () => {
+  const { bridge, shown, receive } = createBridge();
+  bridge.watch(roomCode);
+  receive(1, { origin: "boot-a" });
+  expect(shown).toEqual([]);
+});
+
 describe("events of another hub", () => {
   test("are shown once, though a hub watches the room and all rooms", () => {
     const lab = createBridge();

@@ -157,6 +157,8 @@ export class EventBridge {
   }
 
   #receive(message: BusMessage): void {
+    // The bus keeps a hub's own events from it, but for those that an earlier connection of the hub still brings it.
+    if (message.origin === this.#options.bootId) return;
     const { roomCode } = message;
     const feeds = this.#incoming.get(roomCode) ?? new Map<string, Feed>();
     this.#incoming.set(roomCode, feeds);

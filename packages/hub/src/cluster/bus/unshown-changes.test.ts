@@ -51,6 +51,21 @@ describe("a change of a participant of another hub", () => {
     expect(at(6_000)).toEqual(["participant.joined"]);
   });
 
+  test("is shown when the event that came before it was of another one", () => {
+    const { changes, at } = create();
+    changes.shown("ABC234", { name: "participant.left", payload: named });
+    changes.learned(ada, "came");
+    expect(at(1_000)).toEqual(["participant.joined"]);
+  });
+
+  test("is not shown again when its event came after the entry of one that no event has shown", () => {
+    const { changes, at } = create();
+    changes.learned(ada, "came");
+    changes.shown("ABC234", { name: "participant.left", payload: named });
+    changes.learned(ada, "left");
+    expect(at(5_000)).toEqual([]);
+  });
+
   test("is one with those before it that no event has shown", () => {
     const { changes, at } = create();
     changes.learned(ada, "came");

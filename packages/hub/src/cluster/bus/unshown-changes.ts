@@ -32,8 +32,8 @@ export class UnshownChanges {
   readonly #options: UnshownChangesOptions;
   /** by room and id, the oldest first */
   readonly #unshown = new Map<string, Unshown>();
-  /** when an event was shown that does not wait for its entry, by room and id */
-  readonly #shownFirst = new Map<string, number>();
+  /** changes of which the event came before the entry, by room and id */
+  readonly #shownFirst = new Map<string, { change: LearnedChange; shownMs: number }>();
 
   constructor(options: UnshownChangesOptions) {
     this.#options = options;
@@ -45,7 +45,7 @@ export class UnshownChanges {
     const { roomCode, id } = participant;
     if (!isWatched(roomCode)) return;
     const key = keyOf(roomCode, id);
-    if (this.#shownFirst.delete(key)) return;
+    if (this.#shownFirst.get(key)?.change === change) return void this.#shownFirst.delete(key);
     const before = this.#unshown.get(key);
     this.#unshown.delete(key);
     if (before?.change === "came" && change === "left") return;
@@ -61,9 +61,13 @@ export class UnshownChanges {
       participantId?: string;
     };
     const key = keyOf(roomCode, participant?.id ?? participantId ?? "");
-    const isNews = !this.#unshown.delete(key);
+    const learned = this.#unshown.get(key)?.change;
+    this.#unshown.delete(key);
     // It names the participant and does not show it, so it may come before the entry.
-    if (isNews && participant === undefined) this.#shownFirst.set(key, this.#options.nowMs());
+    const change = name === "participant.left" ? "left" : "changed";
+    if (participant === undefined && learned !== change) {
+      this.#shownFirst.set(key, { change, shownMs: this.#options.nowMs() });
+    }
   }
 
   /** Shows what no event has shown in time. */
@@ -76,7 +80,7 @@ export class UnshownChanges {
       const timestamp = new Date(wallMs()).toISOString();
       show(participant.roomCode, { timestamp, ...eventOf(participant, change, nowMs()) });
     }
-    for (const [key, shownMs] of this.#shownFirst) {
+    for (const [key, { shownMs }] of this.#shownFirst) {
       if (shownMs <= dueMs) this.#shownFirst.delete(key);
     }
   }
