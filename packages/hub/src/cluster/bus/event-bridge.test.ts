@@ -96,10 +96,10 @@ describe("events of this hub", () => {
 });
 
 test("an event of this hub that comes back to it over the bus is not shown again", () => {
-  const { bridge, shown, receive } = createBridge();
-  bridge.watch(roomCode);
-  receive(1, { origin: "boot-a" });
-  expect(shown).toEqual([]);
+  const world = createBridge();
+  world.bridge.watch(roomCode);
+  world.receive(1, { origin: "boot-a" });
+  expect(world.shown).toEqual([]);
 });
 
 describe("events of another hub", () => {
