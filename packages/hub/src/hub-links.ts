@@ -9,7 +9,7 @@ import { Exchange, type ExchangeDeps } from "./inference/forwarding/exchange.ts"
 import type { ForwardTarget } from "./inference/forwarding/forwarded-request.ts";
 import { type ForwardingDeps, serveForwarded } from "./inference/forwarding/serve-forwarded.ts";
 import type { ForwardRefusal, Upstream } from "./inference/upstream.ts";
-import { participantRests } from "./operations/budgets.ts";
+import { participantRests } from "./operations/budgets/budgets.ts";
 import { secretsFor } from "./operations/cluster/cluster-changes.ts";
 import type { OperationContext } from "./operations/context.ts";
 import { underWay } from "./operations/cluster/moves.ts";

@@ -42,8 +42,8 @@ import { createLineWriter, createLog } from "./log.ts";
 import type { OperationContext } from "./operations/context.ts";
 import { isOwnRequest } from "./operations/ownership.ts";
 import { expireParticipants } from "./operations/participants.ts";
-import { BudgetUpdates } from "./operations/budget-updates.ts";
-import { announceBudgets, participantRests } from "./operations/budgets.ts";
+import { BudgetUpdates } from "./operations/budgets/budget-updates.ts";
+import { announceBudgets, participantRests } from "./operations/budgets/budgets.ts";
 import { Moves } from "./operations/cluster/moves.ts";
 import { LoadedUpdates } from "./operations/loaded-updates.ts";
 import {

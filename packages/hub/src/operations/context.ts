@@ -12,7 +12,7 @@ import type { Trials } from "../domain/trials.ts";
 import type { TunnelOpenings } from "../domain/tunnel-openings.ts";
 import type { TunnelResumes } from "../domain/tunnel-resumes.ts";
 import type { Emitter } from "../events/emit.ts";
-import type { BudgetUpdates } from "./budget-updates.ts";
+import type { BudgetUpdates } from "./budgets/budget-updates.ts";
 import type { Moves } from "./cluster/moves.ts";
 import type { LoadedUpdates } from "./loaded-updates.ts";
 

@@ -13,7 +13,7 @@ import { TunnelResumes } from "../domain/tunnel-resumes.ts";
 import type { Emitter } from "../events/emit.ts";
 import { noAliases } from "../domain/aliases/alias-table.ts";
 import { newPlacing } from "../domain/room.ts";
-import { BudgetUpdates } from "./budget-updates.ts";
+import { BudgetUpdates } from "./budgets/budget-updates.ts";
 import type { OperationContext, OwnershipMode, Peer } from "./context.ts";
 import { joinParticipant, type JoinOutcome } from "./join-participant.ts";
 import { Moves } from "./cluster/moves.ts";

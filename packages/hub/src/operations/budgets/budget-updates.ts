@@ -1,6 +1,6 @@
-import { PacedUpdates } from "../domain/paced-updates.ts";
-import type { Participant } from "../domain/participant.ts";
-import { isResting } from "../domain/readiness.ts";
+import { PacedUpdates } from "../../domain/paced-updates.ts";
+import type { Participant } from "../../domain/participant.ts";
+import { isResting } from "../../domain/readiness.ts";
 
 const noBudget = JSON.stringify([undefined, undefined, undefined, false]);
 

@@ -1,6 +1,6 @@
-import type { Participant } from "../domain/participant.ts";
-import type { OperationContext } from "./context.ts";
-import { announceUpdate } from "./presence.ts";
+import type { Participant } from "../../domain/participant.ts";
+import type { OperationContext } from "../context.ts";
+import { announceUpdate } from "../presence.ts";
 
 /** An agent refused a request for its budget: no request goes there until then. Contract §3, "Budgets". */
 export function participantRests(

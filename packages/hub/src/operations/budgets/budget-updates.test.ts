@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { aParticipant } from "../domain/room.fixture.ts";
+import { aParticipant } from "../../domain/room.fixture.ts";
 import { BudgetUpdates } from "./budget-updates.ts";
 
 function createWatched() {
