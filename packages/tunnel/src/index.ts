@@ -12,6 +12,7 @@ export type { RequestStream, ResponseHandler } from "./streams/hub-stream.ts";
 export { memoryTransportPair } from "./transport/memory-transport.ts";
 export type { MemoryTransport } from "./transport/memory-transport.ts";
 export type { HeadClient, RequestHead, ResponseHead } from "./wire/message-head.ts";
+export { WIRE_LIMITS } from "./wire/frame.ts";
 export { RESET_CODES, resetCodeName } from "./wire/reset-code.ts";
 export type { ResetCode, ResetCodeName } from "./wire/reset-code.ts";
 export type { TunnelBudget, TunnelStatus } from "./wire/status.ts";

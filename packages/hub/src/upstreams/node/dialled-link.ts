@@ -1,6 +1,8 @@
 import { CLOSE_CODES, HubSession, type Transport } from "@roomhub/tunnel";
+import { ForwardHeads } from "./forward-head.ts";
 import { LinkHandshake, type LinkedHub } from "./handshake.ts";
 import { proveLink, type UnprovenLink } from "./link-transport.ts";
+import type { OpenLink } from "./node-upstream.ts";
 import { type Dial, type LinkTarget, LINK, type LinkSettings } from "./link-settings.ts";
 
 export interface DialledLinkEvents {
@@ -12,7 +14,7 @@ export interface DialledLinkEvents {
 
 type State =
   | { kind: "dialling"; attempt: { abandon(reason: string): void } }
-  | { kind: "open"; session: HubSession; peer: LinkedHub }
+  | { kind: "open"; session: HubSession; peer: LinkedHub; heads: ForwardHeads }
   | { kind: "waiting"; timer: NodeJS.Timeout }
   | { kind: "closed" };
 
@@ -46,10 +48,12 @@ export class DialledLink {
   }
 
   /** undefined unless requests may be sent over it now. */
+  get open(): OpenLink | undefined {
+    return this.#state.kind === "open" && this.#state.session.isReady ? this.#state : undefined;
+  }
+
   get session(): HubSession | undefined {
-    return this.#state.kind === "open" && this.#state.session.isReady
-      ? this.#state.session
-      : undefined;
+    return this.open?.session;
   }
 
   /** Why it is not open; undefined while it is, and before the first dial has failed. */
@@ -159,7 +163,7 @@ export class DialledLink {
         onError: (error) => this.#events.bug(error),
       },
     });
-    this.#state = { kind: "open", session, peer };
+    this.#state = { kind: "open", session, peer, heads: new ForwardHeads() };
   }
 
   /** Full jitter, so that hubs that lost one another do not come back in one instant. */

@@ -1,10 +1,10 @@
 import type { RequestHead } from "@roomhub/tunnel";
 import { anything, assert, constantFrom, property } from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { ForwardFacts, UpstreamRequest } from "../../inference/upstream.ts";
-import { decodeForward, encodeForward } from "./forward-head.ts";
+import { ForwardHeads, readForwardHead } from "./forward-head.ts";
+import { type Preamble, readPreamble, writePreamble } from "./preamble.ts";
 
-const from = { hubId: "e".repeat(16), bootId: "0000000e" };
 const target = {
   ...{ roomCode: "ABC234", participantId: "ana", participantKey: "k1" },
   ...{ bootId: "0000000a", revision: 7 },
@@ -19,42 +19,96 @@ const request: UpstreamRequest = {
   ...{ protocol: "chatCompletions", isStream: true, body: [] },
   sender: { client: { kind: "name", id: "alice" }, addressId: "00000001" },
 };
+const headOf = (some: Partial<ForwardFacts> = {}) =>
+  new ForwardHeads().headOf(request, { ...facts, ...some }, target);
 
 function onWire(head: RequestHead): RequestHead {
   return JSON.parse(JSON.stringify(head)) as RequestHead;
 }
 
-test("a forwarded request is the same at the other hub", () => {
-  const { body: _body, ...rest } = request;
-  expect(decodeForward(onWire(encodeForward(request, facts, target)), from)).toEqual({
-    ...{ ...rest, ...facts, from, target },
-  });
-  const bodiless = encodeForward(request, { ...facts, layout: undefined }, target);
-  expect(decodeForward(onWire(bodiless), from)?.layout).toBeUndefined();
+/** A preamble with other fields than those that are sent. */
+function preambleWith(fields: object): Buffer {
+  const sent = writePreamble(request, facts);
+  const text = JSON.stringify({ ...JSON.parse(sent?.toString("utf8", 2) ?? ""), ...fields });
+  const length = Buffer.alloc(2);
+  length.writeUInt16BE(text.length);
+  return Buffer.concat([length, Buffer.from(text)]);
+}
+
+test("a forwarded request is the same at the other hub, in two parts", () => {
+  const { body: _body, sender, ...common } = request;
+  const { requestId, remainingMs, layout, ...more } = facts;
+  expect(readForwardHead(onWire(headOf()))).toEqual({ ...common, ...more, target });
+  const sent = Buffer.concat([writePreamble(request, facts) ?? Buffer.alloc(0), Buffer.from("{}")]);
+  const preamble: Preamble = { requestId, remainingMs, layout, sender };
+  expect(readPreamble(sent)).toEqual({ preamble, rest: Buffer.from("{}") });
+  const bodiless = writePreamble(request, { ...facts, layout: undefined });
+  expect(readPreamble(bodiless ?? Buffer.alloc(0))?.preamble.layout).toBeUndefined();
+});
+
+test("requests for one participant have one head, and another one for another participant", () => {
+  const heads = new ForwardHeads();
+  const first = heads.headOf(request, facts, target);
+  const later = { ...facts, requestId: "req_2", remainingMs: 900, hops: ["0000000e"] };
+  expect(heads.headOf(request, later, { ...target }).forward).toBe(first.forward);
+  for (const other of [{ revision: 8 }, { participantKey: "k2" }, { bootId: "0000000b" }]) {
+    const { forward } = heads.headOf(request, facts, { ...target, ...other });
+    expect(forward).toMatchObject(other);
+  }
+  expect(heads.headOf(request, { ...facts, hops: ["a"] }, target).forward?.["hops"]).toEqual(["a"]);
+});
+
+test.each<[string, object]>([
+  ["no place", { roomCode: undefined }],
+  ["no capability", { capability: undefined }],
+  ["hops that are no list", { hops: "0000000e" }],
+  ["a revision below zero", { revision: -1 }],
+])("a head with %s is not served", (_what, fields) => {
+  const head = onWire(headOf());
+  expect(readForwardHead({ ...head, forward: { ...head.forward, ...fields } })).toBeUndefined();
 });
 
 const members = (...all: unknown[]) => ({ layout: { bodyStart: 1, members: all } });
 
-test.each<[string, object]>([
-  ["no place", { roomCode: undefined }],
-  ["hops that are no list", { hops: "0000000e" }],
-  ["time below zero", { remainingMs: -1 }],
-  ["members out of order", members(["model", 20, 22], ["stop", 9, 12])],
-  ["members that overlap", members(["model", 9, 20], ["stop", 12, 22])],
-  ["a member that ends before it begins", members(["model", 12, 9])],
-  ["a member before the body", members(["model", 0, 1])],
-])("a request with %s is not served", (_what, fields) => {
-  const head = onWire(encodeForward(request, facts, target));
-  expect(decodeForward({ ...head, forward: { ...head.forward, ...fields } }, from)).toBeUndefined();
+describe("a preamble", () => {
+  test.each<[string, object]>([
+    ["time below zero", { remainingMs: -1 }],
+    ["no client", { client: undefined }],
+    ["members out of order", members(["model", 20, 22], ["stop", 9, 12])],
+    ["members that overlap", members(["model", 9, 20], ["stop", 12, 22])],
+    ["a member that ends before it begins", members(["model", 12, 9])],
+    ["a member before the body", members(["model", 0, 1])],
+  ])("with %s is not served", (_what, fields) => {
+    expect(readPreamble(preambleWith({}))).toBeDefined();
+    expect(readPreamble(preambleWith(fields))).toBeUndefined();
+  });
+
+  test("that is not whole, or not JSON, is not served", () => {
+    const whole = preambleWith({});
+    for (let length = 0; length < whole.length; length++)
+      expect(readPreamble(whole.subarray(0, length))).toBeUndefined();
+    whole[2] = 0x21;
+    expect(readPreamble(whole)).toBeUndefined();
+  });
+
+  test("is not written when it does not fit into the frame of the head", () => {
+    const all = Array.from({ length: 2_000 }, (_, n) => ({ key: "model", start: n, end: n }));
+    const layout = { bodyStart: 1, members: all };
+    expect(writePreamble(request, { ...facts, layout })).toBeUndefined();
+  });
 });
 
-test("no head makes a hub throw", () => {
-  const field = constantFrom(...Object.keys(encodeForward(request, facts, target).forward ?? {}));
-  const head = onWire(encodeForward(request, facts, target));
+test("neither head nor preamble makes a hub throw", () => {
+  const head = onWire(headOf());
+  const name = constantFrom(
+    ...Object.keys(head.forward ?? {}),
+    ...["requestId", "remainingMs", "client", "address", "layout"],
+  );
   assert(
-    property(field, anything(), (name, value) => {
-      decodeForward({ ...head, forward: { ...head.forward, [name]: value } }, from);
-      decodeForward({ ...head, protocol: name }, from);
+    property(name, anything(), (field, value) => {
+      readForwardHead({ ...head, forward: { ...head.forward, [field]: value } });
+      readForwardHead({ ...head, protocol: field });
+      readPreamble(preambleWith({ [field]: value }));
     }),
     { numRuns: 500 },
   );

@@ -14,7 +14,8 @@ import type {
 } from "../../inference/forwarding/forwarded-request.ts";
 import type { Admission, ForwardRefusal, ResponseHead } from "../../inference/upstream.ts";
 import { failureText, refusalText } from "./failure-text.ts";
-import { decodeForward } from "./forward-head.ts";
+import { readForwardHead } from "./forward-head.ts";
+import { readPreamble } from "./preamble.ts";
 
 type Serve = (request: ForwardedRequest, reply: ForwardReply) => ForwardedCall;
 
@@ -25,13 +26,15 @@ export function serveStream(
   serve: Serve,
 ): RequestBodyHandler {
   const reply = new StreamReply(responder);
-  const request = decodeForward(head, from);
-  if (request === undefined) {
+  const common = readForwardHead(head);
+  const own = readPreamble(body);
+  if (common === undefined || own === undefined) {
     reply.fail("peer_unavailable", "the hubs do not understand each other's requests");
     return ignored;
   }
-  const call = serve(request, reply);
-  if (body.length > 0) call.onBody(body);
+  const { preamble, rest } = own;
+  const call = serve({ ...common, ...preamble, from }, reply);
+  if (rest.length > 0) call.onBody(rest);
   if (end) call.onBodyEnd();
   return {
     onBody: (chunk) => call.onBody(chunk),

@@ -158,7 +158,7 @@ export class Links {
   /** Without a link, every request over it fails with `peer_unavailable`. */
   upstreamTo(target: ForwardTarget & { readonly hubId: string }): NodeUpstream {
     const { hubId } = target;
-    return new NodeUpstream(this.#sessionTo(hubId), target, (refusal) =>
+    return new NodeUpstream(this.#dialled.get(hubId)?.open, target, (refusal) =>
       this.#handlers.refused(target, refusal),
     );
   }

@@ -15,22 +15,31 @@ import type {
   UpstreamCall,
   UpstreamRequest,
 } from "../../inference/upstream.ts";
-import { failureOf, refusalIn } from "./failure-text.ts";
-import { encodeForward } from "./forward-head.ts";
+import { failureOf, failureText, refusalIn } from "./failure-text.ts";
+import type { ForwardHeads } from "./forward-head.ts";
+import { writePreamble } from "./preamble.ts";
 
 /** The hub said why it does not take a request. Called before the request is routed again. */
 export type OnRefusal = (refusal: ForwardRefusal) => void;
 
+/** To the hub that serves the request. */
+export interface OpenLink {
+  readonly session: HubSession;
+  readonly heads: ForwardHeads;
+}
+
+const tooManyMembers = failureText("bad_request", "The body repeats its fields too often.");
+
 /** Requests to a participant of another hub, over the link to that hub. */
 export class NodeUpstream implements Upstream {
   readonly isRemote = true;
-  readonly #session: HubSession | undefined;
+  readonly #link: OpenLink | undefined;
   readonly #target: ForwardTarget;
   readonly #onRefusal: OnRefusal;
 
-  /** @param session - undefined when no link is open: every request fails */
-  constructor(session: HubSession | undefined, target: ForwardTarget, onRefusal: OnRefusal) {
-    this.#session = session;
+  /** @param link - undefined when none is open: every request fails */
+  constructor(link: OpenLink | undefined, target: ForwardTarget, onRefusal: OnRefusal) {
+    this.#link = link;
     this.#target = target;
     this.#onRefusal = onRefusal;
   }
@@ -39,10 +48,13 @@ export class NodeUpstream implements Upstream {
     const { forward } = request;
     if (forward === undefined) throw new Error("forwarded without what the other hub needs");
     const call = new NodeCall(sink, this.#onRefusal);
-    if (this.#session === undefined) call.failLater("no link to it is open");
+    const preamble = writePreamble(request, forward);
+    if (this.#link === undefined) call.failLater(RESET_CODES.tunnelLost, "no link to it is open");
+    else if (preamble === undefined) call.failLater(RESET_CODES.internal, tooManyMembers);
     else {
-      const head = encodeForward(request, forward, this.#target);
-      call.run(this.#session.open(head, request.body, call));
+      const { session, heads } = this.#link;
+      const head = heads.headOf(request, forward, this.#target);
+      call.run(session.open(head, [preamble, ...request.body], call));
     }
     return call;
   }
@@ -66,9 +78,9 @@ class NodeCall implements ResponseHandler, UpstreamCall {
     this.#stream = stream;
   }
 
-  failLater(reason: string): void {
+  failLater(code: ResetCode, reason: string): void {
     setImmediate(() => {
-      if (!this.#isOver) this.onReset(RESET_CODES.tunnelLost, reason);
+      if (!this.#isOver) this.onReset(code, reason);
       this.#sink.onClosed();
     });
   }
