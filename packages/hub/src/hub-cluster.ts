@@ -4,6 +4,7 @@ import type { AuthHeaderVault } from "./credentials/vault.ts";
 import type { ShownEvent } from "./cluster/bus/bus-message.ts";
 import type { ClusterDirectory, DirectoryListener } from "./cluster/directory.ts";
 import { EventBridge, isDetail, type ShownEntry } from "./cluster/bus/event-bridge.ts";
+import { RoomWatches } from "./cluster/bus/room-watches.ts";
 import { hubIdOf, linkAddress } from "./cluster/hub-address.ts";
 import { advertisedUrls, hubList } from "./cluster/hub-list.ts";
 import { type HubPresence, OwnPresence } from "./cluster/hub-presence.ts";
@@ -17,7 +18,7 @@ import { Replica } from "./cluster/replica.ts";
 import { SharedRooms } from "./cluster/shared-rooms.ts";
 import type { HubIdentity, Participant } from "./domain/participant.ts";
 import { sharedMachine } from "./domain/views.ts";
-import type { EventBus, WatchObserver } from "./events/bus.ts";
+import type { EventBus } from "./events/bus.ts";
 import type { ShareEvent } from "./events/emit.ts";
 import type { FrontCluster } from "./http/front-deps.ts";
 import { OwnerRelay } from "./http/owner-relay.ts";
@@ -70,7 +71,7 @@ export class HubCluster {
   readonly self: HubIdentity;
   readonly membership: Membership;
   readonly share: ShareEvent;
-  readonly observer: WatchObserver;
+  readonly watches: RoomWatches;
   readonly hubs: Hubs;
   readonly links: HubLinks;
   readonly rooms: RoomHome;
@@ -184,17 +185,12 @@ export class HubCluster {
       this.#bridge.publish(roomCode, name, timestamp, payload, () =>
         this.#shownEntry(roomCode, payload),
       );
-    this.observer = {
-      watched: (roomCode) => {
-        this.#bridge.watch(roomCode);
-        this.links.ownWatches.watched(roomCode);
-      },
-      unwatched: (roomCode) => {
-        this.#bridge.unwatch(roomCode);
-        this.links.ownWatches.unwatched(roomCode);
-      },
+    this.watches = new RoomWatches({
+      bridge: this.#bridge,
+      ownWatches: this.links.ownWatches,
+      heard: () => Promise.allSettled([directory.subscribed(), this.links.heard()]),
       detailWatched: () => this.#presence.detailWatched(),
-    };
+    });
   }
 
   /** Whether changes that need the other hubs can be made. */

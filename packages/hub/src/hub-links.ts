@@ -142,6 +142,12 @@ export class HubLinks extends Links {
     return responses.flatMap((response) => (response.status === "fulfilled" ? response.value : []));
   }
 
+  /** Resolves when the other hubs have read what they were told before, or do not respond. Never rejects. */
+  async heard(): Promise<void> {
+    const asked = this.openHubs().map((hubId) => this.ask(hubId, "/heard", {}, listWithinMs));
+    await Promise.allSettled(asked);
+  }
+
   /** What only its owner knows of a participant; undefined when the owner does not say. */
   async askSecrets(
     { hubId }: HubIdentity,
@@ -167,6 +173,8 @@ async function respond(
       const { roomCode } = (body ?? {}) as { roomCode?: unknown };
       return { status: 200, body: { requests: requestsHere(String(roomCode)) } };
     }
+    case "/heard":
+      return { status: 200, body: {} };
     case "/manage":
       return manage(body);
     case "/secrets": {

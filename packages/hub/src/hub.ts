@@ -122,7 +122,7 @@ export function createHub(options: HubOptions = {}): Hub {
   const bus = new EventBus(
     bootId,
     createPace(eventGapMs, () => systemTime.monotonicMs()),
-    cluster?.observer,
+    cluster?.watches,
   );
   const emit = createEmitter(bus, log, () => clock.wallMs(), nowMs, cluster?.share);
   const store = options.store ?? memoryRoomStore();
@@ -234,7 +234,9 @@ export function createHub(options: HubOptions = {}): Hub {
     reportBug: (error) => log.bug("a request of another hub failed", error),
   };
 
-  const streams = new EventStreams(bus, limits, nowMs);
+  const streams = new EventStreams(bus, limits, nowMs, (roomCode) =>
+    cluster?.watches.untilHeard(roomCode),
+  );
   const newRequestId = createRequestIds();
   const inference: InferenceContext = {
     dispatch,

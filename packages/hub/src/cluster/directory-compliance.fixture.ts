@@ -351,6 +351,17 @@ export function describeDirectory(name: string, createLab: () => Promise<Directo
       expect(own).toEqual([]);
     });
 
+    test("carries every message that is published after a subscription was confirmed", async () => {
+      const { directory } = await openHub();
+      for (let sequence = 1; sequence <= 20; sequence++) {
+        const hearing = await listen("AB23CD");
+        await hearing.directory.subscribed();
+        directory.publish("AB23CD", aMessage("00000001", sequence));
+        await hearing.until(sequence);
+        await hearing.directory.close();
+      }
+    });
+
     test("stops carrying messages to a subscriber that stopped, and to no other", async () => {
       const one = await listen("AB23CD");
       const received: number[] = [];
@@ -375,6 +386,7 @@ export function describeDirectory(name: string, createLab: () => Promise<Directo
       await expect(directory.readRoom("AB23CD")).rejects.toMatchObject(refused);
       const entry = aParticipantEntry("AB23CD", "ada");
       await expect(directory.putParticipant(entry, 0)).rejects.toMatchObject(refused);
+      await expect(directory.subscribed()).rejects.toMatchObject(refused);
       directory.publish("AB23CD", aMessage("00000001", 1));
       await lab.heal(directory);
       await replica.until("its return", () => replica.states.at(-1) === true);

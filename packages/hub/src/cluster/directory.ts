@@ -75,6 +75,8 @@ export interface ClusterDirectory {
    * @returns how to stop
    */
   subscribe(roomCode: string | undefined, onMessage: (message: BusMessage) => void): () => void;
+  /** Resolves once what is published from now on reaches all that has subscribed here. @throws DirectoryUnavailable */
+  subscribed(): Promise<void>;
 
   /** Never rejects. The listener is not called any more. */
   close(): Promise<void>;

@@ -155,6 +155,10 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
     };
   }
 
+  async subscribed(): Promise<void> {
+    this.#refuseWhenCutOff();
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#stopPresence?.();

@@ -19,17 +19,27 @@ export interface EventStreamOptions {
   isDetailed: boolean;
 }
 
+/**
+ * Until events of the room, or of all, come here from other hubs. Whoever reads the greeting may rely on that; undefined
+ * when nothing has to be waited for.
+ */
+type UntilHeard = (roomCode: string | undefined) => Promise<void> | undefined;
+
+type StreamLimits = Pick<Limits, "subscribersPerRoom" | "subscriberBufferBytes" | "eventCommentMs">;
+
 /** All subscribers of this hub's events. Contract §5. */
 export class EventStreams {
   readonly #bus: EventBus;
-  readonly #limits: Limits;
+  readonly #limits: StreamLimits;
   readonly #nowMs: () => number;
+  readonly #untilHeard: UntilHeard;
   readonly #streams = new Set<EventStream>();
 
-  constructor(bus: EventBus, limits: Limits, nowMs: () => number) {
+  constructor(bus: EventBus, limits: StreamLimits, nowMs: () => number, untilHeard: UntilHeard) {
     this.#bus = bus;
     this.#limits = limits;
     this.#nowMs = nowMs;
+    this.#untilHeard = untilHeard;
   }
 
   /**
@@ -50,6 +60,7 @@ export class EventStreams {
         { hint: "Close one of them; the host can raise ROOMHUB_SUBSCRIBERS_PER_ROOM." },
       );
     }
+    response.cork();
     response.writeHead(200, {
       "content-type": "text/event-stream",
       "cache-control": "no-store",
@@ -71,6 +82,10 @@ export class EventStreams {
     });
     response.on("error", () => response.destroy());
     onOpen(stream);
+    const uncork = () => response.uncork();
+    const heard = this.#untilHeard(roomCode);
+    if (heard === undefined) uncork();
+    else void heard.then(uncork);
   }
 
   /** Comments on quiet streams, so that no proxy closes them as idle. */

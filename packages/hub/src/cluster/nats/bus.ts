@@ -82,6 +82,11 @@ export class Bus {
     };
   }
 
+  /** Resolves when the server has taken in the subscriptions made so far. */
+  async subscribed(): Promise<void> {
+    await this.#connection?.flush();
+  }
+
   /** What waits would be old when the connection is back. */
   drop(): void {
     this.#parcels.clear();

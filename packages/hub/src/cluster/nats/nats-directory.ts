@@ -136,6 +136,10 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
     return this.#bus.subscribe(roomCode, onMessage);
   }
 
+  async subscribed(): Promise<void> {
+    await this.#call(() => this.#bus.subscribed());
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
