@@ -1,26 +1,13 @@
 import type { RequestHead } from "@roomhub/tunnel";
 import { anything, assert, constantFrom, property } from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { ForwardFacts, UpstreamRequest } from "../../inference/upstream.ts";
+import type { ForwardFacts } from "../../inference/upstream.ts";
+import { aRequest, aTarget, someFacts } from "./forward.fixture.ts";
 import { ForwardHeads, readForwardHead } from "./forward-head.ts";
 import { type Preamble, readPreamble, writePreamble } from "./preamble.ts";
 
-const target = {
-  ...{ roomCode: "ABC234", participantId: "ana", participantKey: "k1" },
-  ...{ bootId: "0000000a", revision: 7 },
-};
-const facts: ForwardFacts = {
-  ...{ requestId: "req_1", capability: "chatCompletions", hops: ["0000000e"] },
-  ...{ remainingMs: 1_000, mayRequestUsage: true },
-  layout: { bodyStart: 1, members: [{ key: "model", start: 9, end: 12 }] },
-};
-const request: UpstreamRequest = {
-  ...{ method: "POST", path: "/chat/completions", headers: { accept: "*/*" } },
-  ...{ protocol: "chatCompletions", isStream: true, body: [] },
-  sender: { client: { kind: "name", id: "alice" }, addressId: "00000001" },
-};
 const headOf = (some: Partial<ForwardFacts> = {}) =>
-  new ForwardHeads().headOf(request, { ...facts, ...some }, target);
+  new ForwardHeads().headOf(aRequest, { ...someFacts, ...some }, aTarget);
 
 function onWire(head: RequestHead): RequestHead {
   return JSON.parse(JSON.stringify(head)) as RequestHead;
@@ -28,7 +15,7 @@ function onWire(head: RequestHead): RequestHead {
 
 /** A preamble with other fields than those that are sent. */
 function preambleWith(fields: object): Buffer {
-  const sent = writePreamble(request, facts);
+  const sent = writePreamble(aRequest, someFacts);
   const text = JSON.stringify({ ...JSON.parse(sent?.toString("utf8", 2) ?? ""), ...fields });
   const length = Buffer.alloc(2);
   length.writeUInt16BE(text.length);
@@ -36,26 +23,31 @@ function preambleWith(fields: object): Buffer {
 }
 
 test("a forwarded request is the same at the other hub, in two parts", () => {
-  const { body: _body, sender, ...common } = request;
-  const { requestId, remainingMs, layout, ...more } = facts;
-  expect(readForwardHead(onWire(headOf()))).toEqual({ ...common, ...more, target });
-  const sent = Buffer.concat([writePreamble(request, facts) ?? Buffer.alloc(0), Buffer.from("{}")]);
+  const { body: _body, sender, ...common } = aRequest;
+  const { requestId, remainingMs, layout, ...more } = someFacts;
+  expect(readForwardHead(onWire(headOf()))).toEqual({ ...common, ...more, target: aTarget });
+  const sent = Buffer.concat([
+    writePreamble(aRequest, someFacts) ?? Buffer.alloc(0),
+    Buffer.from("{}"),
+  ]);
   const preamble: Preamble = { requestId, remainingMs, layout, sender };
   expect(readPreamble(sent)).toEqual({ preamble, rest: Buffer.from("{}") });
-  const bodiless = writePreamble(request, { ...facts, layout: undefined });
+  const bodiless = writePreamble(aRequest, { ...someFacts, layout: undefined });
   expect(readPreamble(bodiless ?? Buffer.alloc(0))?.preamble.layout).toBeUndefined();
 });
 
 test("requests for one participant have one head, and another one for another participant", () => {
   const heads = new ForwardHeads();
-  const first = heads.headOf(request, facts, target);
-  const later = { ...facts, requestId: "req_2", remainingMs: 900, hops: ["0000000e"] };
-  expect(heads.headOf(request, later, { ...target }).forward).toBe(first.forward);
+  const first = heads.headOf(aRequest, someFacts, aTarget);
+  const later = { ...someFacts, requestId: "req_2", remainingMs: 900, hops: ["0000000e"] };
+  expect(heads.headOf(aRequest, later, { ...aTarget }).forward).toBe(first.forward);
   for (const other of [{ revision: 8 }, { participantKey: "k2" }, { bootId: "0000000b" }]) {
-    const { forward } = heads.headOf(request, facts, { ...target, ...other });
+    const { forward } = heads.headOf(aRequest, someFacts, { ...aTarget, ...other });
     expect(forward).toMatchObject(other);
   }
-  expect(heads.headOf(request, { ...facts, hops: ["a"] }, target).forward?.["hops"]).toEqual(["a"]);
+  expect(heads.headOf(aRequest, { ...someFacts, hops: ["a"] }, aTarget).forward?.["hops"]).toEqual([
+    "a",
+  ]);
 });
 
 test.each<[string, object]>([
@@ -94,7 +86,7 @@ describe("a preamble", () => {
   test("is not written when it does not fit into the frame of the head", () => {
     const all = Array.from({ length: 2_000 }, (_, n) => ({ key: "model", start: n, end: n }));
     const layout = { bodyStart: 1, members: all };
-    expect(writePreamble(request, { ...facts, layout })).toBeUndefined();
+    expect(writePreamble(aRequest, { ...someFacts, layout })).toBeUndefined();
   });
 });
 

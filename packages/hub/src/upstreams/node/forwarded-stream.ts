@@ -39,13 +39,15 @@ export function serveStream(
   return {
     onBody: (chunk) => call.onBody(chunk),
     onBodyEnd: () => call.onBodyEnd(),
-    onReset(_code: ResetCode, reason: string) {
+    onReset(code: ResetCode, reason: string) {
       reply.cancelled();
-      call.onCancel(reason);
+      call.onCancel(code === RESET_CODES.tunnelLost ? clientHubLost : reason);
     },
     onDrain: () => call.onDrain(),
   };
 }
+
+const clientHubLost = "the link to the hub that has the client was lost";
 
 const ignored: RequestBodyHandler = {
   onBody: () => true,
