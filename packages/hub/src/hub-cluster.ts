@@ -1,20 +1,17 @@
-import type { HubEntry, Limits, RequestSummary } from "@roomhub/protocol";
+import type { Limits, RequestSummary } from "@roomhub/protocol";
 import type { RoomPassword } from "./credentials/passwords.ts";
 import type { AuthHeaderVault } from "./credentials/vault.ts";
 import type { ShownEvent } from "./cluster/bus/bus-message.ts";
 import type { ClusterDirectory, DirectoryListener } from "./cluster/directory.ts";
 import { EventBridge, isDetail, type ShownEntry } from "./cluster/bus/event-bridge.ts";
 import { RoomWatches } from "./cluster/bus/room-watches.ts";
-import { hubIdOf, linkAddress } from "./cluster/hub-address.ts";
-import { advertisedUrls, hubList } from "./cluster/hub-list.ts";
-import { type HubPresence, OwnPresence } from "./cluster/hub-presence.ts";
-import { Hubs } from "./cluster/hubs.ts";
+import { hubIdOf } from "./cluster/hub-address.ts";
 import { Membership, reachable } from "./cluster/membership.ts";
-import { Namesakes, warnOfNamesake } from "./cluster/namesakes.ts";
 import { Orphans } from "./cluster/orphans.ts";
 import { OwnEntries } from "./cluster/own-entries.ts";
 import { encodeParticipant, type ParticipantEntry } from "./cluster/participant-entry.ts";
 import { Replica } from "./cluster/replica.ts";
+import { RollCall } from "./cluster/roll-call.ts";
 import { SharedRooms } from "./cluster/shared-rooms.ts";
 import type { HubIdentity, Participant } from "./domain/participant.ts";
 import { sharedMachine } from "./domain/views.ts";
@@ -72,38 +69,27 @@ export class HubCluster {
   readonly membership: Membership;
   readonly share: ShareEvent;
   readonly watches: RoomWatches;
-  readonly hubs: Hubs;
+  readonly roll: RollCall;
   readonly links: HubLinks;
   readonly rooms: RoomHome;
   readonly #directory: ClusterDirectory;
   readonly #options: ClusterOptions;
-  readonly #startedAt: number;
   readonly #parts: ClusterParts;
   readonly #own: OwnEntries;
   readonly #replica: Replica;
   readonly #bridge: EventBridge;
   readonly #orphans: Orphans;
   readonly #sharedRooms: SharedRooms;
-  readonly #namesakes: Namesakes;
   #isOpen = false;
-  readonly #presence: OwnPresence;
-  #urls: Pick<HubPresence, "advertiseUrl" | "linkUrl"> | undefined;
 
   constructor(options: ClusterOptions, parts: ClusterParts) {
     const { directory } = options;
     const { nowMs, wallMs, bootId, log, random } = parts;
     const reportBug = (error: unknown) => log.bug("the cluster's state", error);
     this.#options = options;
-    this.#startedAt = Math.round(wallMs());
     this.#parts = parts;
     this.#directory = directory;
     this.self = { hubId: options.hubId ?? hubIdOf(options), bootId };
-    this.hubs = new Hubs(this.self);
-    this.#namesakes = new Namesakes(this.self);
-    this.#presence = new OwnPresence(
-      (presence) => directory.announce(presence),
-      () => this.#presenceNow(),
-    );
     const entryOf = (participant: Participant) => this.#entryOf(participant);
     this.#own = new OwnEntries({
       directory,
@@ -138,7 +124,7 @@ export class HubCluster {
       directory,
       replica: this.#replica,
       participants: () => registry().participants(),
-      isDead: (hub) => !this.#namesakes.isAlive(hub, nowMs()) && this.hubs.isDead(hub, nowMs()),
+      isDead: (hub) => this.roll.isDead(hub),
       entryOf,
       offlineAfterMs: parts.limits.offlineAfterMs,
       expireAfterMs: parts.limits.participantExpiryMs,
@@ -185,11 +171,28 @@ export class HubCluster {
       this.#bridge.publish(roomCode, name, timestamp, payload, () =>
         this.#shownEntry(roomCode, payload),
       );
+    this.roll = new RollCall({
+      self: this.self,
+      startedAt: Math.round(wallMs()),
+      announce: (presence) => directory.announce(presence),
+      facts: () => ({
+        version: parts.version,
+        participants: this.#own.size,
+        wantsDetail: parts.wantsDetail(),
+        watchRevision: this.links.ownWatches.revision,
+        isDraining: parts.isDraining(),
+      }),
+      links: this.links,
+      detailWatchedElsewhere: (isWatched) => {
+        parts.bus().isDetailWatchedElsewhere = isWatched;
+      },
+      ...{ log, nowMs },
+    });
     this.watches = new RoomWatches({
       bridge: this.#bridge,
       ownWatches: this.links.ownWatches,
       heard: () => Promise.allSettled([directory.subscribed(), this.links.heard()]),
-      detailWatched: () => this.#presence.detailWatched(),
+      detailWatched: () => this.roll.detailWatched(),
     });
   }
 
@@ -204,7 +207,7 @@ export class HubCluster {
       roomChanged: (code, room, revision) => this.#sharedRooms.changed(code, room, revision),
       participantChanged: (roomCode, id, entry, revision) =>
         this.#replica.participantChanged(roomCode, id, entry, revision),
-      hubSeen: (hubId, presence) => this.#hubSeen(hubId, presence),
+      hubSeen: (hubId, presence) => this.roll.seen(hubId, presence),
       stateChanged: (isUp) => this.#stateChanged(isUp),
     };
     await this.#directory.open(listener);
@@ -217,27 +220,19 @@ export class HubCluster {
     // A worker's port is not its own: it is called as its clients call it.
     const { advertiseUrl = ownUrl === undefined ? url : "" } = this.#options;
     const { linkUrl = ownUrl ?? advertiseUrl } = this.#options;
-    this.#urls = { advertiseUrl, linkUrl };
-    this.#presence.announce();
+    this.roll.announce({ advertiseUrl, linkUrl });
   }
 
   /** Four times a second. */
   tick(): void {
     this.#bridge.tick();
     settleArrivals(this.#parts.operations());
-    for (const news of this.#namesakes.takeNews(this.#parts.nowMs()))
-      warnOfNamesake(this.#parts.log, news);
+    this.roll.tellNamesakes();
     this.links.tick(this.#parts.nowMs());
     this.links.ownWatches.tick();
     // An entry may name a hub that this one cannot judge yet.
     if (!this.#directory.isUp) return;
-    const { links } = this;
-    const silent = this.hubs.judge({
-      nowMs: this.#parts.nowMs(),
-      directoryUpSinceMs: this.#directory.upSinceMs,
-      isLinkOpen: (hubId) => links.isOpen(hubId),
-    });
-    for (const { hubId } of silent) links.hubGone(hubId);
+    this.roll.judge(this.#directory.upSinceMs);
     this.#orphans.tick();
   }
 
@@ -255,22 +250,6 @@ export class HubCluster {
     await reachable(() => this.#sharedRooms.catchUp(code));
   }
 
-  /** This hub first, the others by id. */
-  listHubs(): HubEntry[] {
-    const { version, isDraining } = this.#parts;
-    const own = {
-      ...{ ...this.self, url: this.#urls?.advertiseUrl ?? "", version },
-      ...{ participants: this.#own.size, isDraining: isDraining() },
-    };
-    const { links } = this;
-    return hubList({ own, others: this.hubs.list(), links, namesakes: this.#namesakes });
-  }
-
-  /** Where the hubs of the cluster take participants, this one first. At most 16. */
-  advertisedUrls(): string[] {
-    return advertisedUrls(this.#urls?.advertiseUrl, this.hubs.list());
-  }
-
   /** What the front needs of it. */
   front(operations: OperationContext): FrontCluster {
     const ask = (hubId: string, question: unknown) => this.links.askOwner(hubId, question);
@@ -279,9 +258,9 @@ export class HubCluster {
       catchUpRoom: (code) => this.catchUpRoom(code),
       acceptLink: (request, socket, head) => this.links.accept(request, socket, head),
       requestsElsewhere: (roomCode) => this.links.requestsElsewhere(roomCode),
-      listHubs: () => this.listHubs(),
-      advertisedUrls: () => this.advertisedUrls(),
-      advertiseUrl: () => this.#urls?.advertiseUrl || undefined,
+      listHubs: () => this.roll.list(),
+      advertisedUrls: () => this.roll.advertisedUrls(),
+      advertiseUrl: () => this.roll.ownUrl,
     };
   }
 
@@ -290,10 +269,11 @@ export class HubCluster {
    * seconds; at once when no other hub can take them.
    */
   async handOver(tunnels: Pick<TunnelRegistry, "goAway" | "emptied">): Promise<void> {
-    if (!this.#presence.isAnnounced) return;
-    this.#presence.announce();
+    const { roll } = this;
+    if (!roll.isAnnounced) return;
+    roll.announce();
     // Workers of one port stop together, and have no URL of their own to go to.
-    const isWelcome = this.advertisedUrls().some((url) => url !== this.#urls?.advertiseUrl);
+    const isWelcome = roll.advertisedUrls().some((url) => url !== roll.ownUrl);
     if (!this.#directory.isUp || !isWelcome) return;
     handOverParticipants(this.#parts.operations());
     tunnels.goAway("the hub is stopping");
@@ -308,33 +288,6 @@ export class HubCluster {
   async close(): Promise<void> {
     await this.#directory.close();
     this.links.close("the hub has stopped");
-  }
-
-  #presenceNow(): Omit<HubPresence, "beat"> {
-    const { version, isDraining, wantsDetail } = this.#parts;
-    return {
-      ...{ ...this.self, advertiseUrl: "", linkUrl: "", ...this.#urls, version },
-      startedAt: this.#startedAt,
-      participants: this.#own.size,
-      wantsDetail: wantsDetail(),
-      watchRevision: this.links.ownWatches.revision,
-      isDraining: isDraining(),
-    };
-  }
-
-  #hubSeen(hubId: string, presence: HubPresence | undefined): void {
-    const { links } = this;
-    if (presence === undefined) {
-      this.hubs.left(hubId);
-      links.hubGone(hubId);
-    } else {
-      // What is stored under this hub's id before it announces itself is of its life before.
-      if (this.#presence.isAnnounced) this.#namesakes.heard(presence, this.#parts.nowMs());
-      this.hubs.seen(presence, this.#parts.nowMs());
-      const isDetailWatched = this.hubs.list().some(({ wantsDetail }) => wantsDetail);
-      this.#parts.bus().isDetailWatchedElsewhere = isDetailWatched;
-      links.hubPresent({ ...presence, linkUrl: linkAddress(presence.linkUrl) });
-    }
   }
 
   #stateChanged(isUp: boolean): void {

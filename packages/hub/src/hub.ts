@@ -214,7 +214,11 @@ export function createHub(options: HubOptions = {}): Hub {
     responseOwners: new ResponseOwners(limits.responsesPerRoom),
     peers,
     owns: ({ proof }, participant) =>
-      isOwnRequest(proof, participant, (hubId) => cluster?.hubs.isOnThisComputer(hubId) === true),
+      isOwnRequest(
+        proof,
+        participant,
+        (hubId) => cluster?.roll.hubs.isOnThisComputer(hubId) === true,
+      ),
     upstreamFor: (participant) =>
       participant.remote === undefined
         ? upstreams.upstreamFor(participant)
@@ -293,7 +297,7 @@ export function createHub(options: HubOptions = {}): Hub {
     openTunnel: createTunnelOpener({
       operations,
       cluster: cluster?.membership,
-      placeOf: (session) => cluster && sessionPlace(session, cluster.hubs.list()),
+      placeOf: (session) => cluster && sessionPlace(session, cluster.roll.hubs.list()),
       hasSession: (session) => sessions.has(session),
       accept: acceptTunnel,
     }),
