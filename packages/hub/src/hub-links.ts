@@ -1,7 +1,7 @@
 import type { RequestSummary } from "@roomhub/protocol";
 import { randomBytes } from "node:crypto";
 import type { OwnerSecrets } from "./cluster/membership.ts";
-import type { HubPresence } from "./cluster/hub-presence.ts";
+import type { HubPresence } from "./cluster/hubs/hub-presence.ts";
 import { OwnWatches } from "./cluster/bus/own-watches.ts";
 import { WatchedElsewhere } from "./cluster/bus/watched-elsewhere.ts";
 import type { HubIdentity, Participant } from "./domain/participant.ts";

@@ -8,7 +8,7 @@ import {
   type ClusterDirectory,
   type DirectoryListener,
 } from "./directory.ts";
-import type { HubPresence } from "./hub-presence.ts";
+import type { HubPresence } from "./hubs/hub-presence.ts";
 import { encodeParticipant, type ParticipantEntry } from "./participant-entry.ts";
 
 /** Where the directories of one cluster come from. */

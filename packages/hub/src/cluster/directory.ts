@@ -1,6 +1,6 @@
 import type { StoredRoom } from "../storage/room-store.ts";
 import type { BusMessage } from "./bus/bus-message.ts";
-import type { HubPresence } from "./hub-presence.ts";
+import type { HubPresence } from "./hubs/hub-presence.ts";
 import type { ParticipantEntry } from "./participant-entry.ts";
 
 /** How often a hub says that it is there. */

@@ -1,7 +1,7 @@
 import { HubError } from "../errors.ts";
 import { decodeRoom, encodeRoom, type StoredRoom } from "../storage/room-store.ts";
 import { MAX_ENTRY_BYTES } from "./directory.ts";
-import type { HubPresence } from "./hub-presence.ts";
+import type { HubPresence } from "./hubs/hub-presence.ts";
 import { isParticipantEntry, type ParticipantEntry } from "./participant-entry.ts";
 
 /** The three kinds of entries, each with keys and revisions of its own. */

@@ -1,4 +1,4 @@
-import type { HubPresence } from "./hub-presence.ts";
+import type { HubPresence } from "./hubs/hub-presence.ts";
 
 /** Which other hub has a tunnel's session, and how an agent that came here gets there. */
 type SessionPlace =

@@ -10,7 +10,7 @@ import {
 import { EntryCalls } from "../entry-calls.ts";
 import { encodeKey, ENTRY_KINDS, type EntryKind } from "../entry-codec.ts";
 import { everyInterval, type Every } from "../every.ts";
-import type { HubPresence } from "../hub-presence.ts";
+import type { HubPresence } from "../hubs/hub-presence.ts";
 import { HubError } from "../../errors.ts";
 import { withinMs } from "../../within.ts";
 import type { Bucket } from "./bucket.ts";

@@ -1,5 +1,5 @@
-import type { HubIdentity } from "../domain/participant.ts";
-import type { Log } from "../log.ts";
+import type { HubIdentity } from "../../domain/participant.ts";
+import type { Log } from "../../log.ts";
 import type { HubPresence } from "./hub-presence.ts";
 import { SILENCE_MS } from "./hubs.ts";
 

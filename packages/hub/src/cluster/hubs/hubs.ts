@@ -1,5 +1,5 @@
-import { isLoopbackHost } from "../domain/machine.ts";
-import type { HubIdentity } from "../domain/participant.ts";
+import { isLoopbackHost } from "../../domain/machine.ts";
+import type { HubIdentity } from "../../domain/participant.ts";
 import type { HubPresence } from "./hub-presence.ts";
 
 /** A hub that has not been heard of for longer is dead. */

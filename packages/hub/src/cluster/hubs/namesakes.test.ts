@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { aPresence } from "./directory-compliance.fixture.ts";
+import { aPresence } from "../directory-compliance.fixture.ts";
 import type { HubPresence } from "./hub-presence.ts";
 import { Namesakes } from "./namesakes.ts";
 

@@ -1,6 +1,6 @@
 import type { HubEntry } from "@roomhub/protocol";
-import type { HubIdentity } from "../domain/participant.ts";
-import type { Log } from "../log.ts";
+import type { HubIdentity } from "../../domain/participant.ts";
+import type { Log } from "../../log.ts";
 import { linkAddress } from "./hub-address.ts";
 import { advertisedUrls, hubList, type HubListSources } from "./hub-list.ts";
 import { type HubPresence, OwnPresence } from "./hub-presence.ts";

@@ -1,8 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { propertyRuns, propertyTimeoutMs, SEEDS } from "../../../../tests/support/property-runs.ts";
+import {
+  propertyRuns,
+  propertyTimeoutMs,
+  SEEDS,
+} from "../../../../../tests/support/property-runs.ts";
 import type { HubPresence } from "./hub-presence.ts";
-import { aPresence } from "./directory-compliance.fixture.ts";
+import { aPresence } from "../directory-compliance.fixture.ts";
 import { Hubs, SILENCE_MS, type Sight } from "./hubs.ts";
 
 const own = { hubId: "0000000000000000", bootId: "00000000" };
