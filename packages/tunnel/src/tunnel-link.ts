@@ -11,12 +11,11 @@ import { parseObject } from "./wire/json-payload.ts";
 import { ProtocolError } from "./wire/protocol-error.ts";
 import { Continuity } from "./resume/continuity.ts";
 import type { ResumePoint } from "./wire/resume.ts";
+import { Strays } from "./strays.ts";
 import type { Transport, TransportListener } from "./transport/transport.ts";
 
 export const PING_INTERVAL_MS = 10_000;
 const HELLO_TIMEOUT_MS = 10_000;
-/** A correct peer sends at most what was in flight when its stream ended; 10,000 in a second is abuse. */
-const MAX_STRAYS_PER_TICK = 10_000;
 /** RFC 6455 §7.1.5: the connection closed without a close frame. */
 const BROKEN = 1006;
 
@@ -81,6 +80,7 @@ export class TunnelLink implements TransportListener, FrameReceiver {
   readonly writer: FrameWriter;
   readonly #owner: LinkOwner;
   readonly #keepAlive: KeepAlive;
+  readonly #strays = new Strays();
   readonly #isLink: boolean;
   readonly #continuity: Continuity;
   /** undefined while the session waits to be resumed */
@@ -93,8 +93,6 @@ export class TunnelLink implements TransportListener, FrameReceiver {
   #isLeaving = false;
   #isPeerLeaving = false;
   #firstTickMs: number | undefined;
-  #lateFrames = 0;
-  #refusals = 0;
 
   constructor(
     transport: Transport,
@@ -186,8 +184,7 @@ export class TunnelLink implements TransportListener, FrameReceiver {
     if (!this.#isOpen) return;
     if (this.#gap !== undefined) return this.#tickGap(this.#gap, nowMs, waitMs);
     this.#firstTickMs ??= nowMs;
-    this.#lateFrames = 0;
-    this.#refusals = 0;
+    this.#strays.tick();
     this.writer.releaseWhenIdle();
     if (this.#remoteHello === undefined && nowMs - this.#firstTickMs >= HELLO_TIMEOUT_MS) {
       return this.close(CLOSE_CODES.protocolError, "no HELLO in time");
@@ -251,17 +248,12 @@ export class TunnelLink implements TransportListener, FrameReceiver {
   /** A frame of a finished stream: ignored, unless it is a flood. */
   countLateFrame(): void {
     // Its stream may have ended in the gap.
-    if (this.#continuity.isReadingResent) return;
-    this.#lateFrames += 1;
-    if (this.#lateFrames <= MAX_STRAYS_PER_TICK) return;
-    throw new ProtocolError(CLOSE_CODES.abuse, "flood of frames for finished streams");
+    if (!this.#continuity.isReadingResent) this.#strays.countLateFrame();
   }
 
-  /** A stream refused because the agent is at capacity. A hub that did not wait for a confirmed RESET may exceed the limit. */
+  /** A stream refused because the agent is at capacity. */
   countRefusal(): void {
-    this.#refusals += 1;
-    if (this.#refusals <= MAX_STRAYS_PER_TICK) return;
-    throw new ProtocolError(CLOSE_CODES.tooManyStreams, "flood of streams over the limit");
+    this.#strays.countRefusal();
   }
 
   onMessage(message: Buffer): void {
