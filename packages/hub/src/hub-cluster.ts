@@ -285,9 +285,11 @@ export class HubCluster {
     this.links.refuseRequests("the hub is stopping");
   }
 
-  async close(): Promise<void> {
-    await this.#directory.close();
+  /** Not before the other hubs were sent the rest of their responses. @param graceMs - for that, at most */
+  async close(graceMs: number): Promise<void> {
+    await withinMs(this.links.emptied(), graceMs);
     this.links.close("the hub has stopped");
+    await this.#directory.close();
   }
 
   #stateChanged(isUp: boolean): void {

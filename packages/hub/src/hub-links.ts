@@ -106,6 +106,11 @@ export class HubLinks extends Links {
     this.watchedElsewhere.seen(hub, hub.watchRevision);
   }
 
+  override hubLeft(hubId: string): void {
+    super.hubLeft(hubId);
+    this.watchedElsewhere.gone(hubId);
+  }
+
   override hubGone(hubId: string): void {
     super.hubGone(hubId);
     this.watchedElsewhere.gone(hubId);

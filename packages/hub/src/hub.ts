@@ -356,7 +356,7 @@ export function createHub(options: HubOptions = {}): Hub {
     // A spread pause, so that thousands of watchers do not come back in one instant.
     bus.endAll(() => randomInt(1_000, 5_000));
     tunnels.closeAll("the hub is stopping");
-    await cluster?.close();
+    await cluster?.close(shutdownGraceMs);
     stopSweep?.();
     await listening?.close(shutdownGraceMs);
     responseSockets.terminate();

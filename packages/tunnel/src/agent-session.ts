@@ -81,6 +81,7 @@ export class AgentSession {
   readonly #link: TunnelLink;
   readonly #port: AgentStreamPort;
   readonly #streams = new StreamTable<AgentStream>();
+  #whenEmpty: (() => void) | undefined;
   readonly #requestHeads = new HeadReader(decodeRequest);
   #heldHeads: AgentStream[] = [];
   #lastStreamId = 0;
@@ -132,7 +133,10 @@ export class AgentSession {
         this.#heldHeads.push(stream);
         this.#link.writer.schedule();
       },
-      forget: (stream) => this.#streams.delete(stream.id),
+      forget: (stream) => {
+        this.#streams.delete(stream.id);
+        if (this.#streams.size === 0) this.#whenEmpty?.();
+      },
       ended: () => {
         // The work after the end of a lone response runs while the hub reads it.
         if (this.#streams.size === 0) this.#link.writer.flush();
@@ -148,6 +152,14 @@ export class AgentSession {
   /** Streams whose response is incomplete, including cancelled ones until they are confirmed. */
   get activeStreams(): number {
     return this.#streams.size;
+  }
+
+  /** Resolves when no stream is left: the last byte of every response was sent, or its stream has ended otherwise. */
+  async emptied(): Promise<void> {
+    if (this.#streams.size === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#whenEmpty = resolve;
+    });
   }
 
   /** The connection broke, and the streams wait for another one. */

@@ -76,6 +76,21 @@ describe("a change of a participant of another hub", () => {
     expect(at(5_000)).toEqual(["participant.joined"]);
   });
 
+  test("is shown when the event that came after its entry shows an earlier state", () => {
+    const { changes, at } = create();
+    const remote = {
+      ...{ owner: { hubId: "b", bootId: "1" }, revision: 7, elsewhere: 0, grant: undefined },
+      ...{ machine: undefined, machineKey: undefined, hasSecrets: false },
+    };
+    changes.learned({ ...ada, remote }, "changed");
+    const updated = { name: "participant.updated", payload: view } as const;
+    changes.shown("ABC234", { ...updated, revision: 6 });
+    expect(at(1_000)).toEqual(["participant.updated"]);
+    changes.learned({ ...ada, remote }, "changed");
+    changes.shown("ABC234", { ...updated, revision: 7 });
+    expect(at(5_000)).toEqual(["participant.updated"]);
+  });
+
   test("is nothing to a hub without watchers of its room", () => {
     const { changes, at, state } = create();
     state.isWatched = false;

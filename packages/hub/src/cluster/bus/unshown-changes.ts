@@ -1,7 +1,7 @@
 import type { EventName, EventPayloads } from "@roomhub/protocol";
 import type { Participant } from "../../domain/participant.ts";
 import { participantView } from "../../domain/views.ts";
-import type { ShownEvent } from "./bus-message.ts";
+import type { BusMessage, ShownEvent } from "./bus-message.ts";
 
 /** For the event to come, which is on its way as the entry was. Contract §8. */
 const graceMs = 1_000;
@@ -17,6 +17,9 @@ export interface UnshownChangesOptions {
   /** To the watchers here alone. */
   show: (roomCode: string, event: ShownEvent) => void;
 }
+
+/** With the revision of the entry that the event shows, where it is known. */
+type ShownChange = Pick<BusMessage, "name" | "payload" | "revision">;
 
 interface Unshown {
   participant: Participant;
@@ -54,18 +57,21 @@ export class UnshownChanges {
   }
 
   /** An event of another hub reached the watchers here. */
-  shown(roomCode: string, { name, payload }: Pick<ShownEvent, "name" | "payload">): void {
+  shown(roomCode: string, { name, payload, revision }: ShownChange): void {
     if (!name.startsWith("participant.")) return;
     const { participant, participantId } = payload as {
       participant?: { id: string };
       participantId?: string;
     };
     const key = keyOf(roomCode, participant?.id ?? participantId ?? "");
-    const learned = this.#unshown.get(key)?.change;
+    const learned = this.#unshown.get(key);
+    // It shows an earlier state than the one that was learned: the event of that one may be lost.
+    if (learned !== undefined && isBefore(revision, learned))
+      return void (learned.change = "changed");
     this.#unshown.delete(key);
     // It names the participant and does not show it, so it may come before the entry.
     const change = name === "participant.left" ? "left" : "changed";
-    if (participant === undefined && learned !== change) {
+    if (participant === undefined && learned?.change !== change) {
       this.#shownFirst.set(key, { change, shownMs: this.#options.nowMs() });
     }
   }
@@ -84,6 +90,12 @@ export class UnshownChanges {
       if (shownMs <= dueMs) this.#shownFirst.delete(key);
     }
   }
+}
+
+function isBefore(revision: number | undefined, { participant, change }: Unshown): boolean {
+  return (
+    revision !== undefined && change !== "left" && revision < (participant.remote?.revision ?? 0)
+  );
 }
 
 /** As it is now. */

@@ -21,6 +21,8 @@ export interface RollCallOptions {
   facts: () => OwnFacts;
   links: HubListSources["links"] & {
     hubPresent: (presence: HubPresence) => void;
+    /** in order: what runs at it may finish */
+    hubLeft: (hubId: string) => void;
     hubGone: (hubId: string) => void;
   };
   /** Whether a stream of another hub shows requests on their way. */
@@ -74,7 +76,7 @@ export class RollCall {
     const { links, detailWatchedElsewhere, nowMs } = this.#options;
     if (presence === undefined) {
       this.hubs.left(hubId);
-      links.hubGone(hubId);
+      links.hubLeft(hubId);
       return;
     }
     // What is stored under this hub's id before it announces itself is of its life before.

@@ -63,6 +63,11 @@ export class AcceptedLinks {
     for (const session of this.#sessions.values()) session.tick(nowMs);
   }
 
+  /** Resolves when the response to every request of the other hubs is sent. */
+  async emptied(): Promise<void> {
+    await Promise.all(Array.from(this.#sessions.values(), (session) => session.emptied()));
+  }
+
   goAway(reason: string): void {
     this.#isLeaving = reason;
     for (const session of this.#sessions.values()) session.goAway(reason);

@@ -27,6 +27,7 @@ const longestDelayMs = 5_000;
  * ```
  * dialling ── HELLO ──► open ── lost ──► waiting ── 0.25–5 s ──► dialling
  * dialling ── refused, failed, 5 s ────► waiting
+ * open ── letGo(), lost ───────────────► closed
  * any ── close() ──────────────────────► closed
  * ```
  */
@@ -37,6 +38,7 @@ export class DialledLink {
   #target: LinkTarget;
   #state: State = { kind: "closed" };
   #failures = 0;
+  #isLeft = false;
   #problem: string | undefined;
 
   constructor(target: LinkTarget, settings: LinkSettings, dial: Dial, events: DialledLinkEvents) {
@@ -65,6 +67,7 @@ export class DialledLink {
   retarget(target: LinkTarget): void {
     const isNew = target.bootId !== this.#target.bootId || target.linkUrl !== this.#target.linkUrl;
     this.#target = target;
+    this.#isLeft = false;
     if (!isNew || this.#state.kind !== "waiting") return;
     clearTimeout(this.#state.timer);
     this.#failures = 0;
@@ -77,6 +80,17 @@ export class DialledLink {
 
   goAway(reason: string): void {
     if (this.#state.kind === "open") this.#state.session.goAway(reason);
+  }
+
+  /** Its hub has left: what runs may finish, and it is not dialled again. @returns false when nothing runs */
+  letGo(): boolean {
+    this.#isLeft = this.#state.kind === "open" && this.#state.session.activeStreams > 0;
+    return this.#isLeft;
+  }
+
+  /** It is closed for good. */
+  get isOver(): boolean {
+    return this.#state.kind === "closed";
   }
 
   close(reason: string): void {
@@ -169,6 +183,10 @@ export class DialledLink {
   /** Full jitter, so that hubs that lost one another do not come back in one instant. */
   #redial(reason: string): void {
     this.#problem = reason;
+    if (this.#isLeft) {
+      this.#state = { kind: "closed" };
+      return;
+    }
     const mostMs = Math.min(longestDelayMs, 2 * leastDelayMs * 2 ** Math.min(this.#failures++, 8));
     const delayMs = leastDelayMs + this.#settings.random() * (mostMs - leastDelayMs);
     const timer = setTimeout(() => this.#connect(), delayMs);

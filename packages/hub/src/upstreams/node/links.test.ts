@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { ForwardReply } from "../../inference/forwarding/forwarded-request.ts";
+import { aRequest, aTarget, someFacts } from "./forward.fixture.ts";
 import { createLinkedHubs, delivered } from "./link-pair.fixture.ts";
 
 let hubs: ReturnType<typeof createLinkedHubs>;
@@ -191,5 +193,89 @@ describe("links between hubs", () => {
     finish?.();
     await delivered();
     expect(await running).toEqual({ status: 200, body: "late" });
+  });
+});
+
+/** A request of the one hub that runs at the other, and what its client is told. */
+async function running() {
+  const { ada, bob } = await twoHubs();
+  const replies: ForwardReply[] = [];
+  bob.handlers.forwarded = (_request, reply) => {
+    replies.push(reply);
+    return { onBody: () => true, onBodyEnd() {}, onCancel() {}, onDrain() {} };
+  };
+  const told: string[] = [];
+  const client = { isBehind: false };
+  const upstream = ada.links.upstreamTo({ ...aTarget, hubId: bob.hubId });
+  const call = upstream.open(
+    { ...aRequest, forward: someFacts },
+    {
+      onHead: ({ status }) => void told.push(`head ${status}`),
+      onData: (chunk) => told.push(`${chunk.length}`) > 0 && !client.isBehind,
+      onEnd: () => void told.push("end"),
+      onFailure: ({ code }) => void told.push(code),
+      onClosed: () => void told.push("closed"),
+    },
+  );
+  await delivered();
+  const [reply] = replies;
+  if (reply === undefined) throw new Error("nothing arrived");
+  reply.admit({ requestsUsage: false, shows: "nothing" });
+  reply.head({ status: 200, headers: {} });
+  return { ada, bob, reply, told, client, call };
+}
+
+describe("a hub that leaves in order", () => {
+  test("has sent its responses when their last byte is on its way, however slow their clients are", async () => {
+    const { bob, reply, told, client, call } = await running();
+    let isEmpty = false;
+    void bob.links.emptied().then(() => (isEmpty = true));
+    client.isBehind = true;
+    reply.write(Buffer.alloc(100_000));
+    reply.end();
+    await delivered();
+    expect([isEmpty, told.at(-1)]).toEqual([false, "65536"]);
+    client.isBehind = false;
+    for (let n = 0; n < 10; n++) {
+      call.resume();
+      await delivered();
+    }
+    expect([isEmpty, told.slice(-2)]).toEqual([true, ["end", "closed"]]);
+    await bob.links.emptied();
+  });
+
+  test("keeps its link until what runs has ended, and is not dialled again", async () => {
+    const { ada, bob, reply, told } = await running();
+    ada.links.hubLeft(bob.hubId);
+    await delivered();
+    reply.write(Buffer.from("late"));
+    reply.end();
+    await delivered();
+    expect(told).toEqual(["head 200", "4", "end", "closed"]);
+    bob.links.close("the hub has stopped");
+    await delivered();
+    vi.advanceTimersByTime(10_000);
+    await delivered();
+    expect([ada.dialled.length, ada.links.isOpen(bob.hubId)]).toEqual([1, false]);
+    expect(ada.heard.at(-1)).toMatch(/^closed b/);
+  });
+
+  test("is dialled again when it is back while something still runs", async () => {
+    const { ada, bob } = await running();
+    ada.links.hubLeft(bob.hubId);
+    ada.links.hubPresent(bob.target);
+    ada.dialled[0]?.terminate();
+    await delivered();
+    vi.advanceTimersByTime(250);
+    await delivered();
+    expect([ada.dialled.length, ada.links.isOpen(bob.hubId)]).toEqual([2, true]);
+  });
+
+  test("has its link closed at once when nothing runs", async () => {
+    const { ada, bob } = await twoHubs();
+    ada.links.hubLeft(bob.hubId);
+    await delivered();
+    expect(ada.links.isOpen(bob.hubId)).toBe(false);
+    expect(ada.heard.at(-1)).toMatch(/^closed b/);
   });
 });

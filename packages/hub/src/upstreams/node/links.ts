@@ -74,7 +74,10 @@ export class Links {
     const handlers = this.#handlers;
     const events: DialledLinkEvents = {
       opened: (hub) => handlers.linkOpened(hub),
-      closed: (hub, reason) => handlers.linkClosed(hub, reason),
+      closed: (hub, reason) => {
+        if (this.#dialled.get(hubId)?.isOver === true) this.#dialled.delete(hubId);
+        handlers.linkClosed(hub, reason);
+      },
       noticed: (hub, notice) => this.#noticed(hub, notice),
       bug: (error) => handlers.bug(error),
     };
@@ -86,6 +89,11 @@ export class Links {
     const link = this.#dialled.get(hubId);
     this.#dialled.delete(hubId);
     link?.close("the hub has left the cluster");
+  }
+
+  /** It has left in order: what runs at it may finish, and then it is not dialled any more. */
+  hubLeft(hubId: string): void {
+    if (this.#dialled.get(hubId)?.letGo() !== true) this.hubGone(hubId);
   }
 
   /** The link that this hub dialled is open and answers. */
@@ -142,6 +150,11 @@ export class Links {
   goAway(reason: string): void {
     for (const link of this.#dialled.values()) link.goAway(reason);
     this.#accepted.goAway(reason);
+  }
+
+  /** Resolves when the response to every request of the other hubs is sent. */
+  emptied(): Promise<void> {
+    return this.#accepted.emptied();
   }
 
   close(reason: string): void {
