@@ -24,6 +24,8 @@ type ShownChange = Pick<BusMessage, "name" | "payload" | "revision">;
 interface Unshown {
   participant: Participant;
   change: LearnedChange;
+  /** of its entry */
+  revision: number;
   sinceMs: number;
 }
 
@@ -53,7 +55,9 @@ export class UnshownChanges {
     this.#unshown.delete(key);
     if (before?.change === "came" && change === "left") return;
     const both = before?.change === "came" && change === "changed" ? "came" : change;
-    this.#unshown.set(key, { participant, change: both, sinceMs: before?.sinceMs ?? nowMs() });
+    const revision = participant.remote?.revision ?? 0;
+    const sinceMs = before?.sinceMs ?? nowMs();
+    this.#unshown.set(key, { participant, change: both, revision, sinceMs });
   }
 
   /** An event of another hub reached the watchers here. */
@@ -92,10 +96,8 @@ export class UnshownChanges {
   }
 }
 
-function isBefore(revision: number | undefined, { participant, change }: Unshown): boolean {
-  return (
-    revision !== undefined && change !== "left" && revision < (participant.remote?.revision ?? 0)
-  );
+function isBefore(revision: number | undefined, learned: Unshown): boolean {
+  return revision !== undefined && learned.change !== "left" && revision < learned.revision;
 }
 
 /** As it is now. */
