@@ -106,6 +106,20 @@ describe.skipIf(!hasNatsServer)(`an embedded nats-server${natsSkipped}`, () => {
     expect([...replica.rooms.keys()]).toEqual(["AB23CD"]);
   });
 
+  test("ends when it is closed while it is started again", async () => {
+    const warnings: string[] = [];
+    const nats = await startNats(warnings);
+    process.kill(await pidOf(), "SIGKILL");
+    await until(
+      "its end to be noticed",
+      () => warnings.length,
+      (count) => count === 1,
+    );
+    await nats.close();
+    const last = await pidOf();
+    expect(Number.isNaN(last) || !isAlive(last)).toBe(true);
+  });
+
   test("is started again on the same port when it is killed, with what it had acknowledged", async () => {
     const warnings: string[] = [];
     const { url } = await startNats(warnings);

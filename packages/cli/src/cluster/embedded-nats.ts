@@ -49,6 +49,7 @@ export async function startEmbeddedNats(options: EmbeddedNatsOptions): Promise<E
       if (closing.signal.aborted) return;
       try {
         running = await start(binary, folder, password, port);
+        if (closing.signal.aborted) return await stop(running);
       } catch (error) {
         onWarning(error instanceof Error ? error.message : String(error));
       }
@@ -62,8 +63,6 @@ export async function startEmbeddedNats(options: EmbeddedNatsOptions): Promise<E
       closing.abort();
       await stop(running);
       await kept;
-      // It may have been about to start again.
-      await stop(running);
     },
   };
 }

@@ -352,13 +352,15 @@ export function describeDirectory(name: string, createLab: () => Promise<Directo
     });
 
     test("carries every message that is published after a subscription was confirmed", async () => {
-      const { directory } = await openHub();
-      for (let sequence = 1; sequence <= 20; sequence++) {
-        const hearing = await listen("AB23CD");
-        await hearing.directory.subscribed();
-        directory.publish("AB23CD", aMessage("00000001", sequence));
-        await hearing.until(sequence);
-        await hearing.directory.close();
+      const [{ directory }, { directory: hearing }] = [await openHub(), await openHub()];
+      for (const letter of "ABCDEFGHJKLMNPQRSTUV") {
+        const code = `${letter}B23CD`;
+        const received = new Promise<BusMessage>((resolve) => {
+          hearing.subscribe(code, resolve);
+        });
+        await hearing.subscribed();
+        directory.publish(code, aMessage("00000001", 1));
+        expect(await received).toMatchObject({ sequence: 1 });
       }
     });
 
