@@ -5,7 +5,7 @@ import type { HashedProviderHandlers } from "../../programs/hashed-provider.ts";
 import { createRandom } from "../../seeded-random.ts";
 import { sharedNowMs } from "../../shared-clock.ts";
 import type { World } from "../../world.ts";
-import { type Cut, type CutPlan, mustBeWhole } from "./evidence.ts";
+import { type Cut, type CutPlan, lastEvents, mustBeWhole } from "./evidence.ts";
 import { filesAllowed, type OpenFiles, recordLeftovers, recordPauses } from "./figures.ts";
 import { Lanes, modelOf } from "./lanes.ts";
 
@@ -77,6 +77,7 @@ export async function cutUnderLoad(
   const after = await settled(world, parts.agents, before);
   const generations = await parts.provider.call("generations");
   const evidence = { plan, seed, cuts, calls: lanes.calls, generations };
+  await lastEvents(world, lanes.calls);
   const { resumed } = mustBeWhole(world, evidence);
   recordPauses(world, evidence, resumed);
   recordLeftovers(world, before, after, rss);

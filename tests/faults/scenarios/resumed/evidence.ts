@@ -1,3 +1,4 @@
+import { until } from "../../../support/waiting.ts";
 import { must } from "../../figure.ts";
 import type { Generation } from "../../programs/hashed-provider.ts";
 import { sharedNowMs } from "../../shared-clock.ts";
@@ -118,6 +119,16 @@ interface Completion {
 }
 
 /** By request id. */
+/** A call's last event comes by another connection than its last byte, and may be behind it. */
+export async function lastEvents(world: World, calls: readonly LaneCall[]): Promise<void> {
+  const isHere = (completions: ReadonlyMap<string, Completion>) =>
+    calls.every(({ outcome: { end, requestId } }) => {
+      return end !== "complete" || completions.has(requestId ?? "");
+    });
+  // What is missing then is found by the comparison.
+  await until("the last events", () => completionsOf(world), isHere).catch(() => undefined);
+}
+
 function completionsOf(world: World): Map<string, Completion> {
   const wallMinusShared = Date.now() - sharedNowMs();
   return new Map(
