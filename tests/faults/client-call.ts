@@ -210,7 +210,8 @@ class RunningCall implements Call {
 
   #hashAndPause(text: string): void {
     const { hashed, pauses } = this.#wish;
-    if (hashed !== undefined) this.#hash.update(text);
+    // A client that has left while it paused still gets what was on its way.
+    if (hashed !== undefined && !this.#isOver) this.#hash.update(text);
     if (pauses === undefined) return;
     this.#unpausedBytes += text.length;
     if (this.#unpausedBytes < pauses.everyBytes) return;
