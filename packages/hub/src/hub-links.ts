@@ -139,7 +139,7 @@ export class HubLinks extends Links {
 
   /** The requests of a room that have their clients at other hubs, as far as these respond at once. */
   async requestsElsewhere(roomCode: string): Promise<RequestSummary[]> {
-    const asked = this.openHubs().map(async (hubId) => {
+    const asked = this.openHubIds().map(async (hubId) => {
       const { body } = await this.ask(hubId, "/requests", { roomCode }, listWithinMs);
       return (body as { requests?: RequestSummary[] } | null)?.requests ?? [];
     });
@@ -149,7 +149,7 @@ export class HubLinks extends Links {
 
   /** Resolves when the other hubs have read what they were told before, or do not respond. Never rejects. */
   async heard(): Promise<void> {
-    const asked = this.openHubs().map((hubId) => this.ask(hubId, "/heard", {}, listWithinMs));
+    const asked = this.openHubIds().map((hubId) => this.ask(hubId, "/heard", {}, listWithinMs));
     await Promise.allSettled(asked);
   }
 

@@ -19,10 +19,7 @@ export interface EventStreamOptions {
   isDetailed: boolean;
 }
 
-/**
- * Until events of the room, or of all, come here from other hubs. Whoever reads the greeting may rely on that; undefined
- * when nothing has to be waited for.
- */
+/** Resolves once events of the room, or of all rooms, arrive here from the other hubs; undefined when they do already. */
 type UntilHeard = (roomCode: string | undefined) => Promise<void> | undefined;
 
 type StreamLimits = Pick<Limits, "subscribersPerRoom" | "subscriberBufferBytes" | "eventCommentMs">;

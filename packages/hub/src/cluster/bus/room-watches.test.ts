@@ -22,7 +22,7 @@ function create() {
   return { watches, told, answers };
 }
 
-test("the first watcher of a room is told to the bus and the hubs, which are then asked whether they heard", () => {
+test("the first watcher of a room subscribes to the bus, notifies the other hubs, and asks them to confirm", () => {
   const { watches, told } = create();
   watches.watched("ABC234");
   expect(told).toEqual(["bus ABC234", "hubs ABC234", "asked"]);

@@ -196,7 +196,7 @@ describe("links between hubs", () => {
   });
 });
 
-/** A request of the one hub that runs at the other, and what its client is told. */
+/** A request that ada forwards to bob, with what its client receives. */
 async function running() {
   const { ada, bob } = await twoHubs();
   const replies: ForwardReply[] = [];

@@ -108,11 +108,6 @@ export class Links {
     return open;
   }
 
-  /** The ids of the hubs that can be asked. */
-  openHubs(): string[] {
-    return [...this.#dialled.keys()].filter((hubId) => this.isOpen(hubId));
-  }
-
   /** Why no link to it is open, for people; undefined while one is, and while the first dial runs. */
   problemOf(hubId: string): string | undefined {
     return this.#dialled.get(hubId)?.problem;
