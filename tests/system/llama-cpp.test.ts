@@ -99,7 +99,7 @@ describe.each(PATHS)("llama.cpp over %s", (path) => {
       },
     ],
     ["malformed tools", "Failed to parse tools", { messages, tools: [{ type: "x" }] }],
-  ])("responds 500 to %s, which SDKs do not retry", async (_what, reason, fields) => {
+  ])("responds 500 to %s, which clients get as 400", async (_what, reason, fields) => {
     await using llama = await startRecordedLlama();
     await using hub = await startTestHub();
     const code = await hub.createRoom();
@@ -108,7 +108,7 @@ describe.each(PATHS)("llama.cpp over %s", (path) => {
     const asking = openai.chat.completions.create({ model: "*", ...(fields as object) } as never);
     const failure: unknown = await asking.catch((error: unknown) => error);
     if (!(failure instanceof APIError)) throw new Error("no APIError", { cause: failure });
-    expect(failure.status).toBe(502);
+    expect(failure).toMatchObject({ status: 400, type: "invalid_request_error" });
     expect(failure.message).toContain(reason);
     expect(failure.headers?.get("x-should-retry")).toBe("false");
     const posts = llama.asked.filter(({ body }) => body["model"] === LLAMA_MODEL);

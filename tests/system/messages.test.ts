@@ -129,6 +129,17 @@ test("a provider's refusal passes in its shape, and is translated when it has an
   });
 });
 
+test("a 500 over the request's own mistake is an invalid request in Anthropic's shape", async () => {
+  const theirs = { error: { message: "image input is not supported", type: "server_error" } };
+  await using room = await lab({ status: 500, json: theirs });
+  const answer = await ask(room.hub, room.code, { model: "*" });
+  expect([answer.status, answer.headers.get("x-should-retry")]).toEqual([400, "false"]);
+  expect(await answer.json()).toMatchObject({
+    type: "error",
+    error: { type: "invalid_request_error", message: "image input is not supported" },
+  });
+});
+
 test("a stream that ends before message_stop ends in an error event", async () => {
   await using room = await lab({ stream: encoded.slice(0, -1).join("") });
   const answer = await ask(room.hub, room.code, { model: "*", stream: true });

@@ -1,3 +1,4 @@
+import Anthropic from "@anthropic-ai/sdk";
 import { NotFoundError } from "openai";
 import { describe, expect, test } from "vitest";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
@@ -228,6 +229,71 @@ test("the provider gets authHeaders and never the client's own credentials", asy
       "sk-the-clients-own",
     );
   }
+});
+
+describe("an SDK that retries twice", () => {
+  const retries = { maxRetries: 2 };
+
+  /** Two participants in front of one model server that fails twice. */
+  async function setUpFailing(status: number, headers: Record<string, string>) {
+    await using stack = new AsyncDisposableStack();
+    let failures = 2;
+    const hub = stack.use(await startTestHub());
+    const provider = stack.use(
+      await startFakeProvider({
+        // `retry-after-ms` is relayed, so that the SDK does not pause for a second.
+        behave: () =>
+          failures-- > 0
+            ? { kind: "status", status, headers: { "retry-after-ms": "1", ...headers } }
+            : undefined,
+      }),
+    );
+    const code = await hub.createRoom();
+    await joinDirect(hub, code, { id: "ada", endpoint: provider.url });
+    await joinDirect(hub, code, { id: "bob", endpoint: provider.url });
+    const owned = stack.move();
+    const generations = () => provider.requests.filter(({ method }) => method === "POST").length;
+    return { hub, code, generations, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  }
+
+  test.each([408, 409, 429, 500, 502, 504])(
+    "gets its completion from a server that responds %i twice, in the third call",
+    async (status) => {
+      await using room = await setUpFailing(status, {});
+      const openai = openaiAt(`${room.hub.url}/rooms/${room.code}/v1`);
+      const completion = await openai.chat.completions.create(
+        { model: "fake-model", messages: userSays("hello") },
+        retries,
+      );
+      expect(completion.choices[0]?.message.content).toBe("hello");
+      expect(room.generations()).toBe(3);
+    },
+  );
+
+  test.each([409, 502])("of Anthropic gets its message likewise after %i", async (status) => {
+    await using room = await setUpFailing(status, {});
+    const anthropic = new Anthropic({
+      baseURL: `${room.hub.url}/rooms/${room.code}`,
+      apiKey: "roomhub",
+    });
+    const message = await anthropic.messages.create(
+      { model: "fake-model", max_tokens: 9, messages: [{ role: "user", content: "hello" }] },
+      retries,
+    );
+    expect(message.content).toMatchObject([{ type: "text", text: "hello" }]);
+    expect(room.generations()).toBe(3);
+  });
+
+  test("stops after the first failure where the model server says so", async () => {
+    await using room = await setUpFailing(409, { "x-should-retry": "false" });
+    const openai = openaiAt(`${room.hub.url}/rooms/${room.code}/v1`);
+    const creating = openai.chat.completions.create(
+      { model: "fake-model", messages: userSays("hello") },
+      retries,
+    );
+    await expect(creating).rejects.toMatchObject({ status: 409 });
+    expect(room.generations()).toBe(1);
+  });
 });
 
 test("embeddings and completions work with the SDK as well", async () => {

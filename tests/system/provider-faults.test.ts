@@ -19,6 +19,7 @@ interface RefusedCase {
 }
 
 const stop = { "x-should-retry": "false" };
+const retryable = { "x-should-retry": null };
 /** Only for providers that are silent for ever: a busy machine is slow with the others. */
 const quickTimeouts = { firstByteMs: 150, streamIdleMs: 150, sweepIntervalMs: 10 };
 
@@ -49,12 +50,25 @@ const refused: RefusedCase[] = [
     behaviour: { kind: "status", status: 500 },
     status: 502,
     code: "provider_error",
+    headers: retryable,
+  },
+  {
+    title: "responds 500 and reports a mistake in the request",
+    behaviour: {
+      kind: "status",
+      status: 500,
+      body: { error: { message: "image input is not supported", type: "server_error" } },
+    },
+    status: 400,
+    code: "provider_error",
+    headers: stop,
   },
   {
     title: "responds 501",
     behaviour: { kind: "status", status: 501 },
     status: 400,
     code: "unsupported_protocol",
+    headers: stop,
   },
   {
     title: "responds 503",
@@ -97,7 +111,7 @@ const refused: RefusedCase[] = [
     behaviour: { kind: "status", status: 409, body: openaiError },
     status: 409,
     code: "c",
-    headers: stop,
+    headers: retryable,
   },
   {
     title: "responds 200 with an error, as LM Studio does",
@@ -110,14 +124,14 @@ const refused: RefusedCase[] = [
     behaviour: { kind: "raw", bytes: "\u0000\u0001 this is no HTTP\r\n\r\n" },
     status: 502,
     code: "provider_invalid_response",
-    headers: stop,
+    headers: retryable,
   },
   {
     title: "redirects",
     behaviour: { kind: "status", status: 302, headers: { location: "http://127.0.0.1:1/" } },
     status: 502,
     code: "provider_invalid_response",
-    headers: stop,
+    headers: retryable,
   },
   {
     title: "compresses although the request forbids it",
@@ -130,28 +144,28 @@ const refused: RefusedCase[] = [
     },
     status: 502,
     code: "provider_invalid_response",
-    headers: stop,
+    headers: retryable,
   },
   {
     title: "sends headers without end",
     behaviour: { kind: "raw", bytes: `${head}x-big: ${"h".repeat(256 * 1024)}\r\n\r\n` },
     status: 502,
     code: "provider_invalid_response",
-    headers: stop,
+    headers: retryable,
   },
   {
     title: "responds with a web page",
     behaviour: { kind: "raw", bytes: `${head}content-type: text/html\r\n\r\n<html>hello</html>` },
     status: 502,
     code: "provider_invalid_response",
-    headers: stop,
+    headers: retryable,
   },
   {
     title: "responds with an impossible status",
     behaviour: { kind: "raw", bytes: "HTTP/1.1 999 What\r\ncontent-length: 0\r\n\r\n" },
     status: 502,
     code: "provider_invalid_response",
-    headers: stop,
+    headers: retryable,
   },
   {
     title: "closes without a response",

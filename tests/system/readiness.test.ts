@@ -288,7 +288,7 @@ describe("three attempts", () => {
       status: 502,
       by: "cy",
       attempts: 3,
-      retry: "false",
+      retry: null,
     });
     expect(good.chatCount).toBe(0);
   });

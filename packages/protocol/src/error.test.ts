@@ -49,14 +49,14 @@ test.each([
   ["session_elsewhere", 421, "none"],
   ["queue_full", 429, "later"],
   ["queue_timeout", 503, "later"],
-  ["tunnel_lost", 502, "stop-once-retried"],
-  ["provider_unreachable", 502, "stop-once-retried"],
+  ["tunnel_lost", 502, "none"],
+  ["provider_unreachable", 502, "none"],
   ["provider_auth_failed", 502, "stop"],
-  ["provider_error", 502, "stop-once-retried"],
-  ["provider_invalid_response", 502, "stop"],
+  ["provider_error", 502, "none"],
+  ["provider_invalid_response", 502, "none"],
   ["response_too_large", 502, "stop"],
   ["provider_timeout", 504, "stop"],
-  ["stream_idle_timeout", 504, "stop"],
+  ["stream_idle_timeout", 504, "none"],
   ["request_timeout", 504, "stop"],
   ["request_too_large", 413, "none"],
   ["headers_too_large", 431, "none"],
@@ -71,9 +71,22 @@ test.each([
   ["hub_shutting_down", 503, "later"],
   ["cluster_unavailable", 503, "later"],
   ["peer_unavailable", 503, "later"],
-  ["internal_error", 500, "stop"],
+  ["internal_error", 500, "none"],
 ] as const)("%s has status %i, and for an SDK: %s", (code, status, retry) => {
   expect(ERROR_STATUS[code]).toMatchObject({ status, retry });
+});
+
+test("an SDK stops retrying 408, 409, 429 and 5xx only for these", () => {
+  const stopped = rows.filter(([, row]) => row.retry === "stop").map(([code]) => code);
+  expect(stopped).toEqual([
+    "provider_auth_failed",
+    "response_too_large",
+    "room_limit_reached",
+    "participant_limit_reached",
+    "too_many_subscribers",
+    "provider_timeout",
+    "request_timeout",
+  ]);
 });
 
 test("no inference error is 409, which SDKs retry", () => {

@@ -9,10 +9,9 @@ export type FailureStage = (typeof FAILURE_STAGES)[number];
  *
  * - `none`: no header; the status is enough
  * - `stop`: `x-should-retry: false`
- * - `stop-once-retried`: `x-should-retry: false` if the hub has already retried
  * - `later`: `retry-after`, in seconds
  */
-export type RetrySignal = "none" | "stop" | "stop-once-retried" | "later";
+export type RetrySignal = "none" | "stop" | "later";
 
 interface ErrorRow {
   status: number;
@@ -75,12 +74,12 @@ export const ERROR_STATUS = defineErrors({
   client_disconnected: { status: 499, retry: "none", stage: "client" },
   client_stalled: { status: 499, retry: "none", stage: "client" },
 
-  internal_error: { status: 500, retry: "stop", stage: "hub" },
-  tunnel_lost: { status: 502, retry: "stop-once-retried", stage: "tunnel" },
-  provider_unreachable: { status: 502, retry: "stop-once-retried", stage: "provider" },
+  internal_error: { status: 500, retry: "none", stage: "hub" },
+  tunnel_lost: { status: 502, retry: "none", stage: "tunnel" },
+  provider_unreachable: { status: 502, retry: "none", stage: "provider" },
   provider_auth_failed: { status: 502, retry: "stop", stage: "provider" },
-  provider_error: { status: 502, retry: "stop-once-retried", stage: "provider" },
-  provider_invalid_response: { status: 502, retry: "stop", stage: "provider" },
+  provider_error: { status: 502, retry: "none", stage: "provider" },
+  provider_invalid_response: { status: 502, retry: "none", stage: "provider" },
   provider_disconnected: { status: 502, retry: "none", stage: "provider" },
   response_too_large: { status: 502, retry: "stop", stage: "provider" },
   participant_offline: { status: 503, retry: "later", retryAfterSeconds: 5, stage: "routing" },
@@ -95,7 +94,7 @@ export const ERROR_STATUS = defineErrors({
   cluster_unavailable: { status: 503, retry: "later", retryAfterSeconds: 5, stage: "hub" },
   peer_unavailable: { status: 503, retry: "later", retryAfterSeconds: 5, stage: "tunnel" },
   provider_timeout: { status: 504, retry: "stop", stage: "provider" },
-  stream_idle_timeout: { status: 504, retry: "stop", stage: "provider" },
+  stream_idle_timeout: { status: 504, retry: "none", stage: "provider" },
   request_timeout: { status: 504, retry: "stop", stage: "provider" },
 });
 

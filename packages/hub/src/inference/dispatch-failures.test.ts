@@ -44,17 +44,17 @@ describe("a provider that refuses", () => {
   );
 
   test.each([408, 409])(
-    "with %i: SDKs get the header to stop, unless the provider says otherwise",
+    "with %i: whether SDKs retry is theirs to decide, unless the provider says",
     (status) => {
       const { sent, call } = one();
       call.respond(status, body);
-      expect(retrySignals(sent)).toEqual({ "x-should-retry": "false" });
+      expect(retrySignals(sent)).toEqual({});
       const other = one();
       other.call.respond(status, body, {
         "content-type": "application/json",
-        "x-should-retry": "true",
+        "x-should-retry": "false",
       });
-      expect(retrySignals(other.sent)).toEqual({ "x-should-retry": "true" });
+      expect(retrySignals(other.sent)).toEqual({ "x-should-retry": "false" });
     },
   );
 
@@ -99,12 +99,17 @@ describe("a provider that refuses", () => {
     expect(sent.ending()).toMatchObject({ stage: "provider", code: "unsupported_protocol" });
   });
 
-  test("with 500 over the request's own mistake: 502, which SDKs do not repeat", () => {
+  test("with 500 over the request's own mistake: 400, which SDKs do not repeat", () => {
     const { sent, call } = one();
-    call.respond(500, '{"error":{"message":"image input is not supported - sk-CANARY"}}');
-    expect(sent.client.error).toMatchObject({ code: "provider_error", status: 502 });
-    expect(sent.client.error?.message).toContain("image input is not supported - [redacted]");
+    const error = { message: "image input is not supported - sk-CANARY", type: "server_error" };
+    call.respond(500, JSON.stringify({ error }));
+    expect(sent.client.error).toMatchObject({
+      code: "provider_error",
+      status: 400,
+      message: "image input is not supported - [redacted]",
+    });
     expect(retrySignals(sent)).toEqual({ "x-should-retry": "false" });
+    expect(sent.ending()).toMatchObject({ stage: "provider", status: 400 });
   });
 
   test.each([
@@ -145,7 +150,7 @@ describe("an invalid response", () => {
     const { sent, call } = one({ stream: true });
     call.respond(status, "", { location: "http://elsewhere" });
     expect(sent.client.error).toMatchObject(invalid);
-    expect(retrySignals(sent)).toEqual({ "x-should-retry": "false" });
+    expect(retrySignals(sent)).toEqual({});
     expect(call.cancelled).toBeDefined();
   });
 

@@ -20,7 +20,7 @@ const maxMessageLength = 512;
  *
  * @param text - its body, scrubbed of the participant's secrets
  * @throws HubError `provider_auth_failed` for 401, 403 and 407, `unsupported_protocol` for 501, `provider_error` for any
- * other 5xx
+ * other 5xx but a 500 about the request itself, which is read as 400
  */
 export function readRefusal(
   participantId: string,
@@ -49,14 +49,16 @@ export function readRefusal(
       { stage: "provider", hint: "Use another participant, or * for any that can.", isFinal: true },
     );
   }
+  if (isClientMistake(status, said)) {
+    const error = new HubError("provider_error", said, { status: 400, isFinal: true });
+    // The provider's own body says `server_error`.
+    return { error, providerCode: code, hasRightShape: false };
+  }
   if (status >= 500) {
     throw new HubError(
       "provider_error",
       `The provider of ${participantId} failed (${status}): ${said}`,
-      {
-        status: status === 503 || status === 504 ? status : 502,
-        isFinal: isClientMistake(status, said),
-      },
+      { status: status === 503 || status === 504 ? status : 502 },
     );
   }
   const error = new HubError("provider_error", said, { status, stage: "provider" });

@@ -1,4 +1,4 @@
-import { ERROR_STATUS, forwardResponseHeaders } from "@roomhub/protocol";
+import { forwardResponseHeaders } from "@roomhub/protocol";
 import type { HubError } from "../../errors.ts";
 import { type RequestFacts, type ServedBy, servedBy } from "../request-facts.ts";
 import type { ResponseHead } from "../upstream.ts";
@@ -32,15 +32,13 @@ export function servedByHeaders(served: ServedBy): HeaderMap {
  * @param hints - headers of the provider's or the agent's refusal that may pass, for example `retry-after`
  */
 export function errorHeaders(error: HubError, facts: RequestFacts, hints: HeaderMap): HeaderMap {
-  const { participant, requestId, attempts } = facts;
-  const isRetried = attempts > 1 && ERROR_STATUS[error.code].retry === "stop-once-retried";
+  const { participant, requestId } = facts;
   const isTheirs = error.code === "provider_error" || error.code === "budget_exhausted";
   return {
     ...(isTheirs ? hints : {}),
     ...(participant === undefined
       ? waitingHeaders(requestId)
       : servedByHeaders(servedBy(facts, participant))),
-    ...(isRetried ? { "x-should-retry": "false" } : {}),
   };
 }
 
@@ -57,8 +55,6 @@ export function relayedHeaders(served: ServedBy, head: ResponseHead, isStream: b
 export function refusalHeaders(served: ServedBy, head: ResponseHead): HeaderMap {
   const headers = relayedHeaders(served, head, false);
   headers["content-type"] = "application/json";
-  // An SDK would retry these two in vain.
-  if (head.status === 408 || head.status === 409) headers["x-should-retry"] ??= "false";
   return headers;
 }
 
