@@ -121,15 +121,14 @@ describe("without address rights", () => {
     expect(proven.status).toBe(200);
   });
 
-  test("strict ownership always requires the token, for heartbeats too", async () => {
+  test("strict ownership requires the token for every change, and none for a heartbeat", async () => {
     await using hub = await startTestHub({ ownership: "strict" });
     const code = await hub.createRoom();
     const { answer } = await joinDirect(hub, code, { endpoint });
-    await expect(hub.client.heartbeat(code, "ada")).rejects.toMatchObject({ status: 403 });
+    expect((await hub.client.heartbeat(code, "ada")).success).toBe(true);
     await expect(hub.client.leave(code, "ada")).rejects.toMatchObject({ status: 403 });
     await expect(joinDirect(hub, code, { endpoint })).rejects.toMatchObject({ status: 409 });
     const token = answer.participantToken;
-    expect((await hub.client.heartbeat(code, "ada", { token })).success).toBe(true);
     await hub.client.leave(code, "ada", { token });
   });
 

@@ -48,7 +48,7 @@ export function getParticipant(
   return participantView(registry.participant(registry.room(code), id), nowMs());
 }
 
-/** Interface §3: `POST …/health`. Needs no proof except in `strict`; a wrong token is refused. Contract §3. */
+/** Interface §3: `POST …/health`. Takes nothing over, so it needs no proof; a wrong token is refused. Contract §3. */
 export function recordHeartbeat(
   context: OperationContext,
   code: string,
@@ -56,8 +56,7 @@ export function recordHeartbeat(
   peer: Peer,
 ): HeartbeatResponse {
   const participant = context.registry.participant(context.registry.room(code), id);
-  if (context.ownership === "strict") requireProof("strict", participant, peer);
-  else proofOf(context.ownership, participant, peer);
+  proofOf(context.ownership, participant, peer);
   requireOwned(participant);
   participant.lastUsedMs = context.nowMs();
   recordLife(context, participant);
