@@ -30,8 +30,8 @@ ENV NODE_ENV=production
 ENV ROOMHUB_HOST=0.0.0.0
 ENV ROOMHUB_MDNS=0
 ENV ROOMHUB_STATE_FILE=/var/lib/roomhub/rooms.json
-# Behind a published port everybody may have the gateway's address, so an address proves nothing.
-ENV ROOMHUB_OWNERSHIP=strict
+# Behind a published port every client may have the gateway's address, so that one proves nothing.
+ENV ROOMHUB_DISTRUST_GATEWAY=1
 USER node
 VOLUME /var/lib/roomhub
 EXPOSE 5050

@@ -55,7 +55,7 @@ describe("the compose file of a cluster", () => {
       expect(read).toEqual(["/run/secrets/hub.env", "/run/secrets/cluster.secret"]);
       expect(service.secrets?.toSorted()).toEqual(["cluster.secret", "hub.env"]);
       expect(options).toMatchObject({
-        ...{ host: "0.0.0.0", port: 5050, ownership: "strict" },
+        ...{ host: "0.0.0.0", port: 5050, ownership: "compat" },
         trustProxy: [services["balancer"]?.networks?.default.ipv4_address],
         cluster: { linkUrl: `http://${name}:5050` },
       });

@@ -132,6 +132,18 @@ describe("without address rights", () => {
     await hub.client.leave(code, "ada", { token });
   });
 
+  test("at an address that many clients have needs the token, and a private endpoint is not dialled", async () => {
+    await using hub = await startTestHub({ sharedAddresses: ["127.0.0.1"] });
+    const code = await hub.createRoom();
+    const { answer } = await joinDirect(hub, code, { endpoint });
+    expect(answer.warnings?.map((warning) => warning.code)).toEqual(["endpoint_not_dialled"]);
+    expect(answer.participant.connection.path).toBe("none");
+    await expect(joinDirect(hub, code, { endpoint })).rejects.toMatchObject({ status: 409 });
+    await expect(hub.client.leave(code, "ada")).rejects.toMatchObject({ status: 403 });
+    expect((await hub.client.heartbeat(code, "ada")).success).toBe(true);
+    await hub.client.leave(code, "ada", { token: answer.participantToken });
+  });
+
   test("open ownership requires nothing", async () => {
     await using hub = await startTestHub({ ownership: "open" });
     const code = await hub.createRoom();

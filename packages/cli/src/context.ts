@@ -66,6 +66,8 @@ export interface CliContext {
   userName: string;
   hostName: string;
   lanAddresses: () => LanAddress[];
+  /** Empty where the system has no route table to read. */
+  defaultGateways: () => string[];
   hasIpv6: boolean;
   nowMs: () => number;
   /** Calls back once after `ms`; the result cancels it. */

@@ -11,6 +11,7 @@ import { commandNameOf } from "./command-name.ts";
 import { dropEmptyVariables } from "./environment.ts";
 import { isInForeground } from "./terminal/foreground.ts";
 import { readKeys } from "./terminal/keyboard.ts";
+import { readDefaultGateways } from "./hosting/default-gateways.ts";
 import { findLanAddresses } from "./hosting/lan-addresses.ts";
 import { mdns } from "./hosting/mdns.ts";
 import { openBrowser } from "./monitor/open-browser.ts";
@@ -58,6 +59,7 @@ const context: CliContext = {
   userName: userName(),
   hostName: hostname(),
   lanAddresses: () => findLanAddresses(networkInterfaces()),
+  defaultGateways: readDefaultGateways,
   hasIpv6: Object.values(networkInterfaces()).some((infos) =>
     infos?.some(({ family }) => family === "IPv6"),
   ),

@@ -143,6 +143,7 @@ export function makeWorld(
       commandName: "roomhub",
       userName: "Ana",
       hostName: "box.local",
+      defaultGateways: () => ["172.17.0.1"],
       lanAddresses: () => [{ address: "192.168.1.5", interfaceName: "eth0" }],
       hasIpv6: false,
       nowMs: () => 0,

@@ -275,6 +275,7 @@ export function createHub(options: HubOptions = {}): Hub {
     peers: createPeerReader(
       {
         trustedProxies: options.trustProxy ?? [],
+        sharedAddresses: options.sharedAddresses ?? [],
         hasAddressRights: options.publicUrl === undefined && ownership !== "strict",
         tokenFrom,
         hostTokenFrom,

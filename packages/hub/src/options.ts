@@ -43,6 +43,8 @@ export interface HubOptions {
   publicUrl?: string | undefined;
   /** proxies whose forwarding headers are trusted: addresses or CIDR */
   trustProxy?: readonly string[] | undefined;
+  /** addresses that many clients have, such as a container's gateway: a peer there has no address. Contract §3 */
+  sharedAddresses?: readonly string[] | undefined;
   /**
    * Whether to request the usage of chat streams from providers that are known to take it, and keep the extra event from
    * clients that did not request it; true when left out. `false`: streams pass byte for byte

@@ -60,6 +60,7 @@ test("every option reaches the hub", async () => {
     direct: false,
     ownership: "strict",
     trustProxy: ["10.0.0.0/8", "192.168.0.0/16"],
+    sharedAddresses: [],
     logFormat: "json",
   });
   expect(world.stderr.text).toContain("http://10.1.2.3:5050");
@@ -72,6 +73,7 @@ const env = {
   ROOMHUB_STATE_FILE: "/data/rooms.json",
   ROOMHUB_DIRECT: "0",
   ROOMHUB_OWNERSHIP: "open",
+  ROOMHUB_DISTRUST_GATEWAY: "1",
   ROOMHUB_LOG_FORMAT: "json",
   ROOMHUB_QUEUE_WAIT_MS: "5",
   ROOMHUB_INFORMATIONAL: "off",
@@ -85,6 +87,7 @@ test("every option can come from the environment, limits too", async () => {
     port: 7070,
     direct: false,
     ownership: "open",
+    sharedAddresses: ["172.17.0.1"],
     logFormat: "json",
     limits: { queueWaitMs: 5, informationalMs: 0 },
   });

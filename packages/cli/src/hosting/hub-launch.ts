@@ -75,6 +75,7 @@ export async function launchHub(
     streamUsage: settings.streamUsage.value,
     publicUrl: settings.publicUrl.value,
     trustProxy: settings.trustProxy.value,
+    sharedAddresses: settings.distrustGateway.value === true ? context.defaultGateways() : [],
     limits: overriddenLimits(config),
     logFormat: settings.logFormat.value ?? defaultLogFormat,
     cluster: cluster?.options,

@@ -15,6 +15,7 @@ export interface HubSettings {
   handout: boolean;
   publicUrl: string;
   trustProxy: string[];
+  distrustGateway: boolean;
   ownership: OwnershipMode;
   streamUsage: boolean;
   logFormat: LogFormat;
@@ -174,6 +175,13 @@ export const HUB_SETTINGS: { [Name in SettingName]: Setting<HubSettings[Name]> }
     flag: "--trust-proxy <cidrs>",
     what: "proxies whose X-Forwarded-* headers are trusted",
     fallback: undefined,
+  },
+  distrustGateway: {
+    kind: onOff,
+    flag: "--distrust-gateway",
+    what: "ignore the address of peers at the default gateway",
+    fallback: false,
+    opposite: "--no-distrust-gateway",
   },
   ownership: {
     kind: oneOf("compat", "strict", "open"),

@@ -14,6 +14,7 @@ function reader(options: Partial<PeerOptions> = {}, publicUrl?: string) {
   const peers = createPeerReader(
     {
       trustedProxies: [],
+      sharedAddresses: [],
       hasAddressRights: true,
       tokenFrom: () => undefined,
       hostTokenFrom: () => undefined,
@@ -163,6 +164,31 @@ describe("the peer's address", () => {
     const { peers } = reader({ hasAddressRights: false });
     const peer = peers.peerOf(request("10.0.0.9"));
     expect([peer.address, peer.throttleKey]).toEqual([undefined, "10.0.0.9"]);
+  });
+
+  test.each([
+    ["itself", "172.17.0.1", {}],
+    ["in its IPv6 form", "fe80::1%eth0", {}],
+    ["as a proxy names it", "10.0.0.1", { "x-forwarded-for": "172.17.0.1" }],
+  ])("of many clients, %s, is none, and counts for the throttle", (_what, remote, headers) => {
+    const { peers } = reader({
+      trustedProxies: ["10.0.0.1"],
+      sharedAddresses: ["172.17.0.1", "fe80::1"],
+    });
+    const peer = peers.peerOf(request(remote, headers));
+    expect([peer.address, peer.nearAddress]).toEqual([undefined, undefined]);
+    expect(peers.sourceOf(request(remote, headers)).ownAddress).toBeUndefined();
+    expect(peer.throttleKey).not.toBe("forwarded");
+    expect(peers.peerOf(request("172.17.0.2")).address).toBe("172.17.0.2");
+  });
+
+  test("of many clients is still that of a trusted proxy", () => {
+    const { peers } = reader({
+      trustedProxies: ["172.17.0.1"],
+      sharedAddresses: ["172.17.0.1"],
+    });
+    const forwarded = request("172.17.0.1", { "x-forwarded-for": "192.168.1.5" });
+    expect(peers.peerOf(forwarded).address).toBe("192.168.1.5");
   });
 
   test.each(["nonsense", "", "300.0.0.1/8", "example.com", "10.0.0.0/33", "10.0.0.0/x"])(

@@ -6,6 +6,8 @@ import type { Peer } from "../operations/context.ts";
 export interface PeerOptions {
   /** proxies whose forwarding headers are trusted, as addresses or CIDR */
   trustedProxies: readonly string[];
+  /** addresses that many clients have, such as a container's gateway */
+  sharedAddresses: readonly string[];
   /** off behind a public URL or with strict ownership: an address then proves nothing. Contract §3 */
   hasAddressRights: boolean;
   tokenFrom: (headers: IncomingMessage["headers"]) => string | undefined;
@@ -41,13 +43,14 @@ const plainPrefix = /^(?=.{1,255}$)(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]+)+$/;
 
 /**
  * Contract §3, "Peer address": the socket's, unless a trusted proxy says otherwise. A request with forwarding headers
- * from any other peer has no address: it proves nothing and is never near.
+ * from any other peer has no address, nor has one from a shared address: it proves nothing and is never near.
  *
  * @param publicUrl - what to call the hub, whatever the request says
  * @throws TypeError when a trusted proxy is no address
  */
 export function createPeerReader(options: PeerOptions, publicUrl: string | undefined): PeerReader {
   const trusted = blockListOf(options.trustedProxies);
+  const shared = new Set(options.sharedAddresses);
   let hasWarned = false;
 
   function isTrusted(address: string): boolean {
@@ -67,10 +70,11 @@ export function createPeerReader(options: PeerOptions, publicUrl: string | undef
   function sourceOf(request: IncomingMessage): Source & { address: string | undefined } {
     const isForwarded = forwardingHeaders.some((name) => request.headers[name] !== undefined);
     const address = addressOf(request, isForwarded);
+    const own = options.hasAddressRights && !shared.has(address ?? "") ? address : undefined;
     return {
-      address: options.hasAddressRights ? address : undefined,
+      address: own,
       throttleKey: address === undefined ? "forwarded" : networkOf(address),
-      ownAddress: isForwarded || !options.hasAddressRights ? undefined : address,
+      ownAddress: isForwarded ? undefined : own,
     };
   }
 
