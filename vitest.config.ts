@@ -6,7 +6,7 @@ import { defineConfig } from "vitest/config";
  * finds may not load in Node.
  */
 const conditions = defaultServerConditions.filter((condition) => condition !== "module");
-const ssr = { resolve: { conditions: ["@roomhub/source", ...conditions] } };
+export const ssr = { resolve: { conditions: ["@roomhub/source", ...conditions] } };
 
 /** What takes long, such as programs that wait for a model server to be looked at again: `npm run test:slow`. */
 const slow = [

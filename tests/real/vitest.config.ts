@@ -1,8 +1,9 @@
-import { defaultServerConditions } from "vite";
 import { defineConfig } from "vitest/config";
+import { ssr } from "../../vitest.config.ts";
 
 /** Apart from `npm test`: a real model server is not on every machine. `npm run test:real`. */
 export default defineConfig({
+  ssr,
   test: {
     name: "real",
     include: ["tests/real/*.test.ts"],
@@ -12,5 +13,4 @@ export default defineConfig({
     maxWorkers: 2,
     env: { TESTS_LONGEST_WAIT_MS: "30000" },
   },
-  ssr: { resolve: { conditions: ["@roomhub/source", ...defaultServerConditions] } },
 });
