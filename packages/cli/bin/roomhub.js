@@ -82,6 +82,7 @@ function run(command, flags) {
   listen("SIGINT", !hasTerminal);
   listen("SIGHUP", !hasTerminal);
   listen("SIGTERM", true);
+  if (process.env.npm_lifecycle_event !== undefined) endWithShell(child);
 
   function listen(signal, isForwarded) {
     process.on(signal, function () {
@@ -99,4 +100,15 @@ function run(command, flags) {
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
   });
+}
+
+/** npm sends SIGTERM to the shell that it runs a script in, and most shells end by it without passing it on. */
+function endWithShell(child) {
+  var shell = process.ppid;
+  var timer = setInterval(function () {
+    if (process.ppid === shell) return;
+    clearInterval(timer);
+    child.kill("SIGTERM");
+  }, 250);
+  timer.unref();
 }
