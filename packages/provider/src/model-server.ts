@@ -2,7 +2,6 @@ import { LIMITS } from "@roomhub/protocol";
 import { randomBytes } from "node:crypto";
 import { discoverCapabilities } from "./learn/capabilities.ts";
 import type { ProviderCall, ProviderRequest, ProviderSink } from "./call/provider-call.ts";
-import { programOf } from "./learn/recognise.ts";
 import type { CapabilityName } from "./learn/known-capabilities.ts";
 import { LearningSink } from "./learn/learning-sink.ts";
 import type { CallProvider } from "./learn/query.ts";
@@ -10,6 +9,7 @@ import { probeModels, type ProbeResult } from "./learn/probe.ts";
 import { findingOf } from "./readiness/probe-finding.ts";
 import { ReadinessSink } from "./readiness/readiness-sink.ts";
 import { type ReadinessVerdict, ServerReadiness } from "./readiness/server-readiness.ts";
+import { FingerprintSink } from "./slots/fingerprint-sink.ts";
 import { LoadedWatch } from "./slots/loaded-watch.ts";
 import { type EngineLoad, SlotWatch } from "./slots/slot-watch.ts";
 import { CountTokensCall } from "./messages/counting/count-tokens-call.ts";
@@ -224,8 +224,14 @@ export class ModelServer {
   readonly #send: CallProvider = (request, sink) =>
     this.#options.call(
       request,
-      new ReadinessSink(sink, this.#readiness, this.#nowMs, this.#onCallOver),
+      new ReadinessSink(this.#described(sink), this.#readiness, this.#nowMs, this.#onCallOver),
     );
+
+  /** mlx-lm shows its version, and with it whether it batches, in what it generates and nowhere else. */
+  #described(sink: ProviderSink): ProviderSink {
+    if (this.#knowledge.program !== "mlx-lm" || this.engine?.slots !== 1) return sink;
+    return new FingerprintSink(sink, (text) => this.#slots.describe({ system_fingerprint: text }));
+  }
 
   readonly #onCallOver = (isCancelled: boolean): void => {
     if (isCancelled) this.#slots.requestCancelled();
@@ -266,7 +272,7 @@ export class ModelServer {
   /** @returns what the server says of itself */
   async #discover(found: ProbeResult): Promise<Record<string, unknown> | undefined> {
     const { call, baseUrl, headers, declared } = this.#options;
-    this.#knowledge.beginLook(programOf(found));
+    this.#knowledge.beginLook(found.program);
     const { capabilities, program, description } = await discoverCapabilities({
       call,
       baseUrl,

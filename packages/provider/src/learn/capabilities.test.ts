@@ -48,7 +48,7 @@ test.each([
 test("a home-made Ollama does not report its version, so its responses are requested, empty", async () => {
   const { found, requested } = await discover(
     { "GET /api/version": json({ version: "0.0.0" }), "POST /v1/responses": refusal },
-    { found: { ownedBy: "library" } },
+    { found: { program: "Ollama" } },
   );
   expect(found).toMatchObject({ openResponses: "supported", chatCompletions: "supported" });
   expect(requested).toEqual([
@@ -95,7 +95,7 @@ test("llama.cpp stores no responses; the paths it has depend on the build, so ea
       "POST /v1/messages": missing,
       "POST /v1/responses/input_tokens": refusal,
     },
-    { found: { server: "llama.cpp" } },
+    { found: { program: "llama.cpp" } },
   );
   expect(found).toMatchObject({
     openResponses: "supported",
@@ -119,7 +119,7 @@ test("a llama.cpp that sleeps gets no POST, which would load its model", async (
   const props = json({ default_generation_settings: {}, is_sleeping: true });
   const { found, requested } = await discover(
     { "GET /props": props },
-    { found: { server: "llama.cpp" } },
+    { found: { program: "llama.cpp" } },
   );
   expect(found).toMatchObject({ chatCompletions: "supported" });
   expect(found).not.toHaveProperty("openResponses");
@@ -130,12 +130,12 @@ test("llama.cpp reports the usage of streams by itself, in builds that have a nu
   const props = { default_generation_settings: {}, build_info: "b1-de3ff81" };
   const { found } = await discover(
     { "GET /props": json(props) },
-    { found: { server: "llama.cpp" } },
+    { found: { program: "llama.cpp" } },
   );
   expect(found).toMatchObject({ implicitUsage: "supported", streamUsage: "supported" });
   const { found: older } = await discover(
     { "GET /props": json({ default_generation_settings: {} }) },
-    { found: { server: "llama.cpp" } },
+    { found: { program: "llama.cpp" } },
   );
   expect(older).not.toHaveProperty("implicitUsage");
 });
@@ -180,7 +180,7 @@ test("SGLang lists its paths where vLLM does, and is recognised by a path of its
   expect(found).toMatchObject({ chatCompletions: "supported", openResponses: "unsupported" });
   expect(found).not.toHaveProperty("storedResponses");
   expect(requested).toEqual(["GET /openapi.json"]);
-  const named = await discover({}, { found: { ownedBy: "sglang" } });
+  const named = await discover({}, { found: { program: "SGLang" } });
   expect(named.program).toBe("SGLang");
 });
 
@@ -189,7 +189,7 @@ test("another server that lists its paths is not taken for vLLM", async () => {
   const { found, program } = await discover({ "GET /openapi.json": json({ paths }) });
   expect(program).toBeUndefined();
   const listing = { "GET /openapi.json": json({ paths }) };
-  const named = await discover(listing, { found: { ownedBy: "vllm" } });
+  const named = await discover(listing, { found: { program: "vLLM" } });
   expect(named.program).toBeUndefined();
   expect(found).toMatchObject({ openResponses: "supported", embeddings: "unsupported" });
   expect(found).not.toHaveProperty("storedResponses");
@@ -267,7 +267,7 @@ test("what was declared is not looked for; unknown is no declaration", async () 
 });
 
 test("a program that names itself in its models list and does not respond its own path is known as far as all its versions go", async () => {
-  const { found, requested } = await discover({}, { found: { ownedBy: "vllm" } });
+  const { found, requested } = await discover({}, { found: { program: "vLLM" } });
   expect(found).toMatchObject({ storedResponses: "unsupported", openResponses: "unsupported" });
   expect(requested).toEqual(["GET /openapi.json", "POST /v1/responses", "POST /v1/messages"]);
 });

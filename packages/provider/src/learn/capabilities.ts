@@ -1,4 +1,5 @@
 import { type Recognised, recognise } from "./recognise.ts";
+import { isFromGateway } from "./listed-program.ts";
 import { type CapabilityName, isDeclared } from "./known-capabilities.ts";
 import { type CallProvider, query, type Query } from "./query.ts";
 import type { ProbeResult } from "./probe.ts";
@@ -11,7 +12,7 @@ export interface DiscoveryOptions {
   /** auth headers of the provider */
   headers: Record<string, string>;
   /** What `GET {base}/models` found just before. */
-  found: Pick<ProbeResult, "ownedBy" | "server">;
+  found: Pick<ProbeResult, "program">;
   /** What the user declared: not looked for. */
   declared: Readonly<Record<string, unknown>>;
 }
@@ -38,9 +39,10 @@ const lookMs = 3_000;
 export async function discoverCapabilities(
   options: DiscoveryOptions,
 ): Promise<Omit<Recognised, "isAsleep">> {
-  const look = createLookAround(options);
+  let isGateway = false;
+  const look = createLookAround(options, (headers) => (isGateway ||= isFromGateway(headers)));
   const recognised = await recognise(options.baseUrl, options.found, look);
-  const { program, capabilities, isAsleep, description: own } = recognised;
+  const { capabilities, isAsleep, description: own } = recognised;
   for (const [name, path] of Object.entries(paths) as [keyof typeof paths, string][]) {
     if (isAsleep) break;
     if (capabilities[name] !== undefined || isDeclared(options.declared[name])) continue;
@@ -50,6 +52,7 @@ export async function discoverCapabilities(
     const verdict = judgeResponse(response.head.status, response.body.toString("utf8"));
     if (verdict !== "unknown") capabilities[name] = verdict;
   }
+  const program = recognised.program ?? (isGateway ? "gateway" : undefined);
   return { program, capabilities, description: own };
 }
 
@@ -60,7 +63,10 @@ function lacksResponses(
   return openResponses === "unsupported" || declared["openResponses"] === "unsupported";
 }
 
-function createLookAround({ call, headers }: DiscoveryOptions): Query {
+function createLookAround(
+  { call, headers }: DiscoveryOptions,
+  onHeaders: (headers: Readonly<Record<string, string>>) => void,
+): Query {
   let isOver = false;
   return async (method, baseUrl, path) => {
     if (isOver) return undefined;
@@ -76,6 +82,7 @@ function createLookAround({ call, headers }: DiscoveryOptions): Query {
       },
       lookMs,
     );
+    if (look.head !== undefined) onHeaders(look.head.headers);
     if (look.problem === undefined) return look;
     isOver = look.problem.kind !== "too-large";
     return undefined;

@@ -1,33 +1,39 @@
 import type { CapabilityValue } from "@roomhub/protocol";
 import type { KnownCapabilities } from "./known-capabilities.ts";
 
-/** Programs that are recognised. `cloud`: a public inference API other than OpenAI's. */
+/**
+ * Programs that are recognised. `cloud`: a public inference API other than OpenAI's. `gateway`: one that passes requests on
+ * to servers behind it, as LiteLLM, Bifrost, Portkey, one-api and another hub do.
+ */
 export type ServerProgram =
   | "Ollama"
   | "LM Studio"
   | "llama.cpp"
+  | "mlx-lm"
   | "vLLM"
   | "SGLang"
+  | "TGI"
+  | "TensorRT-LLM"
+  | "LMDeploy"
   | "OpenAI"
-  | "cloud";
+  | "cloud"
+  | "gateway";
 
 /** One program that serves models, and how it is recognised. */
 export interface Fingerprint {
   /** undefined: any program that describes itself at this path */
   program: ServerProgram | undefined;
-  /** its `owned_by` in models lists */
-  ownedBy: string | undefined;
-  /** its `server` header, where that is its own */
-  server: string | undefined;
   /** where it usually listens */
   port: string | undefined;
   /** read by GET, below the base URL without its `/v1` */
   path: string;
+  /** Read only where the models list points to the program, which counts only with a description of its own. */
+  isConfirmation?: true;
   /** Whether a description is its own, where several programs have one at this path. */
   isOwn?: (description: Record<string, unknown>) => boolean;
   /** @returns undefined when another program responds so */
   read: (description: Record<string, unknown>, served: ServedPath) => KnownCapabilities | undefined;
-  /** What holds for every version, when `ownedBy` or `server` identified it and the path did not respond. */
+  /** What holds for every version, when the models list identified it and the path did not respond. */
   always: KnownCapabilities;
   /** The response says that its model is unloaded for now. */
   isAsleep?: (description: Record<string, unknown>) => boolean;
@@ -45,8 +51,6 @@ const usual: KnownCapabilities = {
 
 const ollama: Fingerprint = {
   program: "Ollama",
-  ownedBy: "library",
-  server: undefined,
   port: "11434",
   path: "/api/version",
   read(description) {
@@ -69,8 +73,6 @@ function ollamaSince(version: string): KnownCapabilities {
 
 const lmStudio: Fingerprint = {
   program: "LM Studio",
-  ownedBy: "organization_owner",
-  server: undefined,
   port: "1234",
   path: "/api/v1/models",
   read({ models, error }) {
@@ -90,8 +92,6 @@ function isLmStudioModel(model: unknown): boolean {
 
 const llamaCpp: Fingerprint = {
   program: "llama.cpp",
-  ownedBy: "llamacpp",
-  server: "llama.cpp",
   port: "8080",
   path: "/props",
   read(description) {
@@ -113,12 +113,15 @@ function readPaths(
   if (typeof paths !== "object" || paths === null) return undefined;
   const listed = (path: string): CapabilityValue =>
     served(path) in paths ? "supported" : "unsupported";
-  if (listed("/chat/completions") === "unsupported") return undefined;
+  const chatCompletions = listed("/chat/completions");
+  const embeddings = listed("/embeddings");
+  // Any program may have such a list: one that serves models has one of these.
+  if (chatCompletions === "unsupported" && embeddings === "unsupported") return undefined;
   return {
-    chatCompletions: "supported",
+    chatCompletions,
     openResponses: listed("/responses"),
     completions: listed("/completions"),
-    embeddings: listed("/embeddings"),
+    embeddings,
     messages: listed("/messages"),
     responsesCompact: listed("/responses/compact"),
     responsesInputTokens: listed("/responses/input_tokens"),
@@ -129,19 +132,18 @@ function hasPaths({ paths }: Record<string, unknown>, ...names: string[]): boole
   return typeof paths === "object" && paths !== null && names.every((name) => name in paths);
 }
 
-const listing = { server: undefined, path: "/openapi.json" } as const;
+const listing = { path: "/openapi.json" } as const;
 
 const sglang: Fingerprint = {
   ...listing,
   program: "SGLang",
-  ownedBy: "sglang",
   port: "30000",
   // Renamed in 2025.
   isOwn: (description) =>
     hasPaths(description, "/get_model_info") || hasPaths(description, "/model_info"),
   read(description, served) {
     const known = readPaths(description, served);
-    return known && { ...known, ...sglang.always };
+    return known && { ...sglang.always, ...known };
   },
   always: { chatCompletions: "supported", streamUsage: "supported" },
 };
@@ -149,12 +151,11 @@ const sglang: Fingerprint = {
 const vllm: Fingerprint = {
   ...listing,
   program: "vLLM",
-  ownedBy: "vllm",
   port: "8000",
   isOwn: (description) => hasPaths(description, "/tokenize", "/version"),
   read(description, served) {
     const known = readPaths(description, served);
-    return known && { ...known, ...vllm.always };
+    return known && { ...vllm.always, ...known };
   },
   // It keeps responses only when an environment variable says so; the person who set it can declare it.
   always: {
@@ -164,10 +165,63 @@ const vllm: Fingerprint = {
   },
 };
 
+/** `/kv_cache_events` is in tensorrt_llm/serve/openai_server.py alone. */
+const tensorRt: Fingerprint = {
+  ...listing,
+  program: "TensorRT-LLM",
+  port: "8000",
+  isOwn: (description) => hasPaths(description, "/kv_cache_events"),
+  read: readPaths,
+  always: { chatCompletions: "supported" },
+};
+
+/** `/v1/encode` is in lmdeploy/serve/openai alone. */
+const lmDeploy: Fingerprint = {
+  ...listing,
+  program: "LMDeploy",
+  port: "23333",
+  isOwn: (description) => hasPaths(description, "/v1/encode"),
+  read: readPaths,
+  always: { chatCompletions: "supported" },
+};
+
+/** LiteLLM's own paths, beside those that it relays. Its list is often over 1 MiB: then its headers show it. */
+const liteLlm: Fingerprint = {
+  ...listing,
+  program: "gateway",
+  port: "4000",
+  isOwn: (description) => hasPaths(description, "/health/readiness", "/key/generate"),
+  read: readPaths,
+  always: {},
+};
+
+/** `Info` in huggingface/text-generation-inference. */
+const tgi: Fingerprint = {
+  program: "TGI",
+  port: undefined,
+  path: "/info",
+  isConfirmation: true,
+  read({ model_id: model, max_concurrent_requests: most }) {
+    return typeof model === "string" && typeof most === "number" ? tgi.always : undefined;
+  },
+  always: { chatCompletions: "supported" },
+};
+
+/** `handle_health_check` in mlx_lm/server.py. */
+const mlxLm: Fingerprint = {
+  program: "mlx-lm",
+  port: undefined,
+  path: "/health",
+  isConfirmation: true,
+  read({ status, ...others }) {
+    return status === "ok" && Object.keys(others).length === 0 ? mlxLm.always : undefined;
+  },
+  always: usual,
+};
+
 const otherListing: Fingerprint = {
   ...listing,
   program: undefined,
-  ownedBy: undefined,
   port: undefined,
   read: readPaths,
   always: {},
@@ -178,7 +232,12 @@ export const fingerprints: readonly Fingerprint[] = [
   ollama,
   lmStudio,
   llamaCpp,
+  mlxLm,
+  tgi,
   sglang,
+  tensorRt,
+  lmDeploy,
+  liteLlm,
   vllm,
   otherListing,
 ];

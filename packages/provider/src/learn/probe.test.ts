@@ -29,7 +29,7 @@ const table: Record<string, [reply: string, expected: object]> = {
     recorded("models"),
     {
       ...{ answered: true, status: 200, models: ["tiny"], aliases: ["tiny"] },
-      ...{ ownedBy: "llamacpp", server: "llama.cpp" },
+      program: "llama.cpp",
     },
   ],
   "llama.cpp that requires a key": [

@@ -1,3 +1,5 @@
+import type { ServerProgram } from "./fingerprints.ts";
+import { listedProgram } from "./listed-program.ts";
 import { type CallProvider, type QueryResult, query, objectIn } from "./query.ts";
 
 /** What a look at `GET {base}/models` found. */
@@ -15,20 +17,17 @@ export interface ProbeResult {
   aliases?: string[];
   /** names of the models that are loaded now, where the list says so: llama.cpp's router does */
   loaded?: string[];
-  /** `owned_by` of the first model: some servers identify themselves by it */
-  ownedBy?: string;
-  /** the `server` header, for the same reason */
-  server?: string;
+  /** the program that the list gives away */
+  program?: ServerProgram;
   /** what a person should know: why there was no response, or what the response complained about */
   problem?: string;
 }
 
 const maxProblemLength = 300;
 
-interface ListedModel {
+interface ListedModel extends Record<string, unknown> {
   id?: unknown;
   aliases?: unknown;
-  owned_by?: unknown;
   status?: { value?: unknown } | null;
 }
 
@@ -46,8 +45,7 @@ export async function probeModels(
 
 function headOf({ head }: QueryResult): ProbeResult {
   if (head === undefined) return { answered: false };
-  const server = head.headers["server"];
-  return { answered: true, status: head.status, ...(server === undefined ? {} : { server }) };
+  return { answered: true, status: head.status };
 }
 
 function bodyOf(look: QueryResult, baseUrl: string, timeoutMs: number): Partial<ProbeResult> {
@@ -63,11 +61,12 @@ function bodyOf(look: QueryResult, baseUrl: string, timeoutMs: number): Partial<
     case "failed":
       return { problem: look.problem.failure.message };
     case undefined:
-      return readModels(look.body, look.head?.status ?? 0);
+      return readModels(look);
   }
 }
 
-function readModels(body: Buffer, status: number): Partial<ProbeResult> {
+function readModels({ body, head }: QueryResult): Partial<ProbeResult> {
+  const { status = 0, headers = {} } = head ?? {};
   const value = objectIn(body);
   const complaint = value?.["error"];
   if (complaint !== undefined && complaint !== null) {
@@ -75,16 +74,18 @@ function readModels(body: Buffer, status: number): Partial<ProbeResult> {
   }
   if (status >= 300) return { problem: `GET /models returned ${status}` };
   const data = value?.["data"];
-  if (!Array.isArray(data)) return { problem: "GET /models did not return a models list" };
+  if (value === undefined || !Array.isArray(data)) {
+    return { problem: "GET /models did not return a models list" };
+  }
   // All of them: a list that was cut short would seem to have lost a model.
   const entries = data as (ListedModel | null)[];
-  const ownedBy = entries[0]?.owned_by;
+  const program = listedProgram({ headers, body: value, first: entries[0] ?? undefined });
   const aliases = texts(entries.flatMap((entry) => entry?.aliases ?? []));
   return {
     models: texts(entries.map((entry) => entry?.id)),
     ...(aliases.length === 0 ? {} : { aliases }),
     ...loadedIn(entries),
-    ...(typeof ownedBy === "string" ? { ownedBy } : {}),
+    ...(program === undefined ? {} : { program }),
   };
 }
 

@@ -27,7 +27,7 @@ export interface Recognised {
  */
 export async function recognise(
   baseUrl: string,
-  found: Pick<ProbeResult, "ownedBy" | "server">,
+  found: Pick<ProbeResult, "program">,
   look: Query,
 ): Promise<Recognised> {
   const { hostname, port } = new URL(baseUrl);
@@ -37,19 +37,27 @@ export async function recognise(
   if (isCloudApi(baseUrl)) return { ...undescribed, program: "cloud", capabilities: {} };
   const root = baseUrl.replace(/\/v1$/, "");
   const served: ServedPath = (path) => baseUrl.slice(root.length) + path;
-  const certain = fingerprints.find((one) => isNamed(one, found));
-  for (const path of certain === undefined ? pathsFor(port) : [certain.path]) {
+  if (found.program === "gateway") return { ...undescribed, program: "gateway", capabilities: {} };
+  const listed = fingerprints.find(
+    ({ program }) => program !== undefined && program === found.program,
+  );
+  for (const path of pathsFor(port, listed)) {
     const description = objectIn((await look("GET", root, path))?.body ?? Buffer.alloc(0));
     const recognised = description && read(description, path, served);
     if (recognised !== undefined) return recognised;
   }
+  const certain = listed?.isConfirmation === true ? undefined : listed;
   return { ...undescribed, program: certain?.program, capabilities: { ...certain?.always } };
 }
 
-/** The one of the usual port first, each once. */
-function pathsFor(port: string): Set<string> {
-  const likelyFirst = fingerprints.toSorted((a, b) => rank(a, port) - rank(b, port));
-  return new Set(likelyFirst.map(({ path }) => path));
+/** That of the listed program alone where it needs no confirmation; else each once, the one of the usual port first. */
+function pathsFor(port: string, listed: Fingerprint | undefined): Set<string> {
+  const isEnough = listed !== undefined && listed.isConfirmation !== true;
+  const others = isEnough ? [] : fingerprints.filter((one) => one.isConfirmation !== true);
+  const likelyFirst = others.toSorted((a, b) => rank(a, port) - rank(b, port));
+  return new Set(
+    [...(listed === undefined ? [] : [listed]), ...likelyFirst].map((one) => one.path),
+  );
 }
 
 /** Goes by the description alone: gateways copy `owned_by` from the server behind them. */
@@ -68,19 +76,7 @@ function read(
   return undefined;
 }
 
-/** The program that a models list gives away by itself; undefined when it does not. */
-export function programOf(
-  found: Pick<ProbeResult, "ownedBy" | "server">,
-): ServerProgram | undefined {
-  return fingerprints.find((one) => isNamed(one, found))?.program;
-}
-
 const undescribed = { isAsleep: false, description: undefined } as const;
-
-function isNamed(one: Fingerprint, { ownedBy, server }: Pick<ProbeResult, "ownedBy" | "server">) {
-  const isOwner = one.ownedBy !== undefined && ownedBy === one.ownedBy;
-  return isOwner || (one.server !== undefined && server === one.server);
-}
 
 function rank(one: Fingerprint, port: string): number {
   return one.port === port ? 0 : 1;

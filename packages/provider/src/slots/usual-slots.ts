@@ -4,13 +4,20 @@ import { lmStudioModels } from "./lm-studio-models.ts";
 /** As many as a hub sends to one participant by default, and as vLLM's own `max_num_seqs`. */
 const many = 256;
 
+/** mlx-lm's default of `--decode-concurrency`. */
+const mlxBatch = 32;
+
 /** Programs that report no number. Ollama does not show its `OLLAMA_NUM_PARALLEL`, whose default is 1. */
 const byProgram: Readonly<Partial<Record<ServerProgram, number>>> = {
   Ollama: 1,
   vLLM: many,
   SGLang: many,
+  TGI: many,
+  "TensorRT-LLM": many,
+  LMDeploy: many,
   OpenAI: many,
   cloud: many,
+  gateway: many,
 };
 
 /** LM Studio's default of Max Concurrent Predictions. */
@@ -29,7 +36,18 @@ export function usualSlots(
   model: string | undefined,
 ): number | undefined {
   if (program === undefined) return undefined;
+  if (program === "mlx-lm") return batchesIn(description) ? mlxBatch : 1;
   return program === "LM Studio" ? lmStudioSlots(description, model) : byProgram[program];
+}
+
+/**
+ * mlx-lm batches from version 0.30 for certain (ml-explore/mlx-lm#626), and its version is only in what it generates:
+ * `get_system_fingerprint` in mlx_lm/server.py begins with it.
+ */
+function batchesIn(description: Record<string, unknown> | undefined): boolean {
+  const fingerprint = String(description?.["system_fingerprint"] ?? "");
+  const [, major = "0", minor = "0"] = /^(\d+)\.(\d+)\./.exec(fingerprint) ?? [];
+  return Number(major) > 0 || Number(minor) >= 30;
 }
 
 /** `parallel` of the loaded instance. Before version 0.4, which has no such list, requests run one after the other. */
