@@ -45,7 +45,8 @@ export function usualSlots(
  * `get_system_fingerprint` in mlx_lm/server.py begins with it.
  */
 function batchesIn(description: Record<string, unknown> | undefined): boolean {
-  const fingerprint = String(description?.["system_fingerprint"] ?? "");
+  const fingerprint = description?.["system_fingerprint"];
+  if (typeof fingerprint !== "string") return false;
   const [, major = "0", minor = "0"] = /^(\d+)\.(\d+)\./.exec(fingerprint) ?? [];
   return Number(major) > 0 || Number(minor) >= 30;
 }
