@@ -205,7 +205,7 @@ export class ModelServer {
     if (surface === undefined) return this.#send(toServer, sink);
     const knowledge = this.#knowledge;
     const translation = translations[surface];
-    if (translation !== undefined && knowledge.way(translation.surface) !== "native") {
+    if (translation !== undefined && this.#mayGoToChat(translation)) {
       return new TranslatedCall(toServer, sink, {
         send: this.#send,
         translation,
@@ -215,6 +215,13 @@ export class ModelServer {
       });
     }
     return this.#send(toServer, new LearningSink(sink, surface, knowledge));
+  }
+
+  #mayGoToChat(translation: SurfaceTranslation): boolean {
+    const knowledge = this.#knowledge;
+    if (knowledge.way(translation.surface) !== "native") return true;
+    const mayTranslate = knowledge.mayTranslate(translation.surface);
+    return mayTranslate && translation.prefersChat?.(knowledge, undefined) === true;
   }
 
   get #maxTranslatedBytes(): number {

@@ -75,11 +75,17 @@ export class ServerKnowledge {
    * only chat.
    */
   way(surface: TranslatedSurface): SurfaceWay {
-    const choice = this.#modes()[surface];
-    if (choice === "native" || this.native("chatCompletions") === "unsupported") return "native";
-    if (choice === "translated" || this.native(surface) === "unsupported") return "translated";
+    if (!this.mayTranslate(surface)) return "native";
+    if (this.#modes()[surface] === "translated" || this.native(surface) === "unsupported")
+      return "translated";
     if (nonConformant[surface].has(this.#program)) return "translated";
     return this.#learned[surface] === "supported" ? "native" : "native-first";
+  }
+
+  /** The user did not choose the server's own, and there is a chat to make it from. */
+  mayTranslate(surface: TranslatedSurface): boolean {
+    const isChosen = this.#modes()[surface] === "native";
+    return !isChosen && this.native("chatCompletions") !== "unsupported";
   }
 
   /** as it says itself; undefined until it was looked at, and for what is not recognised */

@@ -1,4 +1,5 @@
 import { isDeeperThan, LIMITS } from "@roomhub/protocol";
+import type { ServerProgram } from "../learn/fingerprints.ts";
 import type {
   ServableRequest,
   ServerFacts,
@@ -7,7 +8,7 @@ import type {
 import { UntranslatableError } from "../translation/untranslatable-error.ts";
 import { messageStream, streamedMessage } from "./output/message-stream.ts";
 import { translateMessage } from "./output/whole-message.ts";
-import { translateMessages } from "./request/request.ts";
+import { requestsFormat, translateMessages } from "./request/request.ts";
 
 /** What is translated may stand a little deeper than it stood. */
 const maxDepth = 2 * LIMITS.jsonDepth.default;
@@ -21,9 +22,23 @@ const optionalFields: ServableRequest["optionalFields"] = [
   { name: "top_k", refusal: /\btop_k\b/ },
 ];
 
+/**
+ * They are known to enforce the schema of a `response_format` in chat. Their own messages take an `output_config` without a
+ * word, whether they enforce it or not.
+ */
+const enforceInChat: ReadonlySet<ServerProgram | undefined> = new Set<ServerProgram>([
+  "llama.cpp",
+  "Ollama",
+  "LM Studio",
+  "vLLM",
+  "SGLang",
+]);
+
 /** `/messages` served by a server's chat. */
 export const messagesTranslation: SurfaceTranslation = {
   surface: "messages",
+  prefersChat: ({ program }, body) =>
+    enforceInChat.has(program) && (body === undefined || requestsFormat(Buffer.concat(body))),
   translate,
   refusal: ({ status, message, param, code }) => ({
     type: "error",

@@ -95,15 +95,40 @@ describe("messages", () => {
     expect((await ask(none.server)).status).toBe(mode === "native" ? 404 : 200);
   });
 
+  const schema = { type: "object", properties: { city: { type: "string" } } };
+  const format = { output_config: { format: { type: "json_schema", schema } } };
+  const llamaCpp: Record<string, Reply> = {
+    "GET /v1/models": { body: '{"data":[{"id":"m","owned_by":"llamacpp"}]}' },
+    "GET /props": { body: '{"default_generation_settings":{},"build_info":"b1"}' },
+    [native]: own,
+    [chat]: { body: completion },
+  };
+
   test("of llama.cpp are its own", async () => {
-    const { server, provider } = start({
-      "GET /v1/models": { body: '{"data":[{"id":"m","owned_by":"llamacpp"}]}' },
-      "GET /props": { body: '{"default_generation_settings":{},"build_info":"b1"}' },
-      [native]: own,
-      [chat]: { body: completion },
-    });
+    const { server, provider } = start(llamaCpp);
     await probe(server, provider);
     expect((await ask(server)).body).toBe(own.body);
+  });
+
+  test("with a schema are made from the chat of a server that enforces it there alone", async () => {
+    const { server, provider } = start(llamaCpp);
+    await probe(server, provider);
+    // One that was served natively is proof of the path, and of nothing else.
+    expect((await ask(server)).body).toBe(own.body);
+    expect(JSON.parse((await ask(server, format)).body)).toMatchObject({ type: "message" });
+    const sent = JSON.parse(provider.requests.at(-1)?.body ?? "") as Record<string, unknown>;
+    expect(provider.lines().at(-1)).toBe(chat);
+    expect(sent["response_format"]).toMatchObject({ json_schema: { schema, strict: true } });
+    expect((await ask(server, { output_config: { effort: "low" } })).body).toBe(own.body);
+    expect((await ask(server, { metadata: { "output_config.format": 1 } })).body).toBe(own.body);
+  });
+
+  test("with a schema stay native where the user chose so, and at a server that may enforce it", async () => {
+    const chosen = start(llamaCpp, { modes: () => ({ messages: "native" }) });
+    await probe(chosen.server, chosen.provider);
+    expect((await ask(chosen.server, format)).body).toBe(own.body);
+    const other = start({ [native]: own, [chat]: { body: completion } });
+    expect((await ask(other.server, format)).body).toBe(own.body);
   });
 
   test("without a counterpart are refused in Anthropic's shape, and no provider gets them", async () => {

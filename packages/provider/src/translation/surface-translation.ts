@@ -11,6 +11,12 @@ export type TranslatedSurface = "openResponses" | "messages";
 export interface SurfaceTranslation {
   readonly surface: TranslatedSurface;
   /**
+   * Whether chat serves a request better than the server's own surface.
+   *
+   * @param body - undefined: whether that may be so of some request
+   */
+  prefersChat?(server: ServerFacts, body: readonly Buffer[] | undefined): boolean;
+  /**
    * @param body - with the provider's own model name in it
    * @throws UntranslatableError, and nothing else
    */

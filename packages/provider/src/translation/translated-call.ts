@@ -124,12 +124,18 @@ export class TranslatedCall implements ProviderCall, ProviderSink {
   #sendNext(): void {
     const { knowledge, translation } = this.#deps;
     const { surface } = translation;
-    const isTranslated = knowledge.way(surface) === "translated";
+    const isTranslated = knowledge.way(surface) === "translated" || this.#isBetterAsChat;
     // Too long to be translated, it may still pass as it is.
     const mustPass = this.#body.isTooLong && knowledge.native(surface) === "supported";
     if (isTranslated && !mustPass) return this.#askChat();
     const response = new NativeResponse(this.#clientResponse, knowledge, surface);
     this.#send(this.#request.path, this.#body.chunks, response);
+  }
+
+  get #isBetterAsChat(): boolean {
+    const { knowledge, translation } = this.#deps;
+    if (!knowledge.mayTranslate(translation.surface)) return false;
+    return translation.prefersChat?.(knowledge, this.#body.chunks) === true;
   }
 
   #askChat(): void {

@@ -105,8 +105,24 @@ function settingsOf(request: JsonObject): Record<string, unknown> {
     top_k: optionalNumber(request, "top_k", ""),
     stop: stop === undefined || stop.length === 0 ? undefined : stop,
     reasoning_effort: effortOf(output),
-    response_format: formatOf(output) ?? formatOf({ format: request["output_format"] }),
+    response_format: requestedFormat(request),
   };
+}
+
+/** Whether the response is to have a form. Only a body that names one is parsed. */
+export function requestsFormat(body: Buffer): boolean {
+  if (!body.includes('"output_config"') && !body.includes('"output_format"')) return false;
+  try {
+    return requestedFormat(parseObject(body)) !== undefined;
+  } catch (error) {
+    if (!(error instanceof UntranslatableError)) throw error;
+    return false; // the server says what is wrong with it
+  }
+}
+
+function requestedFormat(request: JsonObject): object | undefined {
+  const output = optionalObject(request, "output_config", "") ?? {};
+  return formatOf(output) ?? formatOf({ format: request["output_format"] });
 }
 
 /** Chat knows no more than `high`. */
