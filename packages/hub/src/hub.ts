@@ -225,6 +225,10 @@ export function createHub(options: HubOptions = {}): Hub {
         : cluster?.links.pathTo(participant),
     scrubberOf: (participant) => upstreams.scrubberOf(participant),
     participantRests: (participant, untilMs) => participantRests(operations, participant, untilMs),
+    participantOverloaded: (participant, untilMs) => {
+      participant.overloadedUntilMs = untilMs;
+      operations.trials.note(participant);
+    },
     reportBug: (error) => log.bug("a request failed", error),
   };
 

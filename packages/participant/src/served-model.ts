@@ -157,6 +157,8 @@ export class ServedModel {
     this.#reported = verdict;
     const { notify, now, wallNow, onStatus } = this.#options;
     onStatus();
+    // A refused request is reported as such.
+    if (readiness === "ready" && before.readiness === "ready") return;
     const since = Math.round(wallNow() - (now() - sinceMs));
     notify({ kind: "provider-readiness", readiness, problem, since });
   }

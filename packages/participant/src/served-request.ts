@@ -271,9 +271,12 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   }
 
   #callProvider(body: readonly Buffer[] | "streamed" | undefined): ProviderCall {
-    const { method, path, headers } = this.#request.head;
+    const { head } = this.#request;
     const { server, heads } = this.#deps;
-    const call = server.call({ method, path, headers: heads.toProvider(headers), body }, this);
+    const { method, path } = head;
+    const client = `${head.address ?? ""} ${heads.clientOf(head)?.id ?? ""}`;
+    const headers = heads.toProvider(head.headers);
+    const call = server.call({ method, path, headers, body, client }, this);
     this.#call = call;
     return call;
   }

@@ -231,7 +231,13 @@ export class ModelServer {
   readonly #send: CallProvider = (request, sink) =>
     this.#options.call(
       request,
-      new ReadinessSink(this.#described(sink), this.#readiness, this.#nowMs, this.#onCallOver),
+      new ReadinessSink(
+        this.#described(sink),
+        this.#readiness,
+        this.#nowMs,
+        request.client ?? "",
+        this.#onCallOver,
+      ),
     );
 
   /** mlx-lm shows its version, and with it whether it batches, in what it generates and nowhere else. */

@@ -6,14 +6,16 @@ export interface MoodyProvider extends AsyncDisposable {
   /** status of the model list; 200 lists {@link models} */
   list: number;
   models: string[];
-  /** status of each next chat, then of all that follow */
-  chat: number[];
+  /** status of each next chat, then of all that follow; `loads` is a 503 that says so */
+  chat: Mood[];
   readonly listCount: number;
   readonly chatCount: number;
 }
 
+type Mood = number | "loads";
+
 export async function startMoodyProvider(
-  moods: { list?: number; chat?: number[] } = {},
+  moods: { list?: number; chat?: Mood[] } = {},
 ): Promise<MoodyProvider> {
   const provider = await startRoutedProvider({
     "GET /models": () => (moody.list === 200 ? listOf(moody.models) : failure(moody.list)),
@@ -45,8 +47,9 @@ function listOf(models: string[]): RoutedAnswer {
   return { json: { object: "list", data: models.map((id) => ({ id, object: "model" })) } };
 }
 
-function failure(status: number): RoutedAnswer {
-  return { status, json: { error: { message: "scripted", type: "t", code: status } } };
+function failure(mood: Mood): RoutedAnswer {
+  const [status, message] = mood === "loads" ? [503, "Loading model"] : [mood, "scripted"];
+  return { status, json: { error: { message, type: "t", code: status } } };
 }
 
 const chunk = { object: "chat.completion.chunk", id: "c", created: 1, model: "fake-model" };

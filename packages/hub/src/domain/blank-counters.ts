@@ -4,7 +4,15 @@ import { Pace } from "./placement/pace.ts";
 
 export type BlankCounters = Pick<
   Participant,
-  "machine" | "active" | "startedMs" | "runningFor" | "queued" | "awaited" | "pace" | "reported"
+  | "machine"
+  | "active"
+  | "startedMs"
+  | "runningFor"
+  | "queued"
+  | "awaited"
+  | "pace"
+  | "reported"
+  | "overloadedUntilMs"
 >;
 
 /** What a hub counts and measures of a participant, before its first request there. */
@@ -18,5 +26,6 @@ export function blankCounters(): BlankCounters {
     awaited: 0,
     pace: new Pace(),
     reported: nothingReported,
+    overloadedUntilMs: undefined,
   };
 }

@@ -187,6 +187,8 @@ export interface Participant extends Registration {
   budget: Budget | undefined;
   /** Its agent refuses requests for its budget until then, in ms on the hub's clock; undefined before it refused one. */
   restsUntilMs: number | undefined;
+  /** Its model server had too much to do: other requests wait until then, in ms on the hub's clock. */
+  overloadedUntilMs: number | undefined;
   direct: DirectPath;
   /** where its tunnel came from last, or its join; undefined unless that is near and without a proxy */
   ownerAddress: string | undefined;

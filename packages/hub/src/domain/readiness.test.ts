@@ -15,12 +15,12 @@ describe("a trial of refused credentials", () => {
   }
   const isTried = (participant: Participant, nowMs: number) => isRoutable(participant, () => nowMs);
 
-  test("lets one request through after 60 s, and the next after twice as long, to 15 min", () => {
+  test("lets one request through after 5 s, and the next after twice as long, to 2 min", () => {
     const participant = locked();
-    expect(isTried(participant, 69_999)).toBe(false);
-    expect(isTried(participant, 70_000)).toBe(true);
+    expect(isTried(participant, 14_999)).toBe(false);
+    expect(isTried(participant, 15_000)).toBe(true);
     const delays: number[] = [];
-    for (let nowMs = 70_000; delays.length < 6;) {
+    for (let nowMs = 15_000; delays.length < 7;) {
       beginTrial(participant, () => nowMs);
       const dueMs = participant.credentials.trial?.dueMs ?? 0;
       expect(isTried(participant, dueMs - 1)).toBe(false);
@@ -28,27 +28,27 @@ describe("a trial of refused credentials", () => {
       delays.push((dueMs - nowMs) / 1_000);
       nowMs = dueMs;
     }
-    expect(delays).toEqual([120, 240, 480, 900, 900, 900]);
+    expect(delays).toEqual([10, 20, 40, 80, 120, 120, 120]);
   });
 
   test("is not begun anew by a second refusal, and ends with the refusals", () => {
     const participant = locked();
-    beginTrial(participant, () => 70_000);
+    beginTrial(participant, () => 15_000);
     updateTrial(participant);
-    expect(isTried(participant, 130_000)).toBe(false);
+    expect(isTried(participant, 24_999)).toBe(false);
     participant.tunnel = { kind: "open", readiness: "ready", problem: "", sinceMs: 0 };
     updateTrial(participant);
     expect(participant.credentials.trial).toBeUndefined();
   });
 
-  test("is due at once for other credentials, then after 60 s", () => {
+  test("is due at once for other credentials, then after 5 s", () => {
     const participant = locked();
-    beginTrial(participant, () => 70_000);
+    beginTrial(participant, () => 15_000);
     renewCredentials(participant, 80_000);
     expect(isTried(participant, 80_000)).toBe(true);
     beginTrial(participant, () => 80_000);
-    expect(isTried(participant, 139_999)).toBe(false);
-    expect(isTried(participant, 140_000)).toBe(true);
+    expect(isTried(participant, 84_999)).toBe(false);
+    expect(isTried(participant, 85_000)).toBe(true);
   });
 
   test("does not exist for a participant whose credentials are not refused", () => {

@@ -25,7 +25,9 @@ export function readinessOf({ status, tunnel, direct }: Participant): Readiness 
  */
 export function isRoutable(participant: Participant, nowMs: () => number): boolean {
   const readiness = readinessOf(participant);
-  if (readiness === "ready") return !isResting(participant, nowMs);
+  if (readiness === "ready") {
+    return !isResting(participant, nowMs) && !isOverloaded(participant, nowMs);
+  }
   if (readiness !== "needs-credentials") return false;
   const { trial } = participant.credentials;
   return trial !== undefined && trial.dueMs <= nowMs();
@@ -36,9 +38,26 @@ export function isResting({ restsUntilMs }: Participant, nowMs: () => number): b
   return restsUntilMs !== undefined && nowMs() < restsUntilMs;
 }
 
-/** A request waits for it, as for one that is full. */
 export function isLoading(participant: Participant): boolean {
   return readinessOf(participant) === "loading";
+}
+
+/** Its model server had too much to do, and said until when. Contract §3, "Readiness". */
+export function isOverloaded({ overloadedUntilMs }: Participant, nowMs: () => number): boolean {
+  return overloadedUntilMs !== undefined && nowMs() < overloadedUntilMs;
+}
+
+/** It loads, or has too much to do: a request waits for it, as for one that is full. */
+export function isAwaited(participant: Participant, nowMs: () => number): boolean {
+  if (isLoading(participant)) return true;
+  const isReady = readinessOf(participant) === "ready" && !isResting(participant, nowMs);
+  return isReady && isOverloaded(participant, nowMs);
+}
+
+/** What its model server did with its last request, though it takes further ones; undefined when it is not ready. */
+export function doubtOf({ tunnel, direct }: Participant): string | undefined {
+  const path = tunnel.kind === "open" ? tunnel : direct.kind === "answered" ? direct : undefined;
+  return path?.readiness === "ready" && path.problem !== "" ? path.problem : undefined;
 }
 
 /** Why no request goes to this participant now, in the words of a refusal; undefined when one may. */
@@ -99,12 +118,12 @@ function duration(ms: number): string {
   return seconds < 120 ? ` for ${seconds} s` : ` for ${Math.floor(seconds / 60)} min`;
 }
 
-const firstTrialAfterMs = 60_000;
-const longestTrialDelayMs = 15 * 60_000;
+const firstTrialAfterMs = 5_000;
+const longestTrialDelayMs = 2 * 60_000;
 
 /**
  * Begins or ends the trials of a participant's credentials; called whenever its path may have changed. Contract §3: a
- * model server that refused them gets one request after 60 s, the next after twice as long, since its key may have been
+ * model server that refused them gets one request after 5 s, the next after twice as long, since its key may have been
  * unlocked meanwhile.
  */
 export function updateTrial(participant: Participant): void {

@@ -3,7 +3,7 @@ import { aliasCommand } from "./aliases/client-default.ts";
 import { exactFirst } from "./placement/serving-index.ts";
 import { capabilityOf, isFull, type Participant } from "./participant.ts";
 import { placed, selectAtOnce } from "./select-at-once.ts";
-import { isLoading, isResting, isRoutable, readinessOf, unroutableReason } from "./readiness.ts";
+import { isAwaited, isResting, isRoutable, readinessOf, unroutableReason } from "./readiness.ts";
 import type { Room } from "./room.ts";
 import type { Selection, SelectionQuery, Selector } from "./selection-query.ts";
 import { closest } from "./suggest.ts";
@@ -29,7 +29,8 @@ export function candidatesFor(room: Room, query: SelectionQuery): readonly Parti
 export function selectByRule(
   room: Room,
   query: SelectionQuery,
-  isFree: (candidate: Participant) => boolean = hasSlot,
+  isFree: (candidate: Participant) => boolean = (one) =>
+    !isFull(one) && !isAwaited(one, query.nowMs),
 ): Selection {
   const { selector, only } = query;
   const present = only === undefined ? [...room.participants.values()] : [only];
@@ -45,10 +46,6 @@ export function selectByRule(
   if (byId.kind !== "refused" || others.length === 0) return byId;
   const instead = choose(room, others, query, isFree);
   return instead.kind === "refused" ? choose(room, matched, query, isFree) : instead;
-}
-
-function hasSlot(participant: Participant): boolean {
-  return !isFull(participant) && !isLoading(participant);
 }
 
 /** The participants that match a selector, in the order they are considered: an id before those that serve a model of that name. */
@@ -95,7 +92,9 @@ function choose(
       refusals: matched.map((one) => refusal(one, unsupported(query.protocol))),
     };
   }
-  const candidates = able.filter((one) => isRoutable(one, query.nowMs) || isLoading(one));
+  const candidates = able.filter(
+    (one) => isRoutable(one, query.nowMs) || isAwaited(one, query.nowMs),
+  );
   if (candidates.length === 0) return unreachable(room, matched, able, query);
   const free = candidates.filter(isFree);
   if (free.length === 0) return { kind: "busy", candidates };

@@ -1,13 +1,16 @@
 import type { Participant } from "./participant.ts";
 
-/** Participants whose credentials were refused, and whose rooms are woken when one request may try them again. */
+/**
+ * Participants whose credentials were refused, or whose model servers had too much to do, and whose rooms are woken when
+ * requests may try them again.
+ */
 export class Trials {
-  /** with the due time of the trial for which its room was woken */
+  /** with the due time for which its room was woken */
   readonly #refused = new Map<Participant, number | undefined>();
 
-  /** Its path may have changed. */
+  /** Its path may have changed, or what its model server can take. */
   note(participant: Participant): void {
-    if (participant.credentials.trial === undefined) this.#refused.delete(participant);
+    if (dueMsOf(participant) === undefined) this.#refused.delete(participant);
     else if (!this.#refused.has(participant)) this.#refused.set(participant, undefined);
   }
 
@@ -15,13 +18,17 @@ export class Trials {
   takeDue(nowMs: number, isCurrent: (participant: Participant) => boolean): Participant[] {
     const due: Participant[] = [];
     for (const [participant, wokenForMs] of this.#refused) {
-      const { trial } = participant.credentials;
-      if (trial === undefined || !isCurrent(participant)) this.#refused.delete(participant);
-      else if (trial.dueMs <= nowMs && trial.dueMs !== wokenForMs) {
-        this.#refused.set(participant, trial.dueMs);
+      const dueMs = dueMsOf(participant);
+      if (dueMs === undefined || !isCurrent(participant)) this.#refused.delete(participant);
+      else if (dueMs <= nowMs && dueMs !== wokenForMs) {
+        this.#refused.set(participant, dueMs);
         due.push(participant);
       }
     }
     return due;
   }
+}
+
+function dueMsOf({ credentials, overloadedUntilMs }: Participant): number | undefined {
+  return credentials.trial?.dueMs ?? overloadedUntilMs;
 }

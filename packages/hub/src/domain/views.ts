@@ -6,7 +6,7 @@ import type {
   Room as RoomView,
 } from "@roomhub/protocol";
 import { isConnected, type Participant } from "./participant.ts";
-import { readinessOf, unroutableReason } from "./readiness.ts";
+import { doubtOf, readinessOf, unroutableReason } from "./readiness.ts";
 import type { Room } from "./room.ts";
 
 /** What others may see of a room. Every field is named, nothing is spread: a new secret cannot slip through. */
@@ -52,7 +52,10 @@ export function participantView(participant: Participant, nowMs: number): Partic
 
 /** Interface §2, connection block. */
 export function connectionView(participant: Participant, nowMs: number): Connection {
-  const problems = [unroutableReason(participant, nowMs), participant.tunnelProblem];
+  const problems = [
+    unroutableReason(participant, nowMs) ?? doubtOf(participant),
+    participant.tunnelProblem,
+  ];
   const problem = problems.filter((each) => each !== undefined).join("; ");
   return {
     kind: "tunnel",

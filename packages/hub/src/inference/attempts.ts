@@ -1,4 +1,5 @@
 import type { Participant } from "../domain/participant.ts";
+import type { HubError } from "../errors.ts";
 import { pathIsGone } from "./routing-errors.ts";
 import { Attempt, type AttemptOptions, type AttemptOwner } from "./attempt.ts";
 import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
@@ -92,6 +93,15 @@ export class Attempts {
     const remainingMs = Math.max(0, Math.round(limits.requestMs - (nowMs() - startedMs)));
     const { capability } = request;
     return { requestId, capability, hops, remainingMs, mayRequestUsage, layout };
+  }
+
+  /** No other participant is ready to do better than this attempt: what went wrong first counts. */
+  backToFirstFailure(attempt: Attempt, error: HubError): HubError {
+    const { firstFailure } = this.#routing;
+    if (firstFailure === undefined) return error;
+    attempt.cancel(error.message);
+    this.leave();
+    return firstFailure.error;
   }
 
   /** The request goes on without the current attempt. */

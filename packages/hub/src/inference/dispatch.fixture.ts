@@ -259,6 +259,7 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
     owns: ({ proof }, participant) => proof.clientKey === `rhc_${participant.id}`,
     responseOwners: new ResponseOwners(resolved.responsesPerRoom),
     participantRests: (participant, untilMs) => void (participant.restsUntilMs = untilMs),
+    participantOverloaded: (participant, untilMs) => void (participant.overloadedUntilMs = untilMs),
     reportBug: (error) => void bugs.push(error),
   };
 

@@ -244,13 +244,18 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
   attemptFailed(attempt: Attempt, thrown: unknown, cause: FailureCause): void {
     const error = withoutSecrets(this.#asHubError(thrown), attempt.scrubber);
     const { isHeadWritten } = this.#call.client;
-    if (isHeadWritten || !this.#routing.mayTryAgain(attempt, cause, this.#attempts.count)) {
+    const status = cause === "busy" ? 503 : cause;
+    if (isHeadWritten || !this.#routing.mayTryAgain(attempt, status, this.#attempts.count)) {
       this.#fail(error);
       return;
     }
+    if (cause === "busy") {
+      this.#fail(this.#attempts.backToFirstFailure(attempt, error));
+      return;
+    }
     const { participant } = attempt;
-    // A budget says nothing of how reliable it is.
-    if (cause !== "budget") {
+    // Neither a budget nor a moment of too much work says how reliable it is.
+    if (cause !== "budget" && cause !== 503) {
       participant.pace.noteFailure(this.#deps.nowMs());
       this.#deps.peers?.noted(participant, { hasFailed: true });
     }
@@ -294,7 +299,9 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
 
   tick(nowMs: number): void {
     this.#guard(() => {
-      const queuedMs = this.#state.kind === "queued" ? this.#state.place.sinceMs : undefined;
+      const place = this.#state.kind === "queued" ? this.#state.place : undefined;
+      // All the time that it waited, before earlier attempts too.
+      const queuedMs = place && place.sinceMs - this.#queueMs;
       checkRequest(this.#deps.limits, nowMs, this.#call.startedMs, queuedMs);
       if (
         this.#state.kind === "queued" &&

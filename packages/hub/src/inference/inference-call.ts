@@ -40,6 +40,8 @@ export interface DispatchDeps {
   scrubberOf: (participant: Participant) => Scrubber | undefined;
   /** Its agent refuses requests for its budget until then, in ms on the hub's clock. */
   participantRests: (participant: Participant, untilMs: number) => void;
+  /** Its model server has too much to do: others wait until then, in ms on the hub's clock. */
+  participantOverloaded: (participant: Participant, untilMs: number) => void;
   reportBug: (error: unknown) => void;
   /** What the other hubs of a cluster learn of it; undefined for a hub alone. */
   peers?: PeerNotes | undefined;

@@ -1,7 +1,8 @@
 import { refusesStreamOptions } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
+import { isLoading } from "../domain/readiness.ts";
 import { HubError } from "../errors.ts";
-import { budgetRefusal, retryAfterOf } from "./response/budget-refusal.ts";
+import { budgetRefusal, defaultRestMs, retryAfterOf } from "./response/budget-refusal.ts";
 import type { Delivery } from "./response/delivery.ts";
 import type { Attempt, AttemptOwner } from "./attempt.ts";
 import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
@@ -9,6 +10,11 @@ import { RequestProgress } from "./request-progress.ts";
 import { causeOf, type FailureCause } from "./retry.ts";
 import { withoutSecrets } from "./routing-errors.ts";
 import type { ForwardRefusal, ResponseHead, UpstreamFailure } from "./upstream.ts";
+
+/** For so long other requests wait for a model server with too much to do that does not say how long. */
+const defaultOverloadMs = 1_000;
+/** However long it says, they wait no longer. */
+const longestOverloadMs = 15_000;
 
 /** The request that responses are for. */
 export interface FlowOwner {
@@ -67,10 +73,17 @@ export class ResponseFlow implements AttemptOwner {
     try {
       if (this.#delivery.head(head) === "stream") this.#owner.streamBegan();
       attempt.refusal = head.refusal;
-      if (head.status < 300) attempt.credentials.haveWorked = true;
+      if (head.status < 300) this.#succeeded(attempt);
     } catch (thrown) {
       this.#owner.attemptFailed(attempt, thrown, "other");
     }
+  }
+
+  #succeeded({ participant, credentials }: Attempt): void {
+    credentials.haveWorked = true;
+    if (participant.overloadedUntilMs === undefined) return;
+    participant.overloadedUntilMs = undefined;
+    this.#deps.queues.wake(participant.roomCode);
   }
 
   attemptData(attempt: Attempt, chunk: Buffer): boolean {
@@ -157,23 +170,35 @@ export class ResponseFlow implements AttemptOwner {
       this.#owner.attemptFailed(attempt, error, "budget");
       return;
     }
-    if (status === 429 && this.#owner.isAnotherReady(attempt, status)) {
-      const { error } = this.#delivery.readRefusal(status, text);
-      this.#owner.attemptFailed(attempt, error, status);
-      return;
-    }
+    const isOverload = status === 503 && !isLoading(attempt.participant);
+    if (isOverload) this.#overloaded(attempt.participant);
+    const isBusy = status === 429 || isOverload;
+    const mayMove = isBusy && this.#owner.isAnotherReady(attempt, status);
     try {
+      if (mayMove) {
+        const { error } = this.#delivery.readRefusal(status, text);
+        this.#owner.attemptFailed(attempt, error, status);
+        return;
+      }
       const { error, providerCode } = this.#delivery.refuse(status, text);
       this.#owner.settle(error, providerCode);
     } catch (thrown) {
-      this.#owner.attemptFailed(attempt, thrown, status);
+      // Where no other is ready, the client gets what a server with too much to do says of when to come back.
+      const isLast = isOverload && !mayMove;
+      this.#owner.attemptFailed(attempt, thrown, isLast ? "busy" : status);
     }
+  }
+
+  #overloaded(participant: Participant): void {
+    const saysMs = retryAfterOf(this.#delivery.refusalHints(), defaultOverloadMs);
+    const restMs = Math.min(longestOverloadMs, saysMs);
+    this.#deps.participantOverloaded(participant, this.#deps.nowMs() + restMs);
   }
 
   /** The participant's agent refuses the request. Of a person's budget nothing follows for others. */
   #budgetError({ participant, refusal }: Attempt, text: string): HubError {
     const { nowMs, participantRests, peers } = this.#deps;
-    const retryAfterMs = retryAfterOf(this.#delivery.refusalHints());
+    const retryAfterMs = retryAfterOf(this.#delivery.refusalHints(), defaultRestMs);
     if (refusal === "budget") {
       participantRests(participant, nowMs() + retryAfterMs);
       peers?.noted(participant, { restsMs: retryAfterMs });

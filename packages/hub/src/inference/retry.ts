@@ -8,9 +8,10 @@ const maxAttempts = 3;
 
 /**
  * Why an attempt failed, as far as it matters for the next one: the provider's status, a path that broke before the
- * provider can have responded, an agent that refuses for its budget, or anything else.
+ * provider can have responded, an agent that refuses for its budget, a 503 while no other participant is ready, or
+ * anything else.
  */
-export type FailureCause = number | "path" | "budget" | "other";
+export type FailureCause = number | "path" | "budget" | "busy" | "other";
 
 /** What paths report when the request may not have reached the provider; `provider_error` is an agent that rejected it. */
 const pathFailures: ReadonlySet<ErrorCode> = new Set([
@@ -29,7 +30,7 @@ export function causeOf(code: ErrorCode): FailureCause {
 /** What is known when an attempt has failed and the client's response head is not written. */
 export interface FailedAttempt {
   cause: FailureCause;
-  /** attempts made, this one included, without those that were refused for a budget */
+  /** attempts made, this one included, without those that were refused for a budget or met a server that loads */
   attempts: number;
   participant: Participant;
   /** those the attempt was made with */
@@ -41,8 +42,6 @@ export interface FailedAttempt {
   isPinned: boolean;
   /** The participant reports that it is loading, which explains a 503. */
   isLoading: boolean;
-  /** The request already waited for this participant to load. */
-  hasWaited: boolean;
 }
 
 /**
@@ -54,9 +53,9 @@ export type NextStep = "fail" | "elsewhere" | "again";
 
 /** What becomes of a request whose attempt failed while nothing was generated. Contract §3, "Retry". */
 export function nextStep(failed: FailedAttempt): NextStep {
-  const { cause, attempts, isPinned, isLastTarget, isLoading, hasWaited } = failed;
+  const { cause, attempts, isPinned, isLastTarget, isLoading } = failed;
+  if (cause === 503 && isLoading) return "again";
   if (attempts >= maxAttempts) return "fail";
-  if (cause === 503 && isLoading && !hasWaited) return "again";
   if (isPinned) return "fail";
   if (isLastTarget && !mayMoveElsewhere(failed.selector, failed.participant)) return "fail";
   return mayDoBetterElsewhere(cause, failed.credentials) ? "elsewhere" : "fail";
@@ -73,10 +72,10 @@ function mayDoBetterElsewhere(
     case 407:
     // The caller sees to it that another participant is ready.
     case 429:
+    case 503:
     // not implemented there
     case 501:
     case 502:
-    case 503:
       return true;
     case 403:
       // With credentials that work, a 403 is about the prompt: the next gateway would send the same.

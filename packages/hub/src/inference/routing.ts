@@ -47,10 +47,8 @@ export class Routing implements SelectionQuery {
   readonly #field: ModelField;
   /** index of the target that the request is at; only those after it are left */
   #place = 0;
-  /** They were loading when they got the request; each may get it once more. */
-  #waitedFor: readonly Participant[] = none;
-  /** Attempts that did no work: the limit of attempts does not count them. */
-  #refusedForBudget = 0;
+  /** Attempts refused for a budget, or by a server that loads: the limit of attempts does not count them. */
+  #uncounted = 0;
   #firstFailure: FirstFailure | undefined;
   /** by the hubs that own them, each time */
   readonly #refusals: Participant[] = [];
@@ -189,10 +187,10 @@ export class Routing implements SelectionQuery {
    */
   mayTryAgain(attempt: Attempt, cause: FailureCause, attempts: number): boolean {
     const { participant } = attempt;
-    if (cause === "budget") this.#refusedForBudget++;
+    if (cause === "budget") this.#uncounted++;
     const step = this.#stepAfter(attempt, cause, attempts);
     if (step === "elsewhere") this.excluded = [...this.excluded, participant];
-    if (step === "again") this.#waitedFor = [...this.#waitedFor, participant];
+    if (step === "again") this.#uncounted++;
     return step !== "fail";
   }
 
@@ -217,14 +215,13 @@ export class Routing implements SelectionQuery {
   ): NextStep {
     return nextStep({
       cause,
-      attempts: attempts - this.#refusedForBudget,
+      attempts: attempts - this.#uncounted,
       participant,
       credentials,
       selector: this.selector,
       isLastTarget: this.#place === this.#field.targets.length - 1,
       isPinned: this.only !== undefined,
       isLoading: isLoading(participant),
-      hasWaited: this.#waitedFor.includes(participant),
     });
   }
 

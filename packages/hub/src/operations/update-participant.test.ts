@@ -266,7 +266,7 @@ describe("what a model server refused", () => {
     openTunnel(participant);
     statusReported(context, participant, { ready: false, readiness: "needs-credentials" });
     participant.credentials.haveWorked = true;
-    expect(participant.credentials.trial?.dueMs).toBe(context.nowMs() + 60_000);
+    expect(participant.credentials.trial?.dueMs).toBe(context.nowMs() + 5_000);
     await put({ authHeaders: { a: "b" } });
     expect(participant.credentials).toMatchObject({
       haveWorked: false,

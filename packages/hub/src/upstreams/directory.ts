@@ -34,7 +34,7 @@ export interface UpstreamDirectoryOptions {
   nowMs: () => number;
   /** false once the participant has left its room */
   isPresent: (participant: Participant) => boolean;
-  directEvents: Omit<DirectEvents, "responded"> & {
+  directEvents: Omit<DirectEvents, "responded" | "lookMoved"> & {
     /** @param isLife - the response counts as a heartbeat */
     responded(participant: Participant, verdict: ReadinessVerdict, isLife: boolean): void;
   };
@@ -70,6 +70,7 @@ export class UpstreamDirectory {
       isPresent,
       events: {
         responded: (participant, verdict) => this.#responded(participant, verdict, false),
+        lookMoved: (participant) => this.#watch.lookSoon(participant),
         failed: (participant, reason) => {
           options.directEvents.failed(participant, reason);
           this.#watch.lookSoon(participant);

@@ -11,6 +11,8 @@ export interface ProviderRequest {
    * once they were given: the same record again means the same headers.
    */
   headers: Record<string, string>;
+  /** Whose request it is, equal for equal clients; nothing of it is sent. Left out where that is not known. */
+  client?: string;
   /** `"streamed"`: follows through {@link ProviderCall.writeBody} and `endBody`; sent in chunks, on a socket of its own. */
   body: readonly Buffer[] | "streamed" | undefined;
 }

@@ -63,12 +63,12 @@ describe("the verdict on a model server", () => {
 
   test("changes before the response that is the cause is passed on", async () => {
     const { log, script, server } = start({ "GET /v1/models": models });
-    for (const [status, readiness] of [
-      [503, "loading"],
-      [401, "needs-credentials"],
-      [200, "ready"],
+    for (const [status, body, readiness] of [
+      [503, '{"error":{"message":"Loading model","type":"unavailable_error"}}', "loading"],
+      [401, "{}", "needs-credentials"],
+      [200, "{}", "ready"],
     ] as const) {
-      script[chat] = { status, body: "{}" };
+      script[chat] = { status, body };
       const seen: string[] = [];
       await new Promise<void>((resolve) => {
         server.call(
@@ -84,6 +84,26 @@ describe("the verdict on a model server", () => {
       });
       expect(seen[0]).toBe(readiness);
       expect(log.findLast((line) => line !== "look moved")).toBe(readiness);
+    }
+  });
+
+  test("is loading after a 503 only if its body says so, which is read up to 64 KiB and passed on whole", async () => {
+    const busy = '{"error":{"message":"overloaded, no slot available"}}';
+    const long = `${" ".repeat(70 * 1024)}model is loading`;
+    for (const [body, readiness] of [
+      [busy, "ready"],
+      ["", "ready"],
+      [long, "ready"],
+      ['{"error":"The model \\"llama\\" is currently loading"}', "loading"],
+    ] as const) {
+      const { script, server } = start({ "GET /v1/models": models });
+      script[chat] = { status: 503, body };
+      const heard = await send(server);
+      expect([body.slice(0, 80), server.readiness.readiness]).toEqual([
+        body.slice(0, 80),
+        readiness,
+      ]);
+      expect(heard.body).toBe(body);
     }
   });
 

@@ -3,8 +3,8 @@ import type { ProbeResult } from "../learn/probe.ts";
 
 /** What one look at the model list says of the server. Contract §3. */
 export type ProbeFinding =
-  /** ids in the server's order, and the other names they have; empty when it named none */
-  | { kind: "responds"; models: readonly string[]; aliases: readonly string[] }
+  /** ids in the server's order, and the other names they have; empty when it named none. `isList`: with a 2xx */
+  | { kind: "responds"; isList: boolean; models: readonly string[]; aliases: readonly string[] }
   | { kind: "refuses" }
   | { kind: "loads" }
   | { kind: "down"; problem: string }
@@ -21,7 +21,7 @@ export function findingOf(found: ProbeResult): ProbeFinding {
   }
   switch (readinessOfModelList(status)) {
     case "ready":
-      return { kind: "responds", models, aliases };
+      return { kind: "responds", isList: status < 300, models, aliases };
     case "needs-credentials":
       return { kind: "refuses" };
     case "loading":

@@ -2,25 +2,43 @@ import type { ProviderFailure } from "../call/failure.ts";
 import type { ProviderSink, ResponseHead } from "../call/provider-call.ts";
 import type { ServerReadiness } from "./server-readiness.ts";
 
+/** What llama.cpp, Ollama and TGI say in a 503 while they load a model. */
+const saysLoading = /\bloading (?:the )?model\b|\bmodel\b.{0,100}\bloading\b/is;
+const maxReadBytes = 64 * 1024;
+
+/** A 503 that is passed on once its body has shown what it means. */
+interface Unread {
+  head: ResponseHead;
+  chunks: Buffer[];
+  bytes: number;
+}
+
 /** Passes everything on as it comes, and lets the verdict on the server know first. */
 export class ReadinessSink implements ProviderSink {
   readonly #sink: ProviderSink;
   readonly #readiness: ServerReadiness;
   readonly #nowMs: () => number;
   readonly #credentials: number;
+  readonly #client: string;
   readonly #onOver: (isCancelled: boolean) => void;
+  #unread: Unread | undefined;
   #isOver = false;
 
-  /** @param onOver - it is closed; cancelled when there was neither an end nor a failure */
+  /**
+   * @param client - whose request it is
+   * @param onOver - it is closed; cancelled when there was neither an end nor a failure
+   */
   constructor(
     sink: ProviderSink,
     readiness: ServerReadiness,
     nowMs: () => number,
+    client: string,
     onOver: (isCancelled: boolean) => void,
   ) {
     this.#sink = sink;
     this.#readiness = readiness;
     this.#nowMs = nowMs;
+    this.#client = client;
     this.#onOver = onOver;
     this.#credentials = readiness.credentials;
     readiness.callStarted();
@@ -28,22 +46,48 @@ export class ReadinessSink implements ProviderSink {
 
   /** In this order: an agent's hub knows that the server loads when it sees the 503. */
   onHead(head: ResponseHead): void {
-    this.#readiness.callResponded(head.status, this.#nowMs(), this.#credentials);
+    if (head.status === 503) {
+      this.#unread = { head, chunks: [], bytes: 0 };
+      return;
+    }
+    this.#readiness.callResponded(head.status, this.#nowMs(), this.#credentials, this.#client);
     this.#sink.onHead(head);
   }
 
   onData(chunk: Buffer): boolean {
+    if (this.#unread !== undefined) return this.#read(this.#unread, chunk);
     this.#readiness.callFlows();
     return this.#sink.onData(chunk);
   }
 
+  #read(unread: Unread, chunk: Buffer): boolean {
+    unread.chunks.push(Buffer.from(chunk));
+    unread.bytes += chunk.length;
+    return unread.bytes < maxReadBytes || this.#passUnread();
+  }
+
+  /** @returns false when the reader is behind */
+  #passUnread(): boolean {
+    if (this.#unread === undefined) return true;
+    const { head, chunks } = this.#unread;
+    this.#unread = undefined;
+    const body = Buffer.concat(chunks);
+    const nowMs = this.#nowMs();
+    if (saysLoading.test(body.toString("utf8", 0, maxReadBytes))) this.#readiness.callLoads(nowMs);
+    else this.#readiness.callResponded(head.status, nowMs, this.#credentials, this.#client);
+    this.#sink.onHead(head);
+    return body.length === 0 || this.#sink.onData(body);
+  }
+
   onEnd(): void {
     this.#isOver = true;
+    this.#passUnread();
     this.#sink.onEnd();
   }
 
   onFailure(failure: ProviderFailure): void {
     this.#isOver = true;
+    this.#passUnread();
     this.#readiness.callFailed(failure.code, this.#nowMs());
     this.#sink.onFailure(failure);
   }

@@ -53,7 +53,12 @@ function startMachine() {
   };
 }
 
-const list = (...models: string[]): ProbeFinding => ({ kind: "responds", models, aliases: [] });
+const list = (...models: string[]): ProbeFinding => ({
+  kind: "responds",
+  isList: true,
+  models,
+  aliases: [],
+});
 const silent = (isAccepted: boolean): ProbeFinding => ({
   kind: "silent",
   problem: "no response in time",
@@ -78,6 +83,7 @@ type EventName =
   | "call responds 500"
   | "call responds 502"
   | "call responds 503"
+  | "call says that it loads"
   | "call reaches no server"
   | "call breaks off"
   | "other credentials"
@@ -94,14 +100,23 @@ const perform: Record<EventName, (machine: ServerReadiness, nowMs: number) => vo
   "no connection": (machine, nowMs) => machine.probed({ kind: "down", problem: "refused" }, nowMs),
   silence: (machine, nowMs) => machine.probed(silent(false), nowMs),
   "silence, accepted": (machine, nowMs) => machine.probed(silent(true), nowMs),
-  "call responds 200": (machine, nowMs) => machine.callResponded(200, nowMs, machine.credentials),
-  "call responds 400": (machine, nowMs) => machine.callResponded(400, nowMs, machine.credentials),
-  "call responds 401": (machine, nowMs) => machine.callResponded(401, nowMs, machine.credentials),
-  "call responds 403": (machine, nowMs) => machine.callResponded(403, nowMs, machine.credentials),
-  "call responds 407": (machine, nowMs) => machine.callResponded(407, nowMs, machine.credentials),
-  "call responds 500": (machine, nowMs) => machine.callResponded(500, nowMs, machine.credentials),
-  "call responds 502": (machine, nowMs) => machine.callResponded(502, nowMs, machine.credentials),
-  "call responds 503": (machine, nowMs) => machine.callResponded(503, nowMs, machine.credentials),
+  "call responds 200": (machine, nowMs) =>
+    machine.callResponded(200, nowMs, machine.credentials, "ada"),
+  "call responds 400": (machine, nowMs) =>
+    machine.callResponded(400, nowMs, machine.credentials, "ada"),
+  "call responds 401": (machine, nowMs) =>
+    machine.callResponded(401, nowMs, machine.credentials, "ada"),
+  "call responds 403": (machine, nowMs) =>
+    machine.callResponded(403, nowMs, machine.credentials, "ada"),
+  "call responds 407": (machine, nowMs) =>
+    machine.callResponded(407, nowMs, machine.credentials, "ada"),
+  "call responds 500": (machine, nowMs) =>
+    machine.callResponded(500, nowMs, machine.credentials, "ada"),
+  "call responds 502": (machine, nowMs) =>
+    machine.callResponded(502, nowMs, machine.credentials, "ada"),
+  "call responds 503": (machine, nowMs) =>
+    machine.callResponded(503, nowMs, machine.credentials, "ada"),
+  "call says that it loads": (machine, nowMs) => machine.callLoads(nowMs),
   "call reaches no server": (machine, nowMs) => machine.callFailed("provider_unreachable", nowMs),
   "call breaks off": (machine, nowMs) => machine.callFailed("provider_disconnected", nowMs),
   "other credentials": (machine, nowMs) => machine.credentialsChanged(nowMs),
@@ -125,7 +140,7 @@ const reach: Record<State, EventName[]> = {
   "ready, by the list": ["list has the model"],
   "ready, with credentials that work": ["list has the model", "call responds 200"],
   "loading, by the list": ["list has the model", "list responds 503"],
-  "loading, by a call": ["list has the model", "call responds 503"],
+  "loading, by a call": ["list has the model", "call says that it loads"],
   "needs credentials, by the list": ["list refuses"],
   "needs credentials, by a call": ["list has the model", "call responds 401"],
   down: ["list has the model", "no connection"],
@@ -139,7 +154,7 @@ const certain = {
   "no connection": "down",
   "call responds 401": "needs-credentials",
   "call responds 407": "needs-credentials",
-  "call responds 503": "loading",
+  "call says that it loads": "loading",
 } as const;
 
 /** What says nothing new, but for a probe that follows. */
@@ -149,6 +164,7 @@ function unmoved<Verdict extends Readiness>(verdict: Verdict) {
     "silence, accepted": verdict,
     "call responds 403": verdict,
     "call responds 502": verdict,
+    "call responds 503": verdict,
     "call reaches no server": verdict,
     "call breaks off": verdict,
   } as const;
@@ -171,7 +187,12 @@ const fromReady = {
 const table: Record<State, Record<EventName, Readiness>> = {
   "not looked at": { ...fromReady, "list has another model": "ready" },
   "ready, by the list": fromReady,
-  "ready, with credentials that work": { ...fromReady, "list refuses": "ready" },
+  "ready, with credentials that work": {
+    ...fromReady,
+    "list refuses": "ready",
+    "call responds 401": "ready",
+    "call responds 407": "ready",
+  },
   "loading, by the list": {
     ...certain,
     ...unmoved("loading"),
@@ -328,7 +349,7 @@ describe("a server that loads its model", () => {
     const server = startMachine().do("list has the model");
     const pauses: number[] = [];
     for (let round = 0; round < 6; round++) {
-      server.do("call responds 503", "call responds 503");
+      server.do("call says that it loads", "call says that it loads");
       pauses.push(server.lookInMs);
       server.pass(server.lookInMs - 1).do("list has the model");
       expect(server.verdict.readiness).toBe("loading");
@@ -336,17 +357,20 @@ describe("a server that loads its model", () => {
       expect(server.verdict.readiness).toBe("ready");
     }
     expect(pauses).toEqual([1_000, 2_000, 4_000, 8_000, 15_000, 15_000]);
-    server.do("call responds 200", "call responds 503");
+    server.do("call responds 200", "call says that it loads");
     expect(server.lookInMs).toBe(1_000);
   });
 
   test("has loaded since its first 503 when it was ready for no more than 15 s in between, or else anew", () => {
-    const server = startMachine().do("call responds 503").pass(1_000).do("list has the model");
-    server.pass(15_000).do("call responds 503");
+    const server = startMachine()
+      .do("call says that it loads")
+      .pass(1_000)
+      .do("list has the model");
+    server.pass(15_000).do("call says that it loads");
     expect(server.verdict).toMatchObject({ readiness: "loading", sinceMs: 0 });
-    server.pass(2_000).do("list has the model").pass(15_001).do("call responds 503");
+    server.pass(2_000).do("list has the model").pass(15_001).do("call says that it loads");
     expect(server.verdict).toMatchObject({ readiness: "loading", sinceMs: 33_001 });
-    server.do("call responds 200").pass(1).do("call responds 503");
+    server.do("call responds 200").pass(1).do("call says that it loads");
     expect(server.verdict).toMatchObject({ readiness: "loading", sinceMs: 33_002 });
   });
 });
@@ -399,10 +423,10 @@ describe("a response to credentials that were changed meanwhile", () => {
     const { machine } = startMachine();
     const old = machine.credentials;
     machine.credentialsChanged(0);
-    machine.callResponded(401, 0, old);
+    machine.callResponded(401, 0, old, "ada");
     expect(machine.verdict.readiness).toBe("ready");
-    machine.callResponded(401, 0, machine.credentials);
-    machine.callResponded(200, 0, old);
+    machine.callResponded(401, 0, machine.credentials, "ada");
+    machine.callResponded(200, 0, old, "ada");
     expect(machine.verdict.readiness).toBe("needs-credentials");
   });
 
@@ -410,9 +434,9 @@ describe("a response to credentials that were changed meanwhile", () => {
     const { machine } = startMachine();
     const old = machine.credentials;
     machine.credentialsChanged(0);
-    machine.callResponded(503, 0, old);
+    machine.callLoads(0);
     expect(machine.verdict.readiness).toBe("loading");
-    machine.callResponded(200, 0, old);
+    machine.callResponded(200, 0, old, "ada");
     expect(machine.verdict.readiness).toBe("ready");
   });
 });
@@ -433,10 +457,20 @@ describe("another model", () => {
 
   test("is none while the list has the participant's under an alias", () => {
     const server = startMachine();
-    server.probe({ kind: "responds", models: ["/models/a.gguf"], aliases: ["x", "llama3"] });
-    server.probe({ kind: "responds", models: ["/models/b.gguf"], aliases: ["llama3:latest"] });
+    server.probe({
+      kind: "responds",
+      isList: true,
+      models: ["/models/a.gguf"],
+      aliases: ["x", "llama3"],
+    });
+    server.probe({
+      kind: "responds",
+      isList: true,
+      models: ["/models/b.gguf"],
+      aliases: ["llama3:latest"],
+    });
     expect(server.verdict.readiness).toBe("ready");
-    server.probe({ kind: "responds", models: ["/models/b.gguf"], aliases: ["x"] });
+    server.probe({ kind: "responds", isList: true, models: ["/models/b.gguf"], aliases: ["x"] });
     expect(server.verdict.readiness).toBe("wrong-model");
   });
 
@@ -510,6 +544,7 @@ test("whatever happens in whatever order, the verdict keeps its promises", () =>
     property(array(step, { maxLength: 80 }), (steps) => {
       const server = startMachine();
       let isRefusedAtCall = false;
+      let haveWorked = false;
       let wasListed = false;
       let last = server.verdict;
       for (const { event, passMs } of steps) {
@@ -517,8 +552,11 @@ test("whatever happens in whatever order, the verdict keeps its promises", () =>
         server.pass(passMs).do(event);
         const { readiness, problem, sinceMs, serves } = server.verdict;
 
-        if (event === "call responds 401" || event === "call responds 407") isRefusedAtCall = true;
+        const isRefusal = event === "call responds 401" || event === "call responds 407";
+        if (isRefusal && !haveWorked) isRefusedAtCall = true;
         if (event === "call responds 200" || event === "other credentials") isRefusedAtCall = false;
+        if (event === "call responds 200") haveWorked = true;
+        if (event === "other credentials") haveWorked = false;
         if (event === "list has the model") wasListed = true;
         if (event === "other model") wasListed = false;
 
@@ -526,10 +564,11 @@ test("whatever happens in whatever order, the verdict keeps its promises", () =>
         if (!wasListed) expect(readiness).not.toBe("wrong-model");
         if (event === "call responds 403") expect(server.verdict).toBe(before);
         if (event === "call responds 200") expect(["ready", "wrong-model"]).toContain(readiness);
-        if (event === "call responds 503") expect(["loading", "down"]).toContain(readiness);
+        if (event === "call says that it loads") expect(["loading", "down"]).toContain(readiness);
         if (readiness === "loading") expect(server.nowMs - sinceMs).toBeLessThanOrEqual(loadingMs);
 
-        expect(problem === undefined).toBe(readiness === "ready");
+        if (readiness !== "ready") expect(problem).toBeDefined();
+        else if (!haveWorked) expect(problem).toBeUndefined();
         expect(serves.length > 0).toBe(readiness === "wrong-model");
         expect(sinceMs).toBeLessThanOrEqual(server.nowMs);
         expect(server.lookInMs).toBeLessThanOrEqual(readyLookMs);

@@ -1,12 +1,16 @@
 import { isSameModel, type Readiness } from "@roomhub/protocol";
 import type { ProviderFailureCode } from "../call/failure.ts";
+import { CredentialDoubt } from "./credential-doubt.ts";
 import { LoadingSpell, MAX_LOADING_PAUSE_MS } from "./loading-spell.ts";
 import type { ProbeFinding } from "./probe-finding.ts";
 
 /** The one verdict on a model server. Contract §3. */
 export interface ReadinessVerdict {
   readiness: Readiness;
-  /** Why no request should come, as the end of a sentence about the server; undefined when it is ready. */
+  /**
+   * Why no request should come, as the end of a sentence about the server. When it is ready: that it refused its last
+   * call, if it did; else undefined.
+   */
   problem: string | undefined;
   /** ms, when this readiness began */
   sinceMs: number;
@@ -42,9 +46,12 @@ const hurriedPauseMs = 1_000;
  * | Verdict | Begins with | Ends with |
  * |---|---|---|
  * | `down` | no connection; 502 or 504 at the list; 60 s of silence; loading for too long | any other response |
- * | `loading` | 503 | a list without it, or a call that succeeds |
+ * | `loading` | 503 at the list; a call whose 503 says so | a list without it, or a call that succeeds |
  * | `wrong-model` | a list that has lost the model | a list that has it again |
  * | `needs-credentials` | 401, 403 or 407 at the list; 401 or 407 at a call | a call that succeeds, other credentials; after a refusal by the list alone, also a list |
+ *
+ * Credentials that a call succeeded with are doubted by one refusal, not lost: they are when the list, which they opened
+ * before, refuses them too, or after {@link CredentialDoubt.isProven enough} refusals.
  *
  * Where several hold, the first of these is the verdict.
  */
@@ -58,6 +65,9 @@ export class ServerReadiness {
   #credentials = 0;
   /** A call succeeded with these credentials: the model list may require others. */
   #haveCredentialsWorked = false;
+  /** They opened the model list. */
+  #haveOpenedList = false;
+  readonly #doubt = new CredentialDoubt();
   /** the participant's model, once a list had it */
   #listedModel: string | undefined;
   /** what the list has in its place */
@@ -112,12 +122,15 @@ export class ServerReadiness {
         this.#downProblem = undefined;
         this.#loading.endAtList(nowMs);
         if (this.#refusedAt === "list") this.#refusedAt = undefined;
+        this.#haveOpenedList ||= finding.isList;
         this.#compare(finding.models, finding.aliases);
         break;
       case "refuses":
         this.#downProblem = undefined;
         this.#loading.endAtList(nowMs);
-        if (!this.#haveCredentialsWorked) this.#refusedAt ??= "list";
+        if (!this.#haveCredentialsWorked || (this.#haveOpenedList && this.#isDoubted)) {
+          this.#refusedAt ??= "list";
+        }
         break;
       case "loads":
         this.#downProblem = undefined;
@@ -162,17 +175,28 @@ export class ServerReadiness {
    * The head of a response came: nothing was generated yet.
    *
    * @param credentials - those of when the call started: a response to earlier ones says nothing about these
+   * @param client - whose request it was
    */
-  callResponded(status: number, nowMs: number, credentials: number): void {
+  callResponded(status: number, nowMs: number, credentials: number, client: string): void {
     const isCurrent = credentials === this.#credentials;
     if (status >= 200 && status < 300) {
       this.#succeed(isCurrent);
       // Nearly every call comes by here.
-      if (this.#verdict.readiness === "ready") return;
+      if (this.#verdict.readiness === "ready" && this.#verdict.problem === undefined) return;
     } else {
       this.#signMs = nowMs;
-      if (isCurrent || (status !== 401 && status !== 407)) this.#refuse(status, nowMs);
+      if (status !== 401 && status !== 407) this.#respond(status, nowMs);
+      else if (isCurrent) this.#refuse(status, client, nowMs);
     }
+    this.#publish(nowMs);
+  }
+
+  /** A call's response is 503, and says that the server loads its model. */
+  callLoads(nowMs: number): void {
+    this.#signMs = nowMs;
+    this.#downProblem = undefined;
+    this.#loading.seenAtCall(nowMs);
+    this.#probeAt(nowMs + this.#loading.lookInMs(nowMs, this.#options.loadingMs));
     this.#publish(nowMs);
   }
 
@@ -188,6 +212,8 @@ export class ServerReadiness {
     this.#credentials += 1;
     this.#refusedAt = undefined;
     this.#haveCredentialsWorked = false;
+    this.#haveOpenedList = false;
+    this.#doubt.end();
     this.#publish(nowMs);
     this.#probeAt(nowMs);
   }
@@ -208,27 +234,31 @@ export class ServerReadiness {
     if (!isCurrent) return;
     this.#refusedAt = undefined;
     this.#haveCredentialsWorked = true;
+    this.#doubt.end();
   }
 
-  #refuse(status: number, nowMs: number): void {
+  get #isDoubted(): boolean {
+    return this.#doubt.status !== undefined;
+  }
+
+  #refuse(status: number, client: string, nowMs: number): void {
+    this.#downProblem = undefined;
+    this.#loading.end();
+    this.#doubt.note(status, client, nowMs);
+    if (this.#haveCredentialsWorked && !this.#doubt.isProven) return this.#probeAt(nowMs);
+    this.#refusedAt = "call";
+    this.#haveCredentialsWorked = false;
+  }
+
+  #respond(status: number, nowMs: number): void {
     switch (status) {
-      case 401:
-      case 407:
-        this.#downProblem = undefined;
-        this.#loading.end();
-        this.#refusedAt = "call";
-        this.#haveCredentialsWorked = false;
-        return;
-      case 503:
-        this.#downProblem = undefined;
-        this.#loading.seenAtCall(nowMs);
-        return this.#probeAt(nowMs + this.#loading.lookInMs(nowMs, this.#options.loadingMs));
       case 403:
         // It may be about the prompt.
         return;
       case 502:
+      case 503:
       case 504:
-        // A gateway's: the model list decides.
+        // A gateway's, or one of too many requests: the model list decides.
         return this.#probeAt(nowMs);
       default:
         this.#downProblem = undefined;
@@ -296,8 +326,10 @@ export class ServerReadiness {
       const rest = more.length === 0 ? "" : ` and ${more.length} more`;
       return { readiness: "wrong-model", problem: `now serves ${other.slice(0, 100)}${rest}` };
     }
+    const { status } = this.#doubt;
+    const refused = status === undefined ? undefined : `refused its last request with ${status}`;
     return this.#refusedAt === undefined
-      ? { readiness: "ready", problem: undefined }
+      ? { readiness: "ready", problem: refused }
       : { readiness: "needs-credentials", problem: "requires credentials" };
   }
 }

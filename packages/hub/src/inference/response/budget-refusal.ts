@@ -4,13 +4,14 @@ import { readProviderError } from "./refusal.ts";
 
 /** A day of 25 hours, when clocks are set back: an agent is not believed for longer. */
 const longestRestMs = 25 * 60 * 60_000;
-const defaultRestMs = 60_000;
+/** of a budget, where its agent does not say */
+export const defaultRestMs = 60_000;
 const maxMessageLength = 512;
 
-/** How long an agent says that its budget is used up, from 1 s to 25 h; 1 min when it does not say. */
-export function retryAfterOf(headers: HeaderMap): number {
+/** How long `retry-after` says, from 1 s to 25 h. @param otherwiseMs - when it does not */
+export function retryAfterOf(headers: HeaderMap, otherwiseMs: number): number {
   const text = headers["retry-after"] ?? "";
-  if (!/^\d{1,9}$/.test(text)) return defaultRestMs;
+  if (!/^\d{1,9}$/.test(text)) return otherwiseMs;
   return Math.min(longestRestMs, Math.max(1_000, Number(text) * 1_000));
 }
 

@@ -7,7 +7,13 @@ import {
 import { type ModelField, readModelField } from "../../domain/aliases/model-field.ts";
 import { selectTarget } from "../../domain/aliases/select-target.ts";
 import { isFull, type Participant } from "../../domain/participant.ts";
-import { isLoading, unroutableReason } from "../../domain/readiness.ts";
+import {
+  doubtOf,
+  isAwaited,
+  isLoading,
+  isOverloaded,
+  unroutableReason,
+} from "../../domain/readiness.ts";
 import type { Room } from "../../domain/room.ts";
 import {
   type Hold,
@@ -84,7 +90,7 @@ export function explainRoute(
     queue: { waiting, limit: limits.queuePerRoom, waitMs: limits.queueWaitMs },
     ...(first === undefined
       ? {}
-      : { onFailure: failureOf(selector, first, next, place < field.targets.length - 1) }),
+      : { onFailure: failureOf(selector, first, next, place < field.targets.length - 1, nowMs) }),
     ...(selection.kind === "refused" ? { refusal: refusalOf(selection) } : {}),
   };
 }
@@ -156,6 +162,9 @@ function verdictOn(participant: Participant, { room, query, first, next, hold }:
     const reason = unroutableReason(participant, query.nowMs());
     return ["loading", `${reason}; a request waits until it is ready`];
   }
+  if (alone.kind === "busy" && isOverloaded(participant, query.nowMs)) {
+    return ["full", "its model server responded 503: a request waits a moment"];
+  }
   if (participant === hold?.participant) {
     const ms = Math.round(hold.untilMs - query.nowMs());
     return ["full", `has the session in its cache: a request waits up to ${ms} ms for it`];
@@ -164,7 +173,7 @@ function verdictOn(participant: Participant, { room, query, first, next, hold }:
     return ["full", `${active} of ${limit} requests running, ${queued} queued for it`];
   }
   if (query.selector.kind === "any") {
-    return next === undefined || isFull(next) || isLoading(next)
+    return next === undefined || isFull(next) || isAwaited(next, query.nowMs)
       ? ["asked", "the only one available now"]
       : ["random", "one of these, at random"];
   }
@@ -186,6 +195,7 @@ function failureOf(
   first: Participant,
   next: Participant | undefined,
   hasMoreTargets: boolean,
+  nowMs: () => number,
 ): NonNullable<RouteExplanation["onFailure"]> {
   if (!hasMoreTargets && !mayMoveElsewhere(selector, first)) {
     return {
@@ -201,7 +211,7 @@ function failureOf(
     };
   }
   const reason = `it moves to ${next.id} while no response has begun`;
-  const waits = isFull(next) || isLoading(next);
+  const waits = isFull(next) || isAwaited(next, nowMs);
   return { movesTo: next.id, reason: waits ? `${reason}, and waits there` : reason };
 }
 
@@ -220,5 +230,7 @@ function candidate(
 ): RouteCandidate {
   const { id, nickname, model } = participant;
   const connection = connectionView(participant, nowMs);
-  return { id, nickname, model, verdict, reason, connection, load: loadView(participant) };
+  const doubt = doubtOf(participant);
+  const reasons = doubt === undefined ? reason : `${reason}; it ${doubt}`;
+  return { id, nickname, model, verdict, reason: reasons, connection, load: loadView(participant) };
 }

@@ -78,6 +78,11 @@ export class ModelServers {
       }),
       model: () => participant.model,
       onCapabilities: (capabilities) => current.learned(participant, capabilities),
+      // Known before the 503 that says so is passed on. What a probe finds is recorded when it is over.
+      onReadiness: (verdict) => {
+        if (verdict.readiness === "loading") current.responded(participant, verdict);
+      },
+      onLookMoved: () => current.lookMoved(participant),
       onEngine: (load) => current.reported(participant, load),
       onLoaded: (models) => current.loaded(participant, models),
       hasListener: () => isCurrent() && isPresent(participant),
@@ -92,6 +97,9 @@ function onlyWhile(isCurrent: () => boolean, events: DirectEvents): DirectEvents
   return {
     responded(participant, verdict) {
       if (isCurrent()) events.responded(participant, verdict);
+    },
+    lookMoved(participant) {
+      if (isCurrent()) events.lookMoved(participant);
     },
     failed(participant, reason) {
       if (isCurrent()) events.failed(participant, reason);

@@ -19,6 +19,8 @@ import type {
 export interface DirectEvents {
   /** @param verdict - on its model server, by now */
   responded(participant: Participant, verdict: ReadinessVerdict): void;
+  /** Its model list is to be looked at, earlier than it was. */
+  lookMoved(participant: Participant): void;
   failed(participant: Participant, reason: string): void;
   /** What its model server can do, as far as it is known now. */
   learned(participant: Participant, capabilities: Readonly<ReportedCapabilities>): void;
@@ -39,10 +41,16 @@ export class DirectUpstream implements Upstream {
   }
 
   open(request: UpstreamRequest, sink: ResponseSink): UpstreamCall {
-    const { method, path, body } = request;
+    const { method, path, body, sender } = request;
     const headers = { ...request.headers, ...this.#authHeaders };
     return this.#server.call(
-      { method, path, headers, body: method === "POST" ? body : undefined },
+      {
+        method,
+        path,
+        headers,
+        body: method === "POST" ? body : undefined,
+        client: `${sender.addressId} ${sender.client.id}`,
+      },
       sink,
     );
   }
