@@ -57,6 +57,28 @@ test.for(["*", "any"])("%s reaches every participant within 60 requests", async 
   expect([...new Set(served)].sort()).toEqual(["ada", "alan", "grace"]);
 });
 
+test.for(PATHS)("a stand-in serves * over %s only while no other participant can", async (path) => {
+  await using provider = await startFakeProvider();
+  await using hub = await startTestHub();
+  const code = await hub.createRoom();
+  const { url: endpoint } = provider;
+  await using _demo = await join(path, hub, code, {
+    ...{ id: "demo", model: "demo", endpoint, standIn: true },
+  });
+  const served = () => Promise.all(Array.from({ length: 20 }, () => whoServes(hub, code, "*")));
+  const listed = async () => (await hub.client.listModels(code)).map(({ id }) => id);
+  expect(new Set(await served())).toEqual(new Set(["demo"]));
+  {
+    await using _real = await join(path, hub, code, { id: "real", endpoint });
+    expect(new Set(await served())).toEqual(new Set(["real"]));
+    expect(await listed()).toEqual(["real", "demo"]);
+    expect(await whoServes(hub, code, "demo")).toBe("demo");
+    if (path === "direct") await hub.client.leave(code, "real");
+  }
+  expect(new Set(await served())).toEqual(new Set(["demo"]));
+  expect((await hub.client.getParticipant(code, "demo")).standIn).toBe(true);
+});
+
 describe("an id that is also another's model", () => {
   const shared = { id: "twin", nickname: "Twin", model: "other" };
   const named = { id: "ada", nickname: "Ada", model: "twin" };

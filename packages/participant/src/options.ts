@@ -36,6 +36,8 @@ export interface ParticipantOptions {
   ownFirst?: boolean | undefined;
   /** Called with the key that shows the owner's requests, each time the hub issues one. For `ownFirst`. */
   onClientKey?: ((clientKey: string) => void) | undefined;
+  /** It leaves requests for any participant to the others, as long as one of them can serve them. Default false. */
+  standIn?: boolean | undefined;
   /** Credentials that stay on this machine: added to provider calls, never sent to the hub; they override the hub's. */
   headers?: Record<string, string> | undefined;
   /** Sent to the hub, which adds them to each request. */
@@ -130,6 +132,7 @@ function readEndpointOptions(
       capabilities,
       machineSecret: options.machineSecret,
       ...(options.ownFirst === true ? { ownFirst: true } : {}),
+      ...(options.standIn === true ? { standIn: true } : {}),
       ...(options.authHeaders === undefined ? {} : { authHeaders }),
       transport: "tunnel",
     },

@@ -106,6 +106,13 @@ test("a participant that serves its owner first hands over each client key, what
   expect(JSON.stringify(ana.notices)).not.toContain("rhc_");
 });
 
+test("a participant that stands in says so when it joins", async () => {
+  await using hub = await startFakeHub();
+  await using ana = createTestParticipant(hub, endpoint, { standIn: true });
+  await startWith(hub, ana);
+  expect(JSON.parse(hub.calls[0]!.body)).toMatchObject({ id: "ana", standIn: true });
+});
+
 test("an unreachable hub is retried, with one notice", async () => {
   const before = await startFakeHub();
   await before.close();

@@ -126,6 +126,8 @@ export const ParticipantSummary = z.object({
   load: Load,
   /** absent when it sends heartbeats */
   liveness: Liveness.optional(),
+  /** It leaves requests for any participant to the others. Absent otherwise. */
+  standIn: z.boolean().optional(),
   /** names that its model server has loaded now, at most 64; absent when it does not say */
   loadedModels: z.array(z.string()).optional(),
   /** absent when its agent reports none */

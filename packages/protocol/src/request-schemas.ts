@@ -106,6 +106,8 @@ export function createRequestSchemas(limits: Limits) {
       machineSecret: MachineSecret.optional(),
       /** its owner's requests go first. Contract §3 */
       ownFirst: z.boolean().optional(),
+      /** It leaves requests for any participant to the others. Contract §3, "Stand-ins" */
+      standIn: z.boolean().optional(),
       ...optionalFields(limits),
     }),
     /** `PUT /v1/rooms/:code/participants/:id` of an existing one: any subset, `null` clears. Contract §1. */

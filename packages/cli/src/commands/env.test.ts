@@ -232,6 +232,25 @@ describe("--for", () => {
     expect(world.stderr.text).toContain("roomhub env ABC234 --for claude --model b");
   });
 
+  test.each([
+    ["another that is ready", {}, "real"],
+    ["another that is loading", { readiness: "loading" }, "real"],
+    ["another that is down", { readiness: "down" }, undefined],
+    ["no other", undefined, "demo"],
+  ] as const)(
+    "beside %s: the model of a stand-in counts only while no other can serve",
+    async (_what, other, expected) => {
+      const { connection } = aParticipant();
+      const real = { id: "real", model: "real", connection: { ...connection, ...other } };
+      const standIn = aParticipant({ id: "demo", model: "demo", standIn: true });
+      const participants = other === undefined ? [standIn] : [standIn, aParticipant(real)];
+      const world = makeWorld({}, { ...client, listParticipants: async () => participants });
+      const code = await world.run("env", "ABC234", "--for", "copilot", "--json");
+      if (expected === undefined) expect(code).toBe(2);
+      else expect(JSON.parse(world.stdout.text)).toMatchObject({ COPILOT_MODEL: expected });
+    },
+  );
+
   test("in a room without a model takes any, with a warning", async () => {
     const world = makeWorld({}, { ...client, listParticipants: async () => [] });
     expect(await world.run("env", "ABC234", "--for", "copilot")).toBe(0);

@@ -152,7 +152,7 @@ test("--quiet is the invite URL alone", async () => {
 test("without a model server the demo model is shared and labelled", async () => {
   const world = await up({}, hubWith([]));
   expect(world.code).toBe(0);
-  expect(world.participants[0]).toMatchObject({ model: "demo", id: "ana-demo" });
+  expect(world.participants[0]).toMatchObject({ model: "demo", id: "ana-demo", standIn: true });
   expect(world.participants[0]!.endpoint).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/);
   expect(world.stdout.text).toContain(
     "a built-in demo as ana-demo: no model server found on this machine",
@@ -188,9 +188,11 @@ test("a model server that starts later takes the place of the demo", async () =>
     };
   };
   expect(await world.run("up")).toBe(0);
-  expect(world.participants.map(({ id, followModel }) => [id, followModel])).toEqual([
-    ["ana-demo", true],
-    ["ana-tiny", true],
+  expect(
+    world.participants.map(({ id, followModel, standIn }) => [id, followModel, standIn]),
+  ).toEqual([
+    ["ana-demo", true, true],
+    ["ana-tiny", true, false],
   ]);
   expect(left[0]).toBe("ana-demo");
   expect(left).toContain("ana-tiny");

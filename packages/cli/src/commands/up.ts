@@ -95,7 +95,9 @@ async function up(context: CliContext, values: UpOptionValues): Promise<void> {
       announce(context, values, running);
       const { launched, room } = running;
       void prepareHandout(context, launched, values.json === true || interactivity.isQuiet);
-      const stopWatching = watchRequests(context, launched.watch, room.code, values);
+      const standIn = running.isDemo ? running.participantId : undefined;
+      const shown = { ...values, standIn };
+      const stopWatching = watchRequests(context, launched.watch, room.code, shown);
       cleanup.closers.push(async () => stopWatching());
       await aborted(signal);
       if (!interactivity.isQuiet) {
@@ -168,15 +170,15 @@ async function startAll(
   const say = (text: string) => {
     if (!interactivity.isQuiet) context.stderr.write(`${text}\n`);
   };
-  const share = (choice: ModelChoice) =>
-    shareModel(context, sharing, choice, { closers, signal, say });
+  const share = (choice: ModelChoice, standIn = false) =>
+    shareModel(context, { ...sharing, standIn }, choice, { closers, signal, say });
   if (found !== undefined) {
     const { participantId } = await share(found);
     return { launched, room, choice: found, participantId, isDemo: false, monitorUrl };
   }
   const demo = await startDemo(context);
   closers.push(() => demo.close());
-  const { participant, participantId } = await share(demo.choice);
+  const { participant, participantId } = await share(demo.choice, true);
   const closeDemo = async () => {
     await participant.close();
     await demo.close();

@@ -1,12 +1,14 @@
 import type { Invite } from "@roomhub/client";
 import { withoutLatest } from "@roomhub/protocol";
+import { canReplaceStandIn } from "@roomhub/room-state";
 import type { CliContext, Client } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { defaultHubUrl } from "../rooms/hub-address.ts";
 import { safe, shellWord } from "../terminal/text.ts";
 
 /**
- * The one model of a room, for programs that need a name. Without any, `*` with a warning, since one may join later.
+ * The one model of a room, for programs that need a name; a stand-in's counts only while no other can serve. Without any,
+ * `*` with a warning, since one may join later.
  *
  * @param option - for the lines to paste: `--for claude`
  * @throws CommandError when there are several
@@ -19,7 +21,9 @@ export async function onlyModel(
 ): Promise<string> {
   const participants = await client.listParticipants(room);
   const online = participants.filter(({ status }) => status === "online");
-  const models = [...new Set(online.map(({ model }) => withoutLatest(model)))];
+  const isReplaced = online.some(canReplaceStandIn);
+  const offered = isReplaced ? online.filter(({ standIn }) => standIn !== true) : online;
+  const models = [...new Set(offered.map(({ model }) => withoutLatest(model)))];
   const [model] = models;
   if (model === undefined) {
     context.stderr.write(`! Room ${room} has no model yet; the model is *, any of the room's\n`);

@@ -20,6 +20,7 @@ export type Sharing = Pick<
   | "followModel"
   | "budget"
   | "ownFirst"
+  | "standIn"
   | "onNotice"
 >;
 

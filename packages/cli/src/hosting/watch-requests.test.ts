@@ -5,7 +5,7 @@ import { aComplete, aFailure, aParticipant, makeWorld } from "../test-context.fi
 import { watchRequests } from "./watch-requests.ts";
 
 /** A hub of this process whose events the test emits. */
-function watching(options: { json?: boolean; quiet?: boolean } = {}) {
+function watching(options: { json?: boolean; quiet?: boolean; standIn?: string } = {}) {
   const listeners = new Map<Parameters<RunningHub["watch"]>[1], string>();
   const watch: RunningHub["watch"] = (room, listener) => {
     listeners.set(listener, room);
@@ -66,6 +66,35 @@ test("a participant that loses its connection is shown, and how long it was lost
     "bea: back after 2.1 s, 2 streams go on",
     "bea: connection lost, 3 streams waiting",
     "bea: not back after 2.5 s, its streams ended",
+  ]);
+});
+
+test("a stand-in that leaves requests to others is shown, and that they are its own again", () => {
+  const { tell, stop, world } = watching({ standIn: "ana-demo" });
+  const { timestamp, roomCode } = aComplete;
+  const event = (type: "joined" | "updated", id: string, fields: object): HubEvent => {
+    const { connection, ...rest } = aParticipant({ id, ...fields });
+    const readiness = "readiness" in fields ? fields.readiness : connection.readiness;
+    const participant = { ...rest, connection: { ...connection, readiness } };
+    return { type: `participant.${type}`, timestamp, roomCode, participant } as HubEvent;
+  };
+  const who = (id: string) => ({ timestamp, roomCode, participantId: id, nickname: id });
+  const chatCompletions = "unsupported";
+  tell(event("updated", "ana-demo", { standIn: true }));
+  tell(event("joined", "emb", { capabilities: { openResponses: "unknown", chatCompletions } }));
+  tell(event("joined", "bea", { readiness: "down" }), event("updated", "bea", {}));
+  tell(event("joined", "cy", {}));
+  tell({ ...who("bea"), type: "participant.left" });
+  tell(event("updated", "cy", { readiness: "loading" }));
+  tell({ ...who("cy"), type: "participant.offline" }, event("updated", "cy", {}));
+  tell({ ...who("ana-demo"), type: "participant.left" }, event("joined", "dee", {}));
+  tell({ ...who("cy"), type: "participant.left" }, { ...who("dee"), type: "participant.left" });
+  stop();
+  const lines = world.stdout.text.split("\n").filter((line) => line.includes("*"));
+  expect(lines.map((line) => line.slice(line.indexOf("ana-demo")))).toEqual([
+    "ana-demo leaves requests for * to bea",
+    "ana-demo serves requests for * again",
+    "ana-demo leaves requests for * to cy",
   ]);
 });
 

@@ -5,10 +5,18 @@ import { createRoomTable } from "../terminal/request-table.ts";
 import { createRowFeed } from "../terminal/row-feed.ts";
 import type { RunningHub } from "../services.ts";
 import { ConnectionTexts } from "./connection-texts.ts";
+import { StandInTexts } from "./stand-in-texts.ts";
 import { clockTime, colorsFor, safe, writeJson } from "../terminal/text.ts";
 
+interface ShownOptions {
+  json?: boolean;
+  quiet?: boolean;
+  /** the id of the demo participant, which joined before */
+  standIn?: string | undefined;
+}
+
 /**
- * Prints a line per finished request, and participants joining and leaving, losing their connection and back, from the events of a hub in this process.
+ * Prints a line per finished request, and participants joining and leaving, losing their connection and back, taking requests over from the demo, from the events of a hub in this process.
  *
  * @returns stops watching and flushes pending lines
  */
@@ -16,7 +24,7 @@ export function watchRequests(
   context: CliContext,
   watch: RunningHub["watch"],
   room: string,
-  { json = false, quiet = false }: { json?: boolean; quiet?: boolean },
+  { json = false, quiet = false, standIn }: ShownOptions,
 ): () => void {
   if (json) {
     return watch(room, (events) => {
@@ -28,13 +36,15 @@ export function watchRequests(
   const requestRow = createRoomTable(context.stdout, colors);
   const feed = createRowFeed(context, context.stdout);
   const connections = new ConnectionTexts();
+  const standIns = new StandInTexts(standIn);
   const stop = watch(room, (events) => {
     for (const event of events) {
       const connection = connections.textOf(event);
       if (isFinished(event)) {
         feed.row({ render: () => requestRow(event), isFailed: isFailure(event) });
-      } else {
-        const what = connection ?? presenceText(event);
+        continue;
+      }
+      for (const what of [connection ?? presenceText(event), standIns.textOf(event)]) {
         if (what === undefined) continue;
         feed.line(colors.dim(`${clockTime(Date.parse(event.timestamp))}  ${what}`));
       }

@@ -44,6 +44,25 @@ test("a participant that lost its connection shows how many requests wait for it
   expect(row).toContain("connection lost, 2 streams waiting");
 });
 
+test("a participant that is ready shows whether it is a stand-in", () => {
+  const view = aView(120, 24, []);
+  const participants = [
+    aParticipant({ id: "ana-demo", standIn: true }),
+    aParticipant({ id: "bea" }),
+  ];
+  const frame = renderFrame({
+    ...view,
+    state: resync(view.state, { participants, requests: [] }, view.nowMs),
+  });
+  const stateOf = (id: string) =>
+    frame
+      .find((line) => line.startsWith(id))
+      ?.trim()
+      .split(" ")
+      .at(-1);
+  expect([stateOf("ana-demo"), stateOf("bea")]).toEqual(["stand-in", "ready"]);
+});
+
 test("colours change nothing but the colour", () => {
   const view = { ...aView(80, 24), colors: picocolors.createColors(true) };
   const coloured = renderFrame(view);

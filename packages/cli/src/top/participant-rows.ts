@@ -62,7 +62,7 @@ function isServing({ status, connection }: ParticipantSummary): boolean {
   );
 }
 
-function stateCell({ status, connection }: ParticipantSummary, colors: Colors): Cell {
+function stateCell({ status, connection, standIn }: ParticipantSummary, colors: Colors): Cell {
   if (status === "offline") return { text: "offline", paint: colors.dim };
   if (connection.resuming !== undefined) {
     const text = `connection lost, ${countOf(connection.resuming.streams, "stream")} waiting`;
@@ -73,7 +73,8 @@ function stateCell({ status, connection }: ParticipantSummary, colors: Colors): 
     return { text: safe(connection.problem), paint: colors.yellow };
   }
   const { readiness } = connection;
-  return { text: safe(readiness), paint: readiness === "ready" ? colors.green : colors.yellow };
+  const text = readiness === "ready" && standIn === true ? "stand-in" : readiness;
+  return { text: safe(text), paint: readiness === "ready" ? colors.green : colors.yellow };
 }
 
 /** What is left of the day's tokens. */

@@ -28,6 +28,8 @@ export interface ParticipantEntry {
   reportsUsageItself: boolean;
   isTunnelOnly: boolean;
   liveness: Participant["liveness"] | null;
+  /** absent for no */
+  standIn?: boolean;
   registrant: { address: string | null; hasOrigin: boolean; throttleKey: string };
   /** base64 of a SHA-256, as the next two */
   tokenDigest: string;
@@ -103,6 +105,7 @@ export function encodeParticipant(
     reportsUsageItself: participant.reportsUsageItself,
     isTunnelOnly: participant.isTunnelOnly,
     liveness: participant.liveness ?? null,
+    standIn: participant.isStandIn,
     registrant: { ...registrant, address: registrant.address ?? null },
     tokenDigest: base64(participant.tokenDigest),
     machineDigest: optionalBase64(participant.machineDigest),
@@ -143,6 +146,7 @@ export function remoteFields(entry: ParticipantEntry, clocks: Clocks): RemoteFie
     reportsUsageItself: entry.reportsUsageItself,
     isTunnelOnly: entry.isTunnelOnly,
     liveness: entry.liveness ?? undefined,
+    isStandIn: entry.standIn === true,
     registrant: { ...registrant, address: registrant.address ?? undefined },
     tokenDigest: Buffer.from(entry.tokenDigest, "base64"),
     machineDigest: optionalBytes(entry.machineDigest),

@@ -9,9 +9,9 @@ import { onlineReadyFirst } from "./views.ts";
  *
  * Clients of Anthropic's list only names that begin with `claude` or `anthropic`, which a room has as aliases.
  */
-export function anthropicModels(room: Room): AnthropicModelList {
+export function anthropicModels(room: Room, nowMs: number): AnthropicModelList {
   const data = [
-    ...onlineReadyFirst(room).map(anthropicModel),
+    ...onlineReadyFirst(room, nowMs).map(anthropicModel),
     ...room.aliases.list.map(anthropicAlias),
   ];
   const first_id = data[0]?.id ?? null;

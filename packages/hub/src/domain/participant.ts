@@ -44,6 +44,8 @@ export interface Registration {
   isTunnelOnly: boolean;
   /** `probe`: the hub asks its endpoint for signs of life. */
   liveness: Liveness | undefined;
+  /** It leaves requests for any participant to the others, see `isLeftToOthers`. */
+  isStandIn: boolean;
   registrant: Registrant;
   tokenDigest: Uint8Array;
   /** SHA-256 of the secret that it has in common with others at the same model server; undefined for none */

@@ -23,6 +23,7 @@ export function aParticipant(fields: Partial<Participant> & { id: string }): Par
     capabilities: { openResponses: "unknown", chatCompletions: "unknown" },
     isTunnelOnly: false,
     liveness: undefined,
+    isStandIn: false,
     registrant: { address: "127.0.0.1", hasOrigin: false, throttleKey: "127.0.0.1" },
     tokenDigest: new Uint8Array(32),
     machineDigest: undefined,

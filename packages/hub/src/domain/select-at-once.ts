@@ -4,6 +4,7 @@ import { placeRequest } from "./placement/place-request.ts";
 import { isRoutable } from "./readiness.ts";
 import { isPresent, type Room } from "./room.ts";
 import type { Selection, SelectionQuery } from "./selection-query.ts";
+import { isLeftToOthers } from "./stand-in.ts";
 
 /**
  * Which participant serves a request at once, found without a look at more participants than needed; undefined when none
@@ -61,17 +62,21 @@ function boundFree(room: Room, query: SelectionQuery): Participant | undefined {
   if (session === undefined) return undefined;
   const bound = room.placing.sessions.find(session, query.nowMs());
   if (bound === undefined || !isPresent(room, bound)) return undefined;
+  if (bound.isStandIn && isLeftToOthers(room, query)) return undefined;
   return isFree(bound, query) && !bound.pace.isDoubtful(query.nowMs()) ? bound : undefined;
 }
 
 /** Uniform among the free. Two passes, because a list of them would cost more. */
 function anyFree(room: Room, query: SelectionQuery): Participant | undefined {
+  const isLeft = isLeftToOthers(room, query);
   let count = 0;
-  for (const one of room.participants.values()) if (isFree(one, query)) count++;
+  for (const one of room.participants.values()) {
+    if (!(isLeft && one.isStandIn) && isFree(one, query)) count++;
+  }
   if (count === 0) return undefined;
   let index = Math.floor(query.random() * count);
   for (const one of room.participants.values()) {
-    if (isFree(one, query) && index-- === 0) return one;
+    if (!(isLeft && one.isStandIn) && isFree(one, query) && index-- === 0) return one;
   }
   return undefined;
 }

@@ -1,5 +1,14 @@
 import type { Readiness } from "@roomhub/protocol";
-import { array, assert, constantFrom, double, integer, property, record } from "fast-check";
+import {
+  array,
+  assert,
+  boolean,
+  constantFrom,
+  double,
+  integer,
+  property,
+  record,
+} from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isFull, type Participant } from "./participant.ts";
 import { isLoading, isRoutable } from "./readiness.ts";
@@ -87,6 +96,66 @@ describe("* and any", () => {
     const selection = select([], "*");
     expect(selection).toMatchObject({ kind: "refused", code: "model_not_found", refusals: [] });
     expect(selection.kind === "refused" && selection.hint).toContain("roomhub join ABC234");
+  });
+});
+
+describe("a stand-in", () => {
+  const standIn = () => aParticipant({ id: "demo", model: "demo", isStandIn: true });
+  const everyPick = (participants: Participant[]) => {
+    const picks = [0, 0.3, 0.6, 0.99].map((random) =>
+      outcome(select(participants, "*", { random: () => random })),
+    );
+    return [...new Set(picks)];
+  };
+
+  test.each<[string, Partial<Participant>, string]>([
+    ["is ready", {}, "real"],
+    ["is at capacity", full, "busy"],
+    [
+      "is loading",
+      { tunnel: { kind: "open", readiness: "loading", problem: "", sinceMs: 0 } },
+      "busy",
+    ],
+    ["is offline", offline, "demo"],
+    ["is down", { direct: { kind: "failed", reason: "ECONNREFUSED" } }, "demo"],
+    ["has used up its budget", { restsUntilMs: 1_000 }, "demo"],
+    [
+      "cannot serve the surface",
+      { capabilities: { openResponses: "unknown", chatCompletions: "unsupported" } },
+      "demo",
+    ],
+  ])("takes * only when no other can: another %s", (_what, fields, expected) => {
+    const real = aParticipant({ id: "real", ...fields });
+    expect(everyPick([standIn(), real])).toEqual([expected]);
+    expect(everyPick([real, standIn()])).toEqual([expected]);
+  });
+
+  test("is not waited for beside one that is at capacity", () => {
+    const selection = select([standIn(), aParticipant({ id: "real", ...full })], "*");
+    expect(selection.kind === "busy" && selection.candidates.map((one) => one.id)).toEqual([
+      "real",
+    ]);
+  });
+
+  test("takes * among its like when there is no other", () => {
+    expect(everyPick([standIn(), { ...standIn(), id: "demo-2" }])).toEqual(["demo", "demo-2"]);
+  });
+
+  test("does not take a request that failed at another which is still there", () => {
+    const real = aParticipant({ id: "real" });
+    expect(outcome(select([standIn(), real], "*", { excluded: [real] }))).not.toBe("demo");
+    real.status = "offline";
+    expect(outcome(select([standIn(), real], "*", { excluded: [real] }))).toBe("demo");
+  });
+
+  test.each(["demo", "model:demo"])("is reached as %s beside others", (name) => {
+    expect(outcome(select([aParticipant({ id: "real" }), standIn()], name))).toBe("demo");
+  });
+
+  test("serves a request that only it can serve, whatever it selects", () => {
+    const demo = standIn();
+    const participants = [aParticipant({ id: "real" }), demo];
+    expect(outcome(select(participants, "*", { only: demo }))).toBe("demo");
   });
 });
 
@@ -454,6 +523,7 @@ test("whatever the room and the selector, the rule holds and no unroutable, full
       { kind: "refused", reason: "r" } as const,
     ),
     active: integer({ min: 0, max: 3 }),
+    isStandIn: boolean(),
     chat: constantFrom("supported" as const, "unsupported" as const, "unknown" as const),
   });
   const models = constantFrom("*", "any", "model:llama3", "llama3", "a", "x", "x:latest", "nobody");

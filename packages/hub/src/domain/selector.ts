@@ -6,6 +6,7 @@ import { placed, selectAtOnce } from "./select-at-once.ts";
 import { isAwaited, isResting, isRoutable, readinessOf, unroutableReason } from "./readiness.ts";
 import type { Room } from "./room.ts";
 import type { Selection, SelectionQuery, Selector } from "./selection-query.ts";
+import { isLeftToOthers } from "./stand-in.ts";
 import { closest } from "./suggest.ts";
 
 /**
@@ -92,8 +93,10 @@ function choose(
       refusals: matched.map((one) => refusal(one, unsupported(query.protocol))),
     };
   }
+  const isLeft = isLeftToOthers(room, query);
   const candidates = able.filter(
-    (one) => isRoutable(one, query.nowMs) || isAwaited(one, query.nowMs),
+    (one) =>
+      !(isLeft && one.isStandIn) && (isRoutable(one, query.nowMs) || isAwaited(one, query.nowMs)),
   );
   if (candidates.length === 0) return unreachable(room, matched, able, query);
   const free = candidates.filter(isFree);

@@ -1,6 +1,7 @@
 import { ModelEntry, ParticipantSummary, Room } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { aParticipant, aRoom } from "./room.fixture.ts";
+import { anthropicModels } from "./anthropic-views.ts";
 import { connectionView, modelView, modelViews, participantView, roomView } from "./views.ts";
 
 /** Everything a participant or a room could ever carry that must not be shown. */
@@ -154,6 +155,26 @@ describe("the models list", () => {
       "refused",
     ]);
   });
+});
+
+test("the models list has stand-ins last as soon as another can chat, also one that is loading", () => {
+  const real = aParticipant({ id: "real", status: "offline" });
+  const room = aRoom(
+    aParticipant({ id: "demo", isStandIn: true }),
+    aParticipant({ id: "down", direct: { kind: "failed", reason: "" } }),
+    real,
+  );
+  const ids = () => ({
+    openai: modelViews(room, 0).map(({ id }) => id),
+    anthropic: anthropicModels(room, 0).data.map(({ id }) => id),
+  });
+  expect(ids()).toEqual({ openai: ["demo", "down"], anthropic: ["demo", "down"] });
+  real.status = "online";
+  real.tunnel = { kind: "open", readiness: "loading", problem: "", sinceMs: 0 };
+  const replaced = ["down", "real", "demo"];
+  expect(ids()).toEqual({ openai: replaced, anthropic: replaced });
+  real.capabilities = { openResponses: "unknown", chatCompletions: "unsupported" };
+  expect(ids().openai[0]).toBe("demo");
 });
 
 test("a room is shown by exactly the listed fields", () => {

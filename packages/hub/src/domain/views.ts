@@ -8,6 +8,7 @@ import type {
 import { isConnected, type Participant } from "./participant.ts";
 import { doubtOf, readinessOf, unroutableReason } from "./readiness.ts";
 import type { Room } from "./room.ts";
+import { standInsLast } from "./stand-in.ts";
 
 /** What others may see of a room. Every field is named, nothing is spread: a new secret cannot slip through. */
 export function roomView(room: Room): RoomView {
@@ -43,6 +44,7 @@ export function participantView(participant: Participant, nowMs: number): Partic
     lastSeen: participant.lastSeenAt,
     load: loadView(participant),
     ...(participant.liveness === undefined ? {} : { liveness: participant.liveness }),
+    ...(participant.isStandIn ? { standIn: true } : {}),
     ...(participant.loadedModels === undefined
       ? {}
       : { loadedModels: [...participant.loadedModels] }),
@@ -95,15 +97,15 @@ export function modelView(participant: Participant, nowMs: number): ModelEntry {
 }
 
 export function modelViews(room: Room, nowMs: number): ModelEntry[] {
-  return onlineReadyFirst(room).map((one) => modelView(one, nowMs));
+  return onlineReadyFirst(room, nowMs).map((one) => modelView(one, nowMs));
 }
 
-/** Every participant that is online, ready ones first, otherwise in join order. Contract §4. */
-export function onlineReadyFirst(room: Room): Participant[] {
+/** Every participant that is online, ready ones first, otherwise in join order; stand-ins as in every list. Contract §4. */
+export function onlineReadyFirst(room: Room, nowMs: number): Participant[] {
   const online = [...room.participants.values()].filter((one) => one.status === "online");
   const ready = online.filter((one) => readinessOf(one) === "ready");
   const others = online.filter((one) => readinessOf(one) !== "ready");
-  return [...ready, ...others];
+  return standInsLast(room, [...ready, ...others], nowMs);
 }
 
 /** How busy a participant is. */

@@ -46,6 +46,17 @@ test("a participant that goes offline is a candidate no more, and neither has an
   expect([ben.queued, ana.queued]).toEqual([0, 0]);
 });
 
+test("requests for any participant wait for one that a stand-in stands in for, and are the stand-in's once it is offline", () => {
+  const real = aParticipant({ id: "real", limit: 1 });
+  const demo = aParticipant({ id: "demo", isStandIn: true });
+  const bench = createBench([demo, real]);
+  for (const address of ["a", "b"]) bench.send({ address });
+  expect([real.queued, demo.queued]).toEqual([1, 0]);
+  real.status = "offline";
+  bench.queues.participantsChanged("ABC234");
+  expect(bench.calls.map(({ participant }) => participant.id)).toEqual(["real", "demo"]);
+});
+
 test("the owner's requests that came while its participant was offline go first once it is online, to every second slot", () => {
   const { bench, comeOnline, end, sendOwn } = createLab();
   const sent = [bench.send({ address: "a" }), bench.send({ address: "b" }), sendOwn(), sendOwn()];

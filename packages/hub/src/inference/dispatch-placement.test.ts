@@ -131,6 +131,23 @@ test("a session goes to another participant for a while after a request failed a
   expect(servedBy(200)).toEqual(["ben"]);
 });
 
+test("a session that a stand-in has is drawn anew once another participant is there", () => {
+  const demo = aParticipant({ id: "demo", isStandIn: true });
+  const [ana, ben] = ["ana", "ben"].map((id) => aParticipant({ id, status: "offline" }));
+  const others = [ana, ben].filter((one) => one !== undefined);
+  const bench = createBench([demo, ...others]);
+  const served = () => {
+    bench.send({ session: "s" });
+    bench.call().respond(200, "{}");
+    return bench.call().participant.id;
+  };
+  expect(served()).toBe("demo");
+  for (const one of others) one.status = "online";
+  const first = served();
+  expect(first).not.toBe("demo");
+  expect(Array.from({ length: 8 }, served)).toEqual(Array.from({ length: 8 }, () => first));
+});
+
 test("what a request of the model before shows is not noted of the present one", () => {
   const { send, participants, pass, call, room } = startRoom();
   const [ana] = participants;

@@ -7,6 +7,7 @@ import type { ResponseForm } from "../domain/placement/pace.ts";
 import type { Prompt } from "../domain/placement/warm-conversations.ts";
 import type { Selection, SelectionQuery, Selector } from "../domain/selection-query.ts";
 import { candidatesFor, selectParticipant } from "../domain/selector.ts";
+import { isLeftToOthers } from "../domain/stand-in.ts";
 import { HubError } from "../errors.ts";
 import type { HeaderMap } from "./response/response-headers.ts";
 import type { InferenceRequest } from "./request/inference-request.ts";
@@ -159,7 +160,10 @@ export class Routing implements SelectionQuery {
     if (session === undefined || this.selector.kind !== "any") return "warm";
     const bound = sessions.find(session, nowMs);
     const isKept =
-      bound !== undefined && isPresent(this.#room, bound) && isRoutable(bound, this.nowMs);
+      bound !== undefined &&
+      isPresent(this.#room, bound) &&
+      isRoutable(bound, this.nowMs) &&
+      !(bound.isStandIn && isLeftToOthers(this.#room, this));
     const holder = isKept ? bound : participant;
     sessions.bind(session, holder, nowMs);
     return holder === participant ? "bound" : "warm";

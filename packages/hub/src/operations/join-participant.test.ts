@@ -4,8 +4,9 @@ import { mintToken } from "../credentials/tokens.ts";
 import { createOffice, elsewhere, home, peerAt, tokenOf } from "./operations.fixture.ts";
 import type { Participant } from "../domain/participant.ts";
 import { isOwnRequest } from "./ownership.ts";
-import { authorizeTunnel, recordHeartbeat } from "./participants.ts";
+import { authorizeTunnel, getParticipant, recordHeartbeat } from "./participants.ts";
 import { dropUnusedRooms } from "./rooms.ts";
+import { updateParticipant } from "./update-participant.ts";
 
 const authHeaders = { authorization: "Bearer sk-CANARY" };
 
@@ -46,6 +47,18 @@ describe("a first join", () => {
     expect(other.participant.machineDigest).toEqual(participant.machineDigest);
     expect(JSON.stringify([participant, office.events])).not.toContain("CANARY");
     expect((await office.join({ id: "eve" })).participant.machineDigest).toBeUndefined();
+  });
+
+  test("of a stand-in is listed as one, which a change keeps and a join without it ends", async () => {
+    const office = createOffice();
+    const { token = "" } = await office.join({ standIn: true });
+    const standIn = () => getParticipant(office.context, office.room, "ada").standIn;
+    expect(standIn()).toBe(true);
+    const peer = peerAt(home, { token });
+    await updateParticipant(office.context, office.room, "ada", { model: "other" }, peer);
+    expect(standIn()).toBe(true);
+    await office.join({}, peer);
+    expect(standIn()).toBeUndefined();
   });
 
   test("whose owner's requests go first gets a client key, and keeps it with its token", async () => {

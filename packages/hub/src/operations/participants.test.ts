@@ -464,6 +464,16 @@ describe("lists", () => {
     expect(() => getParticipant(context, room, "ghost")).toThrow(/no participant "ghost"/);
   });
 
+  test("have a stand-in last as long as another is there", async () => {
+    const office = createOffice();
+    await office.join({ id: "demo", standIn: true });
+    const { participant } = await office.join({ id: "real" });
+    const ids = () => listParticipants(office.context, office.room).map(({ id }) => id);
+    expect(ids()).toEqual(["real", "demo"]);
+    directFailed(office.context, participant, "ECONNREFUSED");
+    expect(ids()).toEqual(["demo", "real"]);
+  });
+
   test("of models show the participants online, routable ones first", async () => {
     const { context, room } = await filled();
     const models = listModels(context, room);

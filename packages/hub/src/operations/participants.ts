@@ -13,6 +13,7 @@ import { selectTarget } from "../domain/aliases/select-target.ts";
 import { anthropicModel, anthropicModels } from "../domain/anthropic-views.ts";
 import type { Room } from "../domain/room.ts";
 import { plainQuery } from "../domain/selection-query.ts";
+import { standInsLast } from "../domain/stand-in.ts";
 import { modelView, modelViews, participantView } from "../domain/views.ts";
 import { matchesToken } from "../credentials/tokens.ts";
 import { HubError } from "../errors.ts";
@@ -25,13 +26,15 @@ import { isUnused } from "./probed-participants.ts";
 /** A heartbeat probes a direct endpoint again when the last contact is this old, or failed. Contract §3. */
 const reprobeAfterMs = 60_000;
 
-/** Interface §4, `GET …/participants`: in join order, offline ones too. */
+/** Interface §4, `GET …/participants`: in join order with stand-ins as in every list, offline ones too. */
 export function listParticipants(
   { registry, nowMs }: OperationContext,
   code: string,
 ): ParticipantSummary[] {
   const now = nowMs();
-  return [...registry.room(code).participants.values()].map((one) => participantView(one, now));
+  const room = registry.room(code);
+  const participants = standInsLast(room, [...room.participants.values()], now);
+  return participants.map((one) => participantView(one, now));
 }
 
 /** What others may see of a participant now. */
@@ -91,10 +94,10 @@ export function listModels({ registry, nowMs }: OperationContext, code: string):
 
 /** The same participants and the room's aliases, in Anthropic's shape. Contract §4, "Models list". */
 export function listAnthropicModels(
-  { registry }: OperationContext,
+  { registry, nowMs }: OperationContext,
   code: string,
 ): AnthropicModelList {
-  return anthropicModels(registry.room(code));
+  return anthropicModels(registry.room(code), nowMs());
 }
 
 /** `GET …/models/:id`: a participant id or any selector form; shows the participant that would get a request now. Contract §4. */

@@ -32,6 +32,7 @@ export function registrationOf(
     declaredCapabilities: request.capabilities ?? {},
     isTunnelOnly: request.transport === "tunnel",
     liveness: request.liveness ?? undefined,
+    isStandIn: request.standIn === true,
     registrant: registrantOf(peer),
     tokenDigest,
     clientKeyDigest,

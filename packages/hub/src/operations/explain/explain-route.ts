@@ -23,6 +23,7 @@ import {
   type Selector,
 } from "../../domain/selection-query.ts";
 import { isNamed, matching, mayMoveElsewhere, selectParticipant } from "../../domain/selector.ts";
+import { isLeftToOthers } from "../../domain/stand-in.ts";
 import { connectionView, loadView } from "../../domain/views.ts";
 import type { OperationContext } from "../context.ts";
 import { explainAlias } from "./explain-alias.ts";
@@ -171,6 +172,9 @@ function verdictOn(participant: Participant, { room, query, first, next, hold }:
   }
   if (alone.kind === "busy") {
     return ["full", `${active} of ${limit} requests running, ${queued} queued for it`];
+  }
+  if (participant.isStandIn && isLeftToOthers(room, query)) {
+    return ["passed-over", "a stand-in: only while no other participant can serve the request"];
   }
   if (query.selector.kind === "any") {
     return next === undefined || isFull(next) || isAwaited(next, query.nowMs)
