@@ -7,7 +7,8 @@ import { openEvents, sendJson, startFakeHub } from "./fake-hub.fixture.ts";
 afterEach(() => void vi.useRealTimers());
 
 function left(participantId: string, id = "b-1"): string {
-  const data = { type: "participant.left", timestamp: "t", roomCode: "ABC234", participantId };
+  const who = { participantId, nickname: participantId };
+  const data = { type: "participant.left", timestamp: "t", roomCode: "ABC234", ...who };
   return `id: ${id}\nevent: participant.left\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
@@ -52,7 +53,8 @@ test("room events are read from the management path, hub events from the hub-wid
 test("a stream with detail is requested as one, and yields its further events", async () => {
   await using hub = await startFakeHub((_request, response) => {
     openEvents(response, 10);
-    const data = { type: "request.first", requestId: "req_1", participantId: "ada", ttftMs: 5 };
+    const about = { requestId: "req_1", participantId: "ada", ttftMs: 5 };
+    const data = { type: "request.first", timestamp: "t", roomCode: "ABC234", ...about };
     response.write(`event: request.first\ndata: ${JSON.stringify(data)}\n\n${left("ada")}`);
   });
   const client = new RoomhubClient({ hubUrl: hub.url });
@@ -88,6 +90,29 @@ test("events are read from a stream cut at every byte", async () => {
       "βeta",
     ]);
   }
+});
+
+test("an event without a field that it must have is left out, with one warning for the whole stream", async () => {
+  const sent = (fields: object) => {
+    const data = { type: "llm.complete", timestamp: "t", roomCode: "ABC234", ...fields };
+    return `event: llm.complete\ndata: ${JSON.stringify(data)}\n\n`;
+  };
+  const about = { requestId: "req_1", participantId: "ada", model: "m", protocol: "messages" };
+  let opened = 0;
+  await using hub = await startFakeHub((_request, response) => {
+    openEvents(response, 50);
+    response.write(sent(about) + sent({ ...about, metrics: { ttftMs: null } }) + left("ada"));
+    if (++opened === 1) setImmediate(() => response.destroy());
+    else response.write(sent({ ...about, metrics: { ttftMs: 1, durationMs: 2 } }));
+  });
+  const problems: string[] = [];
+  const events = new RoomhubClient({ hubUrl: hub.url }).events("ABC234", {
+    onInvalidEvent: (problem) => problems.push(problem),
+  });
+  expect((await take(events, 3)).map((event) => (event as { type: string }).type)).toEqual([
+    ...["participant.left", "participant.left", "llm.complete"],
+  ]);
+  expect(problems).toEqual(["the hub sent llm.complete without metrics: such events are left out"]);
 });
 
 test("a broken stream is reopened after the retry time of the server", async () => {

@@ -7,6 +7,7 @@ import {
 } from "@roomhub/protocol";
 import { type HubConnection, openStream } from "./connection.ts";
 import { HubUnreachableError, RoomhubError } from "./errors.ts";
+import { missingField } from "./event-fields.ts";
 
 export interface EventStreamOptions {
   /** Aborting ends the iteration without an error. */
@@ -27,6 +28,11 @@ export interface EventStreamOptions {
    * are `<bootId>-<n>`: a gap in `n` is the number of missed events. An error it throws ends the iteration.
    */
   onEventId?: ((id: string) => void) | undefined;
+  /**
+   * Called with the first event that lacks a field which it must have: such events are not yielded. An error it throws
+   * ends the iteration.
+   */
+  onInvalidEvent?: ((problem: string) => void) | undefined;
 }
 
 /** For a stream that also shows requests while they wait and generate, with the events `request.*`. */
@@ -69,6 +75,7 @@ export async function* readEvents(
   let failures = 0;
   let hasOpened = false;
   let isCallersTurn = false;
+  let hasWarned = false;
   let lastEventId = sendable(options.lastEventId);
   while (!isAborted(signal)) {
     let reason = "the hub ended the stream";
@@ -82,6 +89,13 @@ export async function* readEvents(
           // Stays set when the callback throws, here and below.
           isCallersTurn = true;
           options.onEventId?.(id);
+          isCallersTurn = false;
+        },
+        onInvalid: (problem) => {
+          if (hasWarned) return;
+          hasWarned = true;
+          isCallersTurn = true;
+          options.onInvalidEvent?.(problem);
           isCallersTurn = false;
         },
         onOpen: () => {
@@ -110,6 +124,7 @@ interface AttemptListeners {
   onOpen: () => void;
   onRetry: (ms: number) => void;
   onId: (id: string) => void;
+  onInvalid: (problem: string) => void;
 }
 
 async function* readOnce(
@@ -145,7 +160,13 @@ async function* readOnce(
       sse.feed(text);
       for (const { id, event } of received.splice(0)) {
         if (id !== undefined) listeners.onId(id);
-        if (event !== undefined) yield event;
+        if (event === undefined) continue;
+        const missing = missingField(event);
+        if (missing === undefined) yield event;
+        else
+          listeners.onInvalid(
+            `the hub sent ${event.type} without ${missing}: such events are left out`,
+          );
       }
     }
   } finally {

@@ -14,7 +14,8 @@ function startLab() {
     if (request.url === "/v1/rooms/ABC234") return sendJson(response, 200, { room: lab });
     if (request.url.endsWith("/events")) {
       openEvents(response, 10);
-      const event = { type: "participant.left", roomCode: "ABC234", participantId: "ada" };
+      const who = { participantId: "ada", nickname: "Ada" };
+      const event = { type: "participant.left", timestamp: "t", roomCode: "ABC234", ...who };
       response.write(`event: participant.left\ndata: ${JSON.stringify(event)}\n\n`);
       return;
     }

@@ -76,6 +76,16 @@ describe("followRoom", () => {
     ]);
   });
 
+  test("logs that events were left out", async () => {
+    const source = sourceOf(async function* ({ onOpen, onInvalidEvent }) {
+      onOpen();
+      onInvalidEvent?.("the hub sent llm.complete without metrics");
+      yield joined();
+    });
+    const { state } = await follow(source);
+    expect(texts(state as RoomState)).toContain("the hub sent llm.complete without metrics");
+  });
+
   test("throws when the lists cannot be read the first time", async () => {
     const source = sourceOf(
       // oxlint-disable-next-line require-yield -- it is stopped before it could

@@ -69,6 +69,7 @@ export async function followRoom(source: RoomSource, options: FollowOptions): Pr
     onDisconnect: (reason, retryInMs) => {
       change(noted("warning", `disconnected: ${reason}`), { kind: "broken", reason, retryInMs });
     },
+    onInvalidEvent: (problem) => change(noted("warning", problem)),
   });
   for await (const event of events) {
     if (!(await reading)) reading = read();

@@ -7,6 +7,7 @@ interface StreamOptions {
   signal: AbortSignal;
   onOpen: () => void;
   onDisconnect: (reason: string, retryInMs: number) => void;
+  onInvalidEvent?: ((problem: string) => void) | undefined;
 }
 
 /** Where a room's events and lists come from. */

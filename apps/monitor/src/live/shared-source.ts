@@ -115,6 +115,7 @@ class Leader {
         this.#pass({ kind: "broken", reason, retryInMs });
         this.#options.onDisconnect(reason, retryInMs);
       },
+      onInvalidEvent: this.#options.onInvalidEvent,
     });
     for await (const event of events) {
       if (this.#hasFollowers) channel.post({ kind: "event", event });

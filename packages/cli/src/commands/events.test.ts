@@ -18,6 +18,21 @@ test("events of a busy hub are twenty lines of requests a second and their count
   expect(lines[21]).toBe("… 31 more, 1 failed");
 });
 
+test.each([
+  ["events", "ABC234", "--quiet"],
+  ["usage", "ABC234"],
+  ["metrics", "ABC234"],
+  ["record", "ABC234"],
+])("%s warns about events that the client left out", async (...args) => {
+  const events = async function* (_code, options) {
+    options?.onInvalidEvent?.("the hub sent llm.complete without metrics");
+    yield aComplete;
+  } as Client["events"];
+  const world = makeWorld({}, { events, listParticipants: async () => [] });
+  expect(await world.run(...args)).toBe(0);
+  expect(world.stderr.text).toContain("! the hub sent llm.complete without metrics\n");
+});
+
 test("events --json leaves nothing out", async () => {
   const many = Array.from({ length: 50 }, () => aComplete);
   const world = makeWorld({ after: () => () => {} }, { events: () => eventsOf(...many) });

@@ -57,6 +57,7 @@ async function watchEvents(
         wasBroken = true;
         say(`disconnected: ${safe(reason)}; retrying in ${duration(retryInMs)}`);
       },
+      onInvalidEvent: (problem) => say(`! ${problem}`),
     });
     try {
       for await (const event of events) {

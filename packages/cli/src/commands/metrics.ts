@@ -82,6 +82,7 @@ async function serveRoomMetrics(
         );
       },
       onEventId: (id) => metrics.noteId(id),
+      onInvalidEvent: (problem) => context.stderr.write(`! ${problem}\n`),
     });
     try {
       for await (const event of events) metrics.note(event);

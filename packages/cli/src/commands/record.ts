@@ -62,6 +62,7 @@ async function record(
       onDisconnect: (reason, retryInMs) =>
         context.stderr.write(`disconnected: ${safe(reason)}; retrying in ${duration(retryInMs)}\n`),
       onEventId: lines.noteId,
+      onInvalidEvent: (problem) => context.stderr.write(`! ${problem}\n`),
     });
     try {
       for await (const event of events) {

@@ -38,6 +38,7 @@ async function countUsage(
         stderr.write(
           `disconnected: ${safe(reason)}; retrying in ${duration(retryInMs)}; requests until then are not counted\n`,
         ),
+      onInvalidEvent: (problem) => stderr.write(`! ${problem}\n`),
     });
     try {
       for await (const event of events) {
