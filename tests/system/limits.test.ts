@@ -558,6 +558,7 @@ const checks: Record<LimitName, Check> = {
   informationalMs: { testedIn: "packages/hub/src/inference/response/delivery.test.ts" },
   loadingMs: { testedIn: "packages/provider/src/readiness/server-readiness.test.ts" },
   connectMs: { testedIn: "packages/provider/src/call/provider-client.test.ts" },
+  resumeLogBytes: { testedIn: "packages/tunnel/src/back-pressure.test.ts" },
   resumeMs: { testedIn: "tests/system/resume.test.ts" },
   sweepIntervalMs: { testedIn: "packages/hub/src/domain/liveness.test.ts" },
 };

@@ -232,6 +232,11 @@ export const LIMITS = defineLimits({
     what: "streams wait this long for a tunnel whose connection was lost; 0 = they end at once",
     max: 300_000,
   },
+  resumeLogBytes: {
+    default: 256 * mib,
+    unit: "bytes",
+    what: "kept of all tunnels until it is acknowledged, to be sent again",
+  },
 
   connectMs: {
     default: 10_000,

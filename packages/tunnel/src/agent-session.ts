@@ -11,17 +11,18 @@ import { asProtocolError } from "./wire/hello.ts";
 import type { Hello } from "./wire/hello.ts";
 import { decodeRequest, encodeResponseHead } from "./wire/message-head.ts";
 import type { HeadedPayload, RequestHead } from "./wire/message-head.ts";
-import { ProtocolError } from "./wire/protocol-error.ts";
+import { outOfPlace, ProtocolError } from "./wire/protocol-error.ts";
 import { HeadReader, HeadWriter } from "./wire/repeated-head.ts";
 import { RESET_CODES, resetCodeFromWire } from "./wire/reset-code.ts";
 import { encodeStatus } from "./wire/status.ts";
 import type { TunnelStatus } from "./wire/status.ts";
+import { sendInTurns } from "./streams/turns.ts";
 import { StreamTable } from "./streams/stream-table.ts";
 import type { Transport } from "./transport/transport.ts";
 import { badResume, readReply } from "./wire/resume.ts";
 import type { ResumeFields, ResumePoint, ResumeReply } from "./wire/resume.ts";
 import { LossWatch } from "./resume/loss-watch.ts";
-import { outOfPlace, PING_INTERVAL_MS, TunnelLink } from "./tunnel-link.ts";
+import { PING_INTERVAL_MS, TunnelLink } from "./tunnel-link.ts";
 
 const REQUEST_WINDOW_BYTES = 1024 * 1024;
 /** The hub decides when a session is over; an agent that gave up before it would cancel what can go on. */
@@ -85,6 +86,8 @@ export class AgentSession {
   readonly #requestHeads = new HeadReader(decodeRequest);
   #heldHeads: AgentStream[] = [];
   #lastStreamId = 0;
+  /** the stream whose response was sent last, of those that had to wait */
+  #lastTurnId = 0;
   #goAwayReason: string | undefined;
   /** Its name at the hub; undefined while, or because, it cannot be resumed. */
   #ticket: { id: string; secret: string; resumeMs: number; generation: number } | undefined;
@@ -120,7 +123,7 @@ export class AgentSession {
         onLife: () => {},
         onGoAway: (reason) => this.#handlers.onGoAway(reason),
         onNotice: (notice) => this.#handlers.onNotice?.(notice),
-        creditBytes: () => this.#streams.size * (this.#link.remoteHello?.windowBytes ?? 0),
+        onRoom: () => this.#sendInTurns(),
         onBreak: () => this.#onBreak(),
         onClose: (code, reason) => this.#onClose(code, reason),
         onError: (error) => this.#handlers.onError(error),
@@ -356,6 +359,10 @@ export class AgentSession {
       CLOSE_CODES.unknownStream,
       `${FRAME_RULES[type].name} for stream ${streamId}`,
     );
+  }
+
+  #sendInTurns(): void {
+    this.#lastTurnId = sendInTurns(this.#streams.values(), this.#lastTurnId, this.#link.writer);
   }
 
   #sendHeldHeads(): void {

@@ -6,16 +6,18 @@ import { HubStream } from "./streams/hub-stream.ts";
 import type { HubStreamPort, RequestStream, ResponseHandler } from "./streams/hub-stream.ts";
 import { decodeResponse, encodeRequestHead } from "./wire/message-head.ts";
 import type { RequestHead } from "./wire/message-head.ts";
-import { ProtocolError } from "./wire/protocol-error.ts";
+import { outOfPlace, ProtocolError } from "./wire/protocol-error.ts";
 import { refuseStream } from "./streams/refused-stream.ts";
 import { HeadReader, HeadWriter } from "./wire/repeated-head.ts";
 import { RESET_CODES, resetCodeFromWire } from "./wire/reset-code.ts";
 import type { ResetCode } from "./wire/reset-code.ts";
 import { decodeStatus } from "./wire/status.ts";
 import type { TunnelStatus } from "./wire/status.ts";
+import type { LogBudget } from "./resume/log-budget.ts";
+import { sendInTurns } from "./streams/turns.ts";
 import { StreamTable } from "./streams/stream-table.ts";
 import type { Transport } from "./transport/transport.ts";
-import { outOfPlace, PING_INTERVAL_MS, TunnelLink } from "./tunnel-link.ts";
+import { PING_INTERVAL_MS, TunnelLink } from "./tunnel-link.ts";
 import { replyToHello } from "./resume/hub-reply.ts";
 import type { ResumeDecision } from "./resume/hub-reply.ts";
 import { badResume } from "./wire/resume.ts";
@@ -41,6 +43,8 @@ export interface HubSessionHandlers {
   onClose(code: number, reason: string): void;
   /** HELLO offers to resume. Absent: nothing is resumed. */
   decideResume?(offer: ResumeOffer): ResumeDecision<HubSession>;
+  /** More than 4 MiB are unsent, and no request can begin; or less again. */
+  onCongestion?(isCongested: boolean): void;
   /** The connection broke: the streams wait for at most `resumeMs`. `onResume` or `onClose` follows. */
   onSuspend?(streams: number): void;
   /** Another connection took the place of the one before; `onLife` and `onStatus` follow as ever. */
@@ -62,6 +66,8 @@ export interface HubSessionOptions {
   pingIntervalMs: number | undefined;
   /** How long streams wait for another connection, 1–300,000; default 0: not at all. */
   resumeMs?: number | undefined;
+  /** Of what all sessions keep in order to send it again; default: 8 MiB each, without a common limit. */
+  logBudget?: LogBudget | undefined;
   handlers: HubSessionHandlers;
 }
 
@@ -78,6 +84,9 @@ export class HubSession {
   /** Streams waiting for the agent to confirm a RESET, with the tick that first saw them. */
   readonly #resetting = new Map<HubStream, number | undefined>();
   #lastStreamId = 0;
+  /** the stream whose body was sent last, of those that had to wait */
+  #lastTurnId = 0;
+  #wasCongested = false;
   /** of the tunnel that has this session; it grows with each */
   #generation = 1;
   /** The STATUS in the message with HELLO, while that message is read. */
@@ -96,6 +105,7 @@ export class HubSession {
         greeting: "reply",
         pingIntervalMs: options.pingIntervalMs ?? PING_INTERVAL_MS,
         isLink: handlers.onNotice !== undefined,
+        logBudget: options.logBudget,
       },
       {
         onHello: (hello) => {
@@ -107,7 +117,7 @@ export class HubSession {
         onLife: () => handlers.onLife(),
         onGoAway: (reason) => this.#onGoAway(reason),
         onNotice: (notice) => handlers.onNotice?.(notice),
-        creditBytes: () => this.#streams.size * (this.#link.remoteHello?.windowBytes ?? 0),
+        onRoom: () => this.#sendInTurns(),
         onBreak: () => this.#onBreak(),
         onClose: (code, reason) => this.#onClose(code, reason),
         onError: (error) => handlers.onError(error),
@@ -166,6 +176,9 @@ export class HubSession {
     if (this.#streams.size >= this.maxStreams) {
       return this.#refuse(handler, RESET_CODES.overloaded, `${this.maxStreams} streams are open`);
     }
+    if (this.#link.isCongested) {
+      return this.#refuse(handler, RESET_CODES.overloaded, "the agent reads too slowly");
+    }
     if (this.#lastStreamId === MAX_STREAM_ID) {
       this.goAway("stream ids are exhausted");
       return this.#refuse(handler, RESET_CODES.tunnelLost, "stream ids are exhausted");
@@ -180,6 +193,7 @@ export class HubSession {
     this.#streams.add(stream);
     // A lone request has nothing to wait for: the caller continues while the agent reads it.
     if (this.#streams.size === 1 && stream.isBodyTaken) this.#link.writer.flush();
+    this.#reportCongestion();
     return stream;
   }
 
@@ -225,11 +239,23 @@ export class HubSession {
    */
   tick(nowMs: number): void {
     this.#link.tick(nowMs, this.#options.resumeMs ?? 0);
+    this.#reportCongestion();
     if (this.isSuspended) return;
     for (const [stream, sinceMs] of this.#resetting) {
       if (sinceMs === undefined) this.#resetting.set(stream, nowMs);
       else if (nowMs - sinceMs >= RESET_CONFIRMATION_MS) stream.expire();
     }
+  }
+
+  #sendInTurns(): void {
+    this.#lastTurnId = sendInTurns(this.#streams.values(), this.#lastTurnId, this.#link.writer);
+  }
+
+  #reportCongestion(): void {
+    const { isCongested } = this.#link;
+    if (isCongested === this.#wasCongested) return;
+    this.#wasCongested = isCongested;
+    this.#guard(() => this.#options.handlers.onCongestion?.(isCongested));
   }
 
   #onFrame(type: FrameType, streamId: number, payload: Buffer): void {
@@ -319,7 +345,7 @@ export class HubSession {
     for (const stream of this.#resetting.keys()) this.#resetting.set(stream, undefined);
     this.#guard(() => handlers.onResume?.(this.#streams.size));
     if (status !== undefined) this.#guard(() => handlers.onStatus(status));
-    for (const stream of this.#streams.values()) stream.proceed();
+    for (const stream of this.#streams.values()) stream.resumed();
   }
 
   #guard(callback: () => void): void {

@@ -5,6 +5,7 @@ export { CLOSE_CODES } from "./wire/close-code.ts";
 export type { CloseCode } from "./wire/close-code.ts";
 export type { Hello } from "./wire/hello.ts";
 export { HubSession } from "./hub-session.ts";
+export { LogBudget } from "./resume/log-budget.ts";
 export type { ResumeDecision } from "./resume/hub-reply.ts";
 export type { ResumeClaim, ResumeOffer } from "./wire/resume.ts";
 export type { HubSessionHandlers, HubSessionOptions } from "./hub-session.ts";

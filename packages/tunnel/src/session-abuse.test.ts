@@ -13,70 +13,12 @@ import { expect, test } from "vitest";
 import { AgentSession } from "./agent-session.ts";
 import type { Responder } from "./streams/agent-stream.ts";
 import { CLOSE_CODES } from "./wire/close-code.ts";
-import { FRAME_TYPES, writeFrameHeader } from "./wire/frame.ts";
-import type { FrameType } from "./wire/frame.ts";
-import { decodeFrames } from "./wire/frame-decoder.ts";
+import { FRAME_TYPES } from "./wire/frame.ts";
 import { encodeHello } from "./wire/hello.ts";
 import { HubSession } from "./hub-session.ts";
 import type { RequestHead } from "./wire/message-head.ts";
 import { RESET_CODES } from "./wire/reset-code.ts";
-import type { Transport, TransportListener } from "./transport/transport.ts";
-
-/** The session's end of a tunnel whose other end is the test: it feeds bytes in and sees what comes out. */
-class RawPeer implements Transport {
-  readonly bufferedBytes = 0;
-  readonly sent: { type: FrameType; streamId: number; payload: Buffer }[] = [];
-  closeCode: number | undefined;
-  isTerminated = false;
-  pings = 0;
-  #listener: TransportListener | undefined;
-
-  listen(listener: TransportListener): void {
-    this.#listener = listener;
-  }
-
-  send(message: Buffer): void {
-    const onFrame = (type: FrameType, streamId: number, payload: Buffer) =>
-      void this.sent.push({ type, streamId, payload });
-    decodeFrames(message, { onFrame }, false);
-  }
-
-  ping(): void {
-    this.pings += 1;
-  }
-
-  close(code: number): void {
-    this.closeCode ??= code;
-  }
-
-  terminate(): void {
-    this.isTerminated = true;
-  }
-
-  feed(...frames: Buffer[]): void {
-    this.#listener?.onMessage(Buffer.concat(frames));
-  }
-}
-
-function frame(type: number, streamId: number, payload: Buffer | string = ""): Buffer {
-  const bytes = Buffer.from(payload);
-  const header = Buffer.alloc(9);
-  writeFrameHeader(header, 0, type as FrameType, streamId, bytes.length);
-  return Buffer.concat([header, bytes]);
-}
-
-function headed(type: FrameType, streamId: number, head: unknown, body = ""): Buffer {
-  const text = Buffer.from(JSON.stringify(head));
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(text.length);
-  return frame(type, streamId, Buffer.concat([length, text, Buffer.from(body)]));
-}
-
-function u32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(value);
-  return bytes;
-}
+import { frame, headed, RawPeer, u32 } from "./raw-peer.fixture.ts";
 
 const hello = frame(1, 0, encodeHello({ maxStreams: 8, windowBytes: 1000, capabilities: {} }));
 const post: RequestHead = { method: "POST", path: "/", headers: {}, protocol: "", stream: false };

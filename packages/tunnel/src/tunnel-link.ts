@@ -1,16 +1,16 @@
 import { CLOSE_CODES } from "./wire/close-code.ts";
-import { boundedText, FRAME_RULES, FRAME_TYPES, WIRE_LIMITS } from "./wire/frame.ts";
+import { boundedText, FRAME_TYPES, WIRE_LIMITS } from "./wire/frame.ts";
 import type { FrameType } from "./wire/frame.ts";
 import { decodeFrames } from "./wire/frame-decoder.ts";
 import type { FrameReceiver } from "./wire/frame-decoder.ts";
 import { FrameWriter } from "./wire/frame-writer.ts";
-import { asProtocolError, decodeHello, encodeHello } from "./wire/hello.ts";
+import { decodeHello, encodeHello, parsePayload } from "./wire/hello.ts";
 import type { Hello } from "./wire/hello.ts";
-import { KeepAlive } from "./keep-alive.ts";
-import { parseObject } from "./wire/json-payload.ts";
-import { ProtocolError } from "./wire/protocol-error.ts";
+import { outOfPlace, ProtocolError } from "./wire/protocol-error.ts";
 import { Continuity } from "./resume/continuity.ts";
+import type { LogBudget } from "./resume/log-budget.ts";
 import type { ResumePoint } from "./wire/resume.ts";
+import { PeerWatch } from "./peer-watch.ts";
 import { Strays } from "./strays.ts";
 import type { Transport, TransportListener } from "./transport/transport.ts";
 
@@ -32,8 +32,8 @@ interface LinkOwner {
   onGoAway(reason: string): void;
   /** Not called on a tunnel. */
   onNotice(notice: Record<string, unknown>): void;
-  /** Body bytes that the peer's credit allows under way. */
-  creditBytes(): number;
+  /** Body bytes that had to wait may be sent. */
+  onRoom(): void;
   /** The connection broke. @returns whether the session waits to be resumed; else `onClose` follows */
   onBreak(): boolean;
   /** Called once, last. */
@@ -58,6 +58,8 @@ interface LinkRole {
   pingIntervalMs: number;
   /** Between hubs: ADMITTED and NOTICE are frames. */
   isLink: boolean;
+  /** Of what this session and others keep to send it again; undefined for no common limit. */
+  logBudget?: LogBudget | undefined;
 }
 
 /** After the connection broke: since when, in ms on the clock of the ticks, and why. */
@@ -79,7 +81,7 @@ interface Gap {
 export class TunnelLink implements TransportListener, FrameReceiver {
   readonly writer: FrameWriter;
   readonly #owner: LinkOwner;
-  readonly #keepAlive: KeepAlive;
+  readonly #peer: PeerWatch;
   readonly #strays = new Strays();
   readonly #isLink: boolean;
   readonly #continuity: Continuity;
@@ -97,16 +99,16 @@ export class TunnelLink implements TransportListener, FrameReceiver {
   constructor(
     transport: Transport,
     hello: Hello,
-    { greeting, pingIntervalMs, isLink }: LinkRole,
+    { greeting, pingIntervalMs, isLink, logBudget }: LinkRole,
     owner: LinkOwner,
   ) {
     this.#transport = transport;
     this.#hello = hello;
     this.#owner = owner;
     this.#isLink = isLink;
-    this.#keepAlive = new KeepAlive(pingIntervalMs);
+    this.#peer = new PeerWatch(pingIntervalMs);
     this.#continuity = new Continuity(transport, {
-      creditBytes: () => owner.creditBytes(),
+      budget: logBudget,
       onSlabReleased: (slab) => this.writer.reuse(slab),
     });
     const pauseMs = isLink && greeting === "first" ? RESPONSE_PAUSE_MS : 0;
@@ -143,6 +145,11 @@ export class TunnelLink implements TransportListener, FrameReceiver {
   /** Either side has sent GOAWAY: running streams continue, no new ones start. */
   get isGoingAway(): boolean {
     return this.#isLeaving || this.#isPeerLeaving;
+  }
+
+  /** The peer reads too slowly for another request. */
+  get isCongested(): boolean {
+    return this.#continuity.outbox.isCongested;
   }
 
   /** Whether both sides resume is known with HELLO. */
@@ -189,9 +196,20 @@ export class TunnelLink implements TransportListener, FrameReceiver {
     if (this.#remoteHello === undefined && nowMs - this.#firstTickMs >= HELLO_TIMEOUT_MS) {
       return this.close(CLOSE_CODES.protocolError, "no HELLO in time");
     }
-    const verdict = this.#keepAlive.tick(nowMs, pingIntervalMs);
+    const verdict = this.#peer.tick(nowMs, this.#continuity, pingIntervalMs);
     if (verdict === "ping") this.#transport?.ping();
-    if (verdict === "dead") this.break(CLOSE_CODES.dead, "two pings without a pong");
+    if (verdict === "silent") return this.break(CLOSE_CODES.dead, "two pings without a pong");
+    if (verdict === "unread") {
+      this.#dropTransport();
+      return this.#finish(CLOSE_CODES.dead, "the peer has read nothing for two pings");
+    }
+    this.#useRoom();
+  }
+
+  #useRoom(): void {
+    if (!this.writer.isWaiting || this.#continuity.outbox.isFull) return;
+    this.writer.isWaiting = false;
+    this.#guard(() => this.#owner.onRoom());
   }
 
   /** The connection is of no use any more: the session waits to be resumed, or ends. */
@@ -239,8 +257,8 @@ export class TunnelLink implements TransportListener, FrameReceiver {
     this.#dropTransport();
     this.#gap = undefined;
     this.#transport = transport;
-    this.#keepAlive.heard();
-    this.writer.isHeld = false;
+    this.#peer.begin();
+    this.writer.isInterrupted = false;
     this.#continuity.attach(transport, peer, reply);
     transport.listen(this);
   }
@@ -264,6 +282,7 @@ export class TunnelLink implements TransportListener, FrameReceiver {
       decodeFrames(message, this, this.#isLink);
       if (this.#isOpen && !isGreeting) this.#continuity.noteReceived(message);
       this.#owner.onMessageEnd();
+      this.#useRoom();
     } catch (error) {
       this.#fail(error);
     }
@@ -324,10 +343,10 @@ export class TunnelLink implements TransportListener, FrameReceiver {
 
   #onBroken(code: number, reason: string): void {
     this.#dropTransport();
-    const canWait = this.#continuity.isAgreed && !this.isGoingAway;
+    const canWait = this.#continuity.mayResume && !this.isGoingAway;
     if (!canWait) return this.#finish(code, reason);
     this.#gap = { sinceMs: undefined, code, reason };
-    this.writer.isHeld = true;
+    this.writer.isInterrupted = true;
     let waits = false;
     this.#guard(() => (waits = this.#owner.onBreak()));
     if (!waits) this.#finish(code, reason);
@@ -342,7 +361,7 @@ export class TunnelLink implements TransportListener, FrameReceiver {
   }
 
   #noteLife(): void {
-    this.#keepAlive.heard();
+    this.#peer.heard();
     try {
       this.#owner.onLife();
     } catch (error) {
@@ -374,16 +393,3 @@ export class TunnelLink implements TransportListener, FrameReceiver {
 
 /** What an abandoned transport still brings counts for nothing. */
 const DEAF: TransportListener = { onMessage() {}, onLife() {}, onClose() {} };
-
-/** @throws {ProtocolError} 4002 for what is not a JSON object */
-export function parsePayload(frame: string, payload: Buffer): Record<string, unknown> {
-  try {
-    return parseObject(payload);
-  } catch (error) {
-    throw asProtocolError(frame, error);
-  }
-}
-
-export function outOfPlace(type: FrameType, what: string): ProtocolError {
-  return new ProtocolError(CLOSE_CODES.protocolError, `${FRAME_RULES[type].name} ${what}`);
-}

@@ -13,6 +13,7 @@ export type BlankCounters = Pick<
   | "pace"
   | "reported"
   | "overloadedUntilMs"
+  | "isCongested"
 >;
 
 /** What a hub counts and measures of a participant, before its first request there. */
@@ -27,5 +28,6 @@ export function blankCounters(): BlankCounters {
     pace: new Pace(),
     reported: nothingReported,
     overloadedUntilMs: undefined,
+    isCongested: false,
   };
 }

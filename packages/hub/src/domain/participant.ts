@@ -189,6 +189,8 @@ export interface Participant extends Registration {
   budget: Budget | undefined;
   /** Its agent refuses requests for its budget until then, in ms on the hub's clock; undefined before it refused one. */
   restsUntilMs: number | undefined;
+  /** Its tunnel takes no further request: its agent reads too slowly. */
+  isCongested: boolean;
   /** Its model server had too much to do: other requests wait until then, in ms on the hub's clock. */
   overloadedUntilMs: number | undefined;
   direct: DirectPath;
@@ -229,9 +231,10 @@ export interface Participant extends Registration {
   limitFrom: LimitSource;
 }
 
-export function isFull({ active, limit, machine, remote }: Participant): boolean {
+export function isFull(participant: Participant): boolean {
+  const { active, limit, machine, remote, isCongested } = participant;
   if (remote !== undefined) return remote.grant === undefined && active + remote.elsewhere >= limit;
-  if (active >= limit) return true;
+  if (active >= limit || isCongested) return true;
   return machine !== undefined && machine.active + machine.elsewhere >= machine.limit;
 }
 

@@ -24,6 +24,7 @@ export function tunnelOpened(
   context.moves.end(participant);
   participant.tunnel = openTunnel(participant, status, context.nowMs());
   participant.tunnelProblem = undefined;
+  participant.isCongested = false;
   // An agent that was started again may have another budget.
   participant.restsUntilMs = undefined;
   participant.budget = status.budget;
@@ -34,8 +35,19 @@ export function tunnelOpened(
   if (!wasOffline) announceUpdate(context, participant);
 }
 
+/** While its agent reads too slowly, requests wait for it, as for one that is full. */
+export function tunnelCongested(
+  context: OperationContext,
+  participant: Participant,
+  isCongested: boolean,
+): void {
+  participant.isCongested = isCongested;
+  if (!isCongested) context.routingChanged(participant.roomCode);
+}
+
 export function tunnelClosed(context: OperationContext, participant: Participant): void {
   participant.tunnel = { kind: "closed" };
+  participant.isCongested = false;
   participant.budget = undefined;
   participant.restsUntilMs = undefined;
   updateTrial(participant);

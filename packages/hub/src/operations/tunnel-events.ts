@@ -5,6 +5,7 @@ import {
   recordTunnelContact,
   statusReported,
   tunnelClosed,
+  tunnelCongested,
   tunnelOpened,
 } from "./path-changes.ts";
 import { admitTunnel } from "./tunnel-flapping.ts";
@@ -35,6 +36,8 @@ export function tunnelEvents(
       statusReported(context, participant, status);
       loadChanged(participant);
     },
+    congested: (participant: Participant, isCongested: boolean) =>
+      tunnelCongested(context, participant, isCongested),
     suspended(participant: Participant, streams: number) {
       tunnelSuspended(context, participant, streams);
       loadChanged(participant);

@@ -17,14 +17,21 @@ export class Continuity {
   readonly outbox: Outbox;
   readonly #receipts = new Receipts(() => this.outbox.sendAck(this.#receipts.take()));
   #isAgreed = false;
+  #isGivenUp = false;
 
   constructor(transport: Transport, options: OutboxOptions) {
     this.outbox = new Outbox(transport, options);
   }
 
-  /** Both sides offer to resume, and what either sends is kept until it is acknowledged. */
-  get isAgreed(): boolean {
-    return this.#isAgreed;
+  /** Both sides offer to resume, and what this side sent is kept until it is acknowledged. */
+  get mayResume(): boolean {
+    return this.#isAgreed && !this.#isGivenUp;
+  }
+
+  /** The peer acknowledges nothing: what is sent is not kept any more. */
+  giveUp(): void {
+    this.#isGivenUp = true;
+    this.outbox.keepNothing();
   }
 
   /** Known with both HELLOs. */
@@ -60,6 +67,7 @@ export class Continuity {
    */
   acknowledge(count: number): boolean {
     const { log } = this.outbox;
+    if (this.#isGivenUp) return true;
     if (!this.#isAgreed || log === undefined) return false;
     // It was right when its message was sent for the first time.
     if (!this.isReadingResent) log.acknowledge(count);

@@ -1,10 +1,13 @@
 import type { Transport } from "../transport/transport.ts";
 import type { MessageSink } from "../wire/frame-writer.ts";
 import { FRAME_HEADER_BYTES, FRAME_TYPES, writeFrameHeader } from "../wire/frame.ts";
+import type { LogBudget } from "./log-budget.ts";
 import { SentLog } from "./sent-log.ts";
 
-/** Beside the bytes of running streams: control frames, and streams that have ended. */
-const LOG_RESERVE_BYTES = 1024 * 1024;
+/** With so many bytes unacknowledged, body bytes wait. */
+const FULL_LOG_BYTES = 8 * 1024 * 1024;
+/** With more bytes unsent, body bytes wait, and no request is begun. */
+const MAX_UNSENT_BYTES = 4 * 1024 * 1024;
 const ACK_BYTES = FRAME_HEADER_BYTES + 4;
 
 /** A message of a single ACK is neither counted nor kept: else each one would call for another. */
@@ -13,8 +16,8 @@ export function isLoneAck(message: Buffer): boolean {
 }
 
 export interface OutboxOptions {
-  /** Bytes of running streams that the peer's credit allows under way. */
-  creditBytes: () => number;
+  /** Of the logs of all sessions; undefined for none. */
+  budget: LogBudget | undefined;
   onSlabReleased: (slab: ArrayBufferLike) => void;
 }
 
@@ -24,6 +27,8 @@ export class Outbox implements MessageSink {
   #transport: Transport | undefined;
   #log: SentLog | undefined;
   #hasGreeted = false;
+  #sentBytes = 0;
+  #noticedTakenBytes = 0;
 
   constructor(transport: Transport, options: OutboxOptions) {
     this.#transport = transport;
@@ -34,6 +39,24 @@ export class Outbox implements MessageSink {
     return (this.#log?.isEmpty ?? true) && this.#transport?.bufferedBytes === 0;
   }
 
+  get isFull(): boolean {
+    return this.isCongested || (this.#log?.bytes ?? 0) >= FULL_LOG_BYTES;
+  }
+
+  /** The peer reads too slowly, or not at all. */
+  get isCongested(): boolean {
+    return (this.#transport?.bufferedBytes ?? 0) > MAX_UNSENT_BYTES;
+  }
+
+  /** Nothing is unsent, or the transport has taken something since the last call. */
+  takeProgress(): boolean {
+    const unsentBytes = this.#transport?.bufferedBytes ?? 0;
+    const takenBytes = this.#sentBytes - unsentBytes;
+    const before = this.#noticedTakenBytes;
+    this.#noticedTakenBytes = takenBytes;
+    return unsentBytes === 0 || takenBytes > before;
+  }
+
   /** undefined when nothing is kept: the session cannot be resumed. */
   get log(): SentLog | undefined {
     return this.#log;
@@ -41,20 +64,25 @@ export class Outbox implements MessageSink {
 
   /** From the next message but the one with HELLO. */
   keep(): void {
-    this.#log ??= new SentLog((slab) => this.#options.onSlabReleased(slab));
+    if (this.#log !== undefined) return;
+    const { budget, onSlabReleased } = this.#options;
+    this.#log = new SentLog(onSlabReleased, budget);
+    budget?.add(this.#log);
   }
 
   /** The peer does not resume. */
   keepNothing(): void {
-    this.#log?.clear();
+    if (this.#log === undefined) return;
+    this.#log.clear();
+    this.#options.budget?.delete(this.#log);
     this.#log = undefined;
   }
 
   send(message: Buffer): void {
     // An ACK that found no room in the message before it is alone, too.
-    if (this.#log !== undefined && this.#hasGreeted && !isLoneAck(message))
-      this.#log.push(message, this.#options.creditBytes() + LOG_RESERVE_BYTES);
+    if (this.#log !== undefined && this.#hasGreeted && !isLoneAck(message)) this.#log.push(message);
     this.#hasGreeted = true;
+    this.#sentBytes += message.length;
     this.#transport?.send(message);
   }
 
@@ -75,6 +103,11 @@ export class Outbox implements MessageSink {
   /** @param lacking - sent again, before all else */
   attach(transport: Transport, lacking: readonly Buffer[]): void {
     this.#transport = transport;
-    for (const message of lacking) transport.send(message);
+    this.#sentBytes = 0;
+    this.#noticedTakenBytes = 0;
+    for (const message of lacking) {
+      this.#sentBytes += message.length;
+      transport.send(message);
+    }
   }
 }

@@ -1,4 +1,8 @@
 import { badResume, COUNT_RANGE } from "../wire/resume.ts";
+import type { LogBudget } from "./log-budget.ts";
+
+/** Body bytes are held long before: this is for control frames, and for the heads of requests. */
+const MAX_BYTES = 16 * 1024 * 1024;
 
 /**
  * The messages of a session that the peer has not acknowledged, in order and without a copy: they stay in the slabs in
@@ -8,6 +12,7 @@ import { badResume, COUNT_RANGE } from "../wire/resume.ts";
  */
 export class SentLog {
   readonly #onReleased: (slab: ArrayBufferLike) => void;
+  readonly #budget: LogBudget | undefined;
   #messages: Buffer[] = [];
   /** of the oldest message in `#messages` that is still kept */
   #index = 0;
@@ -15,10 +20,15 @@ export class SentLog {
   #before = 0;
   #acknowledged = 0;
   #bytes = 0;
+  #noticedAcknowledged = 0;
 
-  /** @param onReleased - no kept message is in this slab any more; the sender may still write to it */
-  constructor(onReleased: (slab: ArrayBufferLike) => void) {
+  /**
+   * @param onReleased - no kept message is in this slab any more; the sender may still write to it
+   * @param budget - that it shares with other logs
+   */
+  constructor(onReleased: (slab: ArrayBufferLike) => void, budget?: LogBudget) {
     this.#onReleased = onReleased;
+    this.#budget = budget;
   }
 
   /** Messages sent so far. */
@@ -35,10 +45,18 @@ export class SentLog {
     return this.#index === this.#messages.length;
   }
 
-  push(message: Buffer, limitBytes: number): void {
+  /** Nothing waits to be acknowledged, or something was since the last call. */
+  takeProgress(): boolean {
+    const before = this.#noticedAcknowledged;
+    this.#noticedAcknowledged = this.#acknowledged;
+    return this.isEmpty || this.#acknowledged > before;
+  }
+
+  push(message: Buffer): void {
     this.#messages.push(message);
     this.#bytes += message.length;
-    if (this.#bytes > limitBytes) this.clear();
+    this.#budget?.note(message.length);
+    if (this.#bytes > MAX_BYTES) this.clear();
   }
 
   /**
@@ -87,6 +105,7 @@ export class SentLog {
     this.#index += 1;
     this.#before += 1;
     this.#bytes -= message.length;
+    this.#budget?.note(-message.length);
     return message;
   }
 

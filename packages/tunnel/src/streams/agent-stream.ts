@@ -6,7 +6,7 @@ import { OutgoingBody } from "./outgoing-body.ts";
 import type { HeadWriter } from "../wire/repeated-head.ts";
 import { RESET_CODES } from "../wire/reset-code.ts";
 import type { ResetCode } from "../wire/reset-code.ts";
-import { outOfPlace } from "../tunnel-link.ts";
+import { outOfPlace } from "../wire/protocol-error.ts";
 
 /** One request from the hub. */
 export interface IncomingRequest {
@@ -240,11 +240,12 @@ export class AgentStream implements Responder {
     this.#tellReset(code, reason);
   }
 
-  /** The tunnel is resumed: what waited is sent. */
-  proceed(): void {
-    if (this.#heldHead === undefined) this.#pump();
+  /** There is room again: sends what waited, in at most so many frames. @returns whether more could be sent at once */
+  proceed(maxFrames?: number): boolean {
+    if (this.#heldHead === undefined) this.#pump(maxFrames);
     else this.sendHead();
     this.#tellDrain();
+    return this.#body.bytes > 0 && this.#credit.availableBytes > 0;
   }
 
   /** The tunnel closed. */
@@ -266,9 +267,10 @@ export class AgentStream implements Responder {
     );
   }
 
-  #pump(): void {
+  #pump(maxFrames?: number): void {
     const { writer } = this.#port;
-    if (!this.#body.pump(writer, this.id, this.#credit) || this.#phase !== "ending") return;
+    const isSent = this.#body.pump(writer, this.id, this.#credit, maxFrames);
+    if (!isSent || this.#phase !== "ending") return;
     writer.end(this.id);
     this.#close();
   }

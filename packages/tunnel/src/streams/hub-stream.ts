@@ -7,7 +7,8 @@ import { OutgoingBody } from "./outgoing-body.ts";
 import type { HeadReader, HeadWriter } from "../wire/repeated-head.ts";
 import { RESET_CODES } from "../wire/reset-code.ts";
 import type { ResetCode } from "../wire/reset-code.ts";
-import { outOfPlace, parsePayload } from "../tunnel-link.ts";
+import { parsePayload } from "../wire/hello.ts";
+import { outOfPlace } from "../wire/protocol-error.ts";
 
 /** Gets one response. Callbacks run inside the tunnel's message event and may call `RequestStream`. */
 export interface ResponseHandler {
@@ -101,7 +102,7 @@ export class HubStream implements RequestStream {
     this.#isBodySent = end;
     this.#credit.spend(rideBytes);
     writer.head(FRAME_TYPES.request, this.id, bytes, this.#body, rideBytes);
-    this.#pump();
+    this.proceed();
     return true;
   }
 
@@ -180,7 +181,7 @@ export class HubStream implements RequestStream {
   receiveWindow(bytes: number): void {
     if (this.#phase !== "open") return;
     this.#credit.grant(bytes);
-    this.#pump();
+    this.proceed();
   }
 
   receiveReset(code: ResetCode, reason: string): void {
@@ -189,9 +190,9 @@ export class HubStream implements RequestStream {
   }
 
   /** The tunnel is resumed. */
-  proceed(): void {
+  resumed(): void {
     if (this.#phase !== "open") return;
-    this.#pump();
+    this.proceed();
     try {
       this.#handler.onResumed?.();
     } catch (error) {
@@ -237,12 +238,16 @@ export class HubStream implements RequestStream {
     return this.#phase === "open";
   }
 
-  #pump(): void {
-    if (this.#isBodySent) return;
+  /** Sends what waits of the body, in at most so many frames. @returns whether more could be sent at once */
+  proceed(maxFrames?: number): boolean {
+    if (this.#isBodySent || this.#phase !== "open") return false;
     const { writer } = this.#port;
-    if (!this.#body.pump(writer, this.id, this.#credit)) return;
+    if (!this.#body.pump(writer, this.id, this.#credit, maxFrames)) {
+      return this.#credit.availableBytes > 0;
+    }
     this.#isBodySent = true;
     writer.end(this.id);
+    return false;
   }
 
   /** A callback threw: this stream is over, the session is not. */

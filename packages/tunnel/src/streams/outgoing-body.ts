@@ -43,10 +43,15 @@ export class OutgoingBody implements BodySource {
     if (this.#bytes === 0) this.clear();
   }
 
-  /** Sends DATA while there are bytes and credit. @returns whether everything was sent */
-  pump(writer: FrameWriter, streamId: number, credit: SendCredit): boolean {
-    while (this.#bytes > 0) {
-      if (writer.isHeld) return false;
+  /** Sends DATA while there are bytes and credit, in at most so many frames. @returns whether everything was sent */
+  pump(
+    writer: FrameWriter,
+    streamId: number,
+    credit: SendCredit,
+    maxFrames = Number.POSITIVE_INFINITY,
+  ): boolean {
+    for (let frames = 0; this.#bytes > 0; frames += 1) {
+      if (frames === maxFrames || writer.isHeld) return false;
       const count = Math.min(this.#bytes, credit.availableBytes, WIRE_LIMITS.dataBytes);
       if (count === 0) return false;
       const at = writer.reserve(FRAME_TYPES.data, streamId, count);

@@ -9,6 +9,7 @@ class KeepingSink implements MessageSink {
   readonly sent: Buffer[] = [];
   readonly #isStuck: boolean;
   isClear = true;
+  isFull = false;
 
   /** @param isStuck - nothing leaves, as from a socket whose peer does not read; otherwise everything at once */
   constructor(isStuck: boolean) {

@@ -21,6 +21,8 @@ export interface MessageSink {
   send(message: Buffer): void;
   /** No message is needed any more: the slab may be written from its start. */
   readonly isClear: boolean;
+  /** Body bytes have to wait until the peer has read, or acknowledged, what was sent. */
+  readonly isFull: boolean;
 }
 
 /** Body bytes waiting to be sent. */
@@ -41,8 +43,10 @@ export interface BodySource {
 export class FrameWriter {
   /** The slab that `reserve()` wrote to. May change with each `reserve()`. */
   slab: Buffer = NO_SLAB;
-  /** The tunnel is interrupted: body bytes stay where they are, within their credit. */
-  isHeld = false;
+  /** The tunnel has no connection: body bytes stay where they are, within their credit. */
+  isInterrupted = false;
+  /** Body bytes were held because the sink is full. */
+  isWaiting = false;
   readonly #sink: MessageSink;
   readonly #gather: () => void;
   readonly #pauseMs: number;
@@ -64,6 +68,14 @@ export class FrameWriter {
     this.#sink = sink;
     this.#gather = gather;
     this.#pauseMs = pauseMs;
+  }
+
+  /** Body bytes stay where they are. */
+  get isHeld(): boolean {
+    if (this.isInterrupted) return true;
+    if (!this.#sink.isFull) return false;
+    this.isWaiting = true;
+    return true;
   }
 
   /** There are frames that are not sent yet. */

@@ -59,7 +59,7 @@ function decodeAll(message: Buffer, isLink = false): Frame[] {
 function written(write: (writer: FrameWriter) => void): Buffer[] {
   const messages: Buffer[] = [];
   const send = (message: Buffer) => void messages.push(Buffer.from(message));
-  const writer = new FrameWriter({ send, isClear: true }, () => {});
+  const writer = new FrameWriter({ send, isClear: true, isFull: false }, () => {});
   write(writer);
   writer.flush();
   return messages;

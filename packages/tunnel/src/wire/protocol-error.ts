@@ -1,4 +1,5 @@
-import type { CloseCode } from "./close-code.ts";
+import { CLOSE_CODES, type CloseCode } from "./close-code.ts";
+import { FRAME_RULES, type FrameType } from "./frame.ts";
 
 /** The peer violated the wire protocol. Internal: the session closes the tunnel with `closeCode`. */
 export class ProtocolError extends Error {
@@ -9,4 +10,8 @@ export class ProtocolError extends Error {
     super(message);
     this.closeCode = closeCode;
   }
+}
+
+export function outOfPlace(type: FrameType, what: string): ProtocolError {
+  return new ProtocolError(CLOSE_CODES.protocolError, `${FRAME_RULES[type].name} ${what}`);
 }

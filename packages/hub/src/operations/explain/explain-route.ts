@@ -163,6 +163,9 @@ function verdictOn(participant: Participant, { room, query, first, next, hold }:
     const reason = unroutableReason(participant, query.nowMs());
     return ["loading", `${reason}; a request waits until it is ready`];
   }
+  if (alone.kind === "busy" && participant.isCongested) {
+    return ["full", "its agent reads too slowly: a request waits until it has read what was sent"];
+  }
   if (alone.kind === "busy" && isOverloaded(participant, query.nowMs)) {
     return ["full", "its model server responded 503: a request waits a moment"];
   }

@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import {
   HubSession,
+  LogBudget,
   TUNNEL_SUBPROTOCOL,
   type TunnelStatus,
   WS_LIMITS,
@@ -32,6 +33,8 @@ export interface TunnelEvents {
   status(participant: Participant, status: TunnelStatus): void;
   /** The connection broke, and streams wait for another one: `resumed` or `closed` follows. */
   suspended(participant: Participant, streams: number): void;
+  /** Its agent reads too slowly for another request, or fast enough again. */
+  congested(participant: Participant, isCongested: boolean): void;
   resumed(participant: Participant): void;
   closed(participant: Participant): void;
   bug(error: unknown): void;
@@ -57,6 +60,7 @@ export function createTunnelAcceptor(
   limits: Limits,
   events: TunnelEvents,
 ): AcceptTunnel {
+  const logBudget = new LogBudget(limits.resumeLogBytes);
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -73,6 +77,7 @@ export function createTunnelAcceptor(
       maxResponseHeadBytes: undefined,
       pingIntervalMs: limits.tunnelPingMs,
       resumeMs: limits.resumeMs,
+      logBudget,
       handlers: {
         decideResume(offer) {
           const decision = sessions.decide(participant, session, offer);
@@ -96,6 +101,9 @@ export function createTunnelAcceptor(
         },
         onSuspend: (streams) => {
           if (registry.isCurrent(participant, session)) events.suspended(participant, streams);
+        },
+        onCongestion: (isCongested) => {
+          if (registry.isCurrent(participant, session)) events.congested(participant, isCongested);
         },
         onResume: () => {
           if (registry.isCurrent(participant, session)) events.resumed(participant);
