@@ -2,7 +2,7 @@ import { CLOSE_CODES } from "../wire/close-code.ts";
 import { ProtocolError } from "../wire/protocol-error.ts";
 
 /** However large a window the peer announces, no more is under way on one stream. */
-export const MAX_CREDIT_BYTES = 16 * 1024 * 1024;
+const MAX_CREDIT_BYTES = 16 * 1024 * 1024;
 
 /** How many body bytes this side may still send on one stream. */
 export class SendCredit {
