@@ -59,6 +59,16 @@ describe("credentials that have worked", () => {
     expect(server.machine.verdict).toMatchObject({ readiness: "ready", problem: undefined });
   });
 
+  test("are looked at after a refusal although bytes of another call flow, which began before", () => {
+    const server = works();
+    server.look(list);
+    server.machine.callStarted();
+    server.machine.callFlows();
+    server.pass(1_000);
+    server.respond(401);
+    expect(server.machine.startLook(61_000)).toBe(true);
+  });
+
   test("are lost when the list, which they opened before, refuses them too", () => {
     const server = refuse(works(), "ada");
     server.look({ kind: "refuses" });

@@ -99,14 +99,15 @@ export class ServerReadiness {
   }
 
   /**
-   * Begins a look when one is due. Bytes of a running response since the last look are as good as one: then it counts as
-   * done.
+   * Begins a look when one is due. Bytes of a running response since the last look are as good as one, unless it is about
+   * the credentials: then it counts as done.
    *
    * @returns whether to look at the model list now
    */
   startLook(nowMs: number): boolean {
     if (nowMs < this.#nextLookMs) return false;
-    const isAlive = this.#hasBytes && this.#running > 0 && this.#verdict.readiness === "ready";
+    const isFlowing = this.#hasBytes && this.#running > 0;
+    const isAlive = isFlowing && this.#verdict.readiness === "ready" && !this.#isDoubted;
     this.#hasBytes = false;
     if (isAlive) this.#nextLookMs = nowMs + this.#options.readyLookMs;
     return !isAlive;
