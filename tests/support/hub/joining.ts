@@ -31,7 +31,14 @@ export async function joinTunnel(
   wishes: Wishes &
     Pick<
       ParticipantOptions,
-      "budget" | "budgetFolder" | "followModel" | "headers" | "onNotice" | "timing" | "wallNow"
+      | "budget"
+      | "budgetFolder"
+      | "followModel"
+      | "headers"
+      | "now"
+      | "onNotice"
+      | "timing"
+      | "wallNow"
     >,
 ): Promise<Joined & { agent: Participant }> {
   const body = registration(wishes);

@@ -129,6 +129,11 @@ test("a session goes to another participant for a while after a request failed a
   expect(servedBy(200)).toEqual(["ana"]);
   pass(5_000);
   expect(servedBy(200)).toEqual(["ben"]);
+  // A server with too much to do is as one that is full, for 1 s.
+  expect(servedBy(503)).toEqual(["ben", "ana"]);
+  expect(servedBy(200)).toEqual(["ana"]);
+  pass(1_000);
+  expect(servedBy(200)).toEqual(["ben"]);
 });
 
 test("a session that a stand-in has is drawn anew once another participant is there", () => {

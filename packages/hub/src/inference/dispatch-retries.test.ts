@@ -281,6 +281,14 @@ describe("a model server with too much to do", () => {
     expect(bench.calls).toHaveLength(2);
   });
 
+  test("is not waited for when its retry-after is 0", () => {
+    const bench = createBench([aParticipant({ id: "ana" })]);
+    bench.send();
+    bench.call().respond(503, "", { "content-type": "text/plain", "retry-after": "0" });
+    bench.send();
+    expect(bench.calls).toHaveLength(2);
+  });
+
   test("is waited for no longer when another of its requests succeeds", () => {
     const bench = createBench([aParticipant({ id: "ana", limit: 3 })]);
     bench.send();

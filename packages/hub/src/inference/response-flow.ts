@@ -198,7 +198,8 @@ export class ResponseFlow implements AttemptOwner {
   /** The participant's agent refuses the request. Of a person's budget nothing follows for others. */
   #budgetError({ participant, refusal }: Attempt, text: string): HubError {
     const { nowMs, participantRests, peers } = this.#deps;
-    const retryAfterMs = retryAfterOf(this.#delivery.refusalHints(), defaultRestMs);
+    const saysMs = retryAfterOf(this.#delivery.refusalHints(), defaultRestMs);
+    const retryAfterMs = Math.max(1_000, saysMs);
     if (refusal === "budget") {
       participantRests(participant, nowMs() + retryAfterMs);
       peers?.noted(participant, { restsMs: retryAfterMs });

@@ -1,7 +1,7 @@
 import { type ModelField, readModelField } from "../domain/aliases/model-field.ts";
 import { selectorText, selectTarget } from "../domain/aliases/select-target.ts";
 import type { Participant } from "../domain/participant.ts";
-import { isLoading, isRoutable } from "../domain/readiness.ts";
+import { isLoading, isOverloaded, isRoutable } from "../domain/readiness.ts";
 import { isPresent, type Room } from "../domain/room.ts";
 import type { ResponseForm } from "../domain/placement/pace.ts";
 import type { Prompt } from "../domain/placement/warm-conversations.ts";
@@ -162,7 +162,7 @@ export class Routing implements SelectionQuery {
     const isKept =
       bound !== undefined &&
       isPresent(this.#room, bound) &&
-      isRoutable(bound, this.nowMs) &&
+      (isRoutable(bound, this.nowMs) || isOverloaded(bound, this.nowMs)) &&
       !(bound.isStandIn && isLeftToOthers(this.#room, this));
     const holder = isKept ? bound : participant;
     sessions.bind(session, holder, nowMs);

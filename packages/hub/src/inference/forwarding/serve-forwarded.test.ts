@@ -78,6 +78,12 @@ describe("a forwarded request", () => {
     expect(owner.sent).toEqual(["refused unknown undefined"]);
   });
 
+  test("is sent to a model server that other requests wait for after a 503", () => {
+    const owner = createOwner(ownParticipant({ overloadedUntilMs: Infinity }));
+    owner.serve(aForwarded());
+    expect(owner.opened).toHaveLength(1);
+  });
+
   test("is refused by a hub that stops, or runs too many requests", () => {
     const stopping = createOwner(ownParticipant(), { isDraining: () => true });
     stopping.serve(aForwarded());

@@ -10,7 +10,13 @@ import {
   type SlotHolder,
 } from "../../domain/participant.ts";
 import { roomsToWake } from "../../domain/machine.ts";
-import { beginTrial, isLoading, isRoutable, unroutableReason } from "../../domain/readiness.ts";
+import {
+  beginTrial,
+  isAwaited,
+  isLoading,
+  isRoutable,
+  unroutableReason,
+} from "../../domain/readiness.ts";
 import { HubError } from "../../errors.ts";
 import type { InFlight, RunningRequest } from "../in-flight.ts";
 import type { Scrubber } from "../inference-call.ts";
@@ -123,7 +129,9 @@ function refusalOf(
   if (capabilityOf(participant, capability) === "unsupported") {
     return { reason: "unsupported", message: `${id} does not support ${capability}.` };
   }
-  if (upstream === undefined || !isRoutable(participant, nowMs)) {
+  // After a 503 the hub of the request decides whether it waits.
+  const isReady = isRoutable(participant, nowMs) || isAwaited(participant, nowMs);
+  if (upstream === undefined || !isReady) {
     const why = unroutableReason(participant, nowMs()) ?? "its path was lost";
     return { reason: "unroutable", message: `${id} cannot be reached now: ${why}` };
   }

@@ -8,11 +8,11 @@ const longestRestMs = 25 * 60 * 60_000;
 export const defaultRestMs = 60_000;
 const maxMessageLength = 512;
 
-/** How long `retry-after` says, from 1 s to 25 h. @param otherwiseMs - when it does not */
+/** How long `retry-after` says, at most 25 h. @param otherwiseMs - when it does not */
 export function retryAfterOf(headers: HeaderMap, otherwiseMs: number): number {
   const text = headers["retry-after"] ?? "";
   if (!/^\d{1,9}$/.test(text)) return otherwiseMs;
-  return Math.min(longestRestMs, Math.max(1_000, Number(text) * 1_000));
+  return Math.min(longestRestMs, Number(text) * 1_000);
 }
 
 /** @param text - the body of the agent's refusal, scrubbed of the participant's secrets */
