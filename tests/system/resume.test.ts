@@ -16,14 +16,14 @@ const chat = { model: "ada", messages: userSays("hello"), stream: true };
  * A hub on a clock moved by hand, and ada's agent, which reaches it by a network that can be cut. Each generation waits for
  * `generate` behind its first 20 words.
  */
-async function openLab(limits: Partial<Limits> = {}, config = {}) {
+async function openLab(limits: Partial<Limits> = {}, config = {}, responds = true) {
   const time = createManualTime();
   const generation = createGate();
   const provider = await startFakeProvider({
-    behave: () => ({
-      ...{ kind: "normal", words: 300 },
-      ...{ gate: generation.opened, gateAfterChunks: 20 },
-    }),
+    behave: () =>
+      responds
+        ? { kind: "normal", words: 300, gate: generation.opened, gateAfterChunks: 20 }
+        : { kind: "hang" },
   });
   const hub = await startTestHub({
     time: time.source,
@@ -231,6 +231,63 @@ describe("a stream whose connection breaks", () => {
     await until("the path to close", lab.ada, ({ connection }) => !connection.connected);
     const updates = lab.events.of("participant.updated");
     expect(updates.map(({ data }) => connectionOf(data["participant"]))).not.toContain("lost");
+  });
+});
+
+describe("a request without a byte whose connection breaks", () => {
+  /** At ada, while bob is free. */
+  async function ask(lab: Awaited<ReturnType<typeof openLab>>, model: string) {
+    const response = lab.hub.fetch(`/rooms/${lab.code}/v1/chat/completions`, {
+      json: { ...chat, model },
+    });
+    await lab.provider.waitFor(({ openGenerations }) => openGenerations === 1);
+    const other = await startFakeProvider();
+    const bob = await joinTunnel(lab.hub, lab.code, { id: "bob", endpoint: other.url });
+    return {
+      response,
+      async [Symbol.asyncDispose]() {
+        await bob[Symbol.asyncDispose]();
+        await other.close();
+      },
+    };
+  }
+
+  test("goes to another participant after 2 s; the agent that is back cancels its generation", async () => {
+    await using lab = await openLab({}, {}, false);
+    await using asked = await ask(lab, "fake-model");
+    await lab.lose();
+    await lab.time.advance(2_000);
+    const response = await within(asked.response, "the response of bob");
+    expect(response.headers.get("x-roomhub-participant")).toBe("bob");
+    expect(await response.text()).toContain("[DONE]");
+    await settled(lab.events, 1);
+    expect(ledgerOf(lab.events)[0]?.ends[0]?.data).toMatchObject({ attempts: 2 });
+    expect(lab.provider.openGenerations).toBe(1);
+    await lab.restore();
+    await lab.provider.waitFor(({ openGenerations }) => openGenerations === 0);
+    expect(ledgerProblems(lab.events)).toEqual([]);
+  });
+
+  test("goes on where it was when the agent is back within 2 s", async () => {
+    await using lab = await openLab({}, {}, false);
+    await using asked = await ask(lab, "fake-model");
+    await lab.lose();
+    await lab.time.advance(1_500);
+    await lab.restore();
+    await lab.time.advance(5_000);
+    expect([generations(lab), lab.provider.openGenerations]).toEqual([1, 1]);
+    await lab.joined[Symbol.asyncDispose]();
+    expect((await asked.response).status).toBe(200);
+  });
+
+  test("waits for the participant that it names", async () => {
+    await using lab = await openLab({}, {}, false);
+    await using asked = await ask(lab, "ada");
+    await lab.lose();
+    await lab.time.advance(20_000);
+    await lab.time.advance(10_000);
+    const response = await within(asked.response, "the failure");
+    expect(await response.text()).toContain("tunnel_lost");
   });
 });
 

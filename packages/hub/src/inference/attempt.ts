@@ -52,6 +52,10 @@ export interface AttemptOptions {
   coldBytes: number;
 }
 
+/** Most connections that are lost for a moment are back by then. */
+const moveAfterMs = 2_000;
+const lookEveryMs = 1_000;
+
 /**
  * One try at one participant. Holds its slot from the opening until the participant is finished with it, which may be
  * after the request itself settled: a slot is free only when the generation really ended.
@@ -81,6 +85,7 @@ export class Attempt implements ResponseSink {
   #machine: Machine | undefined;
   #shows: Admission["shows"] = "speed";
   #isAdmitted = false;
+  #lookedMs = 0;
   #call: UpstreamCall | undefined;
   #isClosed = false;
 
@@ -121,6 +126,15 @@ export class Attempt implements ResponseSink {
 
   resume(): void {
     if (!this.#isClosed) this.#call?.resume();
+  }
+
+  /** Its tunnel has had no connection for 2 s: whether to look for another participant now, which is due every second. */
+  isLookDue(nowMs: number): boolean {
+    const { tunnel } = this.participant;
+    if (tunnel.kind !== "resuming" || nowMs - tunnel.sinceMs < moveAfterMs) return false;
+    if (nowMs - this.#lookedMs < lookEveryMs) return false;
+    this.#lookedMs = nowMs;
+    return true;
   }
 
   cancel(reason: string): void {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Participant } from "../domain/participant.ts";
 import { aParticipant } from "../domain/room.fixture.ts";
 import { createBench, type SendOptions } from "./dispatch.fixture.ts";
 import { chatStream, chunk, done, finish } from "./stream/streams.fixture.ts";
@@ -6,16 +7,24 @@ import { chatStream, chunk, done, finish } from "./stream/streams.fixture.ts";
 const text = chatStream([chunk({ content: "one" })]);
 const rest = chatStream([chunk({ content: "two" }), finish, done]);
 
+const bob = () => aParticipant({ id: "bob", limit: 1 });
+
 /** A request at ana, whose tunnel has lost its connection: nothing comes from there until it is resumed. */
-function inGap(options: SendOptions = { stream: true }, streamed = text) {
+function inGap(
+  options: SendOptions = { stream: true },
+  streamed = text,
+  others = [] as Participant[],
+  waitedMs = 0,
+) {
   const ana = aParticipant({ id: "ana", limit: 1 });
-  const bench = createBench([ana]);
+  const bench = createBench([ana, ...others]);
   const sent = bench.send(options);
   const call = bench.call();
   if (streamed !== "") {
     call.head();
     call.data(streamed);
   }
+  if (waitedMs > 0) bench.pass(waitedMs);
   const before = { readiness: "ready", problem: "", sinceMs: 0 } as const;
   ana.tunnel = { kind: "resuming", streams: 1, sinceMs: bench.deps.nowMs(), before };
   function resume(): void {
@@ -66,7 +75,18 @@ describe("a stream whose tunnel lost its connection", () => {
     expect(sent.ledger()).toEqual(["llm.request", "llm.error"]);
   });
 
-  test("is not retried elsewhere, and new requests wait for it or go to another", () => {
+  test("and that has begun is not tried elsewhere, nor one whose head was sent early", () => {
+    for (const [streamed, waitedMs] of [
+      [text, 0],
+      ["", 46_000],
+    ] as const) {
+      const { bench, sent } = inGap({ stream: true }, streamed, [bob()], waitedMs);
+      for (let second = 0; second < 20; second++) bench.pass(1_000);
+      expect([sent.ledger(), bench.calls.length]).toEqual([["llm.request"], 1]);
+    }
+  });
+
+  test("is not tried elsewhere while no other participant is free, and new requests wait for it", () => {
     const { bench, sent, resume } = inGap({ stream: true }, "");
     const waiting = bench.send({ model: "ana" });
     bench.pass(20_000);
@@ -94,6 +114,55 @@ describe("a stream whose tunnel lost its connection", () => {
       stage: "tunnel",
       code: "tunnel_lost",
     });
+  });
+});
+
+describe("a request without a byte whose tunnel lost its connection", () => {
+  const seconds = (bench: ReturnType<typeof inGap>["bench"], count: number) => {
+    for (let second = 0; second < count; second++) bench.pass(1_000);
+  };
+
+  test.each(["*", "llama3", "model:llama3"])(
+    "for %s goes elsewhere after 2 s, and its first stream is cancelled",
+    (model) => {
+      const { bench, ana, sent, call } = inGap({ stream: true, model }, "", [bob()]);
+      bench.pass(1_999);
+      expect(bench.calls).toHaveLength(1);
+      bench.pass(1);
+      expect(bench.calls.map(({ participant }) => participant.id)).toEqual(["ana", "bob"]);
+      expect([call.cancelled === undefined, ana.active]).toEqual([false, 1]);
+      bench.call().head();
+      bench.call().data(chatStream([chunk({ content: "one" }), finish, done]));
+      bench.call().end();
+      expect(sent.ending()).toMatchObject({ participantId: "bob", attempts: 2 });
+    },
+  );
+
+  test("goes elsewhere as soon as another is free, which is looked for every second", () => {
+    const { bench, sent } = inGap({ stream: true, model: "llama3" }, "", [bob()]);
+    bench.send({ model: "bob" });
+    seconds(bench, 9);
+    expect(bench.calls).toHaveLength(2);
+    bench.call().respond(200, "{}");
+    bench.pass(250);
+    bench.pass(750);
+    expect(bench.calls).toHaveLength(3);
+    expect(bench.call().participant.id).toBe("bob");
+    expect(sent.ledger()).toEqual(["llm.request", "llm.request"]);
+  });
+
+  test("waits when it names the participant, or when only that one can serve it", () => {
+    const { bench } = inGap({ stream: true, model: "ana" }, "", [bob()]);
+    seconds(bench, 20);
+    expect(bench.calls).toHaveLength(1);
+  });
+
+  test("stays when the connection is back within 2 s", () => {
+    const { bench, call, resume } = inGap({ stream: true, model: "*" }, "", [bob()]);
+    bench.pass(1_900);
+    resume();
+    seconds(bench, 10);
+    expect([bench.calls.length, call.cancelled]).toEqual([1, undefined]);
   });
 });
 

@@ -303,13 +303,9 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
       // All the time that it waited, before earlier attempts too.
       const queuedMs = place && place.sinceMs - this.#queueMs;
       checkRequest(this.#deps.limits, nowMs, this.#call.startedMs, queuedMs);
-      if (
-        this.#state.kind === "queued" &&
-        this.#state.place.isHoldOver(nowMs) &&
-        this.tryToLeave()
-      ) {
-        return;
-      }
+      if (place?.isHoldOver(nowMs) === true && this.tryToLeave()) return;
+      const { current } = this.#attempts;
+      if (current?.isLookDue(nowMs) === true) this.#flow.leaveGap(current);
       if (this.#delivery.isLeftOpen(nowMs) && this.#endIfOver()) return;
       this.#delivery.tick(nowMs);
     });

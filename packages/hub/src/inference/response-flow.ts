@@ -141,6 +141,14 @@ export class ResponseFlow implements AttemptOwner {
     }
   }
 
+  /** Its tunnel has no connection: the request goes elsewhere if another participant is free. */
+  leaveGap(attempt: Attempt): void {
+    if (!this.#owner.isAnotherReady(attempt, "path")) return;
+    const { id } = attempt.participant;
+    const error = new HubError("tunnel_lost", `The tunnel to ${id} was lost.`);
+    this.#owner.attemptFailed(attempt, error, "path");
+  }
+
   /** A response that reported its own end is complete, whatever happens to its path. */
   endIfOver(): boolean {
     return this.#delivery.endIfOver(this.#handedOver);
