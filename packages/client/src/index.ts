@@ -1,5 +1,6 @@
 export type { CallOptions, HostCallOptions, OwnerCallOptions } from "./call-options.ts";
 export { RoomhubClient, type RoomhubClientOptions } from "./client.ts";
+export { isLiveAndReady } from "@roomhub/protocol";
 export type { Fetch } from "./connection.ts";
 export {
   errorFromResponse,

@@ -60,6 +60,7 @@ export {
   LIMITS,
   resolveLimits,
 } from "./limits.ts";
+export { isLiveAndReady } from "./live-and-ready.ts";
 export { ModelEntry, ModelList } from "./model-list.ts";
 export { isSameModel, withoutLatest } from "./model-name.ts";
 export { parseBody } from "./parse-body.ts";

@@ -71,7 +71,8 @@ export const Connection = z.object({
 });
 export type Connection = z.infer<typeof Connection>;
 
-export const ParticipantStatus = z.enum(["online", "offline"]);
+/** `unavailable`: it is alive and connected, and no request can be served there. Contract §1. */
+export const ParticipantStatus = z.enum(["online", "unavailable", "offline"]);
 export type ParticipantStatus = z.infer<typeof ParticipantStatus>;
 
 /** How a participant stays online: `probe` means the hub probes its endpoint. When absent, by heartbeats. Contract §2. */

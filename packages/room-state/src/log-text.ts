@@ -33,8 +33,9 @@ export function participantRemarks(
   if (before === undefined) return [info(`${id} joined with ${model}`)];
   const remarks: Remark[] = [];
   if (before.model !== model) remarks.push(info(`${id} shares ${model} now`));
-  if (before.status !== status && status === "offline") remarks.push(offlineRemark(id));
-  if (before.status !== status && status === "online") remarks.push(info(`${id} is online`));
+  const [wasOffline, isOffline] = [before.status === "offline", status === "offline"];
+  if (isOffline && !wasOffline) remarks.push(offlineRemark(id));
+  if (wasOffline && !isOffline) remarks.push(info(`${id} is online`));
   remarks.push(...connectionRemarks(before, after, gap));
   const isUsedUp = after.budget?.remainingTokens === 0;
   if (isUsedUp && before.budget?.remainingTokens !== 0) {
@@ -58,7 +59,7 @@ function connectionRemarks(
   if (!wasResuming && before.connection.readiness !== connection.readiness) {
     remarks.push(readinessRemark(after));
   }
-  if (before.connection.connected && !connection.connected && status === "online") {
+  if (before.connection.connected && !connection.connected && status !== "offline") {
     remarks.push(warning(`${id} is not connected`));
   }
   if (!before.connection.connected && connection.connected) {

@@ -6,7 +6,7 @@ export function canReplaceStandIn(participant: ParticipantSummary): boolean {
   const isReachable = connection.readiness === "ready" || connection.readiness === "loading";
   return (
     standIn !== true &&
-    status === "online" &&
+    status !== "offline" &&
     isReachable &&
     capabilities.chatCompletions !== "unsupported"
   );

@@ -1,4 +1,4 @@
-import type { ParticipantSummary } from "@roomhub/protocol";
+import { isLiveAndReady, type ParticipantSummary } from "@roomhub/protocol";
 import type { RoomState } from "@roomhub/room-state";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
@@ -9,7 +9,7 @@ import { LaneView } from "./lane-view.tsx";
 export function TryPanel({ state, arena }: { state: RoomState; arena: Arena }): VNode {
   const [prompt, setPrompt] = useState("Explain in three sentences why the sky is blue.");
   const [selector, setSelector] = useState("*");
-  const ready = [...state.participants.values()].filter(({ status }) => status === "online");
+  const ready = [...state.participants.values()].filter(isLiveAndReady);
   const lanes = arena.lanes();
   const isRunning = lanes.some(({ kind }) => kind === "running" || kind === "queued");
   const send = () => arena.start(prompt, [{ selector, title: titleOf(selector, state) }]);

@@ -91,5 +91,5 @@ export function budgetText({ budget }: ParticipantSummary, nowMs: number): strin
 
 /** `online`, or `offline, seen 5 min ago`. While it is online its last sign of life is not sent. */
 export function statusText({ status, lastSeen }: ParticipantSummary, nowMs: number): string {
-  return status === "online" ? status : `${status}, seen ${agoText(nowMs - lastSeen)}`;
+  return status === "offline" ? `${status}, seen ${agoText(nowMs - lastSeen)}` : status;
 }

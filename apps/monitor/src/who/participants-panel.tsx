@@ -1,4 +1,4 @@
-import type { ParticipantSummary } from "@roomhub/protocol";
+import { isLiveAndReady, type ParticipantSummary } from "@roomhub/protocol";
 import { type RoomState, slotsOf } from "@roomhub/room-state";
 import type { VNode } from "preact";
 import { useRef } from "preact/hooks";
@@ -76,7 +76,6 @@ function machineText({ participants }: MachineGroup): string {
 }
 
 function summary({ participants }: RoomState): string {
-  let online = 0;
-  for (const { status } of participants.values()) if (status === "online") online++;
-  return `${online} of ${participants.size} online`;
+  const ready = [...participants.values()].filter(isLiveAndReady).length;
+  return `${ready} of ${participants.size} ready`;
 }

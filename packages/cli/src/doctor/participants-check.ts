@@ -85,7 +85,7 @@ function fixFor(
 ): string {
   const { commandName } = context;
   const join = `${commandName} join ${roomUrl}`;
-  const waiting = participants.find((one) => one.status === "online");
+  const waiting = participants.find((one) => one.status !== "offline");
   if (waiting === undefined) return join;
   const endpoint = safe(waiting.endpoint);
   switch (waiting.connection.readiness) {

@@ -20,7 +20,7 @@ export async function onlyModel(
   option: string,
 ): Promise<string> {
   const participants = await client.listParticipants(room);
-  const online = participants.filter(({ status }) => status === "online");
+  const online = participants.filter(({ status }) => status !== "offline");
   const isReplaced = online.some(canReplaceStandIn);
   const offered = isReplaced ? online.filter(({ standIn }) => standIn !== true) : online;
   const models = [...new Set(offered.map(({ model }) => withoutLatest(model)))];

@@ -1,4 +1,4 @@
-import type { ParticipantSummary } from "@roomhub/protocol";
+import { isLiveAndReady, type ParticipantSummary } from "@roomhub/protocol";
 import {
   participantFigures,
   type ParticipantSummaryFigures,
@@ -26,7 +26,7 @@ export function participantRows({ state, nowMs, colors }: TopView): Cell[][] {
   const slots = slotsOf(state);
   const figures = participantFigures(state, nowMs);
   const sorted = [...state.participants.values()].sort(
-    (one, other) => Number(isServing(other)) - Number(isServing(one)),
+    (one, other) => Number(isLiveAndReady(other)) - Number(isLiveAndReady(one)),
   );
   return sorted.map((participant) =>
     row(participant, slots.get(participant.id), figures.get(participant.id), colors),
@@ -40,7 +40,7 @@ function row(
   colors: Colors,
 ): Cell[] {
   const { requests = 0, errors = 0, warmShare } = figures ?? {};
-  const isIdle = !isServing(participant);
+  const isIdle = !isLiveAndReady(participant);
   return [
     { text: safe(participant.id), paint: isIdle ? colors.dim : undefined },
     { text: `${slotBar(slots)} ${slots.active}/${slots.limit}`, paint: colors.cyan },
@@ -51,15 +51,6 @@ function row(
     { text: budgetText(participant) },
     stateCell(participant, colors),
   ];
-}
-
-function isServing({ status, connection }: ParticipantSummary): boolean {
-  return (
-    status === "online" &&
-    connection.connected &&
-    connection.readiness === "ready" &&
-    connection.problem === undefined
-  );
 }
 
 function stateCell({ status, connection, standIn }: ParticipantSummary, colors: Colors): Cell {

@@ -24,6 +24,7 @@ const participants = [
   }),
   aParticipant({
     id: "cat-mistral",
+    status: "unavailable",
     model: "mistral",
     connection: {
       ...aParticipant().connection,

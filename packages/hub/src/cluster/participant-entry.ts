@@ -1,4 +1,4 @@
-import type { Budget, LimitSource, ParticipantStatus, Readiness } from "@roomhub/protocol";
+import type { Budget, LimitSource, Readiness } from "@roomhub/protocol";
 import type { BlankCounters } from "../domain/blank-counters.ts";
 import { capabilitiesOf, type HubIdentity, type Participant } from "../domain/participant.ts";
 
@@ -36,7 +36,7 @@ export interface ParticipantEntry {
   machineDigest: string | null;
   clientKeyDigest: string | null;
   ownerAddress: string | null;
-  status: ParticipantStatus;
+  status: Participant["status"];
   path: EntryPath;
   tunnelProblem: string | null;
   budget: Budget | null;

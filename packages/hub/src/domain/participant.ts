@@ -181,7 +181,8 @@ export interface Participant extends Registration {
   credentials: CredentialUse;
   /** Declared and learned together, see {@link capabilitiesOf}. */
   capabilities: Capabilities;
-  status: ParticipantStatus;
+  /** by its signs of life alone */
+  status: Exclude<ParticipantStatus, "unavailable">;
   tunnel: TunnelPath;
   /** why further tunnels are refused at the moment, for people */
   tunnelProblem: string | undefined;

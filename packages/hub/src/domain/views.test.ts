@@ -1,5 +1,6 @@
-import { ModelEntry, ParticipantSummary, Room } from "@roomhub/protocol";
+import { ModelEntry, ParticipantSummary, type Readiness, Room } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
+import type { Participant } from "./participant.ts";
 import { aParticipant, aRoom } from "./room.fixture.ts";
 import { anthropicModels } from "./anthropic-views.ts";
 import { connectionView, modelView, modelViews, participantView, roomView } from "./views.ts";
@@ -24,6 +25,15 @@ function revealing() {
   const participant = aParticipant({ id: "ana", config: { instructions: "CANARY", seed: 7 } });
   return Object.assign(participant, secrets);
 }
+
+const open = (readiness: Readiness) => ({
+  ...{ kind: "open" as const, readiness },
+  ...{ problem: "", sinceMs: 0 },
+});
+const trialAt = (dueMs: number) => ({
+  haveWorked: false,
+  trial: { dueMs, nextDelayMs: 1 },
+});
 
 describe("a participant", () => {
   test("is shown by exactly the listed fields, whatever else it carries", () => {
@@ -50,6 +60,24 @@ describe("a participant", () => {
     const probed = aParticipant({ id: "a", liveness: "probe" });
     expect(participantView(probed, 0).liveness).toBe("probe");
     expect(participantView(aParticipant({ id: "a" }), 0)).not.toHaveProperty("liveness");
+  });
+
+  test.each<[string, Partial<Participant>]>([
+    ["online", { tunnel: open("ready") }],
+    ["online", { tunnel: open("loading") }],
+    ["online", { tunnel: open("ready"), restsUntilMs: 60_000 }],
+    ["online", { tunnel: open("needs-credentials"), credentials: trialAt(5_000) }],
+    ["unavailable", { tunnel: open("needs-credentials"), credentials: trialAt(5_001) }],
+    ["unavailable", { tunnel: open("down") }],
+    ["unavailable", { tunnel: open("wrong-model") }],
+    ["unavailable", { tunnel: { kind: "closed" }, direct: { ...open("down"), kind: "answered" } }],
+    ["online", { tunnel: { kind: "closed" }, direct: { kind: "failed", reason: "refused" } }],
+    ["online", { tunnel: { kind: "closed" }, direct: { kind: "refused", reason: "private" } }],
+    ["offline", { status: "offline", tunnel: open("down") }],
+  ])("has the status %s where its path is %o", (status, fields) => {
+    const view = participantView(aParticipant({ id: "a", ...fields }), 5_000);
+    expect(view.status).toBe(status);
+    if (status === "unavailable") expect(view.connection.connected).toBe(true);
   });
 
   test("keeps its instructions to itself and says only whether it has any", () => {

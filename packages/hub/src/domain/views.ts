@@ -1,4 +1,5 @@
 import type {
+  ParticipantStatus,
   Connection,
   Load,
   ModelEntry,
@@ -6,7 +7,7 @@ import type {
   Room as RoomView,
 } from "@roomhub/protocol";
 import { isConnected, type Participant } from "./participant.ts";
-import { doubtOf, readinessOf, unroutableReason } from "./readiness.ts";
+import { doubtOf, isRoutable, readinessOf, unroutableReason } from "./readiness.ts";
 import type { Room } from "./room.ts";
 import { standInsLast } from "./stand-in.ts";
 
@@ -35,7 +36,7 @@ export function participantView(participant: Participant, nowMs: number): Partic
     nickname: participant.nickname,
     model: participant.model,
     endpoint: participant.endpoint,
-    status: participant.status,
+    status: statusOf(participant, nowMs),
     connection: connectionView(participant, nowMs),
     specs: participant.specs,
     config: { ...config, hasInstructions: instructions !== undefined },
@@ -50,6 +51,16 @@ export function participantView(participant: Participant, nowMs: number): Partic
       : { loadedModels: [...participant.loadedModels] }),
     ...(participant.budget === undefined ? {} : { budget: participant.budget }),
   };
+}
+
+/** Contract §1: it may be alive and connected, and yet no request can be served there. */
+function statusOf(participant: Participant, nowMs: number): ParticipantStatus {
+  const { status } = participant;
+  if (status === "offline" || !isConnected(participant)) return status;
+  const readiness = readinessOf(participant);
+  // Its budget may be used up: that passes by itself.
+  const isServing = readiness === "ready" || readiness === "loading";
+  return isServing || isRoutable(participant, () => nowMs) ? "online" : "unavailable";
 }
 
 /** Interface §2, connection block. */

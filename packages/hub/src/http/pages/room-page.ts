@@ -40,7 +40,7 @@ function needs({ handout }: PageFacts, { passwordProtected }: Room): Html {
 }
 
 function whoIsThere(participants: readonly ParticipantSummary[]): Html {
-  const online = participants.filter(({ status }) => status === "online");
+  const online = participants.filter(({ status }) => status !== "offline");
   if (online.length === 0) return html`<p class="quiet">No models yet.</p>`;
   return html`<ul>
       ${online.slice(0, maxShown).map(participantLine)}
