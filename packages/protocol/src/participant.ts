@@ -94,7 +94,15 @@ export const Load = z.object({
   /** slots of its model server busy with other work; absent for none */
   elsewhere: z.int().optional(),
   /** the machine whose slots it shares with other participants; absent when it shares none */
-  machine: z.object({ id: z.string(), active: z.int(), limit: z.int() }).optional(),
+  machine: z
+    .object({
+      id: z.string(),
+      active: z.int(),
+      limit: z.int(),
+      /** how many share it; absent where another hub counts them */
+      participants: z.int().optional(),
+    })
+    .optional(),
 });
 export type Load = z.infer<typeof Load>;
 
@@ -125,6 +133,8 @@ export const ParticipantSummary = z.object({
   /** epoch ms of the last heartbeat, probe or tunnel activity */
   lastSeen: z.number(),
   load: Load,
+  /** the same for all participants of one agent process; absent when it names none */
+  agentId: z.string().optional(),
   /** absent when it sends heartbeats */
   liveness: Liveness.optional(),
   /** It leaves requests for any participant to the others. Absent otherwise. */

@@ -104,6 +104,8 @@ export function createRequestSchemas(limits: Limits) {
       model: model(limits),
       endpoint: endpoint(limits),
       machineSecret: MachineSecret.optional(),
+      /** the same for all participants of one agent process. Contract §1, "Machines" */
+      agentId: z.uuid().optional(),
       /** its owner's requests go first. Contract §3 */
       ownFirst: z.boolean().optional(),
       /** It leaves requests for any participant to the others. Contract §3, "Stand-ins" */

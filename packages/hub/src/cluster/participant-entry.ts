@@ -35,6 +35,8 @@ export interface ParticipantEntry {
   tokenDigest: string;
   machineDigest: string | null;
   clientKeyDigest: string | null;
+  /** absent from a hub that does not say */
+  agentId?: string | null;
   ownerAddress: string | null;
   status: Participant["status"];
   path: EntryPath;
@@ -110,6 +112,7 @@ export function encodeParticipant(
     tokenDigest: base64(participant.tokenDigest),
     machineDigest: optionalBase64(participant.machineDigest),
     clientKeyDigest: optionalBase64(participant.clientKeyDigest),
+    agentId: participant.agentId ?? null,
     ownerAddress: participant.ownerAddress ?? null,
     status: participant.status,
     path: pathOf(participant, clocks),
@@ -151,6 +154,7 @@ export function remoteFields(entry: ParticipantEntry, clocks: Clocks): RemoteFie
     tokenDigest: Buffer.from(entry.tokenDigest, "base64"),
     machineDigest: optionalBytes(entry.machineDigest),
     clientKeyDigest: optionalBytes(entry.clientKeyDigest),
+    agentId: entry.agentId ?? undefined,
     ownerAddress: entry.ownerAddress ?? undefined,
     status: entry.status,
     ...pathsOf(entry, clocks),
@@ -179,6 +183,7 @@ export type RemoteFields = Omit<
   | "credentials"
   | "baseUrl"
   | "endpointOrigin"
+  | "joinedMs"
   | "lastContactMs"
   | "lastUsedMs"
 > & {

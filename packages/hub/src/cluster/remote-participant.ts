@@ -23,6 +23,7 @@ export function remoteParticipant(
       machineKey: entry.machineKey ?? undefined,
       hasSecrets: entry.hasSecrets,
     },
+    joinedMs: 0,
     credentials: { haveWorked: true, trial: undefined },
     lastContactMs: clocks.nowMs(),
     lastUsedMs: clocks.nowMs(),

@@ -10,6 +10,10 @@ const declares = (limit: number) => ({ limit, limitFrom: "declared" }) as const;
 const reports = (limit: number) =>
   ({ limit, limitFrom: "engine", reported: { limit, limitFrom: "engine", elsewhere: 0 } }) as const;
 
+const by = (agentId: string, limit: number) => ({ agentId, ...declares(limit) });
+/** It declares 3 where its model server has 4 slots. */
+const knows = (agentId: string) => ({ ...reports(4), ...by(agentId, 3) });
+
 function group(...fields: Partial<Participant>[]): Participant[] {
   const machines = new Machines();
   return fields.map((each, index) => {
@@ -22,9 +26,14 @@ function group(...fields: Partial<Participant>[]): Participant[] {
 describe("the slots of a machine are", () => {
   test.each([
     ["what its model server reports", [reports(4), reports(4)], 4],
-    ["what the most careful participant declares", [declares(3), declares(2)], 2],
-    ["what is declared, where that is more than is reported", [reports(1), declares(3)], 3],
-    ["what is reported, where that is more than is declared", [reports(4), declares(2)], 4],
+    ["what the most careful declares, where none names its agent", [declares(3), declares(2)], 2],
+    ["what one agent declares most, once", [by("a", 3), by("a", 2)], 3],
+    ["what six agents declare, added up", ["a", "b", "c", "d", "e", "f"].map((id) => by(id, 1)), 6],
+    ["those of the agents that name none, once", [by("a", 2), declares(3), declares(1)], 3],
+    ["what is reported, though less is declared", [reports(4), by("a", 1), by("b", 1)], 4],
+    ["what is reported, though agents declare more together", [knows("a"), knows("b")], 4],
+    ["what is declared, where its own server reports less", [{ ...reports(1), ...by("a", 3) }], 3],
+    ["what is assumed, where that is more than is declared", [by("a", 1), { limit: 4 }], 4],
     ["as many as one alone has, where neither is known", [{ limit: 4 }, { limit: 4 }], 4],
     ["not counted, where the server queues by itself", [reports(256), reports(256)], Infinity],
   ])("%s", (_what, members, expected) => {

@@ -118,21 +118,27 @@ export function isSharedByHubs({ members, remote }: Machine): boolean {
 /** What a hub's own participants say of their machine. */
 export function limitsOf({ members }: Pick<Machine, "members">): MachineLimits {
   let reported = 0;
-  let declared: number | undefined;
   let most = 1;
-  for (const member of members) {
-    reported = Math.max(reported, member.reported.limit ?? 0);
-    if (member.limitFrom === "declared") {
-      declared = Math.min(declared ?? member.limit, member.limit);
-    }
-    most = Math.max(most, member.limit);
+  const byAgent = new Map<string | undefined, number>();
+  for (const { agentId, limit, limitFrom, reported: report } of members) {
+    const isDeclared = limitFrom === "declared";
+    const slots = report.limit ?? 0;
+    // Some programs show no number, and a usual one stands for it: a declaration of more at the same participant wins.
+    if (!isDeclared || slots >= limit) reported = Math.max(reported, slots);
+    if (limitFrom === "default") most = Math.max(most, limit);
+    if (!isDeclared) continue;
+    const before = byAgent.get(agentId) ?? limit;
+    // Several agents may be among those that name none.
+    byAgent.set(agentId, agentId === undefined ? Math.min(before, limit) : Math.max(before, limit));
   }
+  let declared: number | undefined;
+  for (const limit of byAgent.values()) declared = (declared ?? 0) + limit;
   return { reported, declared, most };
 }
 
 /**
- * As many as the model server reports, or as the most careful of its participants declares where that is more; where
- * neither is known, as many as one of them alone may have.
+ * As many as the model server reports, else as its agents declare together, or as are assumed for one participant where
+ * that is more. Contract §3, "Machines".
  */
 export function updateMachineLimit(machine: Machine): void {
   let { reported, declared, most } = limitsOf(machine);
@@ -141,8 +147,7 @@ export function updateMachineLimit(machine: Machine): void {
     if (other.declared !== undefined) declared = Math.min(declared ?? Infinity, other.declared);
     most = Math.max(most, other.most);
   }
-  const isKnown = reported > 0 || declared !== undefined;
-  const limit = isKnown ? Math.max(reported, declared ?? 0) : most;
+  const limit = reported > 0 ? reported : Math.max(declared ?? 0, most);
   machine.limit = limit >= unboundedLimit ? Number.POSITIVE_INFINITY : limit;
 }
 

@@ -50,6 +50,8 @@ export interface Registration {
   tokenDigest: Uint8Array;
   /** SHA-256 of the secret that it has in common with others at the same model server; undefined for none */
   machineDigest: Uint8Array | undefined;
+  /** the same for all participants of one agent process; undefined when it names none */
+  agentId: string | undefined;
   /** SHA-256 of the key that shows its owner's requests; undefined unless these go first */
   clientKeyDigest: Uint8Array | undefined;
 }
@@ -133,9 +135,9 @@ export interface Machine {
 export interface MachineLimits {
   /** by the model server; 0 for none */
   readonly reported: number;
-  /** by the most careful of them; undefined when none declares one */
+  /** by each of their agents once, added up; undefined when none declares one */
   readonly declared: number | undefined;
-  /** as many as one of them alone may have */
+  /** the most that is assumed for one of them; 1 when nothing is */
   readonly most: number;
 }
 
@@ -199,6 +201,8 @@ export interface Participant extends Registration {
   ownerAddress: string | undefined;
   /** epoch ms */
   joinedAt: number;
+  /** ms on the hub's clock of its last join */
+  joinedMs: number;
   /** ms on the hub's clock */
   lastSeenMs: number;
   /** epoch ms */

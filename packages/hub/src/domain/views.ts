@@ -44,6 +44,7 @@ export function participantView(participant: Participant, nowMs: number): Partic
     joinedAt: participant.joinedAt,
     lastSeen: participant.lastSeenAt,
     load: loadView(participant),
+    ...(participant.agentId === undefined ? {} : { agentId: participant.agentId }),
     ...(participant.liveness === undefined ? {} : { liveness: participant.liveness }),
     ...(participant.isStandIn ? { standIn: true } : {}),
     ...(participant.loadedModels === undefined
@@ -137,9 +138,11 @@ export function loadView(participant: Participant): Load {
 /** With one participant, or without slots, its machine says nothing more than the participant. */
 export function sharedMachine({ machine, remote }: Participant): Load["machine"] {
   if (remote !== undefined) return remote.machine;
-  if (machine === undefined || machine.members.size + machine.remote.size <= 1) return undefined;
-  const { id, active, elsewhere, limit } = machine;
-  return Number.isFinite(limit) ? { id, active: active + elsewhere, limit } : undefined;
+  if (machine === undefined) return undefined;
+  const { id, active, elsewhere, limit, members } = machine;
+  const participants = members.size + machine.remote.size;
+  if (participants <= 1 || !Number.isFinite(limit)) return undefined;
+  return { id, active: active + elsewhere, limit, participants };
 }
 
 function pathOf(participant: Participant): Connection["path"] {

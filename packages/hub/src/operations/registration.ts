@@ -38,6 +38,7 @@ export function registrationOf(
     clientKeyDigest,
     machineDigest:
       request.machineSecret === undefined ? undefined : digestOf(request.machineSecret),
+    agentId: request.agentId,
   };
 }
 
@@ -72,6 +73,7 @@ export function newParticipant(
     direct: { kind: "untried" },
     ownerAddress: undefined,
     joinedAt: wallMs(),
+    joinedMs: nowMs(),
     lastSeenMs: nowMs(),
     lastSeenAt: wallMs(),
     lastContactAt: null,
