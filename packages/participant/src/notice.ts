@@ -1,4 +1,4 @@
-import type { ClientIdentity, Metrics, Readiness } from "@roomhub/protocol";
+import type { ClientIdentity, Load, Metrics, Readiness } from "@roomhub/protocol";
 
 /** How a request ended: `cancelled` by the hub or a lost tunnel, `failed` at the provider. */
 export type RequestOutcome = "complete" | "failed" | "cancelled" | "refused";
@@ -21,7 +21,14 @@ export type ResponseMetrics = Omit<Partial<Metrics>, "durationMs">;
 
 /** An event of a participant, to display or log. Contains no header, password or token. */
 export type ParticipantNotice =
-  | { kind: "joined"; room: string; id: string; warnings: readonly string[] }
+  | {
+      kind: "joined";
+      room: string;
+      id: string;
+      warnings: readonly string[];
+      /** whose slots it shares with other participants; undefined when it shares none, or the hub does not say */
+      machine?: Load["machine"];
+    }
   | { kind: "connected" }
   /** Once per outage and reason, regardless of the number of attempts. */
   | { kind: "disconnected"; reason: string; retryInMs: number }

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import {
   REQUEST_SCHEMAS,
   checkEndpoint,
@@ -32,6 +33,11 @@ export interface ParticipantOptions {
    * their requests together.
    */
   machineSecret?: string | undefined;
+  /**
+   * A UUID that all participants of one process have in common: in front of one model server, their concurrency limits
+   * count once, and those of other processes are added. Default: one of its own.
+   */
+  agentId?: string | undefined;
   /** Requests of this participant's owner go before those of others that wait for it. Default false. */
   ownFirst?: boolean | undefined;
   /** Called with the key that shows the owner's requests, each time the hub issues one. For `ownFirst`. */
@@ -131,6 +137,7 @@ function readEndpointOptions(
       config,
       capabilities,
       machineSecret: options.machineSecret,
+      agentId: options.agentId ?? randomUUID(),
       ...(options.ownFirst === true ? { ownFirst: true } : {}),
       ...(options.standIn === true ? { standIn: true } : {}),
       ...(options.authHeaders === undefined ? {} : { authHeaders }),

@@ -39,6 +39,7 @@ test("joins with transport tunnel, does not send local headers, dials with the t
     endpoint: model.endpoint,
     password: "swordfish",
     machineSecret: "m".repeat(43),
+    agentId: expect.stringMatching(/^[\da-f-]{36}$/),
     specs: { gpu: "M3" },
     config: { maxConcurrency: 2 },
     capabilities: { chatCompletions: "supported" },

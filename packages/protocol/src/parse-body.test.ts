@@ -58,6 +58,7 @@ test.each([
 
 test.each([
   ["no id", { ...ada, id: undefined }, "missing_required_parameter", "id"],
+  ["an agent id of another form", { ...ada, agentId: "x" }, "invalid_type", "agentId"],
   ["a short secret", { ...ada, machineSecret: "x" }, "invalid_type", "machineSecret"],
   [
     "a padded secret",

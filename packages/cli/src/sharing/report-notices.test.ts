@@ -46,6 +46,19 @@ test("connecting is one line, when the last of them is there", () => {
   expect(lines()).toEqual(["connected; Ctrl+C leaves"]);
 });
 
+test("what participants share with others of their machine is one line before that", () => {
+  const { tell, lines } = telling([one, two]);
+  const machine = { id: "01234567", active: 0, limit: 6 };
+  const joined = { kind: "joined", room: "ABC234", warnings: [] } as const;
+  tell(one, { ...joined, id: one.id, machine: { ...machine, participants: 5 } });
+  tell(two, { ...joined, id: two.id, machine: { ...machine, participants: 6 } });
+  for (const participant of [one, two]) tell(participant, { kind: "connected" });
+  expect(lines()).toEqual([
+    "shares 6 slots with 5 other participants of this machine",
+    "connected; Ctrl+C leaves",
+  ]);
+});
+
 test("a budget that is used up is one line for those that share it, and its end another", () => {
   const { tell, lines } = telling([one, two]);
   for (const problem of ["has used up its budget of 5 tokens a day", undefined]) {

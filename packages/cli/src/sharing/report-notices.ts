@@ -1,4 +1,4 @@
-import type { Readiness } from "@roomhub/protocol";
+import type { Load, Readiness } from "@roomhub/protocol";
 import { backText, lostText } from "@roomhub/room-state";
 import { withCommandName } from "../command-name.ts";
 import type { CliContext } from "../context.ts";
@@ -17,6 +17,8 @@ export interface ReportOptions {
   /** appended to the line that reports all participants connected */
   keysHint: string;
 }
+
+type Machine = NonNullable<Load["machine"]>;
 
 interface ServerOutage {
   outage: Outage;
@@ -45,6 +47,7 @@ export function reportNotices(
   const serverOutages = new Map<string, ServerOutage>();
   const budgetProblems = new Map<string, string | undefined>();
   const awaited = new Set(participants.map(({ id }) => id));
+  const machines = new Map<string, Machine>();
 
   const say = (line: string) => feed.line(line);
   const now = () => colors.dim(clockTime(context.nowMs()));
@@ -70,7 +73,9 @@ export function reportNotices(
     const outageMs = hubOutage.ended(id, context.nowMs());
     const isFirst = awaited.has(id);
     if (isLastAwaited(id)) {
-      if (!isQuiet) say(`${now()}  ${colors.green(`connected; ${keysHint}`)}`);
+      if (isQuiet) return;
+      for (const machine of machines.values()) say(`${now()}  ${sharedText(machine)}`);
+      say(`${now()}  ${colors.green(`connected; ${keysHint}`)}`);
     } else if (outageMs !== undefined && !isFirst) {
       say(`${now()}  ${colors.green(`reconnected after ${duration(outageMs)}`)}`);
     }
@@ -83,6 +88,8 @@ export function reportNotices(
         for (const warning of notice.warnings) {
           say(colors.yellow(`! ${hasNames ? `${safe(id)}: ` : ""}${safe(warning)}`));
         }
+        // The latest to join knows of the most others.
+        if (notice.machine !== undefined) machines.set(notice.machine.id, notice.machine);
         return;
       case "connected":
         return onConnected(id);
@@ -129,6 +136,13 @@ export function reportNotices(
         return;
     }
   };
+}
+
+function sharedText({ limit, participants = 2 }: Machine): string {
+  const slots = limit === 1 ? "1 slot" : `${limit} slots`;
+  const others =
+    participants === 2 ? "1 other participant" : `${participants - 1} other participants`;
+  return `shares ${slots} with ${others} of this machine`;
 }
 
 /** JSON would show an Error as an empty object. */

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { CliContext } from "../context.ts";
 import { keepClientKey } from "./keep-client-key.ts";
 import { makeParticipant, stoppedError } from "./make-participant.ts";
@@ -36,13 +37,14 @@ export async function runParticipants(
     if (!isJson && !isQuiet) feed.line(text);
   };
   const running: RunningParticipant[] = [];
+  const agentId = randomUUID();
   let releaseKeys = () => {};
   try {
     for (const options of participants) {
       const onNotice = (notice: Parameters<typeof report>[1]) => report(options, notice);
       const onClientKey = (key: string) => void keepClientKey(context, options, key, say);
       running.push(
-        await makeParticipant(context, { ...options, onNotice, onClientKey, isMetered }),
+        await makeParticipant(context, { ...options, agentId, onNotice, onClientKey, isMetered }),
       );
     }
     if (hasKeys) releaseKeys = context.onKey(pauseKey(context, feed, running));

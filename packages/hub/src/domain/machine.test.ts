@@ -33,6 +33,11 @@ describe("the slots of a machine are", () => {
     ["what is reported, though less is declared", [reports(4), by("a", 1), by("b", 1)], 4],
     ["what is reported, though agents declare more together", [knows("a"), knows("b")], 4],
     ["what is declared, where its own server reports less", [{ ...reports(1), ...by("a", 3) }], 3],
+    [
+      "what one of those that name none declares, whatever is assumed for others",
+      [declares(1), { limit: 4 }],
+      1,
+    ],
     ["what is assumed, where that is more than is declared", [by("a", 1), { limit: 4 }], 4],
     ["as many as one alone has, where neither is known", [{ limit: 4 }, { limit: 4 }], 4],
     ["not counted, where the server queues by itself", [reports(256), reports(256)], Infinity],

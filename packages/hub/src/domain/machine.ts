@@ -118,19 +118,24 @@ export function isSharedByHubs({ members, remote }: Machine): boolean {
 /** What a hub's own participants say of their machine. */
 export function limitsOf({ members }: Pick<Machine, "members">): MachineLimits {
   let reported = 0;
-  let most = 1;
+  let [most, mostUnnamed] = [1, 1];
   const byAgent = new Map<string | undefined, number>();
   for (const { agentId, limit, limitFrom, reported: report } of members) {
     const isDeclared = limitFrom === "declared";
     const slots = report.limit ?? 0;
     // Some programs show no number, and a usual one stands for it: a declaration of more at the same participant wins.
     if (!isDeclared || slots >= limit) reported = Math.max(reported, slots);
-    if (limitFrom === "default") most = Math.max(most, limit);
+    const isUnnamed = agentId === undefined;
+    if (limitFrom === "default") {
+      if (isUnnamed) mostUnnamed = Math.max(mostUnnamed, limit);
+      else most = Math.max(most, limit);
+    }
     if (!isDeclared) continue;
     const before = byAgent.get(agentId) ?? limit;
-    // Several agents may be among those that name none.
-    byAgent.set(agentId, agentId === undefined ? Math.min(before, limit) : Math.max(before, limit));
+    // Several agents may be among those that name none: the most careful of them decides.
+    byAgent.set(agentId, isUnnamed ? Math.min(before, limit) : Math.max(before, limit));
   }
+  if (!byAgent.has(undefined)) most = Math.max(most, mostUnnamed);
   let declared: number | undefined;
   for (const limit of byAgent.values()) declared = (declared ?? 0) + limit;
   return { reported, declared, most };

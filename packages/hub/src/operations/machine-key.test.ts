@@ -1,6 +1,7 @@
 import type { JoinRequest } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { createOffice, elsewhere, home, peerAt } from "./operations.fixture.ts";
+import { participantView } from "../domain/views.ts";
 import { clusterMachineKey } from "./machine-key.ts";
 import { leaveParticipant } from "./participants.ts";
 import { statusReported, tunnelOpened } from "./path-changes.ts";
@@ -128,4 +129,32 @@ test.each([
   const office = createOffice();
   const { participant } = await office.join(fields);
   expect(clusterMachineKey(office.context, participant) !== undefined).toBe(isKnown);
+});
+
+describe("of one machine", () => {
+  const declared = { ...tunnel, machineSecret: secret("a"), config: { maxConcurrency: 1 } };
+  const agents = ["1", "2"].map((digit) => `00000000-0000-4000-8000-00000000000${digit}`);
+
+  test("the limits of different agents add up, as each of them is listed", async () => {
+    const office = createOffice();
+    const [first, second] = agents;
+    await office.join({ ...declared, id: "one", agentId: first });
+    await office.join({ ...declared, id: "two", agentId: first });
+    const { participant } = await office.join({ ...declared, id: "three", agentId: second });
+    expect(participantView(participant, 0)).toMatchObject({
+      agentId: second,
+      load: { limit: 1, machine: { limit: 2, participants: 3 } },
+    });
+  });
+
+  test("a participant keeps its agent when it is changed, and has another when it joins again", async () => {
+    const office = createOffice();
+    const [first, second] = agents;
+    const { participant } = await office.join({ ...declared, agentId: first });
+    const change = { nickname: "Countess" };
+    await updateParticipant(office.context, office.room, "ada", change, peerAt(home));
+    expect(participant.agentId).toBe(first);
+    await office.join({ ...declared, agentId: second });
+    expect(participant.agentId).toBe(second);
+  });
 });

@@ -180,7 +180,8 @@ export class HubConnection {
       if (!this.#registration.isWhereItWas) this.#tunnel.giveUp("joined at another hub");
       const warnings = (joined.warnings ?? []).map((warning) => warning.message);
       this.#heartbeat.begin(joined.participantToken, this.#settings.now());
-      this.#options.notify({ kind: "joined", room, id: joinRequest.id, warnings });
+      const machine = joined.participant?.load.machine;
+      this.#options.notify({ kind: "joined", room, id: joinRequest.id, warnings, machine });
       if (joined.clientKey !== undefined) this.#settings.onClientKey(joined.clientKey);
       this.#step({ type: "joined" });
     } catch (error) {

@@ -1,5 +1,5 @@
 import { isHubUnreachableError, RoomhubError } from "@roomhub/client";
-import { ErrorBody, JoinResponse } from "@roomhub/protocol";
+import { ErrorBody, JoinResponse, ParticipantSummary } from "@roomhub/protocol";
 import { CLOSE_CODES } from "@roomhub/tunnel";
 import type { ConnectionEvent } from "./connection-chart.ts";
 import type { StopReason } from "../notice.ts";
@@ -29,6 +29,9 @@ const agentResponse = JoinResponse.pick({
   clientKey: true,
   warnings: true,
   hubs: true,
+}).extend({
+  // For display only: a hub may list participants in another way.
+  participant: ParticipantSummary.pick({ load: true }).optional().catch(undefined),
 });
 
 /**

@@ -1,7 +1,8 @@
 import type { InferenceProtocol, RouteExplanation } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
+import { occupySlot } from "../../domain/participant.ts";
 import { explainRoute } from "./explain-route.ts";
-import { createOffice } from "../operations.fixture.ts";
+import { createOffice, home } from "../operations.fixture.ts";
 
 interface Asked {
   model?: string;
@@ -61,6 +62,20 @@ describe("a model's name", () => {
       "bob asked: serves llama3:latest",
     ]);
     expect(ask().onFailure?.reason).toContain("and waits there");
+  });
+
+  test("waits for a participant without requests while others have the slots of its machine", async () => {
+    const { ana, bob, carl, ask } = await lab();
+    for (const one of [bob, carl]) occupySlot(one, { address: home, person: "eve" }, 0);
+    bob.direct = { kind: "failed", reason: "ECONNREFUSED" };
+    expect(ana.machine).toBe(carl.machine);
+    expect(verdicts(ask())[0]).toBe(
+      "ana full: 0 of 2 requests running, 0 queued for it; 2 of 2 slots of its machine are taken, which it shares with 2 others",
+    );
+    expect(ask().participants[0]?.load).toMatchObject({
+      active: 0,
+      machine: { active: 2, limit: 2, participants: 3 },
+    });
   });
 
   test("waits when all are full, and is refused when too many wait already", async () => {

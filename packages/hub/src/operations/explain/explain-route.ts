@@ -158,7 +158,6 @@ function verdictOn(participant: Participant, { room, query, first, next, hold }:
   if (alone.kind === "refused") {
     return ["passed-over", alone.refusals[0]?.reason ?? alone.message];
   }
-  const { active, limit, queued } = participant;
   if (alone.kind === "busy" && isLoading(participant)) {
     const reason = unroutableReason(participant, query.nowMs());
     return ["loading", `${reason}; a request waits until it is ready`];
@@ -174,7 +173,7 @@ function verdictOn(participant: Participant, { room, query, first, next, hold }:
     return ["full", `has the session in its cache: a request waits up to ${ms} ms for it`];
   }
   if (alone.kind === "busy") {
-    return ["full", `${active} of ${limit} requests running, ${queued} queued for it`];
+    return ["full", fullReason(participant)];
   }
   if (participant.isStandIn && isLeftToOthers(room, query)) {
     return ["passed-over", "a stand-in: only while no other participant can serve the request"];
@@ -195,6 +194,14 @@ function verdictOn(participant: Participant, { room, query, first, next, hold }:
   return first !== undefined && isNamed(first, selector)
     ? ["standby", `only while ${first.id} cannot be reached: an id comes before a model's name`]
     : ["standby", `comes after ${first?.id}`];
+}
+
+function fullReason(participant: Participant): string {
+  const { active, limit, queued, machine } = loadView(participant);
+  const own = `${active} of ${limit} requests running, ${queued} queued for it`;
+  if (active >= limit || machine === undefined) return own;
+  const others = machine.participants === undefined ? "" : ` ${machine.participants - 1}`;
+  return `${own}; ${machine.active} of ${machine.limit} slots of its machine are taken, which it shares with${others} others`;
 }
 
 function failureOf(
