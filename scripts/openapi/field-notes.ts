@@ -32,6 +32,8 @@ export const fieldNotes: Readonly<Record<string, string>> = {
     "Header name to value, sent to that endpoint only. Kept in memory, never listed",
   "JoinRequest.machineSecret":
     "32 random bytes in base64url that only participants at the same model server have in common. Kept as a digest, never listed",
+  "JoinRequest.agentId":
+    "Random per agent process, and the same for all of its participants: at one model server their limits count once",
   "JoinRequest.transport":
     "`tunnel`: the participant opens a tunnel and is never dialled. `auto`: the hub dials the endpoint where allowed",
   "JoinRequest.liveness":
@@ -48,6 +50,7 @@ export const fieldNotes: Readonly<Record<string, string>> = {
     "Present exactly when a new one was issued. Store it: the hub keeps only its SHA-256",
 
   "Participant.status": "From signs of life; more than 30 s of silence is offline",
+  "Participant.agentId": "The same for all participants of one agent process",
   "Participant.liveness": "Present when the hub probes its endpoint for signs of life",
   "Participant.loadedModels":
     "What its model server has loaded now, at most 64 names. Absent where it does not say",

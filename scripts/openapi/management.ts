@@ -196,6 +196,15 @@ export const managementOperations: readonly Operation[] = [
     description:
       "A join of a known id by its owner replaces all fields. In a protected room the password is required, unless the token proves ownership.",
     routes: ["POST /rooms/:code/join"],
+    parameters: [
+      {
+        name: "if-none-match",
+        in: "header",
+        description:
+          "`*`: takes no id over that exists, except the agent's own, and after a restart that of the agent that ended on its machine",
+        schema: { type: "string", enum: ["*"] },
+      },
+    ],
     body: "JoinRequest",
     successes: {
       200: json("Joined again.", "JoinResponse"),

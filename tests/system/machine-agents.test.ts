@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { joinTunnel } from "../support/hub/joining.ts";
 import { startTestHub } from "../support/hub/start-test-hub.ts";
+import { startParticipantProcess } from "../support/programs/roomhub-process.ts";
+import { temporaryFolder } from "../support/programs/temporary-folder.ts";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
 
 test("six agents with one slot each run four streams of one model server at the same time", async () => {
@@ -33,4 +35,30 @@ test("six agents with one slot each run four streams of one model server at the 
   await expect.poll(() => running).toBe(4);
   released.resolve();
   for (const text of await Promise.all(streams)) expect(text).toContain("[DONE]");
+});
+
+test("agents of one user that start at the same time have an id each, and a restart keeps its own", async () => {
+  await using provider = await startFakeProvider();
+  await using folder = await temporaryFolder();
+  await using hub = await startTestHub();
+  const code = await hub.createRoom();
+  const env = { XDG_STATE_HOME: folder.path };
+  const args = ["--yes", "--nickname", "Ada", "--model", "fake-model", "--endpoint", provider.url];
+  const start = () => startParticipantProcess(hub.url, code, args, env);
+  const ids = async () => {
+    const listed = await hub.client.listParticipants(code);
+    return listed.flatMap(({ id, connection }) => (connection.connected ? [id] : [])).sort();
+  };
+  await using agents = new AsyncDisposableStack();
+  const [one, two, three] = await Promise.all([start(), start(), start()]);
+  for (const agent of [one, two, three]) agents.use(agent);
+  const before = await ids();
+  expect(before).toHaveLength(3);
+  expect(before).toContain("ada-fake-model");
+
+  await two.kill("SIGKILL");
+  await expect.poll(ids).toHaveLength(2);
+  agents.use(await start());
+  expect(await ids()).toEqual(before);
+  expect([one, three].map(({ output }) => output).join()).not.toContain("took over");
 });

@@ -18,7 +18,12 @@ import {
   type RouteQuestion,
   type UpdateParticipantRequest,
 } from "@roomhub/protocol";
-import type { CallOptions, HostCallOptions, OwnerCallOptions } from "./call-options.ts";
+import type {
+  CallOptions,
+  HostCallOptions,
+  JoinCallOptions,
+  OwnerCallOptions,
+} from "./call-options.ts";
 import { callHub, type Fetch, type HubConnection } from "./connection.ts";
 import { type DetailStreamOptions, type EventStreamOptions, readEvents } from "./event-stream.ts";
 import { normaliseHubUrl } from "./hub-url.ts";
@@ -126,10 +131,10 @@ export class RoomhubClient {
   join(
     code: string,
     body: JoinRequest,
-    { token, signal }: OwnerCallOptions = {},
+    { token, onlyIfNew, signal }: JoinCallOptions = {},
   ): Promise<JoinResponse> {
     const path = `/rooms/${encodeURIComponent(normaliseRoomCode(code))}/join`;
-    return callHub(this.#connection, { method: "POST", path, body, token, signal });
+    return callHub(this.#connection, { method: "POST", path, body, token, onlyIfNew, signal });
   }
 
   /** Changes any subset of a participant's fields; `null` clears one. Joins if the id is new and all fields are present. */

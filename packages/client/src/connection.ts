@@ -19,6 +19,8 @@ export interface HubCall {
   body?: unknown;
   token?: string | undefined;
   hostToken?: string | undefined;
+  /** `If-None-Match: *` */
+  onlyIfNew?: boolean | undefined;
   signal?: AbortSignal | undefined;
   /** Statuses besides 2xx that are not errors. */
   accept?: readonly number[];
@@ -88,6 +90,7 @@ async function readAll(
   if (call.body !== undefined) headers["content-type"] = "application/json";
   if (call.token !== undefined) headers["x-participant-token"] = call.token;
   if (call.hostToken !== undefined) headers["x-host-token"] = call.hostToken;
+  if (call.onlyIfNew === true) headers["if-none-match"] = "*";
   try {
     const response = await connection.fetch(connection.hubUrl + call.path, {
       method: call.method,

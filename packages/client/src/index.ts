@@ -1,4 +1,9 @@
-export type { CallOptions, HostCallOptions, OwnerCallOptions } from "./call-options.ts";
+export type {
+  CallOptions,
+  HostCallOptions,
+  JoinCallOptions,
+  OwnerCallOptions,
+} from "./call-options.ts";
 export { RoomhubClient, type RoomhubClientOptions } from "./client.ts";
 export { isLiveAndReady } from "@roomhub/protocol";
 export type { Fetch } from "./connection.ts";

@@ -12,7 +12,12 @@ import type {
   RouteQuestion,
   UpdateParticipantRequest,
 } from "@roomhub/protocol";
-import type { CallOptions, HostCallOptions, OwnerCallOptions } from "./call-options.ts";
+import type {
+  CallOptions,
+  HostCallOptions,
+  JoinCallOptions,
+  OwnerCallOptions,
+} from "./call-options.ts";
 import type { DetailStreamOptions, EventStreamOptions } from "./event-stream.ts";
 
 /** The methods of `RoomhubClient` that a room uses. Each takes the room code first. */
@@ -38,7 +43,7 @@ interface RoomCalls {
   ): Promise<RouteExplanation>;
   events(code: string, options: DetailStreamOptions): AsyncIterable<HubEvent | DetailEvent>;
   events(code: string, options?: EventStreamOptions): AsyncIterable<HubEvent>;
-  join(code: string, body: JoinRequest, options?: OwnerCallOptions): Promise<JoinResponse>;
+  join(code: string, body: JoinRequest, options?: JoinCallOptions): Promise<JoinResponse>;
   updateParticipant(
     code: string,
     id: string,
@@ -129,7 +134,7 @@ export class RoomClient {
   }
 
   /** Registers an endpoint that the hub can reach. Use `@roomhub/participant` to share one that it cannot reach. */
-  join(body: JoinRequest, options?: OwnerCallOptions): Promise<JoinResponse> {
+  join(body: JoinRequest, options?: JoinCallOptions): Promise<JoinResponse> {
     return this.#hub.join(this.code, body, options);
   }
 

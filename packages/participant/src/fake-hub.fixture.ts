@@ -19,6 +19,8 @@ interface SeenCall {
   method: string;
   url: string;
   token: string | undefined;
+  /** `If-None-Match: *` */
+  onlyIfNew?: true;
   body: string;
 }
 
@@ -71,7 +73,11 @@ export async function startFakeHub(port = 0): Promise<FakeHub> {
     incoming.on("data", (part: Buffer) => (body += part.toString()));
     incoming.on("end", () => {
       const token = incoming.headers["x-participant-token"]?.toString();
-      const call = { method: incoming.method ?? "", url: incoming.url ?? "", token, body };
+      const isForNew = incoming.headers["if-none-match"] === "*";
+      const call: SeenCall = {
+        ...{ method: incoming.method ?? "", url: incoming.url ?? "", token, body },
+        ...(isForNew ? { onlyIfNew: true } : {}),
+      };
       hub.calls.push(call);
       if (hub.losesResponseTo(call)) response.destroy();
       else respond(call, response);

@@ -20,6 +20,11 @@ export interface ParticipantOptions {
   hubUrl: string;
   room: string;
   id: string;
+  /**
+   * For an `id` that was not chosen: returns another one when the room has a participant of that id, which is then left
+   * alone. Without it, an id that another agent at the same address has is taken over.
+   */
+  nextId?: ((takenId: string) => string) | undefined;
   nickname: string;
   model: string;
   /** The provider's endpoint; this participant calls no other. */
@@ -86,7 +91,9 @@ export interface FunctionParticipantOptions extends Omit<
 export interface Settings {
   hubUrl: string;
   room: string;
+  /** its id changes at the first join, see `nextId` */
   joinRequest: JoinRequest;
+  nextId: ((takenId: string) => string) | undefined;
   baseUrl: string;
   /** undefined when the endpoint is called */
   serve: ServeFunction | undefined;
@@ -143,6 +150,7 @@ function readEndpointOptions(
       ...(options.authHeaders === undefined ? {} : { authHeaders }),
       transport: "tunnel",
     },
+    nextId: options.nextId,
     baseUrl: checked.baseUrl,
     serve,
     mayFollowModel: options.followModel ?? false,

@@ -68,6 +68,36 @@ test("joins with transport tunnel, does not send local headers, dials with the t
   expect(ana.participant.state).toBe("stopped");
 });
 
+test("tries other ids while its own was not chosen and is taken, and keeps the one that is free", async () => {
+  await using hub = await startFakeHub();
+  hub.failWith = ({ url, body }) =>
+    url.endsWith("/join") && body.includes('"id":"ana') && !body.includes('"id":"ana-3"')
+      ? { status: 409, code: "participant_id_taken" }
+      : undefined;
+  let number = 1;
+  await using ana = createTestParticipant(hub, endpoint, { nextId: () => `ana-${++number}` });
+  await startWith(hub, ana);
+  const joins = hub.calls.map(({ body, onlyIfNew }) => [JSON.parse(body).id, onlyIfNew]);
+  expect(joins).toEqual([
+    ["ana", true],
+    ["ana-2", true],
+    ["ana-3", true],
+  ]);
+  expect(ana.notices).toContainEqual(expect.objectContaining({ kind: "joined", id: "ana-3" }));
+  await ana.participant.close();
+  expect(hub.calls.at(-1)).toMatchObject({
+    method: "DELETE",
+    url: "/v1/rooms/ABC234/participants/ana-3",
+  });
+});
+
+test("takes over its id where it was chosen", async () => {
+  await using hub = await startFakeHub();
+  await using ana = createTestParticipant(hub, endpoint);
+  await startWith(hub, ana);
+  expect(hub.calls[0]).not.toHaveProperty("onlyIfNew");
+});
+
 for (const [status, code] of [
   [401, "invalid_password"],
   [404, "room_not_found"],

@@ -152,13 +152,18 @@ async function resolveParticipants(
   const config = { ...options.config, ...servingConfig(options) };
   const taken = new Set(room.connected);
   return models.map(({ endpoint, model, serverName }) => {
-    const id = options.id ?? freeId(suggestId(nickname, model), context.hostName, taken);
-    taken.add(id);
+    const nextId = () => {
+      const free = freeId(suggestId(nickname, model), context.hostName, taken);
+      taken.add(free);
+      return free;
+    };
+    const id = options.id ?? nextId();
     say(`Sharing ${safe(model)} from ${safe(serverName ?? endpoint)} as ${safe(id)}`);
     return {
       hubUrl: invite.hubUrl,
       room: invite.room,
       id,
+      nextId: options.id === undefined ? nextId : undefined,
       nickname,
       model,
       endpoint,

@@ -71,7 +71,7 @@ export function reportProblems(
 ): (notice: ParticipantNotice) => void {
   const colors = colorsFor(context, context.stderr);
   const say = (line: string) => context.stderr.write(`${line}\n`);
-  const outage = trackOutage();
+  const outage = trackOutage<"own">();
   return (notice) => {
     if (signal.aborted) return;
     const nowMs = context.nowMs();

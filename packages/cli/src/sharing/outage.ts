@@ -1,23 +1,24 @@
 /** One outage as seen by several participants: it begins when the first is affected and ends when the last has recovered. */
-export interface Outage {
+export interface Outage<Key> {
   /** @returns whether this participant is the first affected */
-  began: (id: string, nowMs: number) => boolean;
+  began: (participant: Key, nowMs: number) => boolean;
   /** @returns the outage's length in ms when the last participant has recovered; undefined otherwise */
-  ended: (id: string, nowMs: number) => number | undefined;
+  ended: (participant: Key, nowMs: number) => number | undefined;
 }
 
-export function trackOutage(): Outage {
-  const affected = new Set<string>();
+/** @typeParam Key - what tells participants apart */
+export function trackOutage<Key>(): Outage<Key> {
+  const affected = new Set<Key>();
   let sinceMs = 0;
   return {
-    began(id, nowMs) {
+    began(participant, nowMs) {
       const isFirst = affected.size === 0;
       if (isFirst) sinceMs = nowMs;
-      affected.add(id);
+      affected.add(participant);
       return isFirst;
     },
-    ended(id, nowMs) {
-      return affected.delete(id) && affected.size === 0 ? nowMs - sinceMs : undefined;
+    ended(participant, nowMs) {
+      return affected.delete(participant) && affected.size === 0 ? nowMs - sinceMs : undefined;
     },
   };
 }

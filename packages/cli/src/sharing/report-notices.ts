@@ -21,7 +21,7 @@ export interface ReportOptions {
 type Machine = NonNullable<Load["machine"]>;
 
 interface ServerOutage {
-  outage: Outage;
+  outage: Outage<ParticipantOptions>;
   /** the last reported readiness */
   reported: Readiness;
 }
@@ -43,10 +43,11 @@ export function reportNotices(
   const colors = colorsFor(context, context.stderr);
   const hasNames = participants.length > 1;
   const servedRow = createServedTable(context.stderr, colors, hasNames);
-  const hubOutage = trackOutage();
+  // By object: an id may change at the first join.
+  const hubOutage = trackOutage<ParticipantOptions>();
   const serverOutages = new Map<string, ServerOutage>();
   const budgetProblems = new Map<string, string | undefined>();
-  const awaited = new Set(participants.map(({ id }) => id));
+  const awaited = new Set(participants);
   const machines = new Map<string, Machine>();
 
   const say = (line: string) => feed.line(line);
@@ -54,25 +55,29 @@ export function reportNotices(
   const sayNotice = (notice: LineNotice) => say(noticeLine(notice, context.nowMs(), colors));
 
   /** @returns whether to report it: once when the server's state changes for the first participant, once when all have recovered */
-  function isServerNews(id: string, endpoint: string, readiness: Readiness): boolean {
-    const server = serverOutages.get(endpoint) ?? { outage: trackOutage(), reported: "ready" };
+  function isServerNews(participant: ParticipantOptions, readiness: Readiness): boolean {
+    const { endpoint } = participant;
+    const server = serverOutages.get(endpoint) ?? {
+      outage: trackOutage<ParticipantOptions>(),
+      reported: "ready",
+    };
     serverOutages.set(endpoint, server);
-    const isRecovered = server.outage.ended(id, context.nowMs()) !== undefined;
-    if (readiness !== "ready") server.outage.began(id, context.nowMs());
+    const isRecovered = server.outage.ended(participant, context.nowMs()) !== undefined;
+    if (readiness !== "ready") server.outage.began(participant, context.nowMs());
     if (readiness === "ready" ? !isRecovered : readiness === server.reported) return false;
     server.reported = readiness;
     return true;
   }
 
   /** @returns whether this was the last participant to connect for the first time */
-  function isLastAwaited(id: string): boolean {
-    return awaited.delete(id) && awaited.size === 0;
+  function isLastAwaited(participant: ParticipantOptions): boolean {
+    return awaited.delete(participant) && awaited.size === 0;
   }
 
-  function onConnected(id: string): void {
-    const outageMs = hubOutage.ended(id, context.nowMs());
-    const isFirst = awaited.has(id);
-    if (isLastAwaited(id)) {
+  function onConnected(participant: ParticipantOptions): void {
+    const outageMs = hubOutage.ended(participant, context.nowMs());
+    const isFirst = awaited.has(participant);
+    if (isLastAwaited(participant)) {
       if (isQuiet) return;
       for (const machine of machines.values()) say(`${now()}  ${sharedText(machine)}`);
       say(`${now()}  ${colors.green(`connected; ${keysHint}`)}`);
@@ -81,7 +86,8 @@ export function reportNotices(
     }
   }
 
-  return ({ id, endpoint }, notice) => {
+  return (participant, notice) => {
+    const { id, endpoint } = participant;
     if (isJson) return writeJson(context.stdout, { participantId: id, ...forJson(notice) });
     switch (notice.kind) {
       case "joined":
@@ -92,21 +98,21 @@ export function reportNotices(
         if (notice.machine !== undefined) machines.set(notice.machine.id, notice.machine);
         return;
       case "connected":
-        return onConnected(id);
+        return onConnected(participant);
       case "disconnected":
-        if (hubOutage.began(id, context.nowMs())) sayNotice(notice);
+        if (hubOutage.began(participant, context.nowMs())) sayNotice(notice);
         return;
       // Each has streams of its own: one line per participant.
       case "interrupted":
-        hubOutage.began(id, context.nowMs());
+        hubOutage.began(participant, context.nowMs());
         return say(`${now()}  ${colors.yellow(lostText(safe(id), notice.streams))}`);
       case "resumed": {
-        hubOutage.ended(id, context.nowMs());
+        hubOutage.ended(participant, context.nowMs());
         const text = backText(safe(id), notice.afterMs, notice.streams);
         return say(`${now()}  ${colors.green(text)}`);
       }
       case "provider-readiness":
-        if (isServerNews(id, endpoint, notice.readiness)) sayNotice(notice);
+        if (isServerNews(participant, notice.readiness)) sayNotice(notice);
         return;
       case "budget":
         // One per endpoint: its participants share the budget.
@@ -124,8 +130,8 @@ export function reportNotices(
       case "fault":
         return sayNotice(notice);
       case "stopped":
-        hubOutage.ended(id, context.nowMs());
-        isLastAwaited(id);
+        hubOutage.ended(participant, context.nowMs());
+        isLastAwaited(participant);
         // A single participant's stop ends the command, which reports the reason.
         if (hasNames && notice.code !== "closed") {
           say(`${now()}  ${colors.yellow(`${safe(id)} stopped: ${safe(notice.reason)}`)}`);

@@ -42,9 +42,21 @@ export async function runParticipants(
   try {
     for (const options of participants) {
       const onNotice = (notice: Parameters<typeof report>[1]) => report(options, notice);
+      const { nextId: suggestNext } = options;
+      // What is reported from now on has the other id.
+      const nextId =
+        suggestNext &&
+        ((takenId: string) => {
+          options.id = suggestNext(takenId);
+          say(`The room has a participant ${safe(takenId)}; joining as ${safe(options.id)}`);
+          return options.id;
+        });
       const onClientKey = (key: string) => void keepClientKey(context, options, key, say);
       running.push(
-        await makeParticipant(context, { ...options, agentId, onNotice, onClientKey, isMetered }),
+        await makeParticipant(context, {
+          ...options,
+          ...{ agentId, nextId, onNotice, onClientKey, isMetered },
+        }),
       );
     }
     if (hasKeys) releaseKeys = context.onKey(pauseKey(context, feed, running));

@@ -227,6 +227,7 @@ export class Front {
       query: queryOf(request.url ?? "/"),
       body,
       peer: peers.peerOf(request),
+      onlyIfNew: request.headers["if-none-match"] === "*",
       shape: clientShape(request),
       origin: peers.originOf(request),
     };

@@ -26,6 +26,7 @@ interface RelayedRequest {
   body: unknown;
   /** as judged by the hub that the request came to */
   peer: Omit<Peer, "hasLeft">;
+  onlyIfNew: boolean;
   shape: RouteRequest["shape"];
   origin: string;
 }
@@ -73,14 +74,14 @@ export class OwnerRelay {
 
 function questionOf(
   { method, path }: JsonRoute,
-  { params, query, body, peer, shape, origin }: RouteRequest,
+  { params, query, body, peer, onlyIfNew, shape, origin }: RouteRequest,
 ): RelayedRequest {
   const { hasLeft: _live, ...judged } = peer;
   const named = Object.entries(params).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
   return {
-    ...{ method, path, body, shape, origin },
+    ...{ method, path, body, onlyIfNew, shape, origin },
     params: Object.fromEntries(named),
     query: query.toString(),
     peer: judged,

@@ -17,6 +17,8 @@ export interface RouteRequest {
   /** decoded JSON; undefined for routes without a body */
   body: unknown;
   peer: Peer;
+  /** `If-None-Match: *` */
+  onlyIfNew: boolean;
   /** `anthropic` for clients that send `anthropic-version`, as Anthropic's SDKs do with every request */
   shape: ErrorShape;
   /** `http://host:port` as the client knows the hub */

@@ -6,7 +6,14 @@ import { renewCredentials } from "../domain/readiness.ts";
 import { modelChanged, type Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
 import type { OperationContext, Peer } from "./context.ts";
-import { conflictWarnings, isLive, proofOf, type Proof, requireReplaceable } from "./ownership.ts";
+import {
+  conflictWarnings,
+  isLive,
+  proofOf,
+  type Proof,
+  proofOfReturn,
+  requireReplaceable,
+} from "./ownership.ts";
 import { assignMachine } from "./machine-key.ts";
 import { firstProbe, pathWarnings } from "./path-warnings.ts";
 import { addParticipant, announceUpdate, recordLife, removeParticipant } from "./presence.ts";
@@ -30,6 +37,7 @@ export interface JoinOutcome {
  *
  * Waits at most a second for the first probe of a direct endpoint.
  *
+ * @param onlyIfNew - it takes no id over, see {@link proofOfReturn}
  * @throws HubError `room_not_found`, `invalid_password`, `too_many_attempts`, `participant_id_taken`,
  * `participant_token_invalid`, `participant_id_conflicts`, `participant_limit_reached`, `invalid_endpoint`
  */
@@ -38,13 +46,19 @@ export async function joinParticipant(
   code: string,
   request: JoinRequest,
   peer: Peer,
+  onlyIfNew: boolean,
 ): Promise<JoinOutcome> {
   await checkAdmission(context, code, request, peer);
   for (let attempt = 1; ; attempt++) {
     // After the password check, which may take a while: an unused room may be dropped meanwhile, an id taken.
     const room = context.registry.room(code);
     const existing = room.participants.get(request.id);
-    const proof = existing === undefined ? undefined : proofOf(context.ownership, existing, peer);
+    const proof =
+      existing === undefined
+        ? undefined
+        : onlyIfNew
+          ? proofOfReturn(context.ownership, existing, peer, request)
+          : proofOf(context.ownership, existing, peer);
     const conflicts = conflictWarnings(context, room, request.id, request.model);
     const joined =
       existing !== undefined && proof !== undefined
@@ -155,6 +169,7 @@ async function rejoin(
   checkProbing(context, room, registration);
   Object.assign(participant, registration);
   participant.ownerAddress = peer.nearAddress;
+  participant.joinedMs = context.nowMs();
   if (participant.model !== modelBefore) modelChanged(room, participant);
   participant.direct = context.paths.directPathOf(participant);
   renewCredentials(participant, context.nowMs());

@@ -207,7 +207,10 @@ export function createOffice(
     saveCount: () => saves,
     addRoom,
     join: (fields: Partial<JoinRequest> = {}, peer = peerAt(home), code = room) =>
-      joinParticipant(context, code, ada(fields), peer),
+      joinParticipant(context, code, ada(fields), peer, false),
+    /** With `If-None-Match: *`. */
+    joinAsNew: (fields: Partial<JoinRequest> = {}, peer = peerAt(home)) =>
+      joinParticipant(context, room, ada(fields), peer, true),
     /** Its agent dials in. */
     openTunnel: (participant: Participant): void => tunnelOpened(context, participant),
     /** Lets time pass, and sweeps. */

@@ -152,3 +152,49 @@ test("a web page proves nothing by the address it shares with what others there 
   expect(participant.status).toBe("online");
   expect(() => leaveParticipant(office.context, code, participant.id, peerAt(home))).not.toThrow();
 });
+
+describe("a join with If-None-Match: *", () => {
+  const agents = ["1", "2"].map((digit) => `00000000-0000-4000-8000-00000000000${digit}`);
+  const [first, second] = agents;
+  const agent = { transport: "tunnel", machineSecret: "a".repeat(43), agentId: first } as const;
+  const restarted = { ...agent, agentId: second };
+
+  test.each<[what: string, peer: ReturnType<typeof peerAt>]>([
+    ["from the same address", peerAt(home)],
+    ["from another", peerAt(elsewhere)],
+  ])("takes no id that another agent just joined with, %s", async (_what, peer) => {
+    const office = createOffice();
+    await office.joinAsNew(agent);
+    await expect(office.joinAsNew(restarted, peer)).rejects.toMatchObject({ code: taken });
+  });
+
+  test("takes none whose tunnel is open, and with the machine's secret that of an agent that has ended", async () => {
+    const office = createOffice({ ownership: "strict" });
+    const { participant } = await office.joinAsNew(agent);
+    office.openTunnel(participant);
+    await expect(office.joinAsNew(restarted)).rejects.toMatchObject({ code: taken });
+    office.context.paths.closeTunnel(participant, "left");
+    const other = { ...restarted, machineSecret: "b".repeat(43) };
+    await expect(office.joinAsNew(other)).rejects.toMatchObject({ code: taken });
+    await expect(office.joinAsNew({ transport: "tunnel" })).rejects.toMatchObject({ code: taken });
+    office.pass(1_000);
+    expect(await office.joinAsNew(restarted)).toMatchObject({ isNew: false, participant });
+    // The next that is started at this moment.
+    await expect(office.joinAsNew(agent)).rejects.toMatchObject({ code: taken });
+  });
+
+  test("takes no offline id of another machine", async () => {
+    const office = createOffice();
+    await office.joinAsNew(agent);
+    office.pass(31_000);
+    const other = { ...restarted, machineSecret: "b".repeat(43) };
+    await expect(office.joinAsNew(other)).rejects.toMatchObject({ code: taken });
+    expect((await office.joinAsNew(restarted)).participant.agentId).toBe(second);
+  });
+
+  test("has the id of its own earlier join, whose response may have been lost", async () => {
+    const office = createOffice();
+    const { participant } = await office.joinAsNew(agent);
+    expect(await office.joinAsNew(agent)).toMatchObject({ isNew: false, participant });
+  });
+});

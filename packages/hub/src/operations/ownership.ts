@@ -1,4 +1,4 @@
-import { isSameModel, type Warning } from "@roomhub/protocol";
+import { isSameModel, type JoinRequest, type Warning } from "@roomhub/protocol";
 import { matchesToken } from "../credentials/tokens.ts";
 import { isLoopbackHost } from "../domain/machine.ts";
 import type { Participant, Registrant } from "../domain/participant.ts";
@@ -7,7 +7,7 @@ import { HubError } from "../errors.ts";
 import type { OperationContext, OwnershipMode, Peer } from "./context.ts";
 
 /** What shows that a peer may act for a participant. `open` mode requires nothing. */
-export type Proof = "token" | "address" | "open" | undefined;
+export type Proof = "token" | "address" | "machine" | "open" | undefined;
 
 /**
  * Contract §3. A wrong token is refused even from the right address.
@@ -34,6 +34,28 @@ export function proofOf(mode: OwnershipMode, participant: Participant, peer: Pee
   return mode === "compat" && address !== undefined && address === peer.address
     ? "address"
     : undefined;
+}
+
+/**
+ * What lets a join with `If-None-Match: *` have an id that exists: it is the participant's own agent, or a restart of one
+ * that has ended on the same machine. An agent that joined and has not opened its tunnel yet has not ended: it may have
+ * been started at the same time. Contract §3.
+ *
+ * @throws HubError `participant_id_taken`, `participant_token_invalid`
+ */
+export function proofOfReturn(
+  mode: OwnershipMode,
+  existing: Participant,
+  peer: Peer,
+  { machineSecret, agentId }: Pick<JoinRequest, "machineSecret" | "agentId">,
+): Proof {
+  if (proofOf(mode, existing, peer) === "token") return "token";
+  const { machineDigest, tunnel, status, joinedMs, lastContactMs } = existing;
+  const isOwn = agentId !== undefined && agentId === existing.agentId;
+  const hasEnded = tunnel.kind !== "open" && (status === "offline" || lastContactMs >= joinedMs);
+  const isSameMachine = machineDigest !== undefined && matchesToken(machineSecret, machineDigest);
+  if (isSameMachine && (isOwn || hasEnded)) return "machine";
+  throw idTaken(existing, "Choose another id.");
 }
 
 /**
@@ -90,11 +112,14 @@ export function isLive(participant: Participant): boolean {
  * @throws HubError `participant_id_taken`
  */
 export function requireReplaceable(existing: Participant): void {
-  if (!isLive(existing)) return;
-  throw new HubError(
+  if (isLive(existing)) throw idTaken(existing, "Choose another id, or wait until it is offline.");
+}
+
+function idTaken({ roomCode, id }: Participant, hint: string): HubError {
+  return new HubError(
     "participant_id_taken",
-    `Another participant has joined room ${existing.roomCode} as ${existing.id}.`,
-    { param: "id", hint: "Choose another id, or wait until it is offline." },
+    `Another participant has joined room ${roomCode} as ${id}.`,
+    { param: "id", hint },
   );
 }
 

@@ -25,7 +25,7 @@ export function openBudget(
 ): Budget | undefined {
   const { budget: rules, budgetFolder, joinRequest, baseUrl, serve, env, wallNow } = settings;
   if (rules === undefined) return undefined;
-  const { id: participantId, model } = joinRequest;
+  const { model } = joinRequest;
   const folder = budgetFolder ?? defaultBudgetFolder(env);
   const ledger = new Ledger({
     folder,
@@ -40,7 +40,13 @@ export function openBudget(
     const message = `The budget cannot be kept in ${folder}: ${(error as Error).message}.`;
     throw new ParticipantError("invalid_budget", message);
   }
-  const deps = { participantId, ledger, wallNow, readLocalTime: systemLocalTime, onFault };
+  const deps = {
+    // It may change at the first join.
+    get participantId() {
+      return joinRequest.id;
+    },
+    ...{ ledger, wallNow, readLocalTime: systemLocalTime, onFault },
+  };
   return new Budget(rules, deps);
 }
 

@@ -181,7 +181,8 @@ export class HubConnection {
       const warnings = (joined.warnings ?? []).map((warning) => warning.message);
       this.#heartbeat.begin(joined.participantToken, this.#settings.now());
       const machine = joined.participant?.load.machine;
-      this.#options.notify({ kind: "joined", room, id: joinRequest.id, warnings, machine });
+      const { id } = this.#settings.joinRequest;
+      this.#options.notify({ kind: "joined", room, id, warnings, machine });
       if (joined.clientKey !== undefined) this.#settings.onClientKey(joined.clientKey);
       this.#step({ type: "joined" });
     } catch (error) {

@@ -1,10 +1,13 @@
-import { RoomhubClient } from "@roomhub/client";
-import type { JoinRequest } from "@roomhub/protocol";
+import { RoomhubClient, RoomhubError } from "@roomhub/client";
+import type { JoinRequest, JoinResponse } from "@roomhub/protocol";
 import type { Settings } from "../options.ts";
 import { readJoin } from "./hub-verdict.ts";
 import { KnownHubs } from "./known-hubs.ts";
 import { createProxyFetch } from "./proxy-fetch.ts";
 import { resolveTunnelUrl } from "./tunnel-url.ts";
+
+/** Ids that are tried before the join fails. */
+const maxIds = 100;
 
 /** How a participant is registered: at which hub, with which token, and where its tunnel goes. */
 export class Registration {
@@ -54,7 +57,7 @@ export class Registration {
     if (isMoving && this.#hubs.hasOthers) this.#client = this.#clientOf(this.#hubs.next());
     const client = this.#client;
     const proof = this.#isInCluster ? this.#token : undefined;
-    const response = await client.join(this.#settings.room, request, { token: proof, signal });
+    const response = await this.#joinAt(client, request, proof, signal);
     const joined = readJoin(response, proof);
     const { participantToken: token } = joined;
     const tunnelUrl = resolveTunnelUrl(client.hubUrl, joined.tunnel.url);
@@ -64,6 +67,27 @@ export class Registration {
     this.#isInCluster = joined.hubs !== undefined;
     this.#hubs.learn(client.hubUrl, joined.hubs ?? []);
     return joined;
+  }
+
+  /** An id that was not chosen is not taken from another participant: the first join tries the next ones. */
+  async #joinAt(
+    client: RoomhubClient,
+    request: JoinRequest,
+    token: string | undefined,
+    signal: AbortSignal,
+  ): Promise<JoinResponse> {
+    const { room, joinRequest, nextId } = this.#settings;
+    const isFirst = this.#token === undefined;
+    const options = { token, signal, onlyIfNew: isFirst && nextId !== undefined };
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await client.join(room, { ...request, id: joinRequest.id }, options);
+      } catch (error) {
+        const isTaken = error instanceof RoomhubError && error.code === "participant_id_taken";
+        if (!isTaken || !isFirst || nextId === undefined || attempt === maxIds) throw error;
+        joinRequest.id = nextId(joinRequest.id);
+      }
+    }
   }
 
   sendHeartbeat(token: string, signal: AbortSignal): Promise<unknown> {

@@ -15,7 +15,8 @@ export async function postJoin(request: RouteRequest, deps: RouteDeps): Promise<
   // An unknown room is reported before anything that is wrong with the body.
   getRoom(operations, code);
   const joining = parse(schemas.join, request.body);
-  const outcome = await joinParticipant(operations, code, joining, request.peer);
+  const { peer, onlyIfNew } = request;
+  const outcome = await joinParticipant(operations, code, joining, peer, onlyIfNew);
   return joinResponse(request, deps, outcome);
 }
 
@@ -34,7 +35,7 @@ export async function putParticipant(
     return joinResponse(
       request,
       deps,
-      await joinParticipant(operations, code, joining, request.peer),
+      await joinParticipant(operations, code, joining, request.peer, request.onlyIfNew),
     );
   }
   const change = parse(schemas.updateParticipant, request.body);
