@@ -27,7 +27,7 @@ const unset: Partial<Record<SettingName, string>> = {
   stateFile: "none: rooms are not kept",
   publicUrl: "none",
   trustProxy: "none",
-  logFormat: "text (up: silent)",
+  logFormat: "text (up: a table on a terminal)",
 };
 
 export function addConfigCommand(program: Command, context: CliContext): void {

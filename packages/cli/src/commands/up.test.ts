@@ -1,12 +1,22 @@
 import type { HubEvent } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import type { CliContext, Client } from "../context.ts";
-import { aComplete, aFailure, aRoom, makeWorld, type World } from "../test-context.fixture.ts";
+import {
+  aComplete,
+  aFailure,
+  aRoom,
+  capture,
+  makeWorld,
+  type World,
+} from "../test-context.fixture.ts";
 
 const ollama: CliContext["fetch"] = async (url) => {
   if (!url.startsWith("http://127.0.0.1:11434/")) throw new TypeError("fetch failed");
   return Response.json({ data: [{ id: "llama3.2" }] });
 };
+
+/** Without colours. */
+const onTerminal = () => ({ fetch: ollama, stdout: capture(140), env: { NO_COLOR: "1" } });
 
 /** What a hub announces, and how it responds. */
 interface TestHub {
@@ -67,7 +77,7 @@ test("up --own-first serves the owner's requests first, and prints the key that 
 test("up opens a hub, a room and a participant, and prints three lines to paste", async () => {
   const world = await up({ fetch: ollama }, hubWith([]), "--port", "0");
   expect(world.code).toBe(0);
-  expect(world.hubs[0]).toMatchObject({ port: 0, store: undefined, logFormat: "silent" });
+  expect(world.hubs[0]).toMatchObject({ port: 0, store: undefined });
   expect(world.participants[0]).toMatchObject({
     hubUrl: "http://127.0.0.1:4242",
     room: "ABC234",
@@ -237,15 +247,30 @@ test("a named model that is nowhere is a failure, not a demo", async () => {
 });
 
 test("each finished request is one line with participant, model and speed", async () => {
-  const world = await up({ fetch: ollama }, hubWith([aComplete, aFailure]));
+  const world = await up(onTerminal(), hubWith([aComplete, aFailure]));
+  expect(world.hubs[0]?.logFormat).toBe("silent");
   expect(world.stdout.text).toMatch(
     /ana-llama3 +llama3 +- +120 ms +33\.3 {2}ok 2\.4 s, 80 tokens\n/,
   );
   expect(world.stdout.text).toContain("model_not_found: No participant serves gpt-9");
 });
 
+test.each<[string[], string]>([
+  [[], "text"],
+  [["--log-format", "json"], "json"],
+  [["--json"], "silent"],
+  [["--quiet"], "silent"],
+])(
+  "off a terminal, with %j, the hub's log is %s and takes the place of these lines",
+  async (args, logFormat) => {
+    const world = await up({ fetch: ollama }, hubWith([aComplete]), ...args);
+    expect(world.hubs[0]).toMatchObject({ logFormat });
+    expect(world.stdout.text).not.toContain("ok 2.4 s");
+  },
+);
+
 test("a request that finishes while the hub stops still has its line", async () => {
-  const world = makeWorld({ fetch: ollama }, hubWith([]).client);
+  const world = makeWorld(onTerminal(), hubWith([]).client);
   const { createHub } = world.context;
   world.context.createHub = async (options) => {
     const hub = await createHub(options);

@@ -96,7 +96,7 @@ async function up(context: CliContext, values: UpOptionValues): Promise<void> {
       const { launched, room } = running;
       void prepareHandout(context, launched, values.json === true || interactivity.isQuiet);
       const standIn = running.isDemo ? running.participantId : undefined;
-      const shown = { ...values, standIn };
+      const shown = { ...values, standIn, isLogged: isLogged(context, values) };
       const stopWatching = watchRequests(context, launched.watch, room.code, shown);
       cleanup.closers.push(async () => stopWatching());
       await aborted(signal);
@@ -110,6 +110,11 @@ async function up(context: CliContext, values: UpOptionValues): Promise<void> {
     }
     failOnCutRequests(cleanup.cut);
   });
+}
+
+/** A journal, a file or a pipe gets the hub's log; on a terminal the table of requests stands for it. */
+function isLogged({ stdout }: CliContext, { json, quiet }: UpOptionValues): boolean {
+  return !stdout.isTTY && json !== true && quiet !== true;
 }
 
 interface StartDeps {
@@ -143,7 +148,7 @@ async function startAll(
   };
   const found = await chooseModel(context, requested, interactivity);
 
-  const launched = await launchHub(context, config, "silent");
+  const launched = await launchHub(context, config, isLogged(context, values) ? "text" : "silent");
   closers.push(async () => {
     ({ cut: cleanup.cut } = await launched.close());
   });

@@ -5,7 +5,7 @@ import { aComplete, aFailure, aParticipant, makeWorld } from "../test-context.fi
 import { watchRequests } from "./watch-requests.ts";
 
 /** A hub of this process whose events the test emits. */
-function watching(options: { json?: boolean; quiet?: boolean; standIn?: string } = {}) {
+function watching(options: Parameters<typeof watchRequests>[3] = {}) {
   const listeners = new Map<Parameters<RunningHub["watch"]>[1], string>();
   const watch: RunningHub["watch"] = (room, listener) => {
     listeners.set(listener, room);
@@ -32,6 +32,15 @@ test("a busy room is twenty rows, and one that counts the rest and what of it fa
   stop();
   expect(rows()).toHaveLength(21);
   expect(rows().at(-1)).toBe("… 412 more, 204 failed");
+});
+
+test("requests that the hub logs are not shown a second time, participants are", () => {
+  const { tell, stop, world } = watching({ isLogged: true });
+  const { timestamp, roomCode } = aComplete;
+  const who = { participantId: "bea-qwen3", nickname: "Bea" };
+  tell(aComplete, { ...who, timestamp, roomCode, type: "participant.left" });
+  stop();
+  expect(world.stdout.text).toMatch(/^\S+ {2}bea-qwen3 left\n$/);
 });
 
 test("participants joining and leaving are shown however busy the room is", () => {

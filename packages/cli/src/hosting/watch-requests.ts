@@ -11,12 +11,15 @@ import { clockTime, colorsFor, safe, writeJson } from "../terminal/text.ts";
 interface ShownOptions {
   json?: boolean;
   quiet?: boolean;
+  /** The hub's log has a line for each request. */
+  isLogged?: boolean;
   /** the id of the demo participant, which joined before */
   standIn?: string | undefined;
 }
 
 /**
- * Prints a line per finished request, and participants joining and leaving, losing their connection and back, taking requests over from the demo, from the events of a hub in this process.
+ * Prints a line per finished request, unless the hub logs them, and participants joining and leaving, losing their
+ * connection and back, taking requests over from the demo, from the events of a hub in this process.
  *
  * @returns stops watching and flushes pending lines
  */
@@ -24,7 +27,7 @@ export function watchRequests(
   context: CliContext,
   watch: RunningHub["watch"],
   room: string,
-  { json = false, quiet = false, standIn }: ShownOptions,
+  { json = false, quiet = false, isLogged = false, standIn }: ShownOptions,
 ): () => void {
   if (json) {
     return watch(room, (events) => {
@@ -41,7 +44,7 @@ export function watchRequests(
     for (const event of events) {
       const connection = connections.textOf(event);
       if (isFinished(event)) {
-        feed.row({ render: () => requestRow(event), isFailed: isFailure(event) });
+        if (!isLogged) feed.row({ render: () => requestRow(event), isFailed: isFailure(event) });
         continue;
       }
       for (const what of [connection ?? presenceText(event), standIns.textOf(event)]) {
