@@ -68,6 +68,16 @@ describe("the error for a wrong URL names the right one", () => {
       "The base URL of this room is http://hub:5050/rooms/ABC234/v1",
     ],
     [
+      "an operation that rooms do not relay",
+      "/rooms/ABC234/v1/audio/speech",
+      "A room relays chat/completions, ",
+    ],
+    [
+      "another one, by its id",
+      "/rooms/ABC234/v1/files/file-1/content",
+      "not files, which needs the model server's own URL",
+    ],
+    [
       "the room is missing",
       "/v1/chat/completions",
       "The base URL must name a room: http://hub:5050/rooms/CODE/v1",

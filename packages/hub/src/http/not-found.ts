@@ -3,6 +3,9 @@ import { HubError } from "../errors.ts";
 
 const surfacePaths = [...SURFACES.map((surface) => surface.path), "models"];
 const surface = new RegExp(`(?<=/)(?:${surfacePaths.join("|")})(?=/|$)`, "g");
+/** Operations of OpenAI's API, and of servers like it, that a room does not relay. */
+const notRelayed =
+  /(?<=\/v1\/)(?:assistants|audio|batches|containers|conversations|evals|files|fine_tuning|images|moderations|realtime|rerank|score|threads|tokenize|uploads|vector_stores|videos)(?:\/[a-z_]+)?(?=\/|$)/;
 /** With what is pasted along: quotes, spaces, a comma. */
 const roomInPath = /\/rooms\/[^/A-Za-z0-9]*([A-Za-z0-9]{6})[^/A-Za-z0-9]*(?=\/|$)/;
 
@@ -36,6 +39,10 @@ function rightUrl(path: string, { origin, onlyRoom }: AskedAt): string {
     // The path as requested: an operation with something behind it that is none.
     if (meant === path) return `The base URL of this room is ${origin}/rooms/${code}/v1`;
     return `Use ${origin}${encodeURI(meant)} (base URL: ${origin}/rooms/${code}/v1)`;
+  }
+  const [other] = code === undefined ? [] : (notRelayed.exec(path) ?? []);
+  if (other !== undefined) {
+    return `A room relays ${surfacePaths.join(", ")}; not ${other}, which needs the model server's own URL`;
   }
   if (code !== undefined) return `The base URL of this room is ${origin}/rooms/${code}/v1`;
   if (onlyRoom !== undefined) {
