@@ -30,6 +30,7 @@ export function createServed(
           ? (request, sink) => provider.call(request, sink)
           : callFunction(serve, onFault),
       isFunction: serve !== undefined,
+      isModelListed: settings.isModelListed,
       baseUrl,
       headers: () => headers,
       declared: () => settings.capabilities,

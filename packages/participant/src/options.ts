@@ -58,6 +58,11 @@ export interface ParticipantOptions {
    * participant gets no requests until the server has `model` again.
    */
   followModel?: boolean | undefined;
+  /**
+   * The server listed `model` when it was chosen: it serves another model as soon as it lists others. Default false: a list
+   * that never had the model proves nothing.
+   */
+  isModelListed?: boolean | undefined;
   /** What hubs may spend at the provider; requests beyond it get a 429. Default: everything. */
   budget?: BudgetOptions | undefined;
   /** Folder of the budget's ledger; default `$XDG_STATE_HOME/roomhub/budgets`, or below `~/.local/state`. */
@@ -82,7 +87,7 @@ export interface ParticipantOptions {
 /** A participant that is a function of this program. Listed with the endpoint `http://function.invalid/v1`. */
 export interface FunctionParticipantOptions extends Omit<
   ParticipantOptions,
-  "endpoint" | "headers" | "authHeaders" | "followModel"
+  "endpoint" | "headers" | "authHeaders" | "followModel" | "isModelListed"
 > {
   serve: ServeFunction;
 }
@@ -98,6 +103,7 @@ export interface Settings {
   /** undefined when the endpoint is called */
   serve: ServeFunction | undefined;
   mayFollowModel: boolean;
+  isModelListed: boolean;
   localHeaders: Record<string, string>;
   authHeaders: Record<string, string>;
   /** Declared by the user; sent in HELLO together with detected ones */
@@ -154,6 +160,7 @@ function readEndpointOptions(
     baseUrl: checked.baseUrl,
     serve,
     mayFollowModel: options.followModel ?? false,
+    isModelListed: options.isModelListed ?? false,
     localHeaders: readHeaders(options.headers),
     authHeaders,
     capabilities: textsOf(capabilities ?? {}),

@@ -10,7 +10,7 @@ afterEach(() => void vi.useRealTimers());
 const endSoonMs = 1;
 
 /** A model server of one status and one list, and what its participant reports of it. */
-function start(over: Partial<ServedModelOptions> = {}) {
+function start(over: Partial<ServedModelOptions> = {}, isModelListed = false) {
   const server = { status: 200, models: ["llama3"] };
   const log: string[] = [];
   const notices: ParticipantNotice[] = [];
@@ -34,6 +34,7 @@ function start(over: Partial<ServedModelOptions> = {}) {
       headers: () => ({}),
       declared: () => ({ openResponses: "supported", chatCompletions: "supported" }),
       onCapabilities: () => {},
+      isModelListed,
     },
     timing: defaultTiming,
     now: () => performance.now(),
@@ -105,6 +106,19 @@ test("followModel adopts the first of the server's models and renames it at the 
   one.server.models = ["gemma"];
   await one.look();
   expect(one.served.name).toBe("gemma");
+});
+
+test("a model that is swapped between its choice and the first look is followed, or reported as wrong", async () => {
+  const swapped = async (mayFollow: boolean, isModelListed: boolean) => {
+    using one = start({ mayFollow }, isModelListed);
+    one.server.models = ["qwen"];
+    await one.look();
+    return [one.served.name, one.served.status.readiness];
+  };
+  expect(await swapped(true, true)).toEqual(["qwen", "ready"]);
+  expect(await swapped(false, true)).toEqual(["llama3", "wrong-model"]);
+  // A server may serve what it does not list.
+  expect(await swapped(true, false)).toEqual(["llama3", "ready"]);
 });
 
 test("a restart with another model is loading, then the new name, then ready", async () => {

@@ -12,7 +12,14 @@ export interface ServedModelOptions {
   mayFollow: boolean;
   server: Pick<
     ModelServerOptions,
-    "baseUrl" | "call" | "declared" | "headers" | "isFunction" | "modes" | "onCapabilities"
+    | "baseUrl"
+    | "call"
+    | "declared"
+    | "headers"
+    | "isFunction"
+    | "isModelListed"
+    | "modes"
+    | "onCapabilities"
   >;
   /** undefined when nothing is limited */
   budget: Budget | undefined;

@@ -44,6 +44,8 @@ export interface ModelServerOptions {
   onLookMoved?: (() => void) | undefined;
   /** The participant's model, which the server's list is compared with; default: no comparison. */
   model?: (() => string) | undefined;
+  /** The server's list had `model` before this was created; default false. */
+  isModelListed?: boolean | undefined;
   /** How many requests it runs at once has changed; undefined when that is not known. */
   onEngine?: ((load: EngineLoad | undefined) => void) | undefined;
   /** It has other models loaded, at most 64; undefined when it does not say. */
@@ -112,6 +114,7 @@ export class ModelServer {
     this.#readiness = new ServerReadiness({
       nowMs: this.#nowMs(),
       model: () => options.model?.(),
+      isModelListed: options.isModelListed ?? false,
       loadingMs: options.loadingMs ?? LIMITS.loadingMs.default,
       readyLookMs: options.looks?.readyMs ?? 30_000,
       downLookMs: options.looks?.downMs ?? 5_000,

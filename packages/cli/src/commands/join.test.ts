@@ -68,6 +68,28 @@ test.each([
   expect(world.participants[0]).toMatchObject({ followModel });
 });
 
+test("a model of a llama-server for embeddings joins without chat, and the line says so", async () => {
+  const fetch: CliContext["fetch"] = async (url, init) => {
+    if (!url.startsWith("http://127.0.0.1:8080/")) throw new TypeError("fetch failed");
+    const isPost = init?.method === "POST";
+    const error = { message: '"input" or "content" must be provided' };
+    return Response.json(isPost ? { error } : { data: [{ id: "bge-m3", owned_by: "llamacpp" }] });
+  };
+  const world = makeWorld({ fetch }, { getRoom, listParticipants });
+  const running = world.run("join", "ABC234");
+  await untilJoined(world);
+  world.stop();
+  await running;
+  expect(world.participants[0]).toMatchObject({
+    model: "bge-m3",
+    isModelListed: true,
+    capabilities: { embeddings: "supported", chatCompletions: "unsupported" },
+  });
+  expect(world.stderr.text).toContain(
+    "Sharing bge-m3 from llama.cpp as ana-bge-m3, for embeddings alone\n",
+  );
+});
+
 test("every option reaches the participant, and secrets reach nothing else", async () => {
   const env = { API_KEY: "Bearer sk-1", ROOM_PASSWORD: "swordfish" };
   const world = makeWorld({ env }, { getRoom, listParticipants });

@@ -151,14 +151,15 @@ async function resolveParticipants(
   const nickname = options.nickname ?? context.userName;
   const config = { ...options.config, ...servingConfig(options) };
   const taken = new Set(room.connected);
-  return models.map(({ endpoint, model, serverName }) => {
+  return models.map(({ endpoint, model, serverName, traits }) => {
     const nextId = () => {
       const free = freeId(suggestId(nickname, model), context.hostName, taken);
       taken.add(free);
       return free;
     };
     const id = options.id ?? nextId();
-    say(`Sharing ${safe(model)} from ${safe(serverName ?? endpoint)} as ${safe(id)}`);
+    const part = traits.capabilities === undefined ? "" : ", for embeddings alone";
+    say(`Sharing ${safe(model)} from ${safe(serverName ?? endpoint)} as ${safe(id)}${part}`);
     return {
       hubUrl: invite.hubUrl,
       room: invite.room,
@@ -173,6 +174,7 @@ async function resolveParticipants(
       config: Object.keys(config).length === 0 ? undefined : config,
       headers,
       authHeaders,
+      ...traits,
       budget: budgetOf(options),
       // Only a lone default model follows its server: several could end up as the same model.
       followModel: requested.models.length === 0 && models.length === 1,

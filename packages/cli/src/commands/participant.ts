@@ -2,7 +2,7 @@ import { isRoomhubError } from "@roomhub/client";
 import type { Warning } from "@roomhub/protocol";
 import type { Command } from "commander";
 import { type Interactivity, interactivityOf } from "../terminal/interactivity.ts";
-import { chooseModels } from "../sharing/choose-models.ts";
+import { chooseModels, type ModelChoice } from "../sharing/choose-models.ts";
 import { chooseRoom } from "../rooms/choose-room.ts";
 import type { CliContext, Client } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
@@ -94,7 +94,10 @@ async function addEndpoint(
   const interactivity: Interactivity = { ...interactivityOf(context, options), canAsk: false };
   const authHeaders = readAuthHeaders(context, options);
   const password = (await readPassword(context, options)) ?? context.env["ROOMHUB_PASSWORD"];
-  const model = options.model ?? (await firstModel(context, endpoint, authHeaders, interactivity));
+  const { model, capabilities } =
+    options.model === undefined
+      ? await firstModel(context, endpoint, authHeaders, interactivity)
+      : { model: options.model };
   const invite = await chooseRoom(context, { given: options.room?.trim(), hubUrl }, interactivity);
   const room = await queryRoom(context, invite, password, interactivity);
   const nickname = options.nickname ?? context.userName;
@@ -108,6 +111,7 @@ async function addEndpoint(
       ...(room.password === undefined ? {} : { password: room.password }),
       ...(Object.keys(authHeaders).length === 0 ? {} : { authHeaders }),
       ...(Object.keys(config).length === 0 ? {} : { config }),
+      ...(capabilities === undefined ? {} : { capabilities }),
     },
     { token: await knownToken(tokens.find(id), invite) },
   );
@@ -125,12 +129,12 @@ async function firstModel(
   endpoint: string,
   headers: Record<string, string>,
   interactivity: Interactivity,
-): Promise<string> {
+): Promise<{ model: string; capabilities?: ModelChoice["traits"]["capabilities"] }> {
   const requested = { endpoint, models: [], isAll: false, headers };
   const servers = await findServers(context, requested, interactivity);
   const [choice] = await chooseModels(context, requested, servers, interactivity);
   if (choice === undefined) throw new Error("chooseModels returned no model");
-  return choice.model;
+  return { model: choice.model, capabilities: choice.traits.capabilities };
 }
 
 /** The saved token, so that adding the same participant again replaces it. */

@@ -51,6 +51,21 @@ test("each event is a line with its id, name, time and payload", async () => {
   expect(world.stderr.text).toBe("recording room ABC234 of http://127.0.0.1:5050; Ctrl+C stops\n");
 });
 
+test("no line has control characters or reordering ones, and its JSON is the event's own", async () => {
+  const model = "\u009b2J\u202egnp.exe\u007f\u2028";
+  const event = { ...aComplete, model };
+  for (const args of [[], ["--out", "lab.ndjson"]]) {
+    const { calls, openRecording } = recordings();
+    const events = eventsWith(["b-1", event]);
+    const world = makeWorld({ openRecording }, { events });
+    await world.run("record", "ABC234", ...args);
+    const [line = ""] = args.length === 0 ? [world.stdout.text] : calls;
+    expect(line.trimEnd()).toMatch(/^[^\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]+$/u);
+    expect(line).toContain(String.raw`\u009b2J\u202egnp.exe\u007f`);
+    expect(JSON.parse(line.slice(line.indexOf("{")))).toMatchObject({ payload: { model } });
+  }
+});
+
 test("what was missed is a line before the next event, and a repeated event is left out", async () => {
   const events = eventsWith(
     ["b-1", aComplete],

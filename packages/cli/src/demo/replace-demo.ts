@@ -7,6 +7,7 @@ import {
   type FoundServer,
   serverText,
 } from "../sharing/found-server.ts";
+import { sortServers } from "../sharing/served-kind.ts";
 import { clockTime, colorsFor, safe, writeJson } from "../terminal/text.ts";
 
 /** Local servers respond within a millisecond, so frequent queries cost nothing. */
@@ -17,7 +18,7 @@ export async function startDemo(
 ): Promise<{ choice: ModelChoice; close: () => Promise<void> }> {
   const { demoModel, startDemoProvider } = await import("./demo-provider.ts");
   const { endpoint, close } = await startDemoProvider({ joinHint: `${context.commandName} up` });
-  return { choice: { endpoint, model: demoModel, serverName: undefined }, close };
+  return { choice: { endpoint, model: demoModel, serverName: undefined, traits: {} }, close };
 }
 
 interface DemoReplacement {
@@ -85,7 +86,8 @@ async function awaitModelServer(
   for (;;) {
     await pause(context, queryAgainMs, signal);
     if (signal.aborted) return undefined;
-    const servers = await findModelServers(context, requested.headers);
+    const found = await findModelServers(context, requested.headers);
+    const { servers } = await sortServers(context, found, requested.headers);
     if (servers.some(({ models = [] }) => models.length > 0)) {
       const [choice] = await chooseModels(context, requested, servers, {
         canAsk: false,

@@ -35,12 +35,13 @@ interface SharingDeps {
 export async function shareModel(
   context: CliContext,
   sharing: Sharing,
-  { model, endpoint }: ModelChoice,
+  { model, endpoint, traits }: ModelChoice,
   { closers, signal, say }: SharingDeps,
 ): Promise<{ participant: RunningParticipant; participantId: string }> {
   const participantId = suggestId(sharing.nickname, model);
   const participant = await makeParticipant(context, {
     ...sharing,
+    ...traits,
     id: participantId,
     model,
     endpoint,

@@ -1,4 +1,4 @@
-import type { HubEvent } from "@roomhub/protocol";
+import { escapeUnprintable, type HubEvent } from "@roomhub/protocol";
 
 /** What lies between two recorded events. */
 export interface Gap {
@@ -13,9 +13,14 @@ export interface Gap {
 /** One event as a line: its id, name, time, and the rest of its data. */
 export function eventRecord(id: string | undefined, event: HubEvent): string {
   const { type: name, timestamp: time, ...payload } = event;
-  return `${JSON.stringify({ id: id ?? null, name, time, payload })}\n`;
+  return lineOf({ id: id ?? null, name, time, payload });
 }
 
 export function gapRecord(gap: Gap): string {
-  return `${JSON.stringify({ gap })}\n`;
+  return lineOf({ gap });
+}
+
+/** Recordings are read on terminals, too. */
+function lineOf(value: object): string {
+  return `${escapeUnprintable(JSON.stringify(value))}\n`;
 }

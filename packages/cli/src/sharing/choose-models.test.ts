@@ -34,7 +34,10 @@ const two = { 11434: ["llama3:latest", "nomic-embed-text"], 1234: ["qwen3"] };
 test("nothing named means the first server with a model, and no embedding model if possible", async () => {
   const { choose } = machine({ 11434: [], 1234: ["nomic-embed-text", "qwen3"] });
   expect(await choose()).toEqual([
-    { endpoint: "http://127.0.0.1:1234", model: "qwen3", serverName: "LM Studio" },
+    {
+      ...{ endpoint: "http://127.0.0.1:1234", model: "qwen3", serverName: "LM Studio" },
+      traits: { isModelListed: true },
+    },
   ]);
 });
 
@@ -110,7 +113,7 @@ test.each([
 test("an endpoint and a model together need no running server", async () => {
   const { choose, world } = machine({});
   expect(await choose({ endpoint: "http://gpu:8000", models: ["m"] })).toEqual([
-    { endpoint: "http://gpu:8000", model: "m", serverName: undefined },
+    { endpoint: "http://gpu:8000", model: "m", serverName: undefined, traits: {} },
   ]);
   expect(world.stderr.text).toBe("");
 });

@@ -10,6 +10,7 @@ import {
   offerableModels,
   serverText,
 } from "./found-server.ts";
+import type { ParticipantOptions } from "../services.ts";
 import { nearest } from "../terminal/nearest.ts";
 import { safe } from "../terminal/text.ts";
 
@@ -19,6 +20,8 @@ export interface ModelChoice {
   model: string;
   /** undefined when the endpoint was named by the user */
   serverName: string | undefined;
+  /** options of its participant that follow from what the server showed */
+  traits: Pick<ParticipantOptions, "isModelListed" | "capabilities">;
 }
 
 /**
@@ -50,8 +53,9 @@ export async function chooseModels(
   return context.prompts.pickSome("Select models to share", choices, [first]);
 }
 
-function choicesOf({ endpoint, name, models = [] }: FoundServer): ModelChoice[] {
-  return offerableModels(models).map((model) => ({ endpoint, model, serverName: name }));
+function choicesOf({ endpoint, name, models = [], capabilities }: FoundServer): ModelChoice[] {
+  const traits = { isModelListed: true, ...(capabilities === undefined ? {} : { capabilities }) };
+  return offerableModels(models).map((model) => ({ endpoint, model, serverName: name, traits }));
 }
 
 /** Only warns about a named endpoint, which may serve unlisted models or not be ready yet. */
@@ -64,7 +68,10 @@ function namedModel(
   const server = servers.find(({ models = [] }) =>
     models.some((known) => isSameModel(known, model)),
   );
-  if (server !== undefined) return { endpoint: server.endpoint, model, serverName: server.name };
+  if (server !== undefined) {
+    const traits = { isModelListed: true };
+    return { endpoint: server.endpoint, model, serverName: server.name, traits };
+  }
   const known = servers.flatMap(({ models = [] }) => models);
   const meant = nearModel(model, known);
   if (endpoint === undefined) {
@@ -80,7 +87,7 @@ function namedModel(
     const hint = meant === undefined ? "" : `; did you mean ${safe(meant)}?`;
     warn(`${endpoint} does not list ${safe(model)}${hint}`);
   }
-  return { endpoint, model, serverName: undefined };
+  return { endpoint, model, serverName: undefined, traits: {} };
 }
 
 /** Prefers the same model in another size: `llama3`, `llama3:8b`, `llama3:latest`. */

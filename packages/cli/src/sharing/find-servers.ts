@@ -9,6 +9,7 @@ import {
   queryModelServer,
   serverText,
 } from "./found-server.ts";
+import { rerankerText, sortServers } from "./served-kind.ts";
 import { waitingFor } from "../terminal/progress.ts";
 import { duration } from "../terminal/text.ts";
 
@@ -32,9 +33,38 @@ const maxLoadingMs = 15 * 60_000;
  * The model servers to choose from: the named one, or the default ones of this machine. Waits, and reports it, while a
  * requested model may still be loading.
  *
- * @throws CommandError when a server loads for longer than `loadingMs`
+ * @throws CommandError when a server loads for longer than `loadingMs`, or the named one is a reranker
  */
 export async function findServers(
+  context: CliContext,
+  requested: RequestedModels,
+  interactivity: Interactivity,
+): Promise<FoundServer[]> {
+  const servers = await findLoaded(context, requested, interactivity);
+  // A model that was named is shared for all that its server does.
+  return requested.models.length > 0 ? servers : serversForRooms(context, servers, requested);
+}
+
+/** Without rerankers, each with one line. @throws CommandError when the user named a reranker's endpoint */
+async function serversForRooms(
+  context: CliContext,
+  found: readonly FoundServer[],
+  { endpoint, headers }: RequestedModels,
+): Promise<FoundServer[]> {
+  const { servers, rerankers } = await sortServers(context, found, headers);
+  for (const text of rerankers.map(rerankerText)) {
+    if (endpoint !== undefined) {
+      throw new CommandError(
+        text,
+        "share a chat or embedding model, or name this one with --model",
+      );
+    }
+    context.stderr.write(`! ${text}\n`);
+  }
+  return servers;
+}
+
+async function findLoaded(
   context: CliContext,
   requested: RequestedModels,
   interactivity: Interactivity,

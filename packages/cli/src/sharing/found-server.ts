@@ -1,6 +1,7 @@
 import { checkEndpoint, type Readiness, readinessOfModelList } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
+import type { ParticipantOptions } from "../services.ts";
 import { safe, shellWord } from "../terminal/text.ts";
 
 /** A model server, as seen in its response to `GET {base}/models`. */
@@ -16,6 +17,8 @@ export interface FoundServer {
   models: string[] | undefined;
   /** whether its model list is a llama-server's */
   isLlamaCpp?: boolean;
+  /** what its models are shared for, where that is not everything */
+  capabilities?: ParticipantOptions["capabilities"];
 }
 
 const ollama = { name: "Ollama", port: 11_434 };

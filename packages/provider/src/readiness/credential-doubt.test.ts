@@ -9,6 +9,7 @@ function works(found: ProbeFinding = list) {
   const machine = new ServerReadiness({
     nowMs: 0,
     model: () => "llama3",
+    isModelListed: false,
     loadingMs: 900_000,
     readyLookMs: 30_000,
     downLookMs: 5_000,

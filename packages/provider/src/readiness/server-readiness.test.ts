@@ -16,6 +16,7 @@ function startMachine() {
   const machine = new ServerReadiness({
     nowMs: 0,
     model: () => model,
+    isModelListed: false,
     loadingMs,
     readyLookMs,
     downLookMs,

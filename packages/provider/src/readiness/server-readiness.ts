@@ -23,6 +23,8 @@ export interface ServerReadinessOptions {
   nowMs: number;
   /** the participant's model; undefined: the list is not compared */
   model: () => string | undefined;
+  /** A list had the model before the first look. */
+  isModelListed: boolean;
   /** loading for longer than this is `down` */
   loadingMs: number;
   /** a server that is ready is looked at so often */
@@ -83,6 +85,7 @@ export class ServerReadiness {
   constructor(options: ServerReadinessOptions) {
     const { nowMs } = options;
     this.#options = options;
+    this.#listedModel = options.isModelListed ? options.model() : undefined;
     this.#verdict = { readiness: "ready", problem: undefined, sinceMs: nowMs, serves: [] };
     this.#signMs = nowMs;
     this.#nextLookMs = nowMs;

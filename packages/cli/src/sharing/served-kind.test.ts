@@ -1,0 +1,145 @@
+import { expect, test } from "vitest";
+import { makeWorld } from "../test-context.fixture.ts";
+import { chooseModels } from "./choose-models.ts";
+import { findServers } from "./find-servers.ts";
+
+const silent = { canAsk: false, isQuiet: false };
+const missing = (message: string) => ({
+  error: { code: 400, message, type: "invalid_request_error" },
+});
+const off = (what: string, option: string) => ({
+  error: {
+    ...{ code: 501, type: "not_supported_error" },
+    message: `This server does not support ${what}. Start it with \`${option}\``,
+  },
+});
+const withoutRerank = off("reranking", "--reranking");
+const withoutInput = missing('"input" or "content" must be provided');
+
+/** What llama-servers respond to `{}`, by how they were started. */
+const llamaServers = {
+  plain: { "/rerank": withoutRerank, "/embeddings": off("embeddings", "--embeddings") },
+  "--reranking": { "/rerank": missing('"query" must be provided'), "/embeddings": withoutInput },
+  "--embeddings": { "/rerank": withoutRerank, "/embeddings": withoutInput },
+  "--embeddings, of a decoder without pooling": {
+    "/rerank": withoutRerank,
+    "/embeddings": missing(
+      "Pooling type 'none' is not OAI compatible. Please use a different pooling type",
+    ),
+  },
+  "as a router": {
+    "/rerank": missing("model name is missing from the request"),
+    "/embeddings": missing("model name is missing from the request"),
+  },
+} as const;
+
+type Responses = Readonly<Record<string, object>>;
+
+/** A machine whose model servers, by port, are llama-servers or list their paths. */
+function machine(servers: Record<number, Responses>) {
+  const sent: string[] = [];
+  const world = makeWorld({
+    fetch: async (url, init) => {
+      const { port, pathname } = new URL(url);
+      const responses = servers[Number(port)];
+      if (responses === undefined) throw new TypeError("fetch failed");
+      sent.push(
+        `${init?.method ?? "GET"} :${port}${pathname} ${typeof init?.body === "string" ? init.body : ""}`.trim(),
+      );
+      if (pathname === "/v1/models") {
+        const isLlama = "/rerank" in responses;
+        return Response.json({
+          data: [{ id: `m${port}`, owned_by: isLlama ? "llamacpp" : "infinity" }],
+        });
+      }
+      const body = responses[pathname.replace(/^\/v1/, "")];
+      return Response.json(body ?? { detail: "Not Found" }, {
+        status: body === undefined ? 404 : 400,
+      });
+    },
+  });
+  const choose = async (given: { endpoint?: string; models?: string[] } = {}) => {
+    const requested = { endpoint: undefined, models: [], isAll: false, headers: {}, ...given };
+    const found = await findServers(world.context, requested, silent);
+    return chooseModels(world.context, requested, found, silent);
+  };
+  return { world, choose, sent };
+}
+
+const embeddingsAlone = {
+  embeddings: "supported",
+  chatCompletions: "unsupported",
+  openResponses: "unsupported",
+  messages: "unsupported",
+  completions: "unsupported",
+};
+
+test.each<[keyof typeof llamaServers, object | undefined]>([
+  ["plain", undefined],
+  ["--embeddings", embeddingsAlone],
+  ["--embeddings, of a decoder without pooling", undefined],
+  ["as a router", undefined],
+])("a model of a llama-server started %s is shared for %j", async (how, capabilities) => {
+  const { choose, sent } = machine({ 8080: llamaServers[how] });
+  const [choice] = await choose();
+  expect(choice).toMatchObject({ model: "m8080" });
+  expect(choice?.traits.capabilities).toEqual(capabilities);
+  // Nothing is generated: the bodies are empty.
+  expect(sent).toEqual([
+    "GET :8080/v1/models",
+    "GET :8080/props",
+    "POST :8080/v1/rerank {}",
+    "POST :8080/v1/embeddings {}",
+  ]);
+});
+
+test("a llama-server that sleeps is not woken", async () => {
+  const asleep = { ...llamaServers["--embeddings"], "/props": { is_sleeping: true } };
+  const { choose, sent } = machine({ 8080: asleep });
+  expect((await choose())[0]?.traits.capabilities).toBeUndefined();
+  expect(sent).toEqual(["GET :8080/v1/models", "GET :8080/props"]);
+});
+
+test("a reranker is not shared, with one line, and the next server is", async () => {
+  const { choose, world } = machine({
+    8080: llamaServers["--reranking"],
+    9931: llamaServers.plain,
+  });
+  expect(await choose()).toMatchObject([{ model: "m9931", traits: { isModelListed: true } }]);
+  expect(world.stderr.text).toBe(
+    "! llama.cpp at http://127.0.0.1:8080 is a reranker, and rooms relay no reranking\n",
+  );
+});
+
+test("a reranker that is the only server is none, and one that was named is refused", async () => {
+  const { choose } = machine({ 8080: llamaServers["--reranking"] });
+  await expect(choose()).rejects.toThrow("No model server found on this machine");
+  await expect(choose({ endpoint: "http://127.0.0.1:8080" })).rejects.toMatchObject({
+    message: "http://127.0.0.1:8080 is a reranker, and rooms relay no reranking",
+    hint: expect.stringContaining("--model"),
+  });
+});
+
+test("a model that was named is shared for all that its server does", async () => {
+  const { choose, sent } = machine({ 8080: llamaServers["--embeddings"] });
+  const [choice] = await choose({ models: ["m8080"] });
+  expect(choice?.traits).toEqual({ isModelListed: true });
+  expect(sent).toEqual(["GET :8080/v1/models"]);
+});
+
+test.each<[string, object, object | undefined]>([
+  ["chat", { "/v1/chat/completions": {}, "/v1/embeddings": {}, "/rerank": {} }, undefined],
+  ["embeddings", { "/v1/embeddings": {}, "/v1/rerank": {} }, embeddingsAlone],
+])(
+  "a server that lists paths for %s is shared for what they are",
+  async (_what, paths, expected) => {
+    const { choose } = machine({ 8000: { "/openapi.json": { paths } } });
+    const [choice] = await choose();
+    expect(choice?.traits.capabilities).toEqual(expected);
+  },
+);
+
+test("a server that lists a path for reranking alone is not shared", async () => {
+  const { choose } = machine({ 8000: { "/openapi.json": { paths: { "/v1/rerank": {} } } } });
+  await expect(choose()).rejects.toThrow("No model server found on this machine");
+});
