@@ -1,3 +1,4 @@
+import { urlBelow } from "@roomhub/protocol";
 import {
   type ModelServerOptions,
   type ProviderCall,
@@ -107,7 +108,7 @@ class FunctionCall implements ProviderCall {
 
   #requestOf({ method, baseUrl, path, headers, body }: CallRequest): Request {
     const sent = body === "streamed" ? this.#stream : body && Buffer.concat(body);
-    return new Request(baseUrl + path, {
+    return new Request(urlBelow(baseUrl, path), {
       method,
       headers,
       signal: this.#abort.signal,

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { checkEndpoint } from "./endpoint.ts";
+import { checkEndpoint, serverRoot, urlBelow } from "./endpoint.ts";
 import { LIMITS } from "./limits.ts";
 
 test.each([
@@ -23,6 +23,12 @@ test.each([
   ["http://[::1]:11434", "http://[::1]:11434/v1"],
   ["http://bücher.example", "http://xn--bcher-kva.example/v1"],
   ["http://127.0.0.1:8080/a/../v1", "http://127.0.0.1:8080/v1"],
+  ["http://127.0.0.1:8080?", "http://127.0.0.1:8080/v1"],
+  ["http://127.0.0.1:8080/?a=%20b", "http://127.0.0.1:8080/v1?a=%20b"],
+  [
+    "https://lab.example/openai/deployments/four/chat/completions?api-version=2024-10-21",
+    "https://lab.example/openai/deployments/four?api-version=2024-10-21",
+  ],
 ])("the base URL of %s is %s", (endpoint, baseUrl) => {
   expect(checkEndpoint(endpoint)).toMatchObject({ ok: true, baseUrl });
 });
@@ -62,8 +68,12 @@ test.each([
   ["a user name and a password", "http://ada:swordfish@127.0.0.1"],
   ["an empty user name", "http://@127.0.0.1"],
   ["an empty user name and password", "http://:@127.0.0.1/v1"],
-  ["a query", "http://127.0.0.1/v1?key=swordfish"],
-  ["an empty query", "http://127.0.0.1/v1?"],
+  ["a key in its query", "http://127.0.0.1/v1?api-version=1&api-KEY=swordfish"],
+  ["a key whose name is encoded", "http://127.0.0.1/v1?%6bey=swordfish"],
+  ["a token in its query", "http://127.0.0.1/v1?access_token=swordfish"],
+  ["a signature in its query", "http://127.0.0.1/v1?sig=swordfish"],
+  ["a secret in its query", "http://127.0.0.1/v1?client_secret=swordfish"],
+  ["a code in its query", "http://127.0.0.1/v1?code=swordfish"],
   ["a fragment", "http://127.0.0.1/v1#top"],
   ["an empty fragment", "http://127.0.0.1/v1#"],
   ["a tab", "http://127.0.0.1/\tv1"],
@@ -97,7 +107,7 @@ test("an endpoint of 2048 characters is accepted, one of 2049 is not", () => {
   expect(checkEndpoint(`${longest}a`).ok).toBe(false);
 });
 
-test("an accepted endpoint has an http origin and no userinfo, query, fragment or trailing slash", () => {
+test("an accepted endpoint has an http origin and no userinfo, fragment or trailing slash", () => {
   const piece = fc.constantFrom(
     "http://",
     "https://",
@@ -126,10 +136,29 @@ test("an accepted endpoint has an http origin and no userinfo, query, fragment o
       const url = new URL(check.baseUrl);
       expect(check.baseUrl.startsWith(check.origin)).toBe(true);
       expect(["http:", "https:"]).toContain(url.protocol);
-      expect([url.username, url.password, url.search, url.hash]).toEqual(["", "", "", ""]);
-      expect(check.baseUrl.endsWith("/")).toBe(false);
+      expect([url.username, url.password, url.hash]).toEqual(["", "", ""]);
+      expect(check.baseUrl.split("?")[0]?.endsWith("/")).toBe(false);
       expect(checkEndpoint(endpoint)).toEqual(check);
     }),
     { numRuns: 1_000 },
   );
+});
+
+test.each([
+  ["http://h/v1", "/models", "http://h/v1/models"],
+  ["http://h/v1", "/slots?model=a", "http://h/v1/slots?model=a"],
+  ["http://h/v1?v=1", "/models", "http://h/v1/models?v=1"],
+  ["http://h?v=1", "/models", "http://h/models?v=1"],
+  ["http://h/v1?v=1&w=/?", "/slots?model=a?&b", "http://h/v1/slots?v=1&w=/?&model=a?&b"],
+])("a call to %s of %s goes to %s", (baseUrl, path, url) => {
+  expect(urlBelow(baseUrl, path)).toBe(url);
+});
+
+test.each([
+  ["http://h/v1", "http://h"],
+  ["http://h/v1?v=1", "http://h?v=1"],
+  ["http://h/api?v=/v1", "http://h/api?v=/v1"],
+  ["http://h/v1/v1", "http://h/v1"],
+])("the root of %s is %s", (baseUrl, root) => {
+  expect(serverRoot(baseUrl)).toBe(root);
 });

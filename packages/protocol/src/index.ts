@@ -6,7 +6,7 @@ export { ClientIdentity, isClientName, NAME_KEY_PREFIX } from "./client-identity
 export { clientText } from "./client-text.ts";
 export { DETAIL_PAYLOADS, FirstPayload, ProgressPayload, QueuedPayload } from "./detail-payload.ts";
 export { editDistance } from "./edit-distance.ts";
-export { checkEndpoint } from "./endpoint.ts";
+export { checkEndpoint, serverRoot, urlBelow } from "./endpoint.ts";
 export {
   ERROR_STATUS,
   ErrorBody,

@@ -1,4 +1,4 @@
-import { checkEndpoint } from "@roomhub/protocol";
+import { checkEndpoint, urlBelow } from "@roomhub/protocol";
 import {
   credentialsProblem,
   findModelServers,
@@ -80,7 +80,7 @@ function loadingAmong(
 
 function modelsUrl(endpoint: string): string {
   const check = checkEndpoint(endpoint);
-  return `${check.ok ? check.baseUrl : endpoint}/models`;
+  return urlBelow(check.ok ? check.baseUrl : endpoint, "/models");
 }
 
 /** Endpoints on this machine that a hub on this machine calls directly. */

@@ -1,4 +1,4 @@
-import { checkEndpoint } from "@roomhub/protocol";
+import { checkEndpoint, serverRoot, urlBelow } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 
 const timeoutMs = 1_500;
@@ -15,14 +15,15 @@ export async function slotsText(
 ): Promise<string | undefined> {
   const check = checkEndpoint(endpoint);
   if (!check.ok) return undefined;
-  const root = check.baseUrl.replace(/\/v1$/, "");
-  const props = await getJson(context, `${root}/props`, headers);
+  const root = serverRoot(check.baseUrl);
+  const props = await getJson(context, urlBelow(root, "/props"), headers);
   const slots = (props as { total_slots?: unknown } | undefined)?.total_slots;
   if (!Number.isInteger(slots)) return undefined;
   const { endpoint_slots: hasList, is_sleeping: isAsleep } = props as Record<string, unknown>;
   const all = `${String(slots)} ${slots === 1 ? "slot" : "slots"}`;
   if (isAsleep === true) return `${all}, sleeping`;
-  const list = hasList === true ? await getJson(context, `${root}/slots`, headers) : undefined;
+  const list =
+    hasList === true ? await getJson(context, urlBelow(root, "/slots"), headers) : undefined;
   if (!Array.isArray(list)) return all;
   const busy = list.filter((slot: { is_processing?: unknown } | null) => {
     return slot?.is_processing === true;

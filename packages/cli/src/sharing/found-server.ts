@@ -1,4 +1,4 @@
-import { checkEndpoint, type Readiness, readinessOfModelList } from "@roomhub/protocol";
+import { checkEndpoint, type Readiness, readinessOfModelList, urlBelow } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
 import type { ParticipantOptions } from "../services.ts";
@@ -177,7 +177,7 @@ async function listModels(
   let response: Response;
   let body: { data?: unknown; error?: unknown } | null | undefined;
   try {
-    response = await context.fetch(`${check.baseUrl}/models`, {
+    response = await context.fetch(urlBelow(check.baseUrl, "/models"), {
       headers: { accept: "application/json", ...headers },
       redirect: "manual",
       signal: AbortSignal.timeout(timeoutMs),

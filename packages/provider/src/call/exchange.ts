@@ -1,4 +1,4 @@
-import type { RosterMember } from "@roomhub/protocol";
+import { type RosterMember, urlBelow } from "@roomhub/protocol";
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { type CallPhase, failureOf, type ProviderFailure } from "./failure.ts";
 import type { ResponseHeaders, RequestHeaders } from "./message-headers.ts";
@@ -93,7 +93,7 @@ export class Exchange implements ProviderCall, RosterMember {
     try {
       request = httpRequest({
         method,
-        path: target.basePath + path,
+        path: urlBelow(target.basePath, path),
         headers: requestHeaders.of(this.#providerRequest),
         maxHeaderSize: maxHeaderBytes,
         insecureHTTPParser: false,

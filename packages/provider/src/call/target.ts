@@ -4,7 +4,7 @@ export interface ProviderTarget {
   /** without brackets */
   hostname: string;
   port: number;
-  /** without a trailing slash */
+  /** without a trailing slash; then the query, if any */
   basePath: string;
   /** as the `Host` header has it */
   host: string;
@@ -22,7 +22,7 @@ export function parseTarget(baseUrl: string): ProviderTarget {
     hostname: url.hostname.replace(/^\[(.*)\]$/, "$1"),
     port,
     host: url.host,
-    basePath: url.pathname.replace(/\/+$/, ""),
+    basePath: url.pathname.replace(/\/+$/, "") + url.search,
     label: `${url.hostname}:${port}`,
   };
 }

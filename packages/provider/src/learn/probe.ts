@@ -1,3 +1,4 @@
+import { urlBelow } from "@roomhub/protocol";
 import type { ServerProgram } from "./fingerprints.ts";
 import { listedProgram } from "./listed-program.ts";
 import { type CallProvider, type QueryResult, query, objectIn } from "./query.ts";
@@ -54,7 +55,7 @@ function bodyOf(look: QueryResult, baseUrl: string, timeoutMs: number): Partial<
       return {
         isTimeout: true,
         isAccepted: look.problem.isAccepted,
-        problem: `no response to GET ${baseUrl}/models within ${timeoutMs / 1_000} s`,
+        problem: `no response to GET ${urlBelow(baseUrl, "/models")} within ${timeoutMs / 1_000} s`,
       };
     case "too-large":
       return { problem: "the models list is larger than 1 MiB" };

@@ -1,3 +1,4 @@
+import { serverRoot } from "@roomhub/protocol";
 import { isCloudApi } from "./cloud-hosts.ts";
 import {
   type Fingerprint,
@@ -35,8 +36,8 @@ export async function recognise(
     return { ...undescribed, program: "OpenAI", capabilities: { ...openai } };
   }
   if (isCloudApi(baseUrl)) return { ...undescribed, program: "cloud", capabilities: {} };
-  const root = baseUrl.replace(/\/v1$/, "");
-  const served: ServedPath = (path) => baseUrl.slice(root.length) + path;
+  const root = serverRoot(baseUrl);
+  const served: ServedPath = (path) => (root === baseUrl ? path : `/v1${path}`);
   if (found.program === "gateway") return { ...undescribed, program: "gateway", capabilities: {} };
   const listed = fingerprints.find(
     ({ program }) => program !== undefined && program === found.program,

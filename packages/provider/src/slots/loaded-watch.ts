@@ -1,3 +1,4 @@
+import { serverRoot } from "@roomhub/protocol";
 import type { ServerProgram } from "../learn/fingerprints.ts";
 import { probeModels, type ProbeResult } from "../learn/probe.ts";
 import { type CallProvider, objectIn, query } from "../learn/query.ts";
@@ -118,7 +119,7 @@ export class LoadedWatch {
     const inDescription = description && modelsIn(description);
     if (inDescription !== undefined) return inDescription;
     const { call, baseUrl, headers, onRead } = this.#options;
-    const root = baseUrl.replace(/\/v1$/, "");
+    const root = serverRoot(baseUrl);
     const request = { baseUrl: root, method: "GET", path, headers: headers(), body: undefined };
     const { head, body, problem } = await query(call, request, listMs);
     if (problem !== undefined || head?.status !== 200) return undefined;

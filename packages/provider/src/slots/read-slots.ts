@@ -1,3 +1,4 @@
+import { serverRoot } from "@roomhub/protocol";
 import { type CallProvider, type QueryResult, query, objectIn } from "../learn/query.ts";
 
 /** A llama-server whose slots are read. */
@@ -62,7 +63,7 @@ function lookBelowRoot(place: SlotPlace, path: string): Promise<QueryResult> {
   const { call, baseUrl, headers, routedModel } = place;
   const search =
     routedModel === undefined ? "" : `?model=${encodeURIComponent(routedModel)}&autoload=false`;
-  const root = baseUrl.replace(/\/v1$/, "");
+  const root = serverRoot(baseUrl);
   const request = { baseUrl: root, method: "GET", path: path + search, body: undefined };
   return query(call, { ...request, headers: headers() }, lookMs);
 }

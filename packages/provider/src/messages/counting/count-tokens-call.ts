@@ -1,4 +1,4 @@
-import { TOKEN_COUNT_HEADER } from "@roomhub/protocol";
+import { serverRoot, TOKEN_COUNT_HEADER } from "@roomhub/protocol";
 import type { ProviderFailure } from "../../call/failure.ts";
 import { HeldResponse, isSuccess } from "../../call/held-response.ts";
 import { PacedSink } from "../../call/paced-sink.ts";
@@ -170,7 +170,7 @@ export class CountTokensCall implements ProviderCall, ProviderSink {
     const { baseUrl, headers } = this.#request;
     this.#call = this.#deps.ask(
       {
-        baseUrl: baseUrl.replace(/\/v1$/, ""),
+        baseUrl: serverRoot(baseUrl),
         method: "POST",
         path: step.path,
         headers: { ...headers, "content-type": "application/json" },
