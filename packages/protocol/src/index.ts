@@ -89,6 +89,7 @@ export { rememberLast } from "./remember-last.ts";
 export {
   type AliasRequest,
   createRequestSchemas,
+  ignoredMembers,
   type CreateRoomRequest,
   type JoinRequest,
   REQUEST_SCHEMAS,

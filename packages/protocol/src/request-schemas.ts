@@ -1,35 +1,41 @@
 import { z } from "zod";
 import { authHeadersSchema } from "./auth-headers.ts";
-import { CapabilityValue } from "./capability.ts";
+import { Capabilities } from "./capability.ts";
 import { checkEndpoint } from "./endpoint.ts";
 import { resolveLimits, type Limits } from "./limits.ts";
 import { Liveness, ParticipantConfig, ParticipantId, Specs } from "./participant.ts";
 import { isDeeperThan, normalisedText, plainText, utf8Length } from "./text.ts";
-
-const DeclaredCapabilities = z.looseObject({
-  openResponses: CapabilityValue.optional(),
-  chatCompletions: CapabilityValue.optional(),
-});
 
 /** 32 bytes in base64url. Contract §1, "Machines". */
 const MachineSecret = z.string().regex(/^[\w-]{43}$/, {
   error: "must be 32 bytes in base64url, without padding",
 });
 
-/** Limits depth and size of a field whose content is free. Contract §6. */
-function bounded<T extends z.ZodType>(schema: T, limits: Limits) {
-  return schema.superRefine((value, context) => {
-    if (value === null || value === undefined) return;
-    if (isDeeperThan(value, limits.participantFieldDepth)) {
-      context.addIssue({
-        code: "custom",
-        message: "is nested too deeply",
-        params: { tooLarge: true },
-      });
-    } else if (utf8Length(JSON.stringify(value)) > limits.participantFieldBytes) {
-      context.addIssue({ code: "custom", message: "is too large", params: { tooLarge: true } });
-    }
+/**
+ * A field that takes any object: unknown members are kept, known ones that are not valid count as absent. Limits depth
+ * and size of all that was sent. Contract §6.
+ */
+function anyObject<T extends z.ZodObject>(known: T, limits: Limits) {
+  return z.preprocess((sent, context) => {
+    const problem = sizeProblem(sent, limits);
+    if (problem === undefined) return withoutInvalid(sent, known.shape);
+    context.addIssue({ code: "custom", message: problem, params: { tooLarge: true } });
+    return sent;
+  }, known);
+}
+
+function withoutInvalid(sent: unknown, known: z.ZodRawShape): unknown {
+  if (typeof sent !== "object" || sent === null || Array.isArray(sent)) return sent;
+  const kept = Object.entries(sent).filter(([name, value]) => {
+    return !Object.hasOwn(known, name) || z.safeParse(known[name] ?? z.never(), value).success;
   });
+  return Object.fromEntries(kept);
+}
+
+function sizeProblem(sent: unknown, limits: Limits): string | undefined {
+  if (isDeeperThan(sent, limits.participantFieldDepth)) return "is nested too deeply";
+  const bytes = utf8Length(JSON.stringify(sent) ?? "");
+  return bytes > limits.participantFieldBytes ? "is too large" : undefined;
 }
 
 /** From 1 byte up to the limit, in UTF-8. */
@@ -80,9 +86,9 @@ function aliasPattern(limits: Limits) {
 function optionalFields(limits: Limits) {
   return {
     password: roomPassword(limits).nullish(),
-    specs: bounded(Specs.nullish(), limits),
-    config: bounded(ParticipantConfig.nullish(), limits),
-    capabilities: bounded(DeclaredCapabilities.nullish(), limits),
+    specs: anyObject(Specs, limits).nullish(),
+    config: anyObject(ParticipantConfig, limits).nullish(),
+    capabilities: anyObject(Capabilities.partial(), limits).nullish(),
     authHeaders: authHeadersSchema(limits.authHeaders, limits.authHeaderBytes).nullish(),
     transport: z.enum(["tunnel", "auto"]).optional(),
     liveness: Liveness.nullish(),
@@ -134,6 +140,24 @@ export function createRequestSchemas(limits: Limits) {
 }
 
 export type RequestSchemas = ReturnType<typeof createRequestSchemas>;
+
+const objectFields = ["specs", "config", "capabilities"] as const;
+
+/**
+ * The members of `specs`, `config` and `capabilities` that were sent and are not valid.
+ *
+ * @param sent - the body that `read` was parsed from
+ */
+export function ignoredMembers(
+  sent: unknown,
+  read: Pick<UpdateParticipantRequest, (typeof objectFields)[number]>,
+): string[] {
+  return objectFields.flatMap((field) => {
+    const kept = read[field] ?? {};
+    const names = Object.keys((sent as Record<string, object | undefined>)[field] ?? {});
+    return names.filter((name) => !Object.hasOwn(kept, name)).map((name) => `${field}.${name}`);
+  });
+}
 
 /** The schemas at the default limits, for programs that validate before sending. */
 export const REQUEST_SCHEMAS: RequestSchemas = createRequestSchemas(resolveLimits(undefined));

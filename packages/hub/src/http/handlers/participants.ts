@@ -1,4 +1,9 @@
-import type { JoinResponse, Warning } from "@roomhub/protocol";
+import {
+  ignoredMembers,
+  type JoinResponse,
+  type UpdateParticipantRequest,
+  type Warning,
+} from "@roomhub/protocol";
 import { HubError } from "../../errors.ts";
 import { joinParticipant, type JoinOutcome } from "../../operations/join-participant.ts";
 import * as participants from "../../operations/participants.ts";
@@ -17,7 +22,7 @@ export async function postJoin(request: RouteRequest, deps: RouteDeps): Promise<
   const joining = parse(schemas.join, request.body);
   const { peer, onlyIfNew } = request;
   const outcome = await joinParticipant(operations, code, joining, peer, onlyIfNew);
-  return joinResponse(request, deps, outcome);
+  return joinResponse(request, deps, joining, outcome);
 }
 
 /** `PUT /v1/rooms/:code/participants/:id`: a join when the id is unknown, else a change. Contract §1. */
@@ -32,15 +37,13 @@ export async function putParticipant(
   checkIdInBody(request.body, id);
   if (!isKnown) {
     const joining = parse(schemas.join, withId(request.body, id));
-    return joinResponse(
-      request,
-      deps,
-      await joinParticipant(operations, code, joining, request.peer, request.onlyIfNew),
-    );
+    const { peer, onlyIfNew } = request;
+    const outcome = await joinParticipant(operations, code, joining, peer, onlyIfNew);
+    return joinResponse(request, deps, joining, outcome);
   }
   const change = parse(schemas.updateParticipant, request.body);
   const outcome = await updateParticipant(operations, code, id, change, request.peer);
-  return joinResponse(request, deps, {
+  return joinResponse(request, deps, change, {
     ...outcome,
     isNew: false,
     token: undefined,
@@ -106,8 +109,10 @@ type Joined = Pick<JoinOutcome, "participant" | "room" | "isNew" | "token" | "cl
 function joinResponse(
   request: RouteRequest,
   { operations, cluster }: RouteDeps,
-  { participant, room, isNew, token, clientKey, warnings }: Joined,
+  read: Pick<UpdateParticipantRequest, "specs" | "config" | "capabilities">,
+  { participant, room, isNew, token, clientKey, warnings: found }: Joined,
 ): RouteResponse {
+  const warnings = [...ignoredMembers(request.body, read).map(ignoredWarning), ...found];
   // The hub that took the join, whatever stands in front of the cluster.
   const origin = cluster?.advertiseUrl() ?? request.origin;
   const body: JoinResponse = {
@@ -121,6 +126,11 @@ function joinResponse(
     ...(clientKey === undefined ? {} : { clientKey }),
   };
   return { status: isNew ? 201 : 200, body };
+}
+
+function ignoredWarning(member: string): Warning {
+  const message = `${member} was ignored: its value is not valid. Send a value that docs/reference/http.md lists.`;
+  return { code: "field_ignored", message };
 }
 
 /** The body's id, if any, must be the path's. Contract §1. */
