@@ -1,6 +1,6 @@
 // A jury: every participant responds, then one of them judges which response is best.
 //   node --conditions=@roomhub/source examples/jury.ts http://127.0.0.1:5050/rooms/ABC234 "Is a tomato a fruit?"
-import { openAIOptions, openRoom } from "@roomhub/client";
+import { isLiveAndReady, openAIOptions, openRoom } from "@roomhub/client";
 import OpenAI from "openai";
 
 const [invite = "", question = "Is a tomato a fruit?"] = process.argv.slice(2);
@@ -9,9 +9,7 @@ const room = await openRoom(invite);
 const openai = new OpenAI(openAIOptions(room));
 
 const participants = await room.participants();
-const jurors = participants.filter(
-  ({ status, connection }) => status === "online" && connection.connected,
-);
+const jurors = participants.filter(isLiveAndReady);
 const judge = jurors[0];
 if (judge === undefined) throw new Error(`No participant in ${room.name} is online.`);
 

@@ -184,10 +184,13 @@ test("outside its hours a participant is not ready, and the reason has the hours
   let wallMs = new Date(2026, 5, 1, 12).getTime();
   await using shared = await startShared();
   await shared.join("ada", { hours: "18-23" }, { wallNow: () => wallMs });
-  const { connection } = await shared.listed("ada");
-  expect(connection).toMatchObject({
-    readiness: "down",
-    problem: "not ready: shares from 18:00 to 23:00",
+  expect(await shared.listed("ada")).toMatchObject({
+    status: "unavailable",
+    connection: {
+      connected: true,
+      readiness: "down",
+      problem: "not ready: shares from 18:00 to 23:00",
+    },
   });
   const refused = await shared.ask("*");
   expect(refused.status).toBe(503);
@@ -198,6 +201,7 @@ test("outside its hours a participant is not ready, and the reason has the hours
     () => shared.listed("ada"),
     (one) => one.connection.readiness === "ready",
   );
+  expect((await shared.listed("ada")).status).toBe("online");
   expect((await shared.ask("*")).status).toBe(200);
 });
 

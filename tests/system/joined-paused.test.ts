@@ -42,10 +42,31 @@ test("a participant that is paused when it connects gets no request that waits",
     return id === "bob" && connection.connected;
   });
   expect(update.data).toMatchObject({
-    participant: { connection: { problem: "not ready: paused" } },
+    participant: { status: "unavailable", connection: { problem: "not ready: paused" } },
   });
   gate.open();
   for (const answer of await within(Promise.all(asking), "the responses")) {
     expect(answer.headers.get("x-roomhub-participant")).toBe("ada");
   }
+});
+
+test("a participant that pauses is unavailable by an update, never offline, and stays in the models list", async () => {
+  await using provider = await startFakeProvider();
+  await using hub = await startTestHub();
+  const code = await hub.createRoom();
+  await using ada = await joinTunnel(hub, code, { endpoint: provider.url });
+  const events = await hub.watch(code);
+  const becomes = (wanted: string) =>
+    events.next("participant.updated", ({ participant }) => {
+      return (participant as { status: string }).status === wanted;
+    });
+  ada.agent.pause();
+  await becomes("unavailable");
+  const [listed] = await hub.client.listParticipants(code);
+  expect(listed).toMatchObject({ status: "unavailable", connection: { connected: true } });
+  const models = await hub.fetch(`/rooms/${code}/v1/models`);
+  expect(await models.json()).toMatchObject({ data: [{ id: ada.id }] });
+  ada.agent.resume();
+  await becomes("online");
+  expect(events.of("participant.offline")).toEqual([]);
 });
