@@ -104,6 +104,7 @@ export class Registry {
     room.participants.delete(participant.id);
     room.placing.serving.invalidate();
     room.placing.warm.forget(participant);
+    room.placing.contexts.forget(participant);
     this.#participantCount--;
   }
 

@@ -1,6 +1,7 @@
 import type { AliasTable } from "./aliases/alias-table.ts";
 import { Pace } from "./placement/pace.ts";
 import type { Participant } from "./participant.ts";
+import { ContextBounds } from "./placement/context-bounds.ts";
 import { ServingIndex } from "./placement/serving-index.ts";
 import { SessionBindings } from "./placement/session-bindings.ts";
 import { WarmConversations } from "./placement/warm-conversations.ts";
@@ -29,6 +30,7 @@ export interface RoomPlacing {
   readonly serving: ServingIndex;
   readonly warm: WarmConversations;
   readonly sessions: SessionBindings;
+  readonly contexts: ContextBounds;
 }
 
 export function newPlacing(): RoomPlacing {
@@ -36,6 +38,7 @@ export function newPlacing(): RoomPlacing {
     serving: new ServingIndex(),
     warm: new WarmConversations(),
     sessions: new SessionBindings(),
+    contexts: new ContextBounds(),
   };
 }
 
@@ -48,5 +51,6 @@ export function isPresent({ participants }: Room, participant: Participant): boo
 export function modelChanged({ placing }: Room, participant: Participant): void {
   placing.serving.invalidate();
   placing.warm.forget(participant);
+  placing.contexts.forget(participant);
   participant.pace = new Pace();
 }

@@ -50,6 +50,7 @@ export interface AttemptOptions {
   promptBytes: number;
   /** how many of them the participant is expected to compute */
   coldBytes: number;
+  form: ResponseForm;
 }
 
 /** Most connections that are lost for a moment are back by then. */
@@ -79,6 +80,7 @@ export class Attempt implements ResponseSink {
   readonly #peers: PeerNotes | undefined;
   readonly #promptBytes: number;
   readonly #coldBytes: number;
+  readonly #form: ResponseForm;
   /** Of the model and endpoint that it is sent to, whatever the participant has by now. */
   readonly #pace: Pace;
   #startedMs = 0;
@@ -101,6 +103,7 @@ export class Attempt implements ResponseSink {
     this.scrubber = options.scrubber;
     this.#promptBytes = options.promptBytes;
     this.#coldBytes = options.coldBytes;
+    this.#form = options.form;
     this.credentials = participant.credentials;
     this.#pace = participant.pace;
   }
@@ -146,7 +149,8 @@ export class Attempt implements ResponseSink {
    *
    * @param usage - where it reports cached tokens, they count instead of what was expected to be warm
    */
-  measure(form: ResponseForm, firstContentMs: number, usage: Usage): void {
+  measure(firstContentMs: number, usage: Usage): void {
+    const form = this.#form;
     if (this.#promptBytes === 0 || this.#shows === "nothing") return;
     const { inputTokens, cachedInputTokens } = usage;
     const isReported =
@@ -175,6 +179,7 @@ export class Attempt implements ResponseSink {
   }
 
   onHead(head: ResponseHead): void {
+    this.#pace.noteAnswer(this.#form, this.#nowMs());
     this.#owner.attemptHead(this, head);
   }
 

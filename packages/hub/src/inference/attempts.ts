@@ -65,6 +65,7 @@ export class Attempts {
       isRepeated,
       scrubber: this.#deps.scrubberOf(participant),
       promptBytes: this.#routing.prompt.bytes,
+      form: this.#routing.form,
       coldBytes: this.#routing.coldBytesOf(participant),
     });
     return this.#current;

@@ -3,6 +3,7 @@ import type { Selection } from "../domain/selection-query.ts";
 import { beginTrial } from "../domain/readiness.ts";
 import { asHubError, HubError } from "../errors.ts";
 import { errorHeaders } from "./response/response-headers.ts";
+import type { ContextRefusal } from "./response/context-refusal.ts";
 import type { Attempt } from "./attempt.ts";
 import { Attempts } from "./attempts.ts";
 import type { ClientListener } from "./client-response.ts";
@@ -240,12 +241,17 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     return this.#routing.isAnotherReady(attempt, cause, this.#attempts.count);
   }
 
+  contextRefused(attempt: Attempt, { isPromptTooLong }: ContextRefusal): boolean {
+    return this.#routing.noteContextRefusal(attempt, this.#attempts.count, isPromptTooLong);
+  }
+
   /** Tries again while nothing was promised to the client and another attempt may do better. Contract §3. */
   attemptFailed(attempt: Attempt, thrown: unknown, cause: FailureCause): void {
     const error = withoutSecrets(this.#asHubError(thrown), attempt.scrubber);
-    const { isHeadWritten } = this.#call.client;
+    // Of a context error that moves, nothing has passed but comments.
+    const isPromised = this.#call.client.isHeadWritten && cause !== "context";
     const status = cause === "busy" ? 503 : cause;
-    if (isHeadWritten || !this.#routing.mayTryAgain(attempt, status, this.#attempts.count)) {
+    if (isPromised || !this.#routing.mayTryAgain(attempt, status, this.#attempts.count)) {
       this.#fail(error);
       return;
     }
@@ -254,8 +260,8 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
       return;
     }
     const { participant } = attempt;
-    // Neither a budget nor a moment of too much work says how reliable it is.
-    if (cause !== "budget" && cause !== 503) {
+    // Neither a budget, a context nor a moment of too much work says how reliable it is.
+    if (cause !== "budget" && cause !== "context" && cause !== 503) {
       participant.pace.noteFailure(this.#deps.nowMs());
       this.#deps.peers?.noted(participant, { hasFailed: true });
     }
@@ -373,7 +379,8 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     attempt?.cancel(error?.message ?? "complete");
     const { firstContentMs, usage } = this.#delivery;
     if (error === undefined && firstContentMs !== undefined)
-      attempt?.measure(this.#routing.form, firstContentMs, usage);
+      attempt?.measure(firstContentMs, usage);
+    if (error === undefined && attempt !== undefined) this.#routing.noteRead(attempt.participant);
     this.#call.request.forget(this.#attempts.isBodyTaken);
     this.#call.onSettled();
     announceEnd(this.#deps, this.#call, this.#facts(), this.#delivery, error, providerCode);

@@ -3,6 +3,7 @@ import type { Participant } from "../domain/participant.ts";
 import { isLoading } from "../domain/readiness.ts";
 import { HubError } from "../errors.ts";
 import { budgetRefusal, defaultRestMs, retryAfterOf } from "./response/budget-refusal.ts";
+import { type ContextRefusal, readContextRefusal } from "./response/context-refusal.ts";
 import type { Delivery } from "./response/delivery.ts";
 import type { Attempt, AttemptOwner } from "./attempt.ts";
 import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
@@ -29,6 +30,8 @@ export interface FlowOwner {
   /** @param error - undefined when the response was complete */
   settle(error: HubError | undefined, providerCode?: string): void;
   attemptFailed(attempt: Attempt, thrown: unknown, cause: FailureCause): void;
+  /** The request is longer than the context. @returns whether it can go to a participant that may have a larger one */
+  contextRefused(attempt: Attempt, refusal: ContextRefusal): boolean;
   /** Whether the request can go to another participant at once. */
   isAnotherReady(attempt: Attempt, cause: FailureCause): boolean;
   /** The same participant refused what the hub added: the request goes there once more without it. */
@@ -43,6 +46,11 @@ export class ResponseFlow implements AttemptOwner {
   readonly #delivery: Delivery;
   /** One function for all attempts: the last byte of a complete response is with the client's socket. */
   readonly #handedOver = (): void => this.#owner.settle(undefined);
+  /** One function for all attempts. */
+  readonly #firstEvent = (data: string | undefined): boolean => this.#mayLeave(data);
+  #streaming: Attempt | undefined;
+  /** what the first event of a stream says, when the request leaves for it */
+  #refusalInStream: string | undefined;
   #mayRemember: boolean;
   #progress: RequestProgress | undefined;
   #resumes = 0;
@@ -71,7 +79,8 @@ export class ResponseFlow implements AttemptOwner {
   attemptHead(attempt: Attempt, head: ResponseHead): void {
     if (!this.#owner.isCurrent(attempt)) return;
     try {
-      if (this.#delivery.head(head) === "stream") this.#owner.streamBegan();
+      this.#streaming = attempt;
+      this.#delivery.head(head, this.#firstEvent);
       attempt.refusal = head.refusal;
       if (head.status < 300) this.#succeeded(attempt);
     } catch (thrown) {
@@ -92,12 +101,47 @@ export class ResponseFlow implements AttemptOwner {
       const hasRoom = this.#deps.detail.isWatched
         ? this.#dataInDetail(attempt, chunk)
         : this.#delivery.data(chunk);
+      if (this.#refusalInStream !== undefined) return this.#leaveStream(attempt);
       if (this.#mayRemember) this.#rememberResponse(attempt.participant);
       return hasRoom;
     } catch (thrown) {
       this.#owner.attemptFailed(attempt, thrown, "other");
       return true;
     }
+  }
+
+  /** The first event of a stream: a context error, before any content, moves the request. */
+  #mayLeave(data: string | undefined): boolean {
+    const attempt = this.#streaming;
+    this.#streaming = undefined;
+    const refusal = data?.includes("error") === true ? readContextRefusal(data) : undefined;
+    if (
+      refusal !== undefined &&
+      attempt !== undefined &&
+      this.#owner.contextRefused(attempt, refusal)
+    ) {
+      this.#refusalInStream = data;
+      return true;
+    }
+    this.#owner.streamBegan();
+    return false;
+  }
+
+  #leaveStream(attempt: Attempt): true {
+    const text = this.#refusalInStream ?? "";
+    this.#refusalInStream = undefined;
+    this.#contextFailed(attempt, 400, attempt.scrubber?.(text) ?? text);
+    return true;
+  }
+
+  #contextFailed(attempt: Attempt, status: number, text: string): void {
+    let error: unknown;
+    try {
+      ({ error } = this.#delivery.readRefusal(status, text));
+    } catch (thrown) {
+      error = thrown;
+    }
+    this.#owner.attemptFailed(attempt, error, "context");
   }
 
   #dataInDetail({ participant }: Attempt, chunk: Buffer): boolean {
@@ -126,7 +170,9 @@ export class ResponseFlow implements AttemptOwner {
         this.#owner.settle(withoutSecrets(end.error, attempt.scrubber));
       if (end.kind === "refused") this.#refused(attempt, end.status, end.body);
     } catch (thrown) {
-      this.#owner.attemptFailed(attempt, thrown, "other");
+      // Of a stream whose one event lacks its blank line, nothing has passed.
+      if (this.#refusalInStream !== undefined) this.#leaveStream(attempt);
+      else this.#owner.attemptFailed(attempt, thrown, "other");
     }
   }
 
@@ -176,6 +222,11 @@ export class ResponseFlow implements AttemptOwner {
     if (attempt.refusal === "budget" || attempt.refusal === "person") {
       const error = this.#budgetError(attempt, text);
       this.#owner.attemptFailed(attempt, error, "budget");
+      return;
+    }
+    const refusal = readContextRefusal(text);
+    if (refusal !== undefined && this.#owner.contextRefused(attempt, refusal)) {
+      this.#contextFailed(attempt, status, text);
       return;
     }
     const isOverload = status === 503 && !isLoading(attempt.participant);

@@ -8,10 +8,10 @@ const maxAttempts = 3;
 
 /**
  * Why an attempt failed, as far as it matters for the next one: the provider's status, a path that broke before the
- * provider can have responded, an agent that refuses for its budget, a 503 while no other participant is ready, or
- * anything else.
+ * provider can have responded, an agent that refuses for its budget, a prompt beyond the context, a 503 while no other
+ * participant is ready, or anything else.
  */
-export type FailureCause = number | "path" | "budget" | "busy" | "other";
+export type FailureCause = number | "path" | "budget" | "context" | "busy" | "other";
 
 /** What paths report when the request may not have reached the provider; `provider_error` is an agent that rejected it. */
 const pathFailures: ReadonlySet<ErrorCode> = new Set([
@@ -68,6 +68,8 @@ function mayDoBetterElsewhere(
   switch (cause) {
     case "path":
     case "budget":
+    // The caller sees to it that another participant may have a larger one.
+    case "context":
     case 401:
     case 407:
     // The caller sees to it that another participant is ready.

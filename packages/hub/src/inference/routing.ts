@@ -6,7 +6,7 @@ import { isPresent, type Room } from "../domain/room.ts";
 import type { ResponseForm } from "../domain/placement/pace.ts";
 import type { Prompt } from "../domain/placement/warm-conversations.ts";
 import type { Selection, SelectionQuery, Selector } from "../domain/selection-query.ts";
-import { candidatesFor, selectParticipant } from "../domain/selector.ts";
+import { candidatesFor, isNamed, selectParticipant } from "../domain/selector.ts";
 import { isLeftToOthers } from "../domain/stand-in.ts";
 import { HubError } from "../errors.ts";
 import type { HeaderMap } from "./response/response-headers.ts";
@@ -51,6 +51,8 @@ export class Routing implements SelectionQuery {
   /** Attempts refused for a budget, or by a server that loads: the limit of attempts does not count them. */
   #uncounted = 0;
   #firstFailure: FirstFailure | undefined;
+  /** The context of a participant was too small for it. */
+  #isTooLong = false;
   /** by the hubs that own them, each time */
   readonly #refusals: Participant[] = [];
 
@@ -86,7 +88,7 @@ export class Routing implements SelectionQuery {
    * @param requestId - the key of one that has its own
    */
   selectionKey(requestId: string): string {
-    if (this.#firstFailure !== undefined) return requestId;
+    if (this.#firstFailure !== undefined || this.#tooSmall().length > 0) return requestId;
     if (this.only !== undefined) return `pinned ${this.only.key}`;
     const { selectionKey } = this.#request;
     // Of requests that match an alias, those that came at different times may be at different targets.
@@ -96,12 +98,43 @@ export class Routing implements SelectionQuery {
   }
 
   select(): Selection {
-    const selection = this.#selectFromHere();
+    const selection = this.#selectLargeEnough() ?? this.#selectFromHere();
     const hold = selection.kind === "busy" ? selection.hold : undefined;
     // Set once: what waiting may cost is estimated at arrival.
     this.holdUntilMs ??= hold?.untilMs;
     this.#noteHeld(hold?.participant);
     return selection;
+  }
+
+  /**
+   * One whose context is not known to be too small; undefined when no bound concerns the request, or when only those
+   * can serve it that have one: their own error says more than any of the hub.
+   */
+  #selectLargeEnough(): Selection | undefined {
+    const tooSmall = this.#tooSmall();
+    if (tooSmall.length === 0) return undefined;
+    const selection = this.#selectWithout(tooSmall);
+    return selection.kind === "refused" && !this.#isTooLong ? undefined : selection;
+  }
+
+  /** Of all but these; the request stays at its target when they refuse. */
+  #selectWithout(left: readonly Participant[]): Selection {
+    const { excluded } = this;
+    const place = this.#place;
+    this.excluded = [...excluded, ...left];
+    const selection = this.#selectFromHere();
+    this.excluded = excluded;
+    if (selection.kind === "refused") this.#moveTo(place);
+    return selection;
+  }
+
+  /** A participant that the request names gets it whatever its context. */
+  #tooSmall(): readonly Participant[] {
+    if (this.only !== undefined) return none;
+    const { selector } = this;
+    const { contexts } = this.#room.placing;
+    const found = contexts.tooSmallFor(this.#request, this.nowMs());
+    return this.#field.alias === undefined ? found.filter((one) => !isNamed(one, selector)) : found;
   }
 
   /** The target that the request is at, else the first after it that can take the request. Contract §3, "Aliases". */
@@ -122,7 +155,10 @@ export class Routing implements SelectionQuery {
 
   /** Who could serve it now, at capacity or not; none where it would be refused. */
   candidates(): readonly Participant[] {
-    return candidatesFor(this.#room, this);
+    const all = candidatesFor(this.#room, this);
+    const tooSmall = this.#tooSmall();
+    const others = all.filter((one) => !tooSmall.includes(one));
+    return others.length === 0 ? all : others;
   }
 
   /** From now on it takes any participant that is free. */
@@ -163,7 +199,9 @@ export class Routing implements SelectionQuery {
       bound !== undefined &&
       isPresent(this.#room, bound) &&
       (isRoutable(bound, this.nowMs) || isOverloaded(bound, this.nowMs)) &&
-      !(bound.isStandIn && isLeftToOthers(this.#room, this));
+      !(bound.isStandIn && isLeftToOthers(this.#room, this)) &&
+      !this.#tooSmall().includes(bound) &&
+      !(this.#isTooLong && this.excluded.includes(bound));
     const holder = isKept ? bound : participant;
     sessions.bind(session, holder, nowMs);
     return holder === participant ? "bound" : "warm";
@@ -201,15 +239,42 @@ export class Routing implements SelectionQuery {
   /** Whether this request may go elsewhere, and another participant is ready for it now. Changes nothing. */
   isAnotherReady(attempt: Attempt, cause: FailureCause, attempts: number): boolean {
     if (this.#stepAfter(attempt, cause, attempts) !== "elsewhere") return false;
-    const { excluded } = this;
     const place = this.#place;
-    this.excluded = [...excluded, attempt.participant];
-    const selection = this.#selectFromHere();
-    this.excluded = excluded;
+    const selection = this.#selectWithout([attempt.participant]);
     this.#moveTo(place);
     return (
       selection.kind === "selected" || (selection.kind === "busy" && selection.hold !== undefined)
     );
+  }
+
+  /**
+   * A participant's context is too small for the request. Contract §3, "Retry".
+   *
+   * @param isPromptTooLong - whatever it generates: longer ones need not be tried there
+   * @returns whether it may go to one that is not known to be smaller, and there is one
+   */
+  noteContextRefusal(attempt: Attempt, attempts: number, isPromptTooLong: boolean): boolean {
+    const { participant } = attempt;
+    const { contexts, warm } = this.#room.placing;
+    warm.drop(participant, this.prompt);
+    const { previousResponseId, textBytes } = this.#request;
+    // What the server has of earlier turns is not in this prompt.
+    if (isPromptTooLong && previousResponseId === undefined && textBytes > 0) {
+      contexts.noteRefused(participant, textBytes, this.nowMs());
+    }
+    if (this.#stepAfter(attempt, "context", attempts) !== "elsewhere") return false;
+    const place = this.#place;
+    const selection = this.#selectWithout([participant, ...this.#tooSmall()]);
+    this.#moveTo(place);
+    this.#isTooLong ||= selection.kind !== "refused";
+    return selection.kind !== "refused";
+  }
+
+  /** A participant computed all of the prompt. */
+  noteRead(participant: Participant): void {
+    const { contexts } = this.#room.placing;
+    if (contexts.find(participant, this.nowMs()) === undefined) return;
+    contexts.noteRead(participant, this.#request.textBytes);
   }
 
   #stepAfter(

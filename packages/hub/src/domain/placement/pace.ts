@@ -38,6 +38,10 @@ export class Pace {
   /** from its slot to the first content, over the prompt bytes that were not warm */
   readonly #first: Record<ResponseForm, LineFit> = { stream: new LineFit(), whole: new LineFit() };
   #measuredMs = Number.NEGATIVE_INFINITY;
+  readonly #answeredMs: Record<ResponseForm, number> = {
+    stream: Number.NEGATIVE_INFINITY,
+    whole: Number.NEGATIVE_INFINITY,
+  };
   #slotMs: number | undefined;
   #loadMs: number | undefined;
   #doubt: { untilMs: number; nextMs: number } | undefined;
@@ -83,6 +87,16 @@ export class Pace {
     this.#doubt = undefined;
   }
 
+  /** A response has begun, also one that shows nothing of its speed: a refusal, say. */
+  noteAnswer(form: ResponseForm, nowMs: number): void {
+    this.#answeredMs[form] = nowMs;
+  }
+
+  /** No response of this form has begun lately: only a request can show how fast it is. */
+  isUntried(form: ResponseForm, nowMs: number): boolean {
+    return nowMs - this.#answeredMs[form] > freshMs;
+  }
+
   /** A request had to go elsewhere. */
   noteFailure(nowMs: number): void {
     this.#changes++;
@@ -104,6 +118,8 @@ export class Pace {
   /** A request was the one that loaded the model. */
   noteLoad(coldBytes: number, tookMs: number): void {
     this.#changes++;
+    // Of its speed that response showed nothing: the next one may.
+    this.#answeredMs.stream = this.#answeredMs.whole = Number.NEGATIVE_INFINITY;
     const usual = this.#first.stream.at(coldBytes) ?? 0;
     this.#loadMs = mean(this.#loadMs, Math.max(0, tookMs - usual));
   }

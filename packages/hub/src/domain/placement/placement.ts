@@ -103,14 +103,18 @@ function bestFree<Candidate extends PlacementCandidate>(
   let best: Expected<Candidate> | undefined;
   let warm: Expected<Candidate> | undefined;
   let unmeasured: Candidate | undefined;
+  const coldMs = bestColdMs(candidates, query);
   for (const candidate of candidates) {
     if (!candidate.isFree) continue;
     const { firstMs } = expectationOf(candidate, query);
-    if (firstMs === undefined && !candidate.mustLoad) {
+    const isUntried = candidate.pace.isUntried(query.form, query.nowMs) || coldMs === undefined;
+    if (firstMs === undefined && !candidate.mustLoad && isUntried) {
       if (unmeasured === undefined || suitsBetter(candidate, unmeasured)) unmeasured = candidate;
       continue;
     }
-    const expected = { candidate, expectedMs: (firstMs ?? 0) + loadingMs(candidate) };
+    // Those that were measured come first among equals.
+    const likelyMs = candidate.mustLoad ? 0 : (coldMs ?? 0) * crowding(candidate) + leastGainMs;
+    const expected = { candidate, expectedMs: (firstMs ?? likelyMs) + loadingMs(candidate) };
     if (best === undefined || expected.expectedMs < best.expectedMs) best = expected;
     const isBestWarm = warm === undefined || expected.expectedMs < warm.expectedMs;
     if (isWarm(candidate, query) && isBestWarm) warm = expected;
@@ -121,7 +125,7 @@ function bestFree<Candidate extends PlacementCandidate>(
   // A conversation is not moved for a gain that is within the guess.
   if (warm !== undefined && warm.expectedMs <= (best?.expectedMs ?? 0) + leastGainMs) return warm;
   if (unmeasured === undefined) return best;
-  const expectedMs = bestColdMs(candidates, query) ?? 0;
+  const expectedMs = coldMs ?? 0;
   const isTried = best === undefined || expectedMs <= best.expectedMs;
   return isTried ? { candidate: unmeasured, expectedMs } : best;
 }

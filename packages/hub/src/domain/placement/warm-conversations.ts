@@ -96,6 +96,12 @@ export class WarmConversations {
     this.#add({ participant, keys, bytes: prompt.bytes, usedMs: nowMs });
   }
 
+  /** It did not compute this prompt after all. */
+  drop(participant: Participant, prompt: Prompt): void {
+    const last = keysOf(prompt).at(-1);
+    if (last !== undefined) this.#remove(this.#caches.get(participant)?.byEnd.get(last.key));
+  }
+
   /** Its cache is lost, or it is no longer there. */
   forget(participant: Participant): void {
     for (const one of this.#caches.get(participant)?.conversations ?? []) this.#remove(one);

@@ -4,6 +4,7 @@ import { noPrompt, type Prompt } from "../../domain/placement/warm-conversations
 import { HubError } from "../../errors.ts";
 import { bodyForProvider, settingFields } from "./provider-body.ts";
 import { giveBack, type RequestBody } from "./request-body.ts";
+import { textBytesOf } from "./text-bytes.ts";
 import type { BodyLayout, ForwardFacts, RequestForProvider } from "../upstream.ts";
 
 /** What a client requests, whichever participant serves it. */
@@ -22,6 +23,8 @@ export interface InferenceRequest {
   selectionKey: string;
   /** where its prompt may be warm */
   readonly prompt: Prompt;
+  /** How much of its prompt is text, see {@link textBytesOf}; counted on request, and 0 when it was not before {@link forget}. */
+  readonly textBytes: number;
   /** The response that the request goes on from, by its id. */
   readonly previousResponseId: string | undefined;
   /** The response has an id that a client may use later, and its owner was not asked to discard it. */
@@ -88,6 +91,7 @@ export class ModelRequest implements InferenceRequest {
   readonly previousResponseId: string | undefined;
   readonly #requestsStreamUsage: boolean;
   #request: { body: RequestBody; headers: Record<string, string> } | undefined;
+  #textBytes: number | undefined;
 
   constructor({ surface, body, headers, session, requestsStreamUsage }: ModelRequestOptions) {
     this.selector = body.model;
@@ -99,6 +103,14 @@ export class ModelRequest implements InferenceRequest {
     this.previousResponseId = canContinue ? body.previousResponseId : undefined;
     this.#requestsStreamUsage = requestsStreamUsage;
     this.#request = { body, headers };
+  }
+
+  get textBytes(): number {
+    if (this.#textBytes === undefined && this.#request !== undefined) {
+      const { chunks, promptMember } = this.#request.body;
+      this.#textBytes = promptMember === undefined ? 0 : textBytesOf(chunks, promptMember);
+    }
+    return this.#textBytes ?? 0;
   }
 
   get protocol(): InferenceProtocol {
@@ -216,6 +228,7 @@ export class StoredResponseRequest implements InferenceRequest {
   readonly previousResponseId = undefined;
   readonly makesResponse = false;
   readonly prompt = noPrompt;
+  readonly textBytes = 0;
   readonly #options: StoredResponseOptions;
 
   constructor(options: StoredResponseOptions) {

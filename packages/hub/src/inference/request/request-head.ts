@@ -63,6 +63,7 @@ export class RequestBodyReader {
   end(): RequestBody {
     if (!this.#scanner.end()) this.#refuse();
     const { bodyStart, members } = this.#scanner;
+    const prompt = promptMember(this.#scanner);
     if (bodyStart === undefined) {
       throw new HubError("invalid_type", "The request body must be a JSON object.");
     }
@@ -73,7 +74,8 @@ export class RequestBodyReader {
       model: readModel(this.#scanner.last("model")),
       isStream: this.#scanner.last("stream")?.raw === "true",
       previousResponseId: textOf(this.#scanner.last("previous_response_id")),
-      promptBytes: promptOf(this.#scanner),
+      promptBytes: prompt === undefined ? 0 : prompt.end - prompt.start,
+      promptMember: prompt,
       promptBorders: this.#borders.borders,
       cacheKey: textOf(this.#scanner.last("prompt_cache_key")),
       sessionInMetadata: sessionIn(this.#scanner.last("metadata")),
@@ -155,9 +157,4 @@ function textOf(member: JsonMember | undefined): string | undefined {
 
 function promptMember(scanner: JsonScanner): JsonMember | undefined {
   return scanner.members.findLast(({ key }) => promptFields.includes(key));
-}
-
-function promptOf(scanner: JsonScanner): number {
-  const member = promptMember(scanner);
-  return member === undefined ? 0 : member.end - member.start;
 }

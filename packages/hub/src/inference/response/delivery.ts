@@ -24,6 +24,7 @@ import {
   refusalHeaders,
   relayedHeaders,
 } from "./response-headers.ts";
+import type { FirstEvent } from "../stream/observe.ts";
 import { StreamedResponse, type StreamEnd } from "./streamed-response.ts";
 
 /** How a response ended. Failures are thrown. */
@@ -131,8 +132,11 @@ export class Delivery {
     this.#state = idle;
   }
 
-  /** @throws HubError when such a response may not be relayed */
-  head(head: ResponseHead): ResponseKind {
+  /**
+   * @param onFirstEvent - of a stream
+   * @throws HubError when such a response may not be relayed
+   */
+  head(head: ResponseHead, onFirstEvent: FirstEvent): ResponseKind {
     this.#lastByteMs = this.#nowMs();
     const served = this.#servedBy();
     const isStream = this.#marker !== "none";
@@ -143,7 +147,7 @@ export class Delivery {
       if (!this.#client.isHeadWritten) {
         this.#client.writeHead(head.status, relayedHeaders(served, head, true));
       }
-      this.#state = { kind, stream: this.#streamFrom(served, head) };
+      this.#state = { kind, stream: this.#streamFrom(served, head, onFirstEvent) };
     } else if (this.#client.isHeadWritten) {
       throw new HubError(
         "provider_invalid_response",
@@ -155,7 +159,11 @@ export class Delivery {
     return kind;
   }
 
-  #streamFrom({ participantId }: ServedBy, { headers }: ResponseHead): StreamedResponse {
+  #streamFrom(
+    { participantId }: ServedBy,
+    { headers }: ResponseHead,
+    onFirstEvent: FirstEvent,
+  ): StreamedResponse {
     return new StreamedResponse(this.#writer, {
       participantId,
       marker: this.#marker,
@@ -164,6 +172,7 @@ export class Delivery {
       hidesUsage: this.#hidesUsage,
       scrub: this.#scrubber,
       detail: this.#detail,
+      onFirstEvent,
     });
   }
 

@@ -22,6 +22,7 @@ function streamed(text: string, marker: StreamMarker = "chat") {
     isTranslated: false,
     scrub: undefined,
     detail,
+    onFirstEvent: () => false,
   });
   response.push(Buffer.from(text), 1_000);
   return { client, writer, response };

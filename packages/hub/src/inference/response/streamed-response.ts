@@ -3,7 +3,7 @@ import { HubError } from "../../errors.ts";
 import type { Scrubber } from "../inference-call.ts";
 import type { DetailWatch } from "../../events/bus.ts";
 import { countContentEvents } from "../stream/count-content.ts";
-import { StreamObserver, type StreamVerdict } from "../stream/observe.ts";
+import { type FirstEvent, StreamObserver, type StreamVerdict } from "../stream/observe.ts";
 import type { ClientWriter } from "./client-writer.ts";
 
 /** How a stream ended. Failures are thrown. */
@@ -27,6 +27,7 @@ export interface StreamSettings {
   scrub: Scrubber | undefined;
   /** Tokens are counted while it is watched. */
   detail: DetailWatch;
+  onFirstEvent: FirstEvent;
 }
 
 /** A provider that has sent `[DONE]` closes within milliseconds; some servers leave the connection open. */
@@ -62,11 +63,12 @@ export class StreamedResponse {
       ? (chunk: object) => void (this.#hasHiddenTimings = "timings" in chunk)
       : undefined;
     const edits = { hidesUsage, onHidden, scrub };
+    const { onFirstEvent } = settings;
     const forward = (bytes: Buffer): void => {
       if (detail.isWatched) this.#outputTokens += countContentEvents(bytes, marker);
       writer.write(bytes);
     };
-    this.#observer = new StreamObserver(marker, eventHoldBytes, forward, edits);
+    this.#observer = new StreamObserver(marker, eventHoldBytes, forward, edits, onFirstEvent);
   }
 
   /** ms on the clock of {@link push}; of the first byte while there was no content */

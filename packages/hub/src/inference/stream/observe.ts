@@ -4,6 +4,13 @@ import { editEvents, mayNeedEdits, noEdits, type StreamEdits } from "./event-edi
 import { eventData, FirstContent } from "./first-content.ts";
 import { StreamTail } from "./stream-tail.ts";
 
+/**
+ * Sees the data of a stream's first event before it passes; undefined for an event too long to be held.
+ *
+ * @returns whether the stream ends here: neither this event nor anything after it passes
+ */
+export type FirstEvent = (data: string | undefined) => boolean;
+
 /** What a stream turned out to be, judged at its end or its failure. Contract §4, "Complete". */
 export interface StreamVerdict {
   /** whole, if it ended cleanly */
@@ -38,6 +45,9 @@ export class StreamObserver {
   readonly #tail: StreamTail;
   #held: Buffer | undefined;
   #isMidEvent = false;
+  /** until the first event was seen */
+  #onFirstEvent: FirstEvent | undefined;
+  #isRefused = false;
 
   /** @param forward - gets bytes for the client; may be called several times per push */
   constructor(
@@ -45,7 +55,9 @@ export class StreamObserver {
     maxHeldBytes: number,
     forward: (bytes: Buffer) => void,
     edits: StreamEdits = noEdits,
+    onFirstEvent?: FirstEvent,
   ) {
+    this.#onFirstEvent = onFirstEvent;
     this.#marker = marker;
     this.#maxHeldBytes = maxHeldBytes;
     this.#forward = forward;
@@ -117,6 +129,8 @@ export class StreamObserver {
 
   /** @returns whether any of it left */
   #passWhole(bytes: Buffer, nowMs: number): boolean {
+    if (this.#onFirstEvent !== undefined) this.#seeFirst(bytes, this.#onFirstEvent);
+    if (this.#isRefused) return false;
     this.#firstContent.seeWhole(bytes, nowMs);
     if (!this.#isMidEvent) return this.#passEvents(bytes);
     // At the stream's end its blank line may be missing.
@@ -124,6 +138,14 @@ export class StreamObserver {
     this.#endLongEvent(bytes.subarray(0, end));
     if (end < bytes.length) this.#passEvents(bytes.subarray(end));
     return true;
+  }
+
+  #seeFirst(bytes: Buffer, onFirstEvent: FirstEvent): void {
+    const [data] = eventData(bytes.toString("utf8"));
+    // A comment may come before it.
+    if (data === undefined) return;
+    this.#onFirstEvent = undefined;
+    this.#isRefused = onFirstEvent(data);
   }
 
   #endLongEvent(rest: Buffer): void {
@@ -145,6 +167,8 @@ export class StreamObserver {
 
   #passPiece(bytes: Buffer, nowMs: number): void {
     if (bytes.length === 0) return;
+    this.#onFirstEvent?.(undefined);
+    this.#onFirstEvent = undefined;
     this.#firstContent.seePiece(bytes, nowMs);
     this.#tail.keepPiece(bytes);
     this.#forward(bytes);

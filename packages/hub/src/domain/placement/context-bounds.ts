@@ -1,0 +1,65 @@
+import type { Participant } from "../participant.ts";
+
+/** A model server may be started again with a larger context, which the hub does not see. */
+const keptMs = 10 * 60_000;
+
+interface Bound {
+  /** of the text of the smallest prompt that was refused */
+  textBytes: number;
+  untilMs: number;
+}
+
+interface PromptLength {
+  readonly prompt: { readonly bytes: number };
+  readonly textBytes: number;
+}
+
+const none: readonly Participant[] = [];
+
+/**
+ * Which prompts are too long for the context of a participant's model, as its refusals show. Contract §3, "Retry": a
+ * longer success, a new registration, another model and 10 minutes end a bound.
+ */
+export class ContextBounds {
+  readonly #bounds = new Map<Participant, Bound>();
+
+  /** Its server refused a prompt that alone has more tokens than the context. */
+  noteRefused(participant: Participant, textBytes: number, nowMs: number): void {
+    const known = this.find(participant, nowMs) ?? textBytes;
+    this.#bounds.set(participant, {
+      textBytes: Math.min(known, textBytes),
+      untilMs: nowMs + keptMs,
+    });
+  }
+
+  /** It read a prompt of this length. */
+  noteRead(participant: Participant, textBytes: number): void {
+    const bound = this.#bounds.get(participant);
+    if (bound !== undefined && textBytes >= bound.textBytes) this.#bounds.delete(participant);
+  }
+
+  /** Text bytes from which on a prompt is too long there; undefined when none was refused lately. */
+  find(participant: Participant, nowMs: number): number | undefined {
+    const bound = this.#bounds.get(participant);
+    if (bound === undefined) return undefined;
+    if (nowMs < bound.untilMs) return bound.textBytes;
+    this.#bounds.delete(participant);
+    return undefined;
+  }
+
+  forget(participant: Participant): void {
+    this.#bounds.delete(participant);
+  }
+
+  /** Those that are too small for a request. Its `textBytes` are read only where they decide. */
+  tooSmallFor(request: PromptLength, nowMs: number): readonly Participant[] {
+    if (this.#bounds.size === 0) return none;
+    const found: Participant[] = [];
+    for (const participant of this.#bounds.keys()) {
+      const bound = this.find(participant, nowMs);
+      if (bound === undefined || request.prompt.bytes < bound) continue;
+      if (request.textBytes >= bound) found.push(participant);
+    }
+    return found;
+  }
+}

@@ -1,0 +1,97 @@
+import { expect, test } from "vitest";
+import { readContextRefusal } from "./context-refusal.ts";
+
+const error = (fields: object) => JSON.stringify({ error: fields });
+const said = (message: string) => error({ message });
+
+test.each([
+  [
+    "llama.cpp",
+    error({
+      code: 400,
+      message:
+        "request (9030 tokens) exceeds the available context size (4096 tokens), try increasing it",
+      type: "exceed_context_size_error",
+      n_prompt_tokens: 9030,
+      n_ctx: 4096,
+    }),
+    true,
+  ],
+  [
+    "OpenAI",
+    error({
+      message:
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+      code: "context_length_exceeded",
+    }),
+    true,
+  ],
+  [
+    "vLLM, for the prompt",
+    said(
+      "This model's maximum context length is 4096 tokens. However, you requested 5100 tokens (5000 in the messages, 100 in the completion).",
+    ),
+    true,
+  ],
+  [
+    "vLLM, for max_tokens",
+    said(
+      "This model's maximum context length is 4096 tokens. However, you requested 5100 tokens (100 in the messages, 5000 in the completion).",
+    ),
+    false,
+  ],
+  [
+    "vLLM, for max_tokens in newer words",
+    said(
+      "'max_tokens' is too large: 8000. This model's maximum context length is 4096 tokens and your request has 100 input tokens (8000 > 4096 - 100).",
+    ),
+    false,
+  ],
+  [
+    "SGLang",
+    said("The input (5000 tokens) is longer than the model's context length (4096 tokens)."),
+    true,
+  ],
+  [
+    "Anthropic",
+    JSON.stringify({
+      type: "error",
+      error: {
+        type: "invalid_request_error",
+        message: "prompt is too long: 215000 tokens > 200000 maximum",
+      },
+    }),
+    true,
+  ],
+  [
+    "LM Studio",
+    JSON.stringify({
+      error:
+        "Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough.",
+    }),
+    true,
+  ],
+  ["Ollama", JSON.stringify({ error: "the input length exceeds the context length" }), false],
+  [
+    "Gemini",
+    said("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."),
+    true,
+  ],
+  [
+    "a Responses stream",
+    JSON.stringify({
+      type: "response.failed",
+      response: { error: { code: "context_length_exceeded", message: "too long" } },
+    }),
+    false,
+  ],
+])("the error of %s is read", (_server, text, isPromptTooLong) => {
+  expect(readContextRefusal(text)).toEqual({ isPromptTooLong });
+});
+
+test("other errors and contents are none", () => {
+  expect(readContextRefusal(said("messages is required"))).toBeUndefined();
+  expect(readContextRefusal("<html>")).toBeUndefined();
+  const content = "This model's maximum context length is 8192 tokens.";
+  expect(readContextRefusal(JSON.stringify({ choices: [{ delta: { content } }] }))).toBeUndefined();
+});

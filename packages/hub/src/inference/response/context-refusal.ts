@@ -1,0 +1,84 @@
+/** A provider refuses a request because it does not fit into its model's context. */
+export interface ContextRefusal {
+  /** The prompt alone is longer than the context, by the numbers that the provider names. */
+  isPromptTooLong: boolean;
+}
+
+/** How servers name it in `type` or `code`: llama.cpp, OpenAI and those that follow it. */
+const names: ReadonlySet<unknown> = new Set([
+  "exceed_context_size_error",
+  "context_length_exceeded",
+]);
+
+/** In the messages of servers that have no name for it; `prompt` and `context` are numbers of tokens, where they have them. */
+const sentences: readonly RegExp[] = [
+  // llama.cpp
+  /request \((?<prompt>\d+) tokens\) exceeds the available context size \((?<context>\d+) tokens\)/,
+  // OpenAI, Azure, vLLM, OpenRouter: a prompt and max_tokens together, or the prompt alone
+  /maximum context length is (?<context>\d+) tokens?.*?(?:\((?<prompt>\d+) (?:in the messages|of text input|in your prompt)|(?:messages|prompt) (?:resulted in|contains at least) (?<prompt2>\d+)|(?:request|prompt) (?:has|contains at least) (?<prompt3>\d+) input tokens)/s,
+  /maximum context length is (?<context>\d+) tokens/,
+  // vLLM
+  /prompt \(length (?<prompt>\d+)\) is longer than the maximum model length of (?<context>\d+)/,
+  // SGLang
+  /input \((?<prompt>\d+) tokens\) is longer than the model's context length \((?<context>\d+) tokens\)/,
+  /maximum context length of (?<context>\d+) tokens.*?(?<prompt>\d+) tokens from the input/s,
+  // Anthropic
+  /prompt is too long: (?<prompt>\d+) tokens > (?<context>\d+) maximum/,
+  /input length and `max_tokens` exceed context limit: (?<prompt>\d+) \+ \d+ > (?<context>\d+)/,
+  // Gemini
+  /input token count \(?(?<prompt>\d+)\)? exceeds the maximum number of tokens allowed \(?(?<context>\d+)/,
+  // Mistral
+  /Prompt contains (?<prompt>\d+) tokens.*?too large for model with (?<context>\d+) maximum context length/s,
+  // LM Studio
+  /first (?<prompt>\d+) tokens when context the overflows.*?context length of only (?<context>\d+) tokens/s,
+  /tokens to keep from the initial prompt is greater than the context length/,
+  // TGI
+  /`inputs` must have less than (?<context>\d+) tokens\. Given: (?<prompt>\d+)/,
+  /`inputs` tokens \+ `max_new_tokens` must be <= (?<context>\d+)\. Given: (?<prompt>\d+)/,
+  // Ollama
+  /input (?:length )?exceeds (?:the |maximum )*context (?:length|size)/,
+  // llama.cpp before it named its numbers, Bedrock
+  /exceeds the available context size/,
+  /Input is too long for requested model/,
+];
+
+/**
+ * Reads a provider's error as a refusal of a request that is too long for its context. llama.cpp and LM Studio send it
+ * with 400 or in a stream, Ollama with 400 or 500, clouds with 400, 413 or 422.
+ *
+ * @param text - the body, or the data of an event
+ * @returns undefined when the error is another one
+ */
+export function readContextRefusal(text: string): ContextRefusal | undefined {
+  const error = errorIn(text);
+  if (error === undefined) return undefined;
+  const { type, code, message, n_prompt_tokens: prompt, n_ctx: context } = error;
+  const said = typeof message === "string" ? message : "";
+  const found = sentences.find((sentence) => sentence.test(said));
+  if (found === undefined && !names.has(type) && !names.has(code)) return undefined;
+  if (typeof prompt === "number" && typeof context === "number") {
+    return { isPromptTooLong: prompt > context };
+  }
+  const numbers = found?.exec(said)?.groups ?? {};
+  const tokens = Number(numbers["prompt"] ?? numbers["prompt2"] ?? numbers["prompt3"]);
+  return { isPromptTooLong: tokens > Number(numbers["context"]) };
+}
+
+function errorIn(text: string): Record<string, unknown> | undefined {
+  try {
+    const body: unknown = JSON.parse(text);
+    if (!isObject(body)) return undefined;
+    const response = body["response"];
+    // A Responses stream has it in its response.
+    const { error } = isObject(response) && isObject(response["error"]) ? response : body;
+    if (isObject(error)) return error;
+    if (typeof error === "string") return { message: error };
+    return body["type"] === "error" || body["object"] === "error" ? body : undefined;
+  } catch {
+    return undefined; // an HTML page, say
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
