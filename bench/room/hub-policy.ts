@@ -84,7 +84,9 @@ export class HubPolicy implements Policy {
     const { participant } = this.#at(index);
     const prompt = this.#promptOf(request);
     const warmBytes = this.#warm.warmBytes(prompt, nowMs).get(participant) ?? 0;
-    this.#coldBytes.set(request, Math.max(0, request.promptBytes - warmBytes));
+    const coldBytes = Math.max(0, request.promptBytes - warmBytes);
+    this.#coldBytes.set(request, coldBytes);
+    this.#at(index).pace.noteSent("stream", coldBytes, nowMs);
     this.#warm.note(participant, prompt, nowMs);
   }
 

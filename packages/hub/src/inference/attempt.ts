@@ -112,6 +112,7 @@ export class Attempt implements ResponseSink {
     this.#startedMs = this.#nowMs();
     this.#isAdmitted = upstream.isRemote !== true;
     if (this.#isAdmitted) this.#shows = showsOf(this.participant);
+    this.#pace.noteSent(this.#form, this.#coldBytes, this.#startedMs);
     this.#machine = occupySlot(this.participant, this.#sender, this.#startedMs);
     this.#peers?.loadChanged(this.participant);
     try {

@@ -3,7 +3,6 @@ import type { Selection } from "../domain/selection-query.ts";
 import { beginTrial } from "../domain/readiness.ts";
 import { asHubError, HubError } from "../errors.ts";
 import { errorHeaders } from "./response/response-headers.ts";
-import type { ContextRefusal } from "./response/context-refusal.ts";
 import type { Attempt } from "./attempt.ts";
 import { Attempts } from "./attempts.ts";
 import type { ClientListener } from "./client-response.ts";
@@ -241,7 +240,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     return this.#routing.isAnotherReady(attempt, cause, this.#attempts.count);
   }
 
-  contextRefused(attempt: Attempt, { isPromptTooLong }: ContextRefusal): boolean {
+  contextRefused(attempt: Attempt, isPromptTooLong: boolean): boolean {
     return this.#routing.noteContextRefusal(attempt, this.#attempts.count, isPromptTooLong);
   }
 
@@ -380,7 +379,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     const { firstContentMs, usage } = this.#delivery;
     if (error === undefined && firstContentMs !== undefined)
       attempt?.measure(firstContentMs, usage);
-    if (error === undefined && attempt !== undefined) this.#routing.noteRead(attempt.participant);
+    if (error === undefined) this.#routing.noteRead(attempt?.participant);
     this.#call.request.forget(this.#attempts.isBodyTaken);
     this.#call.onSettled();
     announceEnd(this.#deps, this.#call, this.#facts(), this.#delivery, error, providerCode);

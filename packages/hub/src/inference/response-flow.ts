@@ -3,7 +3,7 @@ import type { Participant } from "../domain/participant.ts";
 import { isLoading } from "../domain/readiness.ts";
 import { HubError } from "../errors.ts";
 import { budgetRefusal, defaultRestMs, retryAfterOf } from "./response/budget-refusal.ts";
-import { type ContextRefusal, readContextRefusal } from "./response/context-refusal.ts";
+import { readContextRefusal } from "./response/context-refusal.ts";
 import type { Delivery } from "./response/delivery.ts";
 import type { Attempt, AttemptOwner } from "./attempt.ts";
 import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
@@ -31,7 +31,7 @@ export interface FlowOwner {
   settle(error: HubError | undefined, providerCode?: string): void;
   attemptFailed(attempt: Attempt, thrown: unknown, cause: FailureCause): void;
   /** The request is longer than the context. @returns whether it can go to a participant that may have a larger one */
-  contextRefused(attempt: Attempt, refusal: ContextRefusal): boolean;
+  contextRefused(attempt: Attempt, isPromptTooLong: boolean): boolean;
   /** Whether the request can go to another participant at once. */
   isAnotherReady(attempt: Attempt, cause: FailureCause): boolean;
   /** The same participant refused what the hub added: the request goes there once more without it. */
@@ -118,7 +118,7 @@ export class ResponseFlow implements AttemptOwner {
     if (
       refusal !== undefined &&
       attempt !== undefined &&
-      this.#owner.contextRefused(attempt, refusal)
+      this.#owner.contextRefused(attempt, refusal.isPromptTooLong)
     ) {
       this.#refusalInStream = data;
       return true;
@@ -225,7 +225,7 @@ export class ResponseFlow implements AttemptOwner {
       return;
     }
     const refusal = readContextRefusal(text);
-    if (refusal !== undefined && this.#owner.contextRefused(attempt, refusal)) {
+    if (refusal !== undefined && this.#owner.contextRefused(attempt, refusal.isPromptTooLong)) {
       this.#contextFailed(attempt, status, text);
       return;
     }

@@ -271,9 +271,9 @@ export class Routing implements SelectionQuery {
   }
 
   /** A participant computed all of the prompt. */
-  noteRead(participant: Participant): void {
+  noteRead(participant: Participant | undefined): void {
     const { contexts } = this.#room.placing;
-    if (contexts.find(participant, this.nowMs()) === undefined) return;
+    if (participant === undefined || contexts.find(participant, this.nowMs()) === undefined) return;
     contexts.noteRead(participant, this.#request.textBytes);
   }
 

@@ -94,3 +94,33 @@ test("a pace restored at another hub expects the same, on that hub's clock", () 
   expect(copy.isDoubtful(112_000)).toBe(false);
   expect(new Pace().snapshot(1)).toEqual({ ...new Pace().snapshot(9) });
 });
+
+describe("a prompt far longer than all that were measured", () => {
+  function measuredWithShortOnes() {
+    const pace = new Pace();
+    for (let count = 0; count < 3; count++) {
+      pace.noteAnswer("stream", 0);
+      pace.noteFirst("stream", cold(30), 150, 0);
+    }
+    return pace;
+  }
+
+  test("is not estimated, and is tried once in ten minutes", () => {
+    const pace = measuredWithShortOnes();
+    expect(pace.expectedFirstMs("stream", 60, 0)).toBeCloseTo(150, 6);
+    expect(pace.expectedFirstMs("stream", 6_000, 0)).toBeUndefined();
+    expect(pace.promptBytesPerSecond("stream")).toBeUndefined();
+    expect(pace.isUntried("stream", 6_000, 0)).toBe(true);
+    pace.noteSent("stream", 6_000, 0);
+    expect(pace.isUntried("stream", 6_000, 0)).toBe(false);
+    pace.noteAnswer("stream", 500_000);
+    expect(pace.isUntried("stream", 6_000, 600_001)).toBe(true);
+  });
+
+  test("is one of four times the longest sample", () => {
+    const pace = measuredWithShortOnes();
+    pace.noteFirst("stream", cold(2_000), 300, 0);
+    expect(pace.isUntried("stream", 7_999, 0)).toBe(false);
+    expect(pace.isUntried("stream", 8_000, 0)).toBe(true);
+  });
+});

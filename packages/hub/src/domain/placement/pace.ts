@@ -1,4 +1,4 @@
-import { LineFit } from "./line-fit.ts";
+import { FirstContentFit } from "./first-content-fit.ts";
 
 /** What was measured longer ago is measured again. */
 const freshMs = 10 * 60_000;
@@ -36,7 +36,12 @@ export interface PaceSnapshot {
 /** How fast a participant is, as its requests show. Times are in ms on the hub's clock, prompts in bytes. */
 export class Pace {
   /** from its slot to the first content, over the prompt bytes that were not warm */
-  readonly #first: Record<ResponseForm, LineFit> = { stream: new LineFit(), whole: new LineFit() };
+  readonly #first: Record<ResponseForm, FirstContentFit> = {
+    stream: new FirstContentFit(),
+    whole: new FirstContentFit(),
+  };
+  /** A request of a length that was never measured was sent last. */
+  #beyondMs = Number.NEGATIVE_INFINITY;
   #measuredMs = Number.NEGATIVE_INFINITY;
   readonly #answeredMs: Record<ResponseForm, number> = {
     stream: Number.NEGATIVE_INFINITY,
@@ -92,9 +97,23 @@ export class Pace {
     this.#answeredMs[form] = nowMs;
   }
 
-  /** No response of this form has begun lately: only a request can show how fast it is. */
-  isUntried(form: ResponseForm, nowMs: number): boolean {
-    return nowMs - this.#answeredMs[form] > freshMs;
+  /** A request is sent there. */
+  noteSent(form: ResponseForm, coldBytes: number, nowMs: number): void {
+    if (this.#first[form].isBeyond(coldBytes)) this.#beyondMs = nowMs;
+  }
+
+  /**
+   * Only a request can show how fast it is: no response of this form has begun lately, or the prompt is far longer than
+   * all that were measured, and none such was sent lately.
+   */
+  isUntried(form: ResponseForm, coldBytes: number, nowMs: number): boolean {
+    const isBeyond = this.#first[form].isBeyond(coldBytes) && nowMs - this.#beyondMs > freshMs;
+    return isBeyond || (nowMs - this.#answeredMs[form] > freshMs && !this.#isMeasured(form, nowMs));
+  }
+
+  #isMeasured(form: ResponseForm, nowMs: number): boolean {
+    const { count } = this.#first[form];
+    return count > 0 && nowMs - this.#measuredMs <= (count > 1 ? freshMs : firstFreshMs);
   }
 
   /** A request had to go elsewhere. */
@@ -131,9 +150,7 @@ export class Pace {
 
   /** From its slot to the first content. @returns undefined while too little, or nothing lately, was measured */
   expectedFirstMs(form: ResponseForm, coldBytes: number, nowMs: number): number | undefined {
-    const fit = this.#first[form];
-    const isFresh = nowMs - this.#measuredMs <= (fit.count > 1 ? freshMs : firstFreshMs);
-    return isFresh ? fit.at(coldBytes) : undefined;
+    return this.#isMeasured(form, nowMs) ? this.#first[form].at(coldBytes) : undefined;
   }
 
   /** How fast it reads a prompt; undefined while it was not measured, or where length made no difference. */
@@ -166,7 +183,11 @@ export class Pace {
  * A prompt that took as long as all of it takes was not warm: another request had its slot, or the cache had dropped it.
  * Counted as warm, it would make warm prompts look slow and cold ones fast.
  */
-function likelyBytes(fit: LineFit, { promptBytes, coldBytes }: ComputedPrompt, tookMs: number) {
+function likelyBytes(
+  fit: FirstContentFit,
+  { promptBytes, coldBytes }: ComputedPrompt,
+  tookMs: number,
+) {
   const warmMs = fit.at(coldBytes);
   const coldMs = fit.at(promptBytes);
   if (warmMs === undefined || coldMs === undefined) return coldBytes;

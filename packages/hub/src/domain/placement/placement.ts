@@ -107,8 +107,7 @@ function bestFree<Candidate extends PlacementCandidate>(
   for (const candidate of candidates) {
     if (!candidate.isFree) continue;
     const { firstMs } = expectationOf(candidate, query);
-    const isUntried = candidate.pace.isUntried(query.form, query.nowMs) || coldMs === undefined;
-    if (firstMs === undefined && !candidate.mustLoad && isUntried) {
+    if (!candidate.mustLoad && isTriedFirst(candidate, query, firstMs, coldMs)) {
       if (unmeasured === undefined || suitsBetter(candidate, unmeasured)) unmeasured = candidate;
       continue;
     }
@@ -128,6 +127,17 @@ function bestFree<Candidate extends PlacementCandidate>(
   const expectedMs = coldMs ?? 0;
   const isTried = best === undefined || expectedMs <= best.expectedMs;
   return isTried ? { candidate: unmeasured, expectedMs } : best;
+}
+
+function isTriedFirst(
+  { pace, warmBytes }: PlacementCandidate,
+  { promptBytes, form, nowMs }: PlacementQuery,
+  firstMs: number | undefined,
+  coldMs: number | undefined,
+): boolean {
+  // Where nothing is known of any, there is nothing to compare.
+  if (firstMs === undefined && coldMs === undefined) return true;
+  return pace.isUntried(form, Math.max(0, promptBytes - warmBytes), nowMs);
 }
 
 function isWarm({ warmBytes, mustLoad }: PlacementCandidate, { promptBytes }: PlacementQuery) {

@@ -4,7 +4,7 @@ import { createExchanges } from "./exchange.fixture.ts";
 import { readNotice } from "./read-notice.ts";
 
 const at = { roomCode: "ABC234", id: "ana", key: "key of ana" };
-const fit = [1, 1, 2, 3, 4, 5];
+const fit = [1, 9, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5];
 const notices = [
   { kind: "wait", at, count: 2, address: "a", person: "" },
   { kind: "grant", at },

@@ -165,7 +165,7 @@ function paceIn(value: unknown): PaceSnapshot | undefined {
 }
 
 function isFit(value: unknown): value is readonly number[] {
-  return Array.isArray(value) && value.length === 6 && value.every(isAmount);
+  return Array.isArray(value) && value.length === 12 && value.every(isAmount);
 }
 
 function withPlace<Item>(

@@ -1,21 +1,38 @@
 import { array, assert, double, integer, property, record } from "fast-check";
 import { expect, test } from "vitest";
-import { LineFit } from "./line-fit.ts";
+import { FirstContentFit } from "./first-content-fit.ts";
 
-function fitOf(samples: readonly (readonly [x: number, y: number])[]): LineFit {
-  const fit = new LineFit();
+function fitOf(samples: readonly (readonly [x: number, y: number])[]): FirstContentFit {
+  const fit = new FirstContentFit();
   for (const [x, y] of samples) fit.add(x, y);
   return fit;
 }
 
 test("is not known before the first sample", () => {
-  expect(new LineFit().at(100)).toBeUndefined();
+  expect(new FirstContentFit().at(100)).toBeUndefined();
 });
 
 test("finds the line that samples are on", () => {
   const fit = fitOf([1_000, 4_000, 200, 9_000].map((x) => [x, 50 + x / 10]));
   expect(fit.at(0)).toBeCloseTo(50, 6);
   expect(fit.at(20_000)).toBeCloseTo(2_050, 6);
+});
+
+test("shows no rate while all prompts were short", () => {
+  const fit = fitOf([
+    [30, 150],
+    [60, 170],
+    [400, 160],
+  ]);
+  expect(fit.at(100)).toBeCloseTo(160, 0);
+  expect(fit.at(6_000)).toBeUndefined();
+  expect([fit.slope, fit.isBeyond(1_500), fit.isBeyond(1_600)]).toEqual([undefined, false, true]);
+});
+
+test("keeps the rate that one long prompt showed, whatever short ones follow", () => {
+  const fit = fitOf([[6_000, 700], ...Array.from({ length: 200 }, () => [30, 150] as const)]);
+  expect(fit.at(6_000)).toBeCloseTo(700, 6);
+  expect(fit.at(60)).toBeCloseTo(153, 0);
 });
 
 test("takes the cost to be in proportion while all samples have one size", () => {
@@ -44,7 +61,7 @@ test("is finite, not negative and never falling for any samples", () => {
     property(samples, size, size, (all, one, other) => {
       const fit = fitOf(all.map(({ x, y }) => [x, y]));
       const [less, more] = [Math.min(one, other), Math.max(one, other)];
-      const [low, high] = [fit.at(less) ?? -1, fit.at(more) ?? -1];
+      const [low, high] = [fit.at(less) ?? 0, fit.at(more) ?? Number.MAX_VALUE];
       expect(low).toBeGreaterThanOrEqual(0);
       expect(Number.isFinite(high)).toBe(true);
       expect(high).toBeGreaterThanOrEqual(low);
