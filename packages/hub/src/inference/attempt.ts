@@ -150,9 +150,10 @@ export class Attempt implements ResponseSink {
    *
    * @param usage - where it reports cached tokens, they count instead of what was expected to be warm
    */
-  measure(firstContentMs: number, usage: Usage): void {
+  measure(firstContentMs: number | undefined, usage: Usage): void {
     const form = this.#form;
-    if (this.#promptBytes === 0 || this.#shows === "nothing") return;
+    if (firstContentMs === undefined || this.#promptBytes === 0 || this.#shows === "nothing")
+      return;
     const { inputTokens, cachedInputTokens } = usage;
     const isReported =
       inputTokens !== undefined && inputTokens > 0 && cachedInputTokens !== undefined;

@@ -249,8 +249,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     const error = withoutSecrets(this.#asHubError(thrown), attempt.scrubber);
     // Of a context error that moves, nothing has passed but comments.
     const isPromised = this.#call.client.isHeadWritten && cause !== "context";
-    const status = cause === "busy" ? 503 : cause;
-    if (isPromised || !this.#routing.mayTryAgain(attempt, status, this.#attempts.count)) {
+    if (isPromised || !this.#routing.mayTryAgain(attempt, cause, this.#attempts.count)) {
       this.#fail(error);
       return;
     }
@@ -377,8 +376,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     const attempt = this.#attempts.current;
     attempt?.cancel(error?.message ?? "complete");
     const { firstContentMs, usage } = this.#delivery;
-    if (error === undefined && firstContentMs !== undefined)
-      attempt?.measure(firstContentMs, usage);
+    if (error === undefined) attempt?.measure(firstContentMs, usage);
     if (error === undefined) this.#routing.noteRead(attempt?.participant);
     this.#call.request.forget(this.#attempts.isBodyTaken);
     this.#call.onSettled();

@@ -75,6 +75,7 @@ function mayDoBetterElsewhere(
     // The caller sees to it that another participant is ready.
     case 429:
     case 503:
+    case "busy":
     // not implemented there
     case 501:
     case 502:
