@@ -2,6 +2,8 @@ import { bytesPerToken, type Conversation, type RoomRequest } from "./traffic.ts
 
 export interface MachineSpec {
   slots: number;
+  /** what every request costs besides its prompt; 30 by default */
+  fixedMs?: number;
   /** prompt bytes per ms, of all slots together */
   promptRate: number;
   /** tokens per ms of a lone request */
@@ -51,15 +53,14 @@ export interface JobEvent {
 }
 
 const cachedPerSlot = 4;
-/** What every request costs besides its prompt. */
-const overheadMs = 30;
+const usualFixedMs = 30;
 
 /** What a lone request takes on a machine that has nothing of its prompt, in ms. */
 export function loneMs(
-  { promptRate, tokenRate }: MachineSpec,
+  { promptRate, tokenRate, fixedMs = usualFixedMs }: MachineSpec,
   { promptBytes, responseTokens }: Pick<RoomRequest, "promptBytes" | "responseTokens">,
 ): number {
-  return overheadMs + promptBytes / promptRate + responseTokens / tokenRate;
+  return fixedMs + promptBytes / promptRate + responseTokens / tokenRate;
 }
 
 /**
@@ -82,6 +83,10 @@ export class Machine {
     this.#slots = Array.from({ length: spec.slots }, () => ({
       ...{ job: undefined, cache: [], usedMs: 0 },
     }));
+  }
+
+  get #fixedMs(): number {
+    return this.spec.fixedMs ?? usualFixedMs;
   }
 
   get jobs(): readonly Job[] {
@@ -113,7 +118,7 @@ export class Machine {
       job.warmBytes = warmIn(slot, job.request);
       job.load = this.isLoaded ? (this.#loadLeft() > 0 ? "shared" : "none") : "own";
       job.phase = "load";
-      job.left = overheadMs + (this.isLoaded ? this.#loadLeft() : this.spec.loadMs);
+      job.left = this.#fixedMs + (this.isLoaded ? this.#loadLeft() : this.spec.loadMs);
       this.isLoaded = true;
     }
   }
@@ -171,7 +176,7 @@ export class Machine {
     const readers = this.#running.filter(({ phase }) => phase !== "generate").length;
     const loadMs = this.isLoaded ? this.#loadLeft() : this.spec.loadMs;
     return (
-      overheadMs + loadMs + ((request.promptBytes - warm) * (readers + 1)) / this.spec.promptRate
+      this.#fixedMs + loadMs + ((request.promptBytes - warm) * (readers + 1)) / this.spec.promptRate
     );
   }
 
@@ -194,7 +199,7 @@ export class Machine {
     );
     return {
       waitMs: end.leftMs,
-      firstMs: overheadMs + (request.promptBytes - warm) / this.spec.promptRate,
+      firstMs: this.#fixedMs + (request.promptBytes - warm) / this.spec.promptRate,
     };
   }
 
@@ -205,7 +210,7 @@ export class Machine {
   /** Until the model that another request loads is there. */
   #loadLeft(): number {
     const loading = this.#running.filter(({ phase, load }) => phase === "load" && load === "own");
-    return Math.max(0, ...loading.map(({ left }) => left - overheadMs));
+    return Math.max(0, ...loading.map(({ left }) => left - this.#fixedMs));
   }
 
   #rateOf({ phase }: RunningJob, running: readonly RunningJob[]): number {

@@ -32,12 +32,16 @@ function finish(machine: Machine): { endMs: number; firstMs: number[] } {
 
 describe("a machine", () => {
   test("serves a lone request in the time that its prompt and its tokens take", () => {
-    const machine = new Machine(machineOf(2, 1));
-    const [one] = burst(1, turn);
-    if (one === undefined) throw new Error("no conversation");
-    const request = requestOf(one, 0, 0);
-    machine.start(request, 0);
-    expect(finish(machine).endMs).toBeCloseTo(loneMs(machine.spec, request));
+    for (const fixedMs of [30, 500]) {
+      const machine = new Machine({ ...machineOf(2, 1), fixedMs });
+      const [one] = burst(1, turn);
+      if (one === undefined) throw new Error("no conversation");
+      const request = requestOf(one, 0, 0);
+      machine.start(request, 0);
+      const { endMs, firstMs } = finish(machine);
+      expect(endMs).toBeCloseTo(loneMs(machine.spec, request));
+      expect(firstMs[0]).toBeCloseTo(fixedMs + request.promptBytes / machine.spec.promptRate);
+    }
   });
 
   test("shares its prompt rate between slots", () => {
