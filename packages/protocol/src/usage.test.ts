@@ -92,6 +92,7 @@ describe("usage", () => {
       outputTokens: 4,
       totalTokens: 34,
       cachedInputTokens: 29,
+      promptMs: 2.6,
     });
     expect(findUsage('"timings": {"prompt_n":3,"predicted_n":2}')).toEqual({
       inputTokens: 3,
@@ -101,6 +102,7 @@ describe("usage", () => {
     expect(findUsage(`"usage":{"prompt_tokens":9},${timings}`)).toEqual({
       inputTokens: 9,
       cachedInputTokens: 29,
+      promptMs: 2.6,
     });
     expect(findUsage('"timings":{"prompt_ms":2.6}')).toEqual({});
   });

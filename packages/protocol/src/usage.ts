@@ -5,6 +5,8 @@ export interface Usage {
   totalTokens?: number;
   /** Prompt tokens that the provider took from its cache. Part of `inputTokens`. */
   cachedInputTokens?: number;
+  /** ms that the provider says it took to process the other prompt tokens */
+  promptMs?: number;
 }
 
 /**
@@ -44,13 +46,19 @@ function withCached(usage: Usage, cachedInputTokens: number | undefined): Usage 
   return usage;
 }
 
+function withPromptMs(usage: Usage, promptMs: unknown): Usage {
+  if (typeof promptMs === "number" && promptMs > 0) usage.promptMs = promptMs;
+  return usage;
+}
+
 /** Reads llama.cpp's `timings`, which count cached and processed prompt tokens separately. */
 function readTimings(value: unknown): Usage {
   if (typeof value !== "object" || value === null) return {};
   const counts = value as Record<string, unknown>;
   const inputTokens = sum(tokenCount(counts["prompt_n"]), tokenCount(counts["cache_n"] ?? 0));
   const usage = usageOf(inputTokens, tokenCount(counts["predicted_n"]), undefined);
-  return withCached(usage, tokenCount(counts["cache_n"]));
+  if (inputTokens === undefined && usage.outputTokens === undefined) return {};
+  return withPromptMs(withCached(usage, tokenCount(counts["cache_n"])), counts["prompt_ms"]);
 }
 
 /**
@@ -89,15 +97,15 @@ const maxTries = 16;
 const maxObjectLength = 4_096;
 
 /**
- * The last usage object in the end of a stream, else its last `timings`, which also contain the cached tokens that a usage
- * object leaves out. Searches text, which is safe: inside a JSON string quotes are escaped, so `"usage":` cannot match.
+ * The last usage object in the end of a stream, else its last `timings`, which also contain what a usage object leaves
+ * out: the cached tokens, and how long the prompt took. Searches text, which is safe: inside a JSON string quotes are escaped, so `"usage":` cannot match.
  */
 export function findUsage(text: string): Usage {
   const usage = findLast(text, '"usage"', readUsage);
-  if (usage?.cachedInputTokens !== undefined) return usage;
   const timings = findLast(text, '"timings"', readTimings);
   if (usage === undefined) return timings ?? {};
-  return withCached(usage, timings?.cachedInputTokens);
+  const cached = usage.cachedInputTokens ?? timings?.cachedInputTokens;
+  return withPromptMs(withCached(usage, cached), timings?.promptMs);
 }
 
 /** @param key - with quotes; @returns undefined when no such object contains counts */

@@ -154,7 +154,7 @@ export class Attempt implements ResponseSink {
     const form = this.#form;
     if (firstContentMs === undefined || this.#promptBytes === 0 || this.#shows === "nothing")
       return;
-    const { inputTokens, cachedInputTokens } = usage;
+    const { inputTokens, cachedInputTokens, promptMs } = usage;
     const isReported =
       inputTokens !== undefined && inputTokens > 0 && cachedInputTokens !== undefined;
     const coldShare = isReported ? Math.max(0, 1 - cachedInputTokens / inputTokens) : 1;
@@ -166,7 +166,7 @@ export class Attempt implements ResponseSink {
     const pace = this.#pace;
     this.#peers?.measured(this.participant, { shows: this.#shows, form, ...prompt, tookMs });
     if (this.#shows === "load") pace.noteLoad(prompt.coldBytes, tookMs);
-    else pace.noteFirst(form, prompt, tookMs, this.#nowMs());
+    else pace.noteFirst(form, prompt, tookMs, this.#nowMs(), promptMs);
   }
 
   onAdmitted({ requestsUsage, shows }: Admission): void {

@@ -25,6 +25,10 @@ describe("metrics", () => {
     });
   });
 
+  test("have no figures of single programs", () => {
+    expect(metricsOf(1, 2, { promptMs: 5 })).toEqual({ ttftMs: 1, durationMs: 2 });
+  });
+
   test("are never negative", () => {
     expect(metricsOf(-1, -1, {})).toEqual({ ttftMs: 0, durationMs: 0 });
   });

@@ -7,7 +7,9 @@ import { type Metrics, tokensPerSecond, type Usage } from "@roomhub/protocol";
  * @param durationMs - of the whole request
  */
 export function metricsOf(ttftMs: number, durationMs: number, usage: Usage): Metrics {
-  const metrics: Metrics = { ttftMs: rounded(ttftMs), durationMs: rounded(durationMs), ...usage };
+  // Only some programs report it, and ttftMs says as much.
+  const { promptMs: _promptMs, ...counts } = usage;
+  const metrics: Metrics = { ttftMs: rounded(ttftMs), durationMs: rounded(durationMs), ...counts };
   const speed = tokensPerSecond(usage, durationMs);
   if (speed !== undefined) metrics.tokensPerSecond = rounded(speed);
   return metrics;

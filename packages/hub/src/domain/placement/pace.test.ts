@@ -20,6 +20,13 @@ test("counts a prompt that was expected to be warm as cold when it took as long 
   expect(pace.expectedFirstMs("stream", 10_000, 0)).toBeCloseTo(1_000, -2);
 });
 
+test("is known for other lengths from one request on where the server says how long the prompt took", () => {
+  const pace = new Pace();
+  pace.noteFirst("stream", cold(10_000), 1_200, 0, 1_000);
+  expect(pace.expectedFirstMs("stream", 20_000, 0)).toBeCloseTo(2_200, 6);
+  expect(pace.expectedFirstMs("stream", 1_000, 0)).toBeCloseTo(300, 6);
+});
+
 test("is kept apart for streams and whole responses", () => {
   const pace = new Pace();
   for (let count = 0; count < 2; count++) pace.noteFirst("whole", cold(1_000), 5_000, 0);

@@ -83,10 +83,22 @@ export class Pace {
     this.#changes++;
   }
 
-  /** A request had its first content, or its whole response, on a model that was loaded. */
-  noteFirst(form: ResponseForm, prompt: ComputedPrompt, tookMs: number, nowMs: number): void {
+  /**
+   * A request had its first content, or its whole response, on a model that was loaded.
+   *
+   * @param promptMs - of it, what the model server says that the prompt took
+   */
+  noteFirst(
+    form: ResponseForm,
+    prompt: ComputedPrompt,
+    tookMs: number,
+    nowMs: number,
+    promptMs?: number,
+  ): void {
     this.#changes++;
     const fit = this.#first[form];
+    // What it did not spend on the prompt is the fixed part.
+    if (promptMs !== undefined && promptMs < tookMs) fit.add(0, tookMs - promptMs);
     fit.add(likelyBytes(fit, prompt, tookMs), tookMs);
     this.#measuredMs = nowMs;
     this.#doubt = undefined;
