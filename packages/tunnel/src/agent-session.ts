@@ -124,6 +124,7 @@ export class AgentSession {
         onGoAway: (reason) => this.#handlers.onGoAway(reason),
         onNotice: (notice) => this.#handlers.onNotice?.(notice),
         onRoom: () => this.#sendInTurns(),
+        onCongestion: () => {},
         onBreak: () => this.#onBreak(),
         onClose: (code, reason) => this.#onClose(code, reason),
         onError: (error) => this.#handlers.onError(error),

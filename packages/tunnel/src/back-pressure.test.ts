@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { AgentSession } from "./agent-session.ts";
 import { HubSession } from "./hub-session.ts";
 import { frame, RawPeer, u32 } from "./raw-peer.fixture.ts";
 import { LogBudget } from "./resume/log-budget.ts";
 import { ResumableTunnel, turns } from "./resume/resumable-tunnel.fixture.ts";
 import { SentLog } from "./resume/sent-log.ts";
+import { memoryTransportPair, type MemoryTransport } from "./transport/memory-transport.ts";
 import { CLOSE_CODES } from "./wire/close-code.ts";
 import { FRAME_TYPES } from "./wire/frame.ts";
 import { encodeHello } from "./wire/hello.ts";
@@ -74,6 +76,45 @@ function startHub({ resumes }: { resumes: boolean }) {
       peer.feed(frame(FRAME_TYPES.ack, 0, u32(peer.messages - 1)));
     },
   };
+}
+
+const ignored = { onHead() {}, onData: () => true, onEnd() {}, onReset() {}, onClosed() {} };
+
+/** A hub and an agent that reads every body. */
+function connect(
+  hubEnd: MemoryTransport,
+  agentEnd: MemoryTransport,
+  onCongestion: (isCongested: boolean) => void,
+) {
+  const received = { bytes: 0 };
+  const onError = (error: unknown) => {
+    throw error;
+  };
+  const none = () => {};
+  const hub = new HubSession(hubEnd, {
+    ...{ responseWindowBytes: 1_000, maxStreams: 64 },
+    ...{ maxResponseHeadBytes: undefined, pingIntervalMs: undefined },
+    handlers: {
+      ...{ onHello: none, onStatus: none, onLife: none, onGoAway: none, onClose: none },
+      ...{ onCongestion, onError },
+    },
+  });
+  const agent = new AgentSession(agentEnd, {
+    ...{ maxStreams: 64, requestWindowBytes: undefined, capabilities: {} },
+    pingIntervalMs: undefined,
+    handlers: {
+      ...{ onHello: none, onGoAway: none, onClose: none, onError },
+      onRequest({ body }) {
+        received.bytes += body.length;
+        const onBody = (chunk: Buffer) => {
+          received.bytes += chunk.length;
+          return true;
+        };
+        return { onBody, onBodyEnd: none, onReset: none, onDrain: none };
+      },
+    },
+  });
+  return { hub, agent, received };
 }
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, one) => total + one, 0);
@@ -157,13 +198,12 @@ describe("a peer that does not read", () => {
     hub.peer.bufferedBytes = 4 * mib + 1;
     expect(hub.open(0)).toEqual([]);
     await turns(1);
-    hub.hub.tick(0);
     expect(hub.congestion).toEqual([true]);
     const refused = hub.open(0);
     await turns(1);
     expect(refused).toEqual(["the agent reads too slowly", "closed"]);
     hub.peer.bufferedBytes = 0;
-    hub.hub.tick(1_000);
+    hub.peer.drain();
     expect(hub.congestion).toEqual([true, false]);
     expect(hub.open(0)).toEqual([]);
   });
@@ -177,7 +217,7 @@ describe("a peer that does not read", () => {
     expect(unread).toBeLessThan(4 * mib + 256 * 1024);
     hub.peer.keepsUnsent = false;
     hub.peer.bufferedBytes = 0;
-    hub.hub.tick(0);
+    hub.peer.drain();
     expect(sum(await hub.sent())).toBeGreaterThanOrEqual(12 * mib);
   });
 
@@ -192,6 +232,21 @@ describe("a peer that does not read", () => {
     expect(hub.closes).toEqual([CLOSE_CODES.dead]);
     expect(hub.peer.isTerminated).toBe(true);
     expect(story).toContain("closed");
+  });
+});
+
+describe("a peer that reads at once", () => {
+  test("gets all of many long bodies without a tick, and is congested for no longer than they take", async () => {
+    const [hubEnd, agentEnd] = memoryTransportPair();
+    const congestion: boolean[] = [];
+    const { hub, received } = connect(hubEnd, agentEnd, (is) => congestion.push(is));
+    await turns(4);
+    for (let count = 0; count < 5; count++) hub.open(post, [Buffer.alloc(3 * mib)], ignored);
+    await turns(1);
+    expect(congestion[0]).toBe(true);
+    await turns(400);
+    expect(received.bytes).toBe(15 * mib);
+    expect(congestion.at(-1)).toBe(false);
   });
 });
 

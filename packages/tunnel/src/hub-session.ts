@@ -86,7 +86,6 @@ export class HubSession {
   #lastStreamId = 0;
   /** the stream whose body was sent last, of those that had to wait */
   #lastTurnId = 0;
-  #wasCongested = false;
   /** of the tunnel that has this session; it grows with each */
   #generation = 1;
   /** The STATUS in the message with HELLO, while that message is read. */
@@ -118,6 +117,7 @@ export class HubSession {
         onGoAway: (reason) => this.#onGoAway(reason),
         onNotice: (notice) => handlers.onNotice?.(notice),
         onRoom: () => this.#sendInTurns(),
+        onCongestion: (isCongested) => handlers.onCongestion?.(isCongested),
         onBreak: () => this.#onBreak(),
         onClose: (code, reason) => this.#onClose(code, reason),
         onError: (error) => handlers.onError(error),
@@ -193,7 +193,6 @@ export class HubSession {
     this.#streams.add(stream);
     // A lone request has nothing to wait for: the caller continues while the agent reads it.
     if (this.#streams.size === 1 && stream.isBodyTaken) this.#link.writer.flush();
-    this.#reportCongestion();
     return stream;
   }
 
@@ -239,7 +238,6 @@ export class HubSession {
    */
   tick(nowMs: number): void {
     this.#link.tick(nowMs, this.#options.resumeMs ?? 0);
-    this.#reportCongestion();
     if (this.isSuspended) return;
     for (const [stream, sinceMs] of this.#resetting) {
       if (sinceMs === undefined) this.#resetting.set(stream, nowMs);
@@ -249,13 +247,6 @@ export class HubSession {
 
   #sendInTurns(): void {
     this.#lastTurnId = sendInTurns(this.#streams.values(), this.#lastTurnId, this.#link.writer);
-  }
-
-  #reportCongestion(): void {
-    const { isCongested } = this.#link;
-    if (isCongested === this.#wasCongested) return;
-    this.#wasCongested = isCongested;
-    this.#guard(() => this.#options.handlers.onCongestion?.(isCongested));
   }
 
   #onFrame(type: FrameType, streamId: number, payload: Buffer): void {

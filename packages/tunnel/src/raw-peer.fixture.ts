@@ -39,6 +39,10 @@ export class RawPeer implements Transport {
     this.isTerminated = true;
   }
 
+  drain(): void {
+    this.#listener?.onDrain?.();
+  }
+
   pong(): void {
     this.#listener?.onLife();
   }

@@ -34,6 +34,7 @@ interface LinkOwner {
   onNotice(notice: Record<string, unknown>): void;
   /** Body bytes that had to wait may be sent. */
   onRoom(): void;
+  onCongestion(isCongested: boolean): void;
   /** The connection broke. @returns whether the session waits to be resumed; else `onClose` follows */
   onBreak(): boolean;
   /** Called once, last. */
@@ -109,6 +110,7 @@ export class TunnelLink implements TransportListener, FrameReceiver {
     this.#peer = new PeerWatch(pingIntervalMs);
     this.#continuity = new Continuity(transport, {
       budget: logBudget,
+      onCongestion: (isCongested) => this.#guard(() => owner.onCongestion(isCongested)),
       onSlabReleased: (slab) => this.writer.reuse(slab),
     });
     const pauseMs = isLink && greeting === "first" ? RESPONSE_PAUSE_MS : 0;
@@ -203,10 +205,11 @@ export class TunnelLink implements TransportListener, FrameReceiver {
       this.#dropTransport();
       return this.#finish(CLOSE_CODES.dead, "the peer has read nothing for two pings");
     }
-    this.#useRoom();
+    this.onDrain();
   }
 
-  #useRoom(): void {
+  onDrain(): void {
+    this.#continuity.outbox.noteUnsent();
     if (!this.writer.isWaiting || this.#continuity.outbox.isFull) return;
     this.writer.isWaiting = false;
     this.#guard(() => this.#owner.onRoom());
@@ -282,7 +285,7 @@ export class TunnelLink implements TransportListener, FrameReceiver {
       decodeFrames(message, this, this.#isLink);
       if (this.#isOpen && !isGreeting) this.#continuity.noteReceived(message);
       this.#owner.onMessageEnd();
-      this.#useRoom();
+      if (this.writer.isWaiting) this.onDrain();
     } catch (error) {
       this.#fail(error);
     }

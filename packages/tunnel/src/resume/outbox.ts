@@ -19,6 +19,8 @@ export interface OutboxOptions {
   /** Of the logs of all sessions; undefined for none. */
   budget: LogBudget | undefined;
   onSlabReleased: (slab: ArrayBufferLike) => void;
+  /** The peer reads too slowly for another request, or fast enough again. */
+  onCongestion: (isCongested: boolean) => void;
 }
 
 /** Where the messages of a session go: to its transport of the moment, and into the log until they are acknowledged. */
@@ -27,6 +29,7 @@ export class Outbox implements MessageSink {
   #transport: Transport | undefined;
   #log: SentLog | undefined;
   #hasGreeted = false;
+  #isCongested = false;
   #sentBytes = 0;
   #noticedTakenBytes = 0;
 
@@ -40,12 +43,20 @@ export class Outbox implements MessageSink {
   }
 
   get isFull(): boolean {
-    return this.isCongested || (this.#log?.bytes ?? 0) >= FULL_LOG_BYTES;
+    return this.#isCongested || (this.#log?.bytes ?? 0) >= FULL_LOG_BYTES;
   }
 
   /** The peer reads too slowly, or not at all. */
   get isCongested(): boolean {
-    return (this.#transport?.bufferedBytes ?? 0) > MAX_UNSENT_BYTES;
+    return this.#isCongested;
+  }
+
+  /** Something was sent, or has left. */
+  noteUnsent(): void {
+    const isCongested = (this.#transport?.bufferedBytes ?? 0) > MAX_UNSENT_BYTES;
+    if (isCongested === this.#isCongested) return;
+    this.#isCongested = isCongested;
+    this.#options.onCongestion(isCongested);
   }
 
   /** Nothing is unsent, or the transport has taken something since the last call. */
@@ -84,6 +95,7 @@ export class Outbox implements MessageSink {
     this.#hasGreeted = true;
     this.#sentBytes += message.length;
     this.#transport?.send(message);
+    this.noteUnsent();
   }
 
   /** At once, in a message of its own. @param count - modulo 2³² */
@@ -98,6 +110,7 @@ export class Outbox implements MessageSink {
   /** What is sent from now on is only kept. */
   detach(): void {
     this.#transport = undefined;
+    this.noteUnsent();
   }
 
   /** @param lacking - sent again, before all else */
@@ -109,5 +122,6 @@ export class Outbox implements MessageSink {
       this.#sentBytes += message.length;
       transport.send(message);
     }
+    this.noteUnsent();
   }
 }

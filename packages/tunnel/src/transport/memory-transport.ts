@@ -1,3 +1,4 @@
+import { DRAIN_NOTICE_BYTES } from "./transport.ts";
 import type { Transport, TransportListener } from "./transport.ts";
 
 /** A transport without a network that can simulate network faults. For tests of this package and of its users. */
@@ -99,7 +100,7 @@ class MemoryEnd implements MemoryTransport {
   }
 
   #accept(parcel: Parcel, from: MemoryEnd): void {
-    if (parcel.kind === "message") from.#bufferedBytes -= parcel.bytes.length;
+    if (parcel.kind === "message") from.#left(parcel.bytes.length);
     if (this.#isClosed) return;
     switch (parcel.kind) {
       case "message":
@@ -114,6 +115,12 @@ class MemoryEnd implements MemoryTransport {
         this.#finish(parcel.code, parcel.reason);
         return from.#finish(parcel.code, parcel.reason);
     }
+  }
+
+  #left(bytes: number): void {
+    const wasMuch = this.#bufferedBytes > DRAIN_NOTICE_BYTES;
+    this.#bufferedBytes -= bytes;
+    if (wasMuch) this.#listener?.onDrain?.();
   }
 
   #finish(code: number, reason: string): void {

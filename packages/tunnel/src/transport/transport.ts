@@ -15,6 +15,9 @@ export const WS_LIMITS = {
   closeTimeout: 5_000,
 } as const;
 
+/** With more bytes unsent than these, a transport says when some have left. */
+export const DRAIN_NOTICE_BYTES = 1024 * 1024;
+
 /** Binary messages in order, and pings. Implemented for WebSocket and memory. */
 export interface Transport {
   /** Called before anything else. A later listener takes the place of the one before. */
@@ -34,6 +37,8 @@ export interface TransportListener {
   onMessage(message: Buffer): void;
   /** A ping or a pong was received. */
   onLife(): void;
+  /** Of what was sent beyond {@link DRAIN_NOTICE_BYTES} unsent bytes, something has left. Absent: it is not waited for. */
+  onDrain?(): void;
   /** Called once, last; 1006 when the connection broke. */
   onClose(code: number, reason: string): void;
 }

@@ -2,6 +2,7 @@ import { WebSocket } from "ws";
 import type { RawData } from "ws";
 import { CLOSE_CODES } from "../wire/close-code.ts";
 import { boundedText } from "../wire/frame.ts";
+import { DRAIN_NOTICE_BYTES } from "./transport.ts";
 import type { Transport, TransportListener } from "./transport.ts";
 
 /** Shared: an options object per message has a measurable cost for small messages. */
@@ -17,6 +18,7 @@ export function wsTransport(socket: WebSocket): Transport {
   socket.binaryType = "nodebuffer";
 
   let current: TransportListener | undefined;
+  const onSent = (): void => current?.onDrain?.();
 
   function listen(listener: TransportListener): void {
     const isFirst = current === undefined;
@@ -44,7 +46,9 @@ export function wsTransport(socket: WebSocket): Transport {
     listen,
     close,
     send(message) {
-      if (socket.readyState === WebSocket.OPEN) socket.send(message, SEND_OPTIONS);
+      if (socket.readyState !== WebSocket.OPEN) return;
+      if (socket.bufferedAmount <= DRAIN_NOTICE_BYTES) socket.send(message, SEND_OPTIONS);
+      else socket.send(message, SEND_OPTIONS, onSent);
     },
     ping() {
       if (socket.readyState === WebSocket.OPEN) socket.ping();

@@ -84,6 +84,10 @@ class LinkTransport implements Transport, TransportListener, UnprovenLink {
     this.#session?.onLife();
   }
 
+  onDrain(): void {
+    this.#session?.onDrain?.();
+  }
+
   onClose(code: number, reason: string): void {
     if (this.#state === "proven") return this.#session?.onClose(code, reason);
     if (this.#state === "ended") return;
