@@ -1,3 +1,4 @@
+import { ContextBounds } from "../../packages/hub/src/domain/placement/context-bounds.ts";
 import { Pace } from "../../packages/hub/src/domain/placement/pace.ts";
 import type { Participant } from "../../packages/hub/src/domain/participant.ts";
 import {
@@ -36,6 +37,8 @@ export class HubPolicy implements Policy {
   readonly #hasSessions: boolean;
   readonly #reportsCache: boolean;
   readonly #warm = new WarmConversations();
+  readonly #contexts = new ContextBounds();
+  readonly #refusedBy = new Map<RoomRequest, Participant[]>();
   readonly #known: Known[];
   /** what each running or waiting request was expected to compute, and until when it may be held */
   readonly #coldBytes = new Map<RoomRequest, number>();
@@ -53,9 +56,14 @@ export class HubPolicy implements Policy {
 
   choose(request: RoomRequest, machines: readonly Machine[], nowMs: number): Choice {
     const warm = this.#warm.warmBytes(this.#promptOf(request), nowMs);
+    const prompt = { prompt: { bytes: request.promptBytes }, textBytes: request.promptBytes };
+    const tooSmall = [
+      ...this.#contexts.tooSmallFor(prompt, nowMs),
+      ...(this.#refusedBy.get(request) ?? []),
+    ];
     const candidates = [...machines.entries()].flatMap(([index, machine]) => {
       const known = this.#known[index];
-      return known === undefined || !machine.isPresent
+      return known === undefined || !machine.isPresent || tooSmall.includes(known.participant)
         ? []
         : [candidate(index, machine, known, warm.get(known.participant) ?? 0)];
     });
@@ -90,8 +98,18 @@ export class HubPolicy implements Policy {
     this.#warm.note(participant, prompt, nowMs);
   }
 
+  refused(index: number, { request }: Job, nowMs: number): void {
+    const { participant, pace } = this.#at(index);
+    pace.noteAnswer("stream", nowMs);
+    this.#contexts.noteRefused(participant, request.promptBytes, nowMs);
+    this.#warm.drop(participant, this.#promptOf(request));
+    this.#refusedBy.set(request, [...(this.#refusedBy.get(request) ?? []), participant]);
+  }
+
   ended(index: number, { request, startedMs, firstMs, load, warmBytes }: Job, nowMs: number): void {
-    const { pace } = this.#at(index);
+    const { pace, participant } = this.#at(index);
+    this.#contexts.noteRead(participant, request.promptBytes);
+    pace.noteAnswer("stream", nowMs);
     const reported = request.promptBytes - warmBytes;
     const coldBytes = this.#reportsCache ? reported : (this.#coldBytes.get(request) ?? 0);
     const tookMs = (firstMs ?? nowMs) - startedMs;

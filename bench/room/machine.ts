@@ -4,6 +4,8 @@ export interface MachineSpec {
   slots: number;
   /** what every request costs besides its prompt; 30 by default */
   fixedMs?: number;
+  /** the longest prompt, in bytes; longer ones are refused at once. Any length by default */
+  contextBytes?: number;
   /** prompt bytes per ms, of all slots together */
   promptRate: number;
   /** tokens per ms of a lone request */
@@ -48,7 +50,8 @@ interface Slot {
 }
 
 export interface JobEvent {
-  kind: "first" | "end";
+  /** `refused`: the prompt is longer than the machine's context */
+  kind: "first" | "end" | "refused";
   job: Job;
 }
 
@@ -242,6 +245,10 @@ export class Machine {
       case "queue":
         return [];
       case "load":
+        if (job.request.promptBytes > (this.spec.contextBytes ?? Number.POSITIVE_INFINITY)) {
+          this.#release(job, false);
+          return [{ kind: "refused", job }];
+        }
         job.phase = "prompt";
         job.left = Math.max(1, job.request.promptBytes - job.warmBytes);
         return [];
@@ -251,16 +258,16 @@ export class Machine {
         job.firstMs = this.#nowMs;
         return [{ kind: "first", job }];
       case "generate":
-        this.#release(job);
+        this.#release(job, true);
         return [{ kind: "end", job }];
     }
   }
 
-  #release(job: RunningJob): void {
+  #release(job: RunningJob, isCached: boolean): void {
     this.#jobs.splice(this.#jobs.indexOf(job), 1);
     if (job.slot === undefined) return;
     job.slot.job = undefined;
-    keep(job.slot, job.request);
+    if (isCached) keep(job.slot, job.request);
     this.#fillSlots(this.#nowMs);
   }
 }

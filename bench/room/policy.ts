@@ -15,6 +15,8 @@ export interface Policy {
   waits?(index: number, change: 1 | -1): void;
   started?(index: number, request: RoomRequest, nowMs: number): void;
   ended?(index: number, job: Job, nowMs: number): void;
+  /** Its prompt is too long for the machine: it is chosen for again. */
+  refused?(index: number, job: Job, nowMs: number): void;
   left?(index: number): void;
 }
 

@@ -26,6 +26,8 @@ export interface Served {
   endMs: number;
   promptBytes: number;
   warmBytes: number;
+  /** by machines whose context was too small */
+  refusals: number;
   /** how long it waited for one machine though another was free */
   heldMs: number;
   /** in truth, to the first token at the best free machine when it was first held; 0 when it never was */
@@ -38,6 +40,7 @@ interface Waiting {
   heldSinceMs: number | undefined;
   heldMs: number;
   recomputeMs: number;
+  refusals: number;
 }
 
 /** The hub looks at what is overdue four times a second. */
@@ -113,6 +116,12 @@ class Simulation {
     const { request, startedMs, warmBytes } = job;
     const waited = this.#started.get(request);
     this.#started.delete(request);
+    if (kind === "refused") {
+      this.#policy.refused?.(index, job, nowMs);
+      const refusals = (waited?.refusals ?? 0) + 1;
+      this.#waiting.unshift({ ...newlyWaiting(request), refusals });
+      return;
+    }
     this.#policy.ended?.(index, job, nowMs);
     const { arrivedMs, promptBytes, conversation, turn } = request;
     this.#served.push({
@@ -125,6 +134,7 @@ class Simulation {
         warmBytes,
       },
       ...{ heldMs: waited?.heldMs ?? 0, recomputeMs: waited?.recomputeMs ?? 0 },
+      refusals: waited?.refusals ?? 0,
     });
     const next = conversation.turns[turn + 1];
     if (next === undefined) return;
@@ -201,5 +211,12 @@ class Simulation {
 }
 
 function newlyWaiting(request: RoomRequest): Waiting {
-  return { request, hold: undefined, heldSinceMs: undefined, heldMs: 0, recomputeMs: 0 };
+  return {
+    request,
+    hold: undefined,
+    heldSinceMs: undefined,
+    heldMs: 0,
+    recomputeMs: 0,
+    refusals: 0,
+  };
 }
