@@ -4,6 +4,8 @@ export interface ContextRefusal {
   isPromptTooLong: boolean;
 }
 
+const maxMessageLength = 2_048;
+
 /** How servers name it in `type` or `code`: llama.cpp, OpenAI and those that follow it. */
 const names: ReadonlySet<unknown> = new Set([
   "exceed_context_size_error",
@@ -53,7 +55,8 @@ export function readContextRefusal(text: string): ContextRefusal | undefined {
   const error = errorIn(text);
   if (error === undefined) return undefined;
   const { type, code, message, n_prompt_tokens: prompt, n_ctx: context } = error;
-  const said = typeof message === "string" ? message : "";
+  // It begins with what is wrong; a long one must not keep the patterns busy.
+  const said = typeof message === "string" ? message.slice(0, maxMessageLength) : "";
   const found = sentences.find((sentence) => sentence.test(said));
   if (found === undefined && !names.has(type) && !names.has(code)) return undefined;
   if (typeof prompt === "number" && typeof context === "number") {
