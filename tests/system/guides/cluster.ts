@@ -57,15 +57,36 @@ async function balance(block: string): Promise<void> {
   const url = await startHaproxy(hosts, stack, (port) =>
     hosts.reduce(
       (text, host, n) => text.replace(`10.0.0.1${n + 1}:5050`, host),
-      block.replace(/bind .*/, `bind 127.0.0.1:${port}`),
+      block
+        .replace(/bind .*/, `bind 127.0.0.1:${port}`)
+        .replace("option httpchk", "http-response set-header x-asked %s\n  option httpchk"),
     ),
   );
+  const askedBy = async (path: string) => {
+    const response = await fetch(url + path);
+    expect(response.status).toBe(200);
+    await response.text();
+    return response.headers.get("x-asked") ?? "";
+  };
   const headers = { "content-type": "application/json" };
   const body = JSON.stringify({ name: "lab" });
-  const created = await fetch(`${url}/rooms`, { method: "POST", headers, body });
-  const { room } = (await created.json()) as { room: { code: string } };
-  // One after the other, each hub is asked.
-  for (let n = 0; n < 6; n++) expect((await fetch(`${url}/rooms/${room.code}`)).status).toBe(200);
+  const homes = new Set<string>();
+  for (let n = 0; n < 12; n++) {
+    const created = await fetch(`${url}/rooms`, { method: "POST", headers, body });
+    const { room } = (await created.json()) as { room: { code: string } };
+    const paths = [
+      `/rooms/${room.code}`,
+      `/rooms/${room.code.toLowerCase()}/v1/models`,
+      `/v1/rooms/${room.code}/participants`,
+    ];
+    const asked = new Set(await Promise.all(paths.map(askedBy)));
+    expect(asked.size).toBe(1);
+    for (const hub of asked) homes.add(hub);
+  }
+  expect(homes.size).toBeGreaterThan(1);
+  // What has no room is asked of each in turn.
+  const others = await Promise.all(Array.from({ length: 6 }, () => askedBy("/health")));
+  expect(new Set(others).size).toBe(3);
 }
 
 /** All that hubs do, with the account as the guide sets it up, and nothing that they do not. */
