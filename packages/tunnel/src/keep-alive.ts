@@ -20,6 +20,11 @@ export class KeepAlive {
     this.#missed = 0;
   }
 
+  /** Nothing was heard between the two latest pings. */
+  get isMissing(): boolean {
+    return this.#missed > 0;
+  }
+
   /** @param intervalMs - of this moment */
   tick(nowMs: number, intervalMs: number = this.#intervalMs): "wait" | "ping" | "dead" {
     if (this.#lastPingMs !== undefined && nowMs - this.#lastPingMs < intervalMs) {

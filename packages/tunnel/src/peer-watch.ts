@@ -3,7 +3,7 @@ import type { Continuity } from "./resume/continuity.ts";
 
 /**
  * What is expected of the peer of an open tunnel: it is heard, reads what is sent, and acknowledges it. Each counts as
- * missed after two pings. Reads no clock.
+ * missed after two pings; the last two only while it is heard. Reads no clock.
  */
 export class PeerWatch {
   readonly #hearing: KeepAlive;
@@ -43,9 +43,13 @@ export class PeerWatch {
     if (verdict === "dead") return "silent";
     const { outbox } = continuity;
     if (outbox.takeProgress()) this.#reading.heard();
-    if (this.#reading.tick(nowMs) === "dead") return "unread";
     if (outbox.log?.takeProgress() !== false) this.#acknowledging.heard();
-    if (this.#acknowledging.tick(nowMs) === "dead") continuity.giveUp();
+    const isRead = this.#reading.tick(nowMs) !== "dead";
+    const isAcknowledged = this.#acknowledging.tick(nowMs) !== "dead";
+    // A connection that broke without a word takes nothing either, and is one that can be resumed.
+    if (this.#hearing.isMissing) return verdict;
+    if (!isRead) return "unread";
+    if (!isAcknowledged) continuity.giveUp();
     return verdict;
   }
 }
