@@ -221,20 +221,27 @@ describe("a peer that does not read", () => {
     expect(sum(await hub.sent())).toBeGreaterThanOrEqual(12 * mib);
   });
 
-  test("because its connection broke without a word can resume, whatever was unsent or not acknowledged", () => {
-    for (const unsent of [100, 0]) {
-      const hub = startHub({ resumes: true });
-      hub.open(0);
-      hub.acknowledge();
-      for (let nowMs = 0; nowMs <= 45_000 && !hub.hub.isSuspended; nowMs += 1_000) {
-        if (nowMs === 9_000) hub.open(0);
-        if (nowMs === 9_000) hub.peer.bufferedBytes = unsent;
-        if (nowMs <= 11_000) hub.peer.pong();
-        hub.hub.tick(nowMs);
+  test.each([
+    ["for good", Number.POSITIVE_INFINITY],
+    ["for 20 s", 31_000],
+  ])(
+    "because its connection was interrupted %s can resume, whatever was unsent or not acknowledged",
+    (_what, backMs) => {
+      for (const unsent of [100, 0]) {
+        const hub = startHub({ resumes: true });
+        hub.open(0);
+        hub.acknowledge();
+        for (let nowMs = 0; nowMs <= 45_000 && !hub.hub.isSuspended; nowMs += 1_000) {
+          if (nowMs === 9_000) hub.open(0);
+          if (nowMs === 9_000) hub.peer.bufferedBytes = unsent;
+          if (nowMs <= 11_000 || nowMs === backMs) hub.peer.pong();
+          hub.hub.tick(nowMs);
+        }
+        if (backMs < 45_000) hub.peer.cut();
+        expect([unsent, hub.hub.isSuspended, hub.closes]).toEqual([unsent, true, []]);
       }
-      expect([unsent, hub.hub.isSuspended, hub.closes]).toEqual([unsent, true, []]);
-    }
-  });
+    },
+  );
 
   test("for two pings is closed as dead, though it is heard, and does not resume", () => {
     const hub = startHub({ resumes: true });

@@ -42,14 +42,12 @@ export class PeerWatch {
     const verdict = this.#hearing.tick(nowMs, pingIntervalMs);
     if (verdict === "dead") return "silent";
     const { outbox } = continuity;
-    if (outbox.takeProgress()) this.#reading.heard();
-    if (outbox.log?.takeProgress() !== false) this.#acknowledging.heard();
-    const isRead = this.#reading.tick(nowMs) !== "dead";
-    const isAcknowledged = this.#acknowledging.tick(nowMs) !== "dead";
-    // A connection that broke without a word takes nothing either, and is one that can be resumed.
-    if (this.#hearing.isMissing) return verdict;
-    if (!isRead) return "unread";
-    if (!isAcknowledged) continuity.giveUp();
+    // A connection that is interrupted takes nothing either, for a while also after the peer is heard again.
+    const { isMissing } = this.#hearing;
+    if (outbox.takeProgress() || isMissing) this.#reading.heard();
+    if (outbox.log?.takeProgress() !== false || isMissing) this.#acknowledging.heard();
+    if (this.#reading.tick(nowMs) === "dead") return "unread";
+    if (this.#acknowledging.tick(nowMs) === "dead") continuity.giveUp();
     return verdict;
   }
 }
