@@ -25,7 +25,7 @@ describe("the error for a wrong URL names the right one", () => {
     [
       "something that is none follows an operation",
       "/rooms/ABC234/v1/completions/chat",
-      "The base URL of this room is http://hub:5050/rooms/ABC234/v1",
+      "A room relays chat/completions, responses, ",
     ],
     [
       "the room is in lower case",
@@ -65,17 +65,27 @@ describe("the error for a wrong URL names the right one", () => {
     [
       "the operation is misspelled",
       "/rooms/ABC234/v1/chat/completion",
-      "The base URL of this room is http://hub:5050/rooms/ABC234/v1",
+      "A room relays chat/completions, responses, ",
     ],
     [
       "an operation that rooms do not relay",
       "/rooms/ABC234/v1/audio/speech",
-      "A room relays chat/completions, ",
+      "A room relays chat/completions, responses, ",
     ],
     [
-      "another one, by its id",
-      "/rooms/ABC234/v1/files/file-1/content",
-      "not files, which needs the model server's own URL",
+      "one that rooms do not relay, with the v1 doubled",
+      "/rooms/ABC234/v1/v1/audio/speech",
+      "The base URL of this room is http://hub:5050/rooms/ABC234/v1",
+    ],
+    [
+      "one that rooms do not relay, by an id",
+      "/rooms/ABC234/v1/organization/projects/p_1",
+      "A room relays chat/completions, responses, ",
+    ],
+    [
+      "one below an operation",
+      "/rooms/ABC234/v1/messages/batches",
+      "A room relays chat/completions, responses, ",
     ],
     [
       "the room is missing",

@@ -3,9 +3,8 @@ import { HubError } from "../errors.ts";
 
 const surfacePaths = [...SURFACES.map((surface) => surface.path), "models"];
 const surface = new RegExp(`(?<=/)(?:${surfacePaths.join("|")})(?=/|$)`, "g");
-/** Operations of OpenAI's API, and of servers like it, that a room does not relay. */
-const notRelayed =
-  /(?<=\/v1\/)(?:assistants|audio|batches|containers|conversations|evals|files|fine_tuning|images|moderations|realtime|rerank|score|threads|tokenize|uploads|vector_stores|videos)(?:\/[a-z_]+)?(?=\/|$)/;
+/** The base URL is right, unless it ends in `v1` twice. */
+const belowBaseUrl = /^\/rooms\/[A-Za-z0-9]{6}\/v1\/(?!v1(?:\/|$))./;
 /** With what is pasted along: quotes, spaces, a comma. */
 const roomInPath = /\/rooms\/[^/A-Za-z0-9]*([A-Za-z0-9]{6})[^/A-Za-z0-9]*(?=\/|$)/;
 
@@ -37,12 +36,11 @@ function rightUrl(path: string, { origin, onlyRoom }: AskedAt): string {
   if (code !== undefined && operation !== undefined) {
     const meant = `/rooms/${code}/v1/${operation}`;
     // The path as requested: an operation with something behind it that is none.
-    if (meant === path) return `The base URL of this room is ${origin}/rooms/${code}/v1`;
-    return `Use ${origin}${encodeURI(meant)} (base URL: ${origin}/rooms/${code}/v1)`;
+    if (meant !== path)
+      return `Use ${origin}${encodeURI(meant)} (base URL: ${origin}/rooms/${code}/v1)`;
   }
-  const [other] = code === undefined ? [] : (notRelayed.exec(path) ?? []);
-  if (other !== undefined) {
-    return `A room relays ${surfacePaths.join(", ")}; not ${other}, which needs the model server's own URL`;
+  if (belowBaseUrl.test(path)) {
+    return `A room relays ${surfacePaths.join(", ")}; send other requests to the model server itself`;
   }
   if (code !== undefined) return `The base URL of this room is ${origin}/rooms/${code}/v1`;
   if (onlyRoom !== undefined) {
