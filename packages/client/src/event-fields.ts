@@ -1,12 +1,27 @@
 import type { DetailEvent, HubEvent } from "@roomhub/protocol";
 
-type Kind = "string" | "number" | "boolean" | "string or null" | "object or absent";
+type Kind =
+  | "string"
+  | "number"
+  | "boolean"
+  | "string or null"
+  | "object or absent"
+  | "number or absent";
 interface Fields {
   readonly [name: string]: Kind | Fields;
 }
 
 const request = { requestId: "string", protocol: "string", client: "object or absent" } as const;
 const served = { ...request, participantId: "string", model: "string" } as const;
+const metrics = {
+  ttftMs: "number",
+  durationMs: "number",
+  inputTokens: "number or absent",
+  outputTokens: "number or absent",
+  totalTokens: "number or absent",
+  cachedInputTokens: "number or absent",
+  tokensPerSecond: "number or absent",
+} as const;
 const member = { participantId: "string", nickname: "string" } as const;
 const participant = {
   id: "string",
@@ -18,11 +33,12 @@ const participant = {
   specs: {},
   config: {},
   capabilities: {},
+  load: { active: "number", queued: "number", limit: "number" },
 } as const;
 
 /**
- * What each event must have, so that programs can read it without a check: the fields of interface §6. Fields that hubs
- * added later may be missing.
+ * What each event must have, so that programs can read it without a check: the fields of interface §6, and the load of a
+ * participant. Other fields may be missing: those that hubs added later, and figures that a hub does not know.
  */
 export const EVENT_FIELDS: Readonly<Record<(HubEvent | DetailEvent)["type"], Fields>> = {
   "room.created": { room: { code: "string", name: "string" } },
@@ -31,7 +47,7 @@ export const EVENT_FIELDS: Readonly<Record<(HubEvent | DetailEvent)["type"], Fie
   "participant.left": member,
   "participant.offline": member,
   "llm.request": served,
-  "llm.complete": { ...served, metrics: { ttftMs: "number", durationMs: "number" } },
+  "llm.complete": { ...served, metrics },
   "llm.error": {
     ...request,
     stage: "string",
@@ -72,6 +88,8 @@ function isOf(value: unknown, kind: Kind): boolean {
       return value === null || typeof value === "string";
     case "object or absent":
       return value === undefined || isObject(value);
+    case "number or absent":
+      return value === undefined || typeof value === "number";
     default:
       return typeof value === kind;
   }

@@ -165,7 +165,7 @@ async function* readOnce(
         if (missing === undefined) yield event;
         else
           listeners.onInvalid(
-            `the hub sent ${event.type} without ${missing}: such events are left out`,
+            `the hub sent ${event.type} without a valid ${missing}: such events are left out`,
           );
       }
     }

@@ -79,11 +79,13 @@ describe("followRoom", () => {
   test("logs that events were left out", async () => {
     const source = sourceOf(async function* ({ onOpen, onInvalidEvent }) {
       onOpen();
-      onInvalidEvent?.("the hub sent llm.complete without metrics");
+      onInvalidEvent?.("the hub sent llm.complete without a valid metrics");
       yield joined();
     });
     const { state } = await follow(source);
-    expect(texts(state as RoomState)).toContain("the hub sent llm.complete without metrics");
+    expect(texts(state as RoomState)).toContain(
+      "the hub sent llm.complete without a valid metrics",
+    );
   });
 
   test("throws when the lists cannot be read the first time", async () => {

@@ -25,12 +25,12 @@ test.each([
   ["record", "ABC234"],
 ])("%s warns about events that the client left out", async (...args) => {
   const events = async function* (_code, options) {
-    options?.onInvalidEvent?.("the hub sent llm.complete without metrics");
+    options?.onInvalidEvent?.("the hub sent llm.complete without a valid metrics");
     yield aComplete;
   } as Client["events"];
   const world = makeWorld({}, { events, listParticipants: async () => [] });
   expect(await world.run(...args)).toBe(0);
-  expect(world.stderr.text).toContain("! the hub sent llm.complete without metrics\n");
+  expect(world.stderr.text).toContain("! the hub sent llm.complete without a valid metrics\n");
 });
 
 test("events --json leaves nothing out", async () => {
