@@ -91,11 +91,17 @@ async function cutOften(
 ): Promise<Cut[]> {
   const cuts: Cut[] = [];
   const [shortest, longest] = target.gapMs;
+  let togetherMs = 0;
   for (let number = 0; number < count; number++) {
     // Now and then in the middle of what the last one left to do.
-    await pauseMs(random() < 0.2 ? random() * 100 : 1_000 + random() * 4_000);
+    const isAtOnce = random() < 0.2;
+    await pauseMs(isAtOnce ? random() * 100 : 1_000 + random() * 4_000);
+    // Cuts with no time between them to connect are one for the hub, which waits no longer than for one.
+    togetherMs = isAtOnce ? togetherMs : 0;
+    const longestMs = Math.max(shortest, longest - togetherMs);
     // More short ones than long ones.
-    const gapMs = shortest + random() ** 2 * (longest - shortest);
+    const gapMs = shortest + random() ** 2 * (longestMs - shortest);
+    togetherMs += gapMs;
     const cut: Cut = { agents: target.agents, cutMs: sharedNowMs(), mendedMs: 0, left: [] };
     cuts.push(cut);
     await target.cut();
