@@ -175,6 +175,8 @@ export const movesElsewhere: Action[] = [
   ...canMove.flatMap((how): Action[] => [
     { kind: "ask", room: 0, selector: "bob", isStream: true, isV1: false },
     { kind: "answer", nth: 0, how },
+    // After a 503 others are held for a second.
+    { kind: "advance", fiveSeconds: 1 },
     { kind: "ask", room: 0, selector: "model:bob", isStream: false, isV1: true },
     { kind: "answer", nth: 0, how },
     { kind: "answer", nth: 0, how: "whole" },
@@ -182,8 +184,8 @@ export const movesElsewhere: Action[] = [
 ];
 
 /**
- * Others: requests wait for a server that loads, by id too, are sent to it once more and not a third time; credentials that are refused are
- * tried again by one request after a minute.
+ * Others: requests wait for a server that loads, by id too, and are sent to it as often as it loads; a 503 once it is
+ * ready ends one and holds the others for a second.
  */
 export const waitsForLoading: Action[] = [
   ...arrival(0, "ada", "small"),
@@ -193,15 +195,20 @@ export const waitsForLoading: Action[] = [
     { kind: "ask", room: 0, selector, isStream: false, isV1: false },
     { kind: "answer", nth: 0, how: 503 },
     { kind: "status", room: 0, id: "ada", isV1: false, word: "ready" },
+    { kind: "status", room: 0, id: "ada", isV1: false, word: "loading" },
+    { kind: "answer", nth: 0, how: 503 },
+    { kind: "status", room: 0, id: "ada", isV1: false, word: "ready" },
     { kind: "answer", nth: 0, how: selector === "ada" ? "whole" : 503 },
+    { kind: "advance", fiveSeconds: 1 },
     { kind: "answer", nth: 0, how: "whole" },
   ]),
 ];
 
+/** Credentials that are refused are tried again by one request after 5 s, then after twice as long, at most 2 min. */
 export const triesAgain: Action[] = [
   ...arrival(0, "ada", "small"),
   { kind: "status", room: 0, id: "ada", isV1: false, word: "needs-credentials" },
-  ...[5, 5, 2, 5, 5, 5, 5, 4].flatMap((fiveSeconds): Action[] => [
+  ...[1, 1, 1, 4, 4, 4, 5, 5, 5, 1, 6, 6, 6, 5, 1, 6, 6, 6, 6].flatMap((fiveSeconds): Action[] => [
     { kind: "advance", fiveSeconds },
     { kind: "ping", room: 0, id: "ada", isV1: false },
     { kind: "ask", room: 0, selector: "*", isStream: true, isV1: false },

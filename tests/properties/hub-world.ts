@@ -203,6 +203,7 @@ export class World implements AsyncDisposable {
       tunnel: "closed",
       credentials: { haveWorked: false },
       trial: undefined,
+      overloadedUntilMs: undefined,
       active: 0,
     });
   }
@@ -313,6 +314,8 @@ export class World implements AsyncDisposable {
     for (const { people } of this.rooms) {
       for (const person of people.values()) {
         if (this.nowMs - person.lastSeenMs > offlineAfterMs) person.isOnline = false;
+        const { overloadedUntilMs: untilMs } = person;
+        if (untilMs !== undefined && untilMs <= this.nowMs) person.overloadedUntilMs = undefined;
       }
     }
   }

@@ -14,8 +14,8 @@ export interface Asked {
   holder: Person | undefined;
   /** those of its holder when it came there */
   credentials: Person["credentials"] | undefined;
-  /** those that were loading when they were called */
-  waitedFor: Set<Person>;
+  /** those that were loading when they were called, once for each such attempt */
+  waitedFor: Person[];
   /** undefined while it is under way */
   end: ClientEnd | undefined;
   abort(): void;
@@ -42,7 +42,7 @@ export function ask(
     holders: [],
     holder: undefined,
     credentials: undefined,
-    waitedFor: new Set(),
+    waitedFor: [],
     end: undefined,
     abort: () => controller.abort(),
   };

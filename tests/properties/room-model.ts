@@ -24,6 +24,8 @@ export interface Person {
   credentials: { haveWorked: boolean };
   /** when one request may try credentials that are refused */
   trial: { dueMs: number; nextMs: number } | undefined;
+  /** until when its model server, after a 503, gets no other request */
+  overloadedUntilMs: number | undefined;
   /** requests its agent works on */
   active: number;
 }
@@ -47,20 +49,20 @@ export function tunnelIs(person: Person, tunnel: Person["tunnel"], nowMs: number
   if (person.tunnel === tunnel) return;
   person.tunnel = tunnel;
   const isRefused = tunnel === "needs-credentials";
-  person.trial = isRefused ? { dueMs: nowMs + 60_000, nextMs: 120_000 } : undefined;
+  person.trial = isRefused ? { dueMs: nowMs + 5_000, nextMs: 10_000 } : undefined;
 }
 
 /** Its credentials are others now. */
 export function renew(person: Person, nowMs: number): void {
   person.credentials = { haveWorked: false };
-  if (person.trial !== undefined) person.trial = { dueMs: nowMs, nextMs: 60_000 };
+  if (person.trial !== undefined) person.trial = { dueMs: nowMs, nextMs: 5_000 };
 }
 
 /** A request has come to it. */
 export function takesTrial({ trial }: Person, nowMs: number): void {
   if (trial === undefined) return;
   trial.dueMs = nowMs + trial.nextMs;
-  trial.nextMs = Math.min(2 * trial.nextMs, 900_000);
+  trial.nextMs = Math.min(2 * trial.nextMs, 120_000);
 }
 
 /** What a request selects, and when. */
@@ -71,12 +73,28 @@ export interface Question {
   excluded: readonly Person[];
 }
 
-function isRoutable({ isOnline, tunnel, trial }: Person, nowMs: number): boolean {
-  return isOnline && (tunnel === "ready" || (trial !== undefined && trial.dueMs <= nowMs));
+function isRoutable(person: Person, nowMs: number): boolean {
+  const { isOnline, tunnel, trial } = person;
+  if (tunnel === "ready") return isOnline && !isOverloaded(person, nowMs);
+  return isOnline && trial !== undefined && trial.dueMs <= nowMs;
 }
 
-function isLoading({ isOnline, tunnel }: Person): boolean {
-  return isOnline && tunnel === "loading";
+function isOverloaded({ overloadedUntilMs }: Person, nowMs: number): boolean {
+  return overloadedUntilMs !== undefined && nowMs < overloadedUntilMs;
+}
+
+/** Requests wait for it, though it may have free slots. */
+function isAwaited(person: Person, nowMs: number): boolean {
+  const { isOnline, tunnel } = person;
+  return isOnline && (tunnel === "loading" || (tunnel === "ready" && isOverloaded(person, nowMs)));
+}
+
+/** As it is listed. Contract §1. */
+export function statusOf(person: Person, nowMs: number): "online" | "unavailable" | "offline" {
+  if (!person.isOnline) return "offline";
+  const { tunnel } = person;
+  const isServing = tunnel === "closed" || tunnel === "ready" || tunnel === "loading";
+  return isServing || isRoutable(person, nowMs) ? "online" : "unavailable";
 }
 
 export function isLive(person: Person): boolean {
@@ -110,12 +128,12 @@ function serving(people: Person[], model: string): Person[] {
 
 function choose(matched: Person[], isFreeChoice: boolean, nowMs: number): Prediction {
   if (matched.length === 0) return { kind: "refused", status: 404 };
-  const able = matched.filter((one) => isRoutable(one, nowMs) || isLoading(one));
+  const able = matched.filter((one) => isRoutable(one, nowMs) || isAwaited(one, nowMs));
   if (able.length === 0) {
     const areLocked = matched.every((one) => one.isOnline && one.tunnel === "needs-credentials");
     return { kind: "refused", status: areLocked ? 502 : 503 };
   }
-  const free = able.filter((one) => !isLoading(one) && one.active < one.limit);
+  const free = able.filter((one) => !isAwaited(one, nowMs) && one.active < one.limit);
   if (free.length === 0) return { kind: "waits", for: able };
   return { kind: "goes to", one: isFreeChoice ? free : free.slice(0, 1) };
 }

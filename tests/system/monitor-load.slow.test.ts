@@ -25,7 +25,7 @@ describe.skipIf(chromiumPath === undefined)(`the page under load${title}`, () =>
       viewport: { width: 1_440, height: 900 },
     });
     const { page, problems } = watched;
-    await page.getByText("500 of 500 online").waitFor();
+    await page.getByText("500 of 500 ready").waitFor();
     await page.evaluate(measureDrawings);
     const counts: number[] = [];
     let ticks = 0;

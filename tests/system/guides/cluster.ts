@@ -33,7 +33,7 @@ export const cluster: readonly BlockPlan[] = [
     missing: hasHaproxy ? undefined : "haproxy is not installed",
     follow: balance,
   },
-  { begins: "upstream hubs", cannot: "it is a part of a server's configuration" },
+  { begins: "map $uri $room", cannot: "it is a part of a server's configuration" },
   {
     begins: "npx roomhub serve --workers",
     cannot: "it takes port 5050; workers have a test of their own",
