@@ -7,6 +7,7 @@ import {
   aStoredRoom,
   Replica,
 } from "../../packages/hub/src/cluster/directory-compliance.fixture.ts";
+import { aRegistration } from "../../packages/hub/src/cluster/homes/registration.fixture.ts";
 import { connectToNats } from "../../packages/hub/src/cluster/nats/nats-connection.ts";
 import {
   NatsDirectory,
@@ -114,6 +115,40 @@ describe.skipIf(!hasNatsServer)(`a directory over NATS${natsSkipped}`, () => {
     );
   });
 
+  test("has lost homes and registrations with a server that keeps them in memory, and says so before it is up", async () => {
+    const server = await aServer();
+    const hub = await openHub(server.url, { storage: "memory" });
+    const home = { hubId: "a".repeat(16), bootId: "a".repeat(8), epoch: 3 };
+    await hub.directory.putHome("AB23CD", home, 0);
+    await hub.directory.putRegistration(aRegistration("AB23CD", "ada"));
+    await hub.replica.until("the home", () => hub.replica.homes.size === 1);
+    await server.kill();
+    await hub.untilDown();
+    await server.restart();
+    await hub.untilUp();
+    expect(hub.replica.losses).toEqual([[true, false]]);
+    expect(hub.replica.homes.size).toBe(0);
+    await expect(hub.directory.readRegistrations("AB23CD")).resolves.toEqual([]);
+    await expect(hub.directory.putHome("AB23CD", home, 0)).resolves.toEqual(expect.any(Number));
+  });
+
+  test("keeps homes and registrations when the server is killed", async () => {
+    const server = await aServer();
+    const { directory, replica, untilDown, untilUp } = await openHub(server.url);
+    const home = { hubId: "a".repeat(16), bootId: "a".repeat(8), epoch: 3 };
+    const revision = await directory.putHome("AB23CD", home, 0);
+    await directory.putRegistration(aRegistration("AB23CD", "ada"));
+    await server.kill();
+    await untilDown();
+    await server.restart();
+    await untilUp();
+    await expect(directory.readHome("AB23CD")).resolves.toEqual({ home, revision });
+    await expect(directory.readRegistrations("AB23CD")).resolves.toEqual([
+      aRegistration("AB23CD", "ada"),
+    ]);
+    expect(replica.losses).toEqual([]);
+  });
+
   test("notices within 10 s that a connection carries nothing any more, and comes back", async () => {
     const server = await aServer();
     const gate = stack.use(await openTcpGate(server.port));
@@ -216,6 +251,23 @@ describe.skipIf(!hasNatsServer)(`a directory over NATS${natsSkipped}`, () => {
     await until("the removal", count, (messages) => messages === 1);
     await expect(directory.readRoom("CD23EF")).resolves.toMatchObject({ revision: again });
     await expect(directory.putRoom(aStoredRoom("AB23CD"), 0)).resolves.toBeGreaterThan(0);
+  });
+
+  test("has the server drop a registration 24 h after it was written, and watches none", async () => {
+    const server = await aServer();
+    const { directory } = await openHub(server.url);
+    await directory.putRegistration(aRegistration("AB23CD", "ada"));
+    const { connection, manager } = await connectToNats(
+      { servers: [server.url] },
+      { name: "test", inboxPrefix: "_INBOX", random: Math.random },
+    );
+    stack.defer(() => connection.close());
+    const infoOf = (kind: string) => manager.streams.info(`KV_roomhub_${kind}`);
+    const { config, state } = await infoOf("registrations");
+    expect(config.max_age / 1_000_000).toBe(24 * 3_600_000);
+    expect([state.messages, state.consumer_count]).toEqual([1, 0]);
+    const homes = await infoOf("homes");
+    expect([homes.config.max_age, homes.state.consumer_count]).toEqual([0, 1]);
   });
 
   test("keeps the clusters of one server apart by their prefix", async () => {

@@ -1,7 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe } from "vitest";
-import { describeDirectory } from "../../packages/hub/src/cluster/directory-compliance.fixture.ts";
+import {
+  describeDirectory,
+  type DirectoryLab,
+} from "../../packages/hub/src/cluster/directory-compliance.fixture.ts";
 import type { ClusterDirectory } from "../../packages/hub/src/cluster/directory.ts";
+import { describeHomes } from "../../packages/hub/src/cluster/homes/homes-compliance.fixture.ts";
 import {
   NatsDirectory,
   type NatsDirectoryOptions,
@@ -31,17 +35,17 @@ describe.skipIf(!hasNatsServer)(`with nats-server${natsSkipped}`, () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  describeDirectory("NATS", async () => {
+  async function createLab(): Promise<DirectoryLab> {
     const prefix = newPrefix();
     const gates = new Map<ClusterDirectory, TcpGate>();
     const spare: TcpGate[] = await Promise.all(
       Array.from({ length: 4 }, () => openTcpGate(server.port)),
     );
     return {
-      directory() {
+      directory(onWarning) {
         const gate = spare.pop();
         if (gate === undefined) throw new Error("the lab has no more gates");
-        const directory = aDirectory(`nats://127.0.0.1:${gate.port}`, { prefix });
+        const directory = aDirectory(`nats://127.0.0.1:${gate.port}`, { prefix, onWarning });
         gates.set(directory, gate);
         return directory;
       },
@@ -52,5 +56,8 @@ describe.skipIf(!hasNatsServer)(`with nats-server${natsSkipped}`, () => {
         await Promise.all(all.map((gate) => gate[Symbol.asyncDispose]()));
       },
     };
-  });
+  }
+
+  describeDirectory("NATS", createLab);
+  describeHomes("NATS", createLab);
 });

@@ -207,6 +207,8 @@ export class HubCluster {
       roomChanged: (code, room, revision) => this.#sharedRooms.changed(code, room, revision),
       participantChanged: (roomCode, id, entry, revision) =>
         this.#replica.participantChanged(roomCode, id, entry, revision),
+      homeChanged: () => undefined,
+      registrationsLost: () => undefined,
       hubSeen: (hubId, presence) => this.roll.seen(hubId, presence),
       stateChanged: (isUp) => this.#stateChanged(isUp),
     };

@@ -8,6 +8,7 @@ import {
   aStoredRoom,
   Replica,
 } from "../../../packages/hub/src/cluster/directory-compliance.fixture.ts";
+import { aRegistration } from "../../../packages/hub/src/cluster/homes/registration.fixture.ts";
 import {
   NatsDirectory,
   type NatsDirectoryOptions,
@@ -129,6 +130,14 @@ async function useAllPermissions(block: string): Promise<void> {
   for (let at = 0; at < 200; at++)
     await one.directory.putParticipant(aParticipantEntry("AB23CD", `p${at}`, "x".repeat(9_000)), 0);
   await other.replica.until("all", () => other.replica.participants.size === 200);
+  const home = { hubId: "00000000000000aa", bootId: "00000001", epoch: 1 };
+  const homeRevision = (await one.directory.putHome("AB23CD", home, 0)) ?? 0;
+  await other.replica.until("the home", () => other.replica.homes.size === 1);
+  await expect(other.directory.readHome("AB23CD")).resolves.toMatchObject({ home });
+  await one.directory.putRegistration(aRegistration("AB23CD", "ada"));
+  await one.directory.putRegistration(aRegistration("AB23CD", "bob"));
+  await one.directory.deleteRegistration("AB23CD", "bob");
+  await expect(other.directory.readRegistrations("AB23CD")).resolves.toMatchObject([{ id: "ada" }]);
   const received: number[] = [];
   other.directory.subscribe("AB23CD", ({ sequence }) => {
     received.push(sequence);
@@ -140,8 +149,10 @@ async function useAllPermissions(block: string): Promise<void> {
   await other.replica.until("the deletion", () => other.replica.rooms.size === 0);
   one.directory.publish("AB23CD", aMessage("00000001", 1));
   await other.replica.until("the message", () => received.length > 0);
+  await one.directory.deleteHome("AB23CD", homeRevision);
+  await one.replica.until("that of the home", () => one.replica.homes.size === 0);
   nowMs += 24 * 3_600_000;
-  // The removal of what marks the deletion is one of them.
+  // The removal of what marks the deletions is one of them: that of the room is requested before the room is made again.
   for (const action of actions) action();
   await one.directory.putRoom(aStoredRoom("AB23CD"), 0);
   const late = await open();

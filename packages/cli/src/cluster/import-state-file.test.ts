@@ -28,6 +28,8 @@ async function storedIn(cluster: MemoryCluster): Promise<StoredRoom[]> {
   await directory.open({
     roomChanged: (_code, room) => void (room !== undefined && rooms.push(room)),
     participantChanged() {},
+    homeChanged() {},
+    registrationsLost() {},
     hubSeen() {},
     stateChanged() {},
   });

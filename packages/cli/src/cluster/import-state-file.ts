@@ -66,6 +66,8 @@ async function roomsOf(context: CliContext, path: string): Promise<StoredRoom[]>
 const unheard: Parameters<ClusterDirectory["open"]>[0] = {
   roomChanged() {},
   participantChanged() {},
+  homeChanged() {},
+  registrationsLost() {},
   hubSeen() {},
   stateChanged() {},
 };

@@ -8,13 +8,14 @@ import {
   type ClusterDirectory,
   type DirectoryListener,
 } from "./directory.ts";
+import type { Home } from "./homes/room-home.ts";
 import type { HubPresence } from "./hubs/hub-presence.ts";
 import { encodeParticipant, type ParticipantEntry } from "./participant-entry.ts";
 
 /** Where the directories of one cluster come from. */
 export interface DirectoryLab {
   /** The directory of one more hub, not yet open. The lab's user closes it. */
-  directory(): ClusterDirectory;
+  directory(onWarning?: (message: string) => void): ClusterDirectory;
   /** Cuts the directory off, as a broken network would. */
   cutOff(directory: ClusterDirectory): Promise<void>;
   /** Ends that; the directory comes back by itself. */
@@ -27,8 +28,11 @@ export class Replica implements DirectoryListener {
   readonly rooms = new Map<string, StoredRoom>();
   readonly participants = new Map<string, ParticipantEntry>();
   readonly hubs = new Map<string, HubPresence>();
+  readonly homes = new Map<string, Home>();
   readonly left: string[] = [];
   readonly states: boolean[] = [];
+  /** how often the registrations were lost, and the states before */
+  readonly losses: boolean[][] = [];
   /** of each entry, in the order of their report */
   readonly revisions = new Map<string, number[]>();
   #onChange: (() => void)[] = [];
@@ -49,6 +53,17 @@ export class Replica implements DirectoryListener {
     if (entry === undefined) this.participants.delete(key);
     else this.participants.set(key, entry);
     this.#note(key, revision);
+  }
+
+  homeChanged(code: string, home: Home | undefined, revision: number): void {
+    if (home === undefined) this.homes.delete(code);
+    else this.homes.set(code, home);
+    this.#note(`home of ${code}`, revision);
+  }
+
+  registrationsLost(): void {
+    this.losses.push([...this.states]);
+    this.#changed();
   }
 
   hubSeen(hubId: string, presence: HubPresence | undefined): void {

@@ -1,11 +1,13 @@
 import type { HubIdentity } from "../domain/participant.ts";
 import type { DirectoryListener } from "./directory.ts";
 import {
+  decodeHome,
   decodeKey,
   decodeParticipantEntry,
   decodePresence,
   decodeRoomEntry,
   type EntryKind,
+  type WatchedKind,
 } from "./entry-codec.ts";
 
 /** An entry as it is stored. */
@@ -30,10 +32,11 @@ export interface DirectoryReportOptions {
 export class DirectoryReport {
   readonly #options: DirectoryReportOptions;
   /** revisions of the entries that exist, as last seen, by key */
-  readonly #known: Record<EntryKind, Map<string, number>> = {
+  readonly #known: Record<WatchedKind, Map<string, number>> = {
     rooms: new Map(),
     participants: new Map(),
     hubs: new Map(),
+    homes: new Map(),
   };
 
   constructor(options: DirectoryReportOptions) {
@@ -41,7 +44,7 @@ export class DirectoryReport {
   }
 
   /** In the order of the revisions of each key. */
-  changed(kind: EntryKind, { key, text, revision }: StoredEntry): void {
+  changed(kind: WatchedKind, { key, text, revision }: StoredEntry): void {
     const known = this.#known[kind];
     const last = known.get(key) ?? 0;
     if (revision <= last) return;
@@ -55,7 +58,7 @@ export class DirectoryReport {
    * After all entries of a kind were read again: what is not among them was deleted unseen. The silence of a hub is judged
    * elsewhere.
    */
-  onlyThese(kind: EntryKind, keys: ReadonlySet<string>): void {
+  onlyThese(kind: WatchedKind, keys: ReadonlySet<string>): void {
     const known = this.#known[kind];
     for (const [key, revision] of known) {
       if (keys.has(key)) continue;
@@ -64,20 +67,27 @@ export class DirectoryReport {
     }
   }
 
-  #report(kind: EntryKind, key: string, text: string | undefined, revision: number): void {
-    let report: () => void;
+  /**
+   * What an entry says. Written by another version, or by hand, it may say nothing: this hub goes on with what it can read.
+   *
+   * @param read - throws what is wrong with it
+   * @returns undefined when it was skipped, with a warning
+   */
+  readable<Value>(kind: EntryKind, read: () => Value): Value | undefined {
     try {
-      report = this.#decode(kind, key, text, revision);
+      return read();
     } catch (error) {
-      // Written by another version, or by hand: this hub goes on with what it can read.
       const problem = error instanceof Error ? error.message : String(error);
       this.#options.onWarning(`An entry of the cluster's ${kind} was skipped: ${problem}.`);
-      return;
+      return undefined;
     }
-    report();
   }
 
-  #decode(kind: EntryKind, key: string, text: string | undefined, revision: number): () => void {
+  #report(kind: WatchedKind, key: string, text: string | undefined, revision: number): void {
+    this.readable(kind, () => this.#decode(kind, key, text, revision))?.();
+  }
+
+  #decode(kind: WatchedKind, key: string, text: string | undefined, revision: number): () => void {
     const { listener, own } = this.#options;
     const [first = "", second = ""] = decodeKey(key);
     switch (kind) {
@@ -88,6 +98,10 @@ export class DirectoryReport {
       case "participants": {
         const entry = text === undefined ? undefined : decodeParticipantEntry(text);
         return () => listener.participantChanged(first, second, entry, revision);
+      }
+      case "homes": {
+        const home = text === undefined ? undefined : decodeHome(text);
+        return () => listener.homeChanged(first, home, revision);
       }
       case "hubs": {
         const presence = text === undefined ? undefined : decodePresence(text);

@@ -1,10 +1,15 @@
+import type { StoredRegistration } from "../domain/stored-registration.ts";
 import type { StoredRoom } from "../storage/room-store.ts";
 import type { BusMessage } from "./bus/bus-message.ts";
+import type { Home, StoredHome } from "./homes/room-home.ts";
 import type { HubPresence } from "./hubs/hub-presence.ts";
 import type { ParticipantEntry } from "./participant-entry.ts";
 
 /** How often a hub says that it is there. */
 export const PRESENCE_INTERVAL_MS = 3_000;
+
+/** What a room's home stored of a participant is kept so long after it was written last. */
+export const REGISTRATION_KEPT_MS = 24 * 3_600_000;
 
 /** Larger entries are refused: every hub holds all of them. */
 export const MAX_ENTRY_BYTES = 64 * 1024;
@@ -21,8 +26,9 @@ export interface DirectoryEntry<Value> {
 }
 
 /**
- * What all hubs of a cluster know: rooms, participants, hubs; and the bus between them. Changes are compare-and-set: of
- * two hubs that change the same entry at once, one wins, and the other learns it.
+ * What all hubs of a cluster know: rooms, their homes, participants, hubs; and the bus between them. Changes are
+ * compare-and-set: of two hubs that change the same entry at once, one wins, and the other learns it. Registrations alone
+ * are written as they are and reported to no hub.
  *
  * Values go over the wire as JSON. They must not hold passwords, tokens, `authHeaders` or bodies.
  */
@@ -61,6 +67,25 @@ export interface ClusterDirectory {
     id: string,
   ): Promise<DirectoryEntry<ParticipantEntry> | undefined>;
 
+  /** As {@link putRoom}. */
+  putHome(code: string, home: Home, expectedRevision: number): Promise<number | undefined>;
+  /** As {@link deleteRoom}. */
+  deleteHome(code: string, expectedRevision: number): Promise<boolean>;
+  /** As {@link readRoom}; what cannot be read is warned about and counts as none. */
+  readHome(code: string): Promise<StoredHome | undefined>;
+
+  /**
+   * Replaces what was stored of the participant. Only the room's home calls it. Stored once it resolves.
+   *
+   * @throws DirectoryUnavailable
+   * @throws HubError when it is larger than {@link MAX_ENTRY_BYTES}
+   */
+  putRegistration(registration: StoredRegistration): Promise<void>;
+  /** Also when there is none. @throws DirectoryUnavailable */
+  deleteRegistration(roomCode: string, id: string): Promise<void>;
+  /** Those of a room, without the ones that cannot be read, which are warned about. @throws DirectoryUnavailable */
+  readRegistrations(roomCode: string): Promise<StoredRegistration[]>;
+
   /**
    * Written at once and every 3 s from then on, as it is at that time; removed by {@link close}. Again: written at once.
    */
@@ -97,6 +122,10 @@ export interface DirectoryListener {
     entry: ParticipantEntry | undefined,
     revision: number,
   ): void;
+  /** @param home - undefined when it was deleted */
+  homeChanged(code: string, home: Home | undefined, revision: number): void;
+  /** The server kept them in memory and was restarted: each home has to write those of its rooms again, once it is up. */
+  registrationsLost(): void;
   /**
    * Each beat of another hub, also of one that has this hub's id by mistake. What is reported on opening may be of a hub that died a while ago.
    *

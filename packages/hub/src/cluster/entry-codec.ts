@@ -1,11 +1,18 @@
 import { HubError } from "../errors.ts";
 import { decodeRoom, encodeRoom, type StoredRoom } from "../storage/room-store.ts";
 import { MAX_ENTRY_BYTES } from "./directory.ts";
+import type { StoredRegistration } from "../domain/stored-registration.ts";
+import { decodeRegistration, encodeRegistration } from "./homes/registration.ts";
+import type { Home } from "./homes/room-home.ts";
 import type { HubPresence } from "./hubs/hub-presence.ts";
 import { isParticipantEntry, type ParticipantEntry } from "./participant-entry.ts";
 
-/** The three kinds of entries, each with keys and revisions of its own. */
-export const ENTRY_KINDS = ["rooms", "participants", "hubs"] as const;
+/** Kinds of entries that every hub follows, each with keys and revisions of its own. */
+export const WATCHED_KINDS = ["rooms", "participants", "hubs", "homes"] as const;
+export type WatchedKind = (typeof WATCHED_KINDS)[number];
+
+/** Registrations are read by the hub that becomes a room's home, and by no other. */
+export const ENTRY_KINDS = [...WATCHED_KINDS, "registrations"] as const;
 export type EntryKind = (typeof ENTRY_KINDS)[number];
 
 /** Keys hold only what NATS 2.9 accepts in one: base64url, parts separated by dots. */
@@ -34,6 +41,33 @@ export function decodeParticipantEntry(text: string): ParticipantEntry {
   const entry = decodeObject(text);
   if (isParticipantEntry(entry)) return entry;
   throw new Error("it is of another version");
+}
+
+export function encodeHome({ hubId, bootId, epoch }: Home): string {
+  return JSON.stringify({ hubId, bootId, epoch });
+}
+
+/** @throws Error that repeats nothing of the text */
+export function decodeHome(text: string): Home {
+  const { hubId, bootId, epoch } = decodeObject(text) as Partial<Record<keyof Home, unknown>>;
+  const isHome =
+    typeof hubId === "string" &&
+    typeof bootId === "string" &&
+    typeof epoch === "number" &&
+    Number.isSafeInteger(epoch) &&
+    epoch >= 1;
+  if (!isHome) throw new Error("it is not a home");
+  return { hubId, bootId, epoch };
+}
+
+/** @throws HubError when it is too large */
+export function encodeRegistrationEntry(registration: StoredRegistration): string {
+  return checkSize(encodeRegistration(registration), `participant "${registration.id}"`);
+}
+
+/** @throws Error that repeats nothing of the text */
+export function decodeRegistrationEntry(text: string): StoredRegistration {
+  return decodeRegistration(decodeObject(text));
 }
 
 /** @throws Error that repeats nothing of the text */

@@ -75,6 +75,8 @@ export async function createMember(shared: MemoryCluster = createMemoryCluster()
     roomChanged: () => undefined,
     participantChanged: (code, id, entry, revision) =>
       replica.participantChanged(code, id, entry, revision),
+    homeChanged: () => undefined,
+    registrationsLost: () => undefined,
     hubSeen: () => undefined,
     stateChanged: (isUp) => {
       if (isUp) own.retry();

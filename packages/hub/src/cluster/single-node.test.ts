@@ -3,19 +3,24 @@ import {
   aPresence,
   aStoredRoom,
   describeDirectory,
+  type DirectoryLab,
   Replica,
 } from "./directory-compliance.fixture.ts";
+import { describeHomes } from "./homes/homes-compliance.fixture.ts";
 import { createMemoryCluster, type MemoryDirectory } from "./single-node.ts";
 
-describeDirectory("memory", async () => {
+async function createLab(): Promise<DirectoryLab> {
   const cluster = createMemoryCluster();
   return {
-    directory: () => cluster.directory(),
+    directory: (onWarning = () => {}) => cluster.directory({ onWarning }),
     cutOff: async (directory) => (directory as MemoryDirectory).cutOff(),
     heal: async (directory) => (directory as MemoryDirectory).heal(),
     close: async () => {},
   };
-});
+}
+
+describeDirectory("memory", createLab);
+describeHomes("memory", createLab);
 
 test("a memory directory beats every 3 s with what the hub is then", async () => {
   const cluster = createMemoryCluster();

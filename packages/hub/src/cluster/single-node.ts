@@ -8,7 +8,7 @@ import {
   type DirectoryListener,
 } from "./directory.ts";
 import { EntryCalls } from "./entry-calls.ts";
-import { encodeKey, ENTRY_KINDS, type EntryKind } from "./entry-codec.ts";
+import { encodeKey, type EntryKind, WATCHED_KINDS, type WatchedKind } from "./entry-codec.ts";
 import { everyInterval, type Every } from "./every.ts";
 import type { HubPresence } from "./hubs/hub-presence.ts";
 
@@ -40,7 +40,7 @@ export function createMemoryCluster(): MemoryCluster {
 }
 
 interface Watcher {
-  entryChanged(kind: EntryKind, entry: StoredEntry): void;
+  entryChanged(kind: WatchedKind, entry: StoredEntry): void;
   published(roomCode: string, text: string, from: Watcher): void;
 }
 
@@ -51,6 +51,8 @@ class SharedDirectory {
     rooms: new Map(),
     participants: new Map(),
     hubs: new Map(),
+    homes: new Map(),
+    registrations: new Map(),
   };
   #revision = 0;
 
@@ -78,6 +80,7 @@ class SharedDirectory {
     const revision = ++this.#revision;
     if (text === undefined) entries.delete(key);
     else entries.set(key, { text, revision });
+    if (kind === "registrations") return revision;
     for (const watcher of this.watchers) watcher.entryChanged(kind, { key, text, revision });
     return revision;
   }
@@ -181,7 +184,7 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
     if (this.#listener !== undefined && !this.#isClosed && !this.isUp) this.#connect(() => {});
   }
 
-  entryChanged(kind: EntryKind, entry: StoredEntry): void {
+  entryChanged(kind: WatchedKind, entry: StoredEntry): void {
     this.#deliver(() => this.report?.changed(kind, entry));
   }
 
@@ -198,7 +201,7 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
   #connect(onComplete: () => void): void {
     this.#connection += 1;
     this.#shared.watchers.add(this);
-    for (const kind of ENTRY_KINDS) {
+    for (const kind of WATCHED_KINDS) {
       const entries = this.#shared.list(kind);
       this.#deliver(() => {
         for (const entry of entries) this.report?.changed(kind, entry);
@@ -237,7 +240,7 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
     kind: EntryKind,
     key: string,
     text: string,
-    expectedRevision: number,
+    expectedRevision: number | undefined,
   ): Promise<number | undefined> {
     this.#refuseWhenCutOff();
     return this.#shared.change(kind, key, text, expectedRevision);
@@ -246,7 +249,7 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
   protected override async delete(
     kind: EntryKind,
     key: string,
-    expectedRevision: number,
+    expectedRevision: number | undefined,
   ): Promise<boolean> {
     this.#refuseWhenCutOff();
     if (expectedRevision === 0) return false;
@@ -259,6 +262,12 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
   ): Promise<{ text: string; revision: number } | undefined> {
     this.#refuseWhenCutOff();
     return this.#shared.read(kind, key);
+  }
+
+  protected override async list(kind: EntryKind, key: string): Promise<string[]> {
+    this.#refuseWhenCutOff();
+    const entries = this.#shared.list(kind).filter((entry) => entry.key.startsWith(`${key}.`));
+    return entries.map(({ text }) => text ?? "");
   }
 
   #refuseWhenCutOff(): void {

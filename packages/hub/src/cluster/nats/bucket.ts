@@ -11,6 +11,8 @@ export interface BucketOptions {
   ttlMs?: number | undefined;
 }
 
+const readsAtOnce = 100;
+
 /** What a watch calls, in order. */
 export interface BucketWatcher {
   entry(entry: StoredEntry): void;
@@ -90,6 +92,26 @@ export class Bucket {
     const entry = await this.#kv.get(key);
     if (entry === null || entry.operation !== "PUT") return undefined;
     return { text: entry.string(), revision: entry.revision + this.#base };
+  }
+
+  /**
+   * The texts of all entries whose key begins with `key` and a dot. Each is read from the leader, where a consumer might
+   * begin on a server that has not heard of the last changes.
+   */
+  async list(key: string): Promise<string[]> {
+    const filter = `${this.#subjectPrefix}${key}.>`;
+    const { state } = await this.#client.manager.streams.info(this.#stream, {
+      subjects_filter: filter,
+    });
+    const keys = Object.keys(state.subjects ?? {}).map((subject) =>
+      subject.slice(this.#subjectPrefix.length),
+    );
+    const texts: string[] = [];
+    for (let at = 0; at < keys.length; at += readsAtOnce) {
+      const batch = keys.slice(at, at + readsAtOnce).map((each) => this.read(each));
+      for (const entry of await Promise.all(batch)) if (entry !== undefined) texts.push(entry.text);
+    }
+    return texts;
   }
 
   /** Removes what marks a deletion, unless the key was written again since. */

@@ -1,3 +1,4 @@
+import { REGISTRATION_KEPT_MS } from "../directory.ts";
 import type { EntryKind } from "../entry-codec.ts";
 import { Bucket, type BucketOptions } from "./bucket.ts";
 import type { NatsClient } from "./nats-connection.ts";
@@ -16,20 +17,26 @@ export interface BucketsOptions {
 /** A presence that is not renewed is removed after it, in case a hub never removes its own. */
 const presenceTtlMs = 60_000;
 
-/** The three buckets of a cluster; makes those that do not exist. */
+/** The buckets of a cluster; makes those that do not exist. */
 export async function openBuckets(
   client: NatsClient,
   { prefix, storage = "file", replicas = defaultReplicas(client) }: BucketsOptions,
 ): Promise<Buckets> {
   const open = (kind: EntryKind, options: Omit<BucketOptions, "replicas">) =>
     Bucket.open(client, `${prefix}_${kind}`, { replicas, ...options });
-  const [rooms, participants, hubs] = await Promise.all([
+  const [rooms, participants, hubs, homes, registrations] = await Promise.all([
     open("rooms", { description: "roomhub: rooms", storage }),
     open("participants", { description: "roomhub: participants and their hubs", storage }),
     // Renewed every few seconds: not worth a disk.
     open("hubs", { description: "roomhub: hubs", storage: "memory", ttlMs: presenceTtlMs }),
+    open("homes", { description: "roomhub: the hub that each room has its home at", storage }),
+    open("registrations", {
+      description: "roomhub: what the homes of rooms know of their participants",
+      storage,
+      ttlMs: REGISTRATION_KEPT_MS,
+    }),
   ]);
-  return { rooms, participants, hubs };
+  return { rooms, participants, hubs, homes, registrations };
 }
 
 /** Writes where there is none: of several hubs that write back the same, one does. */

@@ -8,7 +8,13 @@ import {
   type DirectoryListener,
 } from "../directory.ts";
 import { EntryCalls } from "../entry-calls.ts";
-import { encodeKey, ENTRY_KINDS, type EntryKind } from "../entry-codec.ts";
+import {
+  encodeKey,
+  ENTRY_KINDS,
+  type EntryKind,
+  WATCHED_KINDS,
+  type WatchedKind,
+} from "../entry-codec.ts";
 import { everyInterval, type Every } from "../every.ts";
 import type { HubPresence } from "../hubs/hub-presence.ts";
 import { HubError } from "../../errors.ts";
@@ -44,7 +50,7 @@ const tombstoneSweepMs = 60_000;
 const closeWithinMs = 2_000;
 
 /**
- * The directory over NATS: three JetStream key-value buckets, watched, and core subjects for events. After each reconnect
+ * The directory over NATS: JetStream key-value buckets, all but that of registrations watched, and core subjects for events. After each reconnect
  * all entries are read again, so that no change is missed, whatever happened meanwhile.
  */
 export class NatsDirectory extends EntryCalls implements ClusterDirectory {
@@ -216,10 +222,10 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
     for (const kind of ENTRY_KINDS) {
       // The server lost the bucket.
       if (before !== undefined && before[kind].createdAt !== buckets[kind].createdAt)
-        await this.#untilDown(writeBack(buckets[kind], this.#kept.list(kind)));
+        await this.#writeBack(kind, buckets[kind]);
     }
     await Promise.all(
-      ENTRY_KINDS.map((kind) => this.#untilDown(this.#watch(kind, buckets[kind], round))),
+      WATCHED_KINDS.map((kind) => this.#untilDown(this.#watch(kind, buckets[kind], round))),
     );
     if (round !== this.#round) throw new DirectoryUnavailable("the connection was lost meanwhile");
     this.#upSinceMs = this.#nowMs();
@@ -228,8 +234,14 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
     this.#listener?.stateChanged(true);
   }
 
+  /** The homes of rooms, and with them the registrations, are written by the hubs that are at home there. */
+  async #writeBack(kind: EntryKind, bucket: Bucket): Promise<void> {
+    if (kind === "registrations") this.#listener?.registrationsLost();
+    else await this.#untilDown(writeBack(bucket, this.#kept.list(kind)));
+  }
+
   /** Resolves once all entries of the bucket were reported. */
-  async #watch(kind: EntryKind, bucket: Bucket, round: number): Promise<void> {
+  async #watch(kind: WatchedKind, bucket: Bucket, round: number): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const timer = setTimeout(() => {
       reject(new DirectoryUnavailable(`the ${kind} could not be read in time`));
@@ -290,7 +302,7 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
     kind: EntryKind,
     key: string,
     text: string,
-    expectedRevision: number,
+    expectedRevision: number | undefined,
   ): Promise<number | undefined> {
     const revision = await this.#call((buckets) => buckets[kind].put(key, text, expectedRevision));
     if (revision !== undefined) this.#kept.written(kind, key, text, revision);
@@ -300,9 +312,10 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
   protected override async delete(
     kind: EntryKind,
     key: string,
-    expectedRevision: number,
+    expectedRevision: number | undefined,
   ): Promise<boolean> {
-    this.#tombstones.deleting(kind, key);
+    // Those of registrations are removed by the server.
+    if (kind !== "registrations") this.#tombstones.deleting(kind, key);
     const isDeleted = await this.#call((buckets) => buckets[kind].delete(key, expectedRevision));
     if (isDeleted) this.#kept.deleted(kind, key);
     return isDeleted;
@@ -313,6 +326,10 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
     key: string,
   ): Promise<{ text: string; revision: number } | undefined> {
     return this.#call((buckets) => buckets[kind].read(key));
+  }
+
+  protected override list(kind: EntryKind, key: string): Promise<string[]> {
+    return this.#call((buckets) => buckets[kind].list(key));
   }
 
   async #call<Result>(work: (buckets: Buckets) => Promise<Result>): Promise<Result> {

@@ -1,0 +1,106 @@
+import { Capabilities, ParticipantConfig, ParticipantSummary, Specs } from "@roomhub/protocol";
+import type { StoredRegistration } from "../../domain/stored-registration.ts";
+
+const { shape } = ParticipantSummary;
+const text = shape.id;
+const epochMs = shape.joinedAt;
+const flag = shape.standIn.unwrap();
+const digest = text.refine((base64) => /^[A-Za-z0-9+/]{43}=$/.test(base64));
+const formatVersion = 1;
+
+/** The JSON form, and what of it is read back. */
+const storedForm = ParticipantSummary.pick({
+  ...{ id: true, nickname: true, model: true, endpoint: true },
+  ...{ joinedAt: true, agentId: true, liveness: true },
+}).extend({
+  version: epochMs.refine((version) => version === formatVersion),
+  roomCode: text,
+  baseUrl: text.refine((url) => URL.canParse(url)),
+  endpointOrigin: text,
+  specs: Specs,
+  config: ParticipantConfig.omit({ instructions: true }),
+  capabilities: Capabilities.partial(),
+  isTunnelOnly: flag,
+  isStandIn: flag,
+  registrant: ParticipantSummary.pick({}).extend({
+    address: text.optional(),
+    hasOrigin: flag,
+    throttleKey: text,
+  }),
+  tokenDigest: digest,
+  clientKeyDigest: digest.optional(),
+  has: ParticipantSummary.pick({}).extend({
+    ...{ authHeaders: flag, instructions: flag, machineSecret: flag },
+  }),
+  computer: text,
+  ownerAddress: text.optional(),
+  storedAt: epochMs,
+});
+
+/**
+ * By an explicit list of fields: whatever else an object carries never leaves the hub. Of secrets it says that there were
+ * some, of tokens it has the SHA-256.
+ */
+export function encodeRegistration(registration: StoredRegistration): string {
+  const { instructions: _private, ...config } = registration.config;
+  const { address, hasOrigin, throttleKey } = registration.registrant;
+  const { authHeaders, instructions, machineSecret } = registration.has;
+  const { clientKeyDigest } = registration;
+  return JSON.stringify({
+    version: formatVersion,
+    roomCode: registration.roomCode,
+    id: registration.id,
+    nickname: registration.nickname,
+    model: registration.model,
+    endpoint: registration.endpoint,
+    baseUrl: registration.baseUrl,
+    endpointOrigin: registration.endpointOrigin,
+    specs: registration.specs,
+    config,
+    capabilities: registration.declaredCapabilities,
+    isTunnelOnly: registration.isTunnelOnly,
+    liveness: registration.liveness,
+    isStandIn: registration.isStandIn,
+    registrant: { address, hasOrigin, throttleKey },
+    tokenDigest: toBase64(registration.tokenDigest),
+    clientKeyDigest: clientKeyDigest && toBase64(clientKeyDigest),
+    agentId: registration.agentId,
+    has: { authHeaders, instructions, machineSecret },
+    computer: registration.computer,
+    ownerAddress: registration.ownerAddress,
+    joinedAt: registration.joinedAt,
+    storedAt: registration.storedAt,
+  });
+}
+
+/** @throws Error with the field that is wrong, never with the text itself */
+export function decodeRegistration(stored: object): StoredRegistration {
+  const result = storedForm.safeParse(stored);
+  if (!result.success) {
+    throw new Error(`${result.error.issues[0]?.path.map(String).join(".") ?? "it"} is not valid`);
+  }
+  const { version: _one, capabilities, clientKeyDigest, ...fields } = result.data;
+  const { registrant } = fields;
+  return {
+    ...fields,
+    config: withoutInstructions(fields.config),
+    declaredCapabilities: capabilities,
+    liveness: fields.liveness,
+    agentId: fields.agentId,
+    ownerAddress: fields.ownerAddress,
+    registrant: { ...registrant, address: registrant.address },
+    tokenDigest: Buffer.from(fields.tokenDigest, "base64"),
+    clientKeyDigest:
+      clientKeyDigest === undefined ? undefined : Buffer.from(clientKeyDigest, "base64"),
+  };
+}
+
+/** Further members of `config` are kept, this one in no case. */
+function withoutInstructions(config: Record<string, unknown>): StoredRegistration["config"] {
+  const { instructions: _private, ...others } = config;
+  return others;
+}
+
+function toBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("base64");
+}

@@ -1,0 +1,68 @@
+import type { Participant, Registration } from "./participant.ts";
+
+/** What a participant's home had of it and gave to no one: its next join has to bring these again. */
+interface Withheld {
+  readonly authHeaders: boolean;
+  readonly instructions: boolean;
+  readonly machineSecret: boolean;
+}
+
+/**
+ * What outlives the hub that a participant joined: enough to list it and to recognise its token, nothing that is secret.
+ * `config` has no `instructions`.
+ */
+export interface StoredRegistration extends Omit<Registration, "machineDigest"> {
+  roomCode: string;
+  has: Withheld;
+  /** The computer that its `registrant` address and its endpoint are to be understood at. */
+  computer: string;
+  ownerAddress: string | undefined;
+  /** epoch ms */
+  joinedAt: number;
+  /** epoch ms; while a participant is online, this is at most an hour ago */
+  storedAt: number;
+}
+
+/** How a participant is stored now. */
+export function storedRegistrationOf(
+  participant: Participant,
+  { hasAuthHeaders, computer, storedAt }: StoredFacts,
+): StoredRegistration {
+  const { instructions, ...config } = participant.config;
+  return {
+    roomCode: participant.roomCode,
+    id: participant.id,
+    nickname: participant.nickname,
+    model: participant.model,
+    endpoint: participant.endpoint,
+    baseUrl: participant.baseUrl,
+    endpointOrigin: participant.endpointOrigin,
+    specs: participant.specs,
+    config,
+    declaredCapabilities: participant.declaredCapabilities,
+    isTunnelOnly: participant.isTunnelOnly,
+    liveness: participant.liveness,
+    isStandIn: participant.isStandIn,
+    registrant: participant.registrant,
+    tokenDigest: participant.tokenDigest,
+    clientKeyDigest: participant.clientKeyDigest,
+    agentId: participant.agentId,
+    has: {
+      authHeaders: hasAuthHeaders,
+      instructions: instructions !== undefined,
+      machineSecret: participant.machineDigest !== undefined,
+    },
+    computer,
+    ownerAddress: participant.ownerAddress,
+    joinedAt: participant.joinedAt,
+    storedAt,
+  };
+}
+
+interface StoredFacts {
+  hasAuthHeaders: boolean;
+  /** this one */
+  computer: string;
+  /** epoch ms */
+  storedAt: number;
+}
