@@ -192,6 +192,7 @@ export function createHub(options: HubOptions = {}): Hub {
     randomBelow: (bound) => randomInt(bound),
     rooms: cluster?.rooms ?? rooms,
     cluster: cluster?.membership,
+    registrations: undefined,
     routingChanged: (roomCode) => queues.participantsChanged(roomCode),
     roomDropped: (roomCode) => bus.endRoom(roomCode, 60_000),
   };

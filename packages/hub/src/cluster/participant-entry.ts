@@ -184,6 +184,7 @@ export type RemoteFields = Omit<
   | "baseUrl"
   | "endpointOrigin"
   | "joinedMs"
+  | "returning"
   | "lastContactMs"
   | "lastUsedMs"
 > & {

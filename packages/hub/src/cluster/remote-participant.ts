@@ -24,6 +24,7 @@ export function remoteParticipant(
       hasSecrets: entry.hasSecrets,
     },
     joinedMs: 0,
+    returning: undefined,
     credentials: { haveWorked: true, trial: undefined },
     lastContactMs: clocks.nowMs(),
     lastUsedMs: clocks.nowMs(),

@@ -21,6 +21,8 @@ export interface Registrant {
   readonly hasOrigin: boolean;
   /** whose registrations count together */
   readonly throttleKey: string;
+  /** where it registered, when that was at another computer: loopback and private addresses were that one's */
+  readonly computer?: string | undefined;
 }
 
 /** As sent; further keys are kept. */
@@ -167,6 +169,13 @@ export interface RemotePlace {
   hasSecrets: boolean;
 }
 
+/** What was known of a participant where it had joined, and was given to no one: its next join has to bring it. */
+export interface Withheld {
+  readonly authHeaders: boolean;
+  readonly instructions: boolean;
+  readonly machineSecret: boolean;
+}
+
 /** A participant as the hub knows it. One object per registration: a taken-over id is a new object. */
 export interface Participant extends Registration {
   readonly roomCode: string;
@@ -197,6 +206,8 @@ export interface Participant extends Registration {
   /** Its model server had too much to do: other requests wait until then, in ms on the hub's clock. */
   overloadedUntilMs: number | undefined;
   direct: DirectPath;
+  /** It joined elsewhere and was not heard of here yet, or has not brought this again; undefined for all others. */
+  returning: Withheld | undefined;
   /** where its tunnel came from last, or its join; undefined unless that is near and without a proxy */
   ownerAddress: string | undefined;
   /** epoch ms */

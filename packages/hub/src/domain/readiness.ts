@@ -1,9 +1,11 @@
 import type { Readiness } from "@roomhub/protocol";
-import type { Participant, PathVerdict, TunnelGap } from "./participant.ts";
+import type { Participant, PathVerdict, TunnelGap, Withheld } from "./participant.ts";
 
 /** The verdict on its model server, whichever path leads there. Without a path, or offline, it is `down`. */
-export function readinessOf({ status, tunnel, direct }: Participant): Readiness {
+export function readinessOf(participant: Participant): Readiness {
+  const { status, returning, isTunnelOnly, tunnel, direct } = participant;
   if (status === "offline") return "down";
+  if (returning !== undefined) return isTunnelOnly ? "loading" : "needs-credentials";
   if (tunnel.kind === "open") return tunnel.readiness;
   // New requests wait until it is back, as running ones do.
   if (tunnel.kind === "resuming") return "loading";
@@ -71,8 +73,9 @@ function restReason({ restsUntilMs }: Participant, nowMs: number): string | unde
 }
 
 function pathReason(participant: Participant, nowMs: number): string | undefined {
-  const { status, tunnel, direct } = participant;
+  const { status, returning, tunnel, direct } = participant;
   if (status === "offline") return "offline: no contact for over 30 s";
+  if (returning !== undefined) return returnReason(returning);
   if (tunnel.kind === "open") {
     return tunnel.readiness === "down"
       ? `not ready: ${tunnel.problem || "its model server does not respond"}`
@@ -89,6 +92,17 @@ function pathReason(participant: Participant, nowMs: number): string | undefined
     case "answered":
       return problemOf(direct, nowMs);
   }
+}
+
+function returnReason(returning: Withheld): string {
+  const missing = [
+    returning.authHeaders ? "authHeaders" : undefined,
+    returning.instructions ? "instructions" : undefined,
+    returning.machineSecret ? "machineSecret" : undefined,
+  ].filter((field) => field !== undefined);
+  return missing.length === 0
+    ? "the hub it was connected to has stopped, and its agent has not dialled again"
+    : `the hub that had its ${missing.join(", ")} has stopped: it must join again`;
 }
 
 function gapReason({ streams, sinceMs }: TunnelGap, nowMs: number): string {

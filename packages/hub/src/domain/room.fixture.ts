@@ -39,6 +39,7 @@ export function aParticipant(fields: Partial<Participant> & { id: string }): Par
     budget: undefined,
     restsUntilMs: undefined,
     direct: { kind: "untried" },
+    returning: undefined,
     joinedAt: 1_700_000_000_123,
     joinedMs: 0,
     lastSeenMs: 0,

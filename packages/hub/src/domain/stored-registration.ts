@@ -1,11 +1,4 @@
-import type { Participant, Registration } from "./participant.ts";
-
-/** What a participant's home had of it and gave to no one: its next join has to bring these again. */
-interface Withheld {
-  readonly authHeaders: boolean;
-  readonly instructions: boolean;
-  readonly machineSecret: boolean;
-}
+import type { Participant, Registration, Withheld } from "./participant.ts";
 
 /**
  * What outlives the hub that a participant joined: enough to list it and to recognise its token, nothing that is secret.
@@ -29,6 +22,7 @@ export function storedRegistrationOf(
   { hasAuthHeaders, computer, storedAt }: StoredFacts,
 ): StoredRegistration {
   const { instructions, ...config } = participant.config;
+  const { returning, registrant } = participant;
   return {
     roomCode: participant.roomCode,
     id: participant.id,
@@ -43,16 +37,16 @@ export function storedRegistrationOf(
     isTunnelOnly: participant.isTunnelOnly,
     liveness: participant.liveness,
     isStandIn: participant.isStandIn,
-    registrant: participant.registrant,
+    registrant: { ...registrant, computer: undefined },
     tokenDigest: participant.tokenDigest,
     clientKeyDigest: participant.clientKeyDigest,
     agentId: participant.agentId,
     has: {
-      authHeaders: hasAuthHeaders,
-      instructions: instructions !== undefined,
-      machineSecret: participant.machineDigest !== undefined,
+      authHeaders: hasAuthHeaders || returning?.authHeaders === true,
+      instructions: instructions !== undefined || returning?.instructions === true,
+      machineSecret: participant.machineDigest !== undefined || returning?.machineSecret === true,
     },
-    computer,
+    computer: registrant.computer ?? computer,
     ownerAddress: participant.ownerAddress,
     joinedAt: participant.joinedAt,
     storedAt,

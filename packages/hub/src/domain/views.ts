@@ -39,7 +39,10 @@ export function participantView(participant: Participant, nowMs: number): Partic
     status: statusOf(participant, nowMs),
     connection: connectionView(participant, nowMs),
     specs: participant.specs,
-    config: { ...config, hasInstructions: instructions !== undefined },
+    config: {
+      ...config,
+      hasInstructions: instructions !== undefined || participant.returning?.instructions === true,
+    },
     capabilities: participant.capabilities,
     joinedAt: participant.joinedAt,
     lastSeen: participant.lastSeenAt,

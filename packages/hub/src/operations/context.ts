@@ -86,6 +86,20 @@ export interface ClusterMembership {
   removed(participant: Participant, isReplaced: boolean): void;
 }
 
+/** Keeps what participants registered where the next home of their room finds it. */
+interface RegistrationKeeper {
+  /**
+   * The participant joined, says something else of itself, or left: what the registry has under its id is stored. Of changes
+   * that come close together the last is stored.
+   *
+   * Resolves once it is stored, or while the place to store it cannot be reached; then it is stored later. A rejection that
+   * the caller leaves alone has no effect.
+   *
+   * @throws HubError when the room has another home now, or the registration is too large
+   */
+  changed(participant: Pick<Participant, "roomCode" | "id">): Promise<void>;
+}
+
 /** Where rooms are kept: in the hub's own store, or in the directory of its cluster. */
 export interface RoomHome {
   /**
@@ -123,6 +137,8 @@ export interface OperationContext {
   paths: ParticipantPaths;
   /** undefined for a hub that is alone */
   cluster: ClusterMembership | undefined;
+  /** undefined for a hub that is alone */
+  registrations: RegistrationKeeper | undefined;
   /** ms, monotonic */
   nowMs: () => number;
   /** epoch ms */

@@ -77,7 +77,10 @@ async function complete(
 ): Promise<JoinOutcome> {
   room.lastUsedAt = context.wallMs();
   const { participant } = joined;
-  await firstProbe(context, participant);
+  await Promise.all([
+    context.registrations?.changed(participant),
+    firstProbe(context, participant),
+  ]);
   return { ...joined, room, warnings: [...conflicts, ...pathWarnings(participant)] };
 }
 
@@ -168,6 +171,7 @@ async function rejoin(
   });
   checkProbing(context, room, registration);
   Object.assign(participant, registration);
+  participant.returning = undefined;
   participant.ownerAddress = peer.nearAddress;
   participant.joinedMs = context.nowMs();
   if (participant.model !== modelBefore) modelChanged(room, participant);

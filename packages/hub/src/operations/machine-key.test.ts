@@ -98,7 +98,7 @@ describe("requests that wait in another room of the machine are routed again", (
 
   test("when the participant that limits it leaves", async () => {
     const { context, room, woken, otherRoom, ben } = await startRooms();
-    leaveParticipant(context, room, "ada", peerAt(home));
+    await leaveParticipant(context, room, "ada", peerAt(home));
     expect(ben.machine?.limit).toBe(4);
     expect(woken).toContain(otherRoom);
   });

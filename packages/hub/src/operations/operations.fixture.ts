@@ -175,6 +175,7 @@ export function createOffice(
       drop: () => void saves++,
     },
     cluster: undefined,
+    registrations: undefined,
     routingChanged: (code) => void woken.push(code),
     roomDropped: (code) => void dropped.push(code),
   };

@@ -28,9 +28,11 @@ export function proofOf(mode: OwnershipMode, participant: Participant, peer: Pee
     }
   }
   if (mode === "open") return "open";
-  const { address, hasOrigin } = participant.registrant;
+  const { address, hasOrigin, computer } = participant.registrant;
   // A page opened in a browser has that machine's address, and no right to what others there registered.
   if (peer.hasOrigin && !hasOrigin) return undefined;
+  // The loopback address of another computer is not this one's.
+  if (computer !== undefined && address !== undefined && isLoopbackHost(address)) return undefined;
   return mode === "compat" && address !== undefined && address === peer.address
     ? "address"
     : undefined;

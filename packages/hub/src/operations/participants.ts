@@ -20,6 +20,7 @@ import { HubError } from "../errors.ts";
 import type { ClusterMembership, OperationContext, Peer } from "./context.ts";
 import { requireOwned } from "./cluster/cluster-changes.ts";
 import { isLive, proofOf, requireProof } from "./ownership.ts";
+import { endReturn, requireComplete } from "./homes/returning.ts";
 import { recordLife, removeParticipant } from "./presence.ts";
 import { isUnused } from "./probed-participants.ts";
 
@@ -61,7 +62,9 @@ export function recordHeartbeat(
   const participant = context.registry.participant(context.registry.room(code), id);
   proofOf(context.ownership, participant, peer);
   requireOwned(participant);
+  requireComplete(participant);
   participant.lastUsedMs = context.nowMs();
+  endReturn(context, participant);
   recordLife(context, participant);
   reprobe(context, participant);
   return { success: true, status: participant.status, lastSeen: participant.lastSeenAt };
@@ -76,15 +79,16 @@ function reprobe(context: OperationContext, participant: Participant): void {
 }
 
 /** Interface §4, `DELETE …/leave/:id`. */
-export function leaveParticipant(
+export async function leaveParticipant(
   context: OperationContext,
   code: string,
   id: string,
   peer: Peer,
-): void {
+): Promise<void> {
   const participant = context.registry.participant(context.registry.room(code), id);
   requireProof(context.ownership, participant, peer);
   removeParticipant(context, participant, { tunnel: "left" });
+  await context.registrations?.changed(participant);
 }
 
 /** Interface §2: all that are online. */
@@ -170,6 +174,7 @@ export function authorizeTunnel(
       { hint: "Join again: the id was registered anew." },
     );
   }
+  requireComplete(participant);
   // One that goes on with a session may come through a sibling, whose address says nothing.
   if (!resumes) participant.ownerAddress = peer.nearAddress;
   return participant;

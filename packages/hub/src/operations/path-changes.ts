@@ -23,6 +23,7 @@ export function tunnelOpened(
   const wasOffline = participant.status === "offline";
   context.moves.end(participant);
   participant.tunnel = openTunnel(participant, status, context.nowMs());
+  participant.returning = undefined;
   participant.tunnelProblem = undefined;
   participant.isCongested = false;
   // An agent that was started again may have another budget.

@@ -85,6 +85,7 @@ export function removeParticipant(
   context.liveness.forget(participant);
   context.vault.drop(participant.key);
   context.cluster?.removed(participant, why.tunnel === "replaced");
+  void context.registrations?.changed(participant);
   context.emit.participantLeft(room.code, {
     participantId: participant.id,
     nickname: participant.nickname,

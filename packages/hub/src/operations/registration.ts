@@ -71,6 +71,7 @@ export function newParticipant(
     budget: undefined,
     restsUntilMs: undefined,
     direct: { kind: "untried" },
+    returning: undefined,
     ownerAddress: undefined,
     joinedAt: wallMs(),
     joinedMs: nowMs(),

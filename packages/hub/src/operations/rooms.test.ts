@@ -145,7 +145,7 @@ describe("an unused room", () => {
     await office.join();
     office.pass(40 * dayMs);
     expect(dropUnusedRooms(office.context)).toBe(0);
-    leaveParticipant(office.context, office.room, "ada", peerAt(home));
+    await leaveParticipant(office.context, office.room, "ada", peerAt(home));
     expect(dropUnusedRooms(office.context), "its last one only just left").toBe(0);
     office.pass(30 * dayMs + 1);
     expect(dropUnusedRooms(office.context)).toBe(1);

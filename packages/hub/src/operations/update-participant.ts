@@ -3,6 +3,7 @@ import { updateLimit } from "../domain/concurrency.ts";
 import type { Participant, Registration } from "../domain/participant.ts";
 import { readinessOf, renewCredentials } from "../domain/readiness.ts";
 import { requireOwned } from "./cluster/cluster-changes.ts";
+import { bringBack } from "./homes/returning.ts";
 import { modelChanged, type Room } from "../domain/room.ts";
 import type { OperationContext, Peer } from "./context.ts";
 import { conflictWarnings, registrantOf, requireProof } from "./ownership.ts";
@@ -51,7 +52,10 @@ export async function updateParticipant(
   room.lastUsedAt = context.wallMs();
   announceUpdate(context, participant);
   context.paths.settingsChanged(participant);
-  await firstProbe(context, participant);
+  await Promise.all([
+    context.registrations?.changed(participant),
+    firstProbe(context, participant),
+  ]);
   return { participant, room, warnings: [...conflicts, ...kept, ...pathWarnings(participant)] };
 }
 
@@ -125,7 +129,7 @@ function endpointOf(
 function applyPlace(
   context: OperationContext,
   participant: Participant,
-  { endpoint, authHeaders, liveness }: UpdateParticipantRequest,
+  { endpoint, authHeaders, liveness, config }: UpdateParticipantRequest,
   place: Place,
   modelBefore: string,
 ): void {
@@ -144,9 +148,14 @@ function applyPlace(
   const hasMoved = endpoint !== undefined || participant.isTunnelOnly !== isTunnelOnlyBefore;
   // What its model server refused may be accepted now.
   const isDoubtful = (renewed.credentials || renewed.model) && readinessOf(participant) !== "ready";
-  if (hasMoved || isDoubtful) participant.direct = context.paths.directPathOf(participant);
-  if (liveness === "probe") {
-    participant.lastUsedMs = context.nowMs();
+  const hasReturned = bringBack(participant, {
+    authHeaders: authHeaders !== undefined || !isSameOrigin,
+    instructions: config !== undefined,
+  });
+  if (participant.returning !== undefined) return;
+  if (hasMoved || isDoubtful || hasReturned)
+    participant.direct = context.paths.directPathOf(participant);
+  if (liveness === "probe") participant.lastUsedMs = context.nowMs();
+  if (liveness === "probe" || (hasReturned && participant.liveness === "probe"))
     context.paths.watch(participant);
-  }
 }

@@ -52,13 +52,12 @@ export async function putParticipant(
 }
 
 /** `DELETE …/leave/:id` and `DELETE …/participants/:id`. Interface §4. */
-export function deleteParticipant(request: RouteRequest, { operations }: RouteDeps): RouteResponse {
-  participants.leaveParticipant(
-    operations,
-    param(request, "code"),
-    param(request, "id"),
-    request.peer,
-  );
+export async function deleteParticipant(
+  request: RouteRequest,
+  { operations }: RouteDeps,
+): Promise<RouteResponse> {
+  const code = param(request, "code");
+  await participants.leaveParticipant(operations, code, param(request, "id"), request.peer);
   return { status: 200, body: { success: true } };
 }
 

@@ -33,7 +33,7 @@ describe("how far a registration reaches", () => {
 });
 
 describe("what may be dialled", () => {
-  const table: Record<string, Record<DialRight, boolean>> = {
+  const table: Record<string, Record<Exclude<DialRight, "elsewhere">, boolean>> = {
     "127.0.0.1": { loopback: true, private: false, public: false },
     "::1": { loopback: true, private: false, public: false },
     "0.0.0.0": { loopback: true, private: false, public: false },
@@ -62,7 +62,9 @@ describe("what may be dialled", () => {
   test.each(Object.entries(table))("%s", (address, rights) => {
     for (const right of DIAL_RIGHTS) {
       const problem = addressProblem(right, address, classifyAddress);
-      expect(problem === undefined, `${right}: ${problem}`).toBe(rights[right]);
+      // A registration of another computer reaches as far as one of the public internet.
+      const expected = rights[right === "elsewhere" ? "public" : right];
+      expect(problem === undefined, `${right}: ${problem}`).toBe(expected);
       if (problem !== undefined) expect(problem).toContain(address);
     }
   });
@@ -86,6 +88,27 @@ describe("what can be said before dialling", () => {
     ["http://model.example/v1", "untried", "untried"],
   ])("of %s: %s from here, %s from afar", (baseUrl, fromHere, fromAfar) => {
     expect([path(baseUrl, near), path(baseUrl, far)]).toEqual([fromHere, fromAfar]);
+  });
+
+  test.each(["http://127.0.0.1:11434/v1", "http://localhost:1/v1", "http://10.0.0.1/v1"])(
+    "%s is refused to a registration of another computer, which may join again",
+    (baseUrl) => {
+      const registrant = { ...near, computer: "0b0b" };
+      const refused = directPathOf(
+        aParticipant({ id: "a", baseUrl, registrant }),
+        true,
+        classifyAddress,
+      );
+      expect(refused).toMatchObject({ kind: "refused" });
+      expect(refused.kind === "refused" && refused.reason).toMatch(/another one: join again$/);
+    },
+  );
+
+  test("a public endpoint, or a name, may be tried for a registration of another computer", () => {
+    const registrant = { ...near, computer: "0b0b" };
+    expect(path("http://8.8.8.8/v1", registrant)).toBe("untried");
+    expect(path("http://model.example/v1", registrant)).toBe("untried");
+    expect(dialRightOf(registrant)).toBe("elsewhere");
   });
 
   test("spellings of an address that URL() rewrites are judged as what they mean", () => {

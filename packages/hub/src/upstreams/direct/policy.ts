@@ -3,12 +3,18 @@ import { isIP } from "node:net";
 import type { DirectPath, Registrant, Registration } from "../../domain/participant.ts";
 
 /** How far a participant's registration reaches. Contract §3: decided by where it came from. */
-export type DialRight = "loopback" | "private" | "public";
+export type DialRight = "loopback" | "private" | "public" | "elsewhere";
 
-export const DIAL_RIGHTS: readonly DialRight[] = ["loopback", "private", "public"];
+export const DIAL_RIGHTS: readonly DialRight[] = ["loopback", "private", "public", "elsewhere"];
 
-/** A web page may make any browser register anything: it gets no nearer than the public internet. */
-export function dialRightOf(registrant: Pick<Registrant, "address" | "hasOrigin">): DialRight {
+/**
+ * A web page may make any browser register anything: it gets no nearer than the public internet. Neither does who registered
+ * at another computer: its loopback and private addresses may be others here.
+ */
+export function dialRightOf(
+  registrant: Pick<Registrant, "address" | "hasOrigin" | "computer">,
+): DialRight {
+  if (registrant.computer !== undefined) return "elsewhere";
   if (registrant.hasOrigin || registrant.address === undefined) return "public";
   switch (classifyAddress(registrant.address)) {
     case "loopback":
@@ -36,16 +42,22 @@ export function addressProblem(
     case "public":
       return undefined;
     case "private":
+      if (right === "elsewhere") return joinedElsewhere(`${address} is a private address`);
       return right === "public"
         ? `${address} is a private address, and this registration did not come from a private network`
         : undefined;
     case "loopback":
+      if (right === "elsewhere") return joinedElsewhere(`${address} is this hub's own machine`);
       return right === "loopback"
         ? undefined
         : `${address} is this hub's own machine, and this registration did not come from its loopback address`;
     case "refused":
       return `${address} is an address the hub never dials`;
   }
+}
+
+function joinedElsewhere(what: string): string {
+  return `${what}, and this registration was made at another one: join again`;
 }
 
 /** What can be said before dialling. A host name is judged when it is resolved. */

@@ -1,0 +1,54 @@
+import type { Participant, Withheld } from "../../domain/participant.ts";
+import { HubError } from "../../errors.ts";
+import type { OperationContext } from "../context.ts";
+import { announceUpdate } from "../presence.ts";
+
+/** Whether there is something that only its next join can bring. */
+export function isComplete({ authHeaders, instructions, machineSecret }: Withheld): boolean {
+  return !authHeaders && !instructions && !machineSecret;
+}
+
+/**
+ * A participant that lost its secrets with the hub that had them may give no sign of life: its agent joins again after
+ * this error.
+ *
+ * @throws HubError `participant_not_found`
+ */
+export function requireComplete({ id, roomCode, returning }: Participant): void {
+  if (returning === undefined || isComplete(returning)) return;
+  throw new HubError(
+    "participant_not_found",
+    `The hub that ${id} had joined has stopped, so ${id} must join again.`,
+    { hint: `roomhub join ${roomCode} --id ${id}` },
+  );
+}
+
+/** A sign of life of a participant that needs no join: its agent is there, though its tunnel may not be. */
+export function endReturn(context: OperationContext, participant: Participant): void {
+  if (participant.returning === undefined) return;
+  participant.returning = undefined;
+  // One that was offline is announced with its sign of life.
+  if (participant.status === "online") announceUpdate(context, participant);
+}
+
+/**
+ * A change says again what was lost, or clears it.
+ *
+ * @returns whether nothing is missing any more
+ */
+export function bringBack(
+  participant: Participant,
+  brought: Pick<Withheld, "authHeaders" | "instructions">,
+): boolean {
+  const { returning, isTunnelOnly } = participant;
+  if (returning === undefined) return false;
+  const missing = {
+    authHeaders: returning.authHeaders && !brought.authHeaders,
+    instructions: returning.instructions && !brought.instructions,
+    machineSecret: returning.machineSecret,
+  };
+  // An agent still has to dial.
+  const hasReturned = isComplete(missing) && !isTunnelOnly;
+  participant.returning = hasReturned ? undefined : missing;
+  return hasReturned;
+}
