@@ -30,7 +30,7 @@ export interface StoredHome {
 }
 
 /** A home hands a room over. */
-interface Offer {
+export interface Offer {
   from: Home;
   /** rises with each offer of the same hub process */
   number: number;
@@ -358,7 +358,8 @@ function entryOf(state: RoomHomeState): number {
   return (state.kind === "taking" ? state.over : state.stored)?.home.epoch ?? 0;
 }
 
-function epochOf(state: RoomHomeState): number {
+/** The highest epoch that this hub knows of, 0 without one. */
+export function epochOf(state: RoomHomeState): number {
   switch (state.kind) {
     case "taking":
       return state.wanted.epoch;

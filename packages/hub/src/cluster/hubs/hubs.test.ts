@@ -18,7 +18,10 @@ function aLife(hubId: string, life = 1): HubPresence {
 }
 
 function judge(hubs: Hubs, nowMs: number, sight: Partial<Sight> = {}): string[] {
-  const dead = hubs.judge({ nowMs, directoryUpSinceMs: 0, isLinkOpen: unlinked, ...sight });
+  const dead = hubs.judge({
+    ...{ nowMs, directoryUpSinceMs: 0, isLinkOpen: unlinked, refusedForMs: () => 0 },
+    ...sight,
+  });
   return dead.map(({ hubId, bootId }) => `${hubId.slice(-2)} ${bootId.slice(-1)}`);
 }
 
@@ -46,6 +49,23 @@ describe("a hub that was heard of", () => {
     expect(judge(hubs, 50_000, { directoryUpSinceMs: undefined })).toEqual([]);
     expect(judge(hubs, 60_000, { directoryUpSinceMs: 50_000 })).toEqual([]);
     expect(judge(hubs, 60_001, { directoryUpSinceMs: 50_000 })).toEqual(["aa 1"]);
+  });
+
+  test("is dead after one missed beat when it has refused dials for 2 s", () => {
+    const hubs = new Hubs(own);
+    hubs.seen(aLife(ada), 5_000);
+    const refused = (ms: number) => ({ refusedForMs: () => ms });
+    expect(judge(hubs, 9_000, refused(2_000))).toEqual([]);
+    expect(judge(hubs, 9_001, refused(1_999))).toEqual([]);
+    expect(judge(hubs, 9_001, { ...refused(2_000), directoryUpSinceMs: 5_001 })).toEqual([]);
+    expect(judge(hubs, 9_001, refused(2_000))).toEqual(["aa 1"]);
+  });
+
+  test("has missed a beat when it is more than a second late, or another life of it is present", () => {
+    const hubs = new Hubs(own);
+    hubs.seen(aLife(ada), 0);
+    const at = (nowMs: number, life = 1) => hubs.hasMissedBeat(aLife(ada, life), nowMs);
+    expect([at(4_000), at(4_001), at(0, 2)]).toEqual([false, true, true]);
   });
 
   test("is dead at once when it left in order", () => {
@@ -175,7 +195,12 @@ function runModel(steps: readonly Step[]): void {
   };
   const look = () => {
     const isLinkOpen = (hubId: string) => model.some((hub) => hub.hubId === hubId && hub.isLinked);
-    for (const dead of hubs.judge({ nowMs, directoryUpSinceMs: upSinceMs, isLinkOpen })) {
+    for (const dead of hubs.judge({
+      nowMs,
+      directoryUpSinceMs: upSinceMs,
+      isLinkOpen,
+      refusedForMs: () => 0,
+    })) {
       const hub = model.find(({ hubId }) => hubId === dead.hubId)!;
       expect(nowMs - hub.heardMs).toBeGreaterThan(SILENCE_MS);
       expect(nowMs - (upSinceMs ?? nowMs)).toBeGreaterThan(SILENCE_MS);
@@ -227,7 +252,7 @@ function runModel(steps: readonly Step[]): void {
   nowMs += SILENCE_MS + 1;
   for (const hub of model) beat(hub);
   const isLinkOpen = (hubId: string) => model.some((hub) => hub.hubId === hubId && hub.isRunning);
-  hubs.judge({ nowMs, directoryUpSinceMs: upSinceMs, isLinkOpen });
+  hubs.judge({ nowMs, directoryUpSinceMs: upSinceMs, isLinkOpen, refusedForMs: () => 0 });
   for (const { hubId, life } of model) {
     for (let old = 1; old < life; old++) expect(hubs.isDead(aLife(hubId, old), nowMs)).toBe(true);
   }

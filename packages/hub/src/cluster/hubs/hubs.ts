@@ -1,9 +1,14 @@
 import { isLoopbackHost } from "../../domain/machine.ts";
 import type { HubIdentity } from "../../domain/participant.ts";
+import { PRESENCE_INTERVAL_MS } from "../directory.ts";
 import type { HubPresence } from "./hub-presence.ts";
 
 /** A hub that has not been heard of for longer is dead. */
 export const SILENCE_MS = 10_000;
+/** A beat is missed when it is a second late: the directory may be slow. */
+const missedBeatMs = PRESENCE_INTERVAL_MS + 1_000;
+/** A process that restarts is back before. */
+const refusedMs = 2_000;
 
 /** What this hub can see while it judges the silence of others. */
 export interface Sight {
@@ -13,6 +18,8 @@ export interface Sight {
   directoryUpSinceMs: number | undefined;
   /** this hub's link to that one responds */
   isLinkOpen: (hubId: string) => boolean;
+  /** for how long that hub has refused each dial, after its socket was reset; 0 otherwise */
+  refusedForMs: (hubId: string) => number;
 }
 
 interface PresentHub {
@@ -66,15 +73,18 @@ export class Hubs {
   /**
    * Buries those that are dead by their silence: not heard of for more than 10 s, all of which the directory was up, and
    * without a link that responds. After its own directory was away, a hub waits 10 s anew: then the silence was its own.
+   * One missed beat is enough of a hub that has refused dials for 2 s.
    *
    * @returns them
    */
-  judge({ nowMs, directoryUpSinceMs, isLinkOpen }: Sight): HubIdentity[] {
-    if (directoryUpSinceMs === undefined || nowMs - directoryUpSinceMs <= SILENCE_MS) return [];
-    const isSilent = (sinceMs: number) => nowMs - sinceMs > SILENCE_MS;
+  judge({ nowMs, directoryUpSinceMs, isLinkOpen, refusedForMs }: Sight): HubIdentity[] {
+    if (directoryUpSinceMs === undefined) return [];
+    const isSilent = (sinceMs: number, limitMs = SILENCE_MS) =>
+      nowMs - Math.max(sinceMs, directoryUpSinceMs) > limitMs;
     const silent: HubIdentity[] = [];
     for (const [hubId, { presence, lastSeenMs }] of this.#present) {
-      if (isSilent(lastSeenMs) && !isLinkOpen(hubId)) silent.push(presence);
+      const limitMs = refusedForMs(hubId) >= refusedMs ? missedBeatMs : SILENCE_MS;
+      if (isSilent(lastSeenMs, limitMs) && !isLinkOpen(hubId)) silent.push(presence);
     }
     for (const { hub, sinceMs } of this.#unseen.values()) {
       // A link is one to the latest life.
@@ -83,6 +93,13 @@ export class Hubs {
     }
     for (const hub of silent) this.#bury(hub);
     return silent.map(({ hubId, bootId }) => ({ hubId, bootId }));
+  }
+
+  /** Whether a hub has missed a beat: it may be dead, as another hub says. */
+  hasMissedBeat({ hubId, bootId }: HubIdentity, nowMs: number): boolean {
+    const present = this.#present.get(hubId);
+    if (present?.presence.bootId !== bootId) return true;
+    return nowMs - present.lastSeenMs > missedBeatMs;
   }
 
   /**

@@ -24,6 +24,8 @@ export interface RollCallOptions {
     /** in order: what runs at it may finish */
     hubLeft: (hubId: string) => void;
     hubGone: (hubId: string) => void;
+    /** for how long that hub has refused each dial, after its socket was reset; 0 otherwise */
+    refusedForMs?: (hubId: string) => number;
   };
   /** Whether a stream of another hub shows requests on their way. */
   detailWatchedElsewhere: (isWatched: boolean) => void;
@@ -96,8 +98,15 @@ export class RollCall {
   judge(directoryUpSinceMs: number | undefined): void {
     const { links, nowMs } = this.#options;
     const isLinkOpen = (hubId: string) => links.isOpen(hubId);
-    for (const { hubId } of this.hubs.judge({ nowMs: nowMs(), directoryUpSinceMs, isLinkOpen }))
-      links.hubGone(hubId);
+    const refusedForMs = (hubId: string) => links.refusedForMs?.(hubId) ?? 0;
+    const sight = { nowMs: nowMs(), directoryUpSinceMs, isLinkOpen, refusedForMs };
+    for (const { hubId } of this.hubs.judge(sight)) links.hubGone(hubId);
+  }
+
+  /** Whether a hub may be dead, as another hub says: it has missed a beat, and no link to it responds. */
+  isQuiet(hub: HubIdentity): boolean {
+    const { links, nowMs } = this.#options;
+    return this.hubs.hasMissedBeat(hub, nowMs()) && !links.isOpen(hub.hubId);
   }
 
   isDead(hub: HubIdentity): boolean {

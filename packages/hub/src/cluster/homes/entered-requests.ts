@@ -1,0 +1,66 @@
+const windowMs = 60_000;
+const minRequests = 100;
+const minShare = 0.8;
+const betweenMovesMs = 10 * 60_000;
+
+interface Window {
+  sinceMs: number;
+  total: number;
+  /** by hub id */
+  entered: Map<string, number>;
+}
+
+/**
+ * Where the requests of the rooms with a home here enter: a room moves to the hub at which over 80 % of at least 100
+ * requests within a minute entered, at most once in 10 minutes. Reads no clock. A room without requests takes no memory.
+ */
+export class EnteredRequests {
+  readonly #ownHubId: string;
+  /** by room code */
+  readonly #windows = new Map<string, Window>();
+  readonly #movedMs = new Map<string, number>();
+
+  constructor(ownHubId: string) {
+    this.#ownHubId = ownHubId;
+  }
+
+  /** @param hubId - where the client sent it */
+  count(code: string, hubId: string, nowMs: number): void {
+    let window = this.#windows.get(code);
+    if (window === undefined || nowMs - window.sinceMs >= windowMs) {
+      window = { sinceMs: nowMs, total: 0, entered: new Map() };
+      this.#windows.set(code, window);
+    }
+    window.total += 1;
+    window.entered.set(hubId, (window.entered.get(hubId) ?? 0) + 1);
+  }
+
+  /** The hub that the room is to move to. */
+  target(code: string, nowMs: number): string | undefined {
+    const window = this.#windows.get(code);
+    if (window === undefined || nowMs - window.sinceMs >= windowMs) return undefined;
+    if (window.total < minRequests) return undefined;
+    if (nowMs - (this.#movedMs.get(code) ?? Number.NEGATIVE_INFINITY) < betweenMovesMs)
+      return undefined;
+    for (const [hubId, count] of window.entered) {
+      if (hubId !== this.#ownHubId && count > minShare * window.total) return hubId;
+    }
+    return undefined;
+  }
+
+  /** The room has just moved, to this hub or away. */
+  moved(code: string, nowMs: number): void {
+    this.#windows.delete(code);
+    this.#movedMs.set(code, nowMs);
+  }
+
+  /** Drops what is over. */
+  tidy(nowMs: number): void {
+    for (const [code, { sinceMs }] of this.#windows) {
+      if (nowMs - sinceMs >= windowMs) this.#windows.delete(code);
+    }
+    for (const [code, movedMs] of this.#movedMs) {
+      if (nowMs - movedMs >= betweenMovesMs) this.#movedMs.delete(code);
+    }
+  }
+}

@@ -1,0 +1,397 @@
+import type { HubIdentity } from "../../domain/participant.ts";
+import { HubError } from "../../errors.ts";
+import { DirectoryUnavailable, PRESENCE_INTERVAL_MS } from "../directory.ts";
+import type { Hubs } from "../hubs/hubs.ts";
+import { Reach } from "../hubs/reach.ts";
+import type { RollCall } from "../hubs/roll-call.ts";
+import { EnteredRequests } from "./entered-requests.ts";
+import { type HomeHooks, HomeStates, type HomeStatesOptions } from "./home-states.ts";
+import { epochOf, type Home, type Offer, type RoomHomeState } from "./room-home.ts";
+import { rankHubs, Takeover } from "./takeover.ts";
+import { Waiting } from "./waiting.ts";
+
+/** A request waits this long for a home. */
+const waitMs = 15_000;
+/** A hub that another one asked to take a room waits this long to see by itself that the home is dead. */
+const askedMs = 2_000;
+/** A hub that answered that it is not the home is tried again after it. */
+const missedMs = 250;
+/** Rooms that are handed over at the same time when this hub stops. */
+const maxHandOvers = 16;
+/** Higher ones are not believed: epochs rise by one. */
+const maxEpoch = 2 ** 40;
+
+export type Place =
+  /** This hub is the home. */
+  | { kind: "here"; epoch: number }
+  /**
+   * `mustTake`: the home of that epoch is dead, and this hub is to take the room. The request goes there with a mark: see
+   * {@link RoomHomes.askedToTake}.
+   */
+  | { kind: "there"; home: Home; mustTake: boolean }
+  | { kind: "wait" };
+
+export interface RoomHomesOptions extends Pick<
+  HomeStatesOptions,
+  "self" | "nowMs" | "reportBug" | "hooks"
+> {
+  directory: HomeStatesOptions["directory"] & {
+    deleteHome(code: string, expectedRevision: number): Promise<boolean>;
+  };
+  roll: Pick<RollCall, "isDead" | "isQuiet"> & { hubs: Pick<Hubs, "get" | "list"> };
+  /** Whether there is a room with this code. */
+  exists: (code: string) => boolean;
+  /** Something is registered or connected in the room: it is handed over when this hub stops. */
+  isInUse: (code: string) => boolean;
+  /** ms on two clocks that this hub's clock does not correct: either may stand still in a suspended computer */
+  time: { monotonicMs: () => number; wallMs: () => number };
+}
+
+const wait: Place = { kind: "wait" };
+
+/**
+ * The homes of all rooms, as this hub knows them: one state of `room-home.ts` each. There are no timers: {@link tick}
+ * comes four times a second. A room is taken over when something waits for it, so that a dead hub's rooms at rest cost
+ * nothing.
+ */
+export class RoomHomes {
+  readonly #options: RoomHomesOptions;
+  readonly #states: HomeStates;
+  readonly #waiting = new Waiting<Place>();
+  readonly #reach: Reach;
+  readonly #entered: EnteredRequests;
+  readonly #takeovers = new Map<string, Takeover>();
+  /** rooms that another hub asked this one to take from the home of that epoch */
+  readonly #asked = new Map<string, { overEpoch: number; untilMs: number }>();
+  /** homes that answered that they are not */
+  readonly #missed = new Map<string, { epoch: number; untilMs: number }>();
+  #aliveMs: { monotonic: number; wall: number };
+  #isStopping = false;
+
+  constructor(options: RoomHomesOptions) {
+    this.#options = options;
+    const { roll, nowMs, self, time } = options;
+    this.#reach = new Reach({ bootIdOf: (hubId) => roll.hubs.get(hubId)?.bootId, nowMs });
+    this.#entered = new EnteredRequests(self.hubId);
+    this.#aliveMs = { monotonic: time.monotonicMs(), wall: time.wallMs() };
+    this.#states = new HomeStates({
+      ...options,
+      hooks: { ...options.hooks, onTaken: this.#taken },
+      isUrgent: (code) => this.#waiting.has(code),
+      stepped: (code) => this.#settle(code),
+    });
+  }
+
+  /**
+   * Where a request for an existing room goes now. The first one for a room without a home makes this hub take it, so
+   * that it waits.
+   */
+  placeOf(code: string): Place {
+    this.#noticeSuspension();
+    const place = this.#look(code);
+    if (place.kind === "wait") this.#takeNew(code, this.#states.of(code));
+    return place;
+  }
+
+  /**
+   * Resolves when the room's home is known: never with `wait`.
+   *
+   * @throws HubError `peer_unavailable` after 15 s, or at once when nothing can be taken over now; `cluster_unavailable`
+   *   for a room without a home while the directory is away; the signal's reason
+   */
+  async placed(code: string, signal?: AbortSignal): Promise<Place> {
+    const place = this.placeOf(code);
+    if (place.kind !== "wait") return place;
+    const placed = this.#waiting.wait(code, this.#options.nowMs() + waitMs, signal);
+    this.#states.urge(code);
+    this.#settle(code);
+    return placed;
+  }
+
+  /**
+   * Whether the directory still names this hub: asked after a registration was written and before it is confirmed, since
+   * a hub that took the room over may have read without it. True while the directory is away: it is written later.
+   */
+  async isStillHome(code: string, epoch: number): Promise<boolean> {
+    const { directory, self } = this.#options;
+    if (directory.isUp) {
+      try {
+        const stored = await directory.readHome(code);
+        this.#states.step(code, { kind: "stored", stored, isRead: false });
+        if (stored === undefined || !isSame(stored.home, self) || stored.home.epoch !== epoch)
+          return false;
+      } catch (error) {
+        if (!(error instanceof DirectoryUnavailable)) throw error;
+      }
+    }
+    const place = this.placeOf(code);
+    return place.kind === "here" && place.epoch === epoch;
+  }
+
+  /** What the directory reports. */
+  homeChanged(code: string, home: Home | undefined, revision: number): void {
+    const { self, exists } = this.#options;
+    if (!exists(code)) {
+      // Another hub's may be reported before its room is.
+      if (home === undefined) return this.#forget(code);
+      if (isSame(home, self)) return this.#delete(code, revision);
+    }
+    const stored = home === undefined ? undefined : { home, revision };
+    this.#states.step(code, { kind: "stored", stored, isRead: false });
+  }
+
+  /** The directory is away, or is back and has reported what changed. */
+  directoryChanged(isUp: boolean): void {
+    this.#states.directoryChanged(isUp);
+    this.#settleAll();
+  }
+
+  /** A hop, an agent or a hub has seen this epoch of a room. A home with a lower one looks before it serves anything more. */
+  sawEpoch(code: string, epoch: number): void {
+    if (!Number.isSafeInteger(epoch) || epoch > maxEpoch) return;
+    if (epoch > epochOf(this.#states.of(code)))
+      this.#states.step(code, { kind: "newerEpoch", epoch });
+  }
+
+  /**
+   * A request came with the mark of `mustTake`. This hub takes the room if the home of that epoch is dead, or has missed a
+   * beat here, too. Before {@link placed}, which waits for it.
+   */
+  askedToTake(code: string, overEpoch: number): void {
+    if (this.#asked.has(code)) return;
+    this.#asked.set(code, { overEpoch, untilMs: this.#options.nowMs() + askedMs });
+  }
+
+  /** A hub answered that it is not the room's home: what the directory holds counts. */
+  notServedBy(code: string, home: Home): void {
+    this.#missed.set(code, { epoch: home.epoch, untilMs: this.#options.nowMs() + missedMs });
+    this.#states.read(code);
+  }
+
+  /**
+   * The control socket to that hub was reset: requests for its rooms wait. The caller dials again at least every 0.5 s,
+   * until the hub is reached or dead.
+   */
+  hubReset(hubId: string): void {
+    this.#reach.reset(hubId);
+  }
+
+  /** It refused a dial, which counts as a reset. After 2 s of that and a missed beat it is dead. */
+  redialRefused(hubId: string): void {
+    this.#reach.refused(hubId);
+    if (!this.#options.directory.isUp) this.#settleAll();
+  }
+
+  /** A control socket to that hub is open. */
+  hubReached(hubId: string): void {
+    this.#reach.reached(hubId);
+    this.#settleAll();
+  }
+
+  /** ms, for `RollCall`: how long that hub has refused all dials; 0 otherwise */
+  refusedForMs(hubId: string): number {
+    return this.#reach.refusedForMs(hubId);
+  }
+
+  /** An inference request of a room with its home here. @param hubId - that the client sent it to */
+  requestEntered(code: string, hubId: string): void {
+    this.#entered.count(code, hubId, this.#options.nowMs());
+  }
+
+  /** The hub that most requests of a room enter at, if the room is to be handed over to it. */
+  wantsMove(code: string): HubIdentity | undefined {
+    const { nowMs, roll } = this.#options;
+    if (this.#isStopping || this.#states.of(code).kind !== "home") return undefined;
+    const hub = roll.hubs.get(this.#entered.target(code, nowMs()) ?? "");
+    if (hub === undefined || hub.isDraining || this.#reach.isDoubted(hub)) return undefined;
+    return { hubId: hub.hubId, bootId: hub.bootId };
+  }
+
+  /** Resolves when the other hub is the home, or when the hand-over was given up: the room is still here then. */
+  handOver(code: string, to: HubIdentity): Promise<void> {
+    this.#entered.moved(code, this.#options.nowMs());
+    return this.#states.handOver(code, to);
+  }
+
+  /** Another home hands a room over. @returns whether this hub keeps the snapshot */
+  offered(code: string, offer: Offer): boolean {
+    if (this.#isStopping) return false;
+    const commands = this.#states.step(code, { kind: "offered", offer });
+    return commands.some((one) => one.kind === "answerOffer" && one.isAccepted);
+  }
+
+  /** The room does not exist any more. */
+  dropped(code: string): void {
+    const state = this.#states.of(code);
+    const stored = state.kind === "taking" ? undefined : state.stored;
+    this.#forget(code);
+    if (stored !== undefined) this.#delete(code, stored.revision);
+  }
+
+  /** Four times a second, after the roll call has judged. */
+  tick(): void {
+    this.#noticeSuspension();
+    this.#states.retry();
+    this.#settleAll();
+    const nowMs = this.#options.nowMs();
+    this.#waiting.expire(nowMs, unavailable);
+    this.#reach.tidy();
+    this.#entered.tidy(nowMs);
+    dropWhere(this.#asked, ({ untilMs }) => nowMs >= untilMs);
+    dropWhere(this.#missed, ({ untilMs }) => nowMs >= untilMs);
+    dropWhere(this.#takeovers, (takeover) => takeover.isOld(nowMs));
+  }
+
+  /**
+   * This hub stops: it takes no room any more, and hands those in use to the hub that is first in rank. Resolves when all
+   * are handed over, or cannot be. The others are taken at their first request, once this hub has left the directory.
+   */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    const codes = this.#states.own().filter((code) => this.#options.isInUse(code));
+    const letGo = async () => {
+      for (let code = codes.pop(); code !== undefined; code = codes.pop()) {
+        const [next] = this.#ranked(code, undefined);
+        if (next !== undefined) await this.handOver(code, next);
+      }
+    };
+    await Promise.all(Array.from({ length: maxHandOvers }, letGo));
+  }
+
+  readonly #taken: HomeHooks["onTaken"] = (code, home, fromOffer) => {
+    if (fromOffer) this.#entered.moved(code, this.#options.nowMs());
+    return this.#options.hooks.onTaken(code, home, fromOffer);
+  };
+
+  #look(code: string): Place {
+    const state = this.#states.of(code);
+    if (state.kind === "home") return { kind: "here", epoch: state.stored.home.epoch };
+    if (state.kind !== "elsewhere" || state.stored === undefined) return wait;
+    const { home } = state.stored;
+    if (this.#isAsked(code, home) || this.#missed.get(code)?.epoch === home.epoch) return wait;
+    if (state.seen > home.epoch && this.#states.isReading(code)) return wait;
+    if (!this.#isPresent(home) || this.#reach.isDoubted(home)) return wait;
+    return { kind: "there", home, mustTake: false };
+  }
+
+  #isAsked(code: string, { epoch }: Home): boolean {
+    return epoch <= (this.#asked.get(code)?.overEpoch ?? 0);
+  }
+
+  #isPresent({ hubId, bootId }: HubIdentity): boolean {
+    return this.#options.roll.hubs.get(hubId)?.bootId === bootId;
+  }
+
+  #settleAll(): void {
+    for (const code of this.#waiting.codes()) this.#settle(code);
+  }
+
+  /** What waits for the room goes on or is refused, or the room is taken. */
+  #settle(code: string): void {
+    if (!this.#waiting.has(code)) return;
+    const state = this.#states.of(code);
+    const place = this.#look(code);
+    const refusal = this.#refusal(code, state);
+    if (place.kind !== "wait") this.#waiting.resolve(code, place);
+    else if (refusal !== undefined) this.#waiting.reject(code, refusal);
+    else if (!this.#takeNew(code, state)) this.#takeOver(code, state);
+  }
+
+  /** A reason not to wait: without the directory nothing is taken. */
+  #refusal(code: string, state: RoomHomeState): HubError | undefined {
+    const isAway = !this.#options.directory.isUp;
+    if (state.kind === "taking" && isAway) return clusterAway(code);
+    if (state.kind !== "elsewhere") return undefined;
+    if (state.stored === undefined) {
+      if (this.#isStopping) return unavailable(code);
+      return isAway ? clusterAway(code) : undefined;
+    }
+    const { home } = state.stored;
+    const isGone = !this.#isPresent(home) || this.#reach.isRefused(home);
+    return isAway && isGone ? unavailable(code) : undefined;
+  }
+
+  /** @returns whether the room has no home */
+  #takeNew(code: string, state: RoomHomeState): boolean {
+    if (state.kind !== "elsewhere" || state.stored !== undefined) return false;
+    const canTake = this.#options.directory.isUp && !this.#isStopping;
+    if (canTake && !this.#states.isReading(code)) this.#states.step(code, { kind: "wanted" });
+    return true;
+  }
+
+  #takeOver(code: string, state: RoomHomeState): void {
+    const { roll, self, directory } = this.#options;
+    if (state.kind !== "elsewhere" || state.stored === undefined) return;
+    const { stored } = state;
+    if (isSame(stored.home, self))
+      return void this.#states.step(code, { kind: "stored", stored, isRead: false });
+    if (!directory.isUp || this.#states.isReading(code)) return;
+    const isAsked = this.#isAsked(code, stored.home) && !this.#isStopping;
+    if (!roll.isDead(stored.home) && !(isAsked && roll.isQuiet(stored.home))) return;
+    const next = isAsked ? ({ kind: "take" } as const) : this.#nextTaker(code, stored.home);
+    if (next?.kind === "take") this.#states.step(code, { kind: "wanted" });
+    if (next?.kind !== "ask") return;
+    const home = { ...next.hub, epoch: stored.home.epoch };
+    this.#waiting.resolveFirst(code, { kind: "there", home, mustTake: true });
+  }
+
+  #nextTaker(code: string, { hubId, epoch }: Home) {
+    const { nowMs, self } = this.#options;
+    const before = this.#takeovers.get(code);
+    const takeover = before?.overEpoch === epoch ? before : new Takeover(epoch, nowMs());
+    this.#takeovers.set(code, takeover);
+    return takeover.next(this.#ranked(code, hubId), self, nowMs());
+  }
+
+  /** The hubs that can take a room, in the order in which they do. */
+  #ranked(code: string, deadHubId: string | undefined): HubIdentity[] {
+    const { roll, self } = this.#options;
+    const others = roll.hubs
+      .list()
+      .filter((hub) => !hub.isDraining && !this.#reach.isDoubted(hub))
+      .map(({ hubId, bootId }) => ({ hubId, bootId }));
+    return rankHubs(code, this.#isStopping ? others : [...others, self], deadHubId);
+  }
+
+  /** More than one beat passed in which this process did not run: another hub may have its rooms. */
+  #noticeSuspension(): void {
+    const { time } = this.#options;
+    const before = this.#aliveMs;
+    const now = { monotonic: time.monotonicMs(), wall: time.wallMs() };
+    this.#aliveMs = now;
+    const gapMs = Math.max(now.monotonic - before.monotonic, now.wall - before.wall);
+    if (gapMs > PRESENCE_INTERVAL_MS) this.#states.suspended();
+  }
+
+  #forget(code: string): void {
+    this.#states.forget(code);
+    for (const map of [this.#asked, this.#missed, this.#takeovers]) map.delete(code);
+    this.#waiting.reject(code, new HubError("room_not_found", `There is no room ${code}.`));
+  }
+
+  #delete(code: string, revision: number): void {
+    this.#options.directory.deleteHome(code, revision).catch((error: unknown) => {
+      // The entry of a room that does not exist does no harm.
+      if (!(error instanceof DirectoryUnavailable)) this.#options.reportBug(error);
+    });
+  }
+}
+
+function dropWhere<Value>(map: Map<string, Value>, isOver: (value: Value) => boolean): void {
+  for (const [code, value] of map) if (isOver(value)) map.delete(code);
+}
+
+function isSame(one: HubIdentity, other: HubIdentity): boolean {
+  return one.hubId === other.hubId && one.bootId === other.bootId;
+}
+
+function clusterAway(code: string): HubError {
+  const message = `No hub serves room ${code} yet, and this hub cannot reach its cluster at the moment.`;
+  const hint = "Rooms that are in use go on. Try again in some seconds.";
+  return new HubError("cluster_unavailable", message, { hint });
+}
+
+function unavailable(code: string): HubError {
+  const message = `The hub that served room ${code} cannot be reached, and no other hub serves it yet.`;
+  return new HubError("peer_unavailable", message, { retryAfterMs: 2_000 });
+}
