@@ -1,5 +1,5 @@
 import type { HubIdentity } from "../../domain/participant.ts";
-import { DirectoryUnavailable } from "../directory.ts";
+import { type ClusterDirectory, DirectoryUnavailable } from "../directory.ts";
 import { HomeReads } from "./home-reads.ts";
 import {
   type Home,
@@ -8,7 +8,6 @@ import {
   NO_HOME,
   type Offer,
   type RoomHomeState,
-  type StoredHome,
   stepHome,
 } from "./room-home.ts";
 
@@ -32,11 +31,7 @@ export interface HomeHooks {
 
 export interface HomeStatesOptions {
   self: HubIdentity;
-  directory: {
-    readonly isUp: boolean;
-    putHome(code: string, home: Home, expectedRevision: number): Promise<number | undefined>;
-    readHome(code: string): Promise<StoredHome | undefined>;
-  };
+  directory: Pick<ClusterDirectory, "isUp" | "putHome" | "readHome">;
   hooks: HomeHooks;
   /** Something waits for the room. */
   isUrgent: (code: string) => boolean;
@@ -60,6 +55,8 @@ export class HomeStates {
   readonly #unloaded = new Map<string, boolean>();
   /** hooks under way, each after the one before */
   readonly #hooks = new Map<string, Promise<void>>();
+  /** rooms with a refused write since the last {@link retry} */
+  readonly #refused = new Set<string>();
   /** called when a hand-over has ended */
   readonly #handOvers = new Map<string, () => void>();
   #awaySinceMs: number | undefined;
@@ -91,7 +88,9 @@ export class HomeStates {
   step(code: string, input: HomeInput): readonly HomeCommand[] {
     const { state, commands } = stepHome(this.of(code), input, this.#options.self);
     this.#keep(code, state);
-    for (const command of commands) this.#run(code, command, input.kind === "unanswered");
+    const isFailure = input.kind === "unanswered" || this.#refused.has(code);
+    if (input.kind === "refused") this.#refused.add(code);
+    for (const command of commands) this.#run(code, command, isFailure);
     this.#options.stepped(code);
     return commands;
   }
@@ -142,6 +141,7 @@ export class HomeStates {
 
   /** Tries again what the directory did not do. */
   retry(): void {
+    this.#refused.clear();
     if (this.#options.directory.isUp) {
       this.#reads.retry();
       for (const [code, fromOffer] of [...this.#unloaded]) this.#load(code, fromOffer);
@@ -173,11 +173,12 @@ export class HomeStates {
     this.#handOvers.delete(code);
   }
 
-  #run(code: string, command: HomeCommand, isAfterFailure: boolean): void {
+  #run(code: string, command: HomeCommand, isFailure: boolean): void {
     const { hooks } = this.#options;
     switch (command.kind) {
       case "read":
-        if (isAfterFailure) this.#reads.beginLater(code);
+        // An entry that cannot be read is refused each time.
+        if (isFailure) this.#reads.beginLater(code);
         else this.#reads.begin(code);
         return;
       case "write":

@@ -1,6 +1,6 @@
 import type { HubIdentity } from "../../domain/participant.ts";
 import { HubError } from "../../errors.ts";
-import { DirectoryUnavailable, PRESENCE_INTERVAL_MS } from "../directory.ts";
+import { type ClusterDirectory, DirectoryUnavailable, PRESENCE_INTERVAL_MS } from "../directory.ts";
 import type { Hubs } from "../hubs/hubs.ts";
 import { Reach } from "../hubs/reach.ts";
 import type { RollCall } from "../hubs/roll-call.ts";
@@ -35,10 +35,10 @@ export interface RoomHomesOptions extends Pick<
   HomeStatesOptions,
   "self" | "nowMs" | "reportBug" | "hooks"
 > {
-  directory: HomeStatesOptions["directory"] & {
-    deleteHome(code: string, expectedRevision: number): Promise<boolean>;
+  directory: Pick<ClusterDirectory, "isUp" | "putHome" | "readHome" | "deleteHome">;
+  roll: Pick<RollCall, "isDead" | "isQuiet"> & {
+    hubs: Pick<Hubs, "get" | "list" | "hasMissedBeat">;
   };
-  roll: Pick<RollCall, "isDead" | "isQuiet"> & { hubs: Pick<Hubs, "get" | "list"> };
   /** Whether there is a room with this code. */
   exists: (code: string) => boolean;
   /** Something is registered or connected in the room: it is handed over when this hub stops. */
@@ -343,12 +343,13 @@ export class RoomHomes {
     return takeover.next(this.#ranked(code, hubId), self, nowMs());
   }
 
-  /** The hubs that can take a room, in the order in which they do. */
+  /** The hubs that can take a room, in the order in which they do. One that is cut off from the directory cannot. */
   #ranked(code: string, deadHubId: string | undefined): HubIdentity[] {
-    const { roll, self } = this.#options;
+    const { roll, self, nowMs } = this.#options;
     const others = roll.hubs
       .list()
       .filter((hub) => !hub.isDraining && !this.#reach.isDoubted(hub))
+      .filter((hub) => !roll.hubs.hasMissedBeat(hub, nowMs()))
       .map(({ hubId, bootId }) => ({ hubId, bootId }));
     return rankHubs(code, this.#isStopping ? others : [...others, self], deadHubId);
   }
