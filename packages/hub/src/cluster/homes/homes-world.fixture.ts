@@ -17,6 +17,8 @@ export interface Call {
   sentMs: number;
   /** the highest that it has seen */
   epoch: number;
+  /** the hub that it was sent on to */
+  sentTo: HubIdentity | undefined;
   served: { by: WorldHub; epoch: number; ms: number } | undefined;
   error: unknown;
   endedMs: number | undefined;
@@ -90,7 +92,7 @@ export class HomesWorld<Hub extends WorldHub = WorldHub> {
   }
 
   request(at: WorldHub, code: string): Call {
-    const sent = { sentMs: this.nowMs, epoch: 0, endedMs: undefined };
+    const sent = { sentMs: this.nowMs, epoch: 0, sentTo: undefined, endedMs: undefined };
     const call: Call = { at, code, ...sent, served: undefined, error: undefined };
     this.calls.push(call);
     this.rooms.add(code);

@@ -10,6 +10,8 @@ import { RoomHomes } from "./room-homes.ts";
 
 const tickMs = 250;
 const redialMs = 400;
+/** An offer without an answer is given up. */
+const offerMs = 2_000;
 
 /** @param name - of the place: a hub that restarts has the same */
 export function startHub(world: HomesWorld<HubNode>, name: string): HubNode {
@@ -140,6 +142,7 @@ export class HubNode {
 
   /** What the front does with a request. */
   async carry(call: Call): Promise<void> {
+    call.sentTo = undefined;
     try {
       const place = await this.homes.placed(call.code);
       if (place.kind === "there") this.#hop(call, place.home, place.mustTake);
@@ -161,6 +164,7 @@ export class HubNode {
     if (target === undefined || target.isSilent || this.cutFrom.has(target)) {
       this.#dialInVain(call, home);
     } else if (target.isAlive) {
+      call.sentTo = target.self;
       world.after(world.latency(), target, () => void target.#piped(call, mustTake, this, home));
     } else {
       this.homes.redialRefused(home.hubId);
@@ -175,6 +179,9 @@ export class HubNode {
     else this.homes.sawEpoch(call.code, call.epoch);
     try {
       const place = await this.homes.placed(call.code);
+      // Its own end, meanwhile, has sent the request elsewhere.
+      if (call.sentTo !== this.self) return;
+      call.sentTo = undefined;
       if (place.kind === "here" && place.epoch >= call.epoch) {
         world.serve(call, this, place.epoch);
         return;
@@ -186,12 +193,19 @@ export class HubNode {
         void from.carry(call);
       });
     } catch (error) {
+      if (call.sentTo !== this.self) return;
+      call.sentTo = undefined;
       world.after(world.latency(), from, () => world.fail(call, error));
     }
   }
 
+  #sentInVain(call: Call, target: HubNode): void {
+    if (target.isSilent) this.#dialInVain(call, target.self);
+    else this.#world.after(this.#world.latency(), this, () => void this.carry(call));
+  }
+
   /** There is no answer, until the hub is judged dead. */
-  #dialInVain(call: Call, home: Home): void {
+  #dialInVain(call: Call, home: HubIdentity): void {
     this.#world.after(tickMs, this, () => {
       if (this.roll.isDead(home)) void this.carry(call);
       else this.#dialInVain(call, home);
@@ -295,6 +309,7 @@ export class HubNode {
         resolve(false);
         return;
       }
+      world.after(offerMs, this, () => resolve(false));
       world.after(world.latency(), target, () => {
         const isKept = target.keepsSnapshots && target.homes.offered(code, offer);
         world.after(world.latency(), this, () => resolve(isKept));
@@ -326,9 +341,14 @@ export class HubNode {
   #end(): void {
     this.isAlive = false;
     this.#endedMs = this.#world.nowMs;
-    // What clients sent to it ends with it.
     for (const call of this.#world.calls) {
-      if (call.at === this && call.endedMs === undefined) call.endedMs = this.#world.nowMs;
+      if (call.endedMs !== undefined) continue;
+      // What clients sent to it ends with it; what hubs sent on to it is theirs again.
+      if (call.at === this) call.endedMs = this.#world.nowMs;
+      else if (call.sentTo === this.self) {
+        const from = this.#world.nodes.find((node) => node === call.at);
+        if (from !== undefined) from.#sentInVain(call, this);
+      }
     }
   }
 }

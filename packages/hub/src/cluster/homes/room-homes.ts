@@ -130,7 +130,9 @@ export class RoomHomes {
 
   /** What the directory reports. */
   homeChanged(code: string, home: Home | undefined, revision: number): void {
-    const { self, exists } = this.#options;
+    const { self, exists, roll } = this.#options;
+    // The silence of a hub that was never heard of begins now, not when a request comes.
+    if (home !== undefined) roll.isDead(home);
     if (!exists(code)) {
       // Another hub's may be reported before its room is.
       if (home === undefined) return this.#forget(code);
