@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { DirectoryUnavailable } from "../directory.ts";
 import { aHome, outcome } from "./three-hubs.fixture.ts";
 
 describe("while the directory is away", () => {
@@ -153,21 +154,6 @@ describe("a higher epoch that a hop or an agent has seen", () => {
     for (const epoch of [2 ** 50, Number.NaN, 1.5, -1, 1]) a.homes.sawEpoch("R1", epoch);
     expect(a.homes.placeOf("R1")).toEqual({ kind: "here", epoch: 1 });
   });
-
-  test("keeps no registration confirmed that the next home may not have read", async () => {
-    const { world, a, b } = await aHome();
-    const asked = a.homes.isStillHome("R1", 1);
-    await world.run(50);
-    expect(await asked).toBe(true);
-    a.suspend();
-    await world.run(20_000);
-    world.request(b, "R1");
-    await world.run(5_000);
-    a.resume();
-    const late = a.homes.isStillHome("R1", 1);
-    await world.run(100);
-    expect(await late).toBe(false);
-  });
 });
 
 describe("a hub that sends a request where the home no longer is", () => {
@@ -201,5 +187,36 @@ describe("a home that was never heard of", () => {
     const call = world.request(b, "OLD");
     await world.run(300);
     expect(outcome(call)).toMatch(/ in 5$/);
+  });
+});
+
+describe("a registration that a home has written", () => {
+  test("is confirmed when the directory still names this hub", async () => {
+    const { world, a } = await aHome();
+    const confirmed = a.homes.confirm("R1");
+    await world.run(50);
+    expect(await confirmed).toBe(undefined);
+  });
+
+  test("is not confirmed when the next home may have read without it", async () => {
+    const { world, a, b } = await aHome();
+    a.suspend();
+    await world.run(20_000);
+    world.request(b, "R1");
+    await world.run(5_000);
+    a.resume();
+    const confirmed = expect(a.homes.confirm("R1")).rejects.toThrow("cannot be reached");
+    await world.run(100);
+    await confirmed;
+    expect(a.lost).toEqual(["R1 2"]);
+  });
+
+  test("is written again when the directory has lost the room's entry", async () => {
+    const { world, a } = await aHome();
+    await world.server.deleteHome("R1", (await world.server.readHome("R1"))?.revision ?? 0);
+    const confirmed = expect(a.homes.confirm("R1")).rejects.toThrow(DirectoryUnavailable);
+    await world.run(100);
+    await confirmed;
+    expect(await world.server.readHome("R1")).toMatchObject({ home: { ...a.self, epoch: 1 } });
   });
 });

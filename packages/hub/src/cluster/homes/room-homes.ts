@@ -109,23 +109,17 @@ export class RoomHomes {
   }
 
   /**
-   * Whether the directory still names this hub: asked after a registration was written and before it is confirmed, since
-   * a hub that took the room over may have read without it. True while the directory is away: it is written later.
+   * Resolves when the directory still names this hub: asked after a registration was written and before it is confirmed,
+   * since a hub that took the room over may have read without it.
+   *
+   * @throws HubError `peer_unavailable` when it names another one
+   * @throws DirectoryUnavailable also when it has lost the entry, which is written again
    */
-  async isStillHome(code: string, epoch: number): Promise<boolean> {
-    const { directory, self } = this.#options;
-    if (directory.isUp) {
-      try {
-        const stored = await directory.readHome(code);
-        this.#states.step(code, { kind: "stored", stored, isRead: false });
-        if (stored === undefined || !isSame(stored.home, self) || stored.home.epoch !== epoch)
-          return false;
-      } catch (error) {
-        if (!(error instanceof DirectoryUnavailable)) throw error;
-      }
-    }
-    const place = this.placeOf(code);
-    return place.kind === "here" && place.epoch === epoch;
+  async confirm(code: string): Promise<void> {
+    const stored = await this.#options.directory.readHome(code);
+    this.#states.step(code, { kind: "stored", stored, isRead: false });
+    if (stored === undefined) throw new DirectoryUnavailable(`the home of room ${code} was lost`);
+    if (!isSame(stored.home, this.#options.self)) throw unavailable(code);
   }
 
   /** What the directory reports. */
