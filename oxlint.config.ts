@@ -46,6 +46,7 @@ const hubRooms = [
   "operations",
   "inference",
   "upstreams",
+  "hop",
   "cluster",
   "http",
 ];
@@ -58,6 +59,7 @@ const hubRootFiles = [
   "hub",
   "hub-api",
   "hub-cluster",
+  "hub-homes",
   "hub-links",
   "index",
   "keyed-hash",
@@ -146,11 +148,12 @@ const insideHub: Record<string, AllowedInHub> = {
     rooms: ["domain", "credentials", "storage"],
     files: ["errors", "keyed-hash", "log", "pace", "within"],
   },
+  hop: { ...pure, packages: [], node: true, rooms: ["domain"], files: [] },
   http: {
     packages: ["protocol"],
     thirdParty: ["find-my-way", "ws"],
     node: true,
-    rooms: ["operations", "inference", "events"],
+    rooms: ["operations", "inference", "events", "hop"],
     files: ["anthropic-error", "errors", "handshake-problem", "log"],
   },
 };

@@ -1,0 +1,131 @@
+import { randomBytes } from "node:crypto";
+import { type IncomingMessage, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import type { Socket } from "node:net";
+import type { HubIdentity } from "../domain/participant.ts";
+import { HOP_PROTOCOL, TIME_HEADER } from "./accept.ts";
+import { type Claim, type HopKind, isAcceptance, PROOF_HEADER, proofOf } from "./proof.ts";
+
+/** Where another hub takes hops. */
+const HOP_PATH = "/v1/cluster/hop";
+
+/** One run of a hub. */
+export type HopHub = HubIdentity;
+
+/** Another hub, as it is reached. */
+export interface HopTarget extends HopHub {
+  /** `http:` or `https:` */
+  linkUrl: string;
+}
+
+/** A hub that was not reached. `refused`: its computer says that nothing listens there. */
+export class HopFailure extends Error {
+  override readonly name = "HopFailure";
+  readonly isRefused: boolean;
+
+  constructor(message: string, isRefused: boolean) {
+    super(message);
+    this.isRefused = isRefused;
+  }
+}
+
+export interface DiallerOptions {
+  self: HubIdentity;
+  secret: Uint8Array;
+  /** epoch ms */
+  wallMs: () => number;
+}
+
+/** A computer that is off says nothing. */
+const dialMs = 2_000;
+const aliveProbeMs = 5_000;
+
+/** Opens connections to other hubs. */
+export class HopDialler {
+  readonly #options: DiallerOptions;
+  /** by hub, where its clock differs too much from this one's: ms to add */
+  readonly #clockOffsets = new Map<string, number>();
+
+  constructor(options: DiallerOptions) {
+    this.#options = options;
+  }
+
+  /** @throws HopFailure */
+  async dial(target: HopTarget, kind: HopKind): Promise<Socket> {
+    const first = await this.#try(target, kind);
+    if (first.socket !== undefined) return first.socket;
+    const { hubTime, problem } = first;
+    if (problem !== "wrong-time" || hubTime === undefined) throw notTaken(problem);
+    // Once: what it says may be as wrong as what this hub thinks.
+    this.#clockOffsets.set(target.hubId, hubTime - this.#options.wallMs());
+    const second = await this.#try(target, kind);
+    if (second.socket !== undefined) return second.socket;
+    throw notTaken(second.problem);
+  }
+
+  async #try(target: HopTarget, kind: HopKind): Promise<Answer> {
+    const { self, secret, wallMs } = this.#options;
+    const offsetMs = this.#clockOffsets.get(target.hubId) ?? 0;
+    const claim: Claim = {
+      ...{ kind, from: self, to: { hubId: target.hubId, bootId: target.bootId } },
+      sentAt: Math.round(wallMs() + offsetMs),
+      nonce: randomBytes(16).toString("hex"),
+    };
+    const answer = await handshake(target.linkUrl, proofOf(claim, secret));
+    if (answer.socket !== undefined && !isAcceptance(claim, secret, answer.proof)) {
+      answer.socket.destroy();
+      throw new HopFailure("what responds there does not know the cluster's secret", false);
+    }
+    return answer;
+  }
+}
+
+interface Answer {
+  socket?: Socket;
+  proof?: unknown;
+  problem?: string;
+  /** epoch ms */
+  hubTime?: number;
+}
+
+function notTaken(problem: string | undefined): HopFailure {
+  return new HopFailure(`it did not take the connection: ${problem ?? "unknown"}`, false);
+}
+
+/** @throws HopFailure */
+function handshake(linkUrl: string, proof: string): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const url = new URL(HOP_PATH, linkUrl);
+    const open = url.protocol === "https:" ? requestHttps : requestHttp;
+    const request = open(url, {
+      headers: { connection: "Upgrade", upgrade: HOP_PROTOCOL, [PROOF_HEADER]: proof },
+      agent: false,
+      signal: AbortSignal.timeout(dialMs),
+    });
+    request.on("upgrade", (response: IncomingMessage, socket: Socket, head: Buffer) => {
+      if (head.length > 0) socket.unshift(head);
+      socket.setNoDelay(true).setKeepAlive(true, aliveProbeMs).setTimeout(0);
+      resolve({ socket, proof: response.headers[PROOF_HEADER] });
+    });
+    request.on("response", (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (part: string) => (text += part.slice(0, 1_024)));
+      response.on("close", () => resolve(refusalIn(response, text)));
+    });
+    request.on("error", (error: NodeJS.ErrnoException) =>
+      reject(new HopFailure(error.message, isRefusal(error))),
+    );
+    request.end();
+  });
+}
+
+function refusalIn({ headers, statusCode }: IncomingMessage, text: string): Answer {
+  const hubTime = Number(headers[TIME_HEADER]);
+  const problem = /"code":"([a-z-]{1,32})"/.exec(text)?.[1] ?? `status ${statusCode}`;
+  return Number.isSafeInteger(hubTime) && hubTime > 0 ? { problem, hubTime } : { problem };
+}
+
+/** Nothing listens there, or what listened was ended while it was dialled. */
+function isRefusal({ code }: NodeJS.ErrnoException): boolean {
+  return code === "ECONNREFUSED" || code === "ECONNRESET" || code === "EPIPE";
+}

@@ -1,0 +1,44 @@
+/** What concerns one connection alone, RFC 9110 §7.6.1. */
+const perConnection = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** What one hub tells another of a client. A client's own header of that name is removed. */
+export const PEER_HEADER = "x-roomhub-peer";
+
+/**
+ * The header fields that pass to the next connection, names and values in turn. Framing is not among them: it is made
+ * anew from the parsed message, so that both ends read the same.
+ *
+ * @param rawHeaders - names and values in turn, as they came
+ */
+export function passingHeaders(rawHeaders: readonly string[]): string[] {
+  const named = namedByConnection(rawHeaders);
+  const passing: string[] = [];
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? "";
+    const lower = name.toLowerCase();
+    if (perConnection.has(lower) || lower === PEER_HEADER || named?.has(lower) === true) continue;
+    passing.push(name, rawHeaders[index + 1] ?? "");
+  }
+  return passing;
+}
+
+/** A field that the connection names is about that connection. What names the body's length is not. */
+function namedByConnection(rawHeaders: readonly string[]): Set<string> | undefined {
+  let named: Set<string> | undefined;
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]?.toLowerCase() !== "connection") continue;
+    for (const part of rawHeaders[index + 1]?.toLowerCase().split(",") ?? []) {
+      const name = part.trim();
+      if (name !== "" && name !== "content-length" && name !== "host")
+        (named ??= new Set()).add(name);
+    }
+  }
+  return named;
+}

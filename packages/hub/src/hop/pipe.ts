@@ -1,0 +1,210 @@
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
+import type { ServerResponse } from "node:http";
+import type { HopAgent } from "./agent.ts";
+import { HopFailure } from "./dial.ts";
+import { passingHeaders, PEER_HEADER } from "./heads.ts";
+
+/** What became of a request that was piped. */
+export type PipeOutcome =
+  /** the client's socket took the last byte of the response */
+  | { kind: "delivered" }
+  /** the client left before */
+  | { kind: "gone" }
+  /** The other hub took no byte of it, or is not the room's home. It may be sent to another. */
+  | { kind: "untaken"; failure: HopFailure | undefined }
+  /** The other hub took it and ended before its response: not to be sent again. */
+  | { kind: "broken" };
+
+/** So much of a body is kept until the home has taken the request. */
+const maxHeldBytes = 64 * 1024;
+const misdirected = 421;
+
+/**
+ * One client's request on its way to the hub that serves it, perhaps to several, one after the other. Bytes pass as they
+ * come; back-pressure is TCP's, both ways.
+ */
+export class PipedRequest {
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  /** undefined once it is more than what is kept */
+  #held: Buffer[] | undefined = [];
+  #heldBytes = 0;
+  #hasBegun = false;
+  /** Ends the sending of the body to the hub before. */
+  #leave = (): void => undefined;
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.#request = request;
+    this.#response = response;
+  }
+
+  /** Nothing of its body was read: it can be served here as it came. */
+  get isWhole(): boolean {
+    return !this.#hasBegun;
+  }
+
+  /** @param facts - value of {@link PEER_HEADER} */
+  send(agent: HopAgent, facts: string): Promise<PipeOutcome> {
+    this.#leave();
+    return new Promise((resolve) => {
+      if (this.#response.destroyed) {
+        resolve({ kind: "gone" });
+        return;
+      }
+      const outgoing = requestHttp({
+        agent,
+        method: this.#request.method,
+        path: this.#request.url,
+        headers: this.#headers(facts),
+      });
+      new PipedResponse(outgoing, this.#response, {
+        canSendAgain: () => this.#held !== undefined,
+        begin: () => this.#sendBody(outgoing),
+        resolve,
+      }).listen();
+    });
+  }
+
+  #headers(facts: string): string[] {
+    const { rawHeaders, headers, method } = this.#request;
+    const passing = passingHeaders(rawHeaders);
+    passing.push(PEER_HEADER, facts);
+    if (headers["transfer-encoding"] !== undefined) passing.push("transfer-encoding", "chunked");
+    else if (headers["content-length"] === undefined && method !== "GET" && method !== "HEAD")
+      passing.push("content-length", "0");
+    return passing;
+  }
+
+  #sendBody(outgoing: ClientRequest): void {
+    const request = this.#request;
+    for (const chunk of this.#held ?? []) outgoing.write(chunk);
+    if (request.readableEnded || !hasBody(request)) {
+      outgoing.end();
+      return;
+    }
+    this.#hasBegun = true;
+    const onData = (chunk: Buffer) => {
+      this.#hold(chunk);
+      if (!outgoing.write(chunk)) request.pause();
+    };
+    const onEnd = () => outgoing.end();
+    const onDrain = () => request.resume();
+    request.on("data", onData).on("end", onEnd);
+    outgoing.on("drain", onDrain);
+    this.#leave = () => {
+      request.off("data", onData).off("end", onEnd);
+      outgoing.off("drain", onDrain);
+      // Without a listener for them, bytes would be lost between two hubs.
+      request.pause();
+      this.#leave = () => undefined;
+    };
+    request.resume();
+  }
+
+  #hold(chunk: Buffer): void {
+    if (this.#held === undefined) return;
+    this.#heldBytes += chunk.length;
+    if (this.#heldBytes > maxHeldBytes) this.#held = undefined;
+    else this.#held.push(chunk);
+  }
+}
+
+interface PipedResponseOptions {
+  canSendAgain: () => boolean;
+  /** The connection is there. */
+  begin: () => void;
+  resolve: (outcome: PipeOutcome) => void;
+}
+
+/** The response of one hub, on its way to the client. */
+class PipedResponse {
+  readonly #outgoing: ClientRequest;
+  readonly #response: ServerResponse;
+  readonly #options: PipedResponseOptions;
+  #incoming: IncomingMessage | undefined;
+  #wasSent = false;
+  #isOver = false;
+  readonly #onClose = () => this.#clientClosed();
+  readonly #onDrain = () => void this.#incoming?.resume();
+
+  constructor(outgoing: ClientRequest, response: ServerResponse, options: PipedResponseOptions) {
+    this.#outgoing = outgoing;
+    this.#response = response;
+    this.#options = options;
+  }
+
+  listen(): void {
+    const outgoing = this.#outgoing;
+    outgoing.on("socket", () => {
+      this.#wasSent = true;
+      this.#options.begin();
+    });
+    outgoing.on("continue", () => this.#response.writeContinue());
+    outgoing.on("information", (head) => this.#inform(head.statusCode));
+    outgoing.on("response", (incoming) => this.#begin(incoming));
+    outgoing.on("error", (error) => this.#failed(error));
+    outgoing.on("close", () => this.#failed(undefined));
+    this.#response.on("close", this.#onClose);
+  }
+
+  /** HTTP/1.0 knows no informational responses. */
+  #inform(status: number): void {
+    const { httpVersion } = this.#response.req;
+    if (httpVersion === "1.1" && status === 102 && !this.#response.headersSent)
+      this.#response.writeProcessing();
+  }
+
+  #begin(incoming: IncomingMessage): void {
+    const response = this.#response;
+    if (incoming.statusCode === misdirected && this.#options.canSendAgain()) {
+      incoming.resume();
+      incoming.on("end", () => {
+        if (!this.#outgoing.writableFinished) this.#outgoing.destroy();
+        this.#end({ kind: "untaken", failure: undefined });
+      });
+      return;
+    }
+    this.#incoming = incoming;
+    const headers = passingHeaders(incoming.rawHeaders);
+    if (incoming.headers.connection === "close") headers.push("connection", "close");
+    response.writeHead(incoming.statusCode ?? 502, headers);
+    response.flushHeaders();
+    response.on("drain", this.#onDrain);
+    incoming.on("data", (chunk: Buffer) => {
+      if (!response.write(chunk)) incoming.pause();
+    });
+    incoming.on("end", () => {
+      if (incoming.complete) response.end(() => this.#end({ kind: "delivered" }));
+    });
+  }
+
+  #clientClosed(): void {
+    if (this.#isOver || this.#response.writableFinished) return;
+    this.#end({ kind: "gone" });
+    this.#outgoing.destroy();
+  }
+
+  #failed(error: Error | undefined): void {
+    // What came whole is delivered, whatever becomes of the connection.
+    if (this.#incoming?.complete === true) return;
+    if (this.#incoming !== undefined) this.#end({ kind: "broken" });
+    else if (!this.#wasSent)
+      this.#end({ kind: "untaken", failure: error instanceof HopFailure ? error : undefined });
+    else if (error !== undefined) this.#end({ kind: "broken" });
+  }
+
+  #end(outcome: PipeOutcome): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#response.off("close", this.#onClose);
+    this.#response.off("drain", this.#onDrain);
+    this.#options.resolve(outcome);
+  }
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return (
+    headers["transfer-encoding"] !== undefined ||
+    (headers["content-length"] !== undefined && headers["content-length"] !== "0")
+  );
+}
