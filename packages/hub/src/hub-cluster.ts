@@ -258,7 +258,7 @@ export class HubCluster {
     return {
       relay: new OwnerRelay(operations, this.membership, ask),
       catchUpRoom: (code) => this.catchUpRoom(code),
-      acceptLink: (request, socket, head) => this.links.accept(request, socket, head),
+      accept: (request, socket, head) => this.links.accept(request, socket, head),
       requestsElsewhere: (roomCode) => this.links.requestsElsewhere(roomCode),
       listHubs: () => this.roll.list(),
       advertisedUrls: () => this.roll.advertisedUrls(),

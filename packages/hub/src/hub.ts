@@ -27,6 +27,7 @@ import { serveRelayed } from "./http/owner-relay.ts";
 import { ROUTES } from "./http/routes.ts";
 import { createHttpServer } from "./http/server.ts";
 import { HubCluster } from "./hub-cluster.ts";
+import { HubHomes } from "./hub-homes.ts";
 import type { HubLinksOptions } from "./hub-links.ts";
 import type { InferenceContext } from "./inference/begin.ts";
 import { BodyBudget } from "./inference/body-budget.ts";
@@ -46,14 +47,8 @@ import { BudgetUpdates } from "./operations/budgets/budget-updates.ts";
 import { announceBudgets, participantRests } from "./operations/budgets/budgets.ts";
 import { Moves } from "./operations/cluster/moves.ts";
 import { LoadedUpdates } from "./operations/loaded-updates.ts";
-import {
-  announceLoadedModels,
-  capabilitiesLearned,
-  directResponded,
-  directFailed,
-  loadedModelsRead,
-  loadReported,
-} from "./operations/path-changes.ts";
+import { directEvents } from "./operations/direct-events.ts";
+import { announceLoadedModels } from "./operations/path-changes.ts";
 import { markOverdue, wakeForTrials } from "./operations/presence.ts";
 import { dropUnusedRooms } from "./operations/rooms.ts";
 import { tunnelEvents } from "./operations/tunnel-events.ts";
@@ -104,21 +99,33 @@ export function createHub(options: HubOptions = {}): Hub {
   const vault = new AuthHeaderVault();
   const passwordKeeper = createPasswordKeeper();
   const roomPasswords = new Map<string, RoomPassword>();
+  const homes =
+    options.cluster?.homes === true
+      ? new HubHomes(options.cluster, {
+          ...{ bootId, version, vault, roomPasswords, limits, log, nowMs },
+          wallMs: () => clock.wallMs(),
+          operations: () => operations,
+          bus: () => bus,
+          isDraining: () => isDraining,
+          serve: (socket) => void hopServer?.emit("connection", socket),
+        })
+      : undefined;
   const cluster =
-    options.cluster &&
-    new HubCluster(options.cluster, {
-      ...{ bootId, version, vault, roomPasswords, limits, log, nowMs },
-      wallMs: () => clock.wallMs(),
-      random: options.random ?? Math.random,
-      operations: () => operations,
-      bus: () => bus,
-      isDraining: () => isDraining,
-      wantsDetail: () => bus.isDetailWatchedHere,
-      manage: (question) => serveRelayed(ROUTES, front, question),
-      forwarding: () => forwarding,
-      makers: () => dispatch.responseOwners,
-      requestsHere: (roomCode) => listRequests(inference, roomCode),
-    });
+    options.cluster === undefined || homes !== undefined
+      ? undefined
+      : new HubCluster(options.cluster, {
+          ...{ bootId, version, vault, roomPasswords, limits, log, nowMs },
+          wallMs: () => clock.wallMs(),
+          random: options.random ?? Math.random,
+          operations: () => operations,
+          bus: () => bus,
+          isDraining: () => isDraining,
+          wantsDetail: () => bus.isDetailWatchedHere,
+          manage: (question) => serveRelayed(ROUTES, front, question),
+          forwarding: () => forwarding,
+          makers: () => dispatch.responseOwners,
+          requestsHere: (roomCode) => listRequests(inference, roomCode),
+        });
   const bus = new EventBus(
     bootId,
     createPace(eventGapMs, () => systemTime.monotonicMs()),
@@ -127,8 +134,11 @@ export function createHub(options: HubOptions = {}): Hub {
   const emit = createEmitter(bus, log, () => clock.wallMs(), nowMs, cluster?.share);
   const store = options.store ?? memoryRoomStore();
   const rooms = new RoomKeeper(store, registry, roomPasswords, passwordKeeper, log);
-  const peers = cluster?.links.exchange;
-  const queues = new RoomQueues(limits.queuePerRoom, peers && ((code) => peers.queueChanged(code)));
+  const exchange = cluster?.links.exchange;
+  const queues = new RoomQueues(
+    limits.queuePerRoom,
+    exchange && ((code) => exchange.queueChanged(code)),
+  );
   const inFlight = new InFlight();
   const tunnels = new TunnelRegistry();
   const ownership = options.ownership ?? "compat";
@@ -143,23 +153,15 @@ export function createHub(options: HubOptions = {}): Hub {
     loadingMs: limits.loadingMs,
     nowMs,
     isPresent: (participant) => registry.isCurrent(participant),
-    directEvents: {
-      responded: (participant, verdict, isLife) =>
-        directResponded(operations, participant, verdict, isLife),
-      failed: (participant, reason) => directFailed(operations, participant, reason),
-      learned: (participant, known) => capabilitiesLearned(operations, participant, known),
-      reported(participant, load) {
-        const { slots: limit, elsewhere = 0 } = load ?? {};
-        loadReported(operations, participant, { limit, limitFrom: "engine", elsewhere });
-        peers?.loadChanged(participant);
-      },
-      loaded: (participant, models) => loadedModelsRead(operations, participant, models),
-    },
+    directEvents: directEvents(
+      () => operations,
+      (participant) => exchange?.loadChanged(participant),
+    ),
   });
 
   const operations: OperationContext = {
     registry,
-    machines: new Machines(peers && ((machine) => peers.machineChanged(machine))),
+    machines: new Machines(exchange && ((machine) => exchange.machineChanged(machine))),
     keyedHash,
     liveness: new LivenessTracker(limits.offlineAfterMs, limits.sweepIntervalMs),
     ...{ limits, ownership, emit, vault, passwordKeeper, roomPasswords },
@@ -190,16 +192,17 @@ export function createHub(options: HubOptions = {}): Hub {
     wallMs: () => clock.wallMs(),
     newUuid: () => randomUUID(),
     randomBelow: (bound) => randomInt(bound),
-    rooms: cluster?.rooms ?? rooms,
+    rooms: homes?.rooms ?? cluster?.rooms ?? rooms,
     cluster: cluster?.membership,
-    registrations: undefined,
+    registrations: homes?.registrations,
     routingChanged: (roomCode) => queues.participantsChanged(roomCode),
     roomDropped: (roomCode) => bus.endRoom(roomCode, 60_000),
   };
 
-  const sessions = new ResumableSessions(cluster === undefined ? "" : `${cluster.self.hubId}-`);
+  const hubId = (homes ?? cluster)?.self.hubId;
+  const sessions = new ResumableSessions(hubId === undefined ? "" : `${hubId}-`);
   const acceptTunnel = createTunnelAcceptor(tunnels, sessions, limits, {
-    ...tunnelEvents(operations, (participant) => peers?.loadChanged(participant)),
+    ...tunnelEvents(operations, (participant) => exchange?.loadChanged(participant)),
     bug: (error) => log.bug("a tunnel callback failed", error),
   });
 
@@ -213,7 +216,7 @@ export function createHub(options: HubOptions = {}): Hub {
     queues,
     inFlight,
     responseOwners: new ResponseOwners(limits.responsesPerRoom),
-    peers,
+    peers: exchange,
     owns: ({ proof }, participant) =>
       isOwnRequest(
         proof,
@@ -269,6 +272,18 @@ export function createHub(options: HubOptions = {}): Hub {
   const handedOut = options.handout && new HandedOut(options.handout, version, serving.flushing);
   const startedMs = nowMs();
   let isDraining = false;
+  const peers = createPeerReader(
+    {
+      trustedProxies: options.trustProxy ?? [],
+      sharedAddresses: options.sharedAddresses ?? [],
+      hasAddressRights: options.publicUrl === undefined && ownership !== "strict",
+      tokenFrom,
+      hostTokenFrom,
+      onUntrustedProxy: () =>
+        log.warn("an untrusted proxy forwards requests; trust it with --trust-proxy"),
+    },
+    options.publicUrl?.replace(/\/+$/, ""),
+  );
   const front: FrontDeps = {
     ...serving,
     operations,
@@ -277,22 +292,11 @@ export function createHub(options: HubOptions = {}): Hub {
     bus,
     streams,
     responseSockets,
-    peers: createPeerReader(
-      {
-        trustedProxies: options.trustProxy ?? [],
-        sharedAddresses: options.sharedAddresses ?? [],
-        hasAddressRights: options.publicUrl === undefined && ownership !== "strict",
-        tokenFrom,
-        hostTokenFrom,
-        onUntrustedProxy: () =>
-          log.warn("an untrusted proxy forwards requests; trust it with --trust-proxy"),
-      },
-      options.publicUrl?.replace(/\/+$/, ""),
-    ),
+    peers,
     isDraining: () => isDraining,
     health: () => ({
       isDraining,
-      isDegraded: cluster?.isUp === false,
+      isDegraded: (homes ?? cluster)?.isUp === false,
       version,
       uptimeSeconds: Math.round((nowMs() - startedMs) / 100) / 10,
       timestamp: new Date(clock.wallMs()).toISOString(),
@@ -307,9 +311,12 @@ export function createHub(options: HubOptions = {}): Hub {
       hasSession: (session) => sessions.has(session),
       accept: acceptTunnel,
     }),
-    cluster: cluster?.front(operations),
+    cluster: homes?.front() ?? cluster?.front(operations),
+    places: homes?.entry(peers),
+    piped: undefined,
   };
   const server = createHttpServer(front);
+  const hopServer = homes && createHttpServer(homes.frontOfHops(front));
 
   let listening: Listening | undefined;
   let stopSweep: (() => void) | undefined;
@@ -317,7 +324,7 @@ export function createHub(options: HubOptions = {}): Hub {
 
   async function open(): Promise<HubAddress> {
     // Rooms first: a hub that serves before it knows its rooms would reject every client.
-    await (cluster === undefined ? rooms.load() : cluster.open());
+    await (homes ?? cluster ?? { open: () => rooms.load() }).open();
     const { host: wanted, port: wantedPort = DEFAULT_PORT } = options;
     listening = await listen(server, wanted, wantedPort, options.cluster?.isWorker);
     stopSweep = startSweep(clock, limits.sweepIntervalMs, {
@@ -334,17 +341,20 @@ export function createHub(options: HubOptions = {}): Hub {
         upstreams.tick(now);
         responseSockets.tick(now);
         cluster?.tick();
+        homes?.tick();
       },
       eachMinute() {
         expireParticipants(operations);
         dropUnusedRooms(operations);
+        homes?.eachMinute();
       },
       // When a room was last used is not worth a write each time.
-      eachHour: () => void (cluster === undefined ? rooms.save() : cluster.noteUse()),
+      eachHour: () => void (homes?.noteUse() ?? cluster?.noteUse() ?? rooms.save()),
     });
     const { host, port, ownPort } = listening;
     const url = `http://${urlHost(host)}:${port}`;
     cluster?.announce(url, ownPort);
+    homes?.announce(url);
     return { url, host, port };
   }
 
@@ -363,11 +373,12 @@ export function createHub(options: HubOptions = {}): Hub {
     bus.endAll(() => randomInt(1_000, 5_000));
     tunnels.closeAll("the hub is stopping");
     await cluster?.close(shutdownGraceMs);
+    await homes?.close();
     stopSweep?.();
     await listening?.close(shutdownGraceMs);
     responseSockets.terminate();
     await upstreams.close();
-    if (cluster === undefined) await rooms.close();
+    if (options.cluster === undefined) await rooms.close();
     logLines.flush();
     return { cut };
   }

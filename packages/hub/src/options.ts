@@ -23,6 +23,8 @@ export interface ClusterOptions {
    * Linux only.
    */
   isWorker?: boolean | undefined;
+  /** Each room has one hub that serves all of it; the others pipe its requests there. */
+  homes?: boolean | undefined;
   /** 16 hex digits, for one of several hubs in the same place; left out: from where it is reached */
   hubId?: string | undefined;
 }

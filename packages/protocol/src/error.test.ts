@@ -47,6 +47,7 @@ test.each([
   ["routing_loop", 400, "none"],
   ["tunnel_flapping", 429, "later"],
   ["session_elsewhere", 421, "none"],
+  ["home_elsewhere", 421, "none"],
   ["queue_full", 429, "later"],
   ["queue_timeout", 503, "later"],
   ["tunnel_lost", 502, "none"],

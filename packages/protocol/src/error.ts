@@ -63,6 +63,7 @@ export const ERROR_STATUS = defineErrors({
   uri_too_long: { status: 414, retry: "none" },
   unsupported_content_encoding: { status: 415, retry: "none" },
   session_elsewhere: { status: 421, retry: "none" },
+  home_elsewhere: { status: 421, retry: "none" },
   upgrade_required: { status: 426, retry: "none" },
   too_many_attempts: { status: 429, retry: "later", retryAfterSeconds: 2 },
   rate_limit_exceeded: { status: 429, retry: "later", retryAfterSeconds: 6 },

@@ -21,7 +21,7 @@ export interface TestCluster extends AsyncDisposable {
 }
 
 /** Directory and secret are the cluster's. */
-type ClusterHubOptions = Omit<HubOptions, "cluster"> & {
+export type ClusterHubOptions = Omit<HubOptions, "cluster"> & {
   cluster?: Omit<NonNullable<HubOptions["cluster"]>, "directory" | "secret">;
 };
 
@@ -36,7 +36,8 @@ export async function startCluster(
   const hubs: ClusterHub[] = [];
   async function add(own: ClusterHubOptions = {}): Promise<ClusterHub> {
     const directory = shared.directory();
-    const cluster = { ...options.cluster, ...own.cluster, directory, secret };
+    const homes = process.env["ROOMHUB_TEST_HOMES"] === "1";
+    const cluster = { homes, ...options.cluster, ...own.cluster, directory, secret };
     const hub = await startTestHub({ ...options, ...own, cluster });
     const joined = Object.assign(hub, { directory });
     hubs.push(joined);

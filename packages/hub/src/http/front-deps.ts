@@ -1,5 +1,5 @@
-import type { Limits, RequestSchemas } from "@roomhub/protocol";
-import type { IncomingMessage } from "node:http";
+import type { Limits, RequestSchemas, StreamMarker } from "@roomhub/protocol";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { EventBus } from "../events/bus.ts";
 import type { InferenceContext } from "../inference/begin.ts";
@@ -10,6 +10,7 @@ import type { EventStreams } from "./event-stream.ts";
 import type { FlushingResponses } from "./flushing-responses.ts";
 import type { OwnerRelay } from "./owner-relay.ts";
 import type { PeerReader } from "./peer.ts";
+import type { ResponseOptions } from "./relay.ts";
 import type { HealthState, RouteCluster } from "./route.ts";
 import type { OpenTunnel } from "./tunnels/open-tunnel.ts";
 import type { ResponseSockets } from "./responses-socket/response-sockets.ts";
@@ -29,6 +30,10 @@ export interface FrontDeps {
   isDraining: () => boolean;
   health: () => HealthState;
   newRequestId: () => string;
+  /** undefined for a hub whose cluster has no homes: it serves every room */
+  places: RoomPlaces | undefined;
+  /** undefined: a client's own connections. Otherwise requests of other hubs, which piped them here */
+  piped: PipedRequests | undefined;
   responseSockets: ResponseSockets;
   /** undefined: nothing is handed out */
   handedOut: HandedOut | undefined;
@@ -40,11 +45,37 @@ export interface FrontDeps {
   cluster: FrontCluster | undefined;
 }
 
+/** Something that asks for a room. Exactly one of both is called, perhaps later. */
+export interface Arrival {
+  /** normalised */
+  code: string;
+  requestId: string;
+  /** of the stream that it may be responded with; undefined for what is no inference */
+  marker: StreamMarker | undefined;
+  serve: () => void;
+  refuse: (error: unknown) => void;
+}
+
+/** Where requests for rooms are served. */
+export interface RoomPlaces {
+  /** @param target - called back, unless it is sent to the room's home */
+  request(target: Arrival, request: IncomingMessage, response: ServerResponse): void;
+  upgrade(target: Arrival, request: IncomingMessage, socket: Duplex, head: Buffer): void;
+}
+
+/** Requests that came over a hop. */
+export interface PipedRequests {
+  /** @throws HubError `bad_request` */
+  requestIdOf(request: IncomingMessage): string;
+  deliveryOf(request: IncomingMessage): ResponseOptions["delivery"];
+}
+
 /** What the front needs of the hub's cluster. */
 export interface FrontCluster extends RouteCluster {
-  relay: OwnerRelay;
+  /** undefined where the home of a room serves all of it */
+  relay: OwnerRelay | undefined;
   /** Looks for a room that another hub may have made just now. @throws HubError `cluster_unavailable` */
   catchUpRoom(code: string): Promise<void>;
   /** Completes the handshake of another hub. @throws HubError */
-  acceptLink(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  accept(request: IncomingMessage, socket: Duplex, head: Buffer): void;
 }

@@ -1,4 +1,4 @@
-import type { ErrorShape } from "@roomhub/protocol";
+import type { ErrorShape, StreamMarker } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { asHubError, HubError } from "../errors.ts";
@@ -6,7 +6,8 @@ import { getRoom } from "../operations/rooms.ts";
 import { hasBody, managementBodyLimits, readJson, skipBody } from "./body.ts";
 import { answerPreflight } from "./cors.ts";
 import { sendError } from "./error-response.ts";
-import type { FrontDeps } from "./front-deps.ts";
+import type { Arrival, FrontDeps } from "./front-deps.ts";
+import { withRoom } from "./hops/with-room.ts";
 import { serveHandout } from "./handout/serve-handout.ts";
 import { serveEvents } from "./handlers/events.ts";
 import { serveInference } from "./handlers/inference.ts";
@@ -42,47 +43,55 @@ export class Front {
   serve(request: IncomingMessage, response: ServerResponse): void {
     // The connection has ended and takes no response, so nothing is done for the request.
     if (!request.socket.writable) return;
-    const requestId = this.#deps.newRequestId();
+    const { piped, limits } = this.#deps;
+    let requestId = "";
     // A client that resets its connection must not end the process; `close` follows and says it all.
     request.on("error", ignore);
     response.on("error", ignore);
     this.#parseFailures.note(request.socket, response);
     const refuse = (thrown: unknown) => this.#fail(request, response, requestId, thrown);
     try {
-      checkRequest(request, this.#deps.limits);
+      requestId = piped?.requestIdOf(request) ?? this.#deps.newRequestId();
+      // Another hub has checked what it pipes.
+      if (piped === undefined) checkRequest(request, limits);
       const match = this.#match(request, response);
-      const awaited = this.#before(request, response, match);
-      if (awaited === undefined) this.#route(request, response, requestId, match, refuse);
+      const serve = () => this.#serve(request, response, requestId, match, refuse);
+      const code = match?.params["code"];
+      if (code === undefined || this.#deps.cluster === undefined) serve();
       else
-        awaited.then(() => this.#route(request, response, requestId, match, refuse)).catch(refuse);
+        this.#findRoom(
+          { code, requestId, marker: markerOf(match), serve, refuse },
+          request,
+          response,
+        );
     } catch (thrown) {
       refuse(thrown);
     }
   }
 
-  /** What must be over before the handler begins; undefined for nothing. */
-  #before(
-    request: IncomingMessage,
-    response: ServerResponse,
-    match: RouteMatch | undefined,
-  ): Promise<unknown> | undefined {
-    const skipped =
-      readsBody(match) || !hasBody(request)
-        ? undefined
-        : skipBody(request, response, managementBodyLimits(this.#deps.limits));
-    const found = this.#catchUp(match);
-    return skipped === undefined || found === undefined
-      ? (skipped ?? found)
-      : skipped.then(() => found);
+  /** In a cluster a room may have been made at another hub just now, and have its home at another. */
+  #findRoom(target: Arrival, request: IncomingMessage, response: ServerResponse): void {
+    withRoom(this.#deps, target, (found) => this.#deps.places?.request(found, request, response));
   }
 
-  /** In a cluster, a room that is not known here may have been made at another hub just now. */
-  #catchUp(match: RouteMatch | undefined): Promise<void> | undefined {
-    const { cluster, operations } = this.#deps;
-    const code = match?.params["code"];
-    if (cluster === undefined || code === undefined) return undefined;
-    if (operations.registry.findRoom(code) !== undefined) return undefined;
-    return cluster.catchUpRoom(code);
+  #serve(
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: string,
+    match: RouteMatch | undefined,
+    refuse: (error: unknown) => void,
+  ): void {
+    try {
+      if (readsBody(match) || !hasBody(request)) {
+        this.#route(request, response, requestId, match, refuse);
+        return;
+      }
+      skipBody(request, response, managementBodyLimits(this.#deps.limits))
+        .then(() => this.#route(request, response, requestId, match, refuse))
+        .catch(refuse);
+    } catch (thrown) {
+      refuse(thrown);
+    }
   }
 
   /** @returns undefined for OPTIONS, which every path takes */
@@ -136,15 +145,16 @@ export class Front {
     this.#refuseWhileDraining(response);
     const code = params["code"] ?? "";
     const source = this.#deps.peers.sourceOf(request);
+    const delivery = this.#deps.piped?.deliveryOf(request);
     if (route.kind === "inference") {
       const { surface } = route;
-      const input = { requestId, code, surface, source };
+      const input = { requestId, code, surface, source, delivery };
       serveInference(request, response, input, this.#deps, refuse);
     }
     if (route.kind === "stored-response") {
       const { method, suffix } = route;
       const responseId = params["responseId"] ?? "";
-      const input = { requestId, code, responseId, method, suffix, source };
+      const input = { requestId, code, responseId, method, suffix, source, delivery };
       serveStoredResponse(request, response, input, this.#deps, refuse);
     }
   }
@@ -202,6 +212,9 @@ export class Front {
           "upgrade_required",
           "A tunnel is a WebSocket; see docs/reference/tunnel.md.",
         );
+      case "hop":
+        if (this.#deps.cluster === undefined) throw noCluster();
+        throw new HubError("upgrade_required", "Only hubs of this hub's cluster connect here.");
       case "link":
         if (this.#deps.cluster === undefined) throw noCluster();
         response.setHeader("upgrade", "websocket");
@@ -232,7 +245,7 @@ export class Front {
       origin: peers.originOf(request),
     };
     const relayed =
-      route.concerns === undefined ? undefined : await cluster?.relay.relay(route, routed);
+      route.concerns === undefined ? undefined : await cluster?.relay?.relay(route, routed);
     const result = relayed ?? (await route.handle(routed, this.#deps));
     const bytes = Buffer.from(JSON.stringify(result.body));
     response.writeHead(result.status, {
@@ -320,6 +333,10 @@ function ignore(): void {}
 /** Which list and which errors a client reads: Anthropic's SDKs send this header with every request. */
 function clientShape({ headers }: IncomingMessage): ErrorShape {
   return headers["anthropic-version"] === undefined ? "openai" : "anthropic";
+}
+
+function markerOf(match: RouteMatch | undefined): StreamMarker | undefined {
+  return match?.route.kind === "inference" ? match.route.surface.marker : undefined;
 }
 
 function readsBody(match: RouteMatch | undefined): boolean {

@@ -1,10 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { asHubError, HubError } from "../errors.ts";
+import { HOP_PROTOCOL } from "../hop/accept.ts";
 import { rawError } from "./error-response.ts";
 import type { FrontDeps } from "./front-deps.ts";
+import { withRoom } from "./hops/with-room.ts";
 import { checkRequest } from "./request-gate.ts";
-import type { Router } from "./router.ts";
+import type { RouteMatch, Router } from "./router.ts";
 import { pathOf } from "./router.ts";
 
 export const comeBack = "Try again in a moment; agents reconnect by themselves.";
@@ -26,44 +28,77 @@ export class Handshakes {
 
   /** Whether a request is one. */
   takes(request: IncomingMessage): boolean {
-    if (request.headers.upgrade?.toLowerCase() !== "websocket") return false;
+    const protocol = request.headers.upgrade?.toLowerCase();
     const path = request.url?.split("?", 1)[0] ?? "";
     const kind = this.#router.find(request.method ?? "GET", path)?.route.kind;
+    if (kind === "hop") return protocol === HOP_PROTOCOL;
+    if (protocol !== "websocket") return false;
     return kind === "tunnel" || kind === "responses-socket" || kind === "link";
   }
 
   /** Never throws: what is refused gets a response, and the socket is closed. */
   serve(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on("error", () => socket.destroy());
+    const { piped, limits, cluster, places } = this.#deps;
+    let requestId = "";
+    const refuse = (thrown: unknown) => this.#refuse(socket, requestId, thrown);
     try {
-      checkRequest(request, this.#deps.limits);
-      if (this.#deps.isDraining() && !this.#deps.hasSession(namedSession(request)))
-        throw new HubError("hub_draining", "The hub is stopping.", { hint: comeBack });
-      this.#open(request, socket, head)?.catch((thrown: unknown) => this.#refuse(socket, thrown));
+      requestId = piped?.requestIdOf(request) ?? this.#deps.newRequestId();
+      if (piped === undefined) checkRequest(request, limits);
+      const match = this.#router.find("GET", pathOf(request.url ?? "/"));
+      const serve = () => this.#serve(match, request, socket, head, refuse);
+      const code = match?.params["code"];
+      const isOwn = this.#deps.hasSession(namedSession(request));
+      if (code === undefined || cluster === undefined || isOwn) serve();
+      else
+        withRoom(this.#deps, { code, requestId, marker: undefined, serve, refuse }, (target) =>
+          places?.upgrade(target, request, socket, head),
+        );
     } catch (thrown) {
-      this.#refuse(socket, thrown);
+      refuse(thrown);
     }
   }
 
-  #refuse(socket: Duplex, thrown: unknown): void {
+  #serve(
+    match: RouteMatch | undefined,
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    refuse: (error: unknown) => void,
+  ): void {
+    try {
+      if (this.#deps.isDraining() && !this.#deps.hasSession(namedSession(request)))
+        throw new HubError("hub_draining", "The hub is stopping.", { hint: comeBack });
+      this.#open(match, request, socket, head)?.catch(refuse);
+    } catch (thrown) {
+      refuse(thrown);
+    }
+  }
+
+  #refuse(socket: Duplex, requestId: string, thrown: unknown): void {
     if (!(thrown instanceof HubError)) this.#deps.log.bug("a handshake failed", thrown);
     // A client that requests a WebSocket keeps its side open, and nothing more comes on it.
     socket.once("finish", () => socket.destroy());
-    socket.end(rawError(asHubError(thrown), this.#deps.newRequestId()));
+    socket.end(rawError(asHubError(thrown), requestId));
   }
 
   /** @returns a promise where another hub must be heard first */
-  #open(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> | undefined {
+  #open(
+    match: RouteMatch | undefined,
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+  ): Promise<void> | undefined {
     const { peers, responseSockets, openTunnel, cluster } = this.#deps;
-    const match = this.#router.find("GET", pathOf(request.url ?? "/"));
     const { code = "", id = "" } = match?.params ?? {};
     switch (match?.route.kind) {
       case "responses-socket":
         responseSockets.open({ code, source: peers.sourceOf(request) }, request, socket, head);
         return undefined;
       case "link":
+      case "hop":
         if (cluster === undefined) throw noCluster();
-        cluster.acceptLink(request, socket, head);
+        cluster.accept(request, socket, head);
         return undefined;
       default:
         return openTunnel(

@@ -128,7 +128,7 @@ const nearNetworks = blockListOf([
 ]);
 
 /** Loopback, private, CGNAT or ULA. */
-function isNear(address: string): boolean {
+export function isNear(address: string): boolean {
   const version = isIP(address);
   return version !== 0 && nearNetworks.check(address, version === 6 ? "ipv6" : "ipv4");
 }

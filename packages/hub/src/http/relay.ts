@@ -4,7 +4,16 @@ import type { HubError } from "../errors.ts";
 import type { ClientListener, ClientResponse } from "../inference/client-response.ts";
 import { sendError } from "./error-response.ts";
 import type { FlushingResponses } from "./flushing-responses.ts";
+import type { Deliveries } from "./hops/deliveries.ts";
 import { headPairs, setCommonHeaders } from "./response-head.ts";
+
+export interface ResponseOptions {
+  requestId: string;
+  errorShape: ErrorShape;
+  flushing: FlushingResponses;
+  /** of a request that another hub piped here: until it says so, the client does not have the response */
+  delivery?: { deliveries: Deliveries; hubId: string } | undefined;
+}
 
 /** One client's socket, as dispatch sees it. Upstream bytes go in, back-pressure and departure come out. */
 export class SocketClientResponse implements ClientResponse {
@@ -13,17 +22,19 @@ export class SocketClientResponse implements ClientResponse {
   readonly #errorShape: ErrorShape;
   readonly #skipsInformational: boolean;
   readonly #flushing: FlushingResponses;
+  readonly #delivery: ResponseOptions["delivery"];
+  #listener: ClientListener | undefined;
   #isGone = false;
 
   /** @param response - with no head and no headers yet */
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
-    requestId: string,
-    errorShape: ErrorShape,
-    flushing: FlushingResponses,
+    { requestId, errorShape, flushing, delivery }: ResponseOptions,
   ) {
     this.#flushing = flushing;
+    this.#delivery = delivery;
+    this.#delivery = delivery;
     this.#response = response;
     this.#requestId = requestId;
     this.#errorShape = errorShape;
@@ -32,6 +43,7 @@ export class SocketClientResponse implements ClientResponse {
 
   /** From now on the client's doings are reported; if it already left, at once. */
   listen(listener: ClientListener): void {
+    this.#listener = listener;
     const response = this.#response;
     const onClose = () => {
       if (this.#isGone) return;
@@ -65,12 +77,12 @@ export class SocketClientResponse implements ClientResponse {
     const head = this.#head(headers);
     head.push("content-length", String(body.length));
     this.#response.writeHead(status, head);
-    this.#response.end(body, onHandedOver);
+    this.#response.end(body, this.#onceTaken(onHandedOver));
     if (onHandedOver === undefined) this.#flushing.note(this.#response);
   }
 
   end(onHandedOver?: () => void): void {
-    this.#response.end(onHandedOver);
+    this.#response.end(this.#onceTaken(onHandedOver));
     if (onHandedOver === undefined) this.#flushing.note(this.#response);
   }
 
@@ -87,6 +99,17 @@ export class SocketClientResponse implements ClientResponse {
 
   destroy(): void {
     this.#response.destroy();
+  }
+
+  /** The socket of a client that is at another hub takes nothing here. */
+  #onceTaken(onHandedOver: (() => void) | undefined): (() => void) | undefined {
+    if (onHandedOver === undefined || this.#delivery === undefined) return onHandedOver;
+    const { deliveries, hubId } = this.#delivery;
+    deliveries.expect(this.#requestId, {
+      ...{ hubId, hop: this.#response.req.socket, onDelivered: onHandedOver },
+      onGone: () => this.#listener?.onGone(),
+    });
+    return undefined;
   }
 
   #head(headers: Record<string, string>): string[] {

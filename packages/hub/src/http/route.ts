@@ -99,4 +99,5 @@ export type Route = { method: HttpMethod; path: string } &
     | { kind: "responses-socket" }
     | { kind: "tunnel" }
     | { kind: "link" }
+    | { kind: "hop" }
   );

@@ -93,6 +93,7 @@ export const ROUTES: readonly Route[] = [
   { kind: "tunnel", method: "GET", path: "/v1/rooms/:code/participants/:id/tunnel" },
   json("GET", "/v1/cluster/hubs", listHubs),
   { kind: "link", method: "GET", path: "/v1/cluster/link" },
+  { kind: "hop", method: "GET", path: "/v1/cluster/hop" },
 
   { kind: "events", method: "GET", path: "/rooms/:code/events", spelling: "colon" },
   { kind: "events", method: "GET", path: "/v1/rooms/:code/events", spelling: "dot" },

@@ -4,21 +4,28 @@ import type { FrontDeps } from "./front-deps.ts";
 import { Front } from "./front.ts";
 import { ParseFailures } from "./parse-failures.ts";
 
-/** The hub's HTTP/1.1 front. Listening and closing are the owner's. */
+/** What another hub says of a client, beside the client's own headers. */
+const hopHeaderBytes = 4_096;
+
+/**
+ * The hub's HTTP/1.1 front. Listening and closing are the owner's; with `deps.piped` it does not listen, and gets the
+ * connections of other hubs, which have no deadlines of their own.
+ */
 export function createHttpServer(deps: FrontDeps): Server {
   const parseFailures = new ParseFailures(deps.newRequestId);
   const front = new Front(deps, parseFailures);
   const { limits } = deps;
+  const isForHops = deps.piped !== undefined;
   const server = createServer({
     // Node counts URL, names and values, and refuses what reaches its limit; ours is the most that is fine.
-    maxHeaderSize: limits.headerBytes + 1,
-    headersTimeout: limits.headersReadMs,
+    maxHeaderSize: limits.headerBytes + 1 + (isForHops ? hopHeaderBytes : 0),
+    headersTimeout: isForHops ? 0 : limits.headersReadMs,
     // The gate looks for it: Node would refuse with a response of its own.
     requireHostHeader: false,
     // Bodies have their own limits, since a long one is legal here.
     requestTimeout: 0,
     connectionsCheckingInterval: 1_000,
-    keepAliveTimeout: limits.keepAliveMs,
+    keepAliveTimeout: isForHops ? 0 : limits.keepAliveMs,
     // Only a WebSocket where there is one is an upgrade; `Upgrade: h2c` and others get their ordinary response.
     shouldUpgradeCallback: (request: IncomingMessage) => front.takesUpgrade(request),
   });

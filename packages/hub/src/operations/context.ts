@@ -40,9 +40,10 @@ export interface Peer {
 interface ParticipantPaths {
   /**
    * Closes a participant's tunnel, if it has one. `replaced`: another owner took the id (4001). `moved`: another hub owns
-   * it now; the same, unless this hub stops, where running requests may finish
+   * it now; the same, unless this hub stops, where running requests may finish. `elsewhere`: the room has another home, which
+   * its agent dials next; what runs may finish
    */
-  closeTunnel(participant: Participant, why: "replaced" | "left" | "moved"): void;
+  closeTunnel(participant: Participant, why: "replaced" | "left" | "moved" | "elsewhere"): void;
   /** Whether the hub may call its endpoint itself, judged by what can be judged before dialling. */
   directPathOf(
     registration: Pick<Registration, "baseUrl" | "isTunnelOnly" | "registrant">,

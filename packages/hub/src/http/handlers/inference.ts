@@ -14,18 +14,16 @@ import type { RequestBody } from "../../inference/request/request-body.ts";
 import { claimsOf, type Source } from "../../inference/sender/senders.ts";
 import { RequestBodyReader } from "../../inference/request/request-head.ts";
 import { type BodySink, inferenceBodyLimits, readBody } from "../body.ts";
-import type { FlushingResponses } from "../flushing-responses.ts";
-import { SocketClientResponse } from "../relay.ts";
+import { type ResponseOptions, SocketClientResponse } from "../relay.ts";
 
-export interface InferenceDeps {
+export interface InferenceDeps extends Pick<ResponseOptions, "flushing"> {
   inference: InferenceContext;
   limits: Limits;
-  flushing: FlushingResponses;
   /** See {@link HubOptions.streamUsage}. */
   requestsStreamUsage: boolean;
 }
 
-export interface InferenceInput {
+export interface InferenceInput extends Pick<ResponseOptions, "delivery"> {
   requestId: string;
   code: string;
   surface: Surface;
@@ -98,10 +96,12 @@ class ArrivingRequest implements BodySink {
 
   #begin(body: RequestBody): void {
     const { request, response, room, input, deps } = this.#arrival;
-    const { requestId, surface, source } = input;
+    const { requestId, surface, source, delivery } = input;
     const { inference, requestsStreamUsage, flushing } = deps;
     const { errorShape } = surface;
-    const client = new SocketClientResponse(request, response, requestId, errorShape, flushing);
+    const client = new SocketClientResponse(request, response, {
+      ...{ requestId, errorShape, flushing, delivery },
+    });
     const headers = forwardRequestHeaders(request.headers);
     // JSON whatever the client called it: curl says form data, fetch says plain text. Contract §1.
     headers["content-type"] = "application/json";

@@ -8,13 +8,13 @@ import {
 } from "../../inference/request/inference-request.ts";
 import { admit, begin } from "../../inference/begin.ts";
 import { claimsOf, type Source } from "../../inference/sender/senders.ts";
-import { SocketClientResponse } from "../relay.ts";
+import { type ResponseOptions, SocketClientResponse } from "../relay.ts";
 import { hopsOf, type InferenceDeps } from "./inference.ts";
 
 /** The methods that a stored response takes. Contract §4. */
 export type StoredResponseMethod = "GET" | "DELETE" | "POST";
 
-export interface StoredResponseInput {
+export interface StoredResponseInput extends Pick<ResponseOptions, "delivery"> {
   requestId: string;
   code: string;
   responseId: string;
@@ -64,7 +64,9 @@ function serveFromMaker(
   if (!safeQuery.test(query)) {
     throw new HubError("bad_request", "The query contains characters that are not forwarded.");
   }
-  const client = new SocketClientResponse(request, response, input.requestId, "openai", flushing);
+  const client = new SocketClientResponse(request, response, {
+    ...{ requestId: input.requestId, errorShape: "openai", flushing, delivery: input.delivery },
+  });
   const dispatch = begin(inference, {
     requestId: input.requestId,
     room,

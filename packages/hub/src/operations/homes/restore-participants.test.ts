@@ -129,7 +129,7 @@ describe("a room that gets its home here", () => {
     office.seen();
     releaseParticipants(office.context, office.room);
     expect(office.find()).toBeUndefined();
-    expect(office.closedTunnels).toEqual([["ada", "moved"]]);
+    expect(office.closedTunnels).toEqual([["ada", "elsewhere"]]);
     expect(office.headersOf(ada)).toEqual({});
     office.pass(60_000);
     expect(office.seen()).toEqual([]);

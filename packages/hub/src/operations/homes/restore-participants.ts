@@ -40,7 +40,7 @@ export function releaseParticipants(context: OperationContext, code: string): vo
     leaveMachine(context, participant);
     context.liveness.forget(participant);
     context.vault.drop(participant.key);
-    context.paths.closeTunnel(participant, "moved");
+    context.paths.closeTunnel(participant, "elsewhere");
   }
   context.routingChanged(room.code);
 }

@@ -62,17 +62,27 @@ export class TunnelRegistry {
 
   /**
    * @param why - `replaced`: another owner took the id, and the next tunnel needs a new token. `moved`: another hub owns the
-   * participant now, which is the same unless this hub stops: what runs may finish then
+   * participant now, which is the same unless this hub stops: what runs may finish then. `elsewhere`: the room has another
+   * home, where its agent dials next; what runs may finish
    */
-  close(participant: Participant, why: "replaced" | "left" | "moved"): void {
-    if (why === "moved" && this.#isLeaving) return this.#release(participant);
-    const candidates = [...this.#candidates].filter(([, key]) => key === participant.key);
-    for (const session of [
-      ...candidates.map(([session]) => session),
-      this.#current.get(participant.key),
-    ]) {
-      if (why === "left") session?.close(CLOSE_CODES.done, "the participant left");
-      else session?.close(CLOSE_CODES.replaced, "another owner took the id");
+  close(participant: Participant, why: "replaced" | "left" | "moved" | "elsewhere"): void {
+    if (why === "elsewhere") {
+      this.#current.get(participant.key)?.goAway("the room has another home");
+      this.#closeCandidates(participant, CLOSE_CODES.goingAway, "the room has another home");
+    }
+    if (why === "elsewhere" || (why === "moved" && this.#isLeaving))
+      return this.#release(participant);
+    const [code, reason] =
+      why === "left"
+        ? [CLOSE_CODES.done, "the participant left"]
+        : [CLOSE_CODES.replaced, "another owner took the id"];
+    this.#closeCandidates(participant, code, reason);
+    this.#current.get(participant.key)?.close(code, reason);
+  }
+
+  #closeCandidates({ key }: Participant, code: number, reason: string): void {
+    for (const [session, owner] of [...this.#candidates]) {
+      if (owner === key) session.close(code, reason);
     }
   }
 

@@ -1,0 +1,122 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { expect, test } from "vitest";
+import { HubError } from "../../errors.ts";
+import type { PeerReader } from "../peer.ts";
+import type { PipeOutcome } from "../../hop/pipe.ts";
+import { EntryPlaces, type Place } from "./entry-places.ts";
+import { decodeHopFacts } from "./hop-facts.ts";
+
+const request = {} as IncomingMessage;
+const there = (epoch: number, mustTake = false): Place => ({
+  kind: "there",
+  home: { hubId: "bb", bootId: "b1", epoch },
+  mustTake,
+});
+
+/** @param places - one for each look; @param outcomes - one for each time it is piped */
+function arriving(places: Place[], outcomes: PipeOutcome["kind"][], response: object = {}) {
+  const said: string[] = [];
+  let nowMs = 0;
+  const next = () => places.shift() ?? expect.unreachable("one look too many");
+  const hub = new EntryPlaces({
+    homes: {
+      placeOf: next,
+      placed: async () => {
+        said.push("waits");
+        await Promise.resolve();
+        nowMs += 8_000;
+        return next();
+      },
+      notServedBy: (code, home) => said.push(`${code} not at ${home.epoch}`),
+    },
+    pipes: {
+      open: () => ({
+        isWhole: true,
+        async send(_home, facts) {
+          await Promise.resolve();
+          const { requestId, epoch, mustTake } = decodeHopFacts(facts);
+          said.push(`${requestId} piped to ${epoch}${mustTake ? ", which must take it" : ""}`);
+          const kind = outcomes.shift() ?? expect.unreachable("piped once too often");
+          return kind === "untaken" ? { kind, failure: undefined } : { kind };
+        },
+      }),
+      pipeUpgrade: () => expect.unreachable("an upgrade"),
+      tell: (hubId, requestId, outcome) => said.push(`${hubId} told: ${requestId} ${outcome}`),
+    },
+    peers: {
+      sourceOf: () => ({ throttleKey: "192.0.2.1", ownAddress: undefined }),
+      peerOf: () => ({ address: undefined }) as ReturnType<PeerReader["peerOf"]>,
+      originOf: () => "http://hub.example",
+    },
+    nowMs: () => nowMs,
+    began: () => {
+      said.push("began");
+      return () => said.push("ended");
+    },
+    self: { hubId: "aa", bootId: "a1" },
+  });
+  const over = Promise.withResolvers<void>();
+  const target = {
+    ...{ code: "AB23CD", requestId: "req_1", marker: undefined },
+    serve: () => {
+      said.push("served");
+      over.resolve();
+    },
+    refuse: (error: unknown) => {
+      said.push(error instanceof HubError ? error.code : String(error));
+      over.resolve();
+    },
+  };
+  hub.request(target, request, response as ServerResponse);
+  return { said, over: over.promise };
+}
+
+test("a request for a room of this hub is served at once", () => {
+  expect(arriving([{ kind: "here" }], []).said).toEqual(["served"]);
+});
+
+test("a request for a room of another hub is piped there, and that hub hears when its client has the response", async () => {
+  const { said } = arriving([there(3)], ["delivered"]);
+  await expect.poll(() => said).toContain("ended");
+  expect(said).toEqual(["began", "req_1 piped to 3", "bb told: req_1 delivered", "ended"]);
+});
+
+test("a request without a home waits for one, which may be this hub", async () => {
+  const { said, over } = arriving([{ kind: "wait" }, { kind: "here" }], []);
+  await over;
+  expect(said).toEqual(["began", "waits", "ended", "served"]);
+});
+
+test("what a hub did not take goes to the next home, and with it whether that one must take the room", async () => {
+  const { said, over } = arriving(
+    [there(3), there(3, true), { kind: "here" }],
+    ["untaken", "untaken"],
+  );
+  await over;
+  expect(said).toEqual([
+    ...["began", "req_1 piped to 3", "AB23CD not at 3", "waits"],
+    ...["req_1 piped to 3, which must take it", "AB23CD not at 3", "waits", "ended", "served"],
+  ]);
+});
+
+test("hubs that each take the other one for the home are not asked for ever", async () => {
+  const { said, over } = arriving(
+    [there(3), there(3), there(3)],
+    ["untaken", "untaken", "untaken"],
+  );
+  await over;
+  expect(said.at(-1)).toBe("peer_unavailable");
+});
+
+test("a home that ends after it has read the request is an error, and it is not sent again", async () => {
+  const before = arriving([there(3)], ["broken"], { headersSent: false });
+  await before.over;
+  expect(before.said).toEqual(["began", "req_1 piped to 3", "ended", "peer_unavailable"]);
+  const left: string[] = [];
+  const after = arriving([there(3)], ["broken"], {
+    ...{ headersSent: true, getHeader: () => "application/json" },
+    destroy: () => left.push("closed"),
+  });
+  await expect.poll(() => after.said).toContain("ended");
+  expect([after.said, left]).toEqual([["began", "req_1 piped to 3", "ended"], ["closed"]]);
+});
