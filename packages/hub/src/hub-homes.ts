@@ -23,6 +23,7 @@ import type { FrontCluster, FrontDeps } from "./http/front-deps.ts";
 import { createPipedPeerReader } from "./http/hops/hop-facts.ts";
 import { hostTokenFrom, tokenFrom } from "./credentials/tokens.ts";
 import { Deliveries } from "./http/hops/deliveries.ts";
+import { announceLost, type LostRequest } from "./operations/homes/lost-requests.ts";
 import { EntryPlaces } from "./http/hops/entry-places.ts";
 import { HomePlaces } from "./http/hops/home-places.ts";
 import type { PeerReader } from "./http/peer.ts";
@@ -53,6 +54,8 @@ export interface HomesParts {
   nowMs: () => number;
   wallMs: () => number;
   isDraining: () => boolean;
+  /** @throws HubError `hub_overloaded` */
+  refuseAtLimit: (underWay: number) => void;
   /** A connection of another hub, for its requests. */
   serve: (socket: Duplex) => void;
 }
@@ -97,9 +100,13 @@ export class HubHomes {
         this.deliveries.hubReset(hubId);
       },
       onRefused: (hubId) => this.homes.redialRefused(hubId),
-      onNotes: (_hubId, { delivered, gone, epochs }) => {
+      onNotes: (_hubId, { delivered, gone, lost, epochs }) => {
         if (delivered !== undefined) this.deliveries.delivered(delivered);
         if (gone !== undefined) this.deliveries.gone(gone);
+        for (const one of lost ?? []) {
+          const { code, ...request } = one as LostRequest & { code: string };
+          announceLost(parts.operations(), code, request);
+        }
         for (const [code, epoch] of Object.entries(epochs ?? {})) this.homes.sawEpoch(code, epoch);
       },
     });
@@ -221,7 +228,10 @@ export class HubHomes {
       peers,
       self: this.self,
       nowMs: this.#parts.nowMs,
-      began: () => () => undefined,
+      hubOfSession: (session) => this.#hubOfSession(session),
+      lost: (code, lost) => void this.#tellLost(code, lost),
+      isDraining: this.#parts.isDraining,
+      refuseAtLimit: this.#parts.refuseAtLimit,
     });
   }
 
@@ -302,6 +312,19 @@ export class HubHomes {
     this.#control.close();
     this.hops.close();
     await this.#directory.close();
+  }
+
+  /** A session's name begins with the id of its hub. */
+  #hubOfSession(session: string | undefined): HubIdentity | undefined {
+    if (session === undefined) return undefined;
+    return this.roll.hubs.list().find(({ hubId }) => session.startsWith(`${hubId}-`));
+  }
+
+  /** Its home ended while it served a request: the next one tells those who watch the room. */
+  async #tellLost(code: string, lost: LostRequest): Promise<void> {
+    const place = await this.homes.placed(code).catch(() => undefined);
+    if (place?.kind === "there") this.#control.lost(place.home.hubId, { ...lost, code });
+    if (place?.kind === "here") announceLost(this.#parts.operations(), code, lost);
   }
 
   #targetOf(hubId: string): HopTarget | undefined {

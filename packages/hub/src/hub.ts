@@ -29,7 +29,7 @@ import { createHttpServer } from "./http/server.ts";
 import { HubCluster } from "./hub-cluster.ts";
 import { HubHomes } from "./hub-homes.ts";
 import type { HubLinksOptions } from "./hub-links.ts";
-import type { InferenceContext } from "./inference/begin.ts";
+import { type InferenceContext, refuseAtLimit } from "./inference/begin.ts";
 import { BodyBudget } from "./inference/body-budget.ts";
 import type { DispatchDeps } from "./inference/inference-call.ts";
 import { InFlight, listRequests } from "./inference/in-flight.ts";
@@ -107,6 +107,7 @@ export function createHub(options: HubOptions = {}): Hub {
           operations: () => operations,
           bus: () => bus,
           isDraining: () => isDraining,
+          refuseAtLimit: (underWay) => refuseAtLimit(dispatch, underWay),
           serve: (socket) => void hopServer?.emit("connection", socket),
         })
       : undefined;
@@ -284,6 +285,7 @@ export function createHub(options: HubOptions = {}): Hub {
     },
     options.publicUrl?.replace(/\/+$/, ""),
   );
+  const places = homes?.entry(peers);
   const front: FrontDeps = {
     ...serving,
     operations,
@@ -312,7 +314,7 @@ export function createHub(options: HubOptions = {}): Hub {
       accept: acceptTunnel,
     }),
     cluster: homes?.front() ?? cluster?.front(operations),
-    places: homes?.entry(peers),
+    places,
     piped: undefined,
   };
   const server = createHttpServer(front);
@@ -362,7 +364,8 @@ export function createHub(options: HubOptions = {}): Hub {
     isDraining = true;
     responseSockets.drain();
     await cluster?.handOver(tunnels);
-    await withinMs(inFlight.emptied(), limits.drainMs);
+    const whenEmpty = Promise.all([inFlight.emptied(), places?.emptied()]).then(() => undefined);
+    await withinMs(whenEmpty, limits.drainMs);
     cluster?.drain();
     // Not before: requests that wait, and retries, still need a tunnel that takes them.
     tunnels.goAway("the hub is stopping");

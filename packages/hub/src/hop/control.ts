@@ -8,6 +8,8 @@ export interface HopNotes {
   delivered?: string[];
   /** request ids whose clients left before */
   gone?: string[];
+  /** requests of the rooms of a hub that ended while it served them, as `http/hops/` reads them */
+  lost?: unknown[];
   /** by room code: the highest epoch that is known */
   epochs?: Record<string, number>;
 }
@@ -130,6 +132,11 @@ export class ControlSockets {
   gone(hubId: string, requestId: string): void {
     const notes = this.#notesFor(hubId);
     if (notes !== undefined) (notes.gone ??= []).push(requestId);
+  }
+
+  lost(hubId: string, lost: object): void {
+    const notes = this.#notesFor(hubId);
+    if (notes !== undefined) (notes.lost ??= []).push(lost);
   }
 
   epoch(hubId: string, code: string, epoch: number): void {

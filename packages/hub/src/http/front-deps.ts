@@ -1,4 +1,4 @@
-import type { Limits, RequestSchemas, StreamMarker } from "@roomhub/protocol";
+import type { Limits, RequestSchemas, Surface } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { EventBus } from "../events/bus.ts";
@@ -50,8 +50,10 @@ export interface Arrival {
   /** normalised */
   code: string;
   requestId: string;
-  /** of the stream that it may be responded with; undefined for what is no inference */
-  marker: StreamMarker | undefined;
+  /** undefined for what is no inference */
+  surface: Surface | undefined;
+  /** It ends when its client wants, as event streams do: a hub that stops does not wait for it. */
+  isLasting: boolean;
   serve: () => void;
   refuse: (error: unknown) => void;
 }
@@ -60,7 +62,14 @@ export interface Arrival {
 export interface RoomPlaces {
   /** @param target - called back, unless it is sent to the room's home */
   request(target: Arrival, request: IncomingMessage, response: ServerResponse): void;
-  upgrade(target: Arrival, request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** @param session - which a tunnel goes on with: it is at the hub that has it, wherever the room's home is by now */
+  upgrade(
+    target: Arrival,
+    session: string | undefined,
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+  ): void;
 }
 
 /** Requests that came over a hop. */

@@ -1,4 +1,4 @@
-import type { ErrorShape, StreamMarker } from "@roomhub/protocol";
+import type { ErrorShape } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { asHubError, HubError } from "../errors.ts";
@@ -59,11 +59,7 @@ export class Front {
       const code = match?.params["code"];
       if (code === undefined || this.#deps.cluster === undefined) serve();
       else
-        this.#findRoom(
-          { code, requestId, marker: markerOf(match), serve, refuse },
-          request,
-          response,
-        );
+        this.#findRoom({ ...arrivalOf(match), code, requestId, serve, refuse }, request, response);
     } catch (thrown) {
       refuse(thrown);
     }
@@ -335,8 +331,10 @@ function clientShape({ headers }: IncomingMessage): ErrorShape {
   return headers["anthropic-version"] === undefined ? "openai" : "anthropic";
 }
 
-function markerOf(match: RouteMatch | undefined): StreamMarker | undefined {
-  return match?.route.kind === "inference" ? match.route.surface.marker : undefined;
+function arrivalOf(match: RouteMatch | undefined): Pick<Arrival, "surface" | "isLasting"> {
+  const { route } = match ?? {};
+  const surface = route?.kind === "inference" ? route.surface : undefined;
+  return { surface, isLasting: route?.kind === "events" };
 }
 
 function readsBody(match: RouteMatch | undefined): boolean {

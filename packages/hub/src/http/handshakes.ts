@@ -48,12 +48,13 @@ export class Handshakes {
       const match = this.#router.find("GET", pathOf(request.url ?? "/"));
       const serve = () => this.#serve(match, request, socket, head, refuse);
       const code = match?.params["code"];
-      const isOwn = this.#deps.hasSession(namedSession(request));
-      if (code === undefined || cluster === undefined || isOwn) serve();
-      else
-        withRoom(this.#deps, { code, requestId, marker: undefined, serve, refuse }, (target) =>
-          places?.upgrade(target, request, socket, head),
-        );
+      const session = namedSession(request);
+      const isOwn = this.#deps.hasSession(session);
+      if (code === undefined || cluster === undefined || isOwn) return serve();
+      const target = { code, requestId, surface: undefined, isLasting: true, serve, refuse };
+      withRoom(this.#deps, target, (found) =>
+        places?.upgrade(found, session, request, socket, head),
+      );
     } catch (thrown) {
       refuse(thrown);
     }

@@ -65,8 +65,12 @@ export function touchRoom({ wallMs }: InferenceContext, room: InferenceRoom): vo
   room.lastUsedAt = wallMs();
 }
 
-function refuseAtLimit({ inFlight, limits }: DispatchDeps): void {
-  if (inFlight.size < limits.inFlightPerHub) return;
+/** @param piped - requests that run at other hubs, with their clients here. @throws HubError `hub_overloaded` */
+export function refuseAtLimit(
+  { inFlight, limits }: Pick<DispatchDeps, "inFlight" | "limits">,
+  piped: number = 0,
+): void {
+  if (inFlight.size + piped < limits.inFlightPerHub) return;
   throw new HubError("hub_overloaded", `The hub already runs ${limits.inFlightPerHub} requests.`);
 }
 

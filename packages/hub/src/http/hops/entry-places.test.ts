@@ -49,15 +49,15 @@ function arriving(places: Place[], outcomes: PipeOutcome["kind"][], response: ob
       originOf: () => "http://hub.example",
     },
     nowMs: () => nowMs,
-    began: () => {
-      said.push("began");
-      return () => said.push("ended");
-    },
+    hubOfSession: () => undefined,
+    lost: (code, { requestId }) => said.push(`${code} lost ${requestId}`),
+    isDraining: () => false,
+    refuseAtLimit: () => undefined,
     self: { hubId: "aa", bootId: "a1" },
   });
   const over = Promise.withResolvers<void>();
   const target = {
-    ...{ code: "AB23CD", requestId: "req_1", marker: undefined },
+    ...{ code: "AB23CD", requestId: "req_1", surface: undefined, isLasting: false },
     serve: () => {
       said.push("served");
       over.resolve();
@@ -77,14 +77,14 @@ test("a request for a room of this hub is served at once", () => {
 
 test("a request for a room of another hub is piped there, and that hub hears when its client has the response", async () => {
   const { said } = arriving([there(3)], ["delivered"]);
-  await expect.poll(() => said).toContain("ended");
-  expect(said).toEqual(["began", "req_1 piped to 3", "bb told: req_1 delivered", "ended"]);
+  await expect.poll(() => said).toContain("bb told: req_1 delivered");
+  expect(said).toEqual(["req_1 piped to 3", "bb told: req_1 delivered"]);
 });
 
 test("a request without a home waits for one, which may be this hub", async () => {
   const { said, over } = arriving([{ kind: "wait" }, { kind: "here" }], []);
   await over;
-  expect(said).toEqual(["began", "waits", "ended", "served"]);
+  expect(said).toEqual(["waits", "served"]);
 });
 
 test("what a hub did not take goes to the next home, and with it whether that one must take the room", async () => {
@@ -94,8 +94,8 @@ test("what a hub did not take goes to the next home, and with it whether that on
   );
   await over;
   expect(said).toEqual([
-    ...["began", "req_1 piped to 3", "AB23CD not at 3", "waits"],
-    ...["req_1 piped to 3, which must take it", "AB23CD not at 3", "waits", "ended", "served"],
+    ...["req_1 piped to 3", "AB23CD not at 3", "waits"],
+    ...["req_1 piped to 3, which must take it", "AB23CD not at 3", "waits", "served"],
   ]);
 });
 
@@ -111,12 +111,12 @@ test("hubs that each take the other one for the home are not asked for ever", as
 test("a home that ends after it has read the request is an error, and it is not sent again", async () => {
   const before = arriving([there(3)], ["broken"], { headersSent: false });
   await before.over;
-  expect(before.said).toEqual(["began", "req_1 piped to 3", "ended", "peer_unavailable"]);
+  expect(before.said).toEqual(["req_1 piped to 3", "peer_unavailable"]);
   const left: string[] = [];
   const after = arriving([there(3)], ["broken"], {
     ...{ headersSent: true, getHeader: () => "application/json" },
     destroy: () => left.push("closed"),
   });
-  await expect.poll(() => after.said).toContain("ended");
-  expect([after.said, left]).toEqual([["began", "req_1 piped to 3", "ended"], ["closed"]]);
+  await expect.poll(() => left).toEqual(["closed"]);
+  expect(after.said).toEqual(["req_1 piped to 3"]);
 });

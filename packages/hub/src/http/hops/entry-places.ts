@@ -4,6 +4,7 @@ import type { HopHub } from "../../hop/dial.ts";
 import type { Hops } from "../../hop/hops.ts";
 import { HubError } from "../../errors.ts";
 import { errorFrame } from "../../inference/response/error-frame.ts";
+import type { LostRequest } from "../../operations/homes/lost-requests.ts";
 import type { Arrival, RoomPlaces } from "../front-deps.ts";
 import type { PeerReader } from "../peer.ts";
 import { encodeHopFacts } from "./hop-facts.ts";
@@ -51,16 +52,32 @@ export interface EntryPlacesDeps {
   nowMs: () => number;
   pipes: Pipes;
   peers: PeerReader;
-  /** A request is under way to another hub: called when it is over. */
-  began: () => () => void;
+  /** Which other hub has the session of a tunnel. */
+  hubOfSession: (session: string | undefined) => HopHub | undefined;
+  /** The home of the room ended while it served the request: its next home says so in the room's events. */
+  lost: (code: string, lost: LostRequest) => void;
+  isDraining: () => boolean;
+  /** @throws HubError `hub_overloaded` */
+  refuseAtLimit: (underWay: number) => void;
 }
 
 /** At a hub that clients and agents reach: requests go to the homes of their rooms. */
 export class EntryPlaces implements RoomPlaces {
   readonly #deps: EntryPlacesDeps;
+  /** requests that are piped, without those that last */
+  #underWay = 0;
+  #whenEmpty: (() => void) | undefined;
 
   constructor(deps: EntryPlacesDeps) {
     this.#deps = deps;
+  }
+
+  /** Resolves when nothing is piped any more that ends by itself. */
+  async emptied(): Promise<void> {
+    if (this.#underWay === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#whenEmpty = resolve;
+    });
   }
 
   request(target: Arrival, request: IncomingMessage, response: ServerResponse): void {
@@ -72,6 +89,8 @@ export class EntryPlaces implements RoomPlaces {
     const opened = pipes.open(request, response);
     const pipe = async (place: There): Promise<"over" | "again"> => {
       const { home } = place;
+      // So that its client's next request comes to a hub that stays.
+      if (this.#deps.isDraining()) response.shouldKeepAlive = false;
       const outcome = await opened.send(home, this.#facts(target, request, place));
       switch (outcome.kind) {
         case "delivered":
@@ -81,6 +100,7 @@ export class EntryPlaces implements RoomPlaces {
         case "untaken":
           return "again";
         case "broken":
+          this.#lost(target, response);
           if (!response.headersSent) throw homeLost();
           breakOff(response, target);
           return "over";
@@ -89,7 +109,13 @@ export class EntryPlaces implements RoomPlaces {
     return { pipe, canBeServedHere: () => opened.isWhole };
   }
 
-  upgrade(target: Arrival, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  upgrade(
+    target: Arrival,
+    session: string | undefined,
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+  ): void {
     const pipe = async (place: There): Promise<"over" | "again"> => {
       const facts = this.#facts(target, request, place);
       const arriving = { request, socket, head };
@@ -97,7 +123,27 @@ export class EntryPlaces implements RoomPlaces {
       if (outcome === "broken") throw homeLost();
       return outcome === "untaken" ? "again" : "over";
     };
-    this.#place(target, () => ({ pipe, canBeServedHere: () => true }));
+    const piped = { pipe, canBeServedHere: () => true };
+    const owner = this.#deps.hubOfSession(session);
+    if (owner === undefined) return this.#place(target, () => piped);
+    const first = { kind: "there", home: { ...owner, epoch: 0 }, mustTake: false } as const;
+    void this.#send(target, first, piped).catch(target.refuse);
+  }
+
+  /** Where its response began, the headers say who served it. */
+  #lost({ code, requestId, surface }: Arrival, response: ServerResponse): void {
+    if (surface === undefined) return;
+    const headerOf = (name: string) => {
+      const value = response.getHeader(name);
+      return value === undefined ? undefined : String(value);
+    };
+    this.#deps.lost(code, {
+      ...{ requestId, protocol: surface.protocol },
+      participantId: headerOf("x-roomhub-participant"),
+      model: headerOf("x-roomhub-model"),
+      attempts: Number(headerOf("x-roomhub-attempts") ?? 0),
+      queueMs: Number(headerOf("x-roomhub-queue-ms") ?? 0),
+    });
   }
 
   #place(target: Arrival, open: () => Piped): void {
@@ -106,9 +152,11 @@ export class EntryPlaces implements RoomPlaces {
     else void this.#send(target, place, open()).catch(target.refuse);
   }
 
-  async #send({ code, serve }: Arrival, first: Place, piped: Piped): Promise<void> {
-    const { self, homes, nowMs, began } = this.#deps;
-    const ended = began();
+  async #send(target: Arrival, first: Place, piped: Piped): Promise<void> {
+    const { code, surface, isLasting, serve } = target;
+    const { self, homes, nowMs } = this.#deps;
+    if (surface !== undefined) this.#deps.refuseAtLimit(this.#underWay);
+    if (!isLasting) this.#underWay += 1;
     const untilMs = nowMs() + findHomeMs;
     try {
       let place = first.kind === "wait" ? await homes.placed(code) : first;
@@ -122,9 +170,14 @@ export class EntryPlaces implements RoomPlaces {
         place = await homes.placed(code);
       }
     } finally {
-      ended();
+      if (!isLasting) this.#ended();
     }
     serve();
+  }
+
+  #ended(): void {
+    this.#underWay -= 1;
+    if (this.#underWay === 0) this.#whenEmpty?.();
   }
 
   #facts({ requestId }: Arrival, request: IncomingMessage, { home, mustTake }: There): string {
@@ -151,11 +204,11 @@ function homeLost(): HubError {
 }
 
 /** The home ended in the middle of a response: the client must not take it for whole. */
-function breakOff(response: ServerResponse, { marker, requestId }: Arrival): void {
+function breakOff(response: ServerResponse, { surface, requestId }: Arrival): void {
   const isStream = String(response.getHeader("content-type")).startsWith("text/event-stream");
-  if (marker === undefined || !isStream) return void response.destroy();
+  if (surface === undefined || !isStream) return void response.destroy();
   const error = homeLost();
   // Part of an event may have left.
   const context = { isMidEvent: true, nextSequenceNumber: 0, response: undefined };
-  response.end(errorFrame(error, marker, context, requestId));
+  response.end(errorFrame(error, surface.marker, context, requestId));
 }

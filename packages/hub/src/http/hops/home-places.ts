@@ -32,7 +32,7 @@ export class HomePlaces implements RoomPlaces, PipedRequests {
     this.#take(target, request);
   }
 
-  upgrade(target: Arrival, request: IncomingMessage): void {
+  upgrade(target: Arrival, _session: string | undefined, request: IncomingMessage): void {
     this.#take(target, request);
   }
 
