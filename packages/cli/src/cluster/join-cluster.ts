@@ -68,6 +68,7 @@ export async function joinCluster(
   return {
     options: {
       ...{ directory, secret, advertiseUrl, isWorker, hubId },
+      homes: context.env["HUB_HOMES"] === "1",
       linkUrl: withoutSlash(linkUrl.value),
     },
     servers: urls.map(shownNatsUrl),

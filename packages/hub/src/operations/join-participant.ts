@@ -5,6 +5,7 @@ import type { Participant } from "../domain/participant.ts";
 import { renewCredentials } from "../domain/readiness.ts";
 import { modelChanged, type Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";
+import { returnAfterJoin } from "./homes/returning.ts";
 import type { OperationContext, Peer } from "./context.ts";
 import {
   conflictWarnings,
@@ -171,7 +172,7 @@ async function rejoin(
   });
   checkProbing(context, room, registration);
   Object.assign(participant, registration);
-  participant.returning = undefined;
+  participant.returning = returnAfterJoin(participant);
   participant.ownerAddress = peer.nearAddress;
   participant.joinedMs = context.nowMs();
   if (participant.model !== modelBefore) modelChanged(room, participant);

@@ -3,6 +3,8 @@ import { HubError } from "../../errors.ts";
 import type { OperationContext } from "../context.ts";
 import { announceUpdate } from "../presence.ts";
 
+const nothing: Withheld = { authHeaders: false, instructions: false, machineSecret: false };
+
 /** Whether there is something that only its next join can bring. */
 export function isComplete({ authHeaders, instructions, machineSecret }: Withheld): boolean {
   return !authHeaders && !instructions && !machineSecret;
@@ -21,6 +23,11 @@ export function requireComplete({ id, roomCode, returning }: Participant): void 
     `The hub that ${id} had joined has stopped, so ${id} must join again.`,
     { hint: `roomhub join ${roomCode} --id ${id}` },
   );
+}
+
+/** Nothing is missing any more; of an agent that was on its way here, its tunnel is next. */
+export function returnAfterJoin({ returning, isTunnelOnly }: Participant): Withheld | undefined {
+  return returning !== undefined && isTunnelOnly ? nothing : undefined;
 }
 
 /** A sign of life of a participant that needs no join: its agent is there, though its tunnel may not be. */
