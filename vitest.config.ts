@@ -16,7 +16,7 @@ const slow = [
   "tests/system/processes.test.ts",
   "tests/system/responses-websocket.test.ts",
   "tests/system/{cluster-directory-failures,guides,liveness-probe,llama-cpp,readiness}.test.ts",
-  "tests/system/{budgets,embedded-nats,first-run,limits,observers,provider-faults}.test.ts",
+  "tests/system/{budgets,first-run,limits,observers,provider-faults}.test.ts",
   "tests/system/{python-participant,room-password,service-units,unread-bodies}.test.ts",
   "tests/system/{cluster-directory,resume}.test.ts",
   "tests/compat/clients/{ai-sdk,browser,curl,langchain,openai-agents,openai-helpers}.test.ts",
@@ -24,7 +24,6 @@ const slow = [
   "packages/cli/src/heap-growth.test.ts",
   "packages/cli/src/commands/doctor.test.ts",
   "packages/provider/src/call/keep-alive.test.ts",
-  "bench/scale/forecast.test.ts",
 ];
 
 export default defineConfig({

@@ -1,6 +1,5 @@
 /**
- * `npm run bench:cluster`: what a second hub in between costs, how far its replica lags, what it keeps of participants that
- * are elsewhere, and what workers cost. Needs nats-server.
+ * `npm run bench:cluster`: what a second hub in between costs. Needs nats-server.
  *
  * `--quick` one round · `--table FILE` writes the table between the markers of a document
  */
@@ -13,9 +12,6 @@ import { renderMarkdown, renderSeen, renderTable } from "../report/render.ts";
 import type { RowReport } from "../report/results.ts";
 import { startBenchCluster } from "./cluster-world.ts";
 import { hopOfJson, hopOfStreams, hopOfOne } from "./hop.ts";
-import { rememberedParticipants } from "./remembered.ts";
-import { replicaLag } from "./replica-lag.ts";
-import { workersAgainstOne } from "./workers.ts";
 
 const { values } = parseArgs({
   options: { quick: { type: "boolean", default: false }, table: { type: "string" } },
@@ -27,10 +23,7 @@ if (!hasNatsServer) {
   await using world = await BenchWorld.create(values.quick);
   const cluster = await startBenchCluster(world);
   const rows: RowReport[] = [];
-  const measurements = [
-    ...[hopOfJson, hopOfStreams, hopOfOne, replicaLag, rememberedParticipants],
-    workersAgainstOne,
-  ];
+  const measurements = [hopOfJson, hopOfStreams, hopOfOne];
   for (const [index, measurement] of measurements.entries()) {
     const startMs = performance.now();
     const { figures, seen } = await measurement.measure(world, cluster);

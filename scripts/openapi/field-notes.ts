@@ -45,6 +45,8 @@ export const fieldNotes: Readonly<Record<string, string>> = {
   "JoinResponse.tunnel": "The WebSocket URL of the tunnel",
   "JoinResponse.hubs":
     "In a cluster: where its hubs take participants, the one that took the join first; at most 16",
+  "JoinResponse.homeEpoch":
+    "In a cluster: which home of the room took the join; it grows whenever the room moves",
   "JoinResponse.warnings": "Present when there are any, such as an endpoint the hub may not dial",
   "JoinResponse.participantToken":
     "Present exactly when a new one was issued. Store it: the hub keeps only its SHA-256",

@@ -285,8 +285,8 @@ export const managementOperations: readonly Operation[] = [
       "origin_not_allowed",
       "upgrade_required",
       "session_elsewhere",
+      "home_elsewhere",
       "tunnel_flapping",
-      "session_elsewhere",
       "hub_draining",
     ],
     token: "required",
@@ -303,21 +303,14 @@ export const managementOperations: readonly Operation[] = [
     errors: ["not_found"],
   },
   {
-    id: "openLink",
+    id: "openHop",
     tag: "Hub",
-    summary: "Link two hubs of a cluster",
+    summary: "Connect two hubs of a cluster",
     description:
-      "A WebSocket with the subprotocol `roomhub.link.v1`, opened by another hub that proves the cluster's secret. 404 at a hub that is alone.",
-    routes: ["GET /v1/cluster/link"],
-    successes: { 101: { description: "The link is open, and proves nothing yet." } },
-    errors: [
-      "not_found",
-      "bad_request",
-      "origin_not_allowed",
-      "upgrade_required",
-      "hub_overloaded",
-      "hub_draining",
-    ],
+      "An upgrade to `roomhub-hop`, by another hub that proves the cluster's secret: for requests of rooms that have their home here. 404 at a hub that is alone.",
+    routes: ["GET /v1/cluster/hop"],
+    successes: { 101: { description: "The other hub is proven." } },
+    errors: ["not_found", "upgrade_required"],
   },
 
   {

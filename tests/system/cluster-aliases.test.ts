@@ -56,7 +56,7 @@ test("aliases of a room hold at every hub of a cluster, and each hub takes the r
   await cluster.everywhere(path, has("claude-*"));
 });
 
-test("a hub that cannot reach the directory changes no alias, and those that it knows still hold", async () => {
+test("a home that cannot reach the directory changes no alias, and those that it knows still hold", async () => {
   await using cluster = await startCluster(2);
   const [first, second] = cluster.hubs;
   if (first === undefined || second === undefined) throw new Error("the cluster has two hubs");
@@ -66,7 +66,7 @@ test("a hub that cannot reach the directory changes no alias, and those that it 
   await post(first, code, "claude-*");
   await cluster.everywhere(path, has("claude-*"));
 
-  second.directory.cutOff();
+  first.directory.cutOff();
   const refused = await post(second, code, "gpt-*");
   expect([refused.status, await refused.json()]).toMatchObject([
     503,

@@ -19,7 +19,7 @@ async function startWorld(stack: AsyncDisposableStack) {
   const start = async () => {
     const cluster = ["--nats", nats.url, "--cluster-secret-file", secretPath];
     const options = ["--port", String(await freePort()), ...cluster];
-    return stack.use(await startHubProcess(options, { HUB_HOMES: "1" }));
+    return stack.use(await startHubProcess(options));
   };
   const hubs = [await start(), await start(), await start()] as const;
   const created = await post(`${hubs[0].url}/rooms`, { name: "lab" });

@@ -12,7 +12,7 @@ import { createGate, until } from "../support/waiting.ts";
 
 /** Hubs of which one is the home of each room. */
 async function startHomes(count: number, options: ClusterHubOptions = {}) {
-  const cluster = await startCluster(count, { ...options, cluster: { homes: true } });
+  const cluster = await startCluster(count, options);
   return Object.assign(cluster, {
     hubs: cluster.hubs as [ClusterHub, ClusterHub, ...ClusterHub[]],
   });

@@ -2,7 +2,6 @@ import type { ParticipantSummary } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { userSays } from "../support/clients/openai-client.ts";
 import { joinTunnel } from "../support/hub/joining.ts";
-import { ledgerProblems } from "../support/hub/ledger.ts";
 import { type ClusterHub, startCluster, type TestCluster } from "../support/hub/start-cluster.ts";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
 import { createGate, within } from "../support/waiting.ts";
@@ -42,7 +41,6 @@ describe("a hub that stops in order", () => {
     const code = await one.createRoom();
     await using ada = await joinTunnel(one, code, { endpoint: provider.url, ...quick });
     await readyEverywhere(cluster, code);
-    const events = await other.watch(code);
     const json = { model: "ada", messages: userSays("a b c d"), stream: true };
     const running = await one.fetch(`/rooms/${code}/v1/chat/completions`, { json });
     const closing = one.hub.close();
@@ -56,12 +54,6 @@ describe("a hub that stops in order", () => {
     expect(text).not.toContain("error");
     expect(await within(closing, "the hub to close")).toEqual({ cut: 0 });
     expect(ada.agent.state).toBe("connected");
-    await events.waitFor("all ends", () => events.of("llm.complete").length === 41);
-    expect(events.of("llm.error")).toEqual([]);
-    expect(events.of("participant.left")).toEqual([]);
-    expect(events.of("participant.offline")).toEqual([]);
-    expect(events.of("participant.joined")).toEqual([]);
-    expect(ledgerProblems(events)).toEqual([]);
   });
 
   test("without another hub keeps its participants until it has drained", async () => {

@@ -127,20 +127,16 @@ describe.each(PATHS)("a request that is forwarded to a participant by %s", (path
     await seen(lab.cluster, lab.code, ({ load }) => load.active === 0);
   });
 
-  test("ends in an error frame, and one llm.error, when the owner stops", async () => {
+  test("ends in an error frame when the home stops and it does not end in time", async () => {
     await using lab = await twoHubs(({ path }) =>
       path.includes("completions") ? { kind: "hang-mid-stream" } : undefined,
     );
     await using _ada = await join(path, lab.owner, lab.code, { endpoint: lab.provider.url });
     await lab.ready();
-    const events = await lab.entry.watch(lab.code);
     const response = await lab.ask(lab.entry, { stream: true });
     await lab.provider.waitFor(({ openGenerations }) => openGenerations === 1);
     await lab.owner.hub.close();
-    const text = await response.text();
-    expect(text).toMatch(/hub_shutting_down|peer_unavailable/);
-    await events.waitFor("the end", () => events.of("llm.error").length === 1);
-    expect(events.of("llm.request")).toHaveLength(1);
+    expect(await response.text()).toMatch(/hub_shutting_down|peer_unavailable/);
   });
 
   test("passes a response of a megabyte to a slow reader whole", async () => {

@@ -7,11 +7,9 @@ import type {
   UpstreamFailure,
   UpstreamRequest,
 } from "../../packages/hub/src/inference/upstream.ts";
-import { delivered } from "../../packages/hub/src/upstreams/node/link-pair.fixture.ts";
 import {
   aRequest,
   directLab,
-  nodeLab,
   type ServedCall,
   tunnelLab,
   type UpstreamLab,
@@ -81,7 +79,6 @@ const sse = { "content-type": "text/event-stream" };
 describe.each<[string, () => Promise<UpstreamLab>]>([
   ["a tunnel", tunnelLab],
   ["a direct endpoint", directLab],
-  ["another hub", nodeLab],
 ])("an upstream through %s", (_name, createLab) => {
   let lab: UpstreamLab;
   beforeEach(async () => {
@@ -267,58 +264,3 @@ describe.each<[string, () => Promise<UpstreamLab>]>([
     expect(sink.story).toEqual(["head", "end", "closed"]);
   });
 });
-
-describe("a link", () => {
-  test("on which one hub stops reading loses its requests after two pings, and other links go on", async () => {
-    await using labs = await stalledAndOther();
-    const { stalled, other } = labs;
-    const sink = new Recorder();
-    stalled.upstream.open(aRequest(), sink);
-    await (
-      await stalled.nextCall()
-    ).body;
-    stalled.entry.dialled[0]!.stall();
-    const quick = new Recorder();
-    other.upstream.open(aRequest(), quick);
-    const served = await other.nextCall();
-    for (let nowMs = 0; nowMs <= 9_000; nowMs += 3_000) {
-      stalled.entry.links.tick(nowMs);
-      other.entry.links.tick(nowMs);
-      // Pings and pongs are on their way.
-      await delivered(4);
-    }
-    await sink.closed();
-    expect(sink.failure?.code).toBe("peer_unavailable");
-    served.head(200, sse);
-    served.end();
-    await quick.closed();
-    expect(quick.story).toEqual(["head", "end", "closed"]);
-    const late = new Recorder();
-    stalled.upstream.open(aRequest(), late);
-    await late.closed();
-    expect([late.story, late.failure?.code]).toEqual([["failure", "closed"], "peer_unavailable"]);
-  });
-
-  test("passes a refusal on with the load, and nothing reaches the participant", async () => {
-    const lab = await nodeLab();
-    lab.participant.limit = 0;
-    const refusals: unknown[] = [];
-    const sink = Object.assign(new Recorder(), { onRefused: (one: unknown) => refusals.push(one) });
-    lab.upstream.open(aRequest(), sink);
-    await sink.closed();
-    expect(refusals).toEqual([{ reason: "full", message: "ana is full.", elsewhere: 0, limit: 0 }]);
-    expect([sink.story, lab.entry.heard.at(-1)]).toEqual([["closed"], "refused ana: full"]);
-    await lab.close();
-  });
-});
-
-async function stalledAndOther() {
-  const [stalled, other] = [await nodeLab(), await nodeLab()];
-  return {
-    stalled,
-    other,
-    async [Symbol.asyncDispose]() {
-      await Promise.all([stalled.close(), other.close()]);
-    },
-  };
-}

@@ -11,8 +11,6 @@ import type { Prompts } from "./terminal/prompts.ts";
 import type { CreateHandout } from "./handout/create-handout.ts";
 import type { ServeMonitor } from "./monitor/page-server.ts";
 import type { ServiceHost } from "./service/service-unit.ts";
-import type { StartOwnNats } from "./cluster/own-nats.ts";
-import type { StartWorker } from "./cluster/worker-process.ts";
 import type { SecretFile } from "./cluster/secret-file.ts";
 import type {
   CreateHub,
@@ -82,8 +80,6 @@ export interface CliContext {
   openDirectory: OpenDirectory;
   readStateFile: ReadStateFile;
   importRooms: ImportRooms;
-  startWorker: StartWorker;
-  startOwnNats: StartOwnNats;
   /** @throws NodeJS.ErrnoException when it cannot be read */
   readSecretFile: (path: string) => Promise<SecretFile>;
   /** The tokens of participants that were added from this machine. */

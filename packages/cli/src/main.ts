@@ -5,8 +5,6 @@ import { text } from "node:stream/consumers";
 import { RoomhubClient } from "@roomhub/client";
 import type { CliContext, Terminal } from "./context.ts";
 import { readSecretFile } from "./cluster/secret-file.ts";
-import { WORKER } from "./cluster/worker-env.ts";
-import { startWorker, stopWithSupervisor } from "./cluster/worker-process.ts";
 import { commandNameOf } from "./command-name.ts";
 import { dropEmptyVariables } from "./environment.ts";
 import { isInForeground } from "./terminal/foreground.ts";
@@ -78,8 +76,6 @@ const context: CliContext = {
   readStateFile,
   importRooms,
   readSecretFile,
-  startWorker,
-  startOwnNats: async (options) => (await import("./cluster/own-nats.ts")).startOwnNats(options),
   clientKeys,
   hostTokens,
   participantTokens,
@@ -120,7 +116,6 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 // A leaked handle must not keep a finished command alive, and pending output must still be written.
-if (process.env[WORKER.hubId] !== undefined) stopWithSupervisor();
 const exitCode = await runRoomhub(process.argv.slice(2), context);
 process.stdout.write("", () => process.stderr.write("", () => process.exit(exitCode)));
 

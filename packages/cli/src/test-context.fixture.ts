@@ -196,12 +196,6 @@ export function makeWorld(
         throw Object.assign(new Error(`ENOENT: no such file, open '${path}'`), { code: "ENOENT" });
       },
       importRooms,
-      startWorker: () => {
-        throw new Error("unexpected: startWorker");
-      },
-      startOwnNats: async () => {
-        throw new Error("unexpected: startOwnNats");
-      },
       readSecretFile: async (path) => {
         throw Object.assign(new Error(`ENOENT: no such file, open '${path}'`), { code: "ENOENT" });
       },

@@ -13,6 +13,8 @@ export interface HubErrorDetails {
   retryAfterMs?: number | undefined;
   /** Where the tunnel of this handshake belongs. */
   tunnelUrl?: string | undefined;
+  /** The epoch of the room's home, which another hub is. */
+  homeEpoch?: number | undefined;
   /** The same request would fail again, whatever the code says of trying again. */
   isFinal?: boolean | undefined;
   cause?: unknown;
@@ -32,6 +34,7 @@ export class HubError extends Error {
   readonly retryAfterMs: number | undefined;
   readonly isFinal: boolean;
   readonly tunnelUrl: string | undefined;
+  readonly homeEpoch: number | undefined;
   readonly #status: number | undefined;
 
   constructor(code: ErrorCode, message: string, details: HubErrorDetails = {}) {
@@ -43,6 +46,7 @@ export class HubError extends Error {
     this.participants = details.participants;
     this.retryAfterMs = details.retryAfterMs;
     this.tunnelUrl = details.tunnelUrl;
+    this.homeEpoch = details.homeEpoch;
     this.isFinal = details.isFinal ?? false;
     this.#status = details.status;
   }

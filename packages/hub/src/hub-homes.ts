@@ -14,26 +14,26 @@ import { isLoopbackHost } from "./domain/machine.ts";
 import type { HubIdentity } from "./domain/participant.ts";
 import { storedRegistrationOf } from "./domain/stored-registration.ts";
 import { HubError } from "./errors.ts";
-import type { EventBus } from "./events/bus.ts";
 import { HopAcceptor } from "./hop/accept.ts";
 import { ControlSockets } from "./hop/control.ts";
 import { HopDialler, type HopTarget } from "./hop/dial.ts";
 import { Hops } from "./hop/hops.ts";
 import type { FrontCluster, FrontDeps } from "./http/front-deps.ts";
-import { createPipedPeerReader } from "./http/hops/hop-facts.ts";
-import { hostTokenFrom, tokenFrom } from "./credentials/tokens.ts";
+import { encodeHopFacts, factsOfHub } from "./http/hops/hop-facts.ts";
+import { EventsElsewhere } from "./http/hops/events-elsewhere.ts";
+import { type OtherHubs, roomsElsewhere } from "./http/hops/rooms-elsewhere.ts";
 import { Deliveries } from "./http/hops/deliveries.ts";
 import { announceLost, type LostRequest } from "./operations/homes/lost-requests.ts";
-import { EntryPlaces } from "./http/hops/entry-places.ts";
-import { HomePlaces } from "./http/hops/home-places.ts";
-import type { PeerReader } from "./http/peer.ts";
+import type { AwayEvent } from "./events/away-events.ts";
+import { HubPlaces } from "./hub-places.ts";
+import { HandOvers, type HandOverParts } from "./hub-hand-overs.ts";
 import type { Log } from "./log.ts";
-import type { OperationContext, RoomHome } from "./operations/context.ts";
+import type { RoomHome } from "./operations/context.ts";
 import {
   releaseParticipants,
   restoreParticipants,
 } from "./operations/homes/restore-participants.ts";
-import { forgetSharedRoom, takeSharedRoom } from "./operations/cluster/shared-rooms.ts";
+import { forgetSharedRoom, takeSharedRoom } from "./operations/shared-rooms.ts";
 import type { ClusterOptions } from "./options.ts";
 import { storedRoomOf } from "./storage/stored-room.ts";
 import type { StoredRoom } from "./storage/room-store.ts";
@@ -41,12 +41,13 @@ import type { StoredRoom } from "./storage/room-store.ts";
 /** Those who watch a room go to its next home soon. */
 const watchAgainMs = 200;
 
+/** Lists name a hub that takes longer. Contract §8. */
+const answerMs = 1_000;
+
 /** What this hub's part in a cluster needs of the hub. */
-export interface HomesParts {
+export interface HomesParts extends HandOverParts {
   bootId: string;
   version: string;
-  operations: () => OperationContext;
-  bus: () => EventBus;
   vault: AuthHeaderVault;
   roomPasswords: Map<string, RoomPassword>;
   limits: Limits;
@@ -56,6 +57,8 @@ export interface HomesParts {
   isDraining: () => boolean;
   /** @throws HubError `hub_overloaded` */
   refuseAtLimit: (underWay: number) => void;
+  /** A comment for those who watch all rooms. */
+  comment: (text: string) => void;
   /** A connection of another hub, for its requests. */
   serve: (socket: Duplex) => void;
 }
@@ -68,14 +71,17 @@ export class HubHomes {
   readonly homes: RoomHomes;
   readonly hops: Hops;
   readonly deliveries: Deliveries;
-  readonly piped: HomePlaces;
+  readonly places: HubPlaces;
   readonly registrations: RegistrationWriter;
+  readonly handOvers: HandOvers;
   readonly #options: ClusterOptions;
   readonly #parts: HomesParts;
   readonly #directory: ClusterDirectory;
   readonly #sharedRooms: SharedRooms;
   readonly #control: ControlSockets;
   readonly #acceptor: HopAcceptor;
+  readonly #others: OtherHubs;
+  readonly events: EventsElsewhere;
   /** which hub a connection comes from */
   readonly #peers = new WeakMap<object, HubIdentity>();
   #linkUrl = "";
@@ -100,7 +106,7 @@ export class HubHomes {
         this.deliveries.hubReset(hubId);
       },
       onRefused: (hubId) => this.homes.redialRefused(hubId),
-      onNotes: (_hubId, { delivered, gone, lost, epochs }) => {
+      onNotes: (_hubId, { delivered, gone, lost, epochs, event }) => {
         if (delivered !== undefined) this.deliveries.delivered(delivered);
         if (gone !== undefined) this.deliveries.gone(gone);
         for (const one of lost ?? []) {
@@ -108,12 +114,23 @@ export class HubHomes {
           announceLost(parts.operations(), code, request);
         }
         for (const [code, epoch] of Object.entries(epochs ?? {})) this.homes.sawEpoch(code, epoch);
+        if (event !== undefined) this.handOvers.events.arrived(event as AwayEvent);
       },
     });
     this.hops = new Hops({
       dialler,
       targetOf: (hubId) => this.#targetOf(hubId),
       onRefused: (hubId) => this.homes.redialRefused(hubId),
+    });
+    const facts = encodeHopFacts(factsOfHub(self));
+    this.#others = {
+      list: () => this.roll.hubs.list(),
+      get: (hub, path, signal) => this.hops.get(hub, path, facts, signal),
+      answerMs,
+    };
+    this.events = new EventsElsewhere({
+      ...{ others: this.#others, nowMs, comment: parts.comment },
+      relay: (event) => parts.bus().relay(event),
     });
     this.#acceptor = new HopAcceptor({
       ...{ self, secret, wallMs },
@@ -130,39 +147,48 @@ export class HubHomes {
       facts: () => ({
         version: parts.version,
         participants: parts.operations().registry.participantCount,
-        wantsDetail: false,
         isDraining: parts.isDraining(),
       }),
       links: {
         isOpen: (hubId) => this.#control.isOpen(hubId),
         problemOf: (hubId) => this.#control.problemOf(hubId),
-        hubPresent: ({ hubId }) => {
-          const presence = this.roll.hubs.get(hubId);
-          if (presence !== undefined) this.#control.hubPresent(presence);
-        },
+        hubPresent: (presence) => this.#control.hubPresent(presence),
         hubLeft: (hubId) => this.#control.hubLeft(hubId),
         hubGone: (hubId) => this.#control.hubGone(hubId),
         refusedForMs: (hubId) => this.homes.refusedForMs(hubId),
       },
-      detailWatchedElsewhere: () => undefined,
       ...{ log, nowMs },
     });
     this.homes = new RoomHomes({
       ...{ self, directory, nowMs, reportBug, roll: this.roll },
       exists: (code) => parts.operations().registry.hasCode(code),
       isInUse: (code) => (parts.operations().registry.findRoom(code)?.participants.size ?? 0) > 0,
+      mayMove: (code) => this.handOvers.mayMove(code),
       time: { monotonicMs: () => systemTime.monotonicMs(), wallMs },
       hooks: {
-        onTaken: (code) => this.#taken(code),
+        onTaken: (code, _home, fromOffer) => this.#taken(code, fromOffer),
         onLost: (code) => this.#lost(code),
-        offer: async () => false,
+        onServe: (code) => this.handOvers.stays(code),
+        offer: (code, to, offer) => this.handOvers.offer(code, to, offer),
         tell: (hubId, code, epoch) => this.#control.epoch(hubId, code, epoch),
       },
     });
-    this.piped = new HomePlaces({
+    this.handOvers = new HandOvers({
+      ...{ homes: this.homes, parts, computer: () => this.computer },
+      tell: (hub, path, message) => this.hops.tell(hub, path, message),
+      sendEvent: (hubId, event) => this.#control.event(hubId, event),
+      isGone: ({ hubId, bootId }) => this.roll.hubs.get(hubId)?.bootId !== bootId,
+      catchUp: async (code) => void (await this.#sharedRooms.catchUp(code)),
+    });
+    this.places = new HubPlaces({
+      ...{ self, homes: this.homes, hops: this.hops, control: this.#control },
+      ...{ deliveries: this.deliveries, nowMs, isDraining: parts.isDraining },
+      refuseAtLimit: parts.refuseAtLimit,
       peerOf: (socket) => this.#peers.get(socket),
-      deliveries: this.deliveries,
-      homes: this.homes,
+      isNear: (hubId) => this.roll.hubs.isOnThisComputer(hubId),
+      takeOffer: (code, from, snapshot) => this.handOvers.takeOffer(code, from, snapshot),
+      hubOfSession: (session) => this.#hubOfSession(session),
+      lost: (code, lost) => void this.#tellLost(code, lost),
     });
     this.registrations = new RegistrationWriter({
       directory,
@@ -209,40 +235,9 @@ export class HubHomes {
     return isLoopbackHost(hostname) ? "localhost" : this.self.hubId;
   }
 
-  /** Which other hub a connection comes from, unless that runs on this computer. */
-  #strangerOf(socket: object): string | undefined {
-    const hubId = this.#peers.get(socket)?.hubId;
-    if (hubId === undefined || this.roll.hubs.isOnThisComputer(hubId)) return undefined;
-    return hubId;
-  }
-
-  /** Where requests of this hub's own clients go. */
-  entry(peers: PeerReader): EntryPlaces {
-    return new EntryPlaces({
-      homes: this.homes,
-      pipes: {
-        open: (request, response) => this.hops.open(request, response),
-        pipeUpgrade: (arriving, home, facts) => this.hops.pipeUpgrade(arriving, home, facts),
-        tell: (hubId, requestId, outcome) => this.#control[outcome](hubId, requestId),
-      },
-      peers,
-      self: this.self,
-      nowMs: this.#parts.nowMs,
-      hubOfSession: (session) => this.#hubOfSession(session),
-      lost: (code, lost) => void this.#tellLost(code, lost),
-      isDraining: this.#parts.isDraining,
-      refuseAtLimit: this.#parts.refuseAtLimit,
-    });
-  }
-
   /** What other hubs pipe here: served by the same handlers, for clients that those hubs have judged. */
   frontOfHops(front: FrontDeps): FrontDeps {
-    const { piped } = this;
-    const peers = createPipedPeerReader({
-      ...{ tokenFrom, hostTokenFrom },
-      factsOf: (request) => piped.factsOf(request),
-      strangerOf: ({ socket }) => this.#strangerOf(socket),
-    });
+    const { piped, pipedPeers: peers } = this.places;
     return { ...front, peers, places: piped, piped };
   }
 
@@ -250,7 +245,6 @@ export class HubHomes {
   async open(): Promise<void> {
     const listener: DirectoryListener = {
       roomChanged: (code, room, revision) => this.#sharedRooms.changed(code, room, revision),
-      participantChanged: () => undefined,
       homeChanged: (code, home, revision) => this.homes.homeChanged(code, home, revision),
       registrationsLost: () => this.registrations.lost(),
       hubSeen: (hubId, presence) => this.roll.seen(hubId, presence),
@@ -270,12 +264,14 @@ export class HubHomes {
 
   /** Four times a second. */
   tick(): void {
+    this.events.tick();
     const nowMs = this.#parts.nowMs();
     this.roll.tellNamesakes();
     this.#control.tick();
     this.deliveries.tick(nowMs);
     if (this.#directory.isUp) this.roll.judge(this.#directory.upSinceMs);
     this.homes.tick();
+    this.handOvers.tick();
   }
 
   /** What is to be kept longer is written again. */
@@ -295,20 +291,30 @@ export class HubHomes {
   /** What the front needs of it. */
   front(): FrontCluster {
     return {
-      relay: undefined,
       catchUpRoom: async (code) => {
         await reachable(() => this.#sharedRooms.catchUp(code));
       },
       accept: (request, socket, head) => this.#acceptor.accept(request, socket, head),
-      requestsElsewhere: async () => [],
+      roomsElsewhere: () => roomsElsewhere(this.#others),
       listHubs: () => this.roll.list(),
       advertisedUrls: () => this.roll.advertisedUrls(),
       advertiseUrl: () => this.roll.ownUrl,
     };
   }
 
-  async close(): Promise<void> {
+  /**
+   * This hub stops: its rooms go to others, and what waits in them after them. Resolves when they are gone or cannot be
+   * given away, and nothing that ends by itself is piped any more.
+   */
+  async drained(): Promise<void> {
+    this.roll.announce();
     await this.homes.stop();
+    await this.places.emptied();
+  }
+
+  async close(): Promise<void> {
+    this.handOvers.tick();
+    this.events.close();
     this.#control.close();
     this.hops.close();
     await this.#directory.close();
@@ -343,8 +349,9 @@ export class HubHomes {
   }
 
   /** This hub is the home of a room now: who registered at the one before is back soon. */
-  async #taken(code: string): Promise<void> {
+  async #taken(code: string, fromOffer: boolean): Promise<void> {
     const operations = this.#parts.operations();
+    if (fromOffer && this.handOvers.takePlace(code)) return;
     const registrations = await this.#directory.readRegistrations(code);
     if (operations.registry.findRoom(code) === undefined) return;
     restoreParticipants(operations, code, registrations, this.computer);
@@ -353,8 +360,9 @@ export class HubHomes {
   /** Another hub is: its clients, watchers and agents go there. */
   #lost(code: string): void {
     this.registrations.release(code);
+    this.handOvers.left(code);
     releaseParticipants(this.#parts.operations(), code);
-    this.#parts.bus().endRoom(code, watchAgainMs);
+    this.#parts.bus().leaveRoom(code, watchAgainMs);
   }
 
   #applyRoom(code: string, stored: StoredRoom | undefined): void {

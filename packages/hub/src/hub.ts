@@ -23,16 +23,12 @@ import { HandedOut } from "./http/handout/handed-out.ts";
 import { createPeerReader } from "./http/peer.ts";
 import { ResponseSockets } from "./http/responses-socket/response-sockets.ts";
 import type { FrontDeps } from "./http/front-deps.ts";
-import { serveRelayed } from "./http/owner-relay.ts";
-import { ROUTES } from "./http/routes.ts";
 import { createHttpServer } from "./http/server.ts";
-import { HubCluster } from "./hub-cluster.ts";
 import { HubHomes } from "./hub-homes.ts";
-import type { HubLinksOptions } from "./hub-links.ts";
 import { type InferenceContext, refuseAtLimit } from "./inference/begin.ts";
 import { BodyBudget } from "./inference/body-budget.ts";
 import type { DispatchDeps } from "./inference/inference-call.ts";
-import { InFlight, listRequests } from "./inference/in-flight.ts";
+import { InFlight } from "./inference/in-flight.ts";
 import { RoomQueues } from "./inference/queue.ts";
 import { ResponseOwners } from "./inference/response-owners.ts";
 import { Senders } from "./inference/sender/senders.ts";
@@ -45,7 +41,6 @@ import { isOwnRequest } from "./operations/ownership.ts";
 import { expireParticipants } from "./operations/participants.ts";
 import { BudgetUpdates } from "./operations/budgets/budget-updates.ts";
 import { announceBudgets, participantRests } from "./operations/budgets/budgets.ts";
-import { Moves } from "./operations/cluster/moves.ts";
 import { LoadedUpdates } from "./operations/loaded-updates.ts";
 import { directEvents } from "./operations/direct-events.ts";
 import { announceLoadedModels } from "./operations/path-changes.ts";
@@ -62,11 +57,8 @@ import { startSweep } from "./sweep.ts";
 import { MachineAddresses } from "./upstreams/direct/machine-addresses.ts";
 import { UpstreamDirectory } from "./upstreams/directory.ts";
 import { createTunnelAcceptor } from "./upstreams/tunnel/accept.ts";
-import { createResponseFilters } from "./upstreams/node/response-filters.ts";
 import { TunnelRegistry } from "./upstreams/tunnel/registry.ts";
 import { ResumableSessions } from "./upstreams/tunnel/resumable-sessions.ts";
-import { sessionPlace } from "./cluster/session-place.ts";
-import { createTunnelOpener } from "./http/tunnels/open-tunnel.ts";
 import { withinMs } from "./within.ts";
 
 /** Frequent enough for readers of a log, while a busy hub writes some hundred lines at once. */
@@ -100,46 +92,30 @@ export function createHub(options: HubOptions = {}): Hub {
   const passwordKeeper = createPasswordKeeper();
   const roomPasswords = new Map<string, RoomPassword>();
   const homes =
-    options.cluster?.homes === true
-      ? new HubHomes(options.cluster, {
-          ...{ bootId, version, vault, roomPasswords, limits, log, nowMs },
-          wallMs: () => clock.wallMs(),
-          operations: () => operations,
-          bus: () => bus,
-          isDraining: () => isDraining,
-          refuseAtLimit: (underWay) => refuseAtLimit(dispatch, underWay),
-          serve: (socket) => void hopServer?.emit("connection", socket),
-        })
-      : undefined;
-  const cluster =
-    options.cluster === undefined || homes !== undefined
-      ? undefined
-      : new HubCluster(options.cluster, {
-          ...{ bootId, version, vault, roomPasswords, limits, log, nowMs },
-          wallMs: () => clock.wallMs(),
-          random: options.random ?? Math.random,
-          operations: () => operations,
-          bus: () => bus,
-          isDraining: () => isDraining,
-          wantsDetail: () => bus.isDetailWatchedHere,
-          manage: (question) => serveRelayed(ROUTES, front, question),
-          forwarding: () => forwarding,
-          makers: () => dispatch.responseOwners,
-          requestsHere: (roomCode) => listRequests(inference, roomCode),
-        });
+    options.cluster &&
+    new HubHomes(options.cluster, {
+      ...{ bootId, version, vault, roomPasswords, limits, log, nowMs },
+      wallMs: () => clock.wallMs(),
+      operations: () => operations,
+      bus: () => bus,
+      isDraining: () => isDraining,
+      inFlight: () => inFlight,
+      responseOwners: () => dispatch.responseOwners,
+      closeSockets: (roomCode) => responseSockets.drain(roomCode),
+      refuseAtLimit: (underWay) => refuseAtLimit(dispatch, underWay),
+      comment: (text) => streams.comment(text),
+      serve: (socket) => void hopServer?.emit("connection", socket),
+    });
   const bus = new EventBus(
     bootId,
     createPace(eventGapMs, () => systemTime.monotonicMs()),
-    cluster?.watches,
+    (watch) => homes?.events.watched(watch),
   );
-  const emit = createEmitter(bus, log, () => clock.wallMs(), nowMs, cluster?.share);
+  const divert = homes?.handOvers.events.divert;
+  const emit = createEmitter(bus, log, () => clock.wallMs(), nowMs, divert);
   const store = options.store ?? memoryRoomStore();
   const rooms = new RoomKeeper(store, registry, roomPasswords, passwordKeeper, log);
-  const exchange = cluster?.links.exchange;
-  const queues = new RoomQueues(
-    limits.queuePerRoom,
-    exchange && ((code) => exchange.queueChanged(code)),
-  );
+  const queues = new RoomQueues(limits.queuePerRoom);
   const inFlight = new InFlight();
   const tunnels = new TunnelRegistry();
   const ownership = options.ownership ?? "compat";
@@ -154,15 +130,12 @@ export function createHub(options: HubOptions = {}): Hub {
     loadingMs: limits.loadingMs,
     nowMs,
     isPresent: (participant) => registry.isCurrent(participant),
-    directEvents: directEvents(
-      () => operations,
-      (participant) => exchange?.loadChanged(participant),
-    ),
+    directEvents: directEvents(() => operations),
   });
 
   const operations: OperationContext = {
     registry,
-    machines: new Machines(exchange && ((machine) => exchange.machineChanged(machine))),
+    machines: new Machines(),
     keyedHash,
     liveness: new LivenessTracker(limits.offlineAfterMs, limits.sweepIntervalMs),
     ...{ limits, ownership, emit, vault, passwordKeeper, roomPasswords },
@@ -179,7 +152,7 @@ export function createHub(options: HubOptions = {}): Hub {
       intervalMs: 60_000 / limits.roomCreationPerMinute,
     }),
     tunnelOpenings: new TunnelOpenings(limits.tunnelOpenings, limits.tunnelOpeningsMs),
-    ...{ tunnelResumes: new TunnelResumes(), moves: new Moves(), trials: new Trials() },
+    ...{ tunnelResumes: new TunnelResumes(), trials: new Trials() },
     ...{ budgetUpdates: new BudgetUpdates(), loadedUpdates: new LoadedUpdates() },
     paths: {
       closeTunnel: (participant, why) => tunnels.close(participant, why),
@@ -193,41 +166,27 @@ export function createHub(options: HubOptions = {}): Hub {
     wallMs: () => clock.wallMs(),
     newUuid: () => randomUUID(),
     randomBelow: (bound) => randomInt(bound),
-    rooms: homes?.rooms ?? cluster?.rooms ?? rooms,
-    cluster: cluster?.membership,
+    rooms: homes?.rooms ?? rooms,
     registrations: homes?.registrations,
     routingChanged: (roomCode) => queues.participantsChanged(roomCode),
     roomDropped: (roomCode) => bus.endRoom(roomCode, 60_000),
   };
 
-  const hubId = (homes ?? cluster)?.self.hubId;
+  const hubId = homes?.self.hubId;
   const sessions = new ResumableSessions(hubId === undefined ? "" : `${hubId}-`);
   const acceptTunnel = createTunnelAcceptor(tunnels, sessions, limits, {
-    ...tunnelEvents(operations, (participant) => exchange?.loadChanged(participant)),
+    ...tunnelEvents(operations),
     bug: (error) => log.bug("a tunnel callback failed", error),
   });
 
   const dispatch: DispatchDeps = {
-    bootId,
-    limits,
-    nowMs,
+    ...{ bootId, limits, nowMs, emit, queues, inFlight },
     random: options.random ?? Math.random,
-    emit,
     detail: bus.detail,
-    queues,
-    inFlight,
     responseOwners: new ResponseOwners(limits.responsesPerRoom),
-    peers: exchange,
-    owns: ({ proof }, participant) =>
-      isOwnRequest(
-        proof,
-        participant,
-        (hubId) => cluster?.roll.hubs.isOnThisComputer(hubId) === true,
-      ),
-    upstreamFor: (participant) =>
-      participant.remote === undefined
-        ? upstreams.upstreamFor(participant)
-        : cluster?.links.pathTo(participant),
+    isLeaving: homes && ((roomCode) => homes.homes.isLeaving(roomCode)),
+    owns: ({ proof }, participant) => isOwnRequest(proof, participant),
+    upstreamFor: (participant) => upstreams.upstreamFor(participant),
     scrubberOf: (participant) => upstreams.scrubberOf(participant),
     participantRests: (participant, untilMs) => participantRests(operations, participant, untilMs),
     participantOverloaded: (participant, untilMs) => {
@@ -238,18 +197,7 @@ export function createHub(options: HubOptions = {}): Hub {
   };
 
   const bodies = new BodyBudget(limits.heldBodyBytes);
-  const forwarding: ReturnType<HubLinksOptions["forwarding"]> = {
-    ...{ bootId, limits, nowMs, inFlight, queues, bodies },
-    isDraining: () => isDraining,
-    upstreamFor: (participant) => upstreams.upstreamFor(participant),
-    scrubberOf: (participant) => upstreams.scrubberOf(participant),
-    filterFor: createResponseFilters((participant) => upstreams.headersOf(participant)),
-    reportBug: (error) => log.bug("a request of another hub failed", error),
-  };
-
-  const streams = new EventStreams(bus, limits, nowMs, (roomCode) =>
-    cluster?.watches.untilHeard(roomCode),
-  );
+  const streams = new EventStreams(bus, limits, nowMs);
   const newRequestId = createRequestIds();
   const inference: InferenceContext = {
     dispatch,
@@ -285,36 +233,22 @@ export function createHub(options: HubOptions = {}): Hub {
     },
     options.publicUrl?.replace(/\/+$/, ""),
   );
-  const places = homes?.entry(peers);
   const front: FrontDeps = {
     ...serving,
-    operations,
-    log,
+    ...{ operations, log, bus, streams, responseSockets, peers, newRequestId, handedOut },
     schemas: createRequestSchemas(limits),
-    bus,
-    streams,
-    responseSockets,
-    peers,
     isDraining: () => isDraining,
     health: () => ({
       isDraining,
-      isDegraded: (homes ?? cluster)?.isUp === false,
+      isDegraded: homes?.isUp === false,
       version,
       uptimeSeconds: Math.round((nowMs() - startedMs) / 100) / 10,
       timestamp: new Date(clock.wallMs()).toISOString(),
     }),
-    newRequestId,
-    handedOut,
     hasSession: (session) => sessions.has(session),
-    openTunnel: createTunnelOpener({
-      operations,
-      cluster: cluster?.membership,
-      placeOf: (session) => cluster && sessionPlace(session, cluster.roll.hubs.list()),
-      hasSession: (session) => sessions.has(session),
-      accept: acceptTunnel,
-    }),
-    cluster: homes?.front() ?? cluster?.front(operations),
-    places,
+    acceptTunnel,
+    cluster: homes?.front(),
+    places: homes?.places.entry(peers),
     piped: undefined,
   };
   const server = createHttpServer(front);
@@ -326,9 +260,9 @@ export function createHub(options: HubOptions = {}): Hub {
 
   async function open(): Promise<HubAddress> {
     // Rooms first: a hub that serves before it knows its rooms would reject every client.
-    await (homes ?? cluster ?? { open: () => rooms.load() }).open();
+    await (homes === undefined ? rooms.load() : homes.open());
     const { host: wanted, port: wantedPort = DEFAULT_PORT } = options;
-    listening = await listen(server, wanted, wantedPort, options.cluster?.isWorker);
+    listening = await listen(server, wanted, wantedPort);
     stopSweep = startSweep(clock, limits.sweepIntervalMs, {
       often(now) {
         markOverdue(operations);
@@ -342,7 +276,6 @@ export function createHub(options: HubOptions = {}): Hub {
         tunnels.tick(now);
         upstreams.tick(now);
         responseSockets.tick(now);
-        cluster?.tick();
         homes?.tick();
       },
       eachMinute() {
@@ -351,11 +284,10 @@ export function createHub(options: HubOptions = {}): Hub {
         homes?.eachMinute();
       },
       // When a room was last used is not worth a write each time.
-      eachHour: () => void (homes?.noteUse() ?? cluster?.noteUse() ?? rooms.save()),
+      eachHour: () => void (homes === undefined ? rooms.save() : homes.noteUse()),
     });
-    const { host, port, ownPort } = listening;
+    const { host, port } = listening;
     const url = `http://${urlHost(host)}:${port}`;
-    cluster?.announce(url, ownPort);
     homes?.announce(url);
     return { url, host, port };
   }
@@ -363,10 +295,8 @@ export function createHub(options: HubOptions = {}): Hub {
   async function shutDown(): Promise<{ cut: number }> {
     isDraining = true;
     responseSockets.drain();
-    await cluster?.handOver(tunnels);
-    const whenEmpty = Promise.all([inFlight.emptied(), places?.emptied()]).then(() => undefined);
+    const whenEmpty = (homes?.drained() ?? Promise.resolve()).then(() => inFlight.emptied());
     await withinMs(whenEmpty, limits.drainMs);
-    cluster?.drain();
     // Not before: requests that wait, and retries, still need a tunnel that takes them.
     tunnels.goAway("the hub is stopping");
     const cut = inFlight.cutAll(
@@ -375,10 +305,10 @@ export function createHub(options: HubOptions = {}): Hub {
     // A spread pause, so that thousands of watchers do not come back in one instant.
     bus.endAll(() => randomInt(1_000, 5_000));
     tunnels.closeAll("the hub is stopping");
-    await cluster?.close(shutdownGraceMs);
+    // First what comes late, which is piped; other hubs hear where it goes now.
+    await listening?.close(shutdownGraceMs);
     await homes?.close();
     stopSweep?.();
-    await listening?.close(shutdownGraceMs);
     responseSockets.terminate();
     await upstreams.close();
     if (options.cluster === undefined) await rooms.close();

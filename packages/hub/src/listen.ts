@@ -9,8 +9,6 @@ const loopback = ["127.0.0.1", "::1"] as const;
 export interface Listening {
   host: string;
   port: number;
-  /** on 127.0.0.1, of a worker alone */
-  ownPort: number | undefined;
   /**
    * Accepts no new connections. Connections on which nothing is written end at once, the others when their responses are
    * sent, and connections still open after `graceMs` are cut, upgraded or not.
@@ -26,34 +24,27 @@ const unusedMs = 100;
 /**
  * Binds an HTTP server. Without a host: 127.0.0.1, and ::1 on the same port where the machine has it.
  *
- * @param isWorker - other processes listen on the same port, and the system spreads connections over them; a port that no
- *   other process shares is bound too. Linux only
  * @throws NodeJS.ErrnoException `EADDRINUSE` and its like, of the first address
  */
 export async function listen(
   server: Server,
   host: string | undefined,
   port: number,
-  isWorker = false,
 ): Promise<Listening> {
   const connections = new Connections(server);
   const first = host ?? loopback[0];
-  await listenOn(server, first, port, isWorker);
+  await listenOn(server, first, port);
   const { port: bound } = server.address() as AddressInfo;
-  const second =
-    host === undefined ? await tryListen(server, loopback[1], bound, isWorker) : undefined;
-  const own = isWorker ? await tryListen(server, loopback[0], 0, false) : undefined;
+  const second = host === undefined ? await tryListen(server, loopback[1], bound) : undefined;
   return {
     host: first,
     port: bound,
-    ownPort: (own?.address() as AddressInfo | undefined)?.port,
     async close(graceMs) {
       // Connections that already wait at the port are accepted: the system would reset them.
       await nextTurn();
       // Only the ports of Server's own close(): it would also drop clients that have not read their whole response.
       NetServer.prototype.close.call(server);
       second?.close();
-      own?.close();
       await connections.close(graceMs);
       server.close();
     },
@@ -95,13 +86,8 @@ class Connections {
   }
 }
 
-async function listenOn(
-  server: NetServer,
-  host: string,
-  port: number,
-  reusePort: boolean,
-): Promise<void> {
-  server.listen({ port, host, reusePort });
+async function listenOn(server: NetServer, host: string, port: number): Promise<void> {
+  server.listen({ port, host });
   await once(server, "listening");
 }
 
@@ -110,11 +96,10 @@ async function tryListen(
   server: Server,
   host: string,
   port: number,
-  reusePort: boolean,
 ): Promise<NetServer | undefined> {
   const second = new NetServer({ noDelay: true }, (socket) => server.emit("connection", socket));
   try {
-    await listenOn(second, host, port, reusePort);
+    await listenOn(second, host, port);
     return second;
   } catch {
     return undefined; // no ::1 here, or it is in use: 127.0.0.1 is bound, which is what was promised

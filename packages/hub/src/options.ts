@@ -18,13 +18,6 @@ export interface ClusterOptions {
   advertiseUrl?: string | undefined;
   /** where other hubs reach it; left out: the advertised URL */
   linkUrl?: string | undefined;
-  /**
-   * It is one of several hubs that listen on one port: it binds a loopback port of its own too, where the others reach it.
-   * Linux only.
-   */
-  isWorker?: boolean | undefined;
-  /** Each room has one hub that serves all of it; the others pipe its requests there. */
-  homes?: boolean | undefined;
   /** 16 hex digits, for one of several hubs in the same place; left out: from where it is reached */
   hubId?: string | undefined;
 }

@@ -9,13 +9,15 @@ import type { ServeDeps } from "./served-request.ts";
 type Callbacks = Pick<ServedModelOptions, "rename" | "onStatus" | "notify"> & {
   /** What is known of the model server's capabilities changed. */
   onCapabilities: () => void;
+  /** The hub puts a request back that is refused since all slots are taken. */
+  takesBack: () => boolean;
 };
 
 /** The model of a participant, behind an endpoint or a function, and what serving its requests takes. */
 export function createServed(
   settings: Settings,
   provider: ProviderClient,
-  { rename, onStatus, onCapabilities, notify }: Callbacks,
+  { rename, onStatus, onCapabilities, takesBack, notify }: Callbacks,
 ): { served: ServedModel; deps: ServeDeps } {
   const { timing, baseUrl, serve, authHeaders, localHeaders, joinRequest, now } = settings;
   const headers = { ...authHeaders, ...localHeaders };
@@ -48,7 +50,14 @@ export function createServed(
     onStatus,
     notify,
   });
+  const { endpointSlots, hubUrl, room } = settings;
+  const seat = endpointSlots.open(baseUrl, `${hubUrl} ${room}`, () => {
+    const { maxConcurrency = 0 } = joinRequest.config ?? {};
+    return Math.max(maxConcurrency, served.server.engine?.slots ?? 0);
+  });
   const deps: ServeDeps = {
+    seat,
+    takesBack,
     server: served.server,
     get model() {
       return served.name;

@@ -47,6 +47,8 @@ export interface FakeHub extends AsyncDisposable {
   tunnelUrl: string | undefined;
   /** of its cluster, in responses to joins */
   hubs: string[] | undefined;
+  /** of the room's home, in responses to joins and in HELLO; undefined where rooms have no homes */
+  homeEpoch: number | undefined;
   /** How long it keeps the streams of a broken connection; 0 at first, as older hubs do. */
   resumeMs: number;
   /** Sessions that can be resumed, by their names; without one of them, the hub has forgotten it. */
@@ -108,6 +110,7 @@ export async function startFakeHub(port = 0): Promise<FakeHub> {
         maxResponseHeadBytes: undefined,
         pingIntervalMs: undefined,
         resumeMs: hub.resumeMs,
+        homeEpoch: () => hub.homeEpoch,
         handlers: {
           decideResume: (offer) => decideResume(hub, offer, session),
           onHello() {
@@ -146,6 +149,7 @@ export async function startFakeHub(port = 0): Promise<FakeHub> {
         // Who proves a token keeps it.
         ...(call.token === undefined ? { participantToken: `rhp_${joins}` } : {}),
         ...(hub.hubs === undefined ? {} : { hubs: hub.hubs }),
+        ...(hub.homeEpoch === undefined ? {} : { homeEpoch: hub.homeEpoch }),
         ...(call.body.includes('"ownFirst":true') ? { clientKey: `rhc_${joins}` } : {}),
       });
     }
@@ -176,6 +180,7 @@ export async function startFakeHub(port = 0): Promise<FakeHub> {
     losesResponseTo: () => false,
     tunnelUrl: undefined,
     hubs: undefined,
+    homeEpoch: undefined,
     resumeMs: 0,
     resumable: new Map(),
     offers: [],

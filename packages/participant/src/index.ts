@@ -1,3 +1,4 @@
+export { EndpointSlots } from "./endpoint-slots.ts";
 export type { ServeFunction } from "./function-call.ts";
 export type { ResponseMetrics, ParticipantNotice, RequestOutcome, StopReason } from "./notice.ts";
 export type { BudgetOptions } from "./budget/budget-options.ts";

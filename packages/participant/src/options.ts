@@ -9,6 +9,7 @@ import {
   type Specs,
 } from "@roomhub/protocol";
 import { type BudgetOptions, type BudgetRules, readBudget } from "./budget/budget-options.ts";
+import { EndpointSlots } from "./endpoint-slots.ts";
 import { FUNCTION_ENDPOINT, type ServeFunction } from "./function-call.ts";
 import type { ParticipantNotice } from "./notice.ts";
 import { ParticipantError } from "./participant-error.ts";
@@ -43,6 +44,11 @@ export interface ParticipantOptions {
    * count once, and those of other processes are added. Default: one of its own.
    */
   agentId?: string | undefined;
+  /**
+   * The same for all participants of one process: in front of one model server, they take no more of its slots together than it
+   * has, also where their rooms are at different hubs of a cluster. Default: each counts alone.
+   */
+  endpointSlots?: EndpointSlots | undefined;
   /** Requests of this participant's owner go before those of others that wait for it. Default false. */
   ownFirst?: boolean | undefined;
   /** Called with the key that shows the owner's requests, each time the hub issues one. For `ownFirst`. */
@@ -102,6 +108,7 @@ export interface Settings {
   baseUrl: string;
   /** undefined when the endpoint is called */
   serve: ServeFunction | undefined;
+  endpointSlots: EndpointSlots;
   mayFollowModel: boolean;
   isModelListed: boolean;
   localHeaders: Record<string, string>;
@@ -159,6 +166,8 @@ function readEndpointOptions(
     nextId: options.nextId,
     baseUrl: checked.baseUrl,
     serve,
+    // Functions share no slots, though they share an endpoint's name.
+    endpointSlots: (serve === undefined ? options.endpointSlots : undefined) ?? new EndpointSlots(),
     mayFollowModel: options.followModel ?? false,
     isModelListed: options.isModelListed ?? false,
     localHeaders: readHeaders(options.headers),

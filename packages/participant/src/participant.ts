@@ -75,6 +75,7 @@ class TunnelParticipant implements Participant {
       rename: (model) => this.#hub.rename(model),
       onStatus: () => this.#hub.sendStatus(this.#status()),
       onCapabilities: () => this.#sendCapabilities(),
+      takesBack: () => this.#hub.hasHome,
       notify,
     });
     this.#served = served;
@@ -145,6 +146,7 @@ class TunnelParticipant implements Participant {
   #onStopped(stop: StopReason): void {
     clearInterval(this.#ticker);
     this.#served.stop();
+    this.#serveDeps.seat.close();
     this.#notify({ kind: "stopped", ...stop });
     this.#started.reject(new ParticipantError(stop.code, stop.reason, stop.hint));
     this.#provider.close().then(

@@ -23,11 +23,16 @@ import { type Person, personOf } from "./budget/person.ts";
 import { TokenMeter } from "./budget/token-meter.ts";
 import { type ResponseMeter, meterFor } from "./response-meter.ts";
 import type { ResponseMetrics, ParticipantNotice, RequestOutcome } from "./notice.ts";
+import type { EndpointSeat } from "./endpoint-slots.ts";
 import type { RequestHeads } from "./request-heads.ts";
 
 /** Shared by all requests of one participant. */
 export interface ServeDeps {
   server: ModelServer;
+  /** of its model server */
+  seat: EndpointSeat;
+  /** The hub puts a request back that is refused since all slots are taken. */
+  takesBack: () => boolean;
   /** may change while requests run */
   readonly model: string;
   heads: RequestHeads;
@@ -69,6 +74,11 @@ export function serveRequest(request: IncomingRequest, deps: ServeDeps): Request
     request.responder.reset(RESET_CODES.refused, reason);
     return refused(request, deps, { status: undefined, code: "refused", reason });
   }
+  if (deps.seat.isFull() && deps.takesBack()) {
+    sendBusy(request);
+    const reason = "requests of other rooms take all slots of the model server";
+    return refused(request, deps, { status: 429, code: "busy", reason });
+  }
   // Lists and stored responses cost nothing.
   if (deps.budget === undefined || method !== "POST") return new ServedRequest(request, deps);
   const person = personOf(request.head);
@@ -76,6 +86,16 @@ export function serveRequest(request: IncomingRequest, deps: ServeDeps): Request
   if (refusal === undefined) return new ServedRequest(request, deps, person);
   sendRefusal(request, refusal);
   return refused(request, deps, { status: 429, code: "budget", reason: refusal.message });
+}
+
+/** The hub keeps it: no client sees this. */
+function sendBusy({ responder }: IncomingRequest): void {
+  const message = "All slots of the model server are taken.";
+  const error = { message, type: "rate_limit_error", param: "", code: "busy" };
+  const headers = { "content-type": "application/json", "retry-after": "1" };
+  responder.head({ status: 429, headers, refusal: "busy" });
+  responder.write(Buffer.from(JSON.stringify({ error })));
+  responder.end();
 }
 
 function sendRefusal({ head, responder }: IncomingRequest, refusal: BudgetRefusal): void {
@@ -111,6 +131,8 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   readonly #request: IncomingRequest;
   readonly #deps: ServeDeps;
   readonly #startedMs: number;
+  /** Before the hub is told that it has ended: the next request may follow at once. */
+  readonly #leaveSlot: () => void;
   #call: ProviderCall | undefined;
   #collected: Buffer[] = [];
   #collectedBytes = 0;
@@ -133,6 +155,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
       this.#spending = { person, tokens: new TokenMeter(request.head.path) };
     }
     this.#startedMs = deps.now();
+    this.#leaveSlot = deps.seat.begin();
     const { path } = request.head;
     const client = deps.heads.clientOf(request.head);
     deps.notify({ kind: "request-started", path, model: deps.model, client });
@@ -197,6 +220,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
 
   onEnd(): void {
     const { responder } = this.#request;
+    this.#leaveSlot();
     // Before the last byte leaves: the next request is admitted by what this one cost.
     this.#spend(true);
     if (this.#scrubber !== undefined) responder.write(this.#scrubber.end());
@@ -212,6 +236,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   onClosed(): void {
     const { head, responder } = this.#request;
     const { model, now, heads } = this.#deps;
+    this.#leaveSlot();
     // After a cancel, this confirms that the provider's socket is closed.
     if (this.#outcome === "cancelled") responder.end();
     const durationMs = now() - this.#startedMs;
@@ -284,6 +309,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   #fail(code: ProviderFailureCode, message: string): void {
     this.#settle("failed", code, message);
     this.#spend(false);
+    this.#leaveSlot();
     this.#request.responder.reset(resetCodes[code], message);
   }
 

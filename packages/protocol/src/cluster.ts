@@ -17,6 +17,14 @@ export const HubEntry = z.object({
 });
 export type HubEntry = z.infer<typeof HubEntry>;
 
+/** A hub of the cluster that did not respond within 1 s: what it alone knows is missing in the response. */
+export const UnreachableHub = z.object({
+  hubId: z.string(),
+  /** where clients and participants reach it, when it can be reached */
+  url: z.string(),
+});
+export type UnreachableHub = z.infer<typeof UnreachableHub>;
+
 /** `GET /v1/cluster/hubs`: this hub first, the others by id. */
 export const HubList = z.object({ hubs: HubEntry.array() });
 export type HubList = z.infer<typeof HubList>;

@@ -49,8 +49,9 @@ export {
   SESSION_HEADERS,
 } from "./forwarded-headers.ts";
 export { GENERATED_CONTENT, hasGeneratedContent } from "./generated-content.ts";
-export { HubEntry, HubList } from "./cluster.ts";
+export { HubEntry, HubList, UnreachableHub } from "./cluster.ts";
 export { HealthResponse } from "./health.ts";
+export { Elsewhere, HOME_EPOCH_HEADER, PIPE_HEADER } from "./home.ts";
 export {
   LIMIT_NAMES,
   limitEnvName,

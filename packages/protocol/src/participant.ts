@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Capabilities } from "./capability.ts";
+import { HomeEpoch } from "./home.ts";
 import { Readiness } from "./readiness.ts";
 import { printable } from "./text.ts";
 
@@ -157,6 +158,8 @@ export const JoinResponse = z.object({
   tunnel: z.object({ url: z.string() }),
   /** In a cluster: where its hubs take participants, the one that took the join first; at most 16. */
   hubs: z.array(z.string()).optional(),
+  /** In a cluster: of the home that took the join. */
+  homeEpoch: HomeEpoch.optional(),
   warnings: z.array(Warning).optional(),
   participantToken: z.string().optional(),
   /** only with `ownFirst`, and when a new one was issued */

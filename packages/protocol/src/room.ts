@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { UnreachableHub } from "./cluster.ts";
 
 /** Interface §2; `createdAt` in epoch ms; `passwordProtected` and `participantCount` are additions of contract §1. */
 export const Room = z.object({
@@ -22,4 +23,10 @@ export const CreateRoomResponse = z.object({
 export type CreateRoomResponse = z.infer<typeof CreateRoomResponse>;
 
 export const RoomResponse = z.object({ room: Room });
-export const RoomListResponse = z.object({ rooms: z.array(Room) });
+/** Response to `GET /rooms`. */
+export const RoomListResponse = z.object({
+  rooms: z.array(Room),
+  /** In a cluster, hubs that did not respond: their rooms are listed without their participants. Contract §8. */
+  unreachable: z.array(UnreachableHub).optional(),
+});
+export type RoomListResponse = z.infer<typeof RoomListResponse>;

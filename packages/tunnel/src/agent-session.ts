@@ -32,7 +32,7 @@ export interface AgentSessionHandlers {
   /** The hub's HELLO. Of the session that it was to resume nothing is left. */
   onHello(hello: Hello): void;
   /** Instead of `onHello`: the hub goes on with the earlier session. That one has these handlers from now on. */
-  onResume?(session: AgentSession): void;
+  onResume?(session: AgentSession, hello: Hello): void;
   /** The connection broke: the streams wait for at most `resumeMs` of the session. */
   onSuspend?(streams: number): void;
   /** Called once per stream, inside the tunnel's message event. May respond synchronously. */
@@ -276,7 +276,8 @@ export class AgentSession {
     // What was sent again may have an older one.
     if (status !== undefined) this.sendStatus(status);
     if (candidate.#goAwayReason !== undefined) this.goAway(candidate.#goAwayReason);
-    this.#guard(() => this.#handlers.onResume?.(this));
+    const hello = candidate.#link.remoteHello;
+    if (hello !== undefined) this.#guard(() => this.#handlers.onResume?.(this, hello));
     for (const stream of this.#streams.values()) stream.proceed();
   }
 

@@ -64,6 +64,8 @@ export interface HubSessionOptions {
   maxResponseHeadBytes: number | undefined;
   /** Default 10 s; the tunnel is dead after two missed pings. */
   pingIntervalMs: number | undefined;
+  /** Which home of the room it is, at the moment of each HELLO; absent where rooms have no homes. */
+  homeEpoch?: (() => number | undefined) | undefined;
   /** How long streams wait for another connection, 1–300,000; default 0: not at all. */
   resumeMs?: number | undefined;
   /** Of what all sessions keep in order to send it again; default: 8 MiB each, without a common limit. */
@@ -77,7 +79,6 @@ export interface HubSessionOptions {
  */
 export class HubSession {
   readonly #options: HubSessionOptions;
-  readonly #hello: Hello;
   readonly #link: TunnelLink;
   readonly #port: HubStreamPort;
   readonly #streams = new StreamTable<HubStream>();
@@ -94,12 +95,10 @@ export class HubSession {
 
   constructor(transport: Transport, options: HubSessionOptions) {
     this.#options = options;
-    const { maxStreams, responseWindowBytes, maxResponseHeadBytes, handlers } = options;
-    const hello = { maxStreams, windowBytes: responseWindowBytes, capabilities: {} };
-    this.#hello = hello;
+    const { maxResponseHeadBytes, handlers } = options;
     this.#link = new TunnelLink(
       transport,
-      hello,
+      this.#hello,
       {
         greeting: "reply",
         pingIntervalMs: options.pingIntervalMs ?? PING_INTERVAL_MS,
@@ -135,6 +134,11 @@ export class HubSession {
       forget: (stream) => this.#forget(stream),
       onError: (error) => handlers.onError(error),
     };
+  }
+
+  get #hello(): Hello {
+    const { maxStreams, responseWindowBytes: windowBytes, homeEpoch } = this.#options;
+    return { maxStreams, windowBytes, capabilities: {}, homeEpoch: homeEpoch?.() };
   }
 
   get isOpen(): boolean {

@@ -1,5 +1,5 @@
 import { RoomhubClient } from "@roomhub/client";
-import { recordEvents } from "../../support/hub/event-recorder.ts";
+import { followEvents } from "../../support/hub/event-recorder.ts";
 import type { Children, RoomhubChild } from "../child.ts";
 import type { StreamRun } from "./cluster-ledger.ts";
 import type { Machine } from "./network.ts";
@@ -65,7 +65,7 @@ export class ClusterHub {
 
   /** Resolves when its event stream is read. */
   async record(code: string): Promise<void> {
-    const events = await recordEvents(`${this.url}/v1/rooms/${code}/events`);
+    const events = await followEvents(`${this.url}/v1/rooms/${code}/events`);
     this.runs.push({ hub: this.name, origin: this.url, events, wasKilled: false });
   }
 
@@ -74,12 +74,15 @@ export class ClusterHub {
     const run = this.runs.at(-1);
     if (run !== undefined) run.wasKilled = true;
     await this.process.kill("SIGKILL");
+    run?.events.close();
   }
 
   /** Stops it in order, and resolves with its exit code. */
   async stop(): Promise<number | null> {
     this.process.signal("SIGTERM");
-    return (await this.process.exited).code;
+    const { code } = await this.process.exited;
+    this.runs.at(-1)?.events.close();
+    return code;
   }
 
   /** What it lists of another hub; undefined when it does not know it, or has buried it. */

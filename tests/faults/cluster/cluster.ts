@@ -233,7 +233,8 @@ export class Cluster implements WorldPart {
     await Promise.all(this.hubs.map((hub) => hub.start()));
     this.#code = await this.#createRoom();
     this.#clients = await clients;
-    await Promise.all(this.hubs.map((hub) => this.#recordWhenKnown(hub)));
+    // The first hub that is asked for the room becomes its home.
+    for (const hub of this.hubs) await this.#recordWhenKnown(hub);
     await Promise.all(
       Array.from({ length: participants }, (_, index) => {
         const [id, hub] = [`p${index + 1}`, this.hubs[index % 3] ?? this.hubs[0]];

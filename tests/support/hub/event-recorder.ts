@@ -44,6 +44,17 @@ export interface EventRecorder extends AsyncDisposable {
   close(): void;
 }
 
+/**
+ * The same of a client that opens its stream again when the hub ends it, as readers of event streams do. What happens in
+ * between is not among its events.
+ */
+export async function followEvents(url: string): Promise<EventRecorder> {
+  const recorder = new Recorder(true);
+  recorder.connect(url, {});
+  await recorder.waitFor("the greeting", ({ comments }) => comments > 0);
+  return recorder;
+}
+
 /** Resolves when the hub has greeted: from then on nothing is missed. */
 export async function recordEvents(
   url: string,
@@ -66,8 +77,16 @@ class Recorder implements EventRecorder {
   hasEnded = false;
   #request: ReturnType<typeof get> | undefined;
   readonly #watchers = new Set<() => void>();
+  #follows: boolean;
+  #url = "";
+
+  /** @param follows - it connects again until it is closed */
+  constructor(follows = false) {
+    this.#follows = follows;
+  }
 
   connect(url: string, headers: Record<string, string>): void {
+    this.#url = url;
     // A socket of its own: a pooled one could be waited for behind another stream.
     this.#request = get(url, {
       headers: { accept: "text/event-stream", ...headers },
@@ -100,6 +119,13 @@ class Recorder implements EventRecorder {
   }
 
   #end(): void {
+    if (this.#follows) {
+      setTimeout(() => {
+        if (this.#follows) this.connect(this.#url, {});
+        else this.#end();
+      }, 20);
+      return;
+    }
     this.hasEnded = true;
     this.#changed();
   }
@@ -147,6 +173,7 @@ class Recorder implements EventRecorder {
   }
 
   close(): void {
+    this.#follows = false;
     this.#request?.destroy();
   }
 

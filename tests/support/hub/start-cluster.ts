@@ -36,8 +36,7 @@ export async function startCluster(
   const hubs: ClusterHub[] = [];
   async function add(own: ClusterHubOptions = {}): Promise<ClusterHub> {
     const directory = shared.directory();
-    const homes = process.env["ROOMHUB_TEST_HOMES"] === "1";
-    const cluster = { homes, ...options.cluster, ...own.cluster, directory, secret };
+    const cluster = { ...options.cluster, ...own.cluster, directory, secret };
     const hub = await startTestHub({ ...options, ...own, cluster });
     const joined = Object.assign(hub, { directory });
     hubs.push(joined);

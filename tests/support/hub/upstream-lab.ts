@@ -9,20 +9,8 @@ import {
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { aParticipant } from "../../../packages/hub/src/domain/room.fixture.ts";
-import type { Participant } from "../../../packages/hub/src/domain/participant.ts";
-import { BodyBudget } from "../../../packages/hub/src/inference/body-budget.ts";
-import {
-  type ForwardingDeps,
-  serveForwarded,
-} from "../../../packages/hub/src/inference/forwarding/serve-forwarded.ts";
-import { InFlight } from "../../../packages/hub/src/inference/in-flight.ts";
-import { RoomQueues } from "../../../packages/hub/src/inference/queue.ts";
 import type { Upstream, UpstreamRequest } from "../../../packages/hub/src/inference/upstream.ts";
 import { DirectUpstream } from "../../../packages/hub/src/upstreams/direct/upstream.ts";
-import {
-  createLinkedHubs,
-  delivered,
-} from "../../../packages/hub/src/upstreams/node/link-pair.fixture.ts";
 import { TunnelUpstream } from "../../../packages/hub/src/upstreams/tunnel/upstream.ts";
 
 /** One request as the model server at the other end of an upstream has it. */
@@ -176,66 +164,11 @@ function tunnelCall({ head, body, end, responder }: IncomingRequest) {
   return { call, handler };
 }
 
-/** The upstream of one hub, over a link in memory, to a participant whose tunnel another hub has. */
-export async function nodeLab(deps: Partial<ForwardingDeps> = {}) {
-  const behind = await tunnelLab();
-  const hubs = createLinkedHubs();
-  const [entry, owner] = [hubs.add("a"), hubs.add("b")];
-  const participant = aParticipant({ id: "ana", key: "k1", limit: 32, ...pathIsOpen });
-  const forwarding = { ...forwardingDeps(participant, behind.upstream), ...deps };
-  owner.handlers.forwarded = (request, reply) => serveForwarded(forwarding, request, reply);
-  entry.links.hubPresent(owner.target);
-  await delivered();
-  const place = { roomCode: "ABC234", participantId: "ana", participantKey: "k1" };
-  const target = { hubId: owner.hubId, bootId: "0000000a", revision: 1, ...place };
-  return {
-    get upstream() {
-      return entry.links.upstreamTo(target);
-    },
-    ...{ nextCall: () => behind.nextCall(), participant, forwarding, entry, owner, target },
-    async close() {
-      hubs.closeAll();
-      await behind.close();
-    },
-  };
+/** Lets messages in memory arrive, and those that answer them. */
+async function delivered(rounds: number = 40): Promise<void> {
+  for (let round = 0; round < rounds; round++)
+    await new Promise((resolve) => setImmediate(resolve));
 }
-
-const pathIsOpen = {
-  tunnel: { kind: "open", readiness: "ready", problem: "", sinceMs: 0 },
-} satisfies Partial<Participant>;
-
-function forwardingDeps(participant: Participant, upstream: Upstream): ForwardingDeps {
-  return {
-    bootId: "0000000a",
-    limits: { inFlightPerHub: 100 },
-    nowMs: () => performance.now(),
-    inFlight: new InFlight(),
-    queues: new RoomQueues(10),
-    bodies: new BodyBudget(64 * 1024 * 1024),
-    isDraining: () => false,
-    findOwn: ({ participantKey }) => (participantKey === participant.key ? participant : undefined),
-    upstreamFor: () => upstream,
-    scrubberOf: () => undefined,
-    filterFor: () => undefined,
-    slots: {
-      freed() {},
-      takeGrant: () => false,
-      changed() {},
-      elsewhere: () => participant.active,
-    },
-    resumed() {},
-    reportBug: fail,
-  };
-}
-
-const aForward: NonNullable<UpstreamRequest["forward"]> = {
-  requestId: "req_1",
-  capability: "chatCompletions",
-  hops: ["0000000e"],
-  remainingMs: 60_000,
-  mayRequestUsage: false,
-  layout: { bodyStart: 1, members: [] },
-};
 
 export function aRequest(fields: Partial<UpstreamRequest> = {}): UpstreamRequest {
   return {
@@ -246,7 +179,6 @@ export function aRequest(fields: Partial<UpstreamRequest> = {}): UpstreamRequest
     isStream: true,
     body: [Buffer.from("{}")],
     sender: { client: { kind: "none", id: "" }, addressId: "00000001" },
-    forward: aForward,
     ...fields,
   };
 }

@@ -2,8 +2,6 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import {
-  aMessage,
-  aParticipantEntry,
   aPresence,
   aStoredRoom,
   Replica,
@@ -35,10 +33,6 @@ export const cluster: readonly BlockPlan[] = [
     follow: balance,
   },
   { begins: "map $uri $room", cannot: "it is a part of a server's configuration" },
-  {
-    begins: "npx roomhub serve --workers",
-    cannot: "it takes port 5050; workers have a test of their own",
-  },
   {
     begins: "# /etc/nats-server.conf",
     missing: hasNatsServer && hasOpenssl ? undefined : "nats-server and openssl are not installed",
@@ -127,9 +121,6 @@ async function useAllPermissions(block: string): Promise<void> {
   await other.replica.until("the hub", () => other.replica.hubs.size === 1);
   const revision = (await one.directory.putRoom(aStoredRoom("AB23CD"), 0)) ?? 0;
   await expect(other.directory.readRoom("AB23CD")).resolves.toMatchObject({ revision });
-  for (let at = 0; at < 200; at++)
-    await one.directory.putParticipant(aParticipantEntry("AB23CD", `p${at}`, "x".repeat(9_000)), 0);
-  await other.replica.until("all", () => other.replica.participants.size === 200);
   const home = { hubId: "00000000000000aa", bootId: "00000001", epoch: 1 };
   const homeRevision = (await one.directory.putHome("AB23CD", home, 0)) ?? 0;
   await other.replica.until("the home", () => other.replica.homes.size === 1);
@@ -138,17 +129,8 @@ async function useAllPermissions(block: string): Promise<void> {
   await one.directory.putRegistration(aRegistration("AB23CD", "bob"));
   await one.directory.deleteRegistration("AB23CD", "bob");
   await expect(other.directory.readRegistrations("AB23CD")).resolves.toMatchObject([{ id: "ada" }]);
-  const received: number[] = [];
-  other.directory.subscribe("AB23CD", ({ sequence }) => {
-    received.push(sequence);
-    other.replica.stateChanged(true);
-  });
-  other.directory.subscribe(undefined, () => {});
-  // What other sees of a change later than this shows that the server has its subscription.
   await one.directory.deleteRoom("AB23CD", revision);
   await other.replica.until("the deletion", () => other.replica.rooms.size === 0);
-  one.directory.publish("AB23CD", aMessage("00000001", 1));
-  await other.replica.until("the message", () => received.length > 0);
   await one.directory.deleteHome("AB23CD", homeRevision);
   await one.replica.until("that of the home", () => one.replica.homes.size === 0);
   nowMs += 24 * 3_600_000;
@@ -156,7 +138,7 @@ async function useAllPermissions(block: string): Promise<void> {
   for (const action of actions) action();
   await one.directory.putRoom(aStoredRoom("AB23CD"), 0);
   const late = await open();
-  expect([late.replica.rooms.size, late.replica.participants.size]).toEqual([1, 200]);
+  expect(late.replica.rooms.size).toBe(1);
   await one.directory.close();
   await other.replica.until("its end", () => other.replica.left.length === 1);
   expect(warnings).toEqual([]);

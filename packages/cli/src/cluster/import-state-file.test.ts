@@ -27,7 +27,6 @@ async function storedIn(cluster: MemoryCluster): Promise<StoredRoom[]> {
   const directory = cluster.directory();
   await directory.open({
     roomChanged: (_code, room) => void (room !== undefined && rooms.push(room)),
-    participantChanged() {},
     homeChanged() {},
     registrationsLost() {},
     hubSeen() {},

@@ -65,7 +65,6 @@ async function roomsOf(context: CliContext, path: string): Promise<StoredRoom[]>
 /** What changes meanwhile is of no interest: each room is read and written by itself. */
 const unheard: Parameters<ClusterDirectory["open"]>[0] = {
   roomChanged() {},
-  participantChanged() {},
   homeChanged() {},
   registrationsLost() {},
   hubSeen() {},

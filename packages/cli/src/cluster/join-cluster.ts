@@ -4,7 +4,6 @@ import type { HubConfig } from "../hosting/hub-config.ts";
 import type { HubSettings } from "../hosting/hub-settings.ts";
 import { isWildcard, urlOf } from "../hosting/listen-url.ts";
 import type { HubOptions } from "../services.ts";
-import { WORKER } from "./worker-env.ts";
 import { directoryOf, readable, warningsOf } from "./cluster-directory.ts";
 import { shownNatsUrl } from "./nats-url.ts";
 
@@ -47,28 +46,21 @@ export async function joinCluster(
       "--nats needs --cluster-secret-file, the same at all hubs; make one: openssl rand -hex 32",
     );
   }
-  const hubId = context.env[WORKER.hubId];
-  const isWorker = hubId !== undefined;
-  // Workers are reached where their supervisor's command is: as the client calls it.
-  if (advertise.value === undefined && isWildcard(host) && !isWorker) {
+  if (advertise.value === undefined && isWildcard(host)) {
     throw new UsageError(
       "--nats needs --advertise URL when the hub listens on every address: how others reach this hub",
     );
   }
-  if (isWorker && linkUrl.value !== undefined)
-    throw new UsageError("--link-url is for one hub; workers reach each other by themselves");
   const warn = warningsOf(context);
   const secret = await readSecret(context, clusterSecretFile.value, warn);
   const directory = await directoryOf(context, settings, {
     storage: settings.ephemeral.value === true ? "memory" : "file",
     name: `roomhub ${advertise.value ?? urlOf(host ?? "127.0.0.1", port)}`,
   });
-  const listens = isWorker ? undefined : listenUrl(host, port);
-  const advertiseUrl = withoutSlash(advertise.value ?? listens);
+  const advertiseUrl = withoutSlash(advertise.value ?? listenUrl(host, port));
   return {
     options: {
-      ...{ directory, secret, advertiseUrl, isWorker, hubId },
-      homes: context.env["HUB_HOMES"] === "1",
+      ...{ directory, secret, advertiseUrl },
       linkUrl: withoutSlash(linkUrl.value),
     },
     servers: urls.map(shownNatsUrl),

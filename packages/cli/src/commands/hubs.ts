@@ -19,8 +19,7 @@ async function showHubs(context: CliContext, options: HubOptionValues): Promise<
     return;
   }
   const rows = hubs.map((hub) => [
-    // A worker's port is not its own.
-    hub.url === "" ? options.hub : safe(hub.url),
+    safe(hub.url),
     safe(hub.hubId),
     safe(hub.version),
     String(hub.participants),

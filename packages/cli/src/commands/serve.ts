@@ -1,13 +1,11 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { createRoomCommand } from "../rooms/choose-room.ts";
 import { joinLine } from "../handout/join-line.ts";
 import { prepareHandout } from "../handout/prepare-handout.ts";
 import type { CliContext } from "../context.ts";
 import { portFlag } from "../rooms/hub-address.ts";
-import { WORKER } from "../cluster/worker-env.ts";
-import { runWorkers, workerCount } from "../cluster/workers.ts";
-import { CommandError } from "../exit-code.ts";
-import { type HubConfig, resolveHubConfig } from "../hosting/hub-config.ts";
+import { UsageError } from "../exit-code.ts";
+import { resolveHubConfig } from "../hosting/hub-config.ts";
 import {
   type LaunchedHub,
   launchHub,
@@ -21,16 +19,12 @@ import { writeJson } from "../terminal/text.ts";
 
 interface ServeOptionValues extends HubFlagValues {
   json?: boolean;
-  workers?: number;
+  workers?: string;
 }
 
 export function addServeCommand(program: Command, context: CliContext): void {
   addJsonOption(addHubFlags(program.command("serve").description("run a hub until stopped")))
-    .option(
-      "--workers <count>",
-      "so many hubs on one port, each in a process of its own (Linux)",
-      workerCount,
-    )
+    .addOption(new Option("--workers <count>").hideHelp())
     .addHelpText(
       "after",
       "\nAll settings and limits, with their sources: roomhub config --limits\n\nExample:\n  $ roomhub serve --lan --port 5050 --limit queueWaitMs=30s",
@@ -40,22 +34,21 @@ export function addServeCommand(program: Command, context: CliContext): void {
 
 /** Stdout carries the hub's log; text for people goes to stderr. */
 async function serve(context: CliContext, values: ServeOptionValues): Promise<void> {
-  const config = await resolveHubConfig(context, values);
-  if (values.workers !== undefined && context.env[WORKER.hubId] === undefined) {
-    await supervise(context, config, values.workers);
-    return;
+  if (values.workers !== undefined) {
+    throw new UsageError(
+      "--workers is gone: a room runs in one process. To use all cores, run several hubs behind a balancer that hashes the room's code; see docs/guides/cluster.md",
+    );
   }
+  const config = await resolveHubConfig(context, values);
   await untilStopped(context, async (signal) => {
     const launched = await launchHub(context, config, values.json === true ? "json" : "text");
-    if (isHeard(context)) announce(context, launched, values.json === true);
+    announce(context, launched, values.json === true);
     await aborted(signal);
-    if (isHeard(context)) {
-      context.stderr.write(
-        "Stopping: waiting for running requests; press Ctrl+C again to stop now\n",
-      );
-    }
+    context.stderr.write(
+      "Stopping: waiting for running requests; press Ctrl+C again to stop now\n",
+    );
     const { cut } = await launched.close();
-    if (isHeard(context)) context.stderr.write("Stopped\n");
+    context.stderr.write("Stopped\n");
     failOnCutRequests(cut);
   });
 }
@@ -74,18 +67,6 @@ function announce(context: CliContext, launched: LaunchedHub, isJson: boolean): 
     context.stderr.write(banner(context, launched));
   }
   void prepareHandout(context, launched, true);
-}
-
-/** Of several workers, one speaks. */
-function isHeard({ env }: CliContext): boolean {
-  return env[WORKER.hubId] === undefined || env[WORKER.isFirst] !== undefined;
-}
-
-/** @throws CommandError when a worker did not stop in order */
-async function supervise(context: CliContext, config: HubConfig, count: number): Promise<void> {
-  const code = await untilStopped(context, (signal) => runWorkers(context, config, count, signal));
-  if (code === 0) return;
-  throw new CommandError("A worker did not stop in order", "the reason is above");
 }
 
 function banner(context: CliContext, launched: LaunchedHub): string {

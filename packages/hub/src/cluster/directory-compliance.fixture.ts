@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { longestWaitMs } from "../../../../tests/support/waiting.ts";
-import { aParticipant } from "../domain/room.fixture.ts";
 import type { StoredRoom } from "../storage/room-store.ts";
-import type { BusMessage } from "./bus/bus-message.ts";
 import {
   DirectoryUnavailable,
   type ClusterDirectory,
@@ -10,7 +8,6 @@ import {
 } from "./directory.ts";
 import type { Home } from "./homes/room-home.ts";
 import type { HubPresence } from "./hubs/hub-presence.ts";
-import { encodeParticipant, type ParticipantEntry } from "./participant-entry.ts";
 
 /** Where the directories of one cluster come from. */
 export interface DirectoryLab {
@@ -26,7 +23,6 @@ export interface DirectoryLab {
 /** A listener that keeps what is reported, as a hub's replica would. */
 export class Replica implements DirectoryListener {
   readonly rooms = new Map<string, StoredRoom>();
-  readonly participants = new Map<string, ParticipantEntry>();
   readonly hubs = new Map<string, HubPresence>();
   readonly homes = new Map<string, Home>();
   readonly left: string[] = [];
@@ -41,18 +37,6 @@ export class Replica implements DirectoryListener {
     if (room === undefined) this.rooms.delete(code);
     else this.rooms.set(code, room);
     this.#note(code, revision);
-  }
-
-  participantChanged(
-    roomCode: string,
-    id: string,
-    entry: ParticipantEntry | undefined,
-    revision: number,
-  ): void {
-    const key = `${roomCode}/${id}`;
-    if (entry === undefined) this.participants.delete(key);
-    else this.participants.set(key, entry);
-    this.#note(key, revision);
   }
 
   homeChanged(code: string, home: Home | undefined, revision: number): void {
@@ -124,22 +108,8 @@ export function aPresence(hubId: string, beat = 1): HubPresence {
     ...urls,
     ...facts,
     beat,
-    wantsDetail: false,
     isDraining: false,
   };
-}
-
-export function aParticipantEntry(roomCode: string, id: string, nickname = id): ParticipantEntry {
-  const participant = { ...aParticipant({ id, nickname }), roomCode };
-  const clocks = { nowMs: () => 0, wallMs: () => 1_700_000_000_000 };
-  const owner = { hubId: "00000000000000aa", bootId: "00000001" };
-  return encodeParticipant(participant, { owner, machine: null, hasSecrets: false }, clocks);
-}
-
-export function aMessage(origin: string, sequence: number): BusMessage {
-  const timestamp = "2030-01-01T00:00:00.000Z";
-  const payload = { n: sequence };
-  return { origin, sequence, roomCode: "ABCDEF", name: "participant.updated", timestamp, payload };
 }
 
 /** What holds for each implementation of {@link ClusterDirectory}. */
@@ -162,20 +132,6 @@ export function describeDirectory(name: string, createLab: () => Promise<Directo
       const replica = new Replica();
       await directory.open(replica);
       return { directory, replica };
-    }
-
-    /** A hub that sees what others published to the room, by sequence. */
-    async function listen(roomCode: string | undefined) {
-      const { directory, replica } = await openHub();
-      const received: BusMessage[] = [];
-      const waiting = new Replica();
-      const stop = directory.subscribe(roomCode, (message) => {
-        received.push(message);
-        waiting.stateChanged(true);
-      });
-      const until = (sequence: number) =>
-        waiting.until(`message ${sequence}`, () => received.some((m) => m.sequence === sequence));
-      return { directory, replica, received, until, stop };
     }
 
     test("is up once it is open, and says so after it reported all entries", async () => {
@@ -212,13 +168,6 @@ export function describeDirectory(name: string, createLab: () => Promise<Directo
       const value = aStoredRoom("AB23CD");
       await expect(directory.readRoom("AB23CD")).resolves.toEqual({ value, revision });
       await expect(directory.readRoom("ZZ23CD")).resolves.toBeUndefined();
-      const entry = aParticipantEntry("AB23CD", "ada@lab:1 ü");
-      const entryRevision = await directory.putParticipant(entry, 0);
-      await expect(directory.readParticipant("AB23CD", entry.id)).resolves.toEqual({
-        value: entry,
-        revision: entryRevision,
-      });
-      await expect(directory.readParticipant("AB23CD", "ada")).resolves.toBeUndefined();
     });
 
     test("keeps no field of a room that is not listed", async () => {
@@ -239,16 +188,14 @@ export function describeDirectory(name: string, createLab: () => Promise<Directo
 
     test("replaces an entry at the expected revision only", async () => {
       const { directory } = await openHub();
-      const entry = aParticipantEntry("AB23CD", "ada");
-      const first = (await directory.putParticipant(entry, 0)) ?? 0;
-      const second = (await directory.putParticipant(entry, first)) ?? 0;
+      const room = aStoredRoom("AB23CD");
+      const first = (await directory.putRoom(room, 0)) ?? 0;
+      const second = (await directory.putRoom(room, first)) ?? 0;
       expect(second).toBeGreaterThan(first);
-      await expect(directory.putParticipant(entry, first)).resolves.toBeUndefined();
-      await expect(directory.putParticipant(entry, 0)).resolves.toBeUndefined();
-      await expect(directory.putParticipant(entry, second + 1)).resolves.toBeUndefined();
-      await expect(directory.readParticipant("AB23CD", "ada")).resolves.toMatchObject({
-        revision: second,
-      });
+      await expect(directory.putRoom(room, first)).resolves.toBeUndefined();
+      await expect(directory.putRoom(room, 0)).resolves.toBeUndefined();
+      await expect(directory.putRoom(room, second + 1)).resolves.toBeUndefined();
+      await expect(directory.readRoom("AB23CD")).resolves.toMatchObject({ revision: second });
     });
 
     test("deletes an entry at the expected revision only, and lets it be made again", async () => {
@@ -264,31 +211,6 @@ export function describeDirectory(name: string, createLab: () => Promise<Directo
       await expect(one.directory.putRoom(aStoredRoom("AB23CD"), first)).resolves.toBeUndefined();
       const again = (await one.directory.putRoom(aStoredRoom("AB23CD"), 0)) ?? 0;
       expect(again).toBeGreaterThan(first);
-    });
-
-    test("deletes a participant and says which", async () => {
-      const [one, other] = [await openHub(), await openHub()];
-      const entry = aParticipantEntry("AB23CD", "ada:1@lab");
-      const revision = (await one.directory.putParticipant(entry, 0)) ?? 0;
-      await other.replica.until("the entry", () => other.replica.participants.size === 1);
-      expect([...other.replica.participants]).toEqual([["AB23CD/ada:1@lab", entry]]);
-      await expect(one.directory.deleteParticipant("AB23CD", entry.id, revision)).resolves.toBe(
-        true,
-      );
-      await other.replica.until("its deletion", () => other.replica.participants.size === 0);
-    });
-
-    test("accepts an entry of 64 KiB and refuses a larger one", async () => {
-      const { directory, replica } = await openHub();
-      const bytes = Buffer.byteLength(JSON.stringify(aParticipantEntry("AB23CD", "ada", "")));
-      const nickname = "x".repeat(64 * 1024 - bytes);
-      await directory.putParticipant(aParticipantEntry("AB23CD", "ada", nickname), 0);
-      await replica.until("the entry", () => replica.participants.size === 1);
-      const larger = aParticipantEntry("AB23CD", "bob", `${nickname}x`);
-      await expect(directory.putParticipant(larger, 0)).rejects.toMatchObject({
-        code: "field_too_large",
-      });
-      await expect(directory.readParticipant("AB23CD", "bob")).resolves.toBeUndefined();
     });
 
     test("reports a thousand changes of one entry in order, the last one at the end", async () => {
@@ -345,53 +267,6 @@ export function describeDirectory(name: string, createLab: () => Promise<Directo
       await one.replica.until("the other", () => one.replica.hubs.has("00000000000000bb"));
     });
 
-    test("carries messages to the subscribers of the room and of all rooms, in order, not back", async () => {
-      const inRoom = await listen("AB23CD");
-      const everywhere = await listen(undefined);
-      const elsewhere = await listen("ZZ23CD");
-      const own: BusMessage[] = [];
-      const { directory } = await openHub();
-      directory.subscribe("AB23CD", (message) => own.push(message));
-      // Subscribing is not acknowledged: repeated until it is seen.
-      await untilHeard(directory, [inRoom, everywhere]);
-      for (let sequence = 1; sequence <= 100; sequence++)
-        directory.publish("AB23CD", aMessage("00000001", sequence));
-      directory.publish("ZZ23CD", aMessage("00000001", 101));
-      for (const hub of [inRoom, everywhere]) await hub.until(100);
-      await elsewhere.until(101);
-      const sequences = inRoom.received.map(({ sequence }) => sequence).filter((n) => n > 0);
-      expect(sequences).toEqual(Array.from({ length: 100 }, (_each, at) => at + 1));
-      expect(inRoom.received.at(-1)).toEqual(aMessage("00000001", 100));
-      expect(elsewhere.received.map(({ sequence }) => sequence)).toEqual([101]);
-      expect(own).toEqual([]);
-    });
-
-    test("carries every message that is published after a subscription was confirmed", async () => {
-      const [{ directory }, { directory: hearing }] = [await openHub(), await openHub()];
-      for (const letter of "ABCDEFGHJKLMNPQRSTUV") {
-        const code = `${letter}B23CD`;
-        const received = new Promise<BusMessage>((resolve) => {
-          hearing.subscribe(code, resolve);
-        });
-        await hearing.subscribed();
-        directory.publish(code, aMessage("00000001", 1));
-        expect(await received).toMatchObject({ sequence: 1 });
-      }
-    });
-
-    test("stops carrying messages to a subscriber that stopped, and to no other", async () => {
-      const one = await listen("AB23CD");
-      const received: number[] = [];
-      const stop = one.directory.subscribe("AB23CD", ({ sequence }) => received.push(sequence));
-      const { directory } = await openHub();
-      await untilHeard(directory, [one]);
-      const before = received.length;
-      stop();
-      directory.publish("AB23CD", aMessage("00000001", 1));
-      await one.until(1);
-      expect(received).toHaveLength(before);
-    });
-
     test("refuses changes and reads while it is cut off, and says that it is down", async () => {
       const { directory, replica } = await openHub();
       await lab.cutOff(directory);
@@ -401,10 +276,6 @@ export function describeDirectory(name: string, createLab: () => Promise<Directo
       await expect(directory.putRoom(aStoredRoom("AB23CD"), 0)).rejects.toMatchObject(refused);
       await expect(directory.deleteRoom("AB23CD", 1)).rejects.toMatchObject(refused);
       await expect(directory.readRoom("AB23CD")).rejects.toMatchObject(refused);
-      const entry = aParticipantEntry("AB23CD", "ada");
-      await expect(directory.putParticipant(entry, 0)).rejects.toMatchObject(refused);
-      await expect(directory.subscribed()).rejects.toMatchObject(refused);
-      directory.publish("AB23CD", aMessage("00000001", 1));
       await lab.heal(directory);
       await replica.until("its return", () => replica.states.at(-1) === true);
       expect(directory.upSinceMs).toEqual(expect.any(Number));
@@ -419,14 +290,10 @@ export function describeDirectory(name: string, createLab: () => Promise<Directo
       const revisions: Record<string, number> = {};
       for (const code of ["KEPT23", "GONE23", "NEWER2"])
         revisions[code] = (await one.directory.putRoom(aStoredRoom(code), 0)) ?? 0;
-      const entry = aParticipantEntry("KEPT23", "ada");
-      const entryRevision = (await one.directory.putParticipant(entry, 0)) ?? 0;
-      await other.replica.until("all", () => other.replica.participants.size === 1);
       await other.replica.until("all", () => other.replica.rooms.size === 3);
       await lab.cutOff(other.directory);
       await other.replica.until("the cut", () => other.replica.states.at(-1) === false);
       await one.directory.deleteRoom("GONE23", revisions["GONE23"] ?? 0);
-      await one.directory.deleteParticipant("KEPT23", "ada", entryRevision);
       await one.directory.putRoom(aStoredRoom("NEWER2", "new"), revisions["NEWER2"] ?? 0);
       await one.directory.putRoom(aStoredRoom("ADDED2"), 0);
       expect(other.replica.rooms.size).toBe(3);
@@ -434,20 +301,7 @@ export function describeDirectory(name: string, createLab: () => Promise<Directo
       await other.replica.until("its return", () => other.replica.states.at(-1) === true);
       expect([...other.replica.rooms.keys()].sort()).toEqual(["ADDED2", "KEPT23", "NEWER2"]);
       expect(other.replica.rooms.get("NEWER2")?.name).toBe("new");
-      expect(other.replica.participants.size).toBe(0);
       expect(other.replica.revisions.get("KEPT23")).toEqual([revisions["KEPT23"]]);
-    });
-
-    test("goes on carrying messages after a cut", async () => {
-      const listening = await listen("AB23CD");
-      await lab.cutOff(listening.directory);
-      await listening.replica.until("the cut", () => listening.replica.states.at(-1) === false);
-      await lab.heal(listening.directory);
-      await listening.replica.until("its return", () => listening.replica.states.at(-1) === true);
-      const { directory } = await openHub();
-      await untilHeard(directory, [listening]);
-      directory.publish("AB23CD", aMessage("00000001", 1));
-      await listening.until(1);
     });
 
     test("reports nothing once it is closed, and closes twice", async () => {
@@ -461,18 +315,4 @@ export function describeDirectory(name: string, createLab: () => Promise<Directo
       await expect(other.directory.readRoom("AB23CD")).rejects.toBeInstanceOf(DirectoryUnavailable);
     });
   });
-}
-
-interface Hearing {
-  received: BusMessage[];
-}
-
-/** Publishes until each of them hears it: when a subscription begins is not known to the publisher. */
-async function untilHeard(from: ClusterDirectory, hearing: Hearing[]): Promise<void> {
-  const giveUpMs = performance.now() + longestWaitMs;
-  while (hearing.some(({ received }) => received.length === 0)) {
-    if (performance.now() > giveUpMs) throw new Error("no subscription began");
-    from.publish("AB23CD", aMessage("ffffffff", 0));
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }

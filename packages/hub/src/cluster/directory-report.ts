@@ -3,7 +3,6 @@ import type { DirectoryListener } from "./directory.ts";
 import {
   decodeHome,
   decodeKey,
-  decodeParticipantEntry,
   decodePresence,
   decodeRoomEntry,
   type EntryKind,
@@ -34,7 +33,6 @@ export class DirectoryReport {
   /** revisions of the entries that exist, as last seen, by key */
   readonly #known: Record<WatchedKind, Map<string, number>> = {
     rooms: new Map(),
-    participants: new Map(),
     hubs: new Map(),
     homes: new Map(),
   };
@@ -89,15 +87,11 @@ export class DirectoryReport {
 
   #decode(kind: WatchedKind, key: string, text: string | undefined, revision: number): () => void {
     const { listener, own } = this.#options;
-    const [first = "", second = ""] = decodeKey(key);
+    const [first = ""] = decodeKey(key);
     switch (kind) {
       case "rooms": {
         const room = text === undefined ? undefined : decodeRoomEntry(text);
         return () => listener.roomChanged(first, room, revision);
-      }
-      case "participants": {
-        const entry = text === undefined ? undefined : decodeParticipantEntry(text);
-        return () => listener.participantChanged(first, second, entry, revision);
       }
       case "homes": {
         const home = text === undefined ? undefined : decodeHome(text);

@@ -1,9 +1,7 @@
 import type { StoredRegistration } from "../domain/stored-registration.ts";
 import type { StoredRoom } from "../storage/room-store.ts";
-import type { BusMessage } from "./bus/bus-message.ts";
 import type { Home, StoredHome } from "./homes/room-home.ts";
 import type { HubPresence } from "./hubs/hub-presence.ts";
-import type { ParticipantEntry } from "./participant-entry.ts";
 
 /** How often a hub says that it is there. */
 export const PRESENCE_INTERVAL_MS = 3_000;
@@ -26,7 +24,7 @@ export interface DirectoryEntry<Value> {
 }
 
 /**
- * What all hubs of a cluster know: rooms, their homes, participants, hubs; and the bus between them. Changes are
+ * What all hubs of a cluster know: rooms, their homes, and hubs. Changes are
  * compare-and-set: of two hubs that change the same entry at once, one wins, and the other learns it. Registrations alone
  * are written as they are and reported to no hub.
  *
@@ -58,16 +56,6 @@ export interface ClusterDirectory {
   readRoom(code: string): Promise<DirectoryEntry<StoredRoom> | undefined>;
 
   /** As {@link putRoom}. */
-  putParticipant(entry: ParticipantEntry, expectedRevision: number): Promise<number | undefined>;
-  /** As {@link deleteRoom}. */
-  deleteParticipant(roomCode: string, id: string, expectedRevision: number): Promise<boolean>;
-  /** As {@link readRoom}. */
-  readParticipant(
-    roomCode: string,
-    id: string,
-  ): Promise<DirectoryEntry<ParticipantEntry> | undefined>;
-
-  /** As {@link putRoom}. */
   putHome(code: string, home: Home, expectedRevision: number): Promise<number | undefined>;
   /** As {@link deleteRoom}. */
   deleteHome(code: string, expectedRevision: number): Promise<boolean>;
@@ -91,18 +79,6 @@ export interface ClusterDirectory {
    */
   announce(presence: () => HubPresence): void;
 
-  /** To the other hubs that subscribe to the room. Not acknowledged: lost while the bus is away. */
-  publish(roomCode: string, message: BusMessage): void;
-  /**
-   * Messages of other hubs, in order per hub.
-   *
-   * @param roomCode - undefined for those of all rooms
-   * @returns how to stop
-   */
-  subscribe(roomCode: string | undefined, onMessage: (message: BusMessage) => void): () => void;
-  /** Resolves once what is published from now on reaches all that has subscribed here. @throws DirectoryUnavailable */
-  subscribed(): Promise<void>;
-
   /** Never rejects. The listener is not called any more. */
   close(): Promise<void>;
 }
@@ -115,13 +91,6 @@ export interface ClusterDirectory {
 export interface DirectoryListener {
   /** @param room - undefined when it was deleted */
   roomChanged(code: string, room: StoredRoom | undefined, revision: number): void;
-  /** @param entry - undefined when it was deleted */
-  participantChanged(
-    roomCode: string,
-    id: string,
-    entry: ParticipantEntry | undefined,
-    revision: number,
-  ): void;
   /** @param home - undefined when it was deleted */
   homeChanged(code: string, home: Home | undefined, revision: number): void;
   /** The server kept them in memory and was restarted: each home has to write those of its rooms again, once it is up. */

@@ -4,28 +4,22 @@ import type { DirectoryReport } from "./directory-report.ts";
 import type { ClusterDirectory, DirectoryEntry } from "./directory.ts";
 import {
   decodeHome,
-  decodeParticipantEntry,
   decodeRegistrationEntry,
   decodeRoomEntry,
   encodeHome,
   encodeKey,
-  encodeParticipantEntry,
   encodeRegistrationEntry,
   encodeRoomEntry,
   type EntryKind,
   type WatchedKind,
 } from "./entry-codec.ts";
 import type { Home, StoredHome } from "./homes/room-home.ts";
-import type { ParticipantEntry } from "./participant-entry.ts";
 
 type Calls = Pick<
   ClusterDirectory,
   | "putRoom"
   | "deleteRoom"
   | "readRoom"
-  | "putParticipant"
-  | "deleteParticipant"
-  | "readParticipant"
   | "putHome"
   | "deleteHome"
   | "readHome"
@@ -70,30 +64,6 @@ export abstract class EntryCalls implements Calls {
   async readRoom(code: string): Promise<DirectoryEntry<StoredRoom> | undefined> {
     const entry = await this.#readNow("rooms", encodeKey(code));
     return entry && { value: decodeRoomEntry(entry.text), revision: entry.revision };
-  }
-
-  async putParticipant(
-    entry: ParticipantEntry,
-    expectedRevision: number,
-  ): Promise<number | undefined> {
-    const key = encodeKey(entry.roomCode, entry.id);
-    return this.put("participants", key, encodeParticipantEntry(entry), expectedRevision);
-  }
-
-  async deleteParticipant(
-    roomCode: string,
-    id: string,
-    expectedRevision: number,
-  ): Promise<boolean> {
-    return this.delete("participants", encodeKey(roomCode, id), expectedRevision);
-  }
-
-  async readParticipant(
-    roomCode: string,
-    id: string,
-  ): Promise<DirectoryEntry<ParticipantEntry> | undefined> {
-    const entry = await this.#readNow("participants", encodeKey(roomCode, id));
-    return entry && { value: decodeParticipantEntry(entry.text), revision: entry.revision };
   }
 
   async putHome(code: string, home: Home, expectedRevision: number): Promise<number | undefined> {

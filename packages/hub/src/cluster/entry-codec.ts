@@ -5,10 +5,9 @@ import type { StoredRegistration } from "../domain/stored-registration.ts";
 import { decodeRegistration, encodeRegistration } from "./homes/registration.ts";
 import type { Home } from "./homes/room-home.ts";
 import type { HubPresence } from "./hubs/hub-presence.ts";
-import { isParticipantEntry, type ParticipantEntry } from "./participant-entry.ts";
 
 /** Kinds of entries that every hub follows, each with keys and revisions of its own. */
-export const WATCHED_KINDS = ["rooms", "participants", "hubs", "homes"] as const;
+export const WATCHED_KINDS = ["rooms", "hubs", "homes"] as const;
 export type WatchedKind = (typeof WATCHED_KINDS)[number];
 
 /** Registrations are read by the hub that becomes a room's home, and by no other. */
@@ -30,18 +29,6 @@ export function encodeRoomEntry(room: StoredRoom): string {
 }
 
 export const decodeRoomEntry = decodeRoom;
-
-/** @throws HubError when it is too large */
-export function encodeParticipantEntry(entry: ParticipantEntry): string {
-  return checkSize(JSON.stringify(entry), `participant "${entry.id}"`);
-}
-
-/** @throws Error that repeats nothing of the text */
-export function decodeParticipantEntry(text: string): ParticipantEntry {
-  const entry = decodeObject(text);
-  if (isParticipantEntry(entry)) return entry;
-  throw new Error("it is of another version");
-}
 
 export function encodeHome({ hubId, bootId, epoch }: Home): string {
   return JSON.stringify({ hubId, bootId, epoch });

@@ -1,5 +1,4 @@
 import type { HubIdentity } from "../domain/participant.ts";
-import type { BusMessage } from "./bus/bus-message.ts";
 import { DirectoryReport, type StoredEntry } from "./directory-report.ts";
 import {
   DirectoryUnavailable,
@@ -41,7 +40,6 @@ export function createMemoryCluster(): MemoryCluster {
 
 interface Watcher {
   entryChanged(kind: WatchedKind, entry: StoredEntry): void;
-  published(roomCode: string, text: string, from: Watcher): void;
 }
 
 /** What all directories of a cluster have in common. */
@@ -49,7 +47,6 @@ class SharedDirectory {
   readonly watchers = new Set<Watcher>();
   readonly #entries: Record<EntryKind, Map<string, { text: string; revision: number }>> = {
     rooms: new Map(),
-    participants: new Map(),
     hubs: new Map(),
     homes: new Map(),
     registrations: new Map(),
@@ -89,7 +86,6 @@ class SharedDirectory {
 class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
   readonly #shared: SharedDirectory;
   readonly #options: Required<MemoryDirectoryOptions>;
-  readonly #subscribers = new Map<string | undefined, Set<(message: BusMessage) => void>>();
   #listener: DirectoryListener | undefined;
   #presence: (() => HubPresence) | undefined;
   #stopPresence: (() => void) | undefined;
@@ -139,29 +135,6 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
     this.#stopPresence = this.#options.every(PRESENCE_INTERVAL_MS, () => this.#beat());
   }
 
-  publish(roomCode: string, message: BusMessage): void {
-    if (!this.isUp) return;
-    const text = JSON.stringify(message);
-    for (const watcher of this.#shared.watchers) watcher.published(roomCode, text, this);
-  }
-
-  subscribe(roomCode: string | undefined, onMessage: (message: BusMessage) => void): () => void {
-    const subscribers = this.#subscribers.get(roomCode) ?? new Set();
-    this.#subscribers.set(roomCode, subscribers);
-    // One function may subscribe twice.
-    const own = (message: BusMessage) => onMessage(message);
-    subscribers.add(own);
-    return () => {
-      subscribers.delete(own);
-      if (subscribers.size === 0 && this.#subscribers.get(roomCode) === subscribers)
-        this.#subscribers.delete(roomCode);
-    };
-  }
-
-  async subscribed(): Promise<void> {
-    this.#refuseWhenCutOff();
-  }
-
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#stopPresence?.();
@@ -169,7 +142,6 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
       this.#shared.change("hubs", encodeKey(this.#own.hubId), undefined, undefined);
     this.#isClosed = true;
     this.#disconnect();
-    this.#subscribers.clear();
   }
 
   cutOff(): void {
@@ -186,16 +158,6 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
 
   entryChanged(kind: WatchedKind, entry: StoredEntry): void {
     this.#deliver(() => this.report?.changed(kind, entry));
-  }
-
-  published(roomCode: string, text: string, from: Watcher): void {
-    if (from === this) return;
-    this.#deliver(() => {
-      for (const code of [roomCode, undefined]) {
-        for (const subscriber of [...(this.#subscribers.get(code) ?? [])])
-          subscriber(JSON.parse(text) as BusMessage);
-      }
-    });
   }
 
   #connect(onComplete: () => void): void {

@@ -4,18 +4,13 @@ import type { Machine, MachineLimits, Participant } from "./participant.ts";
 const unboundedLimit = 256;
 
 class SharedMachine implements Machine {
-  readonly key: string;
   readonly id: string;
   active = 0;
-  elsewhere = 0;
-  othersLimits: readonly MachineLimits[] = [];
   readonly startedMs: number[] = [];
   limit = 1;
-  readonly remote = new Set<Participant>();
   readonly #members = new Set<Participant>();
 
   constructor(key: string) {
-    this.key = key;
     this.id = key.slice(0, 8);
   }
 
@@ -40,43 +35,13 @@ class SharedMachine implements Machine {
 export class Machines {
   readonly #byKey = new Map<string, SharedMachine>();
   readonly #keys = new Map<Participant, string>();
-  readonly #onShared: ((machine: Machine) => void) | undefined;
-
-  /** @param onShared - a machine with participants of this hub and of others has one more, or one less */
-  constructor(onShared?: (machine: Machine) => void) {
-    this.#onShared = onShared;
-  }
 
   get size(): number {
     return this.#byKey.size;
   }
 
-  find(key: string): Machine | undefined {
-    return this.#byKey.get(key);
-  }
-
-  keyOf(participant: Participant): string | undefined {
-    return this.#keys.get(participant);
-  }
-
   /** @param key - 8 hex digits or more; undefined for a participant that shares nothing */
   assign(participant: Participant, key: string | undefined): void {
-    this.#move(participant, key, (machine) => machine.add(participant));
-  }
-
-  /** Of a participant that another hub owns: its slots are counted there. */
-  assignRemote(participant: Participant, key: string | undefined): void {
-    this.#move(participant, key, (machine) => void machine.remote.add(participant));
-    const machine = key === undefined ? undefined : this.#byKey.get(key);
-    // Its owner may be another one.
-    if (machine !== undefined) this.#tellShared(machine);
-  }
-
-  #move(
-    participant: Participant,
-    key: string | undefined,
-    enter: (machine: SharedMachine) => void,
-  ): void {
     const before = this.#keys.get(participant);
     if (before === key) return;
     if (before !== undefined) this.#leave(participant, before);
@@ -87,21 +52,15 @@ export class Machines {
       this.#byKey.set(key, machine);
     }
     this.#keys.set(participant, key);
-    enter(machine);
-    this.#tellShared(machine);
+    machine.add(participant);
   }
 
   #leave(participant: Participant, key: string): void {
     const machine = this.#byKey.get(key);
     this.#keys.delete(participant);
     if (machine === undefined) return;
-    if (!machine.remote.delete(participant)) machine.delete(participant);
-    if (machine.members.size + machine.remote.size === 0) this.#byKey.delete(key);
-    this.#tellShared(machine);
-  }
-
-  #tellShared(machine: Machine): void {
-    if (machine.members.size > 0) this.#onShared?.(machine);
+    machine.delete(participant);
+    if (machine.members.size === 0) this.#byKey.delete(key);
   }
 }
 
@@ -110,13 +69,8 @@ export function isLoopbackHost(host: string): boolean {
   return /^(?:127\..*|0\.0\.0\.0|\[?::1?\]?|(?:.*\.)?localhost)$/.test(host);
 }
 
-/** Whether participants of this hub share its slots with those of others. */
-export function isSharedByHubs({ members, remote }: Machine): boolean {
-  return members.size > 0 && remote.size > 0;
-}
-
-/** What a hub's own participants say of their machine. */
-export function limitsOf({ members }: Pick<Machine, "members">): MachineLimits {
+/** What its participants say of their machine. */
+function limitsOf({ members }: Pick<Machine, "members">): MachineLimits {
   let reported = 0;
   let [most, mostUnnamed] = [1, 1];
   const byAgent = new Map<string | undefined, number>();
@@ -146,12 +100,7 @@ export function limitsOf({ members }: Pick<Machine, "members">): MachineLimits {
  * that is more. Contract §3, "Machines".
  */
 export function updateMachineLimit(machine: Machine): void {
-  let { reported, declared, most } = limitsOf(machine);
-  for (const other of machine.othersLimits) {
-    reported = Math.max(reported, other.reported);
-    if (other.declared !== undefined) declared = Math.min(declared ?? Infinity, other.declared);
-    most = Math.max(most, other.most);
-  }
+  const { reported, declared, most } = limitsOf(machine);
   const limit = reported > 0 ? reported : Math.max(declared ?? 0, most);
   machine.limit = limit >= unboundedLimit ? Number.POSITIVE_INFINITY : limit;
 }

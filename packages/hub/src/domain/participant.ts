@@ -113,20 +113,11 @@ export interface ReportedLoad {
  * §3, "Machines".
  */
 export interface Machine {
-  /** by which hubs of a cluster name it to one another */
-  readonly key: string;
   /** 8 hex digits, as listings show it */
   readonly id: string;
-  /** those of this hub */
   readonly members: ReadonlySet<Participant>;
-  /** participants in front of it that other hubs own */
-  readonly remote: ReadonlySet<Participant>;
   /** requests that run there, of all members */
   active: number;
-  /** Slots that are taken at other hubs, or held for one of them. */
-  elsewhere: number;
-  /** What its limit follows from at each other hub. */
-  othersLimits: readonly MachineLimits[];
   /** when they began, in ms on the hub's clock, in any order */
   readonly startedMs: number[];
   /** requests that may run there at once; infinite for a server that has no slots to share */
@@ -151,24 +142,6 @@ export interface HubIdentity {
   readonly bootId: string;
 }
 
-/** Where a participant is that another hub owns: that hub holds its tunnel, or dials its endpoint. */
-export interface RemotePlace {
-  /** undefined once that hub is dead and no other has taken the participant */
-  owner: HubIdentity | undefined;
-  /** of its entry in the directory */
-  revision: number;
-  /** Slots taken by other requests than those that this hub forwards. */
-  elsewhere: number;
-  /** A slot that its owner holds for a waiting request of this hub: for one of the participant's owner, or for any. */
-  grant: "own" | "any" | undefined;
-  /** its machine as its owner lists it */
-  machine: Pick<Machine, "id" | "active" | "limit"> | undefined;
-  /** of the machine whose slots it shares with others, also at other hubs; undefined where it shares none with these */
-  machineKey: string | undefined;
-  /** Its owner has instructions or `authHeaders` of it, which no other hub has. */
-  hasSecrets: boolean;
-}
-
 /** What was known of a participant where it had joined, and was given to no one: its next join has to bring it. */
 export interface Withheld {
   readonly authHeaders: boolean;
@@ -181,8 +154,6 @@ export interface Participant extends Registration {
   readonly roomCode: string;
   /** unique, never shown: what the vault and the tunnel registry go by */
   readonly key: string;
-  /** undefined for a participant of this hub; what is known of another one is as its owner told */
-  remote: RemotePlace | undefined;
   /** What was found out: by its agent, or by the hub that calls its endpoint. */
   learnedCapabilities: Record<string, CapabilityValue>;
   /** Asked for the usage of a stream, its provider would not, whatever was declared. */
@@ -248,10 +219,9 @@ export interface Participant extends Registration {
 }
 
 export function isFull(participant: Participant): boolean {
-  const { active, limit, machine, remote, isCongested } = participant;
-  if (remote !== undefined) return remote.grant === undefined && active + remote.elsewhere >= limit;
+  const { active, limit, machine, isCongested } = participant;
   if (active >= limit || isCongested) return true;
-  return machine !== undefined && machine.active + machine.elsewhere >= machine.limit;
+  return machine !== undefined && machine.active >= machine.limit;
 }
 
 /** Who has a slot: a client, by its address and by what it reveals of itself. */
@@ -271,8 +241,7 @@ export function occupySlot(
   holder: SlotHolder,
   nowMs: number,
 ): Machine | undefined {
-  const { machine, remote } = participant;
-  if (remote !== undefined) remote.grant = undefined;
+  const { machine } = participant;
   participant.runningFor.push(holder);
   for (const place of [participant, machine]) {
     if (place === undefined) continue;

@@ -5,7 +5,9 @@ import type { Participant, PathVerdict, TunnelGap, Withheld } from "./participan
 export function readinessOf(participant: Participant): Readiness {
   const { status, returning, isTunnelOnly, tunnel, direct } = participant;
   if (status === "offline") return "down";
-  if (returning !== undefined) return isTunnelOnly ? "loading" : "needs-credentials";
+  if (returning !== undefined) {
+    return isTunnelOnly || isComplete(returning) ? "loading" : "needs-credentials";
+  }
   if (tunnel.kind === "open") return tunnel.readiness;
   // New requests wait until it is back, as running ones do.
   if (tunnel.kind === "resuming") return "loading";
@@ -18,6 +20,11 @@ export function readinessOf(participant: Participant): Readiness {
     case "failed":
       return "down";
   }
+}
+
+/** Whether there is something that only its next join can bring. */
+export function isComplete({ authHeaders, instructions, machineSecret }: Withheld): boolean {
+  return !authHeaders && !instructions && !machineSecret;
 }
 
 /**

@@ -32,7 +32,6 @@ export function aParticipant(fields: Partial<Participant> & { id: string }): Par
     ownerAddress: undefined,
     roomCode: "ABC234",
     key: `key ${++keys}`,
-    remote: undefined,
     status: "online",
     tunnel: { kind: "closed" },
     tunnelProblem: undefined,

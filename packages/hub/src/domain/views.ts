@@ -125,27 +125,22 @@ export function onlineReadyFirst(room: Room, nowMs: number): Participant[] {
 
 /** How busy a participant is. */
 export function loadView(participant: Participant): Load {
-  const { queued, limit, limitFrom, remote, reported } = participant;
+  const { active, queued, limit, limitFrom, reported } = participant;
   const machine = sharedMachine(participant);
   const { elsewhere } = reported;
   return {
-    active: participant.active + (remote?.elsewhere ?? 0),
-    queued,
-    limit,
-    limitFrom,
+    ...{ active, queued, limit, limitFrom },
     ...(elsewhere === 0 ? {} : { elsewhere }),
     ...(machine === undefined ? {} : { machine }),
   };
 }
 
 /** With one participant, or without slots, its machine says nothing more than the participant. */
-export function sharedMachine({ machine, remote }: Participant): Load["machine"] {
-  if (remote !== undefined) return remote.machine;
+function sharedMachine({ machine }: Participant): Load["machine"] {
   if (machine === undefined) return undefined;
-  const { id, active, elsewhere, limit, members } = machine;
-  const participants = members.size + machine.remote.size;
-  if (participants <= 1 || !Number.isFinite(limit)) return undefined;
-  return { id, active: active + elsewhere, limit, participants };
+  const { id, active, limit, members } = machine;
+  if (members.size <= 1 || !Number.isFinite(limit)) return undefined;
+  return { id, active, limit, participants: members.size };
 }
 
 function pathOf(participant: Participant): Connection["path"] {

@@ -19,8 +19,8 @@ export type EventListener = (events: readonly HubEvent[]) => void;
 
 /** One event; each form is made when the first one needs it. */
 export interface Published {
-  /** @param count - of this audience's events up to this one; undefined for detail, which is not counted */
-  wire(spelling: EventSpelling, count: number | undefined): string;
+  /** @param id - for this audience; undefined for detail, which is not counted */
+  wire(spelling: EventSpelling, id: string | undefined): string;
   value(): HubEvent;
 }
 
@@ -88,9 +88,9 @@ export class Audience {
     this.#listeners.delete(listener);
   }
 
-  put(event: Published, count: number): void {
+  put(event: Published, id: string): void {
     if (this.#listeners.size > 0) this.#waitingValues.push(event.value());
-    for (const feed of this.#feeds) feed.put(event, count);
+    for (const feed of this.#feeds) feed.put(event, id);
     this.#flushIfLong();
   }
 
@@ -137,8 +137,8 @@ class Feed {
     this.isDetailed = isDetailed;
   }
 
-  put(event: Published, count: number | undefined): void {
-    if (this.subscribers.size > 0) this.waiting += event.wire(this.spelling, count);
+  put(event: Published, id: string | undefined): void {
+    if (this.subscribers.size > 0) this.waiting += event.wire(this.spelling, id);
   }
 
   flush(): void {

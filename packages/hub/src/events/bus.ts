@@ -1,4 +1,5 @@
 import {
+  DETAIL_EVENT_NAMES,
   type DetailEventName,
   type DetailPayloads,
   encodeSseEvent,
@@ -15,14 +16,22 @@ export interface DetailWatch {
   readonly isWatched: boolean;
 }
 
-/** Hears which rooms have watchers here. */
-export interface WatchObserver {
-  /** The first watcher came, of a room or, with undefined, of the whole hub. */
-  watched(roomCode: string | undefined): void;
-  /** The last one left. */
-  unwatched(roomCode: string | undefined): void;
-  /** The first stream with detail came. */
-  detailWatched(): void;
+/** Whether anyone watches all rooms of the hub, and with which events. */
+export type HubWideWatch = "nobody" | "events" | "detail";
+
+/** An event of another hub. */
+export interface EventElsewhere {
+  roomCode: string;
+  name: EventName | DetailEventName;
+  timestamp: string;
+  payload: object;
+}
+
+/** Whose numbers the events of a room have, and how many there were. */
+export interface RoomStream {
+  /** what ids begin with: the boot id of the hub where the stream began */
+  readonly name: string;
+  readonly count: number;
 }
 
 /**
@@ -36,35 +45,54 @@ export class EventBus {
   readonly #detailed = new Set<Subscriber>();
   readonly #bootId: string;
   readonly #later: (flush: () => void) => void;
-  readonly #observer: WatchObserver | undefined;
+  readonly #onHubWide: ((watch: HubWideWatch) => void) | undefined;
   readonly #rooms = new Map<string, Audience>();
   readonly #hubWide = new Audience();
-  readonly #counts = new Map<string, number>();
+  /** Other hubs, which show their own watchers of all rooms what happens here. */
+  readonly #hubs = new Audience();
+  readonly #streams = new Map<string, { name: string; count: number }>();
+  /** by room that left this hub: how often it did */
+  readonly #departures = new Map<string, number>();
   /** rooms created since this hub started: those that were loaded had their `room.created` in another life */
   readonly #created = new Set<string>();
   readonly #unsaid = new Set<Audience>();
   #hubWideCount = 0;
-  #isDetailWatchedElsewhere = false;
+  #hubWideWatch: HubWideWatch = "nobody";
 
-  /** @param later - calls back when what was published meanwhile shall leave, see {@link createPace} */
-  constructor(bootId: string, later: (flush: () => void) => void, observer?: WatchObserver) {
+  /**
+   * @param later - calls back when what was published meanwhile shall leave, see {@link createPace}
+   * @param onHubWide - in a cluster: others have other rooms
+   */
+  constructor(
+    bootId: string,
+    later: (flush: () => void) => void,
+    onHubWide?: (watch: HubWideWatch) => void,
+  ) {
     this.#bootId = bootId;
     this.#later = later;
-    this.#observer = observer;
+    this.#onHubWide = onHubWide;
     this.detail = this.#detail;
   }
 
   /** @param roomCode - undefined for the hub-wide stream. @returns how to stop */
   subscribe(roomCode: string | undefined, subscriber: Subscriber): () => void {
     const audience = roomCode === undefined ? this.#hubWide : this.#audienceOf(roomCode);
-    if (audience.isEmpty) this.#observer?.watched(roomCode);
+    return this.#add(audience, subscriber, roomCode);
+  }
+
+  /** For another hub: what happens in rooms of this one, without what every hub says by itself. @returns how to stop */
+  subscribeHub(subscriber: Subscriber): () => void {
+    return this.#add(this.#hubs, subscriber, undefined);
+  }
+
+  #add(audience: Audience, subscriber: Subscriber, roomCode: string | undefined): () => void {
     audience.add(subscriber);
-    if (subscriber.isDetailed) this.#addDetailed(subscriber);
-    this.#noteDetail();
+    if (subscriber.isDetailed) this.#detailed.add(subscriber);
+    this.#noteWatch();
     return () => {
       audience.remove(subscriber);
       this.#detailed.delete(subscriber);
-      this.#noteDetail();
+      this.#noteWatch();
       this.#forgetIfEmpty(roomCode, audience);
     };
   }
@@ -72,7 +100,6 @@ export class EventBus {
   /** Hears a room from inside this process, without number and encoding. @returns how to stop */
   listen(roomCode: string, listener: EventListener): () => void {
     const audience = this.#audienceOf(roomCode);
-    if (audience.isEmpty) this.#observer?.watched(roomCode);
     audience.addListener(listener);
     return () => {
       audience.removeListener(listener);
@@ -90,15 +117,34 @@ export class EventBus {
     timestamp: () => string,
     payload: EventPayloads[Name],
   ): void {
-    const count = (this.#counts.get(roomCode) ?? 0) + 1;
-    this.#counts.set(roomCode, count);
+    const stream = this.#streamOf(roomCode);
+    stream.count++;
     if (name === "room.created") this.#created.add(roomCode);
     this.#hubWideCount++;
     const audience = this.#rooms.get(roomCode);
-    if (audience === undefined && this.#hubWide.size === 0) return;
-    const occurrence = new Occurrence(this.#bootId, roomCode, name, timestamp(), payload);
-    if (audience !== undefined) this.#put(audience, count, occurrence);
-    if (this.#hubWide.size > 0) this.#put(this.#hubWide, this.#hubWideCount, occurrence);
+    if (audience === undefined && this.#hubWide.size + this.#hubs.size === 0) return;
+    const occurrence = new Occurrence(roomCode, name, timestamp(), payload);
+    if (audience !== undefined) this.#put(audience, idOf(stream), occurrence);
+    // Every hub learns of a new room by itself.
+    if (this.#hubs.size > 0 && name !== "room.created")
+      this.#put(this.#hubs, idOf(stream), occurrence);
+    if (this.#hubWide.size > 0) this.#put(this.#hubWide, this.#hubWideId, occurrence);
+  }
+
+  /** It happened at another hub: shown to those who watch all rooms, under a number of this hub. */
+  relay({ roomCode, name, timestamp, payload }: EventElsewhere): void {
+    const occurrence = new Occurrence(roomCode, name, timestamp, payload);
+    if (isDetail(name)) {
+      this.#hubWide.putDetail(occurrence);
+      this.#flushLater(this.#hubWide);
+      return;
+    }
+    this.#hubWideCount++;
+    if (this.#hubWide.size > 0) this.#put(this.#hubWide, this.#hubWideId, occurrence);
+  }
+
+  get #hubWideId(): string {
+    return idOf({ name: this.#bootId, count: this.#hubWideCount });
   }
 
   /** For streams with detail alone. Not counted: a stream without detail would seem to miss events. */
@@ -108,42 +154,20 @@ export class EventBus {
     timestamp: () => string,
     payload: DetailPayloads[Name],
   ): void {
-    const occurrence = new Occurrence(this.#bootId, roomCode, name, timestamp(), payload);
-    for (const audience of [this.#rooms.get(roomCode), this.#hubWide]) {
+    const occurrence = new Occurrence(roomCode, name, timestamp(), payload);
+    for (const audience of [this.#rooms.get(roomCode), this.#hubWide, this.#hubs]) {
       if (audience?.hasDetail !== true) continue;
       audience.putDetail(occurrence);
       this.#flushLater(audience);
     }
   }
 
-  /** Whether a stream of this hub shows detail. */
-  get isDetailWatchedHere(): boolean {
-    return this.#detailed.size > 0;
-  }
-
-  get isDetailWatchedElsewhere(): boolean {
-    return this.#isDetailWatchedElsewhere;
-  }
-
-  /** Whether a stream of another hub of the cluster shows detail. */
-  set isDetailWatchedElsewhere(isWatched: boolean) {
-    this.#isDetailWatchedElsewhere = isWatched;
-    this.#noteDetail();
-  }
-
-  #addDetailed(subscriber: Subscriber): void {
-    this.#detailed.add(subscriber);
-    if (this.#detailed.size === 1) this.#observer?.detailWatched();
-  }
-
-  #noteDetail(): void {
-    this.#detail.isWatched = this.isDetailWatchedHere || this.#isDetailWatchedElsewhere;
-  }
-
-  /** So many events of the room happened elsewhere and did not get here: their numbers are left out. */
-  skip(roomCode: string, count: number): void {
-    this.#counts.set(roomCode, (this.#counts.get(roomCode) ?? 0) + count);
-    this.#hubWideCount += count;
+  #noteWatch(): void {
+    this.#detail.isWatched = this.#detailed.size > 0;
+    const watch = watchOf(this.#hubWide);
+    if (watch === this.#hubWideWatch) return;
+    this.#hubWideWatch = watch;
+    this.#onHubWide?.(watch);
   }
 
   /** Whether the room's `room.created` was published here, with the number 1. */
@@ -159,20 +183,49 @@ export class EventBus {
     timestamp: string,
     payload: EventPayloads[Name],
   ): void {
-    const occurrence = new Occurrence(this.#bootId, roomCode, name, timestamp, payload);
-    subscriber.deliver(Buffer.from(occurrence.wire(subscriber.spelling, 1)));
+    const occurrence = new Occurrence(roomCode, name, timestamp, payload);
+    const id = idOf({ name: this.#streamOf(roomCode).name, count: 1 });
+    subscriber.deliver(Buffer.from(occurrence.wire(subscriber.spelling, id)));
+  }
+
+  streamOf(roomCode: string): RoomStream {
+    return { ...this.#streamOf(roomCode) };
+  }
+
+  /** The room came from another hub: its numbers go on. */
+  goOn(roomCode: string, { name, count }: RoomStream): void {
+    this.#streams.set(roomCode, { name, count });
+  }
+
+  /** The room has another home: its streams end here. Should it come back without its numbers, they begin under another name. */
+  leaveRoom(roomCode: string, retryMs: number): void {
+    const departures = (this.#departures.get(roomCode) ?? 0) + 1;
+    this.endRoom(roomCode, retryMs);
+    this.#departures.set(roomCode, departures);
   }
 
   /** The room was dropped: its streams end, and its count with them. */
   endRoom(roomCode: string, retryMs: number): void {
     this.#rooms.get(roomCode)?.endAll(() => retryMs);
-    this.#counts.delete(roomCode);
+    this.#streams.delete(roomCode);
+    this.#departures.delete(roomCode);
     this.#created.delete(roomCode);
   }
 
   /** Every stream ends. @param retryMs - see {@link Audience.endAll} */
   endAll(retryMs: () => number): void {
-    for (const audience of [this.#hubWide, ...this.#rooms.values()]) audience.endAll(retryMs);
+    for (const audience of [this.#hubWide, this.#hubs, ...this.#rooms.values()])
+      audience.endAll(retryMs);
+  }
+
+  #streamOf(roomCode: string): { name: string; count: number } {
+    let stream = this.#streams.get(roomCode);
+    if (stream === undefined) {
+      const departures = this.#departures.get(roomCode);
+      const name = departures === undefined ? this.#bootId : `${this.#bootId}.${departures}`;
+      this.#streams.set(roomCode, (stream = { name, count: 0 }));
+    }
+    return stream;
   }
 
   #audienceOf(roomCode: string): Audience {
@@ -182,16 +235,12 @@ export class EventBus {
   }
 
   #forgetIfEmpty(roomCode: string | undefined, audience: Audience): void {
-    if (!audience.isEmpty) return;
-    if (roomCode === undefined) this.#observer?.unwatched(undefined);
-    else if (this.#rooms.get(roomCode) === audience) {
-      this.#rooms.delete(roomCode);
-      this.#observer?.unwatched(roomCode);
-    }
+    if (roomCode === undefined || !audience.isEmpty) return;
+    if (this.#rooms.get(roomCode) === audience) this.#rooms.delete(roomCode);
   }
 
-  #put(audience: Audience, count: number, occurrence: Occurrence): void {
-    audience.put(occurrence, count);
+  #put(audience: Audience, id: string, occurrence: Occurrence): void {
+    audience.put(occurrence, id);
     this.#flushLater(audience);
   }
 
@@ -208,9 +257,21 @@ export class EventBus {
   };
 }
 
+function watchOf(audience: Audience): HubWideWatch {
+  if (audience.size === 0) return "nobody";
+  return audience.hasDetail ? "detail" : "events";
+}
+
+function isDetail(name: EventName | DetailEventName): name is DetailEventName {
+  return (DETAIL_EVENT_NAMES as readonly string[]).includes(name);
+}
+
+function idOf({ name, count }: RoomStream): string {
+  return `${name}-${count}`;
+}
+
 /** One event, but for its number. What is the same for all subscribers is made once. */
 class Occurrence implements Published {
-  readonly #bootId: string;
   readonly #roomCode: string;
   readonly #name: EventName | DetailEventName;
   readonly #timestamp: string;
@@ -220,13 +281,11 @@ class Occurrence implements Published {
 
   /** @param payload - the one that belongs to the name */
   constructor(
-    bootId: string,
     roomCode: string,
     name: EventName | DetailEventName,
     timestamp: string,
     payload: object,
   ) {
-    this.#bootId = bootId;
     this.#roomCode = roomCode;
     this.#name = name;
     this.#timestamp = timestamp;
@@ -239,10 +298,9 @@ class Occurrence implements Published {
     return { type, timestamp, roomCode, ...this.#payload } as unknown as HubEvent;
   }
 
-  wire(spelling: EventSpelling, count: number | undefined): string {
+  wire(spelling: EventSpelling, id: string | undefined): string {
     const spelled = spellEventName(this.#name, spelling);
     this.#fields ??= this.#encodeFields();
-    const id = count === undefined ? undefined : `${this.#bootId}-${count}`;
     return encodeSseEvent(id, spelled, `{"type":"${spelled}",${this.#fields}`);
   }
 

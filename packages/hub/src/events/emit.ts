@@ -38,50 +38,41 @@ export interface Emitter {
   requestProgress(roomCode: string, payload: ProgressPayload): boolean;
 }
 
-/** Takes the events of a room to the watchers at other hubs. */
-export type ShareEvent = (
+/** @returns whether the event of a room goes elsewhere: to the room's home, or nowhere before it is known */
+export type DivertEvent = (
   roomCode: string,
-  name: EventName | DetailEventName,
-  timestamp: string,
+  name: EventName,
+  timestamp: () => string,
   payload: object,
-) => void;
+) => boolean;
 
 /**
  * @param wallMs - epoch ms, for the timestamps
  * @param nowMs - monotonic
- * @param share - in a cluster. `room.created` is not shared: each hub makes it when it learns of the room
  */
 export function createEmitter(
   bus: EventBus,
   log: Log,
   wallMs: () => number,
   nowMs: () => number,
-  share?: ShareEvent,
+  divert?: DivertEvent,
 ): Emitter {
   const now = createTimestamps(wallMs);
-  /** One event has one time, here and at every other hub. */
-  const stamp = (): (() => string) => {
-    if (share === undefined) return now;
-    const timestamp = now();
-    return () => timestamp;
-  };
   function publish<Name extends EventName>(
     roomCode: string,
     name: Name,
     payload: EventPayloads[Name],
   ): void {
-    const timestamp = stamp();
-    bus.publish(roomCode, name, timestamp, payload);
-    share?.(roomCode, name, timestamp(), payload);
+    const timestamp = now();
+    if (divert?.(roomCode, name, () => timestamp, payload) === true) return;
+    bus.publish(roomCode, name, () => timestamp, payload);
   }
   function publishDetail<Name extends DetailEventName>(
     roomCode: string,
     name: Name,
     payload: DetailPayloads[Name],
   ): void {
-    const timestamp = stamp();
-    bus.publishDetail(roomCode, name, timestamp, payload);
-    if (bus.isDetailWatchedElsewhere) share?.(roomCode, name, timestamp(), payload);
+    bus.publishDetail(roomCode, name, now, payload);
   }
   const progressLimit = new ProgressLimit(nowMs);
   return {

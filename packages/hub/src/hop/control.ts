@@ -12,6 +12,8 @@ export interface HopNotes {
   lost?: unknown[];
   /** by room code: the highest epoch that is known */
   epochs?: Record<string, number>;
+  /** what happened in a room that has its home there; opaque here */
+  event?: object;
 }
 
 export interface ControlOptions {
@@ -55,6 +57,8 @@ export class ControlSockets {
   readonly #peers = new Map<string, Peer>();
   /** of hubs that dialled before their presence was reported */
   readonly #early = new Map<string, { socket: Duplex; bootId: string }>();
+  /** of hubs that have left */
+  readonly #leaving = new Set<Duplex>();
   #isFlushDue = false;
   #isClosed = false;
 
@@ -98,8 +102,13 @@ export class ControlSockets {
     if (dialAtMs !== undefined) this.#dial(hubId);
   }
 
+  /** In order: what it said last may still be on its way, and it closes the connection. */
   hubLeft(hubId: string): void {
-    this.hubGone(hubId);
+    const { socket } = this.#peers.get(hubId) ?? {};
+    this.#peers.delete(hubId);
+    if (socket === undefined) return;
+    this.#leaving.add(socket);
+    socket.on("close", () => this.#leaving.delete(socket));
   }
 
   hubGone(hubId: string): void {
@@ -123,7 +132,7 @@ export class ControlSockets {
     });
   }
 
-  /** Sent with the others of this turn; lost when the connection is. */
+  /** Sent with the others of this turn, or once there is a connection; lost when that is. */
   delivered(hubId: string, requestId: string): void {
     const notes = this.#notesFor(hubId);
     if (notes !== undefined) (notes.delivered ??= []).push(requestId);
@@ -144,6 +153,16 @@ export class ControlSockets {
     if (notes !== undefined) (notes.epochs ??= {})[code] = epoch;
   }
 
+  /** @returns false when there is no connection now */
+  event(hubId: string, event: object): boolean {
+    const peer = this.#peers.get(hubId);
+    if (peer?.socket === undefined) return false;
+    // In the order of the other notes, and in a message of its own: there may be many.
+    this.#flush();
+    this.#write(peer, peer.socket, { event });
+    return true;
+  }
+
   /** Four times a second. */
   tick(): void {
     const nowMs = this.#options.nowMs();
@@ -159,14 +178,18 @@ export class ControlSockets {
 
   close(): void {
     this.#isClosed = true;
-    for (const { socket } of [...this.#peers.values(), ...this.#early.values()]) socket?.destroy();
+    this.#flush();
+    // What was written last is still to arrive.
+    for (const { socket } of this.#peers.values()) socket?.end(() => socket.destroy());
+    for (const { socket } of this.#early.values()) socket.destroy();
+    for (const socket of this.#leaving) socket.destroy();
     this.#peers.clear();
     this.#early.clear();
   }
 
   #notesFor(hubId: string): HopNotes | undefined {
     const peer = this.#peers.get(hubId);
-    if (peer?.socket === undefined) return undefined;
+    if (peer === undefined) return undefined;
     if (!this.#isFlushDue) {
       this.#isFlushDue = true;
       setImmediate(() => this.#flush());
@@ -178,8 +201,9 @@ export class ControlSockets {
     this.#isFlushDue = false;
     for (const peer of this.#peers.values()) {
       const { notes, socket } = peer;
+      if (notes === undefined || socket === undefined) continue;
       peer.notes = undefined;
-      if (notes !== undefined && socket !== undefined) this.#write(peer, socket, notes);
+      this.#write(peer, socket, notes);
     }
   }
 
@@ -235,12 +259,12 @@ export class ControlSockets {
     socket.on("close", () => {
       if (peer.socket !== socket) return;
       peer.socket = undefined;
-      peer.notes = undefined;
       if (this.#peers.get(hubId) !== peer) return;
       peer.dialAtMs = nowMs();
       this.#options.onReset(hubId);
     });
-    this.#write(peer, socket, {});
+    this.#write(peer, socket, peer.notes ?? {});
+    peer.notes = undefined;
     onOpen(hubId);
   }
 }

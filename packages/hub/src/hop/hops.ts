@@ -1,8 +1,9 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { type IncomingMessage, request as requestHttp, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { HubIdentity } from "../domain/participant.ts";
 import { HopAgent } from "./agent.ts";
 import { type HopDialler, HopFailure, type HopTarget } from "./dial.ts";
+import { PEER_HEADER } from "./heads.ts";
 import { PipedRequest, type PipeOutcome } from "./pipe.ts";
 import { pipeUpgrade, type UpgradeOutcome } from "./pipe-upgrade.ts";
 
@@ -29,6 +30,8 @@ export interface OpenUpgrade {
   head: Buffer;
 }
 
+const tellMs = 5_000;
+
 const notThere = new HopFailure("the hub is not there", false);
 
 /** The connections that take clients' requests to other hubs. */
@@ -41,8 +44,9 @@ export class Hops {
     this.#options = options;
   }
 
-  open(request: IncomingMessage, response: ServerResponse): OpenRequest {
-    const piped = new PipedRequest(request, response);
+  /** @param body - of a request that was read; left out: it was not */
+  open(request: IncomingMessage, response: ServerResponse, body?: readonly Buffer[]): OpenRequest {
+    const piped = new PipedRequest(request, response, body);
     return {
       get isWhole() {
         return piped.isWhole;
@@ -58,6 +62,29 @@ export class Hops {
     };
   }
 
+  /**
+   * A request of this hub itself.
+   *
+   * @param facts - value of {@link PEER_HEADER}
+   * @param signal - ends it, also while the body is being read
+   * @returns the response; the caller reads its body
+   * @throws HopFailure, or the error of the connection
+   */
+  get(
+    hub: HubIdentity,
+    path: string,
+    facts: string,
+    signal: AbortSignal,
+  ): Promise<IncomingMessage> {
+    const agent = this.#agentOf(hub);
+    if (agent === undefined) return Promise.reject(notThere);
+    return new Promise((resolve, reject) => {
+      const headers = { [PEER_HEADER]: facts };
+      const outgoing = requestHttp({ agent, path, headers, signal });
+      outgoing.on("response", resolve).on("error", reject).end();
+    });
+  }
+
   /** Never rejects. */
   async pipeUpgrade(
     arriving: OpenUpgrade,
@@ -67,6 +94,16 @@ export class Hops {
     const agent = this.#agentOf(home);
     if (agent === undefined) return "untaken";
     return pipeUpgrade(agent, facts, arriving, isHomeElsewhere);
+  }
+
+  /**
+   * Sends what this hub itself has to say to another one.
+   *
+   * @returns whether that hub takes it: it responds with 204, within 5 s
+   */
+  async tell(to: HubIdentity, path: string, message: string): Promise<boolean> {
+    const agent = this.#agentOf(to);
+    return agent !== undefined && (await tellHub(agent, path, message));
   }
 
   close(): void {
@@ -84,6 +121,20 @@ export class Hops {
     this.#agents.set(hubId, agent);
     return agent;
   }
+}
+
+function tellHub(agent: HopAgent, path: string, message: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const headers = { "content-length": Buffer.byteLength(message) };
+    const signal = AbortSignal.timeout(tellMs);
+    const outgoing = requestHttp({ agent, method: "POST", path, headers, signal });
+    outgoing.on("response", (response) => {
+      response.resume();
+      resolve(response.statusCode === 204);
+    });
+    outgoing.on("error", () => resolve(false));
+    outgoing.end(message);
+  });
 }
 
 /** A tunnel's session may be elsewhere, too, which its agent has to hear. */

@@ -1,4 +1,9 @@
-import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
+import {
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as requestHttp,
+} from "node:http";
 import type { ServerResponse } from "node:http";
 import type { HopAgent } from "./agent.ts";
 import { HopFailure } from "./dial.ts";
@@ -12,8 +17,8 @@ export type PipeOutcome =
   | { kind: "gone" }
   /** The other hub took no byte of it, or is not the room's home. It may be sent to another. */
   | { kind: "untaken"; failure: HopFailure | undefined }
-  /** The other hub took it and ended before its response: not to be sent again. */
-  | { kind: "broken" };
+  /** The other hub took it and ended before its response: not to be sent again. `headers`: of what had begun. */
+  | { kind: "broken"; headers: IncomingHttpHeaders | undefined };
 
 /** So much of a body is kept until the home has taken the request. */
 const maxHeldBytes = 64 * 1024;
@@ -33,9 +38,13 @@ export class PipedRequest {
   /** Ends the sending of the body to the hub before. */
   #leave = (): void => undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse) {
+  /** @param body - what was read of it; left out: nothing */
+  constructor(request: IncomingMessage, response: ServerResponse, body?: readonly Buffer[]) {
     this.#request = request;
     this.#response = response;
+    if (body === undefined) return;
+    this.#held = [...body];
+    this.#hasBegun = true;
   }
 
   /** Nothing of its body was read: it can be served here as it came. */
@@ -167,8 +176,16 @@ class PipedResponse {
     this.#incoming = incoming;
     const headers = passingHeaders(incoming.rawHeaders);
     if (incoming.headers.connection === "close") headers.push("connection", "close");
-    response.writeHead(incoming.statusCode ?? 502, headers);
-    response.flushHeaders();
+    // A stream that has begun with comments goes on.
+    if (response.headersSent && !isStream(incoming)) {
+      this.#end({ kind: "broken", headers: this.#incoming?.headers });
+      this.#outgoing.destroy();
+      return;
+    }
+    if (!response.headersSent) {
+      response.writeHead(incoming.statusCode ?? 502, headers);
+      response.flushHeaders();
+    }
     response.on("drain", this.#onDrain);
     incoming.on("data", (chunk: Buffer) => {
       if (!response.write(chunk)) incoming.pause();
@@ -187,10 +204,11 @@ class PipedResponse {
   #failed(error: Error | undefined): void {
     // What came whole is delivered, whatever becomes of the connection.
     if (this.#incoming?.complete === true) return;
-    if (this.#incoming !== undefined) this.#end({ kind: "broken" });
+    if (this.#incoming !== undefined)
+      this.#end({ kind: "broken", headers: this.#incoming.headers });
     else if (!this.#wasSent)
       this.#end({ kind: "untaken", failure: error instanceof HopFailure ? error : undefined });
-    else if (error !== undefined) this.#end({ kind: "broken" });
+    else if (error !== undefined) this.#end({ kind: "broken", headers: undefined });
   }
 
   #end(outcome: PipeOutcome): void {
@@ -200,6 +218,10 @@ class PipedResponse {
     this.#response.off("drain", this.#onDrain);
     this.#options.resolve(outcome);
   }
+}
+
+function isStream({ statusCode, headers }: IncomingMessage): boolean {
+  return statusCode === 200 && headers["content-type"]?.startsWith("text/event-stream") === true;
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {

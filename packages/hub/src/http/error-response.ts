@@ -58,10 +58,11 @@ export function sendError(
 
 /** An error on a bare socket: the parser gave up, or an upgrade was refused. */
 export function rawError(error: HubError, requestId: string): string {
-  const { tunnelUrl } = error;
+  const { tunnelUrl, homeEpoch } = error;
   const body = JSON.stringify({
     ...errorBody(error),
     ...(tunnelUrl === undefined ? {} : { tunnel: { url: tunnelUrl } }),
+    ...(homeEpoch === undefined ? {} : { homeEpoch }),
   });
   const headers = Object.entries({ ...retryHeaders(error), "x-request-id": requestId });
   return [

@@ -17,10 +17,9 @@ export interface EventStreamOptions {
   spelling: EventSpelling;
   /** It shows requests on their way too. */
   isDetailed: boolean;
+  /** Another hub reads it, for those who watch all rooms there. */
+  isForHub?: boolean;
 }
-
-/** Resolves once events of the room, or of all rooms, arrive here from the other hubs; undefined when they do already. */
-type UntilHeard = (roomCode: string | undefined) => Promise<void> | undefined;
 
 type StreamLimits = Pick<Limits, "subscribersPerRoom" | "subscriberBufferBytes" | "eventCommentMs">;
 
@@ -29,14 +28,13 @@ export class EventStreams {
   readonly #bus: EventBus;
   readonly #limits: StreamLimits;
   readonly #nowMs: () => number;
-  readonly #untilHeard: UntilHeard;
   readonly #streams = new Set<EventStream>();
+  readonly #hubWide = new Set<EventStream>();
 
-  constructor(bus: EventBus, limits: StreamLimits, nowMs: () => number, untilHeard: UntilHeard) {
+  constructor(bus: EventBus, limits: StreamLimits, nowMs: () => number) {
     this.#bus = bus;
     this.#limits = limits;
     this.#nowMs = nowMs;
-    this.#untilHeard = untilHeard;
   }
 
   /**
@@ -47,10 +45,11 @@ export class EventStreams {
    */
   open(
     response: ServerResponse,
-    { roomCode, spelling, isDetailed }: EventStreamOptions,
+    { roomCode, spelling, isDetailed, isForHub = false }: EventStreamOptions,
     onOpen: (subscriber: Subscriber) => void,
   ): void {
-    if (this.#bus.subscriberCount(roomCode) >= this.#limits.subscribersPerRoom) {
+    const isFull = this.#bus.subscriberCount(roomCode) >= this.#limits.subscribersPerRoom;
+    if (isFull && !isForHub) {
       throw new HubError(
         "too_many_subscribers",
         `${this.#limits.subscribersPerRoom} clients already subscribe to these events.`,
@@ -72,17 +71,24 @@ export class EventStreams {
     );
     stream.write(encodeSseRetry(reconnectAfterMs) + encodeSseComment("roomhub events"));
     this.#streams.add(stream);
-    const unsubscribe = this.#bus.subscribe(roomCode, stream);
+    const unsubscribe = isForHub
+      ? this.#bus.subscribeHub(stream)
+      : this.#bus.subscribe(roomCode, stream);
+    if (roomCode === undefined && !isForHub) this.#hubWide.add(stream);
     response.on("close", () => {
       this.#streams.delete(stream);
+      this.#hubWide.delete(stream);
       unsubscribe();
     });
     response.on("error", () => response.destroy());
     onOpen(stream);
-    const uncork = () => response.uncork();
-    const heard = this.#untilHeard(roomCode);
-    if (heard === undefined) uncork();
-    else void heard.then(uncork);
+    response.uncork();
+  }
+
+  /** A comment for all who watch the whole hub. */
+  comment(text: string): void {
+    const comment = encodeSseComment(text);
+    for (const stream of this.#hubWide) stream.write(comment);
   }
 
   /** Comments on quiet streams, so that no proxy closes them as idle. */

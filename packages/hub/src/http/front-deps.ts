@@ -3,16 +3,16 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { EventBus } from "../events/bus.ts";
 import type { InferenceContext } from "../inference/begin.ts";
+import type { ReadRequest } from "../inference/inference-call.ts";
 import type { Log } from "../log.ts";
 import type { OperationContext } from "../operations/context.ts";
+import type { authorizeTunnel } from "../operations/participants.ts";
 import type { HandedOut } from "./handout/handed-out.ts";
 import type { EventStreams } from "./event-stream.ts";
 import type { FlushingResponses } from "./flushing-responses.ts";
-import type { OwnerRelay } from "./owner-relay.ts";
 import type { PeerReader } from "./peer.ts";
 import type { ResponseOptions } from "./relay.ts";
 import type { HealthState, RouteCluster } from "./route.ts";
-import type { OpenTunnel } from "./tunnels/open-tunnel.ts";
 import type { ResponseSockets } from "./responses-socket/response-sockets.ts";
 
 /** What the front needs of the hub. */
@@ -39,11 +39,19 @@ export interface FrontDeps {
   handedOut: HandedOut | undefined;
   /** This hub has the tunnel session with this name: what runs in it may finish at a hub that stops. */
   hasSession: (session: string | undefined) => boolean;
-  /** Completes a tunnel's handshake. @throws HubError when it may not open */
-  openTunnel: OpenTunnel;
+  acceptTunnel: AcceptTunnel;
   /** undefined for a hub that is alone */
   cluster: FrontCluster | undefined;
 }
+
+/** Completes the handshake of a participant's tunnel. @throws HubError when it may not be completed */
+type AcceptTunnel = (
+  participant: ReturnType<typeof authorizeTunnel>,
+  session: string | undefined,
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+) => void;
 
 /** Something that asks for a room. Exactly one of both is called, perhaps later. */
 export interface Arrival {
@@ -70,19 +78,30 @@ export interface RoomPlaces {
     socket: Duplex,
     head: Buffer,
   ): void;
+  /** It was taken to be served here, has no more of a response than comments, and the room leaves this hub. */
+  again(
+    target: Arrival,
+    request: IncomingMessage,
+    response: ServerResponse,
+    read: ReadRequest,
+  ): void;
+  /** An inference request is served here. */
+  entered(code: string, request: IncomingMessage): void;
 }
 
 /** Requests that came over a hop. */
 export interface PipedRequests {
   /** @throws HubError `bad_request` */
   requestIdOf(request: IncomingMessage): string;
+  /** It is no client's: the other hub has something to say itself. @returns whether it is served */
+  takes(request: IncomingMessage, response: ServerResponse): boolean;
+  /** How long ago it came to the first hub, ms. */
+  ageMsOf(request: IncomingMessage): number;
   deliveryOf(request: IncomingMessage): ResponseOptions["delivery"];
 }
 
 /** What the front needs of the hub's cluster. */
 export interface FrontCluster extends RouteCluster {
-  /** undefined where the home of a room serves all of it */
-  relay: OwnerRelay | undefined;
   /** Looks for a room that another hub may have made just now. @throws HubError `cluster_unavailable` */
   catchUpRoom(code: string): Promise<void>;
   /** Completes the handshake of another hub. @throws HubError */

@@ -2,11 +2,12 @@ import type { ErrorShape } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { asHubError, HubError } from "../errors.ts";
+import type { MoveRequest } from "../inference/inference-call.ts";
 import { getRoom } from "../operations/rooms.ts";
 import { hasBody, managementBodyLimits, readJson, skipBody } from "./body.ts";
 import { answerPreflight } from "./cors.ts";
 import { sendError } from "./error-response.ts";
-import type { Arrival, FrontDeps } from "./front-deps.ts";
+import type { Arrival, FrontDeps, RoomPlaces } from "./front-deps.ts";
 import { withRoom } from "./hops/with-room.ts";
 import { serveHandout } from "./handout/serve-handout.ts";
 import { serveEvents } from "./handlers/events.ts";
@@ -51,6 +52,7 @@ export class Front {
     this.#parseFailures.note(request.socket, response);
     const refuse = (thrown: unknown) => this.#fail(request, response, requestId, thrown);
     try {
+      if (piped?.takes(request, response) === true) return;
       requestId = piped?.requestIdOf(request) ?? this.#deps.newRequestId();
       // Another hub has checked what it pipes.
       if (piped === undefined) checkRequest(request, limits);
@@ -59,7 +61,11 @@ export class Front {
       const code = match?.params["code"];
       if (code === undefined || this.#deps.cluster === undefined) serve();
       else
-        this.#findRoom({ ...arrivalOf(match), code, requestId, serve, refuse }, request, response);
+        this.#findRoom(
+          { ...arrivalOf(match?.route), code, requestId, serve, refuse },
+          request,
+          response,
+        );
     } catch (thrown) {
       refuse(thrown);
     }
@@ -141,17 +147,22 @@ export class Front {
     this.#refuseWhileDraining(response);
     const code = params["code"] ?? "";
     const source = this.#deps.peers.sourceOf(request);
-    const delivery = this.#deps.piped?.deliveryOf(request);
+    const { piped, places } = this.#deps;
+    const delivery = piped?.deliveryOf(request);
+    const ageMs = piped?.ageMsOf(request) ?? 0;
+    const onMoved = places && moverOf(places, { route, requestId, refuse }, request, response);
     if (route.kind === "inference") {
       const { surface } = route;
-      const input = { requestId, code, surface, source, delivery };
+      places?.entered(code, request);
+      const input = { requestId, code, surface, source, delivery, ageMs, onMoved };
       serveInference(request, response, input, this.#deps, refuse);
     }
     if (route.kind === "stored-response") {
       const { method, suffix } = route;
       const responseId = params["responseId"] ?? "";
-      const input = { requestId, code, responseId, method, suffix, source, delivery };
-      serveStoredResponse(request, response, input, this.#deps, refuse);
+      const facts = { requestId, code, responseId, method, suffix, source, delivery };
+      const input = { ...facts, ageMs, onMoved };
+      serveStoredResponse(request, response, input, this.#deps);
     }
   }
 
@@ -165,7 +176,7 @@ export class Front {
     const { route, params } = match;
     switch (route.kind) {
       case "page":
-        servePage(request, response, route.page, match, this.#deps);
+        servePage(request, response, route.page, match, this.#deps).catch(refuse);
         return;
       case "program":
       case "monitor":
@@ -174,7 +185,7 @@ export class Front {
       case "json":
         if (route.page !== undefined) response.setHeader("vary", "Accept");
         if (route.page !== undefined && prefersHtml(request.headers.accept)) {
-          servePage(request, response, route.page, match, this.#deps);
+          servePage(request, response, route.page, match, this.#deps).catch(refuse);
           return;
         }
         this.#serveJson(request, response, match, route).catch(refuse);
@@ -211,10 +222,6 @@ export class Front {
       case "hop":
         if (this.#deps.cluster === undefined) throw noCluster();
         throw new HubError("upgrade_required", "Only hubs of this hub's cluster connect here.");
-      case "link":
-        if (this.#deps.cluster === undefined) throw noCluster();
-        response.setHeader("upgrade", "websocket");
-        throw new HubError("upgrade_required", "A link between hubs is a WebSocket.");
       case "inference":
       case "stored-response":
         throw new Error(`${route.kind} is relayed`);
@@ -227,7 +234,7 @@ export class Front {
     match: RouteMatch,
     route: JsonRoute,
   ): Promise<void> {
-    const { limits, peers, cluster } = this.#deps;
+    const { limits, peers } = this.#deps;
     const body = route.hasBody
       ? await readJson(request, response, managementBodyLimits(limits))
       : undefined;
@@ -240,9 +247,7 @@ export class Front {
       shape: clientShape(request),
       origin: peers.originOf(request),
     };
-    const relayed =
-      route.concerns === undefined ? undefined : await cluster?.relay?.relay(route, routed);
-    const result = relayed ?? (await route.handle(routed, this.#deps));
+    const result = await route.handle(routed, this.#deps);
     const bytes = Buffer.from(JSON.stringify(result.body));
     response.writeHead(result.status, {
       "content-type": "application/json",
@@ -331,10 +336,22 @@ function clientShape({ headers }: IncomingMessage): ErrorShape {
   return headers["anthropic-version"] === undefined ? "openai" : "anthropic";
 }
 
-function arrivalOf(match: RouteMatch | undefined): Pick<Arrival, "surface" | "isLasting"> {
-  const { route } = match ?? {};
+function arrivalOf(route: Route | undefined): Pick<Arrival, "surface" | "isLasting"> {
   const surface = route?.kind === "inference" ? route.surface : undefined;
   return { surface, isLasting: route?.kind === "events" };
+}
+
+/** Sends a request on whose room has another home by now. */
+function moverOf(
+  places: RoomPlaces,
+  { route, ...target }: Pick<Arrival, "requestId" | "refuse"> & { route: Route },
+  request: IncomingMessage,
+  response: ServerResponse,
+): MoveRequest {
+  return (code, read) => {
+    const serve = () => target.refuse(new Error("a request that was read is read again"));
+    places.again({ ...arrivalOf(route), ...target, code, serve }, request, response, read);
+  };
 }
 
 function readsBody(match: RouteMatch | undefined): boolean {

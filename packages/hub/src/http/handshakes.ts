@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { asHubError, HubError } from "../errors.ts";
 import { HOP_PROTOCOL } from "../hop/accept.ts";
 import { rawError } from "./error-response.ts";
+import { authorizeTunnel } from "../operations/participants.ts";
 import type { FrontDeps } from "./front-deps.ts";
 import { withRoom } from "./hops/with-room.ts";
 import { checkRequest } from "./request-gate.ts";
@@ -11,12 +12,12 @@ import { pathOf } from "./router.ts";
 
 export const comeBack = "Try again in a moment; agents reconnect by themselves.";
 
-/** A hub that is alone has no links, and does not say that others have. */
+/** A hub that is alone has no hops, and does not say that others have. */
 export function noCluster(): HubError {
   return new HubError("not_found", "There is nothing at this path.");
 }
 
-/** Handshakes of WebSockets: tunnels, links of other hubs, `/responses`. */
+/** Handshakes of WebSockets: tunnels, hops of other hubs, `/responses`. */
 export class Handshakes {
   readonly #deps: FrontDeps;
   readonly #router: Router;
@@ -33,7 +34,7 @@ export class Handshakes {
     const kind = this.#router.find(request.method ?? "GET", path)?.route.kind;
     if (kind === "hop") return protocol === HOP_PROTOCOL;
     if (protocol !== "websocket") return false;
-    return kind === "tunnel" || kind === "responses-socket" || kind === "link";
+    return kind === "tunnel" || kind === "responses-socket";
   }
 
   /** Never throws: what is refused gets a response, and the socket is closed. */
@@ -70,7 +71,7 @@ export class Handshakes {
     try {
       if (this.#deps.isDraining() && !this.#deps.hasSession(namedSession(request)))
         throw new HubError("hub_draining", "The hub is stopping.", { hint: comeBack });
-      this.#open(match, request, socket, head)?.catch(refuse);
+      this.#open(match, request, socket, head);
     } catch (thrown) {
       refuse(thrown);
     }
@@ -83,31 +84,29 @@ export class Handshakes {
     socket.end(rawError(asHubError(thrown), requestId));
   }
 
-  /** @returns a promise where another hub must be heard first */
   #open(
     match: RouteMatch | undefined,
     request: IncomingMessage,
     socket: Duplex,
     head: Buffer,
-  ): Promise<void> | undefined {
-    const { peers, responseSockets, openTunnel, cluster } = this.#deps;
+  ): void {
+    const { peers, responseSockets, cluster } = this.#deps;
     const { code = "", id = "" } = match?.params ?? {};
     switch (match?.route.kind) {
       case "responses-socket":
         responseSockets.open({ code, source: peers.sourceOf(request) }, request, socket, head);
-        return undefined;
-      case "link":
+        return;
       case "hop":
         if (cluster === undefined) throw noCluster();
         cluster.accept(request, socket, head);
-        return undefined;
-      default:
-        return openTunnel(
-          { code, id, session: namedSession(request), peer: peers.peerOf(request) },
-          request,
-          socket,
-          head,
-        );
+        return;
+      default: {
+        const session = namedSession(request);
+        const resumes = this.#deps.hasSession(session);
+        const { operations } = this.#deps;
+        const tunnel = authorizeTunnel(operations, code, id, peers.peerOf(request), resumes);
+        this.#deps.acceptTunnel(tunnel, session, request, socket, head);
+      }
     }
   }
 }

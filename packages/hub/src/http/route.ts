@@ -2,12 +2,12 @@ import type {
   ErrorShape,
   EventSpelling,
   HubEntry,
-  RequestSummary,
   RequestSchemas,
   Surface,
 } from "@roomhub/protocol";
 import type { RequestListDeps } from "../inference/in-flight.ts";
 import type { OperationContext, Peer } from "../operations/context.ts";
+import type { RoomsElsewhere } from "./hops/rooms-elsewhere.ts";
 import type { StoredResponseMethod } from "./handlers/stored-response.ts";
 
 /** A request as a handler of JSON gets it. */
@@ -34,14 +34,16 @@ export interface RouteDeps {
   inference: RequestListDeps;
   /** undefined for a hub that is alone */
   cluster: RouteCluster | undefined;
+  /** undefined: requests of clients. Otherwise other hubs ask */
+  piped: object | undefined;
 }
 
 /** What routes need of the hub's cluster. */
 export interface RouteCluster {
   /** this hub first */
   listHubs(): HubEntry[];
-  /** The requests of a room whose clients are at other hubs; without those of hubs that do not respond at once. */
-  requestsElsewhere(roomCode: string): Promise<RequestSummary[]>;
+  /** The rooms whose homes are at other hubs. Never rejects. */
+  roomsElsewhere(): Promise<RoomsElsewhere>;
   /** Where participants that join here open their tunnel. */
   advertiseUrl(): string | undefined;
   /** Where hubs of the cluster take participants, this one first; at most 16. */
@@ -75,8 +77,7 @@ export type JsonRoute = Extract<Route, { kind: "json" }>;
 export type HttpMethod = "GET" | "POST" | "PUT" | "DELETE";
 
 /**
- * One row of the surface. `:name` is a parameter. What `concerns` a participant is served by the hub of the cluster that
- * owns it; the id is a parameter, or the body's.
+ * One row of the surface. `:name` is a parameter.
  */
 export type Route = { method: HttpMethod; path: string } &
   /** `page`: what people get instead, see `prefersHtml` */
@@ -86,7 +87,6 @@ export type Route = { method: HttpMethod; path: string } &
         hasBody: boolean;
         handle: JsonHandler;
         page?: PageName | undefined;
-        concerns?: "participant" | "join";
       }
     /** for people only: programs get a 404 */
     | { kind: "page"; page: PageName }
@@ -98,6 +98,5 @@ export type Route = { method: HttpMethod; path: string } &
     | { kind: "openapi" }
     | { kind: "responses-socket" }
     | { kind: "tunnel" }
-    | { kind: "link" }
     | { kind: "hop" }
   );

@@ -25,12 +25,6 @@ function jsonWithBody(method: HttpMethod, path: string, handle: JsonHandler): Ro
   return { kind: "json", method, path, hasBody: true, handle };
 }
 
-/** One participant that is registered already. */
-function ofParticipant(method: HttpMethod, path: string, handle: JsonHandler): Route {
-  const hasBody = method === "PUT" || path.endsWith("/health");
-  return { kind: "json", method, path, hasBody, handle, concerns: "participant" };
-}
-
 function inference(base: string): Route[] {
   return SURFACES.map((surface) => ({
     kind: "inference",
@@ -78,21 +72,17 @@ export const ROUTES: readonly Route[] = [
   },
   json("GET", "/v1/rooms/:code", getRoom),
 
-  {
-    ...{ kind: "json", method: "POST", path: "/rooms/:code/join", hasBody: true },
-    ...{ handle: postJoin, concerns: "join" },
-  },
-  ofParticipant("PUT", "/v1/rooms/:code/participants/:id", putParticipant),
-  ofParticipant("DELETE", "/rooms/:code/leave/:id", deleteParticipant),
-  ofParticipant("DELETE", "/v1/rooms/:code/participants/:id", deleteParticipant),
+  jsonWithBody("POST", "/rooms/:code/join", postJoin),
+  jsonWithBody("PUT", "/v1/rooms/:code/participants/:id", putParticipant),
+  json("DELETE", "/rooms/:code/leave/:id", deleteParticipant),
+  json("DELETE", "/v1/rooms/:code/participants/:id", deleteParticipant),
   json("GET", "/rooms/:code/participants", listParticipants),
   json("GET", "/v1/rooms/:code/participants", listParticipants),
   json("GET", "/v1/rooms/:code/participants/:id", getParticipant),
-  ofParticipant("POST", "/rooms/:code/health", postHeartbeat),
-  ofParticipant("POST", "/v1/rooms/:code/participants/:id/heartbeat", postParticipantHeartbeat),
+  jsonWithBody("POST", "/rooms/:code/health", postHeartbeat),
+  json("POST", "/v1/rooms/:code/participants/:id/heartbeat", postParticipantHeartbeat),
   { kind: "tunnel", method: "GET", path: "/v1/rooms/:code/participants/:id/tunnel" },
   json("GET", "/v1/cluster/hubs", listHubs),
-  { kind: "link", method: "GET", path: "/v1/cluster/link" },
   { kind: "hop", method: "GET", path: "/v1/cluster/hop" },
 
   { kind: "events", method: "GET", path: "/rooms/:code/events", spelling: "colon" },

@@ -4,6 +4,7 @@ import {
   type CredentialUse,
   type Machine,
   occupySlot,
+  mustLoad,
   type Participant,
   releaseSlot,
   type SlotHolder,
@@ -11,11 +12,7 @@ import {
 import { roomsToWake } from "../domain/machine.ts";
 import type { Scrubber } from "./inference-call.ts";
 import type { RoomQueues } from "./queue.ts";
-import type { PeerNotes } from "./forwarding/peers.ts";
-import { showsOf } from "./forwarding/shows.ts";
 import type {
-  Admission,
-  ForwardRefusal,
   ResponseHead,
   ResponseSink,
   Upstream,
@@ -26,9 +23,6 @@ import type {
 
 /** The request an attempt belongs to. Ignores what comes from an attempt that is no longer its own. */
 export interface AttemptOwner {
-  /** Of a request that another hub serves: from here on it is an attempt. */
-  attemptAdmitted(attempt: Attempt): void;
-  attemptRefused(attempt: Attempt, refusal: ForwardRefusal): void;
   attemptHead(attempt: Attempt, head: ResponseHead): void;
   /** @returns false when the client is behind */
   attemptData(attempt: Attempt, chunk: Buffer): boolean;
@@ -41,7 +35,6 @@ export interface AttemptOptions {
   sender: SlotHolder;
   queues: RoomQueues;
   nowMs: () => number;
-  peers: PeerNotes | undefined;
   /** The hub requests the usage of the stream, the client did not. */
   requestsUsage: boolean;
   isRepeated: boolean;
@@ -63,8 +56,8 @@ const lookEveryMs = 1_000;
  */
 export class Attempt implements ResponseSink {
   readonly participant: Participant;
-  /** The hub asked for the usage of the stream, the client did not. Before another hub has the request: it may do so. */
-  requestsUsage: boolean;
+  /** The hub asked for the usage of the stream, the client did not. */
+  readonly requestsUsage: boolean;
   /** The same request once more, which counts and shows as one with the attempt before. */
   readonly isRepeated: boolean;
   /** Takes out of what its provider says the secrets that the participant had when it was asked. */
@@ -77,7 +70,6 @@ export class Attempt implements ResponseSink {
   readonly #queues: RoomQueues;
   readonly #sender: SlotHolder;
   readonly #nowMs: () => number;
-  readonly #peers: PeerNotes | undefined;
   readonly #promptBytes: number;
   readonly #coldBytes: number;
   readonly #form: ResponseForm;
@@ -85,8 +77,7 @@ export class Attempt implements ResponseSink {
   readonly #pace: Pace;
   #startedMs = 0;
   #machine: Machine | undefined;
-  #shows: Admission["shows"] = "speed";
-  #isAdmitted = false;
+  #shows: Shows = "speed";
   #lookedMs = 0;
   #call: UpstreamCall | undefined;
   #isClosed = false;
@@ -97,7 +88,6 @@ export class Attempt implements ResponseSink {
     this.#queues = options.queues;
     this.#sender = options.sender;
     this.#nowMs = options.nowMs;
-    this.#peers = options.peers;
     this.requestsUsage = options.requestsUsage;
     this.isRepeated = options.isRepeated;
     this.scrubber = options.scrubber;
@@ -110,11 +100,9 @@ export class Attempt implements ResponseSink {
 
   open(upstream: Upstream, request: UpstreamRequest): void {
     this.#startedMs = this.#nowMs();
-    this.#isAdmitted = upstream.isRemote !== true;
-    if (this.#isAdmitted) this.#shows = showsOf(this.participant);
+    this.#shows = showsOf(this.participant);
     this.#pace.noteSent(this.#form, this.#coldBytes, this.#startedMs);
     this.#machine = occupySlot(this.participant, this.#sender, this.#startedMs);
-    this.#peers?.loadChanged(this.participant);
     try {
       this.#call = upstream.open(request, this);
     } catch (bug) {
@@ -164,20 +152,8 @@ export class Attempt implements ResponseSink {
       : { promptBytes: this.#promptBytes, coldBytes: this.#coldBytes };
     const tookMs = firstContentMs - this.#startedMs;
     const pace = this.#pace;
-    this.#peers?.measured(this.participant, { shows: this.#shows, form, ...prompt, tookMs });
     if (this.#shows === "load") pace.noteLoad(prompt.coldBytes, tookMs);
     else pace.noteFirst(form, prompt, tookMs, this.#nowMs(), promptMs);
-  }
-
-  onAdmitted({ requestsUsage, shows }: Admission): void {
-    this.#isAdmitted = true;
-    this.requestsUsage = requestsUsage;
-    this.#shows = shows;
-    this.#owner.attemptAdmitted(this);
-  }
-
-  onRefused(refusal: ForwardRefusal): void {
-    this.#owner.attemptRefused(this, refusal);
   }
 
   onHead(head: ResponseHead): void {
@@ -205,9 +181,18 @@ export class Attempt implements ResponseSink {
     if (this.#isClosed) return;
     this.#isClosed = true;
     releaseSlot(this.participant, this.#machine, this.#sender, this.#startedMs);
-    if (this.#isAdmitted) this.#pace.noteSlot(this.#nowMs() - this.#startedMs);
-    this.#peers?.loadChanged(this.participant);
+    // What an agent refuses itself takes no slot of its model server.
+    if (this.refusal === undefined) this.#pace.noteSlot(this.#nowMs() - this.#startedMs);
     const { roomCode } = this.participant;
     for (const code of roomsToWake(roomCode, this.#machine)) this.#queues.wake(code);
   }
+}
+
+/** `load` when the model is loaded for the request, `nothing` when it waits for another one's loading. */
+type Shows = "speed" | "load" | "nothing";
+
+/** What the next request at a participant can show of its speed. */
+function showsOf(participant: Participant): Shows {
+  if (!mustLoad(participant)) return "speed";
+  return participant.active === 0 ? "load" : "nothing";
 }

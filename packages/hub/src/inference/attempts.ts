@@ -4,7 +4,7 @@ import { pathIsGone } from "./routing-errors.ts";
 import { Attempt, type AttemptOptions, type AttemptOwner } from "./attempt.ts";
 import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
 import type { Routing } from "./routing.ts";
-import type { ForwardFacts, Upstream } from "./upstream.ts";
+import type { Upstream } from "./upstream.ts";
 
 /** The attempts of one request, one after the other. Contract §3, "Retry". */
 export class Attempts {
@@ -49,6 +49,11 @@ export class Attempts {
     this.#count++;
   }
 
+  /** It was none: nothing reached the provider. */
+  takeBack(): void {
+    this.#count--;
+  }
+
   /** An attempt that is still to be opened. */
   create(
     participant: Participant,
@@ -60,7 +65,6 @@ export class Attempts {
       sender: this.#call.sender,
       queues: this.#deps.queues,
       nowMs: this.#deps.nowMs,
-      peers: this.#deps.peers,
       requestsUsage,
       isRepeated,
       scrubber: this.#deps.scrubberOf(participant),
@@ -75,25 +79,7 @@ export class Attempts {
     const { request, hops, sender } = this.#call;
     const passed = [...hops, this.#deps.bootId];
     const { participant, requestsUsage } = attempt;
-    if (upstream.isRemote === true) {
-      const { layout, ...unspliced } = request.unspliced();
-      const forward = this.#forwardFacts(passed, requestsUsage, layout);
-      attempt.open(upstream, { ...unspliced, sender, forward });
-      return;
-    }
     attempt.open(upstream, { ...request.requestFor(participant, passed, requestsUsage), sender });
-  }
-
-  #forwardFacts(
-    hops: readonly string[],
-    mayRequestUsage: boolean,
-    layout: ForwardFacts["layout"],
-  ): ForwardFacts {
-    const { requestId, request, startedMs } = this.#call;
-    const { limits, nowMs } = this.#deps;
-    const remainingMs = Math.max(0, Math.round(limits.requestMs - (nowMs() - startedMs)));
-    const { capability } = request;
-    return { requestId, capability, hops, remainingMs, mayRequestUsage, layout };
   }
 
   /** No other participant is ready to do better than this attempt: what went wrong first counts. */

@@ -166,17 +166,6 @@ describe("a request without a byte whose tunnel lost its connection", () => {
   });
 });
 
-test("a request at another hub's participant learns from that hub that it was resumed", () => {
-  const { bench, ana, sent, call } = inGap();
-  const note = (id: string, at = ana) => bench.inFlight.noteResumed(at, id);
-  note("req_1");
-  note("req_2");
-  note("req_1", aParticipant({ id: "bob" }));
-  call.data(rest);
-  call.end();
-  expect(sent.ending()).toMatchObject({ requestId: "req_1", resumes: 1 });
-});
-
 test.each([
   ["without a response", "", 600_001, "provider_timeout"],
   ["within one", text, 300_001, "stream_idle_timeout"],

@@ -21,13 +21,7 @@ import { Sender } from "./sender/senders.ts";
 import { RoomQueues } from "./queue.ts";
 import { RequestBodyReader } from "./request/request-head.ts";
 import { ResponseOwners } from "./response-owners.ts";
-import type {
-  ForwardRefusal,
-  ResponseSink,
-  Upstream,
-  UpstreamFailure,
-  UpstreamRequest,
-} from "./upstream.ts";
+import type { ResponseSink, Upstream, UpstreamFailure, UpstreamRequest } from "./upstream.ts";
 
 /** A client that remembers all it got. */
 export class FakeClient implements ClientResponse {
@@ -123,18 +117,6 @@ export class FakeCall {
     return this.sink.onData(Buffer.from(text));
   }
 
-  /** The hub that owns the participant takes the request. */
-  admit(requestsUsage = false): void {
-    this.sink.onAdmitted?.({ requestsUsage, shows: "speed" });
-  }
-
-  /** It does not. */
-  turnAway(reason: ForwardRefusal["reason"] = "full"): void {
-    const message = `${this.participant.id} is ${reason}`;
-    this.sink.onRefused?.({ reason, message, elsewhere: undefined, limit: undefined });
-    this.sink.onClosed();
-  }
-
   /** A clean end; the participant is finished too. */
   end(): void {
     this.sink.onEnd();
@@ -146,8 +128,8 @@ export class FakeCall {
     this.sink.onClosed();
   }
 
-  /** The participant's agent refuses the request for its budget. */
-  refuse(refusal: "budget" | "person", retryAfterSeconds: number): void {
+  /** The agent of the participant refuses the request, for its budget or since all slots are taken. */
+  refuse(refusal: "budget" | "person" | "busy", retryAfterSeconds: number): void {
     const headers = { "content-type": "application/json", "retry-after": `${retryAfterSeconds}` };
     this.sink.onHead({ status: 429, headers, refusal });
     const message = `The budget of ${this.participant.id} is used up.`;
@@ -213,14 +195,12 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
   const resolved = resolveLimits(limits);
   const queues = new RoomQueues(resolved.queuePerRoom);
   const gone = new Set<string>();
-  const remote = new Set<string>();
   let nowMs = 1_000;
   let sentCount = 0;
 
   function upstreamFor(participant: Participant): Upstream | undefined {
     if (gone.has(participant.id)) return undefined;
     return {
-      isRemote: remote.has(participant.id),
       open(request, sink) {
         const call = new FakeCall(participant, request, sink);
         calls.push(call);
@@ -326,7 +306,6 @@ export function createBench(participants: Participant[], limits: Partial<Limits>
     inFlight,
     queues,
     gone,
-    remote,
     pass,
     send,
     call,

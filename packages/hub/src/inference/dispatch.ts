@@ -16,16 +16,11 @@ import { QueuePlace, type QueuedRequest } from "./queue-place.ts";
 import { type FlowOwner, ResponseFlow } from "./response-flow.ts";
 import type { FailureCause } from "./retry.ts";
 import { Routing } from "./routing.ts";
-import {
-  conversationOf,
-  requestPayload,
-  type RequestFacts,
-  type RequestStatus,
-  servedBy,
-} from "./request-facts.ts";
-import { refuseLoops, withoutSecrets } from "./routing-errors.ts";
+import { factsOf, requestPayload, servedBy } from "./request-facts.ts";
+import type { RequestFacts, RequestStatus } from "./request-facts.ts";
+import { movedAway, refuseLoops, withoutSecrets } from "./routing-errors.ts";
 import { announceEnd, announceQueued } from "./settlement.ts";
-import type { ForwardRefusal, Upstream } from "./upstream.ts";
+import type { Upstream } from "./upstream.ts";
 
 /** Where a request is between its start and its one end. */
 type State =
@@ -76,6 +71,10 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     return this.#routing.candidates();
   }
 
+  get #isLeaving(): boolean {
+    return this.#deps.isLeaving?.(this.#call.room.code) === true;
+  }
+
   get #isSettled(): boolean {
     return this.#state.kind === "settled";
   }
@@ -90,24 +89,15 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     this.#guard(() => {
       refuseLoops(this.#call.hops, this.#deps.bootId);
       const { request, room } = this.#call;
-      const { peers, responseOwners } = this.#deps;
-      const { previousResponseId: previous } = request;
-      const isKnown =
-        previous === undefined || responseOwners.ownerOf(room, previous) !== undefined;
-      if (isKnown || peers === undefined) this.#begin();
-      else void peers.findMaker(room, previous).then(() => this.#guard(() => this.#begin()));
+      this.#routing.only = request.pinnedTo((id) => this.#deps.responseOwners.ownerOf(room, id));
+      this.#route(false);
     });
-  }
-
-  #begin(): void {
-    const { request, room } = this.#call;
-    this.#routing.only = request.pinnedTo((id) => this.#deps.responseOwners.ownerOf(room, id));
-    this.#route(false);
   }
 
   // — routing and waiting —
 
   #route(isRetry: boolean): void {
+    if (this.#isLeaving) return this.#moveOn();
     const selection = this.#routing.select();
     if (selection.kind === "selected") this.#open(selection.participant);
     else if (selection.kind === "busy") {
@@ -115,8 +105,7 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
       if (selection.hold !== undefined && queue.isFull) {
         // It has no place to wait in, and needs none.
         this.#routing.endHold();
-        this.#route(isRetry);
-        return;
+        return this.#route(isRetry);
       }
       this.#join(queue, selection, this.#deps.nowMs(), isRetry);
     } else throw this.#routing.refusal(selection);
@@ -131,6 +120,8 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
   }
 
   tryToLeave(only?: Participant): boolean {
+    // Until its room has its home, which may be this hub again.
+    if (this.#isLeaving) return false;
     const selection = this.#routing.select();
     if (only !== undefined && !(selection.kind === "selected" && selection.participant === only)) {
       return false;
@@ -164,12 +155,22 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     this.#state = routing;
   }
 
+  #moveOn(): void {
+    if (this.#state.kind !== "routing" && this.#state.kind !== "queued") return;
+    const { onMoved, request, onSettled, room, startedMs } = this.#call;
+    if (onMoved === undefined) throw movedAway(room.code);
+    this.#leaveQueue();
+    this.#state = settled;
+    this.#deps.inFlight.remove(this);
+    onSettled();
+    onMoved(room.code, { body: request.chunks, startedMs });
+  }
+
   // — one attempt —
 
   #open(participant: Participant): void {
     const upstream = this.#attempts.upstreamFor(participant);
-    // Another hub may refuse it, which is no attempt.
-    if (upstream.isRemote !== true) this.#announce(participant);
+    this.#announce(participant);
     const requestsUsage = this.#call.request.mayRequestUsageOf(participant);
     this.#send(participant, upstream, { requestsUsage, isRepeated: false });
   }
@@ -187,38 +188,26 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     how: { requestsUsage: boolean; isRepeated: boolean },
   ): void {
     const attempt = this.#attempts.create(participant, this.#flow, how);
-    if (upstream.isRemote !== true) this.#noteChosen(participant);
+    this.#routing.noteChosen(participant);
     this.#state = { kind: "attempting" };
     this.#deliverFrom(attempt);
     this.#attempts.open(attempt, upstream);
-  }
-
-  #noteChosen(participant: Participant): void {
-    const noted = this.#routing.noteChosen(participant);
-    if (noted === undefined) return;
-    this.#deps.peers?.placed(participant, this.#call.request.prompt, noted === "bound");
   }
 
   #deliverFrom({ participant, requestsUsage, scrubber }: Attempt): void {
     this.#delivery.begin(servedBy(this.#facts(), participant), requestsUsage, scrubber);
   }
 
-  admitted(attempt: Attempt): void {
-    this.#guard(() => {
-      if (!attempt.isRepeated) this.#announce(attempt.participant);
-      this.#noteChosen(attempt.participant);
-      this.#deliverFrom(attempt);
-    });
+  sendBack(): void {
+    this.#attempts.takeBack();
+    this.#routeAgain(true);
   }
 
-  refused({ participant }: Attempt, { message }: ForwardRefusal): void {
+  #routeAgain(atHead: boolean): void {
     this.#attempts.leave();
     this.#delivery.leave();
     this.#state = routing;
-    const error = new HubError("participant_offline", message);
-    this.#routing.noteRefused({ participant, error, hints: {} });
-    // One that had its turn in the queue does not wait for another.
-    this.#guard(() => this.#route(this.#queueMs > 0));
+    this.#guard(() => this.#route(atHead));
   }
 
   isCurrent(attempt: Attempt): boolean {
@@ -249,39 +238,28 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     const error = withoutSecrets(this.#asHubError(thrown), attempt.scrubber);
     // Of a context error that moves, nothing has passed but comments.
     const isPromised = this.#call.client.isHeadWritten && cause !== "context";
-    if (isPromised || !this.#routing.mayTryAgain(attempt, cause, this.#attempts.count)) {
-      this.#fail(error);
-      return;
-    }
-    if (cause === "busy") {
-      this.#fail(this.#attempts.backToFirstFailure(attempt, error));
-      return;
-    }
+    const { count } = this.#attempts;
+    if (isPromised || !this.#routing.mayTryAgain(attempt, cause, count)) return this.#fail(error);
+    if (cause === "busy") return this.#fail(this.#attempts.backToFirstFailure(attempt, error));
     const { participant } = attempt;
     // Neither a budget, a context nor a moment of too much work says how reliable it is.
     if (cause !== "budget" && cause !== "context" && cause !== 503) {
       participant.pace.noteFailure(this.#deps.nowMs());
-      this.#deps.peers?.noted(participant, { hasFailed: true });
     }
     attempt.cancel(error.message);
-    this.#attempts.leave();
-    this.#state = routing;
     this.#routing.noteFailure({ participant, error, hints: this.#delivery.refusalHints() });
-    this.#delivery.leave();
-    this.#guard(() => this.#route(true));
+    this.#routeAgain(true);
   }
 
   statusIn(roomCode: string): RequestStatus | undefined {
-    const { room, request, startedMs } = this.#call;
+    const { room, request, startedMs, sender: holder } = this.#call;
     if (room.code !== roomCode || !request.hasEvents) return undefined;
     const place = this.#state.kind === "queued" ? this.#state.place : undefined;
-    return { facts: this.#facts(), startedMs, place, delivered: this.#delivery };
+    return { facts: this.#facts(), holder, startedMs, place, delivered: this.#delivery };
   }
 
-  noteResumed(participant: Participant, requestId: string): void {
-    const { current } = this.#attempts;
-    if (requestId === this.#call.requestId && current?.participant === participant)
-      current.onResumed();
+  roomLeft(roomCode: string): void {
+    if (roomCode === this.#call.room.code) this.#guard(() => this.#moveOn());
   }
 
   // — the client's side —
@@ -351,20 +329,11 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
     this.#leaveQueue();
     const { client } = this.#call;
     if (client.isHeadWritten) this.#delivery.breakOff(error);
-    else
-      client.refuse(
-        error,
-        errorHeaders(
-          error,
-          this.#facts(),
-          this.#routing.hintsOf(error) ?? this.#delivery.refusalHints(),
-        ),
-      );
+    else {
+      const hints = this.#routing.hintsOf(error) ?? this.#delivery.refusalHints();
+      client.refuse(error, errorHeaders(error, this.#facts(), hints));
+    }
     this.settle(error);
-  }
-
-  get #lastParticipant(): Participant | undefined {
-    return this.#attempts.current?.participant ?? this.#routing.firstFailure?.participant;
   }
 
   /** Exactly one terminal event per request. @param error - undefined when the response was complete */
@@ -384,17 +353,9 @@ export class Dispatch implements ClientListener, QueuedRequest, RunningRequest, 
   }
 
   #facts(): RequestFacts {
-    return {
-      requestId: this.#call.requestId,
-      participant: this.#lastParticipant,
-      protocol: this.#call.request.protocol,
-      selector: this.#call.request.selector,
-      alias: this.#routing.alias,
-      client: this.#call.sender.client,
-      conversation: conversationOf(this.#call.request.prompt),
-      attempts: this.#attempts.count,
-      queueMs: this.#queueMs,
-      resumes: this.#flow.resumes,
-    };
+    const { current, count: attempts } = this.#attempts;
+    const participant = current?.participant ?? this.#routing.firstFailure?.participant;
+    const [alias, queueMs, resumes] = [this.#routing.alias, this.#queueMs, this.#flow.resumes];
+    return factsOf(this.#call, { participant, alias, attempts, queueMs, resumes });
   }
 }

@@ -1,5 +1,4 @@
 import { type RequestSummary, Roster, type RosterMember } from "@roomhub/protocol";
-import type { Participant } from "../domain/participant.ts";
 import type { HubError } from "../errors.ts";
 import type { QueueEntry, RoomQueues } from "./queue.ts";
 import { requestSummary, type RequestStatus } from "./request-facts.ts";
@@ -8,8 +7,8 @@ import { requestSummary, type RequestStatus } from "./request-facts.ts";
 export interface RunningRequest extends RosterMember {
   /** Where it is now; undefined for one of another room, and for one that has no events. */
   statusIn(roomCode: string): RequestStatus | undefined;
-  /** A request of that id goes on at another hub's participant, over a tunnel that had lost its connection. */
-  noteResumed(participant: Participant, requestId: string): void;
+  /** The room has another home: a request that waits is sent there. */
+  roomLeft(roomCode: string): void;
   /** Looks at its deadlines. */
   tick(nowMs: number): void;
   /** Ends it from outside: the hub stops, or something unforeseen happened. */
@@ -34,8 +33,12 @@ export class InFlight {
     if (this.#running.size === 0) this.#whenEmpty?.();
   }
 
-  noteResumed(participant: Participant, requestId: string): void {
-    this.#running.forEach((request) => request.noteResumed(participant, requestId));
+  /** The room has another home: what waits here is sent there, the oldest first. */
+  roomLeft(roomCode: string): void {
+    const requests: RunningRequest[] = [];
+    this.#running.forEach((request) => void requests.push(request));
+    // The latest were visited first.
+    for (const request of requests.reverse()) request.roomLeft(roomCode);
   }
 
   sweep(nowMs: number): void {

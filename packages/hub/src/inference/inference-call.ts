@@ -7,7 +7,6 @@ import type { InferenceRequest } from "./request/inference-request.ts";
 import type { ClientResponse } from "./client-response.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { RoomQueues } from "./queue.ts";
-import type { PeerNotes } from "./forwarding/peers.ts";
 import type { Sender } from "./sender/senders.ts";
 import type { ResponseOwners } from "./response-owners.ts";
 import type { Upstream } from "./upstream.ts";
@@ -43,9 +42,20 @@ export interface DispatchDeps {
   /** Its model server has too much to do: others wait until then, in ms on the hub's clock. */
   participantOverloaded: (participant: Participant, untilMs: number) => void;
   reportBug: (error: unknown) => void;
-  /** What the other hubs of a cluster learn of it; undefined for a hub alone. */
-  peers?: PeerNotes | undefined;
+  /** Whether the room is about to have another home, or has one: requests begin there. Absent for a hub alone. */
+  isLeaving?: ((roomCode: string) => boolean) | undefined;
 }
+
+/** A request of which this hub has all. */
+export interface ReadRequest {
+  /** as the client sent it */
+  body: readonly Buffer[];
+  /** ms on the hub's clock */
+  startedMs: number;
+}
+
+/** Sends a request to the next home of its room. */
+export type MoveRequest = (roomCode: string, read: ReadRequest) => void;
 
 /** One inference request, read and ready to be routed. */
 export interface InferenceCall {
@@ -58,6 +68,11 @@ export interface InferenceCall {
   /** ms on the hub's clock */
   startedMs: number;
   client: ClientResponse;
+  /**
+   * The room has another home, and the request has not begun there or here: it is sent there, and is over here, without an
+   * event. After {@link onSettled}. Absent for one that cannot be sent on.
+   */
+  onMoved?: MoveRequest | undefined;
   /** The request is over; its body need not be held any longer. Called once. */
   onSettled: () => void;
 }

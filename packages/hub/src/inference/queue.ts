@@ -37,15 +37,12 @@ export class RoomQueue {
   readonly #turns = new Turns<QueueEntry>();
   readonly #own = new OwnFirst<QueueEntry>();
   readonly #maxEntries: number;
-  readonly #onChanged: () => void;
   #size = 0;
   #isWaking = false;
   #isWakeWanted = false;
 
-  /** @param onChanged - an entry was added or removed */
-  constructor(maxEntries: number, onChanged: () => void = ignore) {
+  constructor(maxEntries: number) {
     this.#maxEntries = maxEntries;
-    this.#onChanged = onChanged;
   }
 
   get size(): number {
@@ -71,7 +68,6 @@ export class RoomQueue {
     this.#own.add(entry);
     this.#size++;
     for (const candidate of entry.candidates) candidate.queued++;
-    this.#onChanged();
   }
 
   /** All that wait, in the order of their turns as it is now. */
@@ -84,13 +80,11 @@ export class RoomQueue {
     this.#own.remove(entry);
     this.#size--;
     for (const candidate of entry.candidates) candidate.queued--;
-    this.#onChanged();
   }
 
   /** Other participants can serve requests now: those that wait are for them, too. */
   participantsChanged(): void {
     const found = new Map<string, readonly Participant[]>();
-    let hasChanged = false;
     for (const entry of this.#turns.inOrder()) {
       if (entry.isHolding || entry.findCandidates === undefined) continue;
       let candidates = found.get(entry.selectionKey);
@@ -102,9 +96,7 @@ export class RoomQueue {
       // With none it is refused when it tries.
       if (candidates.length === 0 || areSame(candidates, entry.candidates)) continue;
       this.#setCandidates(entry, candidates);
-      hasChanged = true;
     }
-    if (hasChanged) this.#onChanged();
   }
 
   #setCandidates(entry: QueueEntry, candidates: readonly Participant[]): void {
@@ -151,8 +143,6 @@ export class RoomQueue {
   }
 }
 
-function ignore(): void {}
-
 function areSame(some: readonly Participant[], others: readonly Participant[]): boolean {
   return some.length === others.length && some.every((one, index) => one === others[index]);
 }
@@ -170,19 +160,15 @@ function holdersOf(candidates: readonly Participant[]): SlotHolder[] {
 export class RoomQueues {
   readonly #queues = new Map<string, RoomQueue>();
   readonly #maxEntries: number;
-  readonly #onChanged: ((roomCode: string) => void) | undefined;
 
-  /** @param onChanged - a request of that room waits now, or no longer */
-  constructor(maxEntriesPerRoom: number, onChanged?: (roomCode: string) => void) {
+  constructor(maxEntriesPerRoom: number) {
     this.#maxEntries = maxEntriesPerRoom;
-    this.#onChanged = onChanged;
   }
 
   of(roomCode: string): RoomQueue {
     let queue = this.#queues.get(roomCode);
     if (queue === undefined) {
-      const onChanged = this.#onChanged && (() => this.#onChanged?.(roomCode));
-      queue = new RoomQueue(this.#maxEntries, onChanged);
+      queue = new RoomQueue(this.#maxEntries);
       this.#queues.set(roomCode, queue);
     }
     return queue;

@@ -8,7 +8,7 @@ import type {
   RequestPayload,
   RequestSummary,
 } from "@roomhub/protocol";
-import type { Participant } from "../domain/participant.ts";
+import type { Participant, SlotHolder } from "../domain/participant.ts";
 import type { Prompt } from "../domain/placement/warm-conversations.ts";
 import type { HubError } from "../errors.ts";
 import type { QueueEntry } from "./queue.ts";
@@ -33,8 +33,23 @@ export interface RequestFacts {
 }
 
 /** The beginning of the session's keyed hash, which says nothing else of the session. Contract §5. */
-export function conversationOf({ session }: Prompt): string | undefined {
+function conversationOf({ session }: Prompt): string | undefined {
   return session?.slice(0, 8);
+}
+
+interface RequestSource extends Pick<RequestFacts, "requestId"> {
+  request: Pick<RequestFacts, "protocol" | "selector"> & { prompt: Prompt };
+  sender: Pick<RequestFacts, "client">;
+}
+
+/** @param now - what changes while it runs */
+export function factsOf(
+  { requestId, request, sender }: RequestSource,
+  now: Pick<RequestFacts, "participant" | "alias" | "attempts" | "queueMs" | "resumes">,
+): RequestFacts {
+  const { protocol, selector, prompt } = request;
+  const conversation = conversationOf(prompt);
+  return { requestId, protocol, selector, client: sender.client, conversation, ...now };
 }
 
 /** The facts for its response headers, once a participant was called. */
@@ -54,6 +69,8 @@ export function servedBy(facts: RequestFacts, participant: Participant): ServedB
 /** Where a request is. */
 export interface RequestStatus {
   facts: RequestFacts;
+  /** for whom it takes a slot */
+  holder: SlotHolder;
   /** ms on the hub's clock */
   startedMs: number;
   /** its place in the queue, while it is there */

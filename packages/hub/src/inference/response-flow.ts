@@ -10,19 +10,17 @@ import type { DispatchDeps, InferenceCall } from "./inference-call.ts";
 import { RequestProgress } from "./request-progress.ts";
 import { causeOf, type FailureCause } from "./retry.ts";
 import { withoutSecrets } from "./routing-errors.ts";
-import type { ForwardRefusal, ResponseHead, UpstreamFailure } from "./upstream.ts";
+import type { ResponseHead, UpstreamFailure } from "./upstream.ts";
 
 /** For so long other requests wait for a model server with too much to do that does not say how long. */
 const defaultOverloadMs = 1_000;
+/** The same where an agent refuses for requests of other hubs, of whose end this one does not learn. */
+const busyMs = 500;
 /** However long it says, they wait no longer. */
 const longestOverloadMs = 15_000;
 
 /** The request that responses are for. */
 export interface FlowOwner {
-  /** The hub that owns the participant has taken the request. */
-  admitted(attempt: Attempt): void;
-  /** It has not. */
-  refused(attempt: Attempt, refusal: ForwardRefusal): void;
   /** Whether what this attempt brings still counts. */
   isCurrent(attempt: Attempt): boolean;
   /** A stream has begun: there is no further attempt. */
@@ -32,6 +30,8 @@ export interface FlowOwner {
   attemptFailed(attempt: Attempt, thrown: unknown, cause: FailureCause): void;
   /** The request is longer than the context. @returns whether it can go to a participant that may have a larger one */
   contextRefused(attempt: Attempt, isPromptTooLong: boolean): boolean;
+  /** The agent has not passed the request on: it waits at the head of its queue, as if it had not been sent. */
+  sendBack(): void;
   /** Whether the request can go to another participant at once. */
   isAnotherReady(attempt: Attempt, cause: FailureCause): boolean;
   /** The same participant refused what the hub added: the request goes there once more without it. */
@@ -66,14 +66,6 @@ export class ResponseFlow implements AttemptOwner {
   /** how often a lost path came back during the request */
   get resumes(): number {
     return this.#resumes;
-  }
-
-  attemptAdmitted(attempt: Attempt): void {
-    if (this.#owner.isCurrent(attempt)) this.#owner.admitted(attempt);
-  }
-
-  attemptRefused(attempt: Attempt, refusal: ForwardRefusal): void {
-    if (this.#owner.isCurrent(attempt)) this.#owner.refused(attempt, refusal);
   }
 
   attemptHead(attempt: Attempt, head: ResponseHead): void {
@@ -163,7 +155,6 @@ export class ResponseFlow implements AttemptOwner {
       const end = this.#delivery.end(this.#handedOver);
       if (this.#delivery.hasHiddenTimings && !attempt.participant.reportsUsageItself) {
         attempt.participant.reportsUsageItself = true;
-        this.#deps.peers?.noted(attempt.participant, { reportsUsageItself: true });
       }
       if (this.#mayRemember) this.#rememberResponse(attempt.participant);
       if (end.kind === "provider-error")
@@ -206,7 +197,6 @@ export class ResponseFlow implements AttemptOwner {
     if (responseId === undefined) return;
     this.#mayRemember = false;
     this.#deps.responseOwners.remember(this.#call.room, responseId, owner);
-    this.#deps.peers?.responseMade(owner, responseId);
   }
 
   /** The provider responded with an error status. */
@@ -215,8 +205,12 @@ export class ResponseFlow implements AttemptOwner {
     const text = attempt.scrubber?.(raw) ?? raw;
     if (attempt.requestsUsage && refusesStreamOptions(status, text)) {
       attempt.participant.refusesStreamUsage = true;
-      this.#deps.peers?.noted(attempt.participant, { refusesStreamUsage: true });
       this.#owner.sendWithoutUsage(attempt.participant);
+      return;
+    }
+    if (attempt.refusal === "busy") {
+      this.#deps.participantOverloaded(attempt.participant, this.#deps.nowMs() + busyMs);
+      this.#owner.sendBack();
       return;
     }
     if (attempt.refusal === "budget" || attempt.refusal === "person") {
@@ -256,12 +250,11 @@ export class ResponseFlow implements AttemptOwner {
 
   /** The participant's agent refuses the request. Of a person's budget nothing follows for others. */
   #budgetError({ participant, refusal }: Attempt, text: string): HubError {
-    const { nowMs, participantRests, peers } = this.#deps;
+    const { nowMs, participantRests } = this.#deps;
     const saysMs = retryAfterOf(this.#delivery.refusalHints(), defaultRestMs);
     const retryAfterMs = Math.max(1_000, saysMs);
     if (refusal === "budget") {
       participantRests(participant, nowMs() + retryAfterMs);
-      peers?.noted(participant, { restsMs: retryAfterMs });
     }
     return budgetRefusal(participant.id, text, retryAfterMs);
   }

@@ -13,6 +13,11 @@ export class ResponseOwners {
     this.#maxPerRoom = maxPerRoom;
   }
 
+  /** Response ids with their makers, the longest unused first. */
+  *all(room: Room): Iterable<[string, Participant]> {
+    yield* this.#rooms.get(room) ?? [];
+  }
+
   remember(room: Room, responseId: string, maker: Participant): void {
     if (this.#maxPerRoom === 0) return;
     const makers = this.#rooms.get(room) ?? new Map<string, Participant>();

@@ -15,6 +15,13 @@ export function refuseLoops(hops: readonly string[], bootId: string): void {
   });
 }
 
+/** It cannot be sent there by the hub: its client can. */
+export function movedAway(roomCode: string): HubError {
+  return new HubError("peer_unavailable", `Another hub serves room ${roomCode} now.`, {
+    retryAfterMs: 1_000,
+  });
+}
+
 /** It was routable a moment ago. */
 export function pathIsGone({ id, roomCode }: Participant): HubError {
   return new HubError("participant_offline", `The path to ${id} was lost.`, {

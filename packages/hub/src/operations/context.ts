@@ -13,7 +13,6 @@ import type { TunnelOpenings } from "../domain/tunnel-openings.ts";
 import type { TunnelResumes } from "../domain/tunnel-resumes.ts";
 import type { Emitter } from "../events/emit.ts";
 import type { BudgetUpdates } from "./budgets/budget-updates.ts";
-import type { Moves } from "./cluster/moves.ts";
 import type { LoadedUpdates } from "./loaded-updates.ts";
 
 /** Which peers may change an existing participant. Contract §3. */
@@ -39,11 +38,10 @@ export interface Peer {
 /** What operations need of the paths to participants. */
 interface ParticipantPaths {
   /**
-   * Closes a participant's tunnel, if it has one. `replaced`: another owner took the id (4001). `moved`: another hub owns
-   * it now; the same, unless this hub stops, where running requests may finish. `elsewhere`: the room has another home, which
-   * its agent dials next; what runs may finish
+   * Closes a participant's tunnel, if it has one. `replaced`: another owner took the id (4001). `elsewhere`: the room has
+   * another home, which its agent dials next; what runs may finish
    */
-  closeTunnel(participant: Participant, why: "replaced" | "left" | "moved" | "elsewhere"): void;
+  closeTunnel(participant: Participant, why: "replaced" | "left" | "elsewhere"): void;
   /** Whether the hub may call its endpoint itself, judged by what can be judged before dialling. */
   directPathOf(
     registration: Pick<Registration, "baseUrl" | "isTunnelOnly" | "registrant">,
@@ -56,35 +54,6 @@ interface ParticipantPaths {
   watch(participant: Participant): void;
   /** What was known of its model server came by other credentials, or compares with another model name. */
   renewed(participant: Participant, what: { credentials: boolean; model: boolean }): void;
-}
-
-/** What operations need of the cluster that the hub is part of. Contract §8. */
-export interface ClusterMembership {
-  /** Participants of the registry that other hubs own. */
-  readonly remoteCount: number;
-  /**
-   * Takes a participant's id for this hub, before it is in the registry here.
-   *
-   * @param previous - who has the id, as far as this hub knows
-   * @returns false when another hub was faster; the registry knows its participant then
-   * @throws HubError `cluster_unavailable`
-   */
-  claim(participant: Participant, previous: Participant | undefined): Promise<boolean>;
-  /**
-   * Makes a participant of another hub this hub's own, with what only its owner knew of it. From then on it is like one
-   * whose paths are closed.
-   *
-   * @param isJoining - it says all of itself next
-   * @returns as {@link claim}
-   * @throws HubError `cluster_unavailable`, or `participant_not_found` when it must join again
-   */
-  takeOver(participant: Participant, isJoining: boolean): Promise<boolean>;
-  /** Looks for a participant that another hub may have registered just now. @throws HubError `cluster_unavailable` */
-  catchUp(roomCode: string, id: string): Promise<void>;
-  /** It is not what the other hubs know of it. Before the event that shows it. */
-  changed(participant: Participant): void;
-  /** @param isReplaced - another registration has its id already */
-  removed(participant: Participant, isReplaced: boolean): void;
 }
 
 /** Keeps what participants registered where the next home of their room finds it. */
@@ -133,11 +102,8 @@ export interface OperationContext {
   tunnelResumes: TunnelResumes;
   budgetUpdates: BudgetUpdates;
   loadedUpdates: LoadedUpdates;
-  moves: Moves;
   trials: Trials;
   paths: ParticipantPaths;
-  /** undefined for a hub that is alone */
-  cluster: ClusterMembership | undefined;
   /** undefined for a hub that is alone */
   registrations: RegistrationKeeper | undefined;
   /** ms, monotonic */

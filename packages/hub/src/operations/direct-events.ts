@@ -9,15 +9,8 @@ import {
   loadReported,
 } from "./path-changes.ts";
 
-/**
- * What the calls and probes that the hub makes itself mean to participants.
- *
- * @param loadChanged - what a participant takes may be another now
- */
-export function directEvents(
-  context: () => OperationContext,
-  loadChanged: (participant: Participant) => void,
-) {
+/** What the calls and probes that the hub makes itself mean to participants. */
+export function directEvents(context: () => OperationContext) {
   return {
     responded: (
       participant: Participant,
@@ -31,7 +24,6 @@ export function directEvents(
     reported(participant: Participant, load: { slots?: number; elsewhere?: number } | undefined) {
       const { slots: limit, elsewhere = 0 } = load ?? {};
       loadReported(context(), participant, { limit, limitFrom: "engine", elsewhere });
-      loadChanged(participant);
     },
     loaded: (participant: Participant, models: readonly string[] | undefined) =>
       loadedModelsRead(context(), participant, models),

@@ -2,7 +2,6 @@ import type { JoinRequest } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { mintToken } from "../credentials/tokens.ts";
 import { createOffice, elsewhere, home, peerAt, tokenOf } from "./operations.fixture.ts";
-import type { Participant } from "../domain/participant.ts";
 import { isOwnRequest } from "./ownership.ts";
 import { authorizeTunnel, getParticipant, recordHeartbeat } from "./participants.ts";
 import { dropUnusedRooms } from "./rooms.ts";
@@ -67,7 +66,7 @@ describe("a first join", () => {
     expect(clientKey).toMatch(/^rhc_[\w-]{43}$/);
     expect(JSON.stringify([participant, office.events])).not.toContain(clientKey);
     const from = (ownAddress: string | undefined, key?: string) =>
-      isOwnRequest({ ownAddress, clientKey: key }, participant, () => false);
+      isOwnRequest({ ownAddress, clientKey: key }, participant);
     expect([from(home), from(undefined, clientKey)]).toEqual([true, true]);
     expect([from(elsewhere), from(undefined), from(undefined, `${clientKey}x`)]).toEqual([
       false,
@@ -86,29 +85,12 @@ describe("a first join", () => {
     );
   });
 
-  test("at another hub is proven by a loopback address only on the same computer", async () => {
-    const office = createOffice();
-    const { clientKey, participant } = await office.join({ ownFirst: true });
-    const ownAddress = "127.0.0.1";
-    const owner = { hubId: "a".repeat(16), bootId: "a".repeat(8) };
-    const remote = { owner } as Participant["remote"];
-    const isOwn = (proof: Parameters<typeof isOwnRequest>[0], address: string, isHere: boolean) =>
-      isOwnRequest(proof, { ...participant, remote, ownerAddress: address }, () => isHere);
-    const byAddress = { ownAddress, clientKey: undefined };
-    expect([isOwn(byAddress, ownAddress, false), isOwn(byAddress, ownAddress, true)]).toEqual([
-      false,
-      true,
-    ]);
-    expect(isOwn({ ownAddress: home, clientKey: undefined }, home, false)).toBe(true);
-    expect(isOwn({ ownAddress, clientKey }, ownAddress, false)).toBe(true);
-  });
-
   test("with ownFirst false, or without it, has no client key", async () => {
     const office = createOffice();
     const { clientKey, participant } = await office.join({ ownFirst: false });
     expect(clientKey).toBeUndefined();
     const request = { ownAddress: home, clientKey: undefined };
-    expect(isOwnRequest(request, participant, () => true)).toBe(false);
+    expect(isOwnRequest(request, participant)).toBe(false);
   });
 
   test("that announces a tunnel is never dialled", async () => {

@@ -137,13 +137,6 @@ async function register(
   const participant = newParticipant(context, room, registration);
   participant.direct = context.paths.directPathOf(participant);
   participant.ownerAddress = peer.nearAddress;
-  if (context.cluster !== undefined) {
-    if (!(await context.cluster.claim(participant, existing))) return undefined;
-    if (room.participants.get(request.id) !== existing) {
-      context.cluster.removed(participant, false);
-      return undefined;
-    }
-  }
   if (existing !== undefined) removeParticipant(context, existing, { tunnel: "replaced" });
   addParticipant(context, room, participant, request.authHeaders ?? {});
   return { participant, isNew: true, token: token.reveal(), clientKey: clientKey?.token.reveal() };
@@ -158,10 +151,6 @@ async function rejoin(
   peer: Peer,
   proof: Proof,
 ): Promise<Joined | undefined> {
-  const { cluster } = context;
-  if (participant.remote !== undefined && (await cluster?.takeOver(participant, true)) !== true) {
-    return undefined;
-  }
   const { endpointOrigin: originBefore, baseUrl: baseUrlBefore, model: modelBefore } = participant;
   const keepsToken = proof === "token";
   const minted = keepsToken ? undefined : mintToken();
@@ -225,10 +214,9 @@ function makeSpace(context: OperationContext, room: Room, replaced: Participant 
   if (replaced !== undefined) return;
   const { registry, limits } = context;
   const isRoomFull = room.participants.size >= limits.participantsPerRoom;
-  const ownCount = registry.participantCount - (context.cluster?.remoteCount ?? 0);
-  if (!isRoomFull && ownCount < limits.participantsPerHub) return;
+  if (!isRoomFull && registry.participantCount < limits.participantsPerHub) return;
   const evictable = [...room.participants.values()]
-    .filter((one) => !isLive(one) && one.remote === undefined)
+    .filter((one) => !isLive(one))
     .sort((one, other) => one.lastSeenMs - other.lastSeenMs)[0];
   if (evictable === undefined) {
     throw new HubError(

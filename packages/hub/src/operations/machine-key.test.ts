@@ -2,7 +2,6 @@ import type { JoinRequest } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { createOffice, elsewhere, home, peerAt } from "./operations.fixture.ts";
 import { participantView } from "../domain/views.ts";
-import { clusterMachineKey } from "./machine-key.ts";
 import { leaveParticipant } from "./participants.ts";
 import { statusReported, tunnelOpened } from "./path-changes.ts";
 import { updateParticipant } from "./update-participant.ts";
@@ -116,19 +115,6 @@ describe("requests that wait in another room of the machine are routed again", (
     expect(ben.machine?.limit).toBe(7);
     expect(woken).toEqual(expect.arrayContaining([room, otherRoom]));
   });
-});
-
-test.each([
-  ["its agent's secret", true, { ...tunnel, machineSecret: secret("a") }],
-  ["an address of the network", true, { endpoint }],
-  ["nothing", false, tunnel],
-  ["127.0.0.1", false, { endpoint: "http://127.0.0.1:11434" }],
-  ["localhost", false, { endpoint: "http://localhost:11434" }],
-  ["[::1]", false, { endpoint: "http://[::1]:11434" }],
-])("a machine that is named by %s is known to other hubs: %s", async (_what, isKnown, fields) => {
-  const office = createOffice();
-  const { participant } = await office.join(fields);
-  expect(clusterMachineKey(office.context, participant) !== undefined).toBe(isKnown);
 });
 
 describe("of one machine", () => {

@@ -1,4 +1,4 @@
-import { isLoopbackHost, roomsToWake } from "../domain/machine.ts";
+import { roomsToWake } from "../domain/machine.ts";
 import type { Machine, Participant } from "../domain/participant.ts";
 import type { OperationContext } from "./context.ts";
 
@@ -50,15 +50,4 @@ function machineKey(
   );
   const place = [endpointOrigin, registrant.address ?? registrant.throttleKey, credentials];
   return keyedHash("machine", JSON.stringify(place));
-}
-
-/** By which the other hubs of a cluster know the machine: an address that means this computer says nothing to them. */
-export function clusterMachineKey(
-  { machines }: OperationContext,
-  participant: Participant,
-): string | undefined {
-  const { machineDigest, endpointOrigin } = participant;
-  const isNamed =
-    machineDigest !== undefined || !isLoopbackHost(URL.parse(endpointOrigin)?.hostname ?? "");
-  return isNamed ? machines.keyOf(participant) : undefined;
 }

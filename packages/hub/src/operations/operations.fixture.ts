@@ -16,7 +16,6 @@ import { newPlacing } from "../domain/room.ts";
 import { BudgetUpdates } from "./budgets/budget-updates.ts";
 import type { OperationContext, OwnershipMode, Peer } from "./context.ts";
 import { joinParticipant, type JoinOutcome } from "./join-participant.ts";
-import { Moves } from "./cluster/moves.ts";
 import { LoadedUpdates } from "./loaded-updates.ts";
 import { directResponded, directFailed, tunnelClosed, tunnelOpened } from "./path-changes.ts";
 import { markOverdue } from "./presence.ts";
@@ -140,7 +139,6 @@ export function createOffice(
     tunnelResumes: new TunnelResumes(),
     budgetUpdates: new BudgetUpdates(),
     loadedUpdates: new LoadedUpdates(),
-    moves: new Moves(),
     trials: new Trials(),
     paths: {
       closeTunnel(participant, why) {
@@ -174,7 +172,6 @@ export function createOffice(
       },
       drop: () => void saves++,
     },
-    cluster: undefined,
     registrations: undefined,
     routingChanged: (code) => void woken.push(code),
     roomDropped: (code) => void dropped.push(code),

@@ -61,25 +61,15 @@ export function proofOfReturn(
 }
 
 /**
- * Whether a request comes from the owner of a participant that serves its owner first. Contract §3, and §8 for one of
- * another hub: there, a loopback address is another computer's.
- *
- * @param isOnThisComputer - whether another hub of the cluster is
+ * Whether a request comes from the owner of a participant that serves its owner first. Contract §3.
  */
 export function isOwnRequest(
   { ownAddress, clientKey }: { ownAddress: string | undefined; clientKey: string | undefined },
-  {
-    ownerAddress,
-    clientKeyDigest,
-    remote,
-  }: Pick<Participant, "ownerAddress" | "clientKeyDigest" | "remote">,
-  isOnThisComputer: (hubId: string) => boolean,
+  { ownerAddress, clientKeyDigest }: Pick<Participant, "ownerAddress" | "clientKeyDigest">,
 ): boolean {
   if (clientKeyDigest === undefined) return false;
   if (matchesToken(clientKey, clientKeyDigest)) return true;
-  if (ownAddress === undefined || ownAddress !== ownerAddress) return false;
-  const owner = remote?.owner;
-  return owner === undefined || !isLoopbackHost(ownAddress) || isOnThisComputer(owner.hubId);
+  return ownAddress !== undefined && ownAddress === ownerAddress;
 }
 
 /** Where a registration came from decides what the hub may dial for it. Contract §3. */

@@ -17,8 +17,7 @@ import { standInsLast } from "../domain/stand-in.ts";
 import { modelView, modelViews, participantView } from "../domain/views.ts";
 import { matchesToken } from "../credentials/tokens.ts";
 import { HubError } from "../errors.ts";
-import type { ClusterMembership, OperationContext, Peer } from "./context.ts";
-import { requireOwned } from "./cluster/cluster-changes.ts";
+import type { OperationContext, Peer } from "./context.ts";
 import { isLive, proofOf, requireProof } from "./ownership.ts";
 import { endReturn, requireComplete } from "./homes/returning.ts";
 import { recordLife, removeParticipant } from "./presence.ts";
@@ -61,7 +60,6 @@ export function recordHeartbeat(
 ): HeartbeatResponse {
   const participant = context.registry.participant(context.registry.room(code), id);
   proofOf(context.ownership, participant, peer);
-  requireOwned(participant);
   requireComplete(participant);
   participant.lastUsedMs = context.nowMs();
   endReturn(context, participant);
@@ -180,35 +178,11 @@ export function authorizeTunnel(
   return participant;
 }
 
-/**
- * The same in a cluster: the participant may have joined through another hub, whose it is no longer.
- *
- * @throws HubError as {@link authorizeTunnel}; `cluster_unavailable`; `participant_not_found` when it must join again
- */
-export async function authorizeMovingTunnel(
-  context: OperationContext,
-  cluster: ClusterMembership,
-  code: string,
-  id: string,
-  peer: Peer,
-  resumes: boolean,
-): Promise<Participant> {
-  const { participants } = context.registry.room(code);
-  if (!participants.has(id)) await cluster.catchUp(code, id);
-  let participant = authorizeTunnel(context, code, id, peer, resumes);
-  while (participant.remote !== undefined && !(await cluster.takeOver(participant, false))) {
-    participant = authorizeTunnel(context, code, id, peer, resumes);
-  }
-  return participant;
-}
-
 /** Contract §1 and §2: an offline, disconnected participant is removed after 24 h, and a probed one without any use. */
 export function expireParticipants(context: OperationContext): void {
   const oldestMs = context.nowMs() - context.limits.participantExpiryMs;
   const expired = [...context.registry.participants()].filter(
-    (one) =>
-      one.remote === undefined &&
-      ((!isLive(one) && one.lastSeenMs < oldestMs) || isUnused(context, one)),
+    (one) => (!isLive(one) && one.lastSeenMs < oldestMs) || isUnused(context, one),
   );
   for (const participant of expired) {
     removeParticipant(context, participant, { tunnel: "left", reason: "expired" });

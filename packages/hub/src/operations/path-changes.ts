@@ -21,7 +21,6 @@ export function tunnelOpened(
   status: ReportedStatus = { ready: true },
 ): void {
   const wasOffline = participant.status === "offline";
-  context.moves.end(participant);
   participant.tunnel = openTunnel(participant, status, context.nowMs());
   participant.returning = undefined;
   participant.tunnelProblem = undefined;
@@ -82,8 +81,7 @@ export function statusReported(
   participant: Participant,
   status: ReportedStatus,
 ): void {
-  // One that is about to move takes nothing here, however its model server is.
-  if (participant.tunnel.kind !== "open" || context.moves.isHandingOver) return;
+  if (participant.tunnel.kind !== "open") return;
   const before = shownOf(participant);
   takeStatus(context, participant, status);
   if (shownOf(participant) !== before) {

@@ -21,7 +21,6 @@ export function recordLife(context: OperationContext, participant: Participant):
 export function markOverdue(context: OperationContext): void {
   for (const participant of context.liveness.takeOverdue(context.nowMs())) {
     participant.status = "offline";
-    context.cluster?.changed(participant);
     context.emit.participantOffline(participant.roomCode, {
       participantId: participant.id,
       nickname: participant.nickname,
@@ -41,14 +40,12 @@ export function wakeForTrials({ trials, registry, nowMs, routingChanged }: Opera
 export function announceUpdate(context: OperationContext, participant: Participant): void {
   if (!context.registry.isCurrent(participant)) return;
   context.trials.note(participant);
-  // Of one that another hub owns, that hub says how it is.
-  if (participant.remote === undefined) showUpdate(context, participant);
+  showUpdate(context, participant);
   wakeRooms(context, participant.roomCode, participant.machine);
 }
 
 /** The event alone. */
-export function showUpdate(context: OperationContext, participant: Participant): void {
-  context.cluster?.changed(participant);
+function showUpdate(context: OperationContext, participant: Participant): void {
   const view = participantView(participant, context.nowMs());
   context.emit.participantUpdated(participant.roomCode, view);
 }
@@ -65,7 +62,6 @@ export function addParticipant(
   context.registry.add(room, participant);
   context.liveness.watch(participant);
   if (participant.liveness === "probe") context.paths.watch(participant);
-  context.cluster?.changed(participant);
   context.emit.participantJoined(room.code, participantView(participant, context.nowMs()));
   wakeRooms(context, room.code, participant.machine);
 }
@@ -84,7 +80,6 @@ export function removeParticipant(
   room.lastUsedAt = context.wallMs();
   context.liveness.forget(participant);
   context.vault.drop(participant.key);
-  context.cluster?.removed(participant, why.tunnel === "replaced");
   void context.registrations?.changed(participant);
   context.emit.participantLeft(room.code, {
     participantId: participant.id,

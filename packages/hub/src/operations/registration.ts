@@ -59,7 +59,6 @@ export function newParticipant(
     ...registration,
     roomCode: room.code,
     key: newUuid(),
-    remote: undefined,
     learnedCapabilities: {},
     refusesStreamUsage: false,
     reportsUsageItself: false,

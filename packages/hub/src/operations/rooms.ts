@@ -79,21 +79,50 @@ async function isKept(
   return false;
 }
 
-/** Interface §4, `GET /rooms`: in creation order. */
-export function listRooms({ registry }: OperationContext): RoomView[] {
-  return [...registry.rooms()].map(roomView);
+/** In a cluster, the rooms that have their home at other hubs and participants there, by code, as these hubs have them. */
+type RoomsElsewhere = ReadonlyMap<string, RoomView>;
+
+/** Interface §4, `GET /rooms`: in creation order. @param elsewhere - undefined for a hub that is alone */
+export function listRooms(
+  { registry }: OperationContext,
+  elsewhere: RoomsElsewhere | undefined,
+): RoomView[] {
+  const views = [...registry.rooms()].map((room) => viewOf(room, elsewhere));
+  if (elsewhere === undefined) return views;
+  const isNew = ({ code }: RoomView) => registry.findRoom(code) === undefined;
+  // Each hub learns of the others' rooms in an order of its own, and of some only now.
+  return [...views, ...[...elsewhere.values()].filter(isNew)].sort(
+    (one, other) => one.createdAt - other.createdAt,
+  );
+}
+
+/** The rooms with participants here: of the others, every hub of a cluster knows all that there is. */
+export function listRoomsInUse({ registry }: OperationContext): RoomView[] {
+  return [...registry.rooms()].filter((room) => !isIdle(room)).map(roomView);
 }
 
 /** The last used first, rooms with participants before others. @returns also how many there are in all */
 export function roomsLastUsed(
   { registry }: OperationContext,
   maxRooms: number,
+  elsewhere: RoomsElsewhere | undefined,
 ): { rooms: RoomView[]; count: number } {
-  const sorted = [...registry.rooms()].sort(
-    (one, other) =>
-      Number(isIdle(one)) - Number(isIdle(other)) || other.lastUsedAt - one.lastUsedAt,
-  );
-  return { rooms: sorted.slice(0, maxRooms).map(roomView), count: sorted.length };
+  const sorted = [...registry.rooms()]
+    .map((room) => ({ view: viewOf(room, elsewhere), lastUsedAt: room.lastUsedAt }))
+    .sort(
+      (one, other) =>
+        Number(isEmpty(one.view)) - Number(isEmpty(other.view)) ||
+        other.lastUsedAt - one.lastUsedAt,
+    );
+  return { rooms: sorted.slice(0, maxRooms).map(({ view }) => view), count: sorted.length };
+}
+
+function viewOf(room: Room, elsewhere: RoomsElsewhere | undefined): RoomView {
+  return (isIdle(room) ? elsewhere?.get(room.code) : undefined) ?? roomView(room);
+}
+
+function isEmpty({ participantCount }: RoomView): boolean {
+  return participantCount === 0;
 }
 
 /** @throws HubError `room_not_found` */

@@ -11,15 +11,8 @@ import {
 import { admitTunnel } from "./tunnel-flapping.ts";
 import { admitResume, tunnelResumed, tunnelSuspended } from "./tunnel-gaps.ts";
 
-/**
- * What the events of tunnels mean to their participants.
- *
- * @param loadChanged - what a participant takes may be another now; called after each event
- */
-export function tunnelEvents(
-  context: OperationContext,
-  loadChanged: (participant: Participant) => void,
-) {
+/** What the events of tunnels mean to their participants. */
+export function tunnelEvents(context: OperationContext) {
   return {
     opening: (participant: Participant) => admitTunnel(context, participant),
     resuming: (participant: Participant, session: object) =>
@@ -30,21 +23,17 @@ export function tunnelEvents(
     },
     alive(participant: Participant) {
       recordTunnelContact(context, participant);
-      loadChanged(participant);
     },
     status(participant: Participant, status: ReportedStatus) {
       statusReported(context, participant, status);
-      loadChanged(participant);
     },
     congested: (participant: Participant, isCongested: boolean) =>
       tunnelCongested(context, participant, isCongested),
     suspended(participant: Participant, streams: number) {
       tunnelSuspended(context, participant, streams);
-      loadChanged(participant);
     },
     resumed(participant: Participant) {
       tunnelResumed(context, participant);
-      loadChanged(participant);
     },
     closed: (participant: Participant) => tunnelClosed(context, participant),
   };

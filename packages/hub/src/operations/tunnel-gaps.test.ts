@@ -154,17 +154,6 @@ describe("a tunnel that is resumed", () => {
     expect([participant.tunnel.kind, seen()]).toEqual(["closed", []]);
   });
 
-  test("takes no new requests at a hub that stops", async () => {
-    const { context, lose, resume, connection } = await openOffice();
-    lose();
-    context.moves.isHandingOver = true;
-    resume();
-    expect(connection()).toMatchObject({
-      readiness: "loading",
-      problem: "loading its model",
-    });
-  });
-
   test("may be so 60 times within a minute, and a new session anew", async () => {
     const { context, participant, pass } = await openOffice();
     const session = {};

@@ -1,7 +1,6 @@
 import type { Participant } from "../domain/participant.ts";
 import { updateTrial } from "../domain/readiness.ts";
 import { HubError } from "../errors.ts";
-import { underWay } from "./cluster/moves.ts";
 import type { OperationContext } from "./context.ts";
 import { recordTunnelContact, type ReportedStatus, takeStatus } from "./path-changes.ts";
 import { announceUpdate } from "./presence.ts";
@@ -45,8 +44,6 @@ export function tunnelResumed(
   const nowMs = context.nowMs();
   participant.tunnel = { kind: "open", ...tunnel.before };
   if (status !== undefined) takeStatus(context, participant, status);
-  // Only what runs goes on at a hub that stops.
-  if (context.moves.isHandingOver) participant.tunnel = underWay(nowMs);
   updateTrial(participant);
   context.budgetUpdates.noteAnnounced(participant, nowMs);
   context.loadedUpdates.noteAnnounced(participant, nowMs);

@@ -2,7 +2,6 @@ import type { ParticipantConfig, UpdateParticipantRequest, Warning } from "@room
 import { updateLimit } from "../domain/concurrency.ts";
 import type { Participant, Registration } from "../domain/participant.ts";
 import { readinessOf, renewCredentials } from "../domain/readiness.ts";
-import { requireOwned } from "./cluster/cluster-changes.ts";
 import { bringBack } from "./homes/returning.ts";
 import { modelChanged, type Room } from "../domain/room.ts";
 import type { OperationContext, Peer } from "./context.ts";
@@ -38,7 +37,6 @@ export async function updateParticipant(
   const room = context.registry.room(code);
   const participant = context.registry.participant(room, id);
   requireProof(context.ownership, participant, peer);
-  requireOwned(participant);
   const conflicts = conflictWarnings(context, room, id, request.model ?? participant.model);
   const { baseUrl: baseUrlBefore, model: modelBefore } = participant;
   // First, since it may refuse: a refused change changes nothing.

@@ -18,6 +18,7 @@ const inputs: ChartInputs = {
   backoffMaxMs: 15_000,
   stableMs: 30_000,
   hasOtherHubs: false,
+  hasHome: false,
   hasWaitingStreams: false,
 };
 const stop = { code: "invalid_password", reason: "wrong" };
@@ -247,6 +248,37 @@ describe("in a cluster", () => {
   });
 });
 
+describe("where rooms have homes", () => {
+  const homed = { ...inputs, hasHome: true, hasOtherHubs: true };
+  const stale: ConnectionEvent = { type: "failed", isStale: true };
+
+  test("a participant follows the home at once, and is dialled as often as before", () => {
+    expect(nextState(states.connected, events.dismissed, homed)).toEqual({
+      ...{ kind: "dialling", failures: 2, isRedial: true },
+    });
+    const alone = { ...homed, hasOtherHubs: false };
+    expect(nextState(states.connected, events.dismissed, alone).kind).toBe("dialling");
+  });
+
+  test("hubs that send a participant on within a second are dialled with backoff", () => {
+    const connected = (sinceMs: number): ConnectionState =>
+      ({ ...states.connected, sinceMs }) as ConnectionState;
+    expect(nextState(connected(99_000), events.dismissed, homed).kind).toBe("dialling");
+    expect(nextState(connected(99_001), events.dismissed, homed)).toEqual({
+      ...{ kind: "waiting", failures: 3, untilMs: 100_500, next: "dialling" },
+    });
+  });
+
+  test("after a home that was replaced, the address that was given is dialled, and then another hub is joined", () => {
+    const given = { kind: "waiting", failures: 3, untilMs: 100_500, next: "dialling" };
+    expect(nextState(states.joining, stale, homed)).toEqual(given);
+    expect(nextState(states.dialling, stale, homed)).toEqual(given);
+    const redial = { ...states.dialling, isRedial: true } as ConnectionState;
+    expect(nextState(redial, stale, homed)).toMatchObject({ next: "moving" });
+    expect(nextState(redial, stale, { ...homed, hasOtherHubs: false })).toEqual(given);
+  });
+});
+
 test("a wait does not end early", () => {
   expect(nextState(states.waiting, events.due, { ...inputs, nowMs: 99_999 })).toBe(states.waiting);
 });
@@ -266,6 +298,7 @@ test("no sequence of events leaves stopped or exceeds the longest wait", () => {
     passMs: nat(60_000),
     random: double({ min: 0, max: 0.99, noNaN: true }),
     hasOtherHubs: boolean(),
+    hasHome: boolean(),
     hasWaitingStreams: boolean(),
   });
   assert(

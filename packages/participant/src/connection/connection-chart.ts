@@ -11,6 +11,7 @@ import type { StopReason } from "../notice.ts";
  *
  * dialling, connected ─forgotten─► joining     the hub does not have this participant
  * connected ─dismissed─► joining               at another hub of the cluster
+ * connected ─dismissed─► dialling              where rooms have homes: any hub leads to the next one
  * dialling ─resumed─► connected                with what ran when the connection broke
  * any ─refused, close─► stopped                final
  * ```
@@ -37,11 +38,12 @@ export type ConnectionEvent =
   | { type: "opened" }
   /** The same, and the streams of an earlier connection go on. */
   | { type: "resumed" }
-  /** A join or a dial failed, or the tunnel broke. `retryAfterMs`: the hub's `retry-after`. */
-  | { type: "failed"; retryAfterMs?: number | undefined }
+  /** A join or a dial failed, or the tunnel broke. `retryAfterMs`: the hub's `retry-after`. `isStale`: the hub is not
+   * the home of the room any more. */
+  | { type: "failed"; retryAfterMs?: number | undefined; isStale?: true }
   /** The hub responded 404. */
   | { type: "forgotten" }
-  /** The hub is stopping, and another one of its cluster can take this participant. */
+  /** The hub is stopping, or another one is the home of the room: that one can take this participant. */
   | { type: "dismissed" }
   /** The wait is over. */
   | { type: "due" }
@@ -60,6 +62,8 @@ export interface ChartInputs {
   stableMs: number;
   /** In a cluster: a hub that cannot be reached is not waited for. */
   hasOtherHubs: boolean;
+  /** The room has a home, to which every hub of the cluster leads. */
+  hasHome: boolean;
   /** Streams of a broken connection wait for the next one. */
   hasWaitingStreams: boolean;
 }
@@ -67,6 +71,9 @@ export interface ChartInputs {
 /** The longest delays while streams wait: before the first dial, and before the others. */
 const firstResumeMs = 100;
 const maxResumeMs = 1_000;
+
+/** A tunnel that a hub ends sooner was of no use there. */
+const briefMs = 1_000;
 
 /** The longest `retry-after` that is honoured. */
 const maxRetryAfterMs = 60_000;
@@ -98,13 +105,11 @@ export function nextState(
         ? { kind: "connected", failures: 0, sinceMs: inputs.nowMs }
         : state;
     case "failed":
-      return afterFailure(state, event.retryAfterMs ?? 0, inputs);
+      return afterFailure(state, event, inputs);
     case "forgotten":
       return afterForgotten(state, inputs);
     case "dismissed":
-      return state.kind === "connected" && inputs.hasOtherHubs
-        ? { kind: "joining", failures: 0, isMoving: true }
-        : state;
+      return afterDismissal(state, inputs);
     case "due":
       return state.kind === "waiting" && inputs.nowMs >= state.untilMs ? wokenUp(state) : state;
     case "woke":
@@ -122,9 +127,22 @@ export function backoffMs(failures: number, inputs: ChartInputs): number {
   return inputs.random * boundMs;
 }
 
+function afterDismissal(state: ConnectionState, inputs: ChartInputs): ConnectionState {
+  if (state.kind !== "connected") return state;
+  if (inputs.hasHome) {
+    const failures = failuresOf(state, inputs);
+    // Two hubs that send an agent to one another are not dialled without a pause.
+    const isBrief = inputs.nowMs - state.sinceMs < briefMs;
+    return isBrief
+      ? waitFor("dialling", failures, 0, inputs)
+      : { kind: "dialling", failures, isRedial: true };
+  }
+  return inputs.hasOtherHubs ? { kind: "joining", failures: 0, isMoving: true } : state;
+}
+
 function afterFailure(
   state: ConnectionState,
-  retryAfterMs: number,
+  { retryAfterMs = 0, isStale }: Extract<ConnectionEvent, { type: "failed" }>,
   inputs: ChartInputs,
 ): ConnectionState {
   if (state.kind !== "joining" && state.kind !== "dialling" && state.kind !== "connected") {
@@ -139,6 +157,9 @@ function afterFailure(
   const { hasOtherHubs, hasWaitingStreams } = inputs;
   const boundMs = hasWaitingStreams ? maxResumeMs : inputs.backoffMaxMs;
   const paced = { ...inputs, backoffMaxMs: boundMs };
+  // The address that the user named first, then the other hubs.
+  if (isStale === true && !(state.kind === "dialling" && state.isRedial))
+    return waitFor("dialling", failures, retryAfterMs, paced);
   // Other hubs in turn with the one that has the streams: this machine may be the one without a network.
   if (hasWaitingStreams && state.kind === "joining")
     return waitFor("dialling", failures, retryAfterMs, paced);

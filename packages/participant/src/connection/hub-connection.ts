@@ -69,6 +69,11 @@ export class HubConnection {
     return this.#chart.kind;
   }
 
+  /** The hub is the home of the room, in a cluster. */
+  get hasHome(): boolean {
+    return this.#registration.hasHome;
+  }
+
   start(): void {
     this.#wake.check();
     this.#step({ type: "start" });
@@ -128,7 +133,11 @@ export class HubConnection {
     const { timing, now, random } = this.#settings;
     const hasWaitingStreams = this.#tunnel.waitingStreams > 0;
     const hasOtherHubs = this.#registration.hasOtherHubs && !this.#tunnel.isHubAwaited;
-    const inputs = { nowMs: now(), random: random(), hasOtherHubs, hasWaitingStreams, ...timing };
+    const { hasHome } = this.#registration;
+    const inputs = {
+      ...{ nowMs: now(), random: random(), hasOtherHubs, hasHome, hasWaitingStreams },
+      ...timing,
+    };
     return nextState(this.#chart, event, inputs);
   }
 
@@ -157,7 +166,7 @@ export class HubConnection {
         this.#joining = this.#join(state, state.isMoving);
         return;
       case "dialling":
-        return this.#dial();
+        return this.#dial(state.isRedial);
       case "waiting":
         this.#tunnel.hangUp("waiting");
         return this.#awaitDue(state.untilMs);
@@ -191,20 +200,25 @@ export class HubConnection {
     }
   }
 
-  #dial(): void {
+  #dial(isRedial: boolean): void {
     const { timing } = this.#settings;
-    const { tunnel, hasOtherHubs } = this.#registration;
-    if (tunnel === undefined) return this.#step({ type: "forgotten" });
+    const { token, fence, hasHome, hasOtherHubs } = this.#registration;
+    const url = this.#registration.whereToDial(isRedial);
+    if (url === undefined || token === undefined) return this.#step({ type: "forgotten" });
+    // While a room has no home, hubs hold its tunnels: one that was reached has the usual time.
+    const isHeld = hasHome && hasOtherHubs;
     this.#tunnel.dial({
-      ...tunnel,
-      timing: hasOtherHubs ? { ...timing, dialMs: timing.clusterDialMs } : timing,
+      ...{ url, token, fence },
+      reachMs: isHeld ? timing.clusterDialMs : undefined,
+      timing: hasOtherHubs && !isHeld ? { ...timing, dialMs: timing.clusterDialMs } : timing,
       known: (announced) => this.#registration.tunnelAt(announced),
     });
   }
 
   /** Alone, a hub closes the tunnel when it has drained, and the redial reaches the one that was started again. */
   #moveOn(): void {
-    if (!this.#registration.hasOtherHubs || this.#isLeaving) return;
+    const { hasOtherHubs, hasHome } = this.#registration;
+    if (this.#isLeaving || (!hasOtherHubs && !hasHome)) return;
     if (this.#tunnel.retire()) this.#step({ type: "dismissed" });
   }
 
@@ -212,7 +226,7 @@ export class HubConnection {
     this.#step({ type: resumed === undefined ? "opened" : "resumed" });
     if (this.#chart.kind !== "connected") return;
     this.#reportedOutage = undefined;
-    const { token } = this.#registration.tunnel ?? {};
+    const { token } = this.#registration;
     // A join at another hub that failed has paused them.
     if (token !== undefined) this.#heartbeat.begin(token, this.#settings.now());
     this.#options.notify(

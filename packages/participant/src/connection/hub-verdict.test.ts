@@ -1,6 +1,6 @@
 import { RoomhubError } from "@roomhub/client";
 import { expect, test } from "vitest";
-import { judgeHeartbeat, judgeJoin, judgeUpgrade, tunnelElsewhere } from "./hub-verdict.ts";
+import { judgeHeartbeat, judgeJoin, judgeUpgrade } from "./hub-verdict.ts";
 
 function refusedWith(status: number, code: string, hint: string | undefined): RoomhubError {
   const none = { requestId: undefined, retryAfterMs: undefined, participants: undefined };
@@ -48,14 +48,6 @@ test("a proxy's 404 does not end a session that waits to be resumed", () => {
     judgeUpgrade("h", { status: 404, retryAfter: undefined, body: text }, hasSession).event.type;
   expect([judged("no such site", true), judged(body, true)]).toEqual(["failed", "forgotten"]);
   expect(judged("no such site", false)).toBe("forgotten");
-});
-
-test("only a hub that names a tunnel elsewhere sends a participant there", () => {
-  const url = "ws://h2:5050/v1/rooms/ABC234/participants/ana/tunnel";
-  expect(tunnelElsewhere(421, JSON.stringify({ error: {}, tunnel: { url } }))).toBe(url);
-  expect(tunnelElsewhere(404, JSON.stringify({ tunnel: { url } }))).toBeUndefined();
-  for (const body of ["", "null", "{}", '{"tunnel":{}}', '{"tunnel":{"url":5}}'])
-    expect(tunnelElsewhere(421, body)).toBeUndefined();
 });
 
 test("a flapping tunnel is dialled again after retry-after, with the hub's message and hint", () => {

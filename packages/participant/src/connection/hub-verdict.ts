@@ -29,6 +29,7 @@ const agentResponse = JoinResponse.pick({
   clientKey: true,
   warnings: true,
   hubs: true,
+  homeEpoch: true,
 }).extend({
   // For display only: a hub may list participants in another way.
   participant: ParticipantSummary.pick({ load: true }).optional().catch(undefined),
@@ -54,6 +55,7 @@ export function readJoin(response: unknown, proof: string | undefined) {
  */
 export function judgeJoin(error: unknown, registered: Registered): Verdict {
   const reason = lineOf(error);
+  if (error instanceof StaleHomeError) return stale(reason);
   if (!(error instanceof RoomhubError)) return { event: { type: "failed" }, reason };
   const { status } = error;
   const isRefusal = isRefusedByHub(error);
@@ -78,6 +80,11 @@ export function judgeHeartbeat(error: unknown): Verdict | undefined {
   if (isRefusedByHub(error)) return refusalBy(error);
   if (error.status !== 404 || error.code === notAHub) return undefined;
   return { event: { type: "forgotten" }, reason: lineOf(error) };
+}
+
+/** The hub that took the join is no longer the home of the room. */
+export class StaleHomeError extends Error {
+  override readonly name = "StaleHomeError";
 }
 
 /** A response in place of a tunnel, from the hub or a proxy. */
@@ -121,12 +128,6 @@ export function judgeUpgrade(
   return { event: { type: "failed", retryAfterMs }, reason };
 }
 
-/** @returns the URL in a hub's response that another one has the session; undefined in any other response */
-export function tunnelElsewhere(status: number, body: string): string | undefined {
-  if (status !== 421) return undefined;
-  return JoinResponse.pick({ tunnel: true }).safeParse(jsonIn(body)).data?.tunnel.url;
-}
-
 /** What the end of a tunnel means, by the code of its WebSocket. */
 export function judgeClose(code: number, reason: string): Verdict {
   if (code === CLOSE_CODES.replaced) {
@@ -147,13 +148,18 @@ export function retry(reason: string): Verdict {
   return { event: { type: "failed" }, reason };
 }
 
+/** The hub is no longer the home of the room. */
+export function stale(reason: string): Verdict {
+  return { event: { type: "failed", isStale: true }, reason };
+}
+
 /** @returns undefined for a proxy's error page */
 function hubErrorIn(body: string): ErrorBody["error"] | undefined {
   return ErrorBody.safeParse(jsonIn(body)).data?.error;
 }
 
 /** @returns undefined for what is no JSON */
-function jsonIn(body: string): unknown {
+export function jsonIn(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch {

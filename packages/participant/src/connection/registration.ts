@@ -1,18 +1,22 @@
 import { RoomhubClient, RoomhubError } from "@roomhub/client";
-import type { JoinRequest, JoinResponse } from "@roomhub/protocol";
+import { HOME_EPOCH_HEADER, type JoinRequest, type JoinResponse } from "@roomhub/protocol";
 import type { Settings } from "../options.ts";
-import { readJoin } from "./hub-verdict.ts";
+import { HomeFence } from "./home-fence.ts";
+import { readJoin, StaleHomeError } from "./hub-verdict.ts";
 import { KnownHubs } from "./known-hubs.ts";
 import { createProxyFetch } from "./proxy-fetch.ts";
-import { resolveTunnelUrl } from "./tunnel-url.ts";
+import { resolveTunnelUrl, tunnelUrlAt } from "./tunnel-url.ts";
 
 /** Ids that are tried before the join fails. */
 const maxIds = 100;
 
 /** How a participant is registered: at which hub, with which token, and where its tunnel goes. */
 export class Registration {
+  /** Which homes of the room it goes to. */
+  readonly fence = new HomeFence();
   readonly #settings: Settings;
   readonly #hubs: KnownHubs;
+  readonly #givenUrl: string;
   #client: RoomhubClient;
   #token: string | undefined;
   #tunnelUrl: URL | undefined;
@@ -23,13 +27,32 @@ export class Registration {
   constructor(settings: Settings) {
     this.#settings = settings;
     this.#client = this.#clientOf(settings.hubUrl);
-    this.#hubs = new KnownHubs(this.#client.hubUrl, settings.random);
+    this.#givenUrl = this.#client.hubUrl;
+    this.#hubs = new KnownHubs(this.#givenUrl, settings.random);
   }
 
-  /** Where to dial, and the token that opens it; undefined before the first join. */
-  get tunnel(): { url: URL; token: string } | undefined {
-    const [url, token] = [this.#tunnelUrl, this.#token];
-    return url === undefined || token === undefined ? undefined : { url, token };
+  /** It opens the tunnel; undefined before the first join. */
+  get token(): string | undefined {
+    return this.#token;
+  }
+
+  /** The room has a home: any hub leads to it. */
+  get hasHome(): boolean {
+    return this.fence.highest > 0;
+  }
+
+  /**
+   * Where to dial. Any hub leads to the home of a room: after a lost connection, calls and dials go to the address that the
+   * user named.
+   *
+   * @param isRedial - the connection was lost since the join
+   * @returns undefined before the first join
+   */
+  whereToDial(isRedial: boolean): URL | undefined {
+    if (!this.hasHome) return this.#tunnelUrl;
+    const { room, joinRequest } = this.#settings;
+    if (isRedial) this.#client = this.#clientOf(this.#givenUrl);
+    return tunnelUrlAt(this.#client.hubUrl, room, joinRequest.id);
   }
 
   /** The last join has led to the same tunnel as the one before. */
@@ -59,12 +82,14 @@ export class Registration {
     const proof = this.#isInCluster ? this.#token : undefined;
     const response = await this.#joinAt(client, request, proof, signal);
     const joined = readJoin(response, proof);
+    const refusal = this.fence.refusalOf(joined.homeEpoch);
+    if (refusal !== undefined) throw new StaleHomeError(`the hub at ${client.hubUrl} ${refusal}`);
     const { participantToken: token } = joined;
     const tunnelUrl = resolveTunnelUrl(client.hubUrl, joined.tunnel.url);
     this.#isWhereItWas = token === this.#token && tunnelUrl.href === this.#tunnelUrl?.href;
     this.#token = token;
     this.#tunnelUrl = tunnelUrl;
-    this.#isInCluster = joined.hubs !== undefined;
+    this.#isInCluster = joined.hubs !== undefined || this.hasHome;
     this.#hubs.learn(client.hubUrl, joined.hubs ?? []);
     return joined;
   }
@@ -111,6 +136,16 @@ export class Registration {
 
   #clientOf(hubUrl: string): RoomhubClient {
     const { env, timing } = this.#settings;
-    return new RoomhubClient({ hubUrl, fetch: createProxyFetch(env), timeoutMs: timing.hubCallMs });
+    const send = createProxyFetch(env);
+    return new RoomhubClient({
+      hubUrl,
+      timeoutMs: timing.hubCallMs,
+      fetch: (url, init) => {
+        if (!this.hasHome) return send(url, init);
+        const headers = new Headers(init.headers);
+        headers.set(HOME_EPOCH_HEADER, String(this.fence.highest));
+        return send(url, { ...init, headers });
+      },
+    });
   }
 }

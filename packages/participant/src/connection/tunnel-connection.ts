@@ -1,8 +1,10 @@
+import { HOME_EPOCH_HEADER, PIPE_HEADER } from "@roomhub/protocol";
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { networkInterfaces } from "node:os";
 import {
   AgentSession,
   CLOSE_CODES,
+  type Hello,
   type IncomingRequest,
   type RequestBodyHandler,
   TUNNEL_SUBPROTOCOL,
@@ -11,22 +13,20 @@ import {
   wsTransport,
 } from "@roomhub/tunnel";
 import { WebSocket } from "ws";
-import { judgeClose, judgeUpgrade, retry, tunnelElsewhere, type Verdict } from "./hub-verdict.ts";
+import { DialCourse, type DialCourseOptions, type DialStop } from "./dial-course.ts";
+import { judgeClose, judgeUpgrade, retry, stale, type Verdict } from "./hub-verdict.ts";
 import { hasAddress } from "./own-addresses.ts";
 import { proxyAgentFor, type ProxyEnvironment } from "./proxy.ts";
 import type { ParticipantTiming } from "../timing.ts";
 
-export interface TunnelConnectionOptions {
-  url: URL;
+export interface TunnelConnectionOptions extends DialCourseOptions {
   token: string;
   /** Names this run of the participant. */
   bootId: string;
   /** The session of an earlier connection, which is to go on over this one. */
   resumes: AgentSession | undefined;
-  /** Where a hub that says that another one has the session sends its participant; undefined for an unknown place. */
-  known: (announcedUrl: string) => URL | undefined;
   env: ProxyEnvironment;
-  timing: Pick<ParticipantTiming, "dialMs" | "wakePongMs" | "resumePongMs">;
+  timing: Pick<ParticipantTiming, "dialMs" | "clusterDialMs" | "wakePongMs" | "resumePongMs">;
   /** Limits the dial until the hub's machine, or a proxy, has accepted the connection. */
   reachMs: number | undefined;
   /** It was accepted. */
@@ -39,7 +39,7 @@ export interface TunnelConnectionOptions {
   /** HELLO was received: requests follow. @param resumed - the session of `resumes`, when that goes on */
   onOpened: (resumed: AgentSession | undefined) => void;
   onRequest: (request: IncomingRequest) => RequestBodyHandler;
-  /** The hub is stopping: it sends no new requests, and closes the tunnel when running ones have finished. */
+  /** Called once: the hub sends no new requests, and closes the tunnel when running ones have finished. */
   onGoAway: () => void;
   /**
    * Called once, last, also after a failed dial. Never from the constructor, and not after `close()`.
@@ -56,8 +56,9 @@ const maxRefusalBytes = 8 * 1024;
 /** One dial and its tunnel. Owns the WebSocket until it has ended, and the session until that is handed over. */
 export class TunnelConnection {
   readonly #options: TunnelConnectionOptions;
+  readonly #course: DialCourse;
   readonly #dial = new AbortController();
-  readonly #dialTimer: NodeJS.Timeout;
+  #dialTimer: NodeJS.Timeout | undefined;
   #reachTimer: NodeJS.Timeout | undefined;
   #socket: WebSocket | undefined;
   #session: AgentSession | undefined;
@@ -66,24 +67,21 @@ export class TunnelConnection {
   #localAddress: string | undefined;
   #pongDueMs: number | undefined;
   #breakReason: string | undefined;
+  #staleReason: string | undefined;
+  #isDismissed = false;
   #hasEnded = false;
   #onEnded: TunnelConnectionOptions["onEnded"];
 
   constructor(options: TunnelConnectionOptions) {
     this.#options = options;
     this.#onEnded = options.onEnded;
-    const { url, timing, reachMs } = options;
-    this.#dialTimer = setTimeout(() => {
-      // Dials for waiting streams differ in their limits: one reason for all of them is one notice.
-      const limit = options.resumes === undefined ? `within ${timing.dialMs / 1_000} s` : "yet";
-      this.#end(retry(`no tunnel to ${url.host} ${limit}`));
-    }, timing.dialMs);
-    if (reachMs !== undefined) {
-      this.#reachTimer = setTimeout(() => {
-        this.#end(retry(`${url.host} was not reached within ${reachMs / 1_000} s`));
-      }, reachMs);
-    }
-    this.#connect(url, true);
+    this.#course = new DialCourse(options);
+    this.#connect(this.#course.stop);
+  }
+
+  /** Where it is, or is going. */
+  get stop(): DialStop {
+    return this.#course.stop;
   }
 
   sendStatus(status: TunnelStatus): void {
@@ -131,8 +129,9 @@ export class TunnelConnection {
     else this.#terminate();
   }
 
-  #connect(url: URL, mayFollow: boolean): void {
-    const { token, env, resumes } = this.#options;
+  #connect({ url, isPiped }: DialStop): void {
+    const { token, env, resumes, fence } = this.#options;
+    this.#startTimers(url);
     const sessionId = resumes?.resumeId;
     try {
       const agent = proxyAgentFor(url, env, this.#dial.signal);
@@ -140,6 +139,8 @@ export class TunnelConnection {
         ...WS_LIMITS,
         headers: {
           authorization: `Bearer ${token}`,
+          [HOME_EPOCH_HEADER]: String(fence.highest),
+          ...(isPiped ? { [PIPE_HEADER]: "1" } : {}),
           // For what is in front of several hubs; the secret is in HELLO alone.
           ...(sessionId === undefined ? {} : { "x-roomhub-session": sessionId }),
         },
@@ -157,18 +158,35 @@ export class TunnelConnection {
       });
       socket.on("error", (error) => {
         if (this.#session === undefined && this.#socket === socket)
-          this.#end({
+          this.#fail({
             ...retry(`no tunnel to ${url.host}: ${error.message}`),
             isRefused: "code" in error && error.code === "ECONNREFUSED",
           });
       });
       socket.on("unexpected-response", (_request, response) => {
-        this.#onRefused(url, response, mayFollow);
+        this.#onRefused(socket, response);
       });
     } catch (error) {
       const reason = `no tunnel to ${url.host}: ${(error as Error).message}`;
-      process.nextTick(() => this.#end(retry(reason)));
+      process.nextTick(() => this.#fail(retry(reason)));
     }
+  }
+
+  /** Of one address. A hub that another one named has less time: that one can pass the tunnel on. */
+  #startTimers(url: URL): void {
+    this.#stopTimers();
+    const { timing, resumes, reachMs } = this.#options;
+    const { isElsewhere } = this.#course;
+    const dialMs = isElsewhere ? Math.min(timing.dialMs, timing.clusterDialMs) : timing.dialMs;
+    this.#dialTimer = setTimeout(() => {
+      // Dials for waiting streams differ in their limits: one reason for all of them is one notice.
+      const limit = resumes === undefined ? `within ${dialMs / 1_000} s` : "yet";
+      this.#fail(retry(`no tunnel to ${url.host} ${limit}`));
+    }, dialMs);
+    if (reachMs === undefined) return;
+    this.#reachTimer = setTimeout(() => {
+      this.#fail(retry(`${url.host} was not reached within ${reachMs / 1_000} s`));
+    }, reachMs);
   }
 
   #finishRequest(request: ClientRequest): void {
@@ -196,13 +214,11 @@ export class TunnelConnection {
       bootId,
       resumes,
       handlers: {
-        onHello: () => this.#onHello(undefined),
-        onResume: (earlier) => this.#onHello(earlier),
+        onHello: (hello) => this.#onHello(hello, undefined),
+        onResume: (earlier, hello) => this.#onHello(hello, earlier),
         onSuspend: () => this.#onSuspend(),
         onRequest,
-        onGoAway: () => {
-          if (!this.#hasEnded) this.#options.onGoAway();
-        },
+        onGoAway: () => this.#dismiss(),
         onClose: (code, reason) => this.#onClose(socket, code, reason),
         onError: onFault,
       },
@@ -215,11 +231,28 @@ export class TunnelConnection {
     if (this.#goAwayReason !== undefined) session.goAway(this.#goAwayReason);
   }
 
-  #onHello(resumed: AgentSession | undefined): void {
+  #onHello({ homeEpoch }: Hello, resumed: AgentSession | undefined): void {
     if (resumed !== undefined) this.#session = resumed;
     if (this.#hasEnded) return;
+    const { url } = this.#course.stop;
+    const refusal = this.#options.fence.refusalOf(homeEpoch);
+    if (refusal !== undefined && resumed === undefined) {
+      this.#staleReason = `the hub at ${url.host} ${refusal}`;
+      this.#session?.close(CLOSE_CODES.done, "another hub is the home of the room");
+      return;
+    }
     this.#stopTimers();
     this.#options.onOpened(resumed);
+    if (refusal === undefined || this.#hasEnded) return;
+    // A session's streams end where they began; new requests come from the home alone.
+    this.goAway("another hub is the home of the room");
+    this.#dismiss();
+  }
+
+  #dismiss(): void {
+    if (this.#hasEnded || this.#isDismissed) return;
+    this.#isDismissed = true;
+    this.#options.onGoAway();
   }
 
   #onSuspend(): void {
@@ -233,7 +266,8 @@ export class TunnelConnection {
     if (code === resumeRefused || (code === protocolError && isByHub))
       this.#options.resumes?.close(CLOSE_CODES.done, "the hub refused to resume the session");
     const broken = this.#breakReason;
-    this.#end(broken === undefined ? judgeClose(code, reason) : retry(broken));
+    const verdict = broken === undefined ? judgeClose(code, reason) : retry(broken);
+    this.#end(this.#staleReason === undefined ? verdict : stale(this.#staleReason));
   }
 
   /** Looked at only where another connection can take over: what ran to an older hub would end. */
@@ -242,21 +276,35 @@ export class TunnelConnection {
     return !this.#session.isSuspended && !hasAddress(networkInterfaces(), this.#localAddress);
   }
 
-  #onRefused(url: URL, response: IncomingMessage, mayFollow: boolean): void {
+  #onRefused(socket: WebSocket, response: IncomingMessage): void {
+    const { host } = this.#course.stop.url;
     // The dial timer limits the wait.
     void readStart(response).then((body) => {
-      if (this.#hasEnded) return;
+      if (this.#hasEnded || this.#socket !== socket) return;
       const { statusCode: status = 0, headers } = response;
-      const elsewhere = mayFollow ? tunnelElsewhere(status, body) : undefined;
-      const followed = elsewhere === undefined ? undefined : this.#options.known(elsewhere);
-      if (followed !== undefined) {
-        this.#socket?.terminate();
-        return this.#connect(followed, false);
-      }
+      const redirect = this.#course.follow(status, body);
+      if (redirect?.kind === "stop") return this.#reconnect(redirect.stop);
+      if (redirect?.kind === "behind")
+        return this.#end(stale(`the hub at ${host} ${redirect.reason}`));
       const refused = { status, retryAfter: headers["retry-after"], body };
       const hasSession = this.#options.resumes?.isSuspended === true;
-      this.#end(judgeUpgrade(url.host, refused, hasSession));
+      this.#fail(judgeUpgrade(host, refused, hasSession));
     });
+  }
+
+  /** An address leads to no tunnel. What a hub that was named says is not believed before the one that was given. */
+  #fail(verdict: Verdict): void {
+    if (this.#hasEnded) return;
+    const back = this.#session === undefined ? this.#course.goBack() : undefined;
+    if (back === undefined) this.#end(verdict);
+    else this.#reconnect(back);
+  }
+
+  #reconnect(stop: DialStop): void {
+    const socket = this.#socket;
+    this.#socket = undefined;
+    socket?.terminate();
+    this.#connect(stop);
   }
 
   /** Its streams wait for another connection where the hub resumes, else they end. */

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type AgentSession, CLOSE_CODES, type TunnelStatus } from "@roomhub/tunnel";
+import type { DialStop } from "./dial-course.ts";
 import type { Verdict } from "./hub-verdict.ts";
 import { RetiredTunnels } from "./retired-tunnels.ts";
 import type { ParticipantTiming } from "../timing.ts";
@@ -31,6 +32,8 @@ export interface Resumed {
 /** A session whose connection broke. */
 interface Gap {
   session: AgentSession;
+  /** where its connection was */
+  stop: DialStop;
   sinceMs: number;
   /** when it broke */
   streams: number;
@@ -38,7 +41,10 @@ interface Gap {
   refusedSinceMs: number | undefined;
 }
 
-interface Dial extends Pick<TunnelConnectionOptions, "url" | "token" | "known"> {
+interface Dial extends Pick<
+  TunnelConnectionOptions,
+  "url" | "token" | "known" | "fence" | "reachMs"
+> {
   timing: TunnelConnectionOptions["timing"] & Pick<ParticipantTiming, "resumeReachMs">;
 }
 
@@ -70,7 +76,9 @@ export class TunnelSession {
     const connection = new TunnelConnection({
       ...shared,
       ...to,
-      reachMs: this.#reachLimitMs(to.timing),
+      reachMs: this.#reachLimitMs(to.timing) ?? to.reachMs,
+      // A hub that is not waited for has lost it: any other one knows the room's next home.
+      resumesAt: to.fence.highest > 0 && this.isHubAwaited ? this.#waiting?.stop : undefined,
       onReached: () => {
         this.#fastestReachMs = Math.min(this.#fastestReachMs, nowMs() - dialledMs);
       },
@@ -81,7 +89,7 @@ export class TunnelSession {
       },
       onEnded: (verdict, broken) => {
         this.#connection = undefined;
-        if (broken !== undefined) this.#keep(broken);
+        if (broken !== undefined) this.#keep(broken, connection.stop);
         this.#noteRefusal(verdict.isRefused === true);
         onEnded(verdict, this.waitingStreams);
       },
@@ -169,9 +177,10 @@ export class TunnelSession {
     return this.#gap?.session.isSuspended === true ? this.#gap : undefined;
   }
 
-  #keep(session: AgentSession): void {
+  #keep(session: AgentSession, stop: DialStop): void {
     const { activeStreams: streams } = session;
-    this.#gap = { session, sinceMs: this.#options.nowMs(), streams, refusedSinceMs: undefined };
+    const sinceMs = this.#options.nowMs();
+    this.#gap = { session, stop, sinceMs, streams, refusedSinceMs: undefined };
   }
 
   #noteRefusal(isRefused: boolean): void {

@@ -1,3 +1,9 @@
+/** Where a hub takes this participant's tunnel, by the hub's URL. `docs/reference/tunnel.md`, "Handshake". */
+export function tunnelUrlAt(hubUrl: string, room: string, id: string): URL {
+  const path = `/v1/rooms/${room}/participants/${encodeURIComponent(id)}/tunnel`;
+  return new URL(hubUrl.replace(/^http/, "ws") + path);
+}
+
 /**
  * The tunnel URL from the hub's join response. A hub behind a TLS proxy may announce ws: instead of wss:; the token must
  * not be sent in the clear, so the scheme and port of the hub URL are used.

@@ -89,8 +89,10 @@ const encoders: Record<string, (writer: FrameWriter, wireCase: WireCase) => void
 
 const decoders: Record<string, (payload: Buffer, wireCase: WireCase) => void> = {
   hello(payload, { json }) {
-    const { maxStreams, windowBytes, capabilities, resume } = json;
-    expect(decodeHello(payload)).toEqual({ maxStreams, windowBytes, capabilities, resume });
+    const { maxStreams, windowBytes, capabilities, homeEpoch, resume } = json;
+    expect(decodeHello(payload)).toEqual({
+      ...{ maxStreams, windowBytes, capabilities, homeEpoch, resume },
+    });
   },
   status: (payload, { json }) => expect(decodeStatus(payload)).toEqual(json),
   request(payload, wireCase) {

@@ -1,6 +1,12 @@
 import { CLOSE_CODES } from "./close-code.ts";
 import { WIRE_LIMITS } from "./frame.ts";
-import { integerField, MalformedPayload, parseObject, textMapField } from "./json-payload.ts";
+import {
+  integerField,
+  MalformedPayload,
+  optionalIntegerField,
+  parseObject,
+  textMapField,
+} from "./json-payload.ts";
 import { ProtocolError } from "./protocol-error.ts";
 import { resumeFields } from "./resume.ts";
 import type { ResumeFields } from "./resume.ts";
@@ -15,13 +21,17 @@ export interface Hello {
   windowBytes: number;
   /** Capabilities of the agent's provider; empty from the hub. The tunnel does not interpret them. */
   capabilities: Record<string, string>;
+  /** From the hub: which home of the room it is. The tunnel does not interpret it. */
+  homeEpoch?: number | undefined;
   /** Its sender can resume sessions. */
   resume?: ResumeFields | undefined;
 }
 
 export function encodeHello(hello: Hello): string {
-  const { maxStreams, windowBytes, capabilities, resume } = hello;
-  return JSON.stringify({ version: WIRE_VERSION, maxStreams, windowBytes, capabilities, resume });
+  const { maxStreams, windowBytes, capabilities, homeEpoch, resume } = hello;
+  return JSON.stringify({
+    ...{ version: WIRE_VERSION, maxStreams, windowBytes, capabilities, homeEpoch, resume },
+  });
 }
 
 /** @throws {ProtocolError} 4003 for another version, 4002 for anything else that is invalid */
@@ -40,11 +50,18 @@ export function decodeHello(payload: Buffer): Hello {
       windowBytes: integerField(object, "windowBytes", 1, WIRE_LIMITS.windowBytes),
       capabilities:
         object["capabilities"] === undefined ? {} : textMapField(object, "capabilities"),
+      ...homeEpochOf(object),
       ...resumeOf(object),
     };
   } catch (error) {
     throw asProtocolError("HELLO", error);
   }
+}
+
+/** Absent from the HELLO of a hub whose rooms have no homes. */
+function homeEpochOf(object: Record<string, unknown>): Pick<Hello, "homeEpoch"> {
+  const homeEpoch = optionalIntegerField(object, "homeEpoch", 1, Number.MAX_SAFE_INTEGER);
+  return homeEpoch === undefined ? {} : { homeEpoch };
 }
 
 /** Absent from the HELLO of one that cannot resume. */

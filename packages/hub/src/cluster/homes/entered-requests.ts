@@ -35,6 +35,11 @@ export class EnteredRequests {
     window.entered.set(hubId, (window.entered.get(hubId) ?? 0) + 1);
   }
 
+  /** Rooms with so many requests within the last minute that they may move. */
+  *busy(): Iterable<string> {
+    for (const [code, { total }] of this.#windows) if (total >= minRequests) yield code;
+  }
+
   /** The hub that the room is to move to. */
   target(code: string, nowMs: number): string | undefined {
     const window = this.#windows.get(code);

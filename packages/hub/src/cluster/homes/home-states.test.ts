@@ -22,6 +22,7 @@ function someStates(
     hooks: {
       onTaken: async () => undefined,
       onLost: () => undefined,
+      onServe: () => undefined,
       offer: async () => true,
       tell: () => undefined,
       ...hooks,
@@ -46,6 +47,7 @@ test("a room that is lost while it is put back is let go of afterwards", async (
       order.push("ends");
     },
     onLost: () => void order.push("lost"),
+    onServe: () => undefined,
   });
   states.step("R1", { kind: "wanted" });
   await settled();

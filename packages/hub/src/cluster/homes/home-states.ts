@@ -23,6 +23,8 @@ export interface HomeHooks {
   onTaken: (code: string, home: Home, fromOffer: boolean) => Promise<void>;
   /** Another hub has a higher epoch: lets go of everything of the room. Also without an `onTaken` before. */
   onLost: (code: string, home: Home) => void | Promise<void>;
+  /** This hub serves the room, again or for the first time: what was held for an offer that came to nothing goes on. */
+  onServe: (code: string) => void;
   /** Sends the snapshot to the next home. @returns whether that one keeps it. Ends in bounded time. */
   offer: (code: string, to: HubIdentity, offer: Offer) => Promise<boolean>;
   /** Tells that hub the epoch of a room: it calls `RoomHomes.sawEpoch`. */
@@ -196,7 +198,10 @@ export class HomeStates {
       case "yield":
         this.#afterHooks(code, async () => hooks.onLost(code, command.to.home));
         return;
-      case "serve": // what waits goes on after each step
+      case "serve":
+        // What waits for a home goes on after each step.
+        hooks.onServe(code);
+        return;
       case "answerOffer": // by the caller of the step
         return;
     }

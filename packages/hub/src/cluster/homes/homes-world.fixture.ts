@@ -66,7 +66,6 @@ export class HomesWorld<Hub extends WorldHub = WorldHub> {
   async begin(): Promise<void> {
     await this.server.open({
       roomChanged: () => undefined,
-      participantChanged: () => undefined,
       registrationsLost: () => undefined,
       homeChanged: () => undefined,
       hubSeen: () => undefined,

@@ -68,12 +68,14 @@ export class HubNode {
       roll: this.roll,
       exists: (code) => world.rooms.has(code),
       isInUse: () => true,
+      mayMove: () => true,
       hooks: {
         onTaken: async (code, home) => {
           await this.#call(async () => undefined);
           if (this.failsToLoad) throw new DirectoryUnavailable("no registrations");
           this.taken.push(`${code} ${home.epoch}`);
         },
+        onServe: () => undefined,
         onLost: (code, home) => void this.lost.push(`${code} ${home.epoch}`),
         offer: (code, to, offer) => this.#offer(code, to, offer),
         tell: (hubId, code, epoch) => {
@@ -90,7 +92,6 @@ export class HubNode {
   begin(): void {
     void this.directory.open({
       roomChanged: () => undefined,
-      participantChanged: () => undefined,
       registrationsLost: () => undefined,
       homeChanged: (code, home, revision) => this.homes.homeChanged(code, home, revision),
       hubSeen: (hubId, presence) => this.roll.seen(hubId, presence),
@@ -218,8 +219,8 @@ export class HubNode {
       startedAt: this.#world.nowMs,
       announce: (presence) => this.directory.announce(presence),
       facts: () => {
-        const { version, participants, wantsDetail } = aPresence(this.self.hubId);
-        return { version, participants, wantsDetail, isDraining: this.isDraining };
+        const { version, participants } = aPresence(this.self.hubId);
+        return { version, participants, isDraining: this.isDraining };
       },
       links: {
         isOpen: (hubId) => this.#isLinked(hubId),
@@ -229,7 +230,6 @@ export class HubNode {
         hubGone: () => undefined,
         refusedForMs: (hubId) => this.homes.refusedForMs(hubId),
       },
-      detailWatchedElsewhere: () => undefined,
       log: { event: () => undefined, warn: () => undefined, bug: () => undefined },
       nowMs,
     });

@@ -370,7 +370,8 @@ export function epochOf(state: RoomHomeState): number {
   }
 }
 
-function isSame(one: HubIdentity, other: HubIdentity): boolean {
+/** Whether both are the same run of the same hub. */
+export function isSame(one: HubIdentity, other: HubIdentity): boolean {
   return one.hubId === other.hubId && one.bootId === other.bootId;
 }
 

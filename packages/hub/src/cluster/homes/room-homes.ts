@@ -6,9 +6,10 @@ import { Reach } from "../hubs/reach.ts";
 import type { RollCall } from "../hubs/roll-call.ts";
 import { EnteredRequests } from "./entered-requests.ts";
 import { type HomeHooks, HomeStates, type HomeStatesOptions } from "./home-states.ts";
-import { epochOf, type Home, type Offer, type RoomHomeState } from "./room-home.ts";
+import { Leaving } from "./leaving.ts";
+import { epochOf, type Home, isSame, type Offer, type RoomHomeState } from "./room-home.ts";
 import { rankHubs, Takeover } from "./takeover.ts";
-import { Waiting } from "./waiting.ts";
+import { clusterAway, unavailable, Waiting } from "./waiting.ts";
 
 /** A request waits this long for a home. */
 const waitMs = 15_000;
@@ -16,8 +17,6 @@ const waitMs = 15_000;
 const askedMs = 2_000;
 /** A hub that answered that it is not the home is tried again after it. */
 const missedMs = 250;
-/** Rooms that are handed over at the same time when this hub stops. */
-const maxHandOvers = 16;
 /** Higher ones are not believed: epochs rise by one. */
 const maxEpoch = 2 ** 40;
 
@@ -43,6 +42,8 @@ export interface RoomHomesOptions extends Pick<
   exists: (code: string) => boolean;
   /** Something is registered or connected in the room: it is handed over when this hub stops. */
   isInUse: (code: string) => boolean;
+  /** Another hub can serve it as well: it may go to where its requests enter. */
+  mayMove: (code: string) => boolean;
   /** ms on two clocks that this hub's clock does not correct: either may stand still in a suspended computer */
   time: { monotonicMs: () => number; wallMs: () => number };
 }
@@ -66,7 +67,8 @@ export class RoomHomes {
   /** homes that answered that they are not */
   readonly #missed = new Map<string, { epoch: number; untilMs: number }>();
   #aliveMs: { monotonic: number; wall: number };
-  #isStopping = false;
+  /** once this hub stops */
+  #leaving: Leaving | undefined;
 
   constructor(options: RoomHomesOptions) {
     this.#options = options;
@@ -90,7 +92,21 @@ export class RoomHomes {
     this.#noticeSuspension();
     const place = this.#look(code);
     if (place.kind === "wait") this.#takeNew(code, this.#states.of(code));
+    // What a hub that stops would begin now, the next home begins.
+    if (place.kind === "here" && this.#leaving?.give(code) === true) return this.#look(code);
     return place;
+  }
+
+  /** The room goes from here to another hub, or has gone: what has not begun begins there. */
+  isLeaving(code: string): boolean {
+    return !["home", "verifying"].includes(this.#states.of(code).kind);
+  }
+
+  /** Whether this hub still keeps what came with an offer of that home. */
+  keepsOffer(code: string, from: Home): boolean {
+    const state = this.#states.of(code);
+    if (state.kind === "loading") return state.stored.home.epoch === from.epoch + 1;
+    return state.kind === "elsewhere" && state.offer?.from.epoch === from.epoch;
   }
 
   /**
@@ -230,6 +246,10 @@ export class RoomHomes {
     this.#states.retry();
     this.#settleAll();
     const nowMs = this.#options.nowMs();
+    for (const code of this.#entered.busy()) {
+      const to = this.wantsMove(code);
+      if (to !== undefined && this.#options.mayMove(code)) void this.handOver(code, to);
+    }
     this.#waiting.expire(nowMs, unavailable);
     this.#reach.tidy();
     this.#entered.tidy(nowMs);
@@ -240,18 +260,19 @@ export class RoomHomes {
 
   /**
    * This hub stops: it takes no room any more, and hands those in use to the hub that is first in rank. Resolves when all
-   * are handed over, or cannot be. The others are taken at their first request, once this hub has left the directory.
+   * are handed over, or stay. The others are taken at their first request, once this hub has left the directory.
    */
   async stop(): Promise<void> {
-    this.#isStopping = true;
-    const codes = this.#states.own().filter((code) => this.#options.isInUse(code));
-    const letGo = async () => {
-      for (let code = codes.pop(); code !== undefined; code = codes.pop()) {
-        const [next] = this.#ranked(code, undefined);
-        if (next !== undefined) await this.handOver(code, next);
-      }
-    };
-    await Promise.all(Array.from({ length: maxHandOvers }, letGo));
+    this.#leaving = new Leaving({
+      ranked: (code) => this.#ranked(code, undefined),
+      isHome: (code) => this.#states.of(code).kind === "home",
+      handOver: (code, to) => this.handOver(code, to),
+    });
+    await this.#leaving.giveAll(this.#states.own().filter((one) => this.#options.isInUse(one)));
+  }
+
+  get #isStopping(): boolean {
+    return this.#leaving !== undefined;
   }
 
   readonly #taken: HomeHooks["onTaken"] = (code, home, fromOffer) => {
@@ -376,19 +397,4 @@ export class RoomHomes {
 
 function dropWhere<Value>(map: Map<string, Value>, isOver: (value: Value) => boolean): void {
   for (const [code, value] of map) if (isOver(value)) map.delete(code);
-}
-
-function isSame(one: HubIdentity, other: HubIdentity): boolean {
-  return one.hubId === other.hubId && one.bootId === other.bootId;
-}
-
-function clusterAway(code: string): HubError {
-  const message = `No hub serves room ${code} yet, and this hub cannot reach its cluster at the moment.`;
-  const hint = "Rooms that are in use go on. Try again in some seconds.";
-  return new HubError("cluster_unavailable", message, { hint });
-}
-
-function unavailable(code: string): HubError {
-  const message = `The hub that served room ${code} cannot be reached, and no other hub serves it yet.`;
-  return new HubError("peer_unavailable", message, { retryAfterMs: 2_000 });
 }

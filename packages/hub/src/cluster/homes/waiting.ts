@@ -1,3 +1,5 @@
+import { HubError } from "../../errors.ts";
+
 interface Waiter<Result> {
   resolve: (result: Result) => void;
   reject: (error: unknown) => void;
@@ -76,4 +78,15 @@ export class Waiting<Result> {
     if (waiters.size === 0) this.#waiters.delete(code);
     return waiter;
   }
+}
+
+export function clusterAway(code: string): HubError {
+  const message = `No hub serves room ${code} yet, and this hub cannot reach its cluster at the moment.`;
+  const hint = "Rooms that are in use go on. Try again in some seconds.";
+  return new HubError("cluster_unavailable", message, { hint });
+}
+
+export function unavailable(code: string): HubError {
+  const message = `The hub that served room ${code} cannot be reached, and no other hub serves it yet.`;
+  return new HubError("peer_unavailable", message, { retryAfterMs: 2_000 });
 }

@@ -6,11 +6,6 @@ interface Reachable {
   advertiseUrl?: string | undefined;
 }
 
-/** The WebSocket of a hub that is reached at this URL. */
-export function linkAddress(linkUrl: string): string {
-  return `${linkUrl.replace(/^http/, "ws").replace(/\/+$/, "")}/v1/cluster/link`;
-}
-
 /** Of the place where a hub can be reached: the same after a restart. */
 export function hubIdOf({ linkUrl, advertiseUrl }: Reachable): string {
   const place = linkUrl ?? advertiseUrl;

@@ -9,14 +9,10 @@ export interface HubPresence extends HubIdentity {
   version: string;
   /** epoch ms */
   startedAt: number;
-  /** that it owns */
+  /** of the rooms that have their home there */
   participants: number;
   /** counts up; the time of a beat is when it is received */
   beat: number;
-  /** a subscriber of it reads events of detail */
-  wantsDetail: boolean;
-  /** of what it tells over links of the rooms that are watched at it; absent from a hub that does not */
-  watchRevision?: number;
   isDraining: boolean;
 }
 
@@ -26,8 +22,6 @@ export class OwnPresence {
   readonly #now: () => Omit<HubPresence, "beat">;
   #beat = 0;
   #isAnnounced = false;
-  /** The others know that a stream with detail is open here. */
-  #saidDetail = false;
 
   /**
    * @param write - at once, and at each beat from then on
@@ -47,14 +41,7 @@ export class OwnPresence {
     this.#write(() => this.#next());
   }
 
-  /** A stream with detail is open here. Written once between two beats, however many open and end. */
-  detailWatched(): void {
-    if (this.#isAnnounced && !this.#saidDetail) this.announce();
-  }
-
   #next(): HubPresence {
-    const now = this.#now();
-    this.#saidDetail = now.wantsDetail;
-    return { ...now, beat: ++this.#beat };
+    return { ...this.#now(), beat: ++this.#beat };
   }
 }

@@ -1,7 +1,6 @@
 import type { HubEntry } from "@roomhub/protocol";
 import type { HubIdentity } from "../../domain/participant.ts";
 import type { Log } from "../../log.ts";
-import { linkAddress } from "./hub-address.ts";
 import { advertisedUrls, hubList, type HubListSources } from "./hub-list.ts";
 import { type HubPresence, OwnPresence } from "./hub-presence.ts";
 import { Hubs } from "./hubs.ts";
@@ -27,8 +26,6 @@ export interface RollCallOptions {
     /** for how long that hub has refused each dial, after its socket was reset; 0 otherwise */
     refusedForMs?: (hubId: string) => number;
   };
-  /** Whether a stream of another hub shows requests on their way. */
-  detailWatchedElsewhere: (isWatched: boolean) => void;
   log: Log;
   nowMs: () => number;
 }
@@ -52,7 +49,7 @@ export class RollCall {
     }));
   }
 
-  /** undefined for a worker, which has none of its own, and before {@link announce} */
+  /** undefined before {@link announce} */
   get ownUrl(): string | undefined {
     return this.#urls?.advertiseUrl || undefined;
   }
@@ -68,14 +65,9 @@ export class RollCall {
     this.#presence.announce();
   }
 
-  /** A stream with detail is open here. */
-  detailWatched(): void {
-    this.#presence.detailWatched();
-  }
-
   /** A beat of another hub, or with undefined its end. */
   seen(hubId: string, presence: HubPresence | undefined): void {
-    const { links, detailWatchedElsewhere, nowMs } = this.#options;
+    const { links, nowMs } = this.#options;
     if (presence === undefined) {
       this.hubs.left(hubId);
       links.hubLeft(hubId);
@@ -84,8 +76,7 @@ export class RollCall {
     // What is stored under this hub's id before it announces itself is of its life before.
     if (this.isAnnounced) this.#namesakes.heard(presence, nowMs());
     this.hubs.seen(presence, nowMs());
-    detailWatchedElsewhere(this.hubs.list().some(({ wantsDetail }) => wantsDetail));
-    links.hubPresent({ ...presence, linkUrl: linkAddress(presence.linkUrl) });
+    links.hubPresent(presence);
   }
 
   /** Warns of hubs that run under one id. */

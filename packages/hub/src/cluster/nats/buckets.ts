@@ -24,9 +24,8 @@ export async function openBuckets(
 ): Promise<Buckets> {
   const open = (kind: EntryKind, options: Omit<BucketOptions, "replicas">) =>
     Bucket.open(client, `${prefix}_${kind}`, { replicas, ...options });
-  const [rooms, participants, hubs, homes, registrations] = await Promise.all([
+  const [rooms, hubs, homes, registrations] = await Promise.all([
     open("rooms", { description: "roomhub: rooms", storage }),
-    open("participants", { description: "roomhub: participants and their hubs", storage }),
     // Renewed every few seconds: not worth a disk.
     open("hubs", { description: "roomhub: hubs", storage: "memory", ttlMs: presenceTtlMs }),
     open("homes", { description: "roomhub: the hub that each room has its home at", storage }),
@@ -36,7 +35,7 @@ export async function openBuckets(
       ttlMs: REGISTRATION_KEPT_MS,
     }),
   ]);
-  return { rooms, participants, hubs, homes, registrations };
+  return { rooms, hubs, homes, registrations };
 }
 
 /** Writes where there is none: of several hubs that write back the same, one does. */

@@ -1,5 +1,4 @@
 import type { HubIdentity } from "../../domain/participant.ts";
-import type { BusMessage } from "../bus/bus-message.ts";
 import { DirectoryReport } from "../directory-report.ts";
 import {
   DirectoryUnavailable,
@@ -21,7 +20,6 @@ import { HubError } from "../../errors.ts";
 import { withinMs } from "../../within.ts";
 import type { Bucket } from "./bucket.ts";
 import { openBuckets, writeBack, type Buckets } from "./buckets.ts";
-import { Bus } from "./bus.ts";
 import { KeptEntries } from "./kept-entries.ts";
 import { connectToNats, type NatsAccess, type NatsClient } from "./nats-connection.ts";
 import { Tombstones } from "./tombstones.ts";
@@ -50,7 +48,7 @@ const tombstoneSweepMs = 60_000;
 const closeWithinMs = 2_000;
 
 /**
- * The directory over NATS: JetStream key-value buckets, all but that of registrations watched, and core subjects for events. After each reconnect
+ * The directory over NATS: JetStream key-value buckets, all but that of registrations watched. After each reconnect
  * all entries are read again, so that no change is missed, whatever happened meanwhile.
  */
 export class NatsDirectory extends EntryCalls implements ClusterDirectory {
@@ -59,7 +57,6 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
   readonly #nowMs: () => number;
   readonly #random: () => number;
   readonly #onWarning: (message: string) => void;
-  readonly #bus: Bus;
   readonly #kept = new KeptEntries();
   readonly #tombstones: Tombstones;
   readonly #stops: (() => void)[] = [];
@@ -88,7 +85,6 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
       if (message !== this.#lastWarning) options.onWarning?.(message);
       this.#lastWarning = message;
     };
-    this.#bus = new Bus(this.#prefix, this.#onWarning, this.#nowMs);
     this.#tombstones = new Tombstones(this.#random);
   }
 
@@ -118,7 +114,6 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
       await this.#client.connection.close();
       throw asUnavailable(error);
     }
-    this.#bus.connected(this.#client.connection);
     void this.#followConnection(this.#client);
     const every = this.#options.every ?? everyInterval;
     this.#stops.push(
@@ -133,24 +128,10 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
     void this.#beat();
   }
 
-  publish(roomCode: string, message: BusMessage): void {
-    // The client would keep it, and send it when it is back.
-    if (this.isUp) this.#bus.publish(roomCode, message);
-  }
-
-  subscribe(roomCode: string | undefined, onMessage: (message: BusMessage) => void): () => void {
-    return this.#bus.subscribe(roomCode, onMessage);
-  }
-
-  async subscribed(): Promise<void> {
-    await this.#call(() => this.#bus.subscribed());
-  }
-
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     for (const stop of this.#stops) stop();
-    this.#bus.close();
     const buckets = this.#buckets;
     if (this.isUp && buckets !== undefined && this.#own !== undefined) {
       const removed = buckets.hubs.delete(encodeKey(this.#own.hubId), undefined);
@@ -187,7 +168,6 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
     this.#watches = [];
     const wasUp = this.isUp;
     this.#upSinceMs = undefined;
-    this.#bus.drop();
     for (const reject of this.#rejects) reject(new DirectoryUnavailable(reason));
     this.#rejects.clear();
     if (wasUp) this.#listener?.stateChanged(false);
@@ -304,9 +284,7 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
     text: string,
     expectedRevision: number | undefined,
   ): Promise<number | undefined> {
-    const revision = await this.#call((buckets) => buckets[kind].put(key, text, expectedRevision));
-    if (revision !== undefined) this.#kept.written(kind, key, text, revision);
-    return revision;
+    return this.#call((buckets) => buckets[kind].put(key, text, expectedRevision));
   }
 
   protected override async delete(
@@ -316,9 +294,7 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
   ): Promise<boolean> {
     // Those of registrations are removed by the server.
     if (kind !== "registrations") this.#tombstones.deleting(kind, key);
-    const isDeleted = await this.#call((buckets) => buckets[kind].delete(key, expectedRevision));
-    if (isDeleted) this.#kept.deleted(kind, key);
-    return isDeleted;
+    return this.#call((buckets) => buckets[kind].delete(key, expectedRevision));
   }
 
   protected override read(

@@ -21,9 +21,8 @@ export class Candidate implements PlacementCandidate {
   }
 
   get active(): number {
-    const { machine, active, remote } = this.participant;
-    if (machine !== undefined) return machine.active + machine.elsewhere;
-    return active + (remote?.elsewhere ?? 0);
+    const { machine, active } = this.participant;
+    return machine?.active ?? active;
   }
 
   get limit(): number {

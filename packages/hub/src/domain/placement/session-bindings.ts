@@ -1,5 +1,14 @@
 import type { Participant } from "../participant.ts";
 
+/** A session, and where it goes. */
+export interface SessionBinding {
+  /** its keyed hash */
+  session: string;
+  participant: Participant;
+  /** ms on the hub's clock */
+  usedMs: number;
+}
+
 const keptMs = 15 * 60_000;
 const maxBindings = 4_096;
 
@@ -20,6 +29,12 @@ export class SessionBindings {
     return binding === undefined || nowMs - binding.usedMs > keptMs
       ? undefined
       : binding.participant;
+  }
+
+  /** The least recently used first. */
+  *all(): Iterable<SessionBinding> {
+    for (const [session, { participant, usedMs }] of this.#bindings)
+      yield { session, participant, usedMs };
   }
 
   bind(session: string, participant: Participant, nowMs: number): void {

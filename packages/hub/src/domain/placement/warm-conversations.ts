@@ -22,10 +22,12 @@ export interface Prompt {
 export const noPrompt: Prompt = Object.freeze({ session: undefined, borders: [], bytes: 0 });
 
 /** A prompt as a participant computed it last. */
-interface Conversation {
+export interface Conversation {
   readonly participant: Participant;
+  /** of its beginnings, the longest last */
   readonly keys: readonly Key[];
   readonly bytes: number;
+  /** ms on the hub's clock */
   readonly usedMs: number;
 }
 
@@ -94,6 +96,16 @@ export class WarmConversations {
     const earlier = keys.findLast((key) => cache?.byEnd.has(key) === true);
     if (earlier !== undefined) this.#remove(cache?.byEnd.get(earlier));
     this.#add({ participant, keys, bytes: prompt.bytes, usedMs: nowMs });
+  }
+
+  /** The least recently used first. */
+  all(): Iterable<Conversation> {
+    return this.#all;
+  }
+
+  /** What another hub knew, in the order of {@link all}. */
+  learn(conversation: Conversation): void {
+    this.#add(conversation);
   }
 
   /** It did not compute this prompt after all. */

@@ -11,6 +11,8 @@ export interface EventsDeps {
   operations: OperationContext;
   streams: EventStreams;
   bus: EventBus;
+  /** undefined: requests of clients. Otherwise other hubs ask */
+  piped: object | undefined;
 }
 
 /** `GET …/events`, of a room or of the whole hub, with `?detail=1` also of requests on their way. Interface §6, contract §5. */
@@ -18,12 +20,13 @@ export function serveEvents(
   request: IncomingMessage,
   response: ServerResponse,
   input: { code: string | undefined; spelling: EventSpelling },
-  { operations, streams, bus }: EventsDeps,
+  { operations, streams, bus, piped }: EventsDeps,
 ): void {
   const { code, spelling } = input;
   const isDetailed = queryOf(request.url ?? "").get("detail") === "1";
   if (code === undefined) {
-    streams.open(response, { roomCode: undefined, spelling, isDetailed }, () => undefined);
+    const isForHub = piped !== undefined;
+    streams.open(response, { roomCode: code, spelling, isDetailed, isForHub }, () => undefined);
     return;
   }
   const room = useRoom(operations, code);

@@ -9,6 +9,7 @@ import {
   type InferenceRoom,
   sessionKey,
 } from "../../inference/begin.ts";
+import type { MoveRequest } from "../../inference/inference-call.ts";
 import type { BodyBudget } from "../../inference/body-budget.ts";
 import type { RequestBody } from "../../inference/request/request-body.ts";
 import { claimsOf, type Source } from "../../inference/sender/senders.ts";
@@ -28,6 +29,10 @@ export interface InferenceInput extends Pick<ResponseOptions, "delivery"> {
   code: string;
   surface: Surface;
   source: Source;
+  /** how long ago it came to another hub, which piped it here; 0 for one of this hub's own clients */
+  ageMs: number;
+  /** undefined where rooms do not move */
+  onMoved: MoveRequest | undefined;
 }
 
 /**
@@ -67,7 +72,7 @@ class ArrivingRequest implements BodySink {
   constructor(arrival: Arrival) {
     const { inference, limits } = arrival.deps;
     this.#arrival = arrival;
-    this.#startedMs = inference.dispatch.nowMs();
+    this.#startedMs = inference.dispatch.nowMs() - arrival.input.ageMs;
     this.#reader = new RequestBodyReader(limits.jsonDepth, true, crc32);
   }
 
@@ -96,8 +101,13 @@ class ArrivingRequest implements BodySink {
 
   #begin(body: RequestBody): void {
     const { request, response, room, input, deps } = this.#arrival;
-    const { requestId, surface, source, delivery } = input;
+    const { requestId, surface, source, delivery, onMoved } = input;
     const { inference, requestsStreamUsage, flushing } = deps;
+    const onSettled = releaser(inference.bodies, this.#heldBytes);
+    if (onMoved !== undefined && inference.dispatch.isLeaving?.(room.code) === true) {
+      onSettled();
+      return onMoved(room.code, { body: body.chunks, startedMs: this.#startedMs });
+    }
     const { errorShape } = surface;
     const client = new SocketClientResponse(request, response, {
       ...{ requestId, errorShape, flushing, delivery },
@@ -114,7 +124,7 @@ class ArrivingRequest implements BodySink {
       sender: inference.senders.senderOf(source, claimsOf(request.headers), body.user),
       startedMs: this.#startedMs,
       client,
-      onSettled: releaser(inference.bodies, this.#heldBytes),
+      ...{ onSettled, onMoved },
     });
     client.listen(dispatch);
   }

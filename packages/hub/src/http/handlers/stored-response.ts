@@ -8,13 +8,16 @@ import {
 } from "../../inference/request/inference-request.ts";
 import { admit, begin } from "../../inference/begin.ts";
 import { claimsOf, type Source } from "../../inference/sender/senders.ts";
-import { type ResponseOptions, SocketClientResponse } from "../relay.ts";
-import { hopsOf, type InferenceDeps } from "./inference.ts";
+import { SocketClientResponse } from "../relay.ts";
+import { hopsOf, type InferenceDeps, type InferenceInput } from "./inference.ts";
 
 /** The methods that a stored response takes. Contract §4. */
 export type StoredResponseMethod = "GET" | "DELETE" | "POST";
 
-export interface StoredResponseInput extends Pick<ResponseOptions, "delivery"> {
+export interface StoredResponseInput extends Pick<
+  InferenceInput,
+  "delivery" | "ageMs" | "onMoved"
+> {
   requestId: string;
   code: string;
   responseId: string;
@@ -29,9 +32,8 @@ const safeQuery = /^[A-Za-z0-9_=&%.,[\]-]{0,512}$/;
 
 /**
  * `GET|DELETE …/responses/:id`, `POST …/cancel`, `GET …/input_items`: sent to the participant that made the response.
- * No generation, so no llm events. In a cluster another hub may have to be asked for that participant first.
+ * No generation, so no llm events.
  *
- * @param onRefused - what keeps it from dispatch after that
  * @throws HubError `response_not_found`, `room_not_found`, `hub_overloaded`
  */
 export function serveStoredResponse(
@@ -39,18 +41,12 @@ export function serveStoredResponse(
   response: ServerResponse,
   input: StoredResponseInput,
   deps: InferenceDeps,
-  onRefused: (error: unknown) => void,
 ): void {
   const room = admit(deps.inference, input.code);
-  const { responseOwners, peers } = deps.inference.dispatch;
-  const serve = () => {
-    const maker = responseOwners.ownerOf(room, input.responseId);
-    if (maker === undefined) throw notFound(input.responseId);
-    serveFromMaker(request, response, { ...input, room, maker }, deps);
-  };
-  const isKnown = responseOwners.ownerOf(room, input.responseId) !== undefined;
-  if (isKnown || peers === undefined) serve();
-  else void peers.findMaker(room, input.responseId).then(serve).catch(onRefused);
+  const { responseOwners } = deps.inference.dispatch;
+  const maker = responseOwners.ownerOf(room, input.responseId);
+  if (maker === undefined) throw notFound(input.responseId);
+  serveFromMaker(request, response, { ...input, room, maker }, deps);
 }
 
 function serveFromMaker(
@@ -64,6 +60,7 @@ function serveFromMaker(
   if (!safeQuery.test(query)) {
     throw new HubError("bad_request", "The query contains characters that are not forwarded.");
   }
+  const startedMs = inference.dispatch.nowMs() - input.ageMs;
   const client = new SocketClientResponse(request, response, {
     ...{ requestId: input.requestId, errorShape: "openai", flushing, delivery: input.delivery },
   });
@@ -79,9 +76,9 @@ function serveFromMaker(
     }),
     hops: hopsOf(request),
     sender: inference.senders.senderOf(input.source, claimsOf(request.headers), undefined),
-    startedMs: inference.dispatch.nowMs(),
-    client,
+    ...{ startedMs, client },
     onSettled: () => undefined,
+    onMoved: input.onMoved,
   });
   client.listen(dispatch);
 }

@@ -37,11 +37,12 @@ function arriving(places: Place[], outcomes: PipeOutcome["kind"][], response: ob
           const { requestId, epoch, mustTake } = decodeHopFacts(facts);
           said.push(`${requestId} piped to ${epoch}${mustTake ? ", which must take it" : ""}`);
           const kind = outcomes.shift() ?? expect.unreachable("piped once too often");
-          return kind === "untaken" ? { kind, failure: undefined } : { kind };
+          if (kind === "untaken") return { kind, failure: undefined };
+          return kind === "broken" ? { kind, headers: {} } : { kind };
         },
       }),
       pipeUpgrade: () => expect.unreachable("an upgrade"),
-      tell: (hubId, requestId, outcome) => said.push(`${hubId} told: ${requestId} ${outcome}`),
+      tell: (hubId, requestId, outcome) => void said.push(`${hubId} told: ${requestId} ${outcome}`),
     },
     peers: {
       sourceOf: () => ({ throttleKey: "192.0.2.1", ownAddress: undefined }),
@@ -53,6 +54,7 @@ function arriving(places: Place[], outcomes: PipeOutcome["kind"][], response: ob
     lost: (code, { requestId }) => said.push(`${code} lost ${requestId}`),
     isDraining: () => false,
     refuseAtLimit: () => undefined,
+    entered: () => undefined,
     self: { hubId: "aa", bootId: "a1" },
   });
   const over = Promise.withResolvers<void>();

@@ -1,8 +1,9 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { HopHub } from "../../hop/dial.ts";
 import type { Hops } from "../../hop/hops.ts";
-import { HubError } from "../../errors.ts";
+import { asHubError, HubError } from "../../errors.ts";
+import type { ReadRequest } from "../../inference/inference-call.ts";
 import { errorFrame } from "../../inference/response/error-frame.ts";
 import type { LostRequest } from "../../operations/homes/lost-requests.ts";
 import type { Arrival, RoomPlaces } from "../front-deps.ts";
@@ -32,8 +33,15 @@ export interface Homes {
 
 /** What the front needs of the hops to other hubs. */
 interface Pipes extends Pick<Hops, "open" | "pipeUpgrade"> {
-  /** The client of a request has all of its response, or left before. */
-  tell(hubId: string, requestId: string, outcome: "delivered" | "gone"): void;
+  /**
+   * The response of a request has left here, or its client has left before. Resolves when nothing more is to be said of it.
+   */
+  tell(
+    hubId: string,
+    requestId: string,
+    outcome: "delivered" | "gone",
+    request: IncomingMessage,
+  ): void | Promise<void>;
 }
 
 type There = Extract<Place, { kind: "there" }>;
@@ -59,6 +67,8 @@ export interface EntryPlacesDeps {
   isDraining: () => boolean;
   /** @throws HubError `hub_overloaded` */
   refuseAtLimit: (underWay: number) => void;
+  /** An inference request is served here. */
+  entered: (code: string, request: IncomingMessage) => void;
 }
 
 /** At a hub that clients and agents reach: requests go to the homes of their rooms. */
@@ -81,28 +91,52 @@ export class EntryPlaces implements RoomPlaces {
   }
 
   request(target: Arrival, request: IncomingMessage, response: ServerResponse): void {
-    this.#place(target, () => this.#openRequest(target, request, response));
+    this.#place(target, () => this.#openRequest(target, request, response, undefined));
   }
 
-  #openRequest(target: Arrival, request: IncomingMessage, response: ServerResponse): Piped {
-    const { pipes } = this.#deps;
-    const opened = pipes.open(request, response);
+  entered(code: string, request: IncomingMessage): void {
+    this.#deps.entered(code, request);
+  }
+
+  again(
+    target: Arrival,
+    request: IncomingMessage,
+    response: ServerResponse,
+    read: ReadRequest,
+  ): void {
+    const piped = this.#openRequest(target, request, response, read);
+    void this.#send(target, this.#deps.homes.placeOf(target.code), piped).catch((error: unknown) =>
+      response.headersSent ? breakOff(response, target, error, true) : target.refuse(error),
+    );
+  }
+
+  #openRequest(
+    target: Arrival,
+    request: IncomingMessage,
+    response: ServerResponse,
+    read: ReadRequest | undefined,
+  ): Piped {
+    const { pipes, nowMs } = this.#deps;
+    const opened = pipes.open(request, response, read?.body);
+    const startedMs = read?.startedMs ?? nowMs();
+    // With the comments of a stream, which nothing else begins with.
+    const hasBegun = response.headersSent;
     const pipe = async (place: There): Promise<"over" | "again"> => {
       const { home } = place;
       // So that its client's next request comes to a hub that stays.
       if (this.#deps.isDraining()) response.shouldKeepAlive = false;
-      const outcome = await opened.send(home, this.#facts(target, request, place));
+      const outcome = await opened.send(home, this.#facts(target, request, place, startedMs));
       switch (outcome.kind) {
         case "delivered":
         case "gone":
-          pipes.tell(home.hubId, target.requestId, outcome.kind);
+          await pipes.tell(home.hubId, target.requestId, outcome.kind, request);
           return "over";
         case "untaken":
           return "again";
         case "broken":
-          this.#lost(target, response);
+          this.#lost(target, outcome.headers);
           if (!response.headersSent) throw homeLost();
-          breakOff(response, target);
+          breakOff(response, target, homeLost(), hasBegun || isStream(outcome.headers));
           return "over";
       }
     };
@@ -116,8 +150,9 @@ export class EntryPlaces implements RoomPlaces {
     socket: Duplex,
     head: Buffer,
   ): void {
+    const startedMs = this.#deps.nowMs();
     const pipe = async (place: There): Promise<"over" | "again"> => {
-      const facts = this.#facts(target, request, place);
+      const facts = this.#facts(target, request, place, startedMs);
       const arriving = { request, socket, head };
       const outcome = await this.#deps.pipes.pipeUpgrade(arriving, place.home, facts);
       if (outcome === "broken") throw homeLost();
@@ -131,12 +166,9 @@ export class EntryPlaces implements RoomPlaces {
   }
 
   /** Where its response began, the headers say who served it. */
-  #lost({ code, requestId, surface }: Arrival, response: ServerResponse): void {
+  #lost({ code, requestId, surface }: Arrival, headers: IncomingHttpHeaders = {}): void {
     if (surface === undefined) return;
-    const headerOf = (name: string) => {
-      const value = response.getHeader(name);
-      return value === undefined ? undefined : String(value);
-    };
+    const headerOf = (name: string) => headers[name]?.toString();
     this.#deps.lost(code, {
       ...{ requestId, protocol: surface.protocol },
       participantId: headerOf("x-roomhub-participant"),
@@ -180,13 +212,20 @@ export class EntryPlaces implements RoomPlaces {
     if (this.#underWay === 0) this.#whenEmpty?.();
   }
 
-  #facts({ requestId }: Arrival, request: IncomingMessage, { home, mustTake }: There): string {
-    const { peers } = this.#deps;
+  #facts(
+    { requestId }: Arrival,
+    request: IncomingMessage,
+    { home, mustTake }: There,
+    startedMs: number,
+  ): string {
+    const { peers, nowMs } = this.#deps;
+    const ageMs = Math.round(nowMs() - startedMs);
     const { epoch } = home;
     const { throttleKey, ownAddress } = peers.sourceOf(request);
     const { address } = peers.peerOf(request);
     const origin = peers.originOf(request);
-    return encodeHopFacts({ requestId, epoch, mustTake, address, throttleKey, ownAddress, origin });
+    const client = { address, throttleKey, ownAddress, origin };
+    return encodeHopFacts({ requestId, ageMs, epoch, mustTake, ...client });
   }
 }
 
@@ -203,11 +242,19 @@ function homeLost(): HubError {
   });
 }
 
-/** The home ended in the middle of a response: the client must not take it for whole. */
-function breakOff(response: ServerResponse, { surface, requestId }: Arrival): void {
-  const isStream = String(response.getHeader("content-type")).startsWith("text/event-stream");
+function isStream(headers: IncomingHttpHeaders = {}): boolean {
+  return headers["content-type"]?.startsWith("text/event-stream") === true;
+}
+
+/** The client must not take what it has of a response for whole. */
+function breakOff(
+  response: ServerResponse,
+  { surface, requestId }: Arrival,
+  thrown: unknown,
+  isStream: boolean,
+): void {
   if (surface === undefined || !isStream) return void response.destroy();
-  const error = homeLost();
+  const error = asHubError(thrown);
   // Part of an event may have left.
   const context = { isMidEvent: true, nextSequenceNumber: 0, response: undefined };
   response.end(errorFrame(error, surface.marker, context, requestId));

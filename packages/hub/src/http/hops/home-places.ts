@@ -1,16 +1,26 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HopHub } from "../../hop/dial.ts";
 import { HubError } from "../../errors.ts";
+import type { ReadRequest } from "../../inference/inference-call.ts";
 import type { Arrival, PipedRequests, RoomPlaces } from "../front-deps.ts";
 import type { ResponseOptions } from "../relay.ts";
 import type { Deliveries } from "./deliveries.ts";
-import type { Homes, Place } from "./entry-places.ts";
+import type { EntryPlaces, EntryPlacesDeps, Homes, Place } from "./entry-places.ts";
 import { decodeHopFacts, type HopFacts } from "./hop-facts.ts";
+import { servesOffer, type TakeOffer } from "./offers.ts";
+
+/** So much of a body is kept by the hub that has the client. */
+const maxHeldBytes = 64 * 1024;
 
 export interface HomePlacesDeps {
   /** Which hub a connection comes from. */
   peerOf: (socket: object) => HopHub | undefined;
   deliveries: Deliveries;
+  /** Where a request goes from here that came with a longer body, or has the beginning of a response. */
+  onward: Pick<EntryPlaces, "again">;
+  entered: EntryPlacesDeps["entered"];
+  /** The home of a room offers it to this hub. */
+  takeOffer: TakeOffer;
   homes: Pick<Homes, "placeOf" | "placed"> & {
     /** Another hub knows of a home with this epoch. */
     sawEpoch(code: string, epoch: number): void;
@@ -19,7 +29,10 @@ export interface HomePlacesDeps {
   };
 }
 
-/** At the home of rooms: what other hubs pipe here is served, or refused. It is never piped again. */
+/**
+ * At the home of rooms: what other hubs pipe here is served, or refused. It is piped on only by a home that has taken it
+ * and gave its room away since.
+ */
 export class HomePlaces implements RoomPlaces, PipedRequests {
   readonly #deps: HomePlacesDeps;
   readonly #facts = new WeakMap<IncomingMessage, HopFacts>();
@@ -34,6 +47,31 @@ export class HomePlaces implements RoomPlaces, PipedRequests {
 
   upgrade(target: Arrival, _session: string | undefined, request: IncomingMessage): void {
     this.#take(target, request);
+  }
+
+  entered(code: string, request: IncomingMessage): void {
+    this.#deps.entered(code, request);
+  }
+
+  again(
+    target: Arrival,
+    request: IncomingMessage,
+    response: ServerResponse,
+    read: ReadRequest,
+  ): void {
+    const bytes = read.body.reduce((sum, { length }) => sum + length, 0);
+    const isHeld = bytes <= maxHeldBytes && !response.headersSent;
+    if (isHeld) target.refuse(notHome(target.code));
+    else this.#deps.onward.again(target, request, response, read);
+  }
+
+  takes(request: IncomingMessage, response: ServerResponse): boolean {
+    const { peerOf, takeOffer } = this.#deps;
+    return servesOffer(request, response, peerOf(request.socket), takeOffer);
+  }
+
+  ageMsOf(request: IncomingMessage): number {
+    return this.factsOf(request).ageMs;
   }
 
   requestIdOf(request: IncomingMessage): string {

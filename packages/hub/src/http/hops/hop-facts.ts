@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { HopHub } from "../../hop/dial.ts";
 import { HubError } from "../../errors.ts";
 import { isNear, type PeerOptions, type PeerReader } from "../peer.ts";
 
@@ -8,6 +9,8 @@ import { isNear, type PeerOptions, type PeerReader } from "../peer.ts";
  */
 export interface HopFacts {
   requestId: string;
+  /** how long ago it came to the first hub */
+  ageMs: number;
   /** of the home that the asking hub knows of */
   epoch: number;
   /** That home is dead, and this hub is to take the room. */
@@ -18,6 +21,12 @@ export interface HopFacts {
   ownAddress: string | undefined;
   /** `http://host:port` as the client knows the asking hub */
   origin: string;
+}
+
+/** Of requests that a hub makes itself. */
+export function factsOfHub({ hubId }: HopHub): HopFacts {
+  const nobody = { address: undefined, throttleKey: hubId, ownAddress: undefined, origin: "" };
+  return { requestId: `hub_${hubId}`, epoch: 0, mustTake: false, ageMs: 0, ...nobody };
 }
 
 /** ASCII, whatever its values are. */
@@ -31,12 +40,13 @@ export function encodeHopFacts(facts: HopFacts): string {
 /** @throws HubError `bad_request`: the other hub is of another version */
 export function decodeHopFacts(header: string | string[] | undefined): HopFacts {
   const facts = parsed(header);
-  const { requestId, epoch, mustTake, throttleKey, origin, address, ownAddress } = facts;
+  const { requestId, ageMs, epoch, mustTake, throttleKey, origin, address, ownAddress } = facts;
   const areTexts = [requestId, throttleKey, origin].every((text) => typeof text === "string");
   const areAddresses = [address, ownAddress].every(
     (text) => text === undefined || typeof text === "string",
   );
-  const isPlaced = Number.isSafeInteger(epoch) && typeof mustTake === "boolean";
+  const areNumbers = [ageMs, epoch].every((number) => Number.isSafeInteger(number));
+  const isPlaced = areNumbers && typeof mustTake === "boolean";
   if (areTexts && areAddresses && isPlaced) return facts as HopFacts;
   throw new HubError("bad_request", "The request of another hub lacks what its client is.", {
     hint: "All hubs of a cluster run the same version.",

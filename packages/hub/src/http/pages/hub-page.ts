@@ -1,18 +1,25 @@
-import type { Room } from "@roomhub/protocol";
+import type { Room, UnreachableHub } from "@roomhub/protocol";
 import type { ServerResponse } from "node:http";
 import { html, type Html, pasteLine, sendPage } from "./html.ts";
 import { joinLine, type PageFacts } from "./lines.ts";
 
-/** `GET /` for people. @param rooms - those to show, the last used first @param roomCount - of all */
+interface ShownRooms {
+  /** those to show, the last used first */
+  rooms: readonly Room[];
+  /** of all */
+  count: number;
+  unreachable: readonly UnreachableHub[];
+}
+
+/** `GET /` for people. */
 export function sendHubPage(
   response: ServerResponse,
   facts: PageFacts,
-  rooms: readonly Room[],
-  roomCount: number,
+  { rooms, count, unreachable }: ShownRooms,
 ): void {
   const more =
-    roomCount > rooms.length
-      ? html`<p class="quiet">and ${String(roomCount - rooms.length)} more</p>`
+    count > rooms.length
+      ? html`<p class="quiet">and ${String(count - rooms.length)} more</p>`
       : html``;
   sendPage(
     response,
@@ -22,7 +29,7 @@ export function sendHubPage(
       <p class="quiet">The hub at ${facts.origin}</p>
       <h1>Rooms</h1>
       ${rooms.length === 0 ? html`<p>No rooms yet. To create one: <code>roomhub room create "my room" --hub ${facts.origin}</code></p>` : rooms.map((room) => roomSection(facts, room))}
-      ${more}
+      ${more} ${unreachable.map(notCounted)}
       <p class="quiet">roomhub ${facts.version}</p>
     </main>`,
   );
@@ -37,6 +44,12 @@ function roomSection(facts: PageFacts, room: Room): Html {
     </h2>
     ${pasteLine(joinLine(facts, code))} ${pasteLine(`${facts.origin}/rooms/${code}/v1`)}
   </section>`;
+}
+
+function notCounted({ url }: UnreachableHub): Html {
+  return html`<p class="quiet">
+    The hub at ${url} does not respond: participants of its rooms are not counted.
+  </p>`;
 }
 
 function about({ passwordProtected, participantCount }: Room): string {

@@ -11,13 +11,13 @@ import { sendRoomPage } from "./room-page.ts";
 const maxRooms = 50;
 
 /** `GET /` and `GET /rooms/:code` for people. Contract §7. @throws HubError `room_not_found` */
-export function servePage(
+export async function servePage(
   request: IncomingMessage,
   response: ServerResponse,
   page: PageName,
   { params }: RouteMatch,
-  { handedOut, health, operations, peers }: FrontDeps,
-): void {
+  { cluster, handedOut, health, operations, peers }: FrontDeps,
+): Promise<void> {
   const facts: PageFacts = {
     origin: peers.originOf(request),
     version: health().version,
@@ -26,8 +26,9 @@ export function servePage(
   response.setHeader("vary", "Accept");
   switch (page) {
     case "hub": {
-      const { rooms, count } = roomsLastUsed(operations, maxRooms);
-      sendHubPage(response, facts, rooms, count);
+      const elsewhere = await cluster?.roomsElsewhere();
+      const { rooms, count } = roomsLastUsed(operations, maxRooms, elsewhere?.rooms);
+      sendHubPage(response, facts, { rooms, count, unreachable: elsewhere?.unreachable ?? [] });
       return;
     }
     case "room": {

@@ -1,3 +1,4 @@
+import { normaliseRoomCode } from "@roomhub/protocol";
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import { asHubError, HubError } from "../../errors.ts";
@@ -36,6 +37,8 @@ export class ResponseSocket implements TurnsChannel {
   readonly #ws: WebSocket;
   readonly #socket: Duplex;
   readonly #deps: ResponseSocketDeps;
+  /** as its path has it */
+  readonly #code: string;
   readonly #turns: SocketTurns;
   readonly #intake: MessageIntake;
   readonly #life: SocketLife;
@@ -47,6 +50,7 @@ export class ResponseSocket implements TurnsChannel {
     this.#ws = ws;
     this.#socket = socket;
     this.#deps = deps;
+    this.#code = client.code;
     this.#turns = new SocketTurns(this, client, deps);
     this.#intake = new MessageIntake(deps.inference.bodies, deps.limits);
     this.#life = new SocketLife(deps.limits, deps.inference.dispatch.nowMs());
@@ -141,6 +145,10 @@ export class ResponseSocket implements TurnsChannel {
       case "expired":
         this.#end({ error: timeIsOver(this.#deps.limits.responseSocketMs), isAnnounced: true });
     }
+  }
+
+  isIn(roomCode: string): boolean {
+    return normaliseRoomCode(this.#code) === roomCode;
   }
 
   /** No new turns: the one that runs may finish. */

@@ -72,9 +72,15 @@ export class ResponseSockets {
     for (const socket of this.#sockets) socket.tick(nowMs);
   }
 
-  /** The hub stops: no new turns, and each socket closes when its last one is over. */
-  drain(): void {
-    for (const socket of this.#sockets) socket.drain();
+  /**
+   * The hub stops, or a room has another home: no new turns, and each socket closes when its last one is over.
+   *
+   * @param roomCode - left out: of all rooms
+   */
+  drain(roomCode?: string): void {
+    for (const socket of this.#sockets) {
+      if (roomCode === undefined || socket.isIn(roomCode)) socket.drain();
+    }
   }
 
   /** Sockets still open by now are cut off. */

@@ -2,10 +2,10 @@ import type { ErrorShape, InferenceProtocol, StreamMarker, Surface } from "@room
 import { capabilityOf, type Participant } from "../../domain/participant.ts";
 import { noPrompt, type Prompt } from "../../domain/placement/warm-conversations.ts";
 import { HubError } from "../../errors.ts";
-import { bodyForProvider, settingFields } from "./provider-body.ts";
+import { bodyForProvider } from "./provider-body.ts";
 import { giveBack, type RequestBody } from "./request-body.ts";
 import { textBytesOf } from "./text-bytes.ts";
-import type { BodyLayout, ForwardFacts, RequestForProvider } from "../upstream.ts";
+import type { RequestForProvider } from "../upstream.ts";
 
 /** What a client requests, whichever participant serves it. */
 export interface InferenceRequest {
@@ -39,6 +39,8 @@ export interface InferenceRequest {
   refusalOf(pinned: Participant, reason: HubError): HubError;
   /** Whether the provider is to be asked for the usage of its stream, and the answer to be kept from the client. */
   mayRequestUsageOf(participant: Participant): boolean;
+  /** Its body as the client sent it. Not after {@link forget}. */
+  readonly chunks: readonly Buffer[];
   /**
    * No further attempt follows: the request's body can be released.
    *
@@ -55,12 +57,10 @@ export interface InferenceRequest {
     hops: readonly string[],
     requestsUsage: boolean,
   ): RequestForProvider;
-  /** The same as the client sent it, for the hub that owns the participant. Not after {@link forget}. */
-  unspliced(): RequestForProvider & Pick<ForwardFacts, "layout">;
 }
 
 /** Whether a participant's provider can be asked for the usage of a stream, as far as is known. */
-export function takesUsageRequest(participant: Participant): boolean {
+function takesUsageRequest(participant: Participant): boolean {
   return (
     capabilityOf(participant, "streamUsage") === "supported" &&
     capabilityOf(participant, "implicitUsage") !== "supported" &&
@@ -148,6 +148,10 @@ export class ModelRequest implements InferenceRequest {
     return noPrevious(id, `is with ${pinned.id}, which cannot serve it now: ${reason.message}`);
   }
 
+  get chunks(): readonly Buffer[] {
+    return this.#whole.body.chunks;
+  }
+
   mayRequestUsageOf(participant: Participant): boolean {
     return (
       this.#requestsStreamUsage &&
@@ -187,26 +191,6 @@ export class ModelRequest implements InferenceRequest {
       body: bodyForProvider(body, surface, { model, config, requestsUsage }),
     };
   }
-
-  unspliced(): RequestForProvider & Pick<ForwardFacts, "layout"> {
-    const { body, headers } = this.#whole;
-    const { path, protocol } = this.#surface;
-    return {
-      method: "POST",
-      path: `/${path}`,
-      headers,
-      protocol,
-      isStream: this.marker !== "none",
-      body: body.chunks,
-      layout: layoutOf(body),
-    };
-  }
-}
-
-/** What of a body decides where model and defaults go. */
-function layoutOf({ bodyStart, members }: RequestBody): BodyLayout {
-  const touched = members.filter(({ key }) => key === "model" || settingFields.includes(key));
-  return { bodyStart, members: touched.map(({ key, start, end }) => ({ key, start, end })) };
 }
 
 export interface StoredResponseOptions {
@@ -227,6 +211,7 @@ export class StoredResponseRequest implements InferenceRequest {
   readonly errorShape = "openai";
   readonly previousResponseId = undefined;
   readonly makesResponse = false;
+  readonly chunks = [];
   readonly prompt = noPrompt;
   readonly textBytes = 0;
   readonly #options: StoredResponseOptions;
@@ -262,14 +247,12 @@ export class StoredResponseRequest implements InferenceRequest {
   forget(): void {}
 
   requestFor(_participant: Participant, hops: readonly string[]): RequestForProvider {
-    const { layout: _none, ...request } = this.unspliced();
-    return { ...request, headers: { ...request.headers, "x-roomhub-hop": hops.join(",") } };
-  }
-
-  unspliced(): RequestForProvider & Pick<ForwardFacts, "layout"> {
     const { method, path, headers, isStream } = this.#options;
     const { protocol } = this;
-    return { method, path, headers, protocol, isStream, body: [], layout: undefined };
+    return {
+      ...{ method, path, protocol, isStream, body: [] },
+      headers: { ...headers, "x-roomhub-hop": hops.join(",") },
+    };
   }
 }
 

@@ -30,14 +30,12 @@ export class OwnFirst<Entry extends OwnEntry> {
   /** @param onGone - an entry no longer waits: removes it */
   letOwnersGo(onGone: (entry: Entry) => void): void {
     for (const entry of [...this.#waiting]) {
-      let isGranted = false;
-      const own = entry.owned.find((one) => {
-        isGranted = one.remote?.grant === "own";
-        return !isFull(one) && this.#isForOwners(one) && entry.tryToLeave(one);
-      });
+      const own = entry.owned.find(
+        (one) => !isFull(one) && !this.#owed.has(one) && entry.tryToLeave(one),
+      );
       if (own === undefined) continue;
       onGone(entry);
-      if (!isGranted && this.#doOthersWait(own)) this.#owed.add(own);
+      if (this.#doOthersWait(own)) this.#owed.add(own);
     }
   }
 
@@ -57,12 +55,6 @@ export class OwnFirst<Entry extends OwnEntry> {
       if (one.active > (active[index] ?? 0)) this.#owed.delete(one);
     }
     return hasGone;
-  }
-
-  /** Of a slot that another hub holds, that hub has decided whose it is. */
-  #isForOwners(participant: Participant): boolean {
-    const grant = participant.remote?.grant;
-    return grant === undefined ? !this.#owed.has(participant) : grant === "own";
   }
 
   #doOthersWait(participant: Participant): boolean {

@@ -30,7 +30,7 @@ export class Sender implements TurnTaker {
 }
 
 /** By which persons of one address take turns. */
-export function personOf(client: ClientIdentity): string {
+function personOf(client: ClientIdentity): string {
   return clientText(client) ?? "";
 }
 

@@ -1,11 +1,12 @@
 import { isLoopbackHost } from "../../domain/machine.ts";
 import type { Participant } from "../../domain/participant.ts";
+import { isComplete } from "../../domain/readiness.ts";
 import type { Room } from "../../domain/room.ts";
 import type { StoredRegistration } from "../../domain/stored-registration.ts";
 import type { OperationContext } from "../context.ts";
 import { assignMachine, leaveMachine } from "../machine-key.ts";
 import { newParticipant } from "../registration.ts";
-import { isComplete } from "./returning.ts";
+import { type ParticipantState, restoreState } from "./participant-state.ts";
 
 /**
  * This hub becomes the home of a room: its participants are there and online, as if each had just given a sign of life, so
@@ -31,6 +32,33 @@ export function restoreParticipants(
   context.routingChanged(room.code);
 }
 
+/** A participant of a room that is handed over. */
+export interface GivenParticipant {
+  registration: StoredRegistration;
+  state: ParticipantState;
+}
+
+/**
+ * The home of a room gave it to this hub: its participants are as they were there, and no event is emitted. Of those that
+ * joined here already nothing changes.
+ *
+ * @param computer - this one, as it is stored
+ * @throws HubError `room_not_found`
+ */
+export function takeParticipants(
+  context: OperationContext,
+  code: string,
+  given: readonly GivenParticipant[],
+  computer: string,
+): void {
+  const room = context.registry.room(code);
+  for (const { registration, state } of given) {
+    if (!room.participants.has(registration.id))
+      restore(context, room, registration, computer, state);
+  }
+  context.routingChanged(room.code);
+}
+
 /** Another hub is the room's home now: what it says of the participants counts. No event is emitted. */
 export function releaseParticipants(context: OperationContext, code: string): void {
   const room = context.registry.findRoom(code);
@@ -50,11 +78,14 @@ function restore(
   room: Room,
   stored: StoredRegistration,
   computer: string,
+  state?: ParticipantState,
 ): void {
   const participant = participantOf(context, room, stored, computer);
+  // Before its machine is known: that follows from its secrets.
+  if (state !== undefined) restoreState(context, participant, state);
   context.registry.add(room, participant);
   assignMachine(context, participant);
-  context.liveness.watch(participant);
+  if (participant.status === "online") context.liveness.watch(participant);
   if (participant.liveness === "probe") context.paths.watch(participant);
   // Never rejects; what it finds is an event of its own.
   if (participant.direct.kind === "untried") void context.paths.probe(participant);

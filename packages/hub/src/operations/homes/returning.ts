@@ -1,14 +1,10 @@
 import type { Participant, Withheld } from "../../domain/participant.ts";
+import { isComplete } from "../../domain/readiness.ts";
 import { HubError } from "../../errors.ts";
 import type { OperationContext } from "../context.ts";
 import { announceUpdate } from "../presence.ts";
 
 const nothing: Withheld = { authHeaders: false, instructions: false, machineSecret: false };
-
-/** Whether there is something that only its next join can bring. */
-export function isComplete({ authHeaders, instructions, machineSecret }: Withheld): boolean {
-  return !authHeaders && !instructions && !machineSecret;
-}
 
 /**
  * A participant that lost its secrets with the hub that had them may give no sign of life: its agent joins again after

@@ -36,19 +36,22 @@ test("a HELLO closes what the same participant dialled before, so that a late on
   expect(closed.slice(1)).toEqual([`newer ${CLOSE_CODES.replaced}`]);
 });
 
-test("a tunnel of a participant that moved is closed, but goes on when this hub stops", async () => {
+test("a tunnel whose room has another home takes nothing more, and what runs in it may finish", async () => {
   const { registry, closed, dial } = createDials();
   const [ada, bob] = [aParticipant({ id: "ada" }), aParticipant({ id: "bob" })];
-  registry.promote(ada, dial(ada, "ada's"));
-  registry.close(ada, "moved");
-  expect(closed).toEqual([`ada's ${CLOSE_CODES.replaced}`]);
-  const running = dial(bob, "bob's");
-  registry.promote(bob, running);
-  registry.goAway("stopping");
+  const running = dial(ada, "ada's");
+  registry.promote(ada, running);
+  const candidate = dial(ada, "the next");
+  expect(candidate.isOpen).toBe(true);
   const emptied = registry.emptied();
-  registry.close(bob, "moved");
+  registry.close(ada, "elsewhere");
   await emptied;
-  expect([closed.length, registry.sessionOf(bob), running.isOpen]).toEqual([1, undefined, true]);
+  expect(closed).toEqual([`the next ${CLOSE_CODES.goingAway}`]);
+  expect([registry.sessionOf(ada), registry.sessionOf(bob), running.isOpen]).toEqual([
+    undefined,
+    undefined,
+    true,
+  ]);
   registry.closeAll("stopped");
-  expect(closed[1]).toBe(`bob's ${CLOSE_CODES.goingAway}`);
+  expect(closed[1]).toBe(`ada's ${CLOSE_CODES.goingAway}`);
 });

@@ -14,7 +14,6 @@ export class TunnelRegistry {
   readonly #candidates = new Map<HubSession, string>();
   /** of participants that other hubs own now: what runs may finish */
   readonly #released = new Set<HubSession>();
-  #isLeaving = false;
   #whenEmpty: (() => void) | undefined;
 
   /** Where requests to a participant go. */
@@ -61,17 +60,16 @@ export class TunnelRegistry {
   }
 
   /**
-   * @param why - `replaced`: another owner took the id, and the next tunnel needs a new token. `moved`: another hub owns the
-   * participant now, which is the same unless this hub stops: what runs may finish then. `elsewhere`: the room has another
-   * home, where its agent dials next; what runs may finish
+   * @param why - `replaced`: another owner took the id, and the next tunnel needs a new token. `elsewhere`: the room has
+   * another home, where its agent dials next; what runs may finish
    */
-  close(participant: Participant, why: "replaced" | "left" | "moved" | "elsewhere"): void {
+  close(participant: Participant, why: "replaced" | "left" | "elsewhere"): void {
     if (why === "elsewhere") {
       this.#current.get(participant.key)?.goAway("the room has another home");
       this.#closeCandidates(participant, CLOSE_CODES.goingAway, "the room has another home");
+      this.#release(participant);
+      return;
     }
-    if (why === "elsewhere" || (why === "moved" && this.#isLeaving))
-      return this.#release(participant);
     const [code, reason] =
       why === "left"
         ? [CLOSE_CODES.done, "the participant left"]
@@ -93,7 +91,6 @@ export class TunnelRegistry {
 
   /** No new requests from here; what runs may finish. */
   goAway(reason: string): void {
-    this.#isLeaving = true;
     for (const session of this.#all()) session.goAway(reason);
   }
 

@@ -1,0 +1,157 @@
+import type { RoomHomes } from "./cluster/homes/room-homes.ts";
+import type { Offer } from "./cluster/homes/room-home.ts";
+import { isLoopbackHost } from "./domain/machine.ts";
+import type { HubIdentity } from "./domain/participant.ts";
+import type { EventBus } from "./events/bus.ts";
+import type { InFlight } from "./inference/in-flight.ts";
+import type { ResponseOwners } from "./inference/response-owners.ts";
+import type { OperationContext } from "./operations/context.ts";
+import { type AwayEvent, AwayEvents } from "./events/away-events.ts";
+import { snapshotPath } from "./http/hops/offers.ts";
+import { GivenRoom, snapshotOf, type SnapshotParts } from "./hub-snapshot.ts";
+import { SlotsBefore } from "./operations/homes/slots-before.ts";
+
+/** What hand-overs need of the hub. */
+export interface HandOverParts {
+  operations: () => OperationContext;
+  bus: () => EventBus;
+  inFlight: () => InFlight;
+  responseOwners: () => ResponseOwners;
+  /** Its clients' sockets on `/responses` close when their turns are over. */
+  closeSockets: (roomCode: string) => void;
+}
+
+export interface HandOverOptions {
+  parts: HandOverParts;
+  homes: Pick<RoomHomes, "placeOf" | "offered" | "keepsOffer">;
+  /** this one, as it is stored */
+  computer: () => string;
+  /** @returns whether that hub keeps the message */
+  tell: (hub: HubIdentity, path: string, message: string) => Promise<boolean>;
+  /** @returns false when there is no connection to that hub now */
+  sendEvent: (hubId: string, event: AwayEvent) => boolean;
+  /** That run of a hub has ended, and all that ran there. */
+  isGone: (hub: HubIdentity) => boolean;
+  /** Looks for a room that another hub may have made just now. @throws DirectoryUnavailable */
+  catchUp: (code: string) => Promise<void>;
+}
+
+/** Rooms on their way from one home to the next, at both of them. */
+export class HandOvers {
+  readonly events: AwayEvents;
+  readonly #options: HandOverOptions;
+  readonly #slots = new SlotsBefore();
+  /** what other homes offer, until the directory names one */
+  readonly #given = new Map<string, GivenRoom>();
+
+  constructor(options: HandOverOptions) {
+    this.#options = options;
+    const { parts, homes, sendEvent } = options;
+    this.events = new AwayEvents({
+      bus: parts.bus,
+      homeOf: (code) => {
+        if (!parts.operations().registry.hasCode(code)) return undefined;
+        const place = homes.placeOf(code);
+        if (place.kind === "wait") return undefined;
+        return place.kind === "here" ? place : { kind: "there", hubId: place.home.hubId };
+      },
+      send: sendEvent,
+      onPublished: ({ name, payload }) => {
+        if (name !== "llm.complete" && name !== "llm.error") return;
+        const { requestId } = payload as { requestId: string };
+        this.#slots.release(parts.operations(), requestId);
+      },
+    });
+  }
+
+  // — at the home before —
+
+  /** Sends a room to its next home. What happens in it from now on waits. */
+  async offer(code: string, to: HubIdentity, offer: Offer): Promise<boolean> {
+    this.events.leave(code);
+    return await this.#options.tell(
+      to,
+      snapshotPath(code),
+      snapshotOf(this.#sources(), code, offer),
+    );
+  }
+
+  /** The room has another home: what waits here goes there, and what runs ends here. */
+  left(code: string): void {
+    const { parts } = this.#options;
+    this.events.leave(code);
+    parts.inFlight().roomLeft(code);
+    this.#slots.forget(code);
+    parts.closeSockets(code);
+  }
+
+  /** The room is here: for the first time, or because no other hub took it. */
+  stays(code: string): void {
+    this.events.stay(code);
+    this.#options.parts.operations().routingChanged(code);
+  }
+
+  /**
+   * Whether another hub can serve the room as well: not where this hub dials an address that means another computer
+   * elsewhere.
+   */
+  mayMove(code: string): boolean {
+    const room = this.#options.parts.operations().registry.findRoom(code);
+    return [...(room?.participants.values() ?? [])].every(({ isTunnelOnly, direct, baseUrl }) => {
+      return isTunnelOnly || direct.kind === "refused" || isPublic(new URL(baseUrl).hostname);
+    });
+  }
+
+  // — at the home after —
+
+  /** @returns whether this hub keeps the snapshot */
+  async takeOffer(code: string, from: HubIdentity, snapshot: string): Promise<boolean> {
+    const { parts, homes, catchUp } = this.#options;
+    const given = new GivenRoom(snapshot);
+    if (given.offer.from.bootId !== from.bootId) return false;
+    if (!parts.operations().registry.hasCode(code)) await catchUp(code);
+    if (!homes.offered(code, given.offer)) return false;
+    this.#given.set(code, given);
+    return true;
+  }
+
+  /** The directory names this hub: the room goes on as it was. @returns false when its snapshot is not here */
+  takePlace(code: string): boolean {
+    const given = this.#given.get(code);
+    this.#given.delete(code);
+    if (given === undefined) return false;
+    given.takePlace(this.#sources(), code);
+    return true;
+  }
+
+  tick(): void {
+    const { homes, isGone, parts } = this.#options;
+    this.events.tick();
+    this.#slots.releaseWhere(parts.operations(), isGone);
+    for (const [code, { offer }] of this.#given) {
+      if (!homes.keepsOffer(code, offer.from)) this.#given.delete(code);
+    }
+  }
+
+  #sources(): SnapshotParts {
+    const { parts, computer } = this.#options;
+    return {
+      operations: parts.operations(),
+      bus: parts.bus(),
+      inFlight: parts.inFlight(),
+      responseOwners: parts.responseOwners(),
+      slots: this.#slots,
+      computer: computer(),
+    };
+  }
+}
+
+/** Private addresses by RFC 1918, RFC 4193 and RFC 3927; of a name, only resolving it would say. */
+function isPublic(host: string): boolean {
+  return (
+    !isLoopbackHost(host) &&
+    !/^(?:10|192\.168|172\.(?:1[6-9]|2\d|3[01])|169\.254|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\.|^\[f[cde]|\.local$/i.test(
+      host,
+    )
+  );
+}

@@ -1,0 +1,101 @@
+import { hostTokenFrom, tokenFrom } from "./credentials/tokens.ts";
+import type { RoomHomes } from "./cluster/homes/room-homes.ts";
+import type { HubIdentity } from "./domain/participant.ts";
+import type { ControlSockets } from "./hop/control.ts";
+import type { Hops } from "./hop/hops.ts";
+import type { Deliveries } from "./http/hops/deliveries.ts";
+import { EntryPlaces, type EntryPlacesDeps } from "./http/hops/entry-places.ts";
+import { HomePlaces } from "./http/hops/home-places.ts";
+import { createPipedPeerReader } from "./http/hops/hop-facts.ts";
+import type { TakeOffer } from "./http/hops/offers.ts";
+import type { PeerReader } from "./http/peer.ts";
+
+export interface HubPlacesOptions extends Omit<
+  EntryPlacesDeps,
+  "homes" | "pipes" | "peers" | "entered"
+> {
+  homes: RoomHomes;
+  hops: Hops;
+  control: ControlSockets;
+  deliveries: Deliveries;
+  /** Which other hub a connection comes from. */
+  peerOf: (socket: object) => HubIdentity | undefined;
+  /** It runs on this computer. */
+  isNear: (hubId: string) => boolean;
+  takeOffer: TakeOffer;
+}
+
+/** Where requests for rooms are served: those of this hub's clients, and those that came over a hop. */
+export class HubPlaces {
+  readonly piped: HomePlaces;
+  /** which clients those are that other hubs have judged */
+  readonly pipedPeers: PeerReader;
+  readonly #options: HubPlacesOptions;
+  readonly #entries: EntryPlaces[] = [];
+
+  constructor(options: HubPlacesOptions) {
+    this.#options = options;
+    const { peerOf, isNear, homes, deliveries, takeOffer } = options;
+    this.pipedPeers = createPipedPeerReader({
+      ...{ tokenFrom, hostTokenFrom },
+      factsOf: (request) => this.piped.factsOf(request),
+      strangerOf: ({ socket }) => {
+        const hubId = peerOf(socket)?.hubId;
+        return hubId === undefined || isNear(hubId) ? undefined : hubId;
+      },
+    });
+    const onward = this.#entry(this.pipedPeers, (hubId, requestId, outcome, { socket: hop }) => {
+      const peer = peerOf(hop);
+      if (peer === undefined || outcome === "gone") return this.#say(hubId, requestId, "gone");
+      // What left here is not with the client yet.
+      return new Promise((resolve) => {
+        const onEnd = (what: "delivered" | "gone") => () => {
+          this.#say(hubId, requestId, what);
+          resolve();
+        };
+        const [onDelivered, onGone] = [onEnd("delivered"), onEnd("gone")];
+        deliveries.expect(requestId, { hubId: peer.hubId, hop, onDelivered, onGone });
+      });
+    });
+    this.piped = new HomePlaces({
+      ...{ peerOf, deliveries, homes, onward, takeOffer },
+      entered: (code, { socket }) => {
+        const hubId = peerOf(socket)?.hubId;
+        if (hubId !== undefined) homes.requestEntered(code, hubId);
+      },
+    });
+  }
+
+  /** @param peers - who this hub's own clients are */
+  entry(peers: PeerReader): EntryPlaces {
+    return this.#entry(peers, (hubId, requestId, outcome) => this.#say(hubId, requestId, outcome));
+  }
+
+  #say(hubId: string, requestId: string, outcome: "delivered" | "gone"): void {
+    const { self, control, deliveries } = this.#options;
+    // What this hub had read when it became the home came over a hop of its own.
+    if (hubId === self.hubId) deliveries[outcome]([requestId]);
+    else control[outcome](hubId, requestId);
+  }
+
+  /** Resolves when nothing is piped any more that ends by itself. */
+  async emptied(): Promise<void> {
+    await Promise.all(this.#entries.map((one) => one.emptied()));
+  }
+
+  #entry(peers: PeerReader, tell: EntryPlacesDeps["pipes"]["tell"]): EntryPlaces {
+    const { hops, homes, self } = this.#options;
+    const entry = new EntryPlaces({
+      ...this.#options,
+      pipes: {
+        open: (request, response, body) => hops.open(request, response, body),
+        pipeUpgrade: (arriving, home, facts) => hops.pipeUpgrade(arriving, home, facts),
+        tell,
+      },
+      entered: (code) => homes.requestEntered(code, self.hubId),
+      peers,
+    });
+    this.#entries.push(entry);
+    return entry;
+  }
+}

@@ -1,0 +1,80 @@
+import { Elsewhere } from "@roomhub/protocol";
+import type { HomeFence } from "./home-fence.ts";
+import { jsonIn } from "./hub-verdict.ts";
+
+/** An address that a dial goes to. */
+export interface DialStop {
+  url: URL;
+  /** The hub there passes the tunnel on, since the agent could not reach where that hub sent it. */
+  isPiped: boolean;
+}
+
+export interface DialCourseOptions {
+  /** Where it goes first, and when an address that a hub named cannot be reached. */
+  url: URL;
+  /** Where the session is that it resumes: the dial goes there before. */
+  resumesAt: DialStop | undefined;
+  /** The URL of a tunnel at another hub, as announced; undefined for an unknown place. */
+  known: (announcedUrl: string) => URL | undefined;
+  fence: HomeFence;
+}
+
+/** Where a 421 leads: to another address, or nowhere, as the end of a sentence about the hub. */
+type Redirect = { kind: "stop"; stop: DialStop } | { kind: "behind"; reason: string };
+
+/** Between hubs that each take another one for the home. */
+const maxRedirects = 5;
+
+/** Where one dial goes: to the address that it was given, to the hub that a 421 names, and back. */
+export class DialCourse {
+  readonly #options: DialCourseOptions;
+  #stop: DialStop;
+  #redirects = 0;
+
+  constructor(options: DialCourseOptions) {
+    this.#options = options;
+    this.#stop = options.resumesAt ?? { url: options.url, isPiped: false };
+  }
+
+  get stop(): DialStop {
+    return this.#stop;
+  }
+
+  /** Another address than the one that it was given. */
+  get isElsewhere(): boolean {
+    return this.#stop.url.href !== this.#options.url.href;
+  }
+
+  /** @returns undefined for a response that leads nowhere else */
+  follow(status: number, body: string): Redirect | undefined {
+    const elsewhere = status === 421 ? Elsewhere.safeParse(jsonIn(body)).data : undefined;
+    if (elsewhere === undefined) return undefined;
+    const { known, fence } = this.#options;
+    const behind = fence.refusalOf(elsewhere.homeEpoch);
+    if (this.#stop.isPiped) return undefined;
+    const url = known(elsewhere.tunnel.url);
+    const redirects = this.#redirects;
+    this.#redirects += 1;
+    // A session stays at its hub, whichever is the home.
+    const isSession = elsewhere.error?.code !== "home_elsewhere";
+    if (behind !== undefined && !isSession) return { kind: "behind", reason: behind };
+    const leadsOn = url !== undefined && url.href !== this.#stop.url.href;
+    if (leadsOn && redirects < (isSession ? 1 : maxRedirects)) {
+      return this.#go({ url, isPiped: false });
+    }
+    return fence.highest > 0 ? this.#go({ url: this.#options.url, isPiped: true }) : undefined;
+  }
+
+  /** An address leads to no tunnel. @returns where the hub is that can pass it on; undefined when it was that one */
+  goBack(): DialStop | undefined {
+    const { url, fence } = this.#options;
+    if (!this.isElsewhere || fence.highest === 0) return undefined;
+    this.#stop = { url, isPiped: true };
+    return this.#stop;
+  }
+
+  #go(stop: DialStop): Redirect {
+    this.#stop = stop;
+    return { kind: "stop", stop };
+  }
+}
