@@ -216,7 +216,7 @@ test("a rolling restart under load fails no request, and nobody is announced to 
     const { hub, port } = places[at]!;
     const hubId = await idOf(places[at]!);
     await hub.close();
-    const again = await cluster.add({ port, cluster: { homes: true, hubId } });
+    const again = await cluster.add({ port, cluster: { hubId } });
     await until(
       "the room at the hub that is back",
       async () => (await again.fetch(`/rooms/${code}`)).status,
