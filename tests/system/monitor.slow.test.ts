@@ -141,6 +141,7 @@ describe.skipIf(executablePath === undefined)(`the page that watches a room${tit
     await page.keyboard.press("Escape");
     await page.locator("html:not(.is-projector)").waitFor();
     await page.getByRole("button", { name: "Theme: auto" }).click();
+    await page.getByRole("button", { name: "Theme: dark" }).waitFor();
     await page.reload();
     await page.getByRole("button", { name: "Theme: dark" }).waitFor();
     expect(lab.problems).toEqual([]);

@@ -5,7 +5,6 @@ import { clusterHubKilled } from "./cluster/hub-killed.ts";
 import { clusterHubSilent } from "./cluster/hub-silent.ts";
 import { clusterLedger } from "./cluster/ledger-everywhere.ts";
 import { clusterNatsAway } from "./cluster/nats-away.ts";
-import { clusterPartitions } from "./cluster/partitions.ts";
 import { clusterRollingRestart } from "./cluster/rolling-restart.ts";
 import { contendedLock } from "./rooms/contended-lock.ts";
 import { createdThenKilled } from "./rooms/created-then-killed.ts";
@@ -71,5 +70,4 @@ export const scenarios: readonly Scenario[] = [
   clusterNatsAway,
   clusterLedger,
   clusterRollingRestart,
-  clusterPartitions,
 ];
