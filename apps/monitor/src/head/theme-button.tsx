@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
 const themes = ["auto", "dark", "light"] as const;
 type Theme = (typeof themes)[number];
@@ -8,7 +8,8 @@ const storageKey = "roomhub.theme";
 /** Changes between the system's theme, the dark and the light one; kept for the next visit. */
 export function ThemeButton(): VNode {
   const [theme, setTheme] = useState<Theme>(storedTheme);
-  useEffect(() => {
+  // Before it is shown: a page that is left at once keeps it, too.
+  useLayoutEffect(() => {
     document.documentElement.style.colorScheme = theme === "auto" ? "" : theme;
     try {
       localStorage.setItem(storageKey, theme);
