@@ -68,7 +68,6 @@ async function openLab() {
     const session: HubSession = new HubSession(wsTransport(socket), {
       responseWindowBytes: 64 * 1024,
       maxStreams: 8,
-      maxResponseHeadBytes: undefined,
       pingIntervalMs: undefined,
       resumeMs: 30_000,
       handlers: {

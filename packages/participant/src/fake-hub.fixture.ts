@@ -107,7 +107,6 @@ export async function startFakeHub(port = 0): Promise<FakeHub> {
       const session: HubSession = new HubSession(wsTransport(webSocket), {
         responseWindowBytes: 64 * 1024,
         maxStreams: 64,
-        maxResponseHeadBytes: undefined,
         pingIntervalMs: undefined,
         resumeMs: hub.resumeMs,
         homeEpoch: () => hub.homeEpoch,

@@ -41,8 +41,6 @@ export interface AgentSessionHandlers {
   onGoAway(reason: string): void;
   /** Called once, after `onReset` of every stream. `CLOSE_CODES` or the code of the WebSocket. */
   onClose(code: number, reason: string): void;
-  /** A JSON object from the hub at the other end of a link. Absent on a tunnel, where NOTICE is a fault. */
-  onNotice?(notice: Record<string, unknown>): void;
   /** A callback of the owner threw: a bug to log. The session continues. */
   onError(error: unknown): void;
 }
@@ -82,7 +80,6 @@ export class AgentSession {
   readonly #link: TunnelLink;
   readonly #port: AgentStreamPort;
   readonly #streams = new StreamTable<AgentStream>();
-  #whenEmpty: (() => void) | undefined;
   readonly #requestHeads = new HeadReader(decodeRequest);
   #heldHeads: AgentStream[] = [];
   #lastStreamId = 0;
@@ -107,11 +104,7 @@ export class AgentSession {
     this.#link = new TunnelLink(
       transport,
       { maxStreams, windowBytes: this.#requestWindowBytes, capabilities, resume },
-      {
-        greeting: "first",
-        pingIntervalMs,
-        isLink: options.handlers.onNotice !== undefined,
-      },
+      { greeting: "first", pingIntervalMs },
       {
         onHello: (hello) => this.#onHello(hello),
         onFrame: (type, streamId, payload) => this.#onFrame(type, streamId, payload),
@@ -122,7 +115,6 @@ export class AgentSession {
         },
         onLife: () => {},
         onGoAway: (reason) => this.#handlers.onGoAway(reason),
-        onNotice: (notice) => this.#handlers.onNotice?.(notice),
         onRoom: () => this.#sendInTurns(),
         onCongestion: () => {},
         onBreak: () => this.#onBreak(),
@@ -139,7 +131,6 @@ export class AgentSession {
       },
       forget: (stream) => {
         this.#streams.delete(stream.id);
-        if (this.#streams.size === 0) this.#whenEmpty?.();
       },
       ended: () => {
         // The work after the end of a lone response runs while the hub reads it.
@@ -158,14 +149,6 @@ export class AgentSession {
     return this.#streams.size;
   }
 
-  /** Resolves when no stream is left: the last byte of every response was sent, or its stream has ended otherwise. */
-  async emptied(): Promise<void> {
-    if (this.#streams.size === 0) return;
-    await new Promise<void>((resolve) => {
-      this.#whenEmpty = resolve;
-    });
-  }
-
   /** The connection broke, and the streams wait for another one. */
   get isSuspended(): boolean {
     return this.#link.isInterrupted;
@@ -182,11 +165,6 @@ export class AgentSession {
     if (claimed !== undefined) claimed.status = status;
     if (this.isOpen && claimed?.isHelloSent !== true)
       this.#link.writer.text(FRAME_TYPES.status, encodeStatus(status));
-  }
-
-  /** Sends a JSON object to the hub at the other end of a link. @returns false when it was dropped */
-  notify(notice: object): boolean {
-    return this.#link.notify(notice);
   }
 
   /** Refuses new streams; running ones continue. */
@@ -289,11 +267,7 @@ export class AgentSession {
 
   #onFrame(type: FrameType, streamId: number, payload: Buffer): void {
     if (type === FRAME_TYPES.request) return this.#onRequest(streamId, payload);
-    if (
-      type === FRAME_TYPES.status ||
-      type === FRAME_TYPES.response ||
-      type === FRAME_TYPES.admitted
-    ) {
+    if (type === FRAME_TYPES.status || type === FRAME_TYPES.response) {
       throw outOfPlace(type, "from a hub");
     }
     const stream = this.#streams.get(streamId);
@@ -313,7 +287,6 @@ export class AgentSession {
       case FRAME_TYPES.hello:
       case FRAME_TYPES.goAway:
       case FRAME_TYPES.ack:
-      case FRAME_TYPES.notice:
         throw outOfPlace(type, "on a stream");
     }
   }

@@ -22,7 +22,6 @@ function startHub({ resumes }: { resumes: boolean }) {
   const hub: HubSession = new HubSession(peer, {
     responseWindowBytes: 1_000,
     maxStreams: 64,
-    maxResponseHeadBytes: undefined,
     pingIntervalMs: 10_000,
     resumeMs: 30_000,
     handlers: {
@@ -93,7 +92,7 @@ function connect(
   const none = () => {};
   const hub = new HubSession(hubEnd, {
     ...{ responseWindowBytes: 1_000, maxStreams: 64 },
-    ...{ maxResponseHeadBytes: undefined, pingIntervalMs: undefined },
+    pingIntervalMs: undefined,
     handlers: {
       ...{ onHello: none, onStatus: none, onLife: none, onGoAway: none, onClose: none },
       ...{ onCongestion, onError },

@@ -13,7 +13,6 @@ function openTunnel() {
     ...pings,
     responseWindowBytes: 1_000,
     maxStreams: 8,
-    maxResponseHeadBytes: undefined,
     handlers: {
       onHello: (_hello, status) => heard.push(["hello", status]),
       onStatus: (status) => heard.push(["status", status]),

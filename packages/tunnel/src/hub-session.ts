@@ -1,5 +1,5 @@
 import { CLOSE_CODES } from "./wire/close-code.ts";
-import { FRAME_RULES, FRAME_TYPES, WIRE_LIMITS } from "./wire/frame.ts";
+import { FRAME_RULES, FRAME_TYPES } from "./wire/frame.ts";
 import type { FrameType } from "./wire/frame.ts";
 import type { Hello } from "./wire/hello.ts";
 import { HubStream } from "./streams/hub-stream.ts";
@@ -49,8 +49,6 @@ export interface HubSessionHandlers {
   onSuspend?(streams: number): void;
   /** Another connection took the place of the one before; `onLife` and `onStatus` follow as ever. */
   onResume?(streams: number): void;
-  /** A JSON object from the hub at the other end of a link. Absent on a tunnel, where NOTICE is a fault. */
-  onNotice?(notice: Record<string, unknown>): void;
   /** A callback of the owner threw: a bug to log. The session continues. */
   onError(error: unknown): void;
 }
@@ -60,8 +58,6 @@ export interface HubSessionOptions {
   responseWindowBytes: number;
   /** Maximum concurrent streams, including those waiting for a confirmed RESET. The agent's limit also applies. */
   maxStreams: number;
-  /** Default and upper bound: 16 KiB. */
-  maxResponseHeadBytes: number | undefined;
   /** Default 10 s; the tunnel is dead after two missed pings. */
   pingIntervalMs: number | undefined;
   /** Which home of the room it is, at the moment of each HELLO; absent where rooms have no homes. */
@@ -95,14 +91,13 @@ export class HubSession {
 
   constructor(transport: Transport, options: HubSessionOptions) {
     this.#options = options;
-    const { maxResponseHeadBytes, handlers } = options;
+    const { handlers } = options;
     this.#link = new TunnelLink(
       transport,
       this.#hello,
       {
         greeting: "reply",
         pingIntervalMs: options.pingIntervalMs ?? PING_INTERVAL_MS,
-        isLink: handlers.onNotice !== undefined,
         logBudget: options.logBudget,
       },
       {
@@ -114,7 +109,6 @@ export class HubSession {
         onFlush: () => {},
         onLife: () => handlers.onLife(),
         onGoAway: (reason) => this.#onGoAway(reason),
-        onNotice: (notice) => handlers.onNotice?.(notice),
         onRoom: () => this.#sendInTurns(),
         onCongestion: (isCongested) => handlers.onCongestion?.(isCongested),
         onBreak: () => this.#onBreak(),
@@ -126,10 +120,6 @@ export class HubSession {
       writer: this.#link.writer,
       requestHeads: new HeadWriter(encodeRequestHead),
       responseHeads: new HeadReader(decodeResponse),
-      maxResponseHeadBytes: Math.min(
-        maxResponseHeadBytes ?? WIRE_LIMITS.headBytes,
-        WIRE_LIMITS.headBytes,
-      ),
       awaitConfirmation: (stream) => this.#resetting.set(stream, undefined),
       forget: (stream) => this.#forget(stream),
       onError: (error) => handlers.onError(error),
@@ -200,11 +190,6 @@ export class HubSession {
     return stream;
   }
 
-  /** Sends a JSON object to the hub at the other end of a link. @returns false when it was dropped */
-  notify(notice: object): boolean {
-    return this.#link.notify(notice);
-  }
-
   /** Opens no new streams; running ones continue. */
   goAway(reason: string): void {
     this.#link.goAway(reason);
@@ -261,8 +246,6 @@ export class HubSession {
     const stream = this.#streams.get(streamId);
     if (stream === undefined) return this.#onStrayFrame(type, streamId);
     switch (type) {
-      case FRAME_TYPES.admitted:
-        return stream.receiveAdmitted(payload);
       case FRAME_TYPES.response:
         return stream.receiveResponse(payload);
       case FRAME_TYPES.data:
@@ -279,7 +262,6 @@ export class HubSession {
       case FRAME_TYPES.hello:
       case FRAME_TYPES.goAway:
       case FRAME_TYPES.ack:
-      case FRAME_TYPES.notice:
         throw outOfPlace(type, "on a stream");
     }
   }

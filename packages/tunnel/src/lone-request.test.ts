@@ -21,7 +21,7 @@ async function openTunnel() {
   const responders: Responder[] = [];
   const hub = new HubSession(listening(hubEnd, sent.hub), {
     ...{ responseWindowBytes: 100_000, maxStreams: 8 },
-    ...{ maxResponseHeadBytes: undefined, pingIntervalMs: undefined },
+    pingIntervalMs: undefined,
     handlers: { onHello() {}, onStatus() {}, onLife() {}, onGoAway() {}, onClose() {}, onError },
   });
   const agent = new AgentSession(listening(agentEnd, sent.agent), {
@@ -47,7 +47,7 @@ function listening(transport: Transport, sent: string[][]): Transport {
   return Object.assign(transport, {
     send(message: Buffer) {
       const types: string[] = [];
-      decodeFrames(message, { onFrame: (type) => types.push(names.get(type) ?? "") }, false);
+      decodeFrames(message, { onFrame: (type) => types.push(names.get(type) ?? "") });
       sent.push(types);
       send(message);
     },

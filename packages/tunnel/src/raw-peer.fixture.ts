@@ -24,7 +24,7 @@ export class RawPeer implements Transport {
     if (this.keepsUnsent) this.bufferedBytes += message.length;
     const onFrame = (type: FrameType, streamId: number, payload: Buffer) =>
       void this.sent.push({ type, streamId, payload });
-    decodeFrames(message, { onFrame }, false);
+    decodeFrames(message, { onFrame });
   }
 
   ping(): void {

@@ -32,7 +32,6 @@ function startHub(isPaused = false) {
   const hub = new HubSession(peer, {
     responseWindowBytes: 1000,
     maxStreams: 8,
-    maxResponseHeadBytes: undefined,
     pingIntervalMs: undefined,
     handlers: {
       onHello() {},

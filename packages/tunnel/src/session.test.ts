@@ -192,7 +192,6 @@ async function startTunnel(open: () => Promise<Ends>, tuning: Tuning = {}) {
   const hub = new HubSession(ends.hub, {
     responseWindowBytes: tuning.responseWindowBytes ?? 256 * 1024,
     maxStreams: 256,
-    maxResponseHeadBytes: undefined,
     pingIntervalMs: undefined,
     handlers: {
       onHello(hello) {

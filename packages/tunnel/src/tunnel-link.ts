@@ -4,7 +4,7 @@ import type { FrameType } from "./wire/frame.ts";
 import { decodeFrames } from "./wire/frame-decoder.ts";
 import type { FrameReceiver } from "./wire/frame-decoder.ts";
 import { FrameWriter } from "./wire/frame-writer.ts";
-import { decodeHello, encodeHello, parsePayload } from "./wire/hello.ts";
+import { decodeHello, encodeHello } from "./wire/hello.ts";
 import type { Hello } from "./wire/hello.ts";
 import { outOfPlace, ProtocolError } from "./wire/protocol-error.ts";
 import { Continuity } from "./resume/continuity.ts";
@@ -30,8 +30,6 @@ interface LinkOwner {
   onFlush(): void;
   onLife(): void;
   onGoAway(reason: string): void;
-  /** Not called on a tunnel. */
-  onNotice(notice: Record<string, unknown>): void;
   /** Body bytes that had to wait may be sent. */
   onRoom(): void;
   onCongestion(isCongested: boolean): void;
@@ -43,12 +41,6 @@ interface LinkOwner {
   onError(error: unknown): void;
 }
 
-/** Unsent bytes from which a notice is dropped: the peer has stopped reading, and notices have no flow control. */
-const MAX_BUFFERED_BYTES = 1024 * 1024;
-
-/** On a link, of the responding hub: the chunks of many streams leave together. */
-const RESPONSE_PAUSE_MS = 4;
-
 /** How the two sides of a tunnel differ in what they share. */
 interface LinkRole {
   /**
@@ -57,8 +49,6 @@ interface LinkRole {
    */
   greeting: "first" | "reply";
   pingIntervalMs: number;
-  /** Between hubs: ADMITTED and NOTICE are frames. */
-  isLink: boolean;
   /** Of what this session and others keep to send it again; undefined for no common limit. */
   logBudget?: LogBudget | undefined;
 }
@@ -84,7 +74,6 @@ export class TunnelLink implements TransportListener, FrameReceiver {
   readonly #owner: LinkOwner;
   readonly #peer: PeerWatch;
   readonly #strays = new Strays();
-  readonly #isLink: boolean;
   readonly #continuity: Continuity;
   /** undefined while the session waits to be resumed */
   #transport: Transport | undefined;
@@ -100,21 +89,19 @@ export class TunnelLink implements TransportListener, FrameReceiver {
   constructor(
     transport: Transport,
     hello: Hello,
-    { greeting, pingIntervalMs, isLink, logBudget }: LinkRole,
+    { greeting, pingIntervalMs, logBudget }: LinkRole,
     owner: LinkOwner,
   ) {
     this.#transport = transport;
     this.#hello = hello;
     this.#owner = owner;
-    this.#isLink = isLink;
     this.#peer = new PeerWatch(pingIntervalMs);
     this.#continuity = new Continuity(transport, {
       budget: logBudget,
       onCongestion: (isCongested) => this.#guard(() => owner.onCongestion(isCongested)),
       onSlabReleased: (slab) => this.writer.reuse(slab),
     });
-    const pauseMs = isLink && greeting === "first" ? RESPONSE_PAUSE_MS : 0;
-    this.writer = new FrameWriter(this.#continuity.outbox, () => this.#gather(), pauseMs);
+    this.writer = new FrameWriter(this.#continuity.outbox, () => this.#gather());
     transport.listen(this);
     // What an agent sends before the hub's HELLO counts too.
     if (hello.resume !== undefined) this.#continuity.outbox.keep();
@@ -164,17 +151,6 @@ export class TunnelLink implements TransportListener, FrameReceiver {
     this.#isLeaving = true;
     this.greet();
     this.writer.text(FRAME_TYPES.goAway, boundedText(reason, WIRE_LIMITS.reasonBytes));
-  }
-
-  /** @returns false when it was dropped: before HELLO, after the end, or while the peer does not read */
-  notify(notice: unknown): boolean {
-    if (!this.#isOpen || this.#transport === undefined || this.#remoteHello === undefined)
-      return false;
-    if (this.#transport.bufferedBytes > MAX_BUFFERED_BYTES) return false;
-    const text = JSON.stringify(notice);
-    if (Buffer.byteLength(text) > WIRE_LIMITS.noticeBytes) return false;
-    this.writer.text(FRAME_TYPES.notice, text);
-    return true;
   }
 
   /** Sends held frames, then closes. The owner's `onClose` runs before this returns. */
@@ -282,7 +258,7 @@ export class TunnelLink implements TransportListener, FrameReceiver {
     this.#noteLife();
     const isGreeting = this.#remoteHello === undefined;
     try {
-      decodeFrames(message, this, this.#isLink);
+      decodeFrames(message, this);
       if (this.#isOpen && !isGreeting) this.#continuity.noteReceived(message);
       this.#owner.onMessageEnd();
       if (this.writer.isWaiting) this.onDrain();
@@ -307,7 +283,6 @@ export class TunnelLink implements TransportListener, FrameReceiver {
     if (this.#remoteHello === undefined) return this.#acceptHello(type, payload);
     if (type === FRAME_TYPES.hello) throw outOfPlace(type, "sent twice");
     if (type === FRAME_TYPES.ack) return this.#acceptAck(payload);
-    if (type === FRAME_TYPES.notice) return this.#acceptNotice(payload);
     if (type !== FRAME_TYPES.goAway) return this.#owner.onFrame(type, streamId, payload);
     if (this.#isPeerLeaving) return;
     this.#isPeerLeaving = true;
@@ -325,11 +300,6 @@ export class TunnelLink implements TransportListener, FrameReceiver {
   #acceptAck(payload: Buffer): void {
     if (!this.#continuity.acknowledge(payload.readUInt32BE(0)))
       throw outOfPlace(FRAME_TYPES.ack, "without an offer to resume");
-  }
-
-  #acceptNotice(payload: Buffer): void {
-    const notice = parsePayload("NOTICE", payload);
-    this.#guard(() => this.#owner.onNotice(notice));
   }
 
   #gather(): void {

@@ -107,7 +107,6 @@ export async function tunnelLab(): Promise<UpstreamLab> {
   const session = new HubSession(hubEnd, {
     responseWindowBytes: 64 * 1024,
     maxStreams: 64,
-    maxResponseHeadBytes: undefined,
     pingIntervalMs: undefined,
     handlers: { ...ignore, onHello() {}, onStatus() {}, onLife() {} },
   });

@@ -179,7 +179,6 @@ export class ResumableTunnel {
     const session: HubSession = new HubSession(transport, {
       responseWindowBytes: windowBytes,
       maxStreams: 64,
-      maxResponseHeadBytes: undefined,
       pingIntervalMs: undefined,
       resumeMs: hubResumeMs,
       handlers,

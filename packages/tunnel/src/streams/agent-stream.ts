@@ -35,8 +35,6 @@ export interface RequestBodyHandler {
 
 /** Sends one response. After the stream has ended, every method is a no-op. */
 export interface Responder {
-  /** On a link, before `head()`: sends ADMITTED with a JSON object of at most 16 KiB. */
-  admit(admission: string): void;
   /** Held until the end of the turn, so that a small response is one frame. Throws when called twice. */
   head(head: ResponseHead): void;
   /**
@@ -114,12 +112,6 @@ export class AgentStream implements Responder {
     }
     // The few bytes inside REQUEST count as read.
     this.#sendWindow(this.#window.settle(body.length, true));
-  }
-
-  admit(admission: string): void {
-    if (this.#phase !== "open") return;
-    if (this.#hasHead) throw new Error("admit() after head()");
-    this.#port.writer.text(FRAME_TYPES.admitted, admission, this.id);
   }
 
   head(head: ResponseHead): void {

@@ -7,13 +7,10 @@ import { OutgoingBody } from "./outgoing-body.ts";
 import type { HeadReader, HeadWriter } from "../wire/repeated-head.ts";
 import { RESET_CODES } from "../wire/reset-code.ts";
 import type { ResetCode } from "../wire/reset-code.ts";
-import { parsePayload } from "../wire/hello.ts";
 import { outOfPlace } from "../wire/protocol-error.ts";
 
 /** Gets one response. Callbacks run inside the tunnel's message event and may call `RequestStream`. */
 export interface ResponseHandler {
-  /** On a link, at most once and before the head: the other hub has taken the request. */
-  onAdmitted?(admission: Record<string, unknown>): void;
   /** Once, before any data. */
   onHead(head: ResponseHead): void;
   /**
@@ -46,7 +43,6 @@ export interface HubStreamPort {
   readonly writer: FrameWriter;
   readonly requestHeads: HeadWriter<RequestHead>;
   readonly responseHeads: HeadReader<ResponseHead>;
-  readonly maxResponseHeadBytes: number;
   /** RESET was sent; `expire()` is called unless the agent confirms in time. */
   awaitConfirmation(stream: HubStream): void;
   forget(stream: HubStream): void;
@@ -68,7 +64,6 @@ export class HubStream implements RequestStream {
   readonly #window: ReceiveWindow;
   #phase: "open" | "resetting" | "closed" = "open";
   #hasHead = false;
-  #isAdmitted = false;
   #isBodySent = false;
   #isForgotten = false;
 
@@ -122,18 +117,6 @@ export class HubStream implements RequestStream {
     this.#body.clear();
     this.#port.writer.reset(this.id, code, reason);
     this.#port.awaitConfirmation(this);
-  }
-
-  receiveAdmitted(payload: Buffer): void {
-    const admission = parsePayload("ADMITTED", payload);
-    if (this.#phase !== "open") return;
-    if (this.#hasHead || this.#isAdmitted) throw outOfPlace(FRAME_TYPES.admitted, "too late");
-    this.#isAdmitted = true;
-    try {
-      this.#handler.onAdmitted?.(admission);
-    } catch (error) {
-      this.#fail(error);
-    }
   }
 
   receiveResponse(payload: Buffer): void {
@@ -213,7 +196,7 @@ export class HubStream implements RequestStream {
 
   #decodeResponse(payload: Buffer): HeadedPayload<ResponseHead> | undefined {
     try {
-      return this.#port.responseHeads.read(payload, this.#port.maxResponseHeadBytes);
+      return this.#port.responseHeads.read(payload, WIRE_LIMITS.headBytes);
     } catch (error) {
       if (!(error instanceof MalformedPayload)) throw error;
       this.#giveUp(RESET_CODES.providerInvalidResponse, `malformed response: ${error.message}`);

@@ -11,10 +11,9 @@ export interface FrameReceiver {
 /**
  * Passes the frames of one message to `receiver` in order. Frames before a malformed one are delivered.
  *
- * @param isLink - between hubs, which have frame types of their own
  * @throws {ProtocolError} 4002 for bytes that are not whole, known frames; 4008 for a frame over its type's limit
  */
-export function decodeFrames(message: Buffer, receiver: FrameReceiver, isLink: boolean): void {
+export function decodeFrames(message: Buffer, receiver: FrameReceiver): void {
   const total = message.length;
   if (total === 0) throw malformed("empty message");
   if (total > WIRE_LIMITS.messageBytes) {
@@ -26,7 +25,7 @@ export function decodeFrames(message: Buffer, receiver: FrameReceiver, isLink: b
     const type = message.readUInt8(at);
     const streamId = message.readUInt32BE(at + 1);
     const length = message.readUInt32BE(at + 5);
-    if (!isFrameType(type, isLink)) throw malformed(`unknown frame type ${type}`);
+    if (!isFrameType(type)) throw malformed(`unknown frame type ${type}`);
     checkHeader(type, streamId, length);
     const start = at + FRAME_HEADER_BYTES;
     const end = start + length;

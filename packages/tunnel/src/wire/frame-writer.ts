@@ -32,9 +32,7 @@ export interface BodySource {
 }
 
 /**
- * Collects the frames of one turn of the event loop and sends them as one message (several when a slab fills up). With a
- * pause, DATA that follows a message is collected for that long: a reader that wakes up for each frame spends more on that
- * than on the frames.
+ * Collects the frames of one turn of the event loop and sends them as one message (several when a slab fills up).
  *
  * Frames are written consecutively into a slab, and messages are views of it. A full slab is reused from its start when
  * the transport has released all messages; otherwise a new one replaces it. It starts small and grows with use, because
@@ -49,25 +47,18 @@ export class FrameWriter {
   isWaiting = false;
   readonly #sink: MessageSink;
   readonly #gather: () => void;
-  readonly #pauseMs: number;
   readonly #flushNow = (): void => this.flush();
   #messageStart = 0;
   #end = 0;
   #slabBytes = FIRST_SLAB_BYTES;
   #scheduled: NodeJS.Immediate | undefined;
-  #delayed: NodeJS.Timeout | undefined;
-  #flushedMs = Number.NEGATIVE_INFINITY;
   #isIdle = true;
   #spares: ArrayBufferLike[] = [];
 
-  /**
-   * @param gather - called before a message is sent: the last chance to add frames
-   * @param pauseMs - after a message, for DATA; 0 for none
-   */
-  constructor(sink: MessageSink, gather: () => void, pauseMs = 0) {
+  /** @param gather - called before a message is sent: the last chance to add frames */
+  constructor(sink: MessageSink, gather: () => void) {
     this.#sink = sink;
     this.#gather = gather;
-    this.#pauseMs = pauseMs;
   }
 
   /** Body bytes stay where they are. */
@@ -96,8 +87,7 @@ export class FrameWriter {
     const at = this.#end;
     writeFrameHeader(this.slab, at, type, streamId, payloadBytes);
     this.#end = at + bytes;
-    if (this.#pauseMs > 0 && mayWait(type)) this.#delay(type);
-    else this.schedule();
+    this.schedule();
     return at + FRAME_HEADER_BYTES;
   }
 
@@ -148,25 +138,12 @@ export class FrameWriter {
     this.#scheduled ??= setImmediate(this.#flushNow);
   }
 
-  /** Schedules `flush()` for the end of the pause. */
-  #delay(type: FrameType): void {
-    if (this.#delayed !== undefined || this.#scheduled !== undefined) return;
-    // The response often follows ADMITTED at once.
-    const isBeginning = type === FRAME_TYPES.admitted;
-    const waitMs = isBeginning
-      ? this.#pauseMs
-      : this.#flushedMs + this.#pauseMs - performance.now();
-    if (waitMs > 0) this.#delayed = setTimeout(this.#flushNow, waitMs);
-    else this.schedule();
-  }
-
   /** Sends all frames now. Only when no other frame can join: the frames of a turn belong in one message. */
   flush(): void {
     this.#gather();
     this.#sendPending();
     clearImmediate(this.#scheduled);
     this.#scheduled = undefined;
-    if (this.#pauseMs > 0) this.#beginPause();
     this.#isIdle = false;
   }
 
@@ -180,12 +157,6 @@ export class FrameWriter {
       this.#slabBytes = FIRST_SLAB_BYTES;
     }
     this.#isIdle = true;
-  }
-
-  #beginPause(): void {
-    clearTimeout(this.#delayed);
-    this.#delayed = undefined;
-    this.#flushedMs = performance.now();
   }
 
   #newSlab(neededBytes: number): void {
@@ -208,11 +179,6 @@ export class FrameWriter {
     this.#messageStart = this.#end;
     this.#sink.send(message);
   }
-}
-
-/** What else happens on a stream, and what is urgent, takes along what waits. */
-function mayWait(type: FrameType): boolean {
-  return type === FRAME_TYPES.data || type === FRAME_TYPES.admitted;
 }
 
 /** A message of one frame with text, on stream 0. */

@@ -33,11 +33,10 @@ interface WireCase {
   count: number;
   code: ResetCode;
   reason: string;
-  text: string;
 }
 
-function readCases(name: string, folder = "wire"): WireCase[] {
-  const url = new URL(`../../../../tests/fixtures/${folder}/${name}.json`, import.meta.url);
+function readCases(name: string): WireCase[] {
+  const url = new URL(`../../../../tests/fixtures/wire/${name}.json`, import.meta.url);
   return (JSON.parse(readFileSync(url, "utf8")) as { cases: WireCase[] }).cases;
 }
 
@@ -47,11 +46,11 @@ interface Frame {
   payload: Buffer;
 }
 
-function decodeAll(message: Buffer, isLink = false): Frame[] {
+function decodeAll(message: Buffer): Frame[] {
   const frames: Frame[] = [];
   const onFrame = (type: FrameType, streamId: number, payload: Buffer) =>
     void frames.push({ type, streamId, payload });
-  decodeFrames(message, { onFrame }, isLink);
+  decodeFrames(message, { onFrame });
   return frames;
 }
 
@@ -127,21 +126,6 @@ describe.each(Object.keys(encoders))("the %s fixtures", (name) => {
     expect(frames).toHaveLength(1);
     expect(frames[0]).toMatchObject({ type: wireCase.type, streamId: wireCase.streamId });
     decoders[name]!(frames[0]!.payload, wireCase);
-  });
-});
-
-describe.each(["admitted", "notice"])("the %s fixtures of links", (name) => {
-  test.each(readCases(name, "link"))("are written byte for byte: $name", (wireCase) => {
-    const { type, text, streamId, hex } = wireCase;
-    const [message] = written((writer) => writer.text(type, text, streamId));
-    expect(message!.toString("hex")).toBe(hex);
-  });
-
-  test.each(readCases(name, "link"))("are read back on a link only: $name", (wireCase) => {
-    const { type, streamId, text, hex } = wireCase;
-    const message = Buffer.from(hex, "hex");
-    expect(decodeAll(message, true)).toEqual([{ type, streamId, payload: Buffer.from(text) }]);
-    expect(() => decodeAll(message)).toThrow(`unknown frame type ${type}`);
   });
 });
 

@@ -14,9 +14,6 @@ export const FRAME_TYPES = {
   goAway: 9,
   /** Only in a session that can be resumed. */
   ack: 10,
-  /** Links between hubs only, as is the next. */
-  admitted: 11,
-  notice: 12,
 } as const;
 
 export type FrameType = (typeof FRAME_TYPES)[keyof typeof FRAME_TYPES];
@@ -32,8 +29,6 @@ export const WIRE_LIMITS = {
   responseRideBytes: 64 * 1024,
   helloBytes: 64 * 1024,
   reasonBytes: 1024,
-  admittedBytes: 16 * 1024,
-  noticeBytes: 64 * 1024,
   windowBytes: 0x7fff_ffff,
 } as const;
 
@@ -66,14 +61,10 @@ export const FRAME_RULES: Record<FrameType, FrameRule> = {
   8: { name: "RESET", onStream: true, minBytes: 1, maxBytes: 1 + WIRE_LIMITS.reasonBytes },
   9: { name: "GOAWAY", onStream: false, minBytes: 0, maxBytes: WIRE_LIMITS.reasonBytes },
   10: { name: "ACK", onStream: false, minBytes: 4, maxBytes: 4 },
-  11: { name: "ADMITTED", onStream: true, minBytes: 2, maxBytes: WIRE_LIMITS.admittedBytes },
-  12: { name: "NOTICE", onStream: false, minBytes: 2, maxBytes: WIRE_LIMITS.noticeBytes },
 };
 
-/** @param isLink - between hubs, which have frame types of their own */
-export function isFrameType(byte: number, isLink: boolean): byte is FrameType {
-  if (byte >= FRAME_TYPES.hello && byte <= FRAME_TYPES.ack) return true;
-  return isLink && (byte === FRAME_TYPES.admitted || byte === FRAME_TYPES.notice);
+export function isFrameType(byte: number): byte is FrameType {
+  return byte >= FRAME_TYPES.hello && byte <= FRAME_TYPES.ack;
 }
 
 /** Writes the nine header bytes at `at`; the caller ensures that they fit. */

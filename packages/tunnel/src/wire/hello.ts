@@ -75,12 +75,3 @@ export function asProtocolError(frame: string, error: unknown): unknown {
   if (!(error instanceof MalformedPayload)) return error;
   return new ProtocolError(CLOSE_CODES.protocolError, `${frame}: ${error.message}`);
 }
-
-/** @throws {ProtocolError} 4002 for what is not a JSON object */
-export function parsePayload(frame: string, payload: Buffer): Record<string, unknown> {
-  try {
-    return parseObject(payload);
-  } catch (error) {
-    throw asProtocolError(frame, error);
-  }
-}

@@ -24,8 +24,6 @@ export interface RequestHead {
   client?: HeadClient | undefined;
   /** The fingerprint of the client's address. */
   address?: string | undefined;
-  /** On a link: what the other hub needs to serve the request as its own. Not interpreted here. */
-  forward?: Record<string, unknown> | undefined;
 }
 
 export interface HeadClient {
@@ -59,8 +57,8 @@ const METHOD = /^[A-Z]{1,16}$/;
 const PATH = /^\/[\u0021-\u007e]*$/;
 
 export function encodeRequestHead(head: RequestHead, end: boolean): string {
-  const { method, path, headers, protocol, stream, client, address, forward } = head;
-  return JSON.stringify({ method, path, headers, protocol, stream, client, address, forward, end });
+  const { method, path, headers, protocol, stream, client, address } = head;
+  return JSON.stringify({ method, path, headers, protocol, stream, client, address, end });
 }
 
 export function encodeResponseHead(head: ResponseHead, end: boolean): string {
@@ -84,7 +82,6 @@ export function decodeRequest(payload: Buffer, maxHeadBytes: number): HeadedPayl
       stream: booleanField(object, "stream"),
       client: clientField(object),
       address: optionalTextField(object, "address"),
-      forward: optionalObjectField(object, "forward"),
     },
     body: payload.subarray(headEnd),
     end: booleanField(object, "end"),

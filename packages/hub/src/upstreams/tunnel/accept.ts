@@ -74,7 +74,6 @@ export function createTunnelAcceptor(
     const session: HubSession = new HubSession(transport, {
       responseWindowBytes: limits.tunnelResponseWindowBytes,
       maxStreams: limits.tunnelMaxStreams,
-      maxResponseHeadBytes: undefined,
       pingIntervalMs: limits.tunnelPingMs,
       resumeMs: limits.resumeMs,
       logBudget,

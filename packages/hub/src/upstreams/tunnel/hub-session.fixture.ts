@@ -5,7 +5,6 @@ export function aHubSession(onClose: (code: number) => void = () => {}): HubSess
   return new HubSession(memoryTransportPair()[0], {
     responseWindowBytes: 1_000,
     maxStreams: 8,
-    maxResponseHeadBytes: undefined,
     pingIntervalMs: undefined,
     handlers: {
       onHello() {},

@@ -14,7 +14,6 @@ export class TunnelRegistry {
   readonly #candidates = new Map<HubSession, string>();
   /** of participants that other hubs own now: what runs may finish */
   readonly #released = new Set<HubSession>();
-  #whenEmpty: (() => void) | undefined;
 
   /** Where requests to a participant go. */
   sessionOf(participant: Participant): HubSession | undefined {
@@ -45,18 +44,7 @@ export class TunnelRegistry {
   remove(participant: Participant, session: HubSession): boolean {
     this.#candidates.delete(session);
     this.#released.delete(session);
-    const wasCurrent =
-      this.isCurrent(participant, session) && this.#current.delete(participant.key);
-    if (this.#current.size === 0) this.#whenEmpty?.();
-    return wasCurrent;
-  }
-
-  /** Resolves when no participant has its tunnel here any more. */
-  async emptied(): Promise<void> {
-    if (this.#current.size === 0) return;
-    await new Promise<void>((resolve) => {
-      this.#whenEmpty = resolve;
-    });
+    return this.isCurrent(participant, session) && this.#current.delete(participant.key);
   }
 
   /**
@@ -112,7 +100,6 @@ export class TunnelRegistry {
     if (session === undefined) return;
     this.#released.add(session);
     this.#current.delete(participant.key);
-    if (this.#current.size === 0) this.#whenEmpty?.();
   }
 
   #all(): HubSession[] {
