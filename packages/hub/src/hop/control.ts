@@ -253,6 +253,8 @@ export class ControlSockets {
       this.#options.onNotes(hubId, notes);
     });
     socket.on("error", ignore);
+    // A socket that a server accepted stays half open: its end would be noticed at the second beat after it.
+    socket.on("end", () => socket.destroy());
     socket.on("data", (chunk: Buffer) => {
       if (!read(chunk)) socket.destroy();
     });
