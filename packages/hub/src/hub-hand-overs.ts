@@ -6,7 +6,7 @@ import type { EventBus } from "./events/bus.ts";
 import type { InFlight } from "./inference/in-flight.ts";
 import type { ResponseOwners } from "./inference/response-owners.ts";
 import type { OperationContext } from "./operations/context.ts";
-import { type AwayEvent, AwayEvents } from "./events/away-events.ts";
+import { type AwayEvent, AwayEvents, type Served } from "./events/away-events.ts";
 import { snapshotPath } from "./http/hops/offers.ts";
 import { GivenRoom, snapshotOf, type SnapshotParts } from "./hub-snapshot.ts";
 import { SlotsBefore } from "./operations/homes/slots-before.ts";
@@ -46,15 +46,10 @@ export class HandOvers {
 
   constructor(options: HandOverOptions) {
     this.#options = options;
-    const { parts, homes, sendEvent } = options;
+    const { parts, sendEvent } = options;
     this.events = new AwayEvents({
       bus: parts.bus,
-      homeOf: (code) => {
-        if (!parts.operations().registry.hasCode(code)) return undefined;
-        const place = homes.placeOf(code);
-        if (place.kind === "wait") return undefined;
-        return place.kind === "here" ? place : { kind: "there", hubId: place.home.hubId };
-      },
+      homeOf: this.homeOf,
       send: sendEvent,
       onPublished: ({ name, payload }) => {
         if (name !== "llm.complete" && name !== "llm.error") return;
@@ -63,6 +58,15 @@ export class HandOvers {
       },
     });
   }
+
+  /** Where the room is served; undefined while that is not known. */
+  readonly homeOf = (code: string): Served | undefined => {
+    const { parts, homes } = this.#options;
+    if (!parts.operations().registry.hasCode(code)) return undefined;
+    const place = homes.placeOf(code);
+    if (place.kind === "wait") return undefined;
+    return place.kind === "here" ? place : { kind: "there", hubId: place.home.hubId };
+  };
 
   // — at the home before —
 

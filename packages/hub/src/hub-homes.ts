@@ -23,7 +23,7 @@ import { encodeHopFacts, factsOfHub } from "./http/hops/hop-facts.ts";
 import { EventsElsewhere } from "./http/hops/events-elsewhere.ts";
 import { type OtherHubs, roomsElsewhere } from "./http/hops/rooms-elsewhere.ts";
 import { Deliveries } from "./http/hops/deliveries.ts";
-import { announceLost, type LostRequest } from "./operations/homes/lost-requests.ts";
+import { announceLost, LostRequests, type LostRequest } from "./operations/homes/lost-requests.ts";
 import type { AwayEvent } from "./events/away-events.ts";
 import { HubPlaces } from "./hub-places.ts";
 import { HandOvers, type HandOverParts } from "./hub-hand-overs.ts";
@@ -81,6 +81,7 @@ export class HubHomes {
   readonly #control: ControlSockets;
   readonly #acceptor: HopAcceptor;
   readonly #others: OtherHubs;
+  readonly #lostRequests: LostRequests;
   readonly events: EventsElsewhere;
   /** which hub a connection comes from */
   readonly #peers = new WeakMap<object, HubIdentity>();
@@ -180,6 +181,12 @@ export class HubHomes {
       isGone: ({ hubId, bootId }) => this.roll.hubs.get(hubId)?.bootId !== bootId,
       catchUp: async (code) => void (await this.#sharedRooms.catchUp(code)),
     });
+    this.#lostRequests = new LostRequests({
+      homeOf: this.handOvers.homeOf,
+      announce: (code, lost) => announceLost(parts.operations(), code, lost),
+      tell: (hubId, code, lost) => this.#control.lost(hubId, { ...lost, code }),
+      nowMs,
+    });
     this.places = new HubPlaces({
       ...{ self, homes: this.homes, hops: this.hops, control: this.#control },
       ...{ deliveries: this.deliveries, nowMs, isDraining: parts.isDraining },
@@ -188,7 +195,7 @@ export class HubHomes {
       isNear: (hubId) => this.roll.hubs.isOnThisComputer(hubId),
       takeOffer: (code, from, snapshot) => this.handOvers.takeOffer(code, from, snapshot),
       hubOfSession: (session) => this.#hubOfSession(session),
-      lost: (code, lost) => void this.#tellLost(code, lost),
+      lost: (code, lost) => this.#lostRequests.add(code, lost),
     });
     this.registrations = new RegistrationWriter({
       directory,
@@ -272,6 +279,7 @@ export class HubHomes {
     if (this.#directory.isUp) this.roll.judge(this.#directory.upSinceMs);
     this.homes.tick();
     this.handOvers.tick();
+    this.#lostRequests.tick();
   }
 
   /** What is to be kept longer is written again. */
@@ -314,6 +322,7 @@ export class HubHomes {
 
   async close(): Promise<void> {
     this.handOvers.tick();
+    this.#lostRequests.close();
     this.events.close();
     this.#control.close();
     this.hops.close();
@@ -324,13 +333,6 @@ export class HubHomes {
   #hubOfSession(session: string | undefined): HubIdentity | undefined {
     if (session === undefined) return undefined;
     return this.roll.hubs.list().find(({ hubId }) => session.startsWith(`${hubId}-`));
-  }
-
-  /** Its home ended while it served a request: the next one tells those who watch the room. */
-  async #tellLost(code: string, lost: LostRequest): Promise<void> {
-    const place = await this.homes.placed(code).catch(() => undefined);
-    if (place?.kind === "there") this.#control.lost(place.home.hubId, { ...lost, code });
-    if (place?.kind === "here") announceLost(this.#parts.operations(), code, lost);
   }
 
   #targetOf(hubId: string): HopTarget | undefined {

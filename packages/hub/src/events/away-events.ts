@@ -10,10 +10,13 @@ export interface AwayEvent {
   payload: object;
 }
 
+/** Where a room is served: here, or at another hub. */
+export type Served = { kind: "here" } | { kind: "there"; hubId: string };
+
 export interface AwayEventsOptions {
   bus: () => Pick<EventBus, "publish">;
   /** undefined while the room has no home that is known */
-  homeOf: (code: string) => { kind: "here" } | { kind: "there"; hubId: string } | undefined;
+  homeOf: (code: string) => Served | undefined;
   /** @returns false when there is no connection to that hub now */
   send: (hubId: string, event: AwayEvent) => boolean;
   /** One that came from another hub is in the room's stream. */

@@ -1,0 +1,75 @@
+import { expect, test } from "vitest";
+import type { Served } from "../../events/away-events.ts";
+import { type LostRequest, LostRequests } from "./lost-requests.ts";
+
+const lost: LostRequest = {
+  requestId: "req_1",
+  protocol: "chatCompletions",
+  participantId: "ada",
+  model: "m",
+  attempts: 1,
+  queueMs: 0,
+};
+
+function startLost() {
+  const lab = { nowMs: 0, home: undefined as Served | undefined, said: [] as string[] };
+  const requests = new LostRequests({
+    homeOf: () => lab.home,
+    announce: (code, { requestId }) => lab.said.push(`${code} ${requestId} here`),
+    tell: (hubId, code, { requestId }) => lab.said.push(`${code} ${requestId} to ${hubId}`),
+    nowMs: () => lab.nowMs,
+  });
+  const at = (ms: number) => {
+    for (; lab.nowMs < ms; lab.nowMs += 250) requests.tick();
+    requests.tick();
+    return lab.said;
+  };
+  return Object.assign(lab, { requests, at });
+}
+
+test("a lost request is told a second after the room is served again", () => {
+  const lab = startLost();
+  lab.requests.add("ABC234", lost);
+  expect(lab.at(4_000)).toEqual([]);
+  lab.home = { kind: "there", hubId: "h2" };
+  expect(lab.at(4_750)).toEqual([]);
+  expect(lab.at(5_000)).toEqual(["ABC234 req_1 to h2"]);
+  expect(lab.at(70_000)).toHaveLength(1);
+});
+
+test("a lost request waits for those who watch the room, however soon that is served", () => {
+  const lab = startLost();
+  lab.requests.add("ABC234", lost);
+  lab.home = { kind: "here" };
+  expect(lab.at(2_750)).toEqual([]);
+  expect(lab.at(3_000)).toEqual(["ABC234 req_1 here"]);
+});
+
+test("a home that is lost in between does not count", () => {
+  const lab = startLost();
+  lab.requests.add("ABC234", lost);
+  lab.home = { kind: "there", hubId: "h2" };
+  lab.at(2_750);
+  lab.home = undefined;
+  lab.at(5_000);
+  lab.home = { kind: "here" };
+  expect(lab.at(5_750)).toEqual([]);
+  expect(lab.at(6_250)).toEqual(["ABC234 req_1 here"]);
+});
+
+test("a lost request of a room that nobody serves is forgotten after a minute", () => {
+  const lab = startLost();
+  lab.requests.add("ABC234", lost);
+  lab.at(60_000);
+  lab.home = { kind: "here" };
+  expect(lab.at(65_000)).toEqual([]);
+});
+
+test("a hub that ends says what it can", () => {
+  const lab = startLost();
+  lab.home = { kind: "there", hubId: "h2" };
+  lab.requests.add("ABC234", lost);
+  lab.requests.close();
+  expect(lab.said).toEqual(["ABC234 req_1 to h2"]);
+  expect(lab.at(5_000)).toHaveLength(1);
+});
