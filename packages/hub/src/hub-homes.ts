@@ -11,7 +11,7 @@ import { hubIdOf } from "./cluster/hubs/hub-address.ts";
 import { RollCall } from "./cluster/hubs/roll-call.ts";
 import { SharedRooms } from "./cluster/shared-rooms.ts";
 import { isLoopbackHost } from "./domain/machine.ts";
-import type { HubIdentity } from "./domain/participant.ts";
+import type { HubIdentity } from "./domain/hub-identity.ts";
 import { storedRegistrationOf } from "./domain/stored-registration.ts";
 import { HubError } from "./errors.ts";
 import { HopAcceptor } from "./hop/accept.ts";

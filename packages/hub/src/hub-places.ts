@@ -1,6 +1,6 @@
 import { hostTokenFrom, tokenFrom } from "./credentials/tokens.ts";
 import type { RoomHomes } from "./cluster/homes/room-homes.ts";
-import type { HubIdentity } from "./domain/participant.ts";
+import type { HubIdentity } from "./domain/hub-identity.ts";
 import type { ControlSockets } from "./hop/control.ts";
 import type { Hops } from "./hop/hops.ts";
 import type { Deliveries } from "./http/hops/deliveries.ts";

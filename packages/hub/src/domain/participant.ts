@@ -134,14 +134,6 @@ export interface MachineLimits {
   readonly most: number;
 }
 
-/** One run of one hub. */
-export interface HubIdentity {
-  /** 16 hex digits, the same after a restart in the same place */
-  readonly hubId: string;
-  /** of this run */
-  readonly bootId: string;
-}
-
 /** What was known of a participant where it had joined, and was given to no one: its next join has to bring it. */
 export interface Withheld {
   readonly authHeaders: boolean;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import type { HubIdentity } from "../domain/participant.ts";
+import type { HubIdentity } from "../domain/hub-identity.ts";
 import {
   type Claim,
   type HopKind,

@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import type { HubIdentity } from "../domain/participant.ts";
+import type { HubIdentity } from "../domain/hub-identity.ts";
 import { type HopDialler, HopFailure, type HopTarget } from "./dial.ts";
 
 /** What one hub tells another, as few messages as there are turns of the event loop. */

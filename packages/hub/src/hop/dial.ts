@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { Socket } from "node:net";
-import type { HubIdentity } from "../domain/participant.ts";
+import type { HubIdentity } from "../domain/hub-identity.ts";
 import { HOP_PROTOCOL, TIME_HEADER } from "./accept.ts";
 import { type Claim, type HopKind, isAcceptance, PROOF_HEADER, proofOf } from "./proof.ts";
 

@@ -1,6 +1,6 @@
 import { type IncomingMessage, request as requestHttp, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import type { HubIdentity } from "../domain/participant.ts";
+import type { HubIdentity } from "../domain/hub-identity.ts";
 import { HopAgent } from "./agent.ts";
 import { type HopDialler, HopFailure, type HopTarget } from "./dial.ts";
 import { PEER_HEADER } from "./heads.ts";

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { HubIdentity } from "../domain/participant.ts";
+import type { HubIdentity } from "../domain/hub-identity.ts";
 
 /** What a connection between two hubs is for. */
 export type HopKind = "requests" | "control";

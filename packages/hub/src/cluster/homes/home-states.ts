@@ -1,4 +1,4 @@
-import type { HubIdentity } from "../../domain/participant.ts";
+import type { HubIdentity } from "../../domain/hub-identity.ts";
 import { type ClusterDirectory, DirectoryUnavailable } from "../directory.ts";
 import { HomeReads } from "./home-reads.ts";
 import {

@@ -1,4 +1,4 @@
-import type { HubIdentity } from "../../domain/participant.ts";
+import type { HubIdentity } from "../../domain/hub-identity.ts";
 import { createMemoryCluster, type MemoryDirectory } from "../single-node.ts";
 
 /** A hub process, as its world sees it. */

@@ -1,4 +1,4 @@
-import type { HubIdentity } from "../../domain/participant.ts";
+import type { HubIdentity } from "../../domain/hub-identity.ts";
 import { aPresence } from "../directory-compliance.fixture.ts";
 import { DirectoryUnavailable } from "../directory.ts";
 import { SILENCE_MS } from "../hubs/hubs.ts";

@@ -1,4 +1,4 @@
-import type { HubIdentity } from "../../domain/participant.ts";
+import type { HubIdentity } from "../../domain/hub-identity.ts";
 
 export interface LeavingOptions {
   /** The hubs that can take the room, in the order in which they are asked. */

@@ -1,4 +1,4 @@
-import type { HubIdentity } from "../../domain/participant.ts";
+import type { HubIdentity } from "../../domain/hub-identity.ts";
 
 /**
  * Where a room has its home, as one hub of a cluster sees it: a state chart without clocks, sockets or a directory.

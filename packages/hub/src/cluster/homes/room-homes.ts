@@ -1,4 +1,4 @@
-import type { HubIdentity } from "../../domain/participant.ts";
+import type { HubIdentity } from "../../domain/hub-identity.ts";
 import { HubError } from "../../errors.ts";
 import { type ClusterDirectory, DirectoryUnavailable, PRESENCE_INTERVAL_MS } from "../directory.ts";
 import type { Hubs } from "../hubs/hubs.ts";

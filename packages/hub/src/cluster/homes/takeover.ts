@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { HubIdentity } from "../../domain/participant.ts";
+import type { HubIdentity } from "../../domain/hub-identity.ts";
 
 /** A hub that does not take a room in this time is passed over. */
 const rankMs = 2_000;

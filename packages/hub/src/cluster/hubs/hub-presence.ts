@@ -1,4 +1,4 @@
-import type { HubIdentity } from "../../domain/participant.ts";
+import type { HubIdentity } from "../../domain/hub-identity.ts";
 
 /** What a hub says of itself to the others, every 3 s. */
 export interface HubPresence extends HubIdentity {

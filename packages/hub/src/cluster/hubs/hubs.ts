@@ -1,5 +1,5 @@
 import { isLoopbackHost } from "../../domain/machine.ts";
-import type { HubIdentity } from "../../domain/participant.ts";
+import type { HubIdentity } from "../../domain/hub-identity.ts";
 import { PRESENCE_INTERVAL_MS } from "../directory.ts";
 import type { HubPresence } from "./hub-presence.ts";
 

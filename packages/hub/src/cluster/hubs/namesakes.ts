@@ -1,4 +1,4 @@
-import type { HubIdentity } from "../../domain/participant.ts";
+import type { HubIdentity } from "../../domain/hub-identity.ts";
 import type { Log } from "../../log.ts";
 import type { HubPresence } from "./hub-presence.ts";
 import { SILENCE_MS } from "./hubs.ts";

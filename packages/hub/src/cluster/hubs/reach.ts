@@ -1,4 +1,4 @@
-import type { HubIdentity } from "../../domain/participant.ts";
+import type { HubIdentity } from "../../domain/hub-identity.ts";
 
 interface Doubt {
   /** of the life in doubt */

@@ -1,5 +1,5 @@
 import type { HubEntry } from "@roomhub/protocol";
-import type { HubIdentity } from "../../domain/participant.ts";
+import type { HubIdentity } from "../../domain/hub-identity.ts";
 import type { Log } from "../../log.ts";
 import { advertisedUrls, hubList, type HubListSources } from "./hub-list.ts";
 import { type HubPresence, OwnPresence } from "./hub-presence.ts";

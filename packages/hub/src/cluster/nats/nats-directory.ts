@@ -1,4 +1,4 @@
-import type { HubIdentity } from "../../domain/participant.ts";
+import type { HubIdentity } from "../../domain/hub-identity.ts";
 import { DirectoryReport } from "../directory-report.ts";
 import {
   DirectoryUnavailable,

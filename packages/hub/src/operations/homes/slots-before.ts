@@ -1,5 +1,5 @@
+import type { HubIdentity } from "../../domain/hub-identity.ts";
 import {
-  type HubIdentity,
   type Machine,
   occupySlot,
   type Participant,
