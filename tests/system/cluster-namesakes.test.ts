@@ -1,42 +1,81 @@
 import type { HubList } from "@roomhub/protocol";
-import { createMemoryCluster } from "@roomhub/hub";
-import { expect, test } from "vitest";
-import { everyInterval } from "../../packages/hub/src/cluster/every.ts";
+import { createHub, createMemoryCluster } from "@roomhub/hub";
+import { expect, onTestFinished, test } from "vitest";
 import { startTestHub, type TestHub } from "../support/hub/start-test-hub.ts";
 import { until } from "../support/waiting.ts";
 
 const secret = Buffer.alloc(32, "cluster");
+const [sharedUrl, otherUrl] = ["http://hub.example:5050", "http://other.example:5050"];
 
-test("hubs that run under one id say so in their logs and lists, and a third one too", async () => {
+/** Hubs that share what they know. */
+function makeCluster() {
   const shared = createMemoryCluster();
-  // Presences are written every 20 ms instead of every 3 s.
-  const every = (_intervalMs: number, action: () => void) => everyInterval(20, action);
-  const start = (advertiseUrl: string) =>
-    startTestHub({ cluster: { directory: shared.directory({ every }), secret, advertiseUrl } });
-  await using one = await start("http://hub.example:5050");
-  await using third = await start("http://other.example:5050");
-  await using twin = await start("http://hub.example:5050");
+  return (advertiseUrl: string, directory = shared.directory()) => {
+    const cluster = { directory, secret, advertiseUrl };
+    return { directory, cluster, start: () => startTestHub({ cluster }) };
+  };
+}
 
-  for (const hub of [one, twin, third])
-    await until(
+test("a hub under whose id another one runs does not start, and nothing changes for the others", async () => {
+  const hubAt = makeCluster();
+  await using one = await hubAt(sharedUrl).start();
+  await using third = await hubAt(otherUrl).start();
+  await until(
+    "the other",
+    () => hubsOf(third),
+    ({ length }) => length === 2,
+  );
+  const before = await hubsOf(third);
+
+  const { cluster } = hubAt(sharedUrl);
+  const twin = createHub({ port: 0, cluster: { ...cluster, linkUrl: sharedUrl } });
+  onTestFinished(async () => void (await twin.close()));
+  await expect(twin.listen()).rejects.toMatchObject({
+    name: "HubIdTaken",
+    message: expect.stringMatching(/running since 20.*hub\.example:5050.*hub\.example:5050/),
+  });
+  await twin.close();
+  expect(await hubsOf(third)).toEqual(before);
+  expect([warnings(one), warnings(third)]).toEqual([[], []]);
+});
+
+test("a hub starts under the id of one that was killed just now, and of one that is stopping", async () => {
+  const hubAt = makeCluster();
+  await using third = await hubAt(otherUrl).start();
+  const first = hubAt(sharedUrl);
+  await using killed = await first.start();
+  first.directory.cutOff();
+  await using second = await hubAt(sharedUrl).start();
+  const stopping = second.hub.close();
+  await using last = await hubAt(sharedUrl).start();
+  await stopping;
+
+  const [{ bootId } = { bootId: "" }] = await hubsOf(last);
+  await until(
+    "the last one",
+    () => hubsOf(third),
+    (hubs) => hubs.some((hub) => hub.bootId === bootId),
+  );
+  expect([killed, second, last, third].flatMap(warnings)).toEqual([]);
+});
+
+test("hubs that start under one id at the same moment say so in their logs and lists", async () => {
+  const hubAt = makeCluster();
+  const [one, twin] = await Promise.all([hubAt(sharedUrl).start(), hubAt(sharedUrl).start()]);
+  await using both = new AsyncDisposableStack();
+  for (const hub of [both.use(one), both.use(twin)]) {
+    const [warning] = await until(
       "the warning",
       () => warnings(hub),
       ({ length }) => length > 0,
     );
-  for (const hub of [one, twin]) {
-    expect(warnings(hub)).toEqual([expect.stringContaining("another hub has the id of this one")]);
-    expect(warnings(hub)[0]).toContain("http://hub.example:5050");
+    expect(warning).toContain("another hub has the id of this one");
+    expect(warning).toContain(sharedUrl);
     expect((await hubsOf(hub))[0]).toMatchObject({
       link: "self",
       problem: "another hub has the same id: give each an --advertise URL of its own",
     });
   }
-  expect(warnings(third)).toEqual([expect.stringContaining("two hubs have one id")]);
-  expect((await hubsOf(third)).map(({ problem }) => problem)).toEqual([
-    undefined,
-    expect.stringContaining("another hub has the same id"),
-  ]);
-  expect(twin.log.filter((line) => line.includes("bug"))).toEqual([]);
 });
 
 function warnings({ log }: TestHub): string[] {

@@ -16,6 +16,7 @@ import {
   type RoomhubProcess,
   startHubProcess,
   startParticipantProcess,
+  startRoomhub,
 } from "../support/programs/roomhub-process.ts";
 import { temporaryFolder } from "../support/programs/temporary-folder.ts";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
@@ -184,5 +185,28 @@ describe.skipIf(!hasNatsServer)(`three hubs as processes${natsSkipped}`, () => {
     const { room } = (await created.json()) as { room: { code: string } };
     await untilJson(`${two.url}/rooms/${room.code}`, () => true);
     for (const id of ["p1", "p2", "p3"]) expect(await chat(world, two, id)).toBe(200);
+  });
+
+  test("leave their id to them while they run, and give it to the next process when they were killed", async () => {
+    await using stack = new AsyncDisposableStack();
+    const nats = stack.use(await startNatsServer());
+    const { path } = stack.use(await temporaryFolder());
+    const secretPath = join(path, "secret");
+    await writeFile(secretPath, randomBytes(32).toString("hex"), { mode: 0o600 });
+    const advertiseUrl = "http://hub.example:5050";
+    const argumentsFor = (port: number) => [
+      ...["--nats", nats.url, "--cluster-secret-file", secretPath],
+      ...["--advertise", advertiseUrl, "--port", String(port)],
+    ];
+    const first = stack.use(await startHubProcess(argumentsFor(await freePort())));
+    const port = await freePort();
+    const second = stack.use(startRoomhub(["serve", ...argumentsFor(port)]));
+    await expect(second.line("its URL", () => true)).rejects.toThrow(
+      /A hub running since .* reached at http:\/\/hub\.example:5050, this one at http:\/\/hub\.example:5050\n→ give each hub .*--advertise/,
+    );
+    await first.kill("SIGKILL");
+    const again = stack.use(await startHubProcess(argumentsFor(port)));
+    expect((await fetch(`${again.url}/health`)).status).toBe(200);
+    expect(again.output).not.toContain("has the id of this one");
   });
 });

@@ -7,7 +7,7 @@ import type { AuthHeaderVault } from "./credentials/vault.ts";
 import { RegistrationWriter } from "./cluster/homes/registration-writer.ts";
 import { DirectoryUnavailable } from "./cluster/directory.ts";
 import { RoomHomes } from "./cluster/homes/room-homes.ts";
-import { hubIdOf } from "./cluster/hubs/hub-address.ts";
+import { hubIdOf, type HubUrls } from "./cluster/hubs/hub-presence.ts";
 import { RollCall } from "./cluster/hubs/roll-call.ts";
 import { SharedRooms } from "./cluster/shared-rooms.ts";
 import { isLoopbackHost } from "./domain/machine.ts";
@@ -95,7 +95,7 @@ export class HubHomes {
     this.#options = options;
     this.#parts = parts;
     this.#directory = directory;
-    this.self = { hubId: options.hubId ?? hubIdOf(options), bootId };
+    this.self = { hubId: hubIdOf(options), bootId };
     const { self } = this;
     const dialler = new HopDialler({ self, secret, wallMs });
     this.deliveries = new Deliveries(nowMs);
@@ -248,7 +248,7 @@ export class HubHomes {
     return { ...front, peers, places: piped, piped };
   }
 
-  /** Learns what the other hubs know. @throws DirectoryUnavailable */
+  /** Learns what the other hubs know. @throws DirectoryUnavailable, HubIdTaken */
   async open(): Promise<void> {
     const listener: DirectoryListener = {
       roomChanged: (code, room, revision) => this.#sharedRooms.changed(code, room, revision),
@@ -258,22 +258,21 @@ export class HubHomes {
       stateChanged: (isUp) => this.#stateChanged(isUp),
     };
     await this.#directory.open(listener);
+    await this.roll.claimId(this.#urls(""));
     this.#isOpen = true;
   }
 
   /** Joins the cluster: from now on the others know this hub. */
   announce(url: string): void {
-    const { advertiseUrl = url } = this.#options;
-    const { linkUrl = advertiseUrl } = this.#options;
-    this.#linkUrl = linkUrl;
-    this.roll.announce({ advertiseUrl, linkUrl });
+    const urls = this.#urls(url);
+    this.#linkUrl = urls.linkUrl;
+    this.roll.announce(urls);
   }
 
   /** Four times a second. */
   tick(): void {
     this.events.tick();
     const nowMs = this.#parts.nowMs();
-    this.roll.tellNamesakes();
     this.#control.tick();
     this.deliveries.tick(nowMs);
     if (this.#directory.isUp) this.roll.judge(this.#directory.upSinceMs);
@@ -315,7 +314,7 @@ export class HubHomes {
    * given away, and nothing that ends by itself is piped any more.
    */
   async drained(): Promise<void> {
-    this.roll.announce();
+    this.roll.announceNow();
     await this.homes.stop();
     await this.places.emptied();
   }
@@ -327,6 +326,12 @@ export class HubHomes {
     this.#control.close();
     this.hops.close();
     await this.#directory.close();
+  }
+
+  /** @param url - where it listens */
+  #urls(url: string): HubUrls {
+    const { advertiseUrl = url, linkUrl = advertiseUrl } = this.#options;
+    return { advertiseUrl, linkUrl };
   }
 
   /** A session's name begins with the id of its hub. */

@@ -18,8 +18,6 @@ export interface ClusterOptions {
   advertiseUrl?: string | undefined;
   /** where other hubs reach it; left out: the advertised URL */
   linkUrl?: string | undefined;
-  /** 16 hex digits, for one of several hubs in the same place; left out: from where it is reached */
-  hubId?: string | undefined;
 }
 
 /** How a hub behaves. Everything may be left out. */

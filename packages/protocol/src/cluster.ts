@@ -11,7 +11,7 @@ export const HubEntry = z.object({
   participants: z.number(),
   /** `self`: it gave this list. `down`: requests cannot be forwarded to it, for the reason in `problem`. */
   link: z.enum(["self", "open", "down"]),
-  /** also, with any `link`, that another hub has the same id */
+  /** also, of the one that gave the list, that another hub has the same id */
   problem: z.string().optional(),
   isDraining: z.boolean(),
 });

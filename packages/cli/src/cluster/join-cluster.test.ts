@@ -120,19 +120,25 @@ describe("a hub with --nats", () => {
     expect(world.stderr.text).toContain("is 5 bytes long, and needs at least 32");
   });
 
-  test("says in one line that NATS cannot be reached", async () => {
+  test.each([
+    [
+      ...["NATS cannot be reached", "DirectoryUnavailable"],
+      ...["NATS at n1:4222 cannot be reached: refused", "start it, or check --nats"],
+    ],
+    [
+      ...["another hub has its id", "HubIdTaken"],
+      "A hub running since 2027 has the id of this one: it is reached at http://a, this one at http://a",
+      "give each hub a URL of its own: --advertise, and --link-url if it has one",
+    ],
+  ])("says in one line that %s", async (_what, name, message, hint) => {
     const world = worldWith();
-    const failure = Object.assign(new Error("NATS at n1:4222 cannot be reached: refused."), {
-      name: "DirectoryUnavailable",
-    });
+    const failure = Object.assign(new Error(`${message}.`), { name });
     const { createHub } = world.context;
     world.context.createHub = async (options) => ({
       ...(await createHub(options)),
       listen: () => Promise.reject(failure),
     });
     expect(await serve(world, ...flags)).toBe(1);
-    expect(world.stderr.text).toBe(
-      "error: NATS at n1:4222 cannot be reached: refused\n→ start it, or check --nats\n",
-    );
+    expect(world.stderr.text).toBe(`error: ${message}\n→ ${hint}\n`);
   });
 });

@@ -204,6 +204,10 @@ async function explainListenFailure(
   if (error instanceof Error && error.name === "DirectoryUnavailable") {
     return new CommandError(error.message.replace(/\.$/, ""), "start it, or check --nats");
   }
+  if (error instanceof Error && error.name === "HubIdTaken") {
+    const hint = "give each hub a URL of its own: --advertise, and --link-url if it has one";
+    return new CommandError(error.message.replace(/\.$/, ""), hint);
+  }
   if (code !== "EADDRINUSE" && !isLocked) return error;
   const url = urlOf(isLoopbackReachable(host) ? "127.0.0.1" : (host ?? ""), port);
   const other = `choose another port: --port ${port === 65_535 ? defaultPort : port + 1}`;

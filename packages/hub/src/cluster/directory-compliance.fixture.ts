@@ -109,6 +109,8 @@ export function aPresence(hubId: string, beat = 1): HubPresence {
     ...facts,
     beat,
     isDraining: false,
+    isStarting: false,
+    answers: undefined,
   };
 }
 
@@ -256,6 +258,20 @@ export function describeDirectory(name: string, createLab: () => Promise<Directo
       await third.directory.close();
       await one.replica.until("the third's end", () => one.replica.left.length > 0);
       expect(one.replica.left).toEqual(["00000000000000bb"]);
+    });
+
+    test("leaves the presence that another process wrote under its id after it", async () => {
+      const [one, other, third] = [await openHub(), await openHub(), await openHub()];
+      const next = { ...aPresence("00000000000000aa"), bootId: "22222222" };
+      one.directory.announce(() => aPresence("00000000000000aa"));
+      await third.replica.until("the one", () => third.replica.hubs.size === 1);
+      other.directory.announce(() => next);
+      const isNext = () => third.replica.hubs.get("00000000000000aa")?.bootId === next.bootId;
+      await third.replica.until("the next", isNext);
+      await one.directory.close();
+      await other.directory.close();
+      await third.replica.until("its end", () => third.replica.left.length > 0);
+      expect(third.replica.left).toEqual(["00000000000000aa"]);
     });
 
     test("announces from its opening on when that was requested before", async () => {

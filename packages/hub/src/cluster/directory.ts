@@ -75,7 +75,8 @@ export interface ClusterDirectory {
   readRegistrations(roomCode: string): Promise<StoredRegistration[]>;
 
   /**
-   * Written at once and every 3 s from then on, as it is at that time; removed by {@link close}. Again: written at once.
+   * Written at once and every 3 s from then on, as it is at that time; removed by {@link close}, unless another process
+   * under the same id has written since. Again: written at once.
    */
   announce(presence: () => HubPresence): void;
 

@@ -90,6 +90,7 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
   #presence: (() => HubPresence) | undefined;
   #stopPresence: (() => void) | undefined;
   #own: HubIdentity | undefined;
+  #beatRevision = 0;
   #upSinceMs: number | undefined;
   /** what is on its way from before is not delivered */
   #connection = 0;
@@ -139,7 +140,7 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
     if (this.#isClosed) return;
     this.#stopPresence?.();
     if (this.#own !== undefined && this.isUp)
-      this.#shared.change("hubs", encodeKey(this.#own.hubId), undefined, undefined);
+      this.#shared.change("hubs", encodeKey(this.#own.hubId), undefined, this.#beatRevision);
     this.#isClosed = true;
     this.#disconnect();
   }
@@ -195,7 +196,8 @@ class DirectoryInMemory extends EntryCalls implements MemoryDirectory, Watcher {
     if (this.#presence === undefined || !this.isUp) return;
     const presence = this.#presence();
     const text = JSON.stringify(presence);
-    this.#shared.change("hubs", encodeKey(presence.hubId), text, undefined);
+    const revision = this.#shared.change("hubs", encodeKey(presence.hubId), text, undefined);
+    this.#beatRevision = revision ?? 0;
   }
 
   protected override async put(

@@ -125,7 +125,7 @@ export class HubNode {
   /** In order. */
   async stop(): Promise<void> {
     this.isDraining = true;
-    this.roll.announce();
+    this.roll.announceNow();
     await this.homes.stop();
     await this.directory.close();
     this.kill();
@@ -230,7 +230,7 @@ export class HubNode {
         hubGone: () => undefined,
         refusedForMs: (hubId) => this.homes.refusedForMs(hubId),
       },
-      log: { event: () => undefined, warn: () => undefined, bug: () => undefined },
+      log: { warn: () => undefined },
       nowMs,
     });
   }

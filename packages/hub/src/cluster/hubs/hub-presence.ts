@@ -1,11 +1,16 @@
+import { createHash, randomBytes } from "node:crypto";
 import type { HubIdentity } from "../../domain/hub-identity.ts";
 
-/** What a hub says of itself to the others, every 3 s. */
-export interface HubPresence extends HubIdentity {
-  /** where clients and participants reach it */
+/** Where a hub is reached. */
+export interface HubUrls {
+  /** by clients and participants */
   advertiseUrl: string;
-  /** where other hubs reach it */
+  /** by other hubs */
   linkUrl: string;
+}
+
+/** What a hub says of itself to the others, every 3 s. */
+export interface HubPresence extends HubIdentity, HubUrls {
   version: string;
   /** epoch ms */
   startedAt: number;
@@ -14,34 +19,15 @@ export interface HubPresence extends HubIdentity {
   /** counts up; the time of a beat is when it is received */
   beat: number;
   isDraining: boolean;
+  /** It does not run yet, and asks whether another process runs under its id. */
+  isStarting: boolean;
+  /** boot id of the last process that asked so: the one under whose id it wanted to start runs */
+  answers: string | undefined;
 }
 
-/** Says to the other hubs what this one is, and at once what cannot wait for the next beat. */
-export class OwnPresence {
-  readonly #write: (presence: () => HubPresence) => void;
-  readonly #now: () => Omit<HubPresence, "beat">;
-  #beat = 0;
-  #isAnnounced = false;
-
-  /**
-   * @param write - at once, and at each beat from then on
-   * @param now - what this hub is
-   */
-  constructor(write: (presence: () => HubPresence) => void, now: () => Omit<HubPresence, "beat">) {
-    this.#write = write;
-    this.#now = now;
-  }
-
-  get isAnnounced(): boolean {
-    return this.#isAnnounced;
-  }
-
-  announce(): void {
-    this.#isAnnounced = true;
-    this.#write(() => this.#next());
-  }
-
-  #next(): HubPresence {
-    return { ...this.#now(), beat: ++this.#beat };
-  }
+/** Of the place where a hub is reached: the same after a restart. Without one, random. */
+export function hubIdOf({ linkUrl, advertiseUrl }: Partial<HubUrls>): string {
+  const place = linkUrl ?? advertiseUrl;
+  if (place === undefined) return randomBytes(8).toString("hex");
+  return createHash("sha256").update(place).digest("hex").slice(0, 16);
 }

@@ -1,15 +1,13 @@
 import type { HubEntry } from "@roomhub/protocol";
 import type { HubIdentity } from "../../domain/hub-identity.ts";
 import type { Log } from "../../log.ts";
-import { advertisedUrls, hubList, type HubListSources } from "./hub-list.ts";
-import { type HubPresence, OwnPresence } from "./hub-presence.ts";
+import { withinMs } from "../../within.ts";
+import type { HubPresence, HubUrls } from "./hub-presence.ts";
 import { Hubs } from "./hubs.ts";
-import { Namesakes, warnOfNamesake } from "./namesakes.ts";
+import { HubIdTaken, Namesake } from "./namesake.ts";
 
-type HubUrls = Pick<HubPresence, "advertiseUrl" | "linkUrl">;
-
-/** What this hub says of itself beside its names and URLs. */
-type OwnFacts = Omit<HubPresence, keyof HubIdentity | keyof HubUrls | "startedAt" | "beat">;
+/** What this hub says of itself that changes. */
+type OwnFacts = Pick<HubPresence, "version" | "participants" | "isDraining">;
 
 export interface RollCallOptions {
   self: HubIdentity;
@@ -18,78 +16,96 @@ export interface RollCallOptions {
   /** Says it at once, and with each beat from then on. */
   announce: (presence: () => HubPresence) => void;
   facts: () => OwnFacts;
-  links: HubListSources["links"] & {
+  links: {
+    isOpen: (hubId: string) => boolean;
+    /** why it is not open */
+    problemOf: (hubId: string) => string | undefined;
     hubPresent: (presence: HubPresence) => void;
     /** in order: what runs at it may finish */
     hubLeft: (hubId: string) => void;
     hubGone: (hubId: string) => void;
     /** for how long that hub has refused each dial, after its socket was reset; 0 otherwise */
-    refusedForMs?: (hubId: string) => number;
+    refusedForMs: (hubId: string) => number;
   };
-  log: Log;
+  log: Pick<Log, "warn">;
   nowMs: () => number;
 }
+
+/** A process that runs under the id of a hub that starts says so at once. */
+const answerMs = 1_000;
 
 /** Which hubs there are: what this one says of itself, what the others say, and which of them are dead. */
 export class RollCall {
   readonly hubs: Hubs;
   readonly #options: RollCallOptions;
-  readonly #namesakes: Namesakes;
-  readonly #presence: OwnPresence;
-  #urls: HubUrls | undefined;
+  readonly #namesake: Namesake;
+  #urls: HubUrls = { advertiseUrl: "", linkUrl: "" };
+  #stage: "silent" | "starting" | "announced" = "silent";
+  #beat = 0;
+  /** under this hub's id, by another process: it runs, or was killed */
+  #before: HubPresence | undefined;
+  #onAnswer: (presence: HubPresence) => void = () => {};
+  #answers: string | undefined;
 
   constructor(options: RollCallOptions) {
-    const { self, startedAt, announce, facts } = options;
     this.#options = options;
-    this.hubs = new Hubs(self);
-    this.#namesakes = new Namesakes(self);
-    this.#presence = new OwnPresence(announce, () => ({
-      ...{ ...self, advertiseUrl: "", linkUrl: "", ...this.#urls, startedAt },
-      ...facts(),
-    }));
+    this.hubs = new Hubs(options.self);
+    this.#namesake = new Namesake(options.log);
   }
 
   /** undefined before {@link announce} */
   get ownUrl(): string | undefined {
-    return this.#urls?.advertiseUrl || undefined;
+    return this.#urls.advertiseUrl || undefined;
   }
 
-  /** The other hubs know this one. */
-  get isAnnounced(): boolean {
-    return this.#presence.isAnnounced;
+  /**
+   * Makes sure that no other process runs under this hub's id, once all entries were reported. One that was killed does
+   * not answer, and one that is stopping does not count: a hub that restarts goes on.
+   *
+   * @throws HubIdTaken
+   */
+  async claimId(urls: HubUrls): Promise<void> {
+    if (this.#before === undefined || this.#before.isDraining) return;
+    let taken: HubPresence | undefined;
+    const answered = new Promise<void>((resolve) => {
+      this.#onAnswer = (presence) => {
+        taken = presence;
+        resolve();
+      };
+    });
+    this.#say("starting", urls);
+    await withinMs(answered, answerMs);
+    if (taken !== undefined) throw new HubIdTaken(urls, taken);
   }
 
-  /** Says now what this hub is. @param urls - as before when left out */
-  announce(urls: HubUrls | undefined = this.#urls): void {
-    this.#urls = urls;
-    this.#presence.announce();
+  /** From now on the others know this hub. */
+  announce(urls: HubUrls): void {
+    this.#say("announced", urls);
   }
 
-  /** A beat of another hub, or with undefined its end. */
+  /** What has changed cannot wait for the next beat. */
+  announceNow(): void {
+    if (this.#stage === "announced") this.#say("announced");
+  }
+
+  /** A beat of another process, or with undefined the end of a hub. */
   seen(hubId: string, presence: HubPresence | undefined): void {
-    const { links, nowMs } = this.#options;
+    const { links, nowMs, self } = this.#options;
     if (presence === undefined) {
       this.hubs.left(hubId);
       links.hubLeft(hubId);
-      return;
+    } else if (hubId === self.hubId) {
+      this.#namesakeSeen(presence);
+    } else if (!presence.isStarting) {
+      this.hubs.seen(presence, nowMs());
+      links.hubPresent(presence);
     }
-    // What is stored under this hub's id before it announces itself is of its life before.
-    if (this.isAnnounced) this.#namesakes.heard(presence, nowMs());
-    this.hubs.seen(presence, nowMs());
-    links.hubPresent(presence);
-  }
-
-  /** Warns of hubs that run under one id. */
-  tellNamesakes(): void {
-    const { log, nowMs } = this.#options;
-    for (const news of this.#namesakes.takeNews(nowMs())) warnOfNamesake(log, news);
   }
 
   /** Closes the links to hubs that are silent. @param directoryUpSinceMs - undefined: none can be judged */
   judge(directoryUpSinceMs: number | undefined): void {
     const { links, nowMs } = this.#options;
-    const isLinkOpen = (hubId: string) => links.isOpen(hubId);
-    const refusedForMs = (hubId: string) => links.refusedForMs?.(hubId) ?? 0;
+    const { isOpen: isLinkOpen, refusedForMs } = links;
     const sight = { nowMs: nowMs(), directoryUpSinceMs, isLinkOpen, refusedForMs };
     for (const { hubId } of this.hubs.judge(sight)) links.hubGone(hubId);
   }
@@ -101,20 +117,58 @@ export class RollCall {
   }
 
   isDead(hub: HubIdentity): boolean {
-    const nowMs = this.#options.nowMs();
-    return !this.#namesakes.isAlive(hub, nowMs) && this.hubs.isDead(hub, nowMs);
+    return this.hubs.isDead(hub, this.#options.nowMs());
   }
 
-  /** This hub first, the others by id. */
+  /** As they are listed: this hub first, the others by id. */
   list(): HubEntry[] {
-    const { self, facts, links } = this.#options;
-    const { version, participants, isDraining } = facts();
-    const own = { ...self, url: this.ownUrl ?? "", version, participants, isDraining };
-    return hubList({ own, others: this.hubs.list(), links, namesakes: this.#namesakes });
+    const { self, facts, links, nowMs } = this.#options;
+    const own = { ...self, url: this.#urls.advertiseUrl, ...facts(), link: "self" as const };
+    const others = this.hubs.list().map((presence): HubEntry => {
+      const { hubId, bootId, advertiseUrl, version, participants, isDraining } = presence;
+      const isOpen = links.isOpen(hubId);
+      return {
+        ...{ hubId, bootId, url: advertiseUrl, version, participants, isDraining },
+        link: isOpen ? "open" : "down",
+        ...because(isOpen ? undefined : links.problemOf(hubId)),
+      };
+    });
+    return [{ ...own, ...because(this.#namesake.problem(nowMs())) }, ...others];
   }
 
   /** Where the hubs of the cluster take participants, this one first. At most 16. */
   advertisedUrls(): string[] {
-    return advertisedUrls(this.ownUrl, this.hubs.list());
+    const welcoming = this.hubs.list().filter(({ isDraining }) => !isDraining);
+    const urls = [this.#urls, ...welcoming].map(({ advertiseUrl }) => advertiseUrl);
+    return [...new Set(urls.filter((url) => url !== ""))].slice(0, 16);
   }
+
+  #namesakeSeen(presence: HubPresence): void {
+    const { self, nowMs, facts } = this.#options;
+    const { bootId, isStarting, isDraining, answers } = presence;
+    if (this.#stage === "silent") {
+      this.#before = presence;
+    } else if (this.#stage === "starting") {
+      if (answers === self.bootId && !isDraining) this.#onAnswer(presence);
+    } else if (isStarting) {
+      this.#answers = bootId;
+      this.announceNow();
+    } else if (!isDraining && !facts().isDraining) {
+      this.#namesake.heard(presence, nowMs());
+    }
+  }
+
+  #say(stage: "starting" | "announced", urls = this.#urls): void {
+    const { self, startedAt, announce, facts } = this.#options;
+    this.#stage = stage;
+    this.#urls = urls;
+    announce(() => ({
+      ...{ ...self, ...this.#urls, startedAt, ...facts() },
+      ...{ beat: ++this.#beat, isStarting: this.#stage === "starting", answers: this.#answers },
+    }));
+  }
+}
+
+function because(problem: string | undefined): { problem?: string } {
+  return problem === undefined ? {} : { problem };
 }

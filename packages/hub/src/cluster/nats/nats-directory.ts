@@ -71,6 +71,8 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
   #upSinceMs: number | undefined;
   #presence: (() => HubPresence) | undefined;
   #own: HubIdentity | undefined;
+  /** its revision: what another process under this hub's id wrote after it is not removed */
+  #lastBeat: Promise<number | undefined> = Promise.resolve(0);
   #isClosed = false;
   #lastWarning = "";
 
@@ -117,7 +119,7 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
     void this.#followConnection(this.#client);
     const every = this.#options.every ?? everyInterval;
     this.#stops.push(
-      every(PRESENCE_INTERVAL_MS, () => void this.#beat()),
+      every(PRESENCE_INTERVAL_MS, () => this.#beat()),
       every(tombstoneSweepMs, () => void this.#forgetTombstones()),
     );
   }
@@ -125,7 +127,7 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
   announce(presence: () => HubPresence): void {
     this.#presence = presence;
     this.#own = presence();
-    void this.#beat();
+    this.#beat();
   }
 
   async close(): Promise<void> {
@@ -134,7 +136,10 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
     for (const stop of this.#stops) stop();
     const buckets = this.#buckets;
     if (this.isUp && buckets !== undefined && this.#own !== undefined) {
-      const removed = buckets.hubs.delete(encodeKey(this.#own.hubId), undefined);
+      const { hubId } = this.#own;
+      const removed = this.#lastBeat.then((revision) =>
+        buckets.hubs.delete(encodeKey(hubId), revision),
+      );
       // The others notice its silence as well.
       await this.#untilDown(removed).catch(() => {});
     }
@@ -210,7 +215,7 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
     if (round !== this.#round) throw new DirectoryUnavailable("the connection was lost meanwhile");
     this.#upSinceMs = this.#nowMs();
     this.#lastWarning = "";
-    void this.#beat();
+    this.#beat();
     this.#listener?.stateChanged(true);
   }
 
@@ -256,17 +261,17 @@ export class NatsDirectory extends EntryCalls implements ClusterDirectory {
     await promise;
   }
 
-  async #beat(): Promise<void> {
+  #beat(): void {
     const buckets = this.#buckets;
     if (this.#presence === undefined || buckets === undefined || !this.isUp) return;
     const presence = this.#presence();
     const round = this.#round;
-    try {
-      await buckets.hubs.put(encodeKey(presence.hubId), JSON.stringify(presence), undefined);
-    } catch {
+    const text = JSON.stringify(presence);
+    this.#lastBeat = buckets.hubs.put(encodeKey(presence.hubId), text, undefined).catch(() => {
       // JetStream does not respond although the connection is open.
       if (round === this.#round) void this.#recover();
-    }
+      return 0;
+    });
   }
 
   async #forgetTombstones(): Promise<void> {
