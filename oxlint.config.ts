@@ -58,10 +58,8 @@ const hubRootFiles = [
   "host",
   "hub",
   "hub-api",
-  "hub-cluster",
   "hub-hand-overs",
   "hub-homes",
-  "hub-links",
   "hub-places",
   "hub-snapshot",
   "index",
@@ -69,6 +67,7 @@ const hubRootFiles = [
   "listen",
   "log",
   "log-text",
+  "one-by-one",
   "options",
   "pace",
   "request-id",
@@ -130,7 +129,7 @@ const insideHub: Record<string, AllowedInHub> = {
   operations: {
     ...pure,
     rooms: ["domain", "events", "credentials", "storage"],
-    files: ["errors"],
+    files: ["errors", "one-by-one"],
   },
   inference: {
     ...pure,
@@ -149,7 +148,7 @@ const insideHub: Record<string, AllowedInHub> = {
     thirdParty: natsClient,
     node: true,
     rooms: ["domain", "credentials", "storage"],
-    files: ["errors", "keyed-hash", "log", "pace", "within"],
+    files: ["errors", "log", "one-by-one", "within"],
   },
   hop: { ...pure, packages: [], node: true, rooms: ["domain"], files: [] },
   http: {

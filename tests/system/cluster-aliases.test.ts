@@ -74,3 +74,26 @@ test("a home that cannot reach the directory changes no alias, and those that it
   ]);
   expect(has("claude-*")(await (await second.fetch(path)).json())).toBe(true);
 });
+
+test("changes of aliases at the same moment are made one after the other, whichever hub they enter at", async () => {
+  await using cluster = await startCluster(2);
+  const [first, second] = cluster.hubs;
+  if (first === undefined || second === undefined) throw new Error("the cluster has two hubs");
+  await cluster.linked();
+  const code = await first.createRoom();
+  await cluster.everywhere(`/v1/rooms/${code}/aliases`, has());
+  const { directory } = first;
+  const put = directory.putRoom.bind(directory);
+  directory.putRoom = async (...entry) => {
+    await new Promise(setImmediate);
+    return put(...entry);
+  };
+  const patterns = Array.from({ length: 12 }, (_each, n) => `alias-${n}`);
+  const responses = await Promise.all(
+    patterns.map((pattern, n) => post(n % 2 === 0 ? first : second, code, pattern)),
+  );
+  expect(responses.map(({ status }) => status)).toEqual(patterns.map(() => 201));
+  const stored = await second.directory.readRoom(code);
+  const kept = stored?.value.aliases?.map(({ pattern }) => pattern);
+  expect(new Set(kept)).toEqual(new Set(patterns));
+});

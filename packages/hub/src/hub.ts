@@ -36,6 +36,7 @@ import type { Hub, HubAddress } from "./hub-api.ts";
 import { createKeyedHash, fingerprintKey } from "./keyed-hash.ts";
 import { listen, type Listening } from "./listen.ts";
 import { createLineWriter, createLog } from "./log.ts";
+import { OneByOne } from "./one-by-one.ts";
 import type { OperationContext } from "./operations/context.ts";
 import { isOwnRequest } from "./operations/ownership.ts";
 import { expireParticipants } from "./operations/participants.ts";
@@ -167,6 +168,7 @@ export function createHub(options: HubOptions = {}): Hub {
     newUuid: () => randomUUID(),
     randomBelow: (bound) => randomInt(bound),
     rooms: homes?.rooms ?? rooms,
+    changes: new OneByOne(),
     registrations: homes?.registrations,
     routingChanged: (roomCode) => queues.participantsChanged(roomCode),
     roomDropped: (roomCode) => bus.endRoom(roomCode, 60_000),

@@ -23,17 +23,13 @@ export async function putAlias(
   { pattern, targets }: AliasRequest,
   peer: Peer,
 ): Promise<{ alias: Alias; isNew: boolean }> {
-  const room = context.registry.room(code);
-  requireHost(room, peer);
-  const known = room.aliases.find(pattern);
-  const alias = { pattern, targets, createdAt: known?.createdAt ?? context.wallMs() };
-  const aliases = room.aliases.with(alias);
-  checkAliases(room, aliases, context.limits);
-  room.aliases = aliases;
-  await keep(context, room, () =>
-    known === undefined ? room.aliases.without(pattern) : room.aliases.with(known),
-  );
-  return { alias, isNew: known === undefined };
+  return changeAliases(context, code, peer, (room) => {
+    const known = room.aliases.find(pattern);
+    const alias = { pattern, targets, createdAt: known?.createdAt ?? context.wallMs() };
+    const aliases = room.aliases.with(alias);
+    checkAliases(room, aliases, context.limits);
+    return { aliases, result: { alias, isNew: known === undefined } };
+  });
 }
 
 /** `DELETE …/aliases?pattern=…`. @throws HubError `room_not_found`, `host_token_required`, `alias_not_found` */
@@ -43,38 +39,43 @@ export async function deleteAlias(
   pattern: string,
   peer: Peer,
 ): Promise<void> {
-  const room = context.registry.room(code);
-  requireHost(room, peer);
-  const known = room.aliases.find(pattern);
-  if (known === undefined) {
-    const shown = JSON.stringify(pattern.slice(0, 100));
-    throw new HubError("alias_not_found", `Room ${room.code} has no alias ${shown}.`, {
-      param: "pattern",
-      hint: `List them: roomhub alias ${room.code}`,
-    });
-  }
-  room.aliases = room.aliases.without(pattern);
-  await keep(context, room, () => room.aliases.with(known));
+  return changeAliases(context, code, peer, (room) => {
+    if (room.aliases.find(pattern) === undefined) {
+      const shown = JSON.stringify(pattern.slice(0, 100));
+      throw new HubError("alias_not_found", `Room ${room.code} has no alias ${shown}.`, {
+        param: "pattern",
+        hint: `List them: roomhub alias ${room.code}`,
+      });
+    }
+    return { aliases: room.aliases.without(pattern), result: undefined };
+  });
 }
 
-/** @param undone - the room's aliases as they are by then, without the change that could not be kept */
-async function keep(
-  { rooms }: OperationContext,
-  room: Room,
-  undone: () => AliasTable,
-): Promise<void> {
-  try {
-    if (await rooms.keep(room)) return;
-  } catch (error) {
-    room.aliases = undone();
-    throw error;
-  }
-  room.aliases = undone();
-  throw new HubError(
-    "cluster_unavailable",
-    `Room ${room.code} was changed through another hub at the same time.`,
-    { hint: `Look at its aliases, and try again: roomhub alias ${room.code}` },
-  );
+/** One change of a room after the other: each begins with what the one before stored. */
+async function changeAliases<Result>(
+  { registry, rooms, changes }: OperationContext,
+  code: string,
+  peer: Peer,
+  change: (room: Room) => { aliases: AliasTable; result: Result },
+): Promise<Result> {
+  requireHost(registry.room(code), peer);
+  return changes.run(code, async () => {
+    const room = registry.room(code);
+    const before = room.aliases;
+    const { aliases, result } = change(room);
+    room.aliases = aliases;
+    let isKept = false;
+    try {
+      isKept = await rooms.keep(room);
+    } finally {
+      // The directory may have reported others meanwhile.
+      if (!isKept && room.aliases === aliases) room.aliases = before;
+    }
+    if (isKept) return result;
+    const message = `Room ${room.code} was changed through another hub at the same time.`;
+    const hint = `Look at its aliases, and try again: roomhub alias ${room.code}`;
+    throw new HubError("cluster_unavailable", message, { hint });
+  });
 }
 
 /** Contract §3, "Aliases": the host token, or a request that comes from the hub's own machine. */

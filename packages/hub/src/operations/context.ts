@@ -12,6 +12,7 @@ import type { Trials } from "../domain/trials.ts";
 import type { TunnelOpenings } from "../domain/tunnel-openings.ts";
 import type { TunnelResumes } from "../domain/tunnel-resumes.ts";
 import type { Emitter } from "../events/emit.ts";
+import type { OneByOne } from "../one-by-one.ts";
 import type { BudgetUpdates } from "./budgets/budget-updates.ts";
 import type { LoadedUpdates } from "./loaded-updates.ts";
 
@@ -114,6 +115,8 @@ export interface OperationContext {
   /** uniform integer in `[0, bound)` */
   randomBelow: (bound: number) => number;
   rooms: RoomHome;
+  /** by room code: what has to be stored before the next one begins */
+  changes: OneByOne;
   /** Which participants can serve in this room has changed: waiting requests are routed again. */
   routingChanged: (roomCode: string) => void;
   roomDropped: (roomCode: string) => void;

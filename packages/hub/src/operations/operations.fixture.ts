@@ -14,6 +14,7 @@ import type { Emitter } from "../events/emit.ts";
 import { noAliases } from "../domain/aliases/alias-table.ts";
 import { newPlacing } from "../domain/room.ts";
 import { BudgetUpdates } from "./budgets/budget-updates.ts";
+import { OneByOne } from "../one-by-one.ts";
 import type { OperationContext, OwnershipMode, Peer } from "./context.ts";
 import { joinParticipant, type JoinOutcome } from "./join-participant.ts";
 import { LoadedUpdates } from "./loaded-updates.ts";
@@ -164,6 +165,7 @@ export function createOffice(
     wallMs: () => createdAtMs + nowMs,
     newUuid: () => `00000000-0000-4000-8000-${String(++uuids).padStart(12, "0")}`,
     randomBelow: (bound) => (draws += 7) % bound,
+    changes: new OneByOne(),
     rooms: {
       async keep() {
         saves++;

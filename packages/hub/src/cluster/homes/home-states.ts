@@ -1,4 +1,5 @@
 import type { HubIdentity } from "../../domain/hub-identity.ts";
+import { OneByOne } from "../../one-by-one.ts";
 import { type ClusterDirectory, DirectoryUnavailable } from "../directory.ts";
 import { HomeReads } from "./home-reads.ts";
 import {
@@ -56,7 +57,7 @@ export class HomeStates {
   /** registrations that could not be read; whether the offer's snapshot is taken instead */
   readonly #unloaded = new Map<string, boolean>();
   /** hooks under way, each after the one before */
-  readonly #hooks = new Map<string, Promise<void>>();
+  readonly #hooks = new OneByOne();
   /** rooms with a refused write since the last {@link retry} */
   readonly #refused = new Set<string>();
   /** called when a hand-over has ended */
@@ -260,14 +261,7 @@ export class HomeStates {
   }
 
   #afterHooks(code: string, work: () => Promise<void>): void {
-    const before = this.#hooks.get(code) ?? Promise.resolve();
-    const done = before
-      .then(work)
-      .catch(this.#options.reportBug)
-      .finally(() => {
-        if (this.#hooks.get(code) === done) this.#hooks.delete(code);
-      });
-    this.#hooks.set(code, done);
+    this.#hooks.run(code, work).catch(this.#options.reportBug);
   }
 }
 

@@ -1,0 +1,17 @@
+/** Work for one key runs one after the other, for different keys at the same time. */
+export class OneByOne {
+  /** by key: what was begun last, whatever it ends with */
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  /** Settles as `work` does, which begins later, when what came before under this key has settled. */
+  run<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+    const done = (this.#last.get(key) ?? Promise.resolve()).then(work);
+    const last = done.then(ignore, ignore).finally(() => {
+      if (this.#last.get(key) === last) this.#last.delete(key);
+    });
+    this.#last.set(key, last);
+    return done;
+  }
+}
+
+function ignore(): void {}
