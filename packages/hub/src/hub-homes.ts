@@ -228,6 +228,7 @@ export class HubHomes {
         this.homes.dropped(code);
         void this.#sharedRooms.drop(code);
       },
+      isOurs: (code) => this.homes.isOurs(code),
     };
   }
 

@@ -75,6 +75,10 @@ export class RoomKeeper {
     void this.save();
   }
 
+  isOurs(): true {
+    return true;
+  }
+
   async close(): Promise<void> {
     await this.save();
     await this.#store.close();

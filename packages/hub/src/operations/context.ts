@@ -82,6 +82,8 @@ export interface RoomHome {
   keep(room: Room): Promise<boolean>;
   /** It was dropped. */
   drop(room: Room): void;
+  /** Of several hubs, this one drops the room when it is not used any more. */
+  isOurs(code: string): boolean;
 }
 
 /** What the use-cases of one hub share. Made in `hub.ts`. */

@@ -173,6 +173,7 @@ export function createOffice(
         return true;
       },
       drop: () => void saves++,
+      isOurs: () => true,
     },
     registrations: undefined,
     routingChanged: (code) => void woken.push(code),

@@ -138,6 +138,13 @@ describe("an unused room", () => {
     expect(office.saveCount()).toBe(saved + 1);
   });
 
+  test("is left to the hub of the cluster that drops it", () => {
+    const office = createOffice();
+    office.pass(31 * dayMs);
+    office.context.rooms.isOurs = () => false;
+    expect([dropUnusedRooms(office.context), office.dropped]).toEqual([0, []]);
+  });
+
   test("was used by its watchers", () => {
     const office = createOffice();
     office.pass(20 * dayMs);

@@ -141,7 +141,7 @@ export function useRoom(context: OperationContext, code: string): RoomView {
 export function dropUnusedRooms(context: OperationContext): number {
   const oldest = context.wallMs() - context.limits.roomExpiryMs;
   const unused = [...context.registry.rooms()].filter(
-    (room) => isIdle(room) && room.lastUsedAt < oldest,
+    (room) => isIdle(room) && room.lastUsedAt < oldest && context.rooms.isOurs(room.code),
   );
   for (const room of unused) dropRoom(context, room);
   return unused.length;

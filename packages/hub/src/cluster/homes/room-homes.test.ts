@@ -7,6 +7,20 @@ function bootIds(hubs: readonly HubNode[]): string[] {
   return hubs.map(({ self }) => self.bootId);
 }
 
+test("what any hub could do for a room at rest is done by one, while it can reach the directory", async () => {
+  const { world, a, b, c } = await aWorld();
+  const codes = Array.from({ length: 30 }, (_each, n) => `R${n}`);
+  const ours = (hubs: readonly HubNode[]) =>
+    codes.map((code) => hubs.filter(({ homes }) => homes.isOurs(code)).length);
+  expect(ours([a, b, c])).toEqual(codes.map(() => 1));
+  expect(codes.some((code) => c.homes.isOurs(code))).toBe(true);
+  c.fallSilent();
+  await world.run(15_000);
+  expect(ours([a, b])).toEqual(codes.map(() => 1));
+  a.directory.cutOff();
+  expect(codes.some((code) => a.homes.isOurs(code))).toBe(false);
+});
+
 describe("a room without a home", () => {
   test("has its home at the hub that gets its first request, and other hubs send theirs there", async () => {
     const { world, a, b } = await aHome();

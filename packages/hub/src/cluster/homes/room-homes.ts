@@ -232,6 +232,12 @@ export class RoomHomes {
     return commands.some((one) => one.kind === "answerOffer" && one.isAccepted);
   }
 
+  /** Whether this hub is the one that does what any of them could do for a room: the first in rank. */
+  isOurs(code: string): boolean {
+    const [first] = this.#ranked(code, undefined);
+    return this.#options.directory.isUp && first?.hubId === this.#options.self.hubId;
+  }
+
   /** The room does not exist any more. */
   dropped(code: string): void {
     const state = this.#states.of(code);
