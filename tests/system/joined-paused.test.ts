@@ -42,7 +42,10 @@ test("a participant that is paused when it connects gets no request that waits",
     return id === "bob" && connection.connected;
   });
   expect(update.data).toMatchObject({
-    participant: { status: "unavailable", connection: { problem: "not ready: paused" } },
+    participant: {
+      status: "unavailable",
+      connection: { problem: "Bob has paused sharing fake-model" },
+    },
   });
   gate.open();
   for (const answer of await within(Promise.all(asking), "the responses")) {
@@ -66,6 +69,13 @@ test("a participant that pauses is unavailable by an update, never offline, and 
   expect(listed).toMatchObject({ status: "unavailable", connection: { connected: true } });
   const models = await hub.fetch(`/rooms/${code}/v1/models`);
   expect(await models.json()).toMatchObject({ data: [{ id: ada.id }] });
+  const refused = await hub.fetch(`/rooms/${code}/v1/chat/completions`, { json });
+  expect(await refused.json()).toMatchObject({
+    error: {
+      code: "participant_offline",
+      message: `${ada.id} cannot be reached now: Ada has paused sharing fake-model.`,
+    },
+  });
   ada.agent.resume();
   await becomes("online");
   expect(events.of("participant.offline")).toEqual([]);

@@ -1,3 +1,4 @@
+import { PAUSED_REASON } from "@roomhub/protocol";
 import { ProviderClient } from "@roomhub/provider";
 import type { TunnelStatus } from "@roomhub/tunnel";
 import type { ConnectionState } from "./connection/connection-chart.ts";
@@ -140,7 +141,7 @@ class TunnelParticipant implements Participant {
 
   #status(): TunnelStatus {
     const { capacity, status } = this.#served;
-    return this.#isPaused ? { ready: false, reason: "paused", ...capacity } : status;
+    return this.#isPaused ? { ready: false, reason: PAUSED_REASON, ...capacity } : status;
   }
 
   #onStopped(stop: StopReason): void {

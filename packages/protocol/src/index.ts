@@ -85,7 +85,7 @@ export {
   SurfaceMode,
   Warning,
 } from "./participant.ts";
-export { Readiness, readinessOfModelList } from "./readiness.ts";
+export { PAUSED_REASON, Readiness, readinessOfModelList } from "./readiness.ts";
 export { rememberLast } from "./remember-last.ts";
 export {
   type AliasRequest,

@@ -12,6 +12,9 @@ import { z } from "zod";
 export const Readiness = z.enum(["ready", "loading", "needs-credentials", "down", "wrong-model"]);
 export type Readiness = z.infer<typeof Readiness>;
 
+/** The reason that an agent gives while its owner has paused it; the hub shows it as a sentence with nickname and model. */
+export const PAUSED_REASON = "paused";
+
 /** The readiness that the status of `GET {base}/models` shows. Contract §3. */
 export function readinessOfModelList(status: number): Exclude<Readiness, "wrong-model"> {
   switch (status) {

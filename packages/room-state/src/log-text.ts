@@ -113,8 +113,7 @@ function endText(request: EndedRequest): Remark {
 }
 
 function readinessRemark({ id, connection: { readiness, problem } }: ParticipantSummary): Remark {
-  const why = problem === undefined ? "" : `: ${problem}`;
-  const text = `${id} is ${readiness}${why}`;
+  const text = problem === undefined ? `${id} is ${readiness}` : `${id}: ${problem}`;
   return readiness === "ready" || readiness === "loading" ? info(text) : warning(text);
 }
 

@@ -145,7 +145,7 @@ describe("places in the queue", () => {
 
 describe("a participant", () => {
   test("joins, changes, goes offline and leaves", () => {
-    const down = { ...connection, readiness: "down" as const, problem: "connection refused" };
+    const down = { ...connection, readiness: "down" as const, problem: "not ready: ECONNREFUSED" };
     const budget = { tokensPerDay: 1_000, remainingTokens: 0 };
     const state = after([
       joined(),
@@ -157,7 +157,7 @@ describe("a participant", () => {
     expect(state.participants.size).toBe(0);
     expect(texts(state)).toEqual([
       "ana-llama3 joined with llama3",
-      "ana-llama3 is down: connection refused",
+      "ana-llama3: not ready: ECONNREFUSED",
       "ana-llama3 shares qwen3 now",
       "ana-llama3 has used up its budget",
       "ana-llama3 is offline",

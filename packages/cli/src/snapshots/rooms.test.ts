@@ -157,6 +157,12 @@ describe("events", () => {
   const inRoom = { timestamp: "2026-01-02T03:04:05.000Z", roomCode: "ABC234" };
   const request = { requestId: "req-1", protocol: "chatCompletions", attempt: 1, model: "llama3" };
   const gone = { participantId: "bea-qwen3", nickname: "Bea" };
+  const { connection } = aParticipant();
+  const problem = "Ana has paused sharing llama3";
+  const paused = aParticipant({
+    status: "unavailable",
+    connection: { ...connection, readiness: "down", problem },
+  });
   const events = [
     { ...inRoom, type: "room.created", room: aRoom() },
     { ...inRoom, type: "participant.joined", participant: aParticipant() },
@@ -164,6 +170,7 @@ describe("events", () => {
     { ...aComplete, queueMs: 1500 },
     { ...inRoom, type: "llm.request", participantId: "ana-llama3", ...request, attempt: 2 },
     aFailure,
+    { ...inRoom, type: "participant.updated", participant: paused },
     { ...inRoom, type: "participant.updated", participant: aParticipant({ status: "offline" }) },
     { ...inRoom, type: "participant.offline", ...gone },
     { ...inRoom, type: "participant.left", ...gone },

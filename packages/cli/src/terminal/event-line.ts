@@ -25,7 +25,7 @@ function describe(event: HubEvent, colors: Colors): string {
     case "participant.joined":
     case "participant.updated": {
       const { id, nickname, model, status, connection } = event.participant;
-      const path = connectionText(connection);
+      const path = status === "offline" ? connection.path : connectionText(connection);
       return `${safe(id)} (${safe(nickname)}, ${safe(model)}) ${safe(status)}, ${safe(path)}`;
     }
     case "participant.left":
@@ -47,10 +47,10 @@ function describe(event: HubEvent, colors: Colors): string {
   }
 }
 
-function connectionText({ connected, path, resuming }: Connection): string {
+function connectionText({ connected, path, problem, resuming }: Connection): string {
   if (resuming !== undefined)
     return `connection lost, ${countOf(resuming.streams, "stream")} waiting`;
-  return connected ? path : "not connected";
+  return connected ? (problem ?? path) : "not connected";
 }
 
 /** ` for alice`; nothing for a client that reveals nothing. */

@@ -1,4 +1,4 @@
-import type { Readiness } from "@roomhub/protocol";
+import { PAUSED_REASON, type Readiness } from "@roomhub/protocol";
 import type { Participant, PathVerdict, TunnelGap, Withheld } from "./participant.ts";
 
 /** The verdict on its model server, whichever path leads there. Without a path, or offline, it is `down`. */
@@ -80,10 +80,12 @@ function restReason({ restsUntilMs }: Participant, nowMs: number): string | unde
 }
 
 function pathReason(participant: Participant, nowMs: number): string | undefined {
-  const { status, returning, tunnel, direct } = participant;
+  const { status, nickname, model, returning, tunnel, direct } = participant;
   if (status === "offline") return "offline: no contact for over 30 s";
   if (returning !== undefined) return returnReason(returning);
   if (tunnel.kind === "open") {
+    const isPaused = tunnel.readiness === "down" && tunnel.problem === PAUSED_REASON;
+    if (isPaused) return `${nickname} has paused sharing ${model}`;
     return tunnel.readiness === "down"
       ? `not ready: ${tunnel.problem || "its model server does not respond"}`
       : problemOf(tunnel, nowMs);

@@ -129,10 +129,13 @@ describe("the connection block", () => {
   });
 
   test("says why no request is routed there, and nothing when requests may be", () => {
-    const paused = { ...open, problem: "paused" };
-    expect(connectionView(aParticipant({ id: "a", tunnel: paused }), 0).problem).toBe(
-      "not ready: paused",
-    );
+    const problemOf = (problem: string) => {
+      const tunnel = { ...open, problem };
+      const fields = { id: "a", nickname: "Ana", model: "qwen3:8b", tunnel };
+      return connectionView(aParticipant(fields), 0).problem;
+    };
+    expect(problemOf("ECONNREFUSED")).toBe("not ready: ECONNREFUSED");
+    expect(problemOf("paused")).toBe("Ana has paused sharing qwen3:8b");
     expect(
       connectionView(aParticipant({ id: "a", tunnel: { ...ready, kind: "open" } }), 0),
     ).not.toHaveProperty("problem");

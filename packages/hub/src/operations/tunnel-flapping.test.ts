@@ -35,9 +35,9 @@ test("the sixth tunnel within 10 s is refused, and one update says so, however m
 
 test("what else is wrong with its path stays in the problem", async () => {
   const { admit, problem, participant } = await flappingOffice();
-  participant.tunnel = { kind: "open", readiness: "down", problem: "paused", sinceMs: 0 };
+  participant.tunnel = { kind: "open", readiness: "down", problem: "ECONNREFUSED", sinceMs: 0 };
   expect(admit).toThrow(flapping);
-  expect(problem()).toMatch(/^not ready: paused; a tunnel was refused: /);
+  expect(problem()).toMatch(/^not ready: ECONNREFUSED; a tunnel was refused: /);
 });
 
 test("the problem ends 10 s after the last refusal, with one update", async () => {
