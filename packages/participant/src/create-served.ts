@@ -66,6 +66,8 @@ export function createServed(
     secrets: responseSecretsOf(headers),
     now,
     isMetered: settings.isMetered,
+    countsTokens: settings.countsTokens,
+    running: new Set(),
     budget,
     notify,
   };

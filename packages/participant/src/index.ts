@@ -1,6 +1,12 @@
 export { EndpointSlots } from "./endpoint-slots.ts";
 export type { ServeFunction } from "./function-call.ts";
-export type { ResponseMetrics, ParticipantNotice, RequestOutcome, StopReason } from "./notice.ts";
+export type {
+  ResponseMetrics,
+  ParticipantNotice,
+  RequestOutcome,
+  RunningRequest,
+  StopReason,
+} from "./notice.ts";
 export type { BudgetOptions } from "./budget/budget-options.ts";
 export type { FunctionParticipantOptions, ParticipantOptions } from "./options.ts";
 export { ParticipantError } from "./participant-error.ts";

@@ -19,6 +19,18 @@ export interface StopReason {
  */
 export type ResponseMetrics = Omit<Partial<Metrics>, "durationMs">;
 
+/** A request that a participant serves now. */
+export interface RunningRequest {
+  path: string;
+  model: string;
+  /** as in the notices of requests */
+  client: ClientIdentity | undefined;
+  /** since it arrived */
+  runsMs: number;
+  /** of a stream, with `countsTokens`: pieces of content, about one per token; undefined before the first */
+  outputTokens: number | undefined;
+}
+
 /** An event of a participant, to display or log. Contains no header, password or token. */
 export type ParticipantNotice =
   | {

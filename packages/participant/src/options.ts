@@ -79,6 +79,8 @@ export interface ParticipantOptions {
    * before each notice. Default: true with `onNotice`.
    */
   isMetered?: boolean | (() => boolean) | undefined;
+  /** Whether `running()` has the tokens of streams so far, which requires scanning them. Default false. */
+  countsTokens?: boolean | undefined;
   timing?: Partial<ParticipantTiming> | undefined;
   /** 0 ≤ x < 1; default `Math.random` */
   random?: (() => number) | undefined;
@@ -127,6 +129,7 @@ export interface Settings {
   onNotice: ((notice: ParticipantNotice) => void) | undefined;
   onClientKey: (clientKey: string) => void;
   isMetered: boolean | (() => boolean);
+  countsTokens: boolean;
 }
 
 /** @throws ParticipantError when the endpoint, a header or the budget is invalid */
@@ -190,6 +193,7 @@ function readEndpointOptions(
       }
     },
     isMetered: options.isMetered ?? options.onNotice !== undefined,
+    countsTokens: options.countsTokens ?? false,
   };
 }
 

@@ -3,7 +3,7 @@ import { ProviderClient } from "@roomhub/provider";
 import type { TunnelStatus } from "@roomhub/tunnel";
 import type { ConnectionState } from "./connection/connection-chart.ts";
 import { HubConnection } from "./connection/hub-connection.ts";
-import type { ParticipantNotice, StopReason } from "./notice.ts";
+import type { ParticipantNotice, RunningRequest, StopReason } from "./notice.ts";
 import {
   type FunctionParticipantOptions,
   type ParticipantOptions,
@@ -28,6 +28,8 @@ export interface Participant extends AsyncDisposable {
   readonly state: ParticipantState;
   /** Resolves when this participant has stopped: closed by this program, or refused by the hub. Never rejects. */
   readonly stopped: Promise<StopReason>;
+  /** The requests that it serves now, in the order in which they arrived. */
+  running(): RunningRequest[];
   /** Stops new requests until `resume()`; running ones finish. Persists across reconnects. */
   pause(): void;
   resume(): void;
@@ -101,6 +103,10 @@ class TunnelParticipant implements Participant {
       this.#hub.start();
     }
     return this.#started.promise;
+  }
+
+  running(): RunningRequest[] {
+    return [...this.#serveDeps.running].map((request) => request.view());
   }
 
   pause(): void {

@@ -5,8 +5,8 @@ import { type ResponseMeter, meterFor } from "./response-meter.ts";
 const sse = { status: 200, headers: { "content-type": "text/event-stream; charset=utf-8" } };
 const json = { status: 200, headers: { "content-type": "application/json" } };
 
-function meterOf(path: string, head = sse): ResponseMeter {
-  const meter = meterFor({ method: "POST", path }, head);
+function meterOf(path: string, head = sse, isCounted = false): ResponseMeter {
+  const meter = meterFor({ method: "POST", path }, head, isCounted);
   if (meter === undefined) throw new Error(`${path} is not measured`);
   return meter;
 }
@@ -61,18 +61,24 @@ test.each([
   },
 );
 
-test("content is detected with its first character wherever the stream is cut, and usage at the end", () => {
-  const text = `${role}data: {"choices":[{"delta":{"content":"Hi"}}]}\n\n${chatEnd}`;
-  const first = text.indexOf('"Hi"') + 1;
-  for (let cut = 1; cut < text.length; cut++) {
-    const meter = meterOf("/chat/completions");
-    expect(feed(meter, [text.slice(0, cut), text.slice(cut)])).toBe(cut > first ? 0 : 1);
-    expect(meter.usage()).toEqual(usage);
-  }
-  const bytes = meterOf("/chat/completions");
-  expect(feed(bytes, Array.from(text))).toBe(first);
-  expect(bytes.usage()).toEqual(usage);
-});
+test.each([false, true])(
+  "content is detected with its first character wherever the stream is cut, and usage at the end; counted: %s",
+  (isCounted) => {
+    const text = `${role}data: {"choices":[{"delta":{"content":"Hi"}}]}\n\n${chatEnd}`;
+    const first = text.indexOf('"Hi"') + 1;
+    const measured = (pieces: readonly string[]) => {
+      const meter = meterOf("/chat/completions", sse, isCounted);
+      const at = feed(meter, pieces);
+      expect(meter.usage()).toEqual(usage);
+      expect(meter.contentEvents).toBe(isCounted ? 1 : 0);
+      return at;
+    };
+    for (let cut = 1; cut < text.length; cut++) {
+      expect(measured([text.slice(0, cut), text.slice(cut)])).toBe(cut > first ? 0 : 1);
+    }
+    expect(measured(Array.from(text))).toBe(first);
+  },
+);
 
 test.each([1, 7, 500, 1_023, 1_024, 4_095, 4_096, 4_097, 9_000, 70_000])(
   "usage is found after a response of any length, in chunks of %i bytes",
@@ -108,6 +114,6 @@ test("only relayed surfaces are measured", () => {
     ["POST", "/responses/resp_1/cancel", 200],
     ["POST", "/chat/completions", 400],
   ] as const) {
-    expect(meterFor({ method, path }, { ...sse, status })).toBeUndefined();
+    expect(meterFor({ method, path }, { ...sse, status }, false)).toBeUndefined();
   }
 });

@@ -16,24 +16,40 @@ const noBytes = Buffer.alloc(0);
 /** As long as the longest match of {@link GENERATED_CONTENT}, so that a match across chunks is found. */
 const carriedChars = 64;
 
+/** With the flag `g`, to count matches; the last test of a text finds nothing, so that the next begins at its start. */
+const countedContent: Readonly<Record<StreamMarker, RegExp>> = {
+  chat: new RegExp(GENERATED_CONTENT.chat, "g"),
+  none: new RegExp(GENERATED_CONTENT.none, "g"),
+  responses: new RegExp(GENERATED_CONTENT.responses, "g"),
+  messages: new RegExp(GENERATED_CONTENT.messages, "g"),
+};
+
 /** By path; requests that only read generate nothing. */
 const markers = new Map(SURFACES.map(({ path, marker }) => [`/${path}`, marker]));
 
 /**
  * Measures a response in transit: the time of its first content and the usage at its end. Searches text until the first
- * content, which is in the first chunks; after that a chunk costs one small copy. Parses usage once, at the end.
+ * content, which is in the first chunks; after that a chunk costs one small copy, unless content is counted. Parses usage
+ * once, at the end.
  */
 export class ResponseMeter {
   /** undefined for a response whose first byte counts */
   readonly #content: RegExp | undefined;
+  readonly #isCounted: boolean;
   #contentMs: number | undefined;
+  #contentEvents = 0;
   #carried = "";
   #tail = noBytes;
   #length = 0;
 
-  /** @param marker - for an event stream; undefined for a JSON response */
-  constructor(marker: StreamMarker | undefined) {
-    this.#content = marker === undefined ? undefined : GENERATED_CONTENT[marker];
+  /**
+   * @param marker - for an event stream; undefined for a JSON response
+   * @param isCounted - whether `contentEvents` is needed
+   */
+  constructor(marker: StreamMarker | undefined, isCounted: boolean) {
+    const patterns = isCounted ? countedContent : GENERATED_CONTENT;
+    this.#content = marker === undefined ? undefined : patterns[marker];
+    this.#isCounted = isCounted;
   }
 
   /** Time of the first content, on the clock of {@link see}. Contract §5: a role alone or `response.created` does not count. */
@@ -41,8 +57,14 @@ export class ResponseMeter {
     return this.#contentMs;
   }
 
+  /** Pieces of content in a stream so far, about one per token at most model servers; 0 when they are not counted. */
+  get contentEvents(): number {
+    return this.#contentEvents;
+  }
+
   see(chunk: Buffer, now: () => number): void {
-    if (this.#contentMs === undefined && this.#hasContent(chunk)) this.#contentMs = now();
+    if (this.#isCounted && this.#content !== undefined) this.#count(chunk, this.#content, now);
+    else if (this.#contentMs === undefined && this.#hasContent(chunk)) this.#contentMs = now();
     this.#keep(chunk);
   }
 
@@ -62,6 +84,17 @@ export class ResponseMeter {
     const isFound = this.#content.test(text);
     this.#carried = isFound ? "" : text.slice(-carriedChars);
     return isFound;
+  }
+
+  #count(chunk: Buffer, content: RegExp, now: () => number): void {
+    const text = this.#carried + chunk.toString("latin1");
+    let end = 0;
+    while (content.test(text)) {
+      this.#contentEvents++;
+      end = content.lastIndex;
+    }
+    if (this.#contentEvents > 0) this.#contentMs ??= now();
+    this.#carried = text.slice(Math.max(end, text.length - carriedChars));
   }
 
   /** Copied: a chunk is a view into the socket's read buffer and would retain all of it. */
@@ -85,14 +118,18 @@ export class ResponseMeter {
   }
 }
 
-/** @returns undefined where nothing is generated: lists, stored responses, error responses */
+/**
+ * @param isCounted - whether `contentEvents` is needed
+ * @returns undefined where nothing is generated: lists, stored responses, error responses
+ */
 export function meterFor(
   { method, path }: { method: string; path: string },
   { status, headers }: { status: number; headers: Record<string, string> },
+  isCounted: boolean,
 ): ResponseMeter | undefined {
   const marker = markers.get(path);
   if (method !== "POST" || marker === undefined || status >= 300) return undefined;
-  return new ResponseMeter(isEventStream(headers) ? marker : undefined);
+  return new ResponseMeter(isEventStream(headers) ? marker : undefined, isCounted);
 }
 
 /** @param headers - of a response, lower-case names */

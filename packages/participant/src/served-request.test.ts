@@ -124,6 +124,28 @@ test("a stream's notice has its time to first token, tokens and speed, by the pa
   });
 });
 
+test("a request that runs is listed with its time and its tokens so far, by the participant's clock", async () => {
+  let nowMs = 1_000;
+  const word = 'data: {"choices":[{"delta":{"content":"Hi"}}]}\n\n';
+  const answering = Promise.withResolvers<ServerResponse>();
+  const respond = (response: ServerResponse) => answering.resolve(response);
+  await using all = await startAll(respond, { now: () => nowMs, countsTokens: true });
+  const { participant } = all.ana;
+  const client = { kind: "name", id: "alice" } as const;
+  const exchange = send(all.session, { stream: true, client });
+  const response = await answering.promise;
+  nowMs += 250;
+  const request = { path: "/chat/completions", model: "llama3", client };
+  expect(participant.running()).toEqual([{ ...request, runsMs: 250, outputTokens: undefined }]);
+  response.writeHead(200, { "content-type": "text/event-stream" }).write(word + word);
+  await vi.waitFor(() => expect(exchange.body).toBe(word + word));
+  expect(participant.running()).toEqual([{ ...request, runsMs: 250, outputTokens: 2 }]);
+  response.end("data: [DONE]\n\n");
+  await exchange.closed;
+  await vi.waitFor(() => expect(all.ana.kinds()).toContain("request-ended"));
+  expect(participant.running()).toEqual([]);
+});
+
 test("a response that is not metered has a notice without metrics", async () => {
   const respond = '{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":40}}';
   const [measured, ...others] = await Promise.all(

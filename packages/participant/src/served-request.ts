@@ -22,7 +22,12 @@ import { type BudgetRefusal, refusalBody, refusalHeaders } from "./budget/budget
 import { type Person, personOf } from "./budget/person.ts";
 import { TokenMeter } from "./budget/token-meter.ts";
 import { type ResponseMeter, meterFor } from "./response-meter.ts";
-import type { ResponseMetrics, ParticipantNotice, RequestOutcome } from "./notice.ts";
+import type {
+  ResponseMetrics,
+  ParticipantNotice,
+  RequestOutcome,
+  RunningRequest,
+} from "./notice.ts";
 import type { EndpointSeat } from "./endpoint-slots.ts";
 import type { RequestHeads } from "./request-heads.ts";
 
@@ -42,6 +47,10 @@ export interface ServeDeps {
   now: () => number;
   /** Whether notices have metrics; a function is called before each notice. */
   isMetered: boolean | (() => boolean);
+  /** Whether the tokens of running streams are counted. */
+  countsTokens: boolean;
+  /** Requests add themselves, and remove themselves once they have ended. */
+  running: Set<{ view: () => RunningRequest }>;
   /** undefined when nothing is limited */
   budget: Budget | undefined;
   notify: (notice: ParticipantNotice) => void;
@@ -158,10 +167,19 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
     this.#leaveSlot = deps.seat.begin();
     const { path } = request.head;
     const client = deps.heads.clientOf(request.head);
+    deps.running.add(this);
     deps.notify({ kind: "request-started", path, model: deps.model, client });
     this.#spending?.tokens.seeRequest(request.body.length);
     this.#collect(request.body);
     if (request.end) this.#callWithCollected();
+  }
+
+  view(): RunningRequest {
+    const { path } = this.#request.head;
+    const { model, heads, now } = this.#deps;
+    const client = heads.clientOf(this.#request.head);
+    const outputTokens = this.#meter?.contentEvents || undefined;
+    return { path, model, client, runsMs: now() - this.#startedMs, outputTokens };
   }
 
   onBody(chunk: Buffer): boolean {
@@ -200,8 +218,9 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
   onHead(head: ResponseHead): void {
     const { status, headers } = head;
     this.#status = status;
-    const isMetered = this.#deps.isMetered !== false || this.#spending !== undefined;
-    if (isMetered) this.#meter = meterFor(this.#request.head, head);
+    const isCounted = this.#deps.countsTokens || this.#spending !== undefined;
+    const isMetered = this.#deps.isMetered !== false || isCounted;
+    if (isMetered) this.#meter = meterFor(this.#request.head, head, isCounted);
     this.#spending?.tokens.begin(this.#meter, head);
     if (status >= 400) this.#outcome = "failed";
     const passing = this.#deps.heads.toHub(headers);
@@ -240,6 +259,7 @@ class ServedRequest implements RequestBodyHandler, ProviderSink {
     // After a cancel, this confirms that the provider's socket is closed.
     if (this.#outcome === "cancelled") responder.end();
     const durationMs = now() - this.#startedMs;
+    this.#deps.running.delete(this);
     this.#deps.notify({
       kind: "request-ended",
       path: head.path,

@@ -101,6 +101,7 @@ test("a slot is free before the hub learns that its request has ended", () => {
     secrets: { inErrors: undefined, inResponses: undefined },
     now: () => 0,
     isMetered: false,
+    running: new Set(),
     budget: undefined,
     notify() {},
   };

@@ -16,7 +16,7 @@ interface Exchange {
 function tokensOf(exchange: Exchange): number {
   const { path = "/chat/completions", requestBytes = 41, head = sse, pieces } = exchange;
   const tokens = new TokenMeter(path);
-  const meter = meterFor({ method: "POST", path }, head);
+  const meter = meterFor({ method: "POST", path }, head, true);
   tokens.seeRequest(requestBytes - 1);
   tokens.seeRequest(1);
   tokens.begin(meter, head);

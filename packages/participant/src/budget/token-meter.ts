@@ -1,4 +1,4 @@
-import { findUsage, GENERATED_CONTENT, mergeUsage, SURFACES, type Usage } from "@roomhub/protocol";
+import { findUsage, mergeUsage, SURFACES, type Usage } from "@roomhub/protocol";
 import type { ResponseHead } from "@roomhub/provider";
 import { isEventStream, type ResponseMeter } from "../response-meter.ts";
 
@@ -10,8 +10,6 @@ const surfaces = new Map(
   ]),
 );
 
-/** As long as the longest match of {@link GENERATED_CONTENT}, so that a match across chunks is found. */
-const carriedChars = 64;
 /** Where a messages stream reports its input. */
 const headBytes = 4_096;
 const bytesPerToken = 4;
@@ -22,32 +20,28 @@ const bytesPerToken = 4;
  * that has content, or a quarter of the bytes of another response.
  */
 export class TokenMeter {
-  /** undefined where a response contains no generated text */
-  readonly #content: RegExp | undefined;
+  /** whether a response contains generated text */
+  readonly #hasText: boolean;
   readonly #isMessages: boolean;
   readonly #isBilled: boolean;
   #requestBytes = 0;
   #response: ResponseMeter | undefined;
   #isStream = false;
-  #chunks = 0;
   #responseBytes = 0;
-  #carried = "";
   #head = "";
 
   constructor(path: string) {
     const surface = surfaces.get(path);
     this.#isBilled = surface !== undefined;
     this.#isMessages = surface?.protocol === "messages";
-    const hasText = surface !== undefined && surface.protocol !== "embeddings";
-    // A regular expression with the flag `g` has a position, so each meter has its own.
-    this.#content = hasText ? new RegExp(GENERATED_CONTENT[surface.marker].source, "g") : undefined;
+    this.#hasText = surface !== undefined && surface.protocol !== "embeddings";
   }
 
   seeRequest(bytes: number): void {
     this.#requestBytes += bytes;
   }
 
-  /** @param meter - keeps the end of the same response, where usage is */
+  /** @param meter - of the same response: counts its content, and keeps its end, where usage is */
   begin(meter: ResponseMeter | undefined, { headers }: Pick<ResponseHead, "headers">): void {
     this.#response = meter;
     this.#isStream = isEventStream(headers);
@@ -55,10 +49,9 @@ export class TokenMeter {
 
   seeResponse(chunk: Buffer): void {
     this.#responseBytes += chunk.length;
-    if (this.#content === undefined || !this.#isStream) return;
-    const text = chunk.toString("latin1");
-    if (this.#isMessages && this.#head.length < headBytes) this.#head += text;
-    this.#count(this.#carried + text, this.#content);
+    if (this.#isMessages && this.#isStream && this.#head.length < headBytes) {
+      this.#head += chunk.toString("latin1");
+    }
   }
 
   /**
@@ -77,19 +70,10 @@ export class TokenMeter {
     return isWhole ? counted : Math.max(counted, estimatedInput + estimatedOutput);
   }
 
-  #count(text: string, content: RegExp): void {
-    let end = 0;
-    content.lastIndex = 0;
-    while (content.test(text)) {
-      this.#chunks++;
-      end = content.lastIndex;
-    }
-    this.#carried = text.slice(Math.max(end, text.length - carriedChars));
-  }
-
   #estimatedOutput(): number {
-    if (this.#content === undefined) return 0;
-    return this.#isStream ? this.#chunks : Math.ceil(this.#responseBytes / bytesPerToken);
+    if (!this.#hasText) return 0;
+    if (this.#isStream) return this.#response?.contentEvents ?? 0;
+    return Math.ceil(this.#responseBytes / bytesPerToken);
   }
 
   #usage(): Usage {
