@@ -1,9 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
+import { readFile } from "node:fs/promises";
+import { connect, createServer, type AddressInfo } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { startBufferingProxy } from "../support/programs/buffering-proxy.ts";
+import { hasOpenssl, makeCertificate } from "../support/programs/certificate.ts";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
 import { joinDirect, joinTunnel } from "../support/hub/joining.ts";
 import { runCommand } from "../support/programs/run-command.ts";
@@ -101,6 +104,51 @@ test("https where the hub speaks plain HTTP: the right URL is named", async () =
   expect(report.exitCode).toBe(5);
   expect(failures(report)).toEqual(["hub"]);
   expect(report.checks.get("hub")?.fix).toBe(`use ${hub.url}`);
+});
+
+/** A reverse proxy with a certificate for `localhost` that no system trusts. */
+async function startTlsFront(stack: AsyncDisposableStack, hubPort: number) {
+  const { certificateFile, keyFile } = await makeCertificate(stack);
+  const [cert, key] = await Promise.all([readFile(certificateFile), readFile(keyFile)]);
+  const server = createTlsServer({ cert, key }, (client) => {
+    const hub = connect(hubPort, "127.0.0.1");
+    for (const socket of [client, hub]) socket.on("error", () => {});
+    client.pipe(hub).pipe(client);
+  });
+  stack.defer(() => void server.close());
+  server.listen(0, "localhost");
+  await once(server, "listening");
+  return { url: `https://localhost:${(server.address() as AddressInfo).port}`, certificateFile };
+}
+
+test.skipIf(!hasOpenssl)(
+  "a certificate that is not trusted: the variable for its authority is named, and is enough",
+  async () => {
+    await using stack = new AsyncDisposableStack();
+    const hub = stack.use(await startTestHub());
+    const { url, certificateFile } = await startTlsFront(stack, hub.port);
+    const report = await doctor(url);
+    expect(report.exitCode).toBe(5);
+    expect(failures(report)).toEqual(["hub"]);
+    const { found, fix } = report.checks.get("hub") ?? {};
+    expect(found).toContain("a certificate that is not trusted here (DEPTH_ZERO_SELF_SIGNED_CERT)");
+    expect(fix).toContain("NODE_EXTRA_CA_CERTS=FILE");
+
+    const variable = `NODE_EXTRA_CA_CERTS=${certificateFile}`;
+    const health = [variable, process.execPath, launcher, "health", url];
+    const { exitCode, stdout } = await runCommand("env", health);
+    expect([exitCode, stdout]).toEqual([0, expect.stringContaining(`${url} ok (roomhub `)]);
+  },
+);
+
+test("the URL of a model server: it is named as one, with the line that shares it", async () => {
+  await using provider = await startFakeProvider();
+  const { origin } = new URL(provider.url);
+  const report = await doctor(origin);
+  expect(report.exitCode).toBe(5);
+  expect(failures(report)).toEqual(["hub"]);
+  expect(report.checks.get("hub")?.found).toContain("is a model server, not a hub: it lists ");
+  expect(report.checks.get("hub")?.fix).toContain(`roomhub join --endpoint ${origin};`);
 });
 
 test("an unknown room: the existing ones are listed", async () => {

@@ -40,6 +40,12 @@ export function readHubVariable(command: Command, env: CliContext["env"]): void 
   }
 }
 
+/** The hub that the user named; undefined for the default one. */
+export function givenHub(command: Command): string | undefined {
+  if (command.getOptionValueSource("hub") === "default") return undefined;
+  return command.opts<HubOptionValues>().hub;
+}
+
 export function addJsonOption(command: Command): Command {
   return command.option("--json", "print JSON");
 }

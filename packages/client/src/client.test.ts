@@ -49,7 +49,8 @@ test.each<[string, (client: RoomhubClient) => Promise<unknown>, string]>([
     "GET /v1/rooms/ABC234/route?model=a%2Fb%3Ac%26d&protocol=openResponses",
   ],
 ])("%s requests the right resource", async (_name, call, expected) => {
-  await using hub = await startFakeHub((_request, response) => sendJson(response, 200, {}));
+  const body = { version: "1.2.3" };
+  await using hub = await startFakeHub((_request, response) => sendJson(response, 200, body));
   await call(new RoomhubClient({ hubUrl: `${hub.url}/v1/` }));
   expect(hub.requests.map(({ method, url }) => `${method} ${url}`)).toEqual([expected]);
 });
@@ -147,9 +148,37 @@ test.each([
 
 test("health resolves for a draining hub", async () => {
   await using hub = await startFakeHub((_request, response) => {
-    sendJson(response, 503, { status: "draining" });
+    sendJson(response, 503, { status: "draining", version: "1.2.3" });
   });
-  expect(await new RoomhubClient({ hubUrl: hub.url }).health()).toEqual({ status: "draining" });
+  const health = await new RoomhubClient({ hubUrl: hub.url }).health();
+  expect(health).toMatchObject({ status: "draining" });
+});
+
+test("health of a model server that has a status of its own is rejected", async () => {
+  await using hub = await startFakeHub((_request, response) => {
+    sendJson(response, 200, { status: "ok" });
+  });
+  await expect(new RoomhubClient({ hubUrl: hub.url }).health()).rejects.toMatchObject({
+    message: `${hub.url}/v1/health sent a response that is not from a roomhub hub`,
+    code: "invalid_response",
+  });
+});
+
+test.each([
+  ["DEPTH_ZERO_SELF_SIGNED_CERT", "is not trusted here", "NODE_EXTRA_CA_CERTS"],
+  ["CERT_HAS_EXPIRED", "has expired", "renew it"],
+  ["CERT_NOT_YET_VALID", "is not valid yet", "clock"],
+  ["ERR_TLS_CERT_ALTNAME_INVALID", "for another name: it is for hub.example", "host name"],
+])("a certificate rejected with %s is named, with the next step", async (code, problem, hint) => {
+  const cause = Object.assign(new Error("tls"), { code, reason: "it is for hub.example" });
+  const fetch = () => Promise.reject(new TypeError("fetch failed", { cause }));
+  const failure = new RoomhubClient({ hubUrl: "https://hub:5050", fetch }).health();
+  await expect(failure).rejects.toMatchObject({
+    message: expect.stringContaining(`is unreachable: it has a certificate`),
+    hint: expect.stringContaining(hint),
+    isTlsProblem: true,
+  });
+  await expect(failure).rejects.toThrow(problem);
 });
 
 test("an unreachable hub is reported with its URL, the reason and the next step", async () => {

@@ -25,6 +25,7 @@ import type {
   OwnerCallOptions,
 } from "./call-options.ts";
 import { callHub, type Fetch, type HubConnection } from "./connection.ts";
+import { notAHub } from "./errors.ts";
 import { type DetailStreamOptions, type EventStreamOptions, readEvents } from "./event-stream.ts";
 import { normaliseHubUrl } from "./hub-url.ts";
 import { RoomClient } from "./room-client.ts";
@@ -210,10 +211,13 @@ export class RoomhubClient {
     return callHub(this.#connection, { method: "GET", path, signal });
   }
 
-  /** Also resolves for a draining hub, with `status: "draining"`. */
-  health({ signal }: CallOptions = {}): Promise<HealthResponse> {
+  /** Also resolves for a draining hub, with `status: "draining"`. @throws `invalid_response` at another server with a `/v1/health` */
+  async health({ signal }: CallOptions = {}): Promise<HealthResponse> {
     const call = { method: "GET", path: "/v1/health", signal, accept: [503] } as const;
-    return callHub(this.#connection, call);
+    const health = await callHub<HealthResponse>(this.#connection, call);
+    // A llama-server has a `status` there too.
+    if (typeof health.version !== "string") throw notAHub(this.hubUrl + call.path);
+    return health;
   }
 
   /** The hubs of the cluster, the one that responds first. @throws `not_found` at a hub that is alone */

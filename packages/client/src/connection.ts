@@ -42,7 +42,7 @@ export async function callHub<T>(connection: HubConnection, call: HubCall): Prom
   try {
     return JSON.parse(text) as T;
   } catch {
-    throw notAHub(response);
+    throw notAHub(response.url, response);
   }
 }
 
@@ -76,7 +76,7 @@ export async function openStream(
   const type = response.headers.get("content-type") ?? "";
   if (response.body === null || !type.startsWith("text/event-stream")) {
     await response.body?.cancel();
-    throw notAHub(response);
+    throw notAHub(response.url, response);
   }
   return response.body;
 }

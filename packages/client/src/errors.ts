@@ -1,4 +1,4 @@
-import type { ErrorCode, Refusal } from "@roomhub/protocol";
+import { certificateProblem, type ErrorCode, type Refusal } from "@roomhub/protocol";
 
 /**
  * A code of the hub, `invalid_response` when the response is not from a hub, or a provider's own code. The intersection
@@ -58,12 +58,17 @@ export class HubUnreachableError extends Error {
   readonly hubUrl: string;
   /** The next step, as a command where there is one. */
   readonly hint: string;
+  /** Whether a server is there, and only TLS failed. */
+  readonly isTlsProblem: boolean;
 
   constructor(hubUrl: string, cause: unknown) {
     const innermost = innermostOf(cause);
-    super(`Hub at ${hubUrl} is unreachable: ${reasonOf(innermost)}`, { cause });
+    const tls = tlsProblem(hubUrl, innermost);
+    const reason = innermost instanceof Error ? innermost.message : String(innermost);
+    super(`Hub at ${hubUrl} is unreachable: ${tls?.reason ?? reason}`, { cause });
     this.hubUrl = hubUrl;
-    this.hint = nextStep(hubUrl, innermost);
+    this.hint = tls?.hint ?? "check that it is running, or start one: roomhub serve";
+    this.isTlsProblem = tls !== undefined;
   }
 }
 
@@ -115,13 +120,13 @@ function wrongServerHint(response: Response, body: string): string {
 }
 
 /** The error for a success whose body is not from a hub. */
-export function notAHub(response: Response): RoomhubError {
-  return new RoomhubError(`${response.url} sent a response that is not from a roomhub hub`, {
-    status: response.status,
+export function notAHub(url: string, response?: Response): RoomhubError {
+  return new RoomhubError(`${url} sent a response that is not from a roomhub hub`, {
+    status: response?.status ?? 200,
     code: "invalid_response",
     param: "",
     hint: "check the hub URL: this does not look like a roomhub hub",
-    requestId: response.headers.get("x-request-id") ?? undefined,
+    requestId: response?.headers.get("x-request-id") ?? undefined,
     retryAfterMs: undefined,
     participants: undefined,
   });
@@ -170,15 +175,15 @@ function innermostOf(cause: unknown): unknown {
   return innermost;
 }
 
-function reasonOf(error: unknown): string {
-  if (isPlainHttpError(error)) return "the server uses plain HTTP, not TLS";
-  return error instanceof Error ? error.message : String(error);
-}
-
-function nextStep(hubUrl: string, error: unknown): string {
-  return isPlainHttpError(error)
-    ? `use ${hubUrl.replace(/^https:/, "http:")}`
-    : "check that it is running, or start one: roomhub serve";
+function tlsProblem(hubUrl: string, error: unknown): { reason: string; hint: string } | undefined {
+  if (isPlainHttpError(error)) {
+    return {
+      reason: "the server uses plain HTTP, not TLS",
+      hint: `use ${hubUrl.replace(/^https:/, "http:")}`,
+    };
+  }
+  const certificate = certificateProblem(error);
+  return certificate && { reason: `it ${certificate.problem}`, hint: certificate.hint };
 }
 
 /** What OpenSSL reports for a plain-text response. */

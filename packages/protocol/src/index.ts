@@ -2,6 +2,7 @@ export { CapabilityValue, Capabilities } from "./capability.ts";
 export { Alias, AliasListResponse, AliasResponse } from "./alias.ts";
 export { AnthropicModel, AnthropicModelList } from "./anthropic-model-list.ts";
 export { authHeaderProblem } from "./auth-headers.ts";
+export { type CertificateProblem, certificateProblem } from "./certificate.ts";
 export { ClientIdentity, isClientName, NAME_KEY_PREFIX } from "./client-identity.ts";
 export { clientText } from "./client-text.ts";
 export { DETAIL_PAYLOADS, FirstPayload, ProgressPayload, QueuedPayload } from "./detail-payload.ts";

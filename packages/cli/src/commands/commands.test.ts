@@ -1,6 +1,7 @@
 import { RoomhubError } from "@roomhub/client";
 import { expect, test } from "vitest";
 import type { Client } from "../context.ts";
+import { ollamaWith, refusing } from "../snapshots/scenery.fixture.ts";
 import {
   aComplete,
   aFailure,
@@ -141,6 +142,25 @@ test("--json has nothing that a terminal obeys, and the same values", async () =
     { participants: [participant] },
     failure,
   ]);
+});
+
+test.each([
+  [["hub.example:6060"], "http://hub.example:6060"],
+  [["hub.example"], "http://hub.example:5050"],
+  [["http://hub:6060/rooms/ABC234/v1"], "http://hub:6060"],
+  [["abc234", "--hub", "http://hub:6060"], "http://hub:6060"],
+  [[], "http://127.0.0.1:5050"],
+])("health %j is of the hub at %s", async (args, url) => {
+  const health = { status: "ok", version: "1.2.3", uptimeSeconds: 61, timestamp: "t" } as const;
+  const world = makeWorld({}, { health: async () => health });
+  expect(await world.run("health", ...args)).toBe(0);
+  expect(world.stdout.text).toBe(`${url} ok (roomhub 1.2.3, up 1 min 01 s)\n`);
+});
+
+test("health of a model server says so, and how to share it", async () => {
+  const world = makeWorld({ fetch: ollamaWith("tiny") }, { health: refusing(404, {}) });
+  expect(await world.run("health", "http://127.0.0.1:11434")).toBe(5);
+  expect(world.stderr.text).toContain("is a model server, not a hub: it lists tiny\n→ share its");
 });
 
 test("a hub that is draining is a failure", async () => {

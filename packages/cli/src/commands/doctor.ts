@@ -1,14 +1,11 @@
-import { InvalidHubUrlError, type Invite, normaliseHubUrl, parseInvite } from "@roomhub/client";
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { type CheckResult, type Examination, runChecks } from "../doctor/check.ts";
 import { type Machine, thisMachine } from "../doctor/machine.ts";
 import { checkJson, checkLines } from "../doctor/report.ts";
 import { CommandError, UsageError } from "../exit-code.ts";
-import { findRooms, searchMs } from "../rooms/find-rooms.ts";
-import { defaultHubUrl, defaultPort } from "../rooms/hub-address.ts";
-import { addHubOptions, endpointArgument, type HubOptionValues } from "../options.ts";
-import { waitingFor } from "../terminal/progress.ts";
+import { locate, type Target } from "../rooms/locate.ts";
+import { addHubOptions, endpointArgument, givenHub, type HubOptionValues } from "../options.ts";
 import { addHeaderOptions, type HeaderOptionValues, readHeaders } from "../secrets.ts";
 import { untilStopped } from "../terminal/stop-signal.ts";
 import { writeJson } from "../terminal/text.ts";
@@ -21,12 +18,6 @@ interface DoctorOptionValues extends HubOptionValues, HeaderOptionValues {
 
 type ExamineOptions = Omit<DoctorOptionValues, "header" | "headerEnv"> &
   Pick<Examination, "headers">;
-
-/** The hub to check, and the room; without a room, the hub's only one. */
-interface Target {
-  hubUrl: string;
-  room: string | undefined;
-}
 
 export function addDoctorCommand(
   program: Command,
@@ -53,8 +44,8 @@ export function addDoctorCommand(
     .action((target: string | undefined, options: DoctorOptionValues) =>
       untilStopped(context, async (signal) => {
         const headers = endpointHeaders(context, options);
-        const isHubGiven = command.getOptionValueSource("hub") !== "default";
-        const where = await locate(context, target, isHubGiven ? options.hub : undefined, options);
+        const named = { target, hubUrl: givenHub(command), isQuiet: options.json };
+        const where = await locate(context, named);
         await examine(context, machine, where, { ...options, headers }, signal);
       }),
     );
@@ -115,57 +106,4 @@ async function examine(
     undefined,
     first.exitCode,
   );
-}
-
-/**
- * Resolves the target to a hub and a room. A bare room code is looked up on this machine first, then on the network.
- *
- * @throws InvalidHubUrlError
- */
-async function locate(
-  context: CliContext,
-  target: string | undefined,
-  hubUrl: string | undefined,
-  { json = false }: { json?: boolean },
-): Promise<Target> {
-  if (target === undefined) return { hubUrl: hubUrl ?? defaultHubUrl, room: undefined };
-  const invite = inviteIn(target, hubUrl ?? defaultHubUrl);
-  if (invite === undefined) return { hubUrl: normaliseHubUrl(withPort(target)), room: undefined };
-  const isElsewhere = hubUrl !== undefined || invite.hubUrl !== defaultHubUrl;
-  if (isElsewhere || (await isHere(context, invite))) return invite;
-  const search = findRooms(context, ({ code }) => code === invite.room);
-  const { rooms } = await waitingFor(context, "Searching the network for the room", search, {
-    isQuiet: json,
-  });
-  const match = rooms.find(({ room }) => room.code === invite.room);
-  return match === undefined ? invite : { hubUrl: match.hubUrl, room: invite.room };
-}
-
-/** @returns undefined when the target is a hub URL without a room */
-function inviteIn(target: string, defaultHubUrl: string): Invite | undefined {
-  if (/^localhost$/i.test(target)) return undefined;
-  try {
-    return parseInvite(target, defaultHubUrl);
-  } catch (error) {
-    if (error instanceof InvalidHubUrlError && /[./:]/.test(target) && !/\/rooms\//.test(target)) {
-      return undefined;
-    }
-    throw error;
-  }
-}
-
-/** A bare host name gets the hub's default port instead of the scheme's. */
-function withPort(target: string): string {
-  return /^[^/:]+$/.test(target) ? `${target}:${defaultPort}` : target;
-}
-
-function isHere(context: CliContext, { hubUrl, room }: Invite): Promise<boolean> {
-  const signal = AbortSignal.timeout(searchMs);
-  return context
-    .createClient(hubUrl)
-    .getRoom(room, { signal })
-    .then(
-      () => true,
-      () => false,
-    );
 }

@@ -1,25 +1,34 @@
+import type { HealthResponse } from "@roomhub/protocol";
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
-import { addHubOptions, type HubOptionValues } from "../options.ts";
+import { addHubOptions, givenHub, type HubOptionValues } from "../options.ts";
+import { locate } from "../rooms/locate.ts";
+import { isOfAnotherServer, modelServerProblem } from "../sharing/found-server.ts";
 import { duration, safe, writeJson } from "../terminal/text.ts";
 
 export function addHealthCommand(program: Command, context: CliContext): void {
-  addHubOptions(program.command("health").description("check hub health"))
-    .addHelpText("after", "\nExample:\n  $ roomhub health --hub http://192.168.1.5:5050")
-    .action((options: HubOptionValues) => showHealth(context, options));
+  const command = addHubOptions(
+    program
+      .command("health")
+      .argument("[target]", "hub URL, room code or invite URL (default: the hub on this machine)")
+      .description("check hub health"),
+  )
+    .addHelpText("after", "\nExample:\n  $ roomhub health http://192.168.1.5:5050")
+    .action(async (target: string | undefined, { json: isQuiet }: HubOptionValues) => {
+      const { hubUrl } = await locate(context, { target, hubUrl: givenHub(command), isQuiet });
+      await showHealth(context, hubUrl, isQuiet === true);
+    });
 }
 
 /** A draining hub responds but counts as a failure, since it accepts no new requests. */
-async function showHealth(context: CliContext, options: HubOptionValues): Promise<void> {
-  const health = await context.createClient(options.hub).health();
-  if (options.json === true) writeJson(context.stdout, health);
+async function showHealth(context: CliContext, hubUrl: string, isJson: boolean): Promise<void> {
+  const health = await healthOf(context, hubUrl);
+  if (isJson) writeJson(context.stdout, health);
   else {
-    const uptime =
-      health.uptimeSeconds === undefined ? "" : `, up ${duration(health.uptimeSeconds * 1000)}`;
-    const version =
-      health.version === undefined ? "" : ` (roomhub ${safe(health.version)}${uptime})`;
-    context.stdout.write(`${options.hub} ${safe(health.status)}${version}\n`);
+    const { status, version, uptimeSeconds } = health;
+    const uptime = duration(uptimeSeconds * 1000);
+    context.stdout.write(`${hubUrl} ${safe(status)} (roomhub ${safe(version)}, up ${uptime})\n`);
   }
   if (health.status === "degraded") {
     // It serves what is connected: a container that is restarted for this would lose that.
@@ -30,8 +39,17 @@ async function showHealth(context: CliContext, options: HubOptionValues): Promis
   }
   if (health.status !== "ok") {
     throw new CommandError(
-      `The hub at ${options.hub} is ${health.status}`,
+      `The hub at ${hubUrl} is ${health.status}`,
       `it finishes running requests and accepts no new ones; once it has stopped: ${context.commandName} serve`,
     );
+  }
+}
+
+async function healthOf(context: CliContext, hubUrl: string): Promise<HealthResponse> {
+  try {
+    return await context.createClient(hubUrl).health();
+  } catch (error) {
+    const problem = isOfAnotherServer(error) && (await modelServerProblem(context, hubUrl));
+    throw problem || error;
   }
 }

@@ -13,6 +13,7 @@ import {
   addServingOptions,
   collect,
   endpointArgument,
+  givenHub,
   type HubOptionValues,
   jsonObjectArgument,
   participantIdArgument,
@@ -67,10 +68,9 @@ export function addJoinCommand(program: Command, context: CliContext): void {
       "after",
       '\nExample:\n  $ roomhub join\n  $ roomhub join http://192.168.1.5:5050/rooms/ABC234 --all-models\n  $ roomhub join ABC234 --endpoint https://api.example.com/v1 --model big-1 \\\n      --header-env "Authorization=API_AUTH"',
     )
-    .action((room: string | undefined, options: JoinOptionValues) => {
-      const isHubGiven = command.getOptionValueSource("hub") !== "default";
-      return join(context, { room, hubUrl: isHubGiven ? options.hub : undefined }, options);
-    });
+    .action((room: string | undefined, options: JoinOptionValues) =>
+      join(context, { room, hubUrl: givenHub(command) }, options),
+    );
 }
 
 /** Of `join`, and of a service that runs it. */

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError } from "../exit-code.ts";
-import { addHubOptions, type HubOptionValues, portArgument } from "../options.ts";
-import { namedOrOnlyRoom } from "../rooms/named-or-only-room.ts";
+import { addHubOptions, givenHub, type HubOptionValues, portArgument } from "../options.ts";
+import { locateRoom, type Named } from "../rooms/locate.ts";
 import { aborted, untilStopped } from "../terminal/stop-signal.ts";
 import { writeJson } from "../terminal/text.ts";
 
@@ -13,10 +13,10 @@ interface MonitorOptionValues extends HubOptionValues {
 }
 
 export function addMonitorCommand(program: Command, context: CliContext): void {
-  addHubOptions(
+  const command = addHubOptions(
     program
       .command("monitor")
-      .argument("[room]", "room code or invite URL (default: the hub's only room)")
+      .argument("[room]", "room code, invite URL or hub URL (default: the hub's only room)")
       .description("serve a page that watches a room, and open it in the browser"),
   )
     .option(
@@ -29,18 +29,18 @@ export function addMonitorCommand(program: Command, context: CliContext): void {
       "after",
       "\nExample:\n  $ roomhub monitor\n  $ roomhub monitor ABC234 --host 0.0.0.0 --no-open",
     )
-    .action((room: string | undefined, options: MonitorOptionValues) =>
-      monitor(context, room, options),
+    .action((target: string | undefined, options: MonitorOptionValues) =>
+      monitor(context, { target, hubUrl: givenHub(command), isQuiet: options.json }, options),
     );
 }
 
 /** Runs until stopped. */
 async function monitor(
   context: CliContext,
-  room: string | undefined,
+  named: Named,
   options: MonitorOptionValues,
 ): Promise<void> {
-  const { hubUrl, room: code } = await namedOrOnlyRoom(context, room, options, "monitor");
+  const { hubUrl, room: code } = await locateRoom(context, named, "monitor");
   await untilStopped(context, async (signal) => {
     const page = await serveOn(context, options, { hubUrl, code });
     try {

@@ -11,6 +11,7 @@ import { queryRoom } from "../rooms/query-room.ts";
 import {
   addHubOptions,
   endpointArgument,
+  givenHub,
   type HubOptionValues,
   inviteOf,
   addServingOptions,
@@ -70,10 +71,9 @@ export function addParticipantCommand(program: Command, context: CliContext): vo
       "after",
       '\nExample:\n  $ roomhub participant add http://192.168.1.9:11434 --room ABC234\n  $ roomhub participant add https://api.example.com/v1 --model big-1 \\\n      --auth-header-env "Authorization=API_AUTH"',
     )
-    .action((endpoint: string, options: AddOptionValues) => {
-      const hubUrl = add.getOptionValueSource("hub") === "default" ? undefined : options.hub;
-      return addEndpoint(context, endpoint, hubUrl, options);
-    });
+    .action((endpoint: string, options: AddOptionValues) =>
+      addEndpoint(context, endpoint, givenHub(add), options),
+    );
 
   const remove = participant
     .command("remove")

@@ -1,7 +1,10 @@
 import type { RouteExplanation } from "@roomhub/protocol";
 import { expect, test } from "vitest";
 import { aRoute } from "../doctor/doctor.fixture.ts";
-import { capture, makeWorld } from "../test-context.fixture.ts";
+import type { Client } from "../context.ts";
+import { aRoom, capture, makeWorld } from "../test-context.fixture.ts";
+
+const getRoom = async () => aRoom();
 
 const [ana] = aRoute.participants as [RouteExplanation["participants"][number]];
 
@@ -42,7 +45,7 @@ test("route shows the alias, and the targets that do not take the request", asyn
   };
   const world = makeWorld(
     {},
-    { explainRoute: async () => ({ ...byName, model: "claude-1", alias }) },
+    { getRoom, explainRoute: async () => ({ ...byName, model: "claude-1", alias }) },
   );
   expect(await world.run("route", "ABC234", "--model", "claude-1")).toBe(0);
   const lines = world.stdout.text.split("\n");
@@ -78,6 +81,7 @@ test.each([
     const world = makeWorld(
       { stdout },
       {
+        getRoom,
         explainRoute: async (...question) => {
           asked.push(question);
           return byName;
@@ -94,23 +98,35 @@ test.each([
   },
 );
 
-test.each([[["abc234"]], [["--room", "abc234"]]])(
-  "the room is an argument or an option: %j",
-  async (args) => {
-    const asked: string[] = [];
-    const explainRoute = async (code: string) => {
-      asked.push(code);
-      return aRoute;
-    };
-    expect(await makeWorld({}, { explainRoute }).run("route", ...args)).toBe(0);
-    expect(asked).toEqual(["ABC234"]);
-  },
-);
+test.each([
+  [["abc234"], "*"],
+  [["--room", "abc234"], "*"],
+  [["http://hub:5050/rooms/abc234/v1", "qwen3"], "qwen3"],
+  [["hub.example", "--model", "qwen3"], "qwen3"],
+  [[], "*"],
+])("the room and the model are arguments or options: %j", async (args, model) => {
+  const asked: unknown[] = [];
+  const explainRoute: Client["explainRoute"] = async (code, question) => {
+    asked.push([code, question.model]);
+    return aRoute;
+  };
+  const listRooms = async () => [aRoom()];
+  const world = makeWorld({}, { explainRoute, listRooms, getRoom });
+  expect(await world.run("route", ...args)).toBe(0);
+  expect(asked).toEqual([["ABC234", model]]);
+});
+
+test("without a room, a hub with several is an error with a line for each", async () => {
+  const listRooms = async () => [aRoom(), aRoom({ code: "XYZ789", name: "kitchen" })];
+  const world = makeWorld({}, { listRooms });
+  expect(await world.run("route", "http://hub:5050")).toBe(2);
+  expect(world.stderr.text).toContain("roomhub route http://hub:5050/rooms/XYZ789  # kitchen");
+});
 
 test("a request that waits is no failure", async () => {
   const queue = { ...aRoute.queue, waiting: 1 };
   const explainRoute = async () => ({ ...aRoute, queue, outcome: "waits" as const });
-  const world = makeWorld({}, { explainRoute });
+  const world = makeWorld({}, { explainRoute, getRoom });
   expect(await world.run("route", "ABC234")).toBe(0);
   expect(world.stdout.text).toContain(
     "All matching participants are at capacity or loading, so the request waits: 1 request queued in this room (limit 256,",
@@ -128,24 +144,25 @@ test.each([
     hint: "roomhub models ABC234",
   };
   const explainRoute = async () => ({ ...aRoute, participants: [], refusal });
-  const world = makeWorld({}, { explainRoute });
+  const world = makeWorld({}, { explainRoute, getRoom });
   expect(await world.run("route", "ABC234")).toBe(exitCode);
   expect(world.stdout.text).toContain("read as any participant");
   expect(world.stderr.text).toBe("error: No participant serves it.\n→ roomhub models ABC234\n");
 });
 
 test("--json prints the hub's explanation", async () => {
-  const world = makeWorld({}, { explainRoute: async () => byName });
+  const world = makeWorld({}, { explainRoute: async () => byName, getRoom });
   expect(await world.run("route", "ABC234", "--json")).toBe(0);
   expect(JSON.parse(world.stdout.text)).toEqual(byName);
 });
 
-test.each([[[]], [["ABC234", "--room", "ABC234"]], [["ABC234", "--protocol", "telnet"]]])(
-  "%j is a wrong command line",
-  async (args) => {
-    expect(await makeWorld().run("route", ...args)).toBe(2);
-  },
-);
+test.each([
+  [["ABC234", "--room", "ABC234"]],
+  [["ABC234", "qwen3", "--model", "qwen3"]],
+  [["ABC234", "--protocol", "telnet"]],
+])("%j is a wrong command line", async (args) => {
+  expect(await makeWorld().run("route", ...args)).toBe(2);
+});
 
 test("a request by model name shows what can be expected of each participant", async () => {
   const stdout = capture();
@@ -159,6 +176,7 @@ test("a request by model name shows what can be expected of each participant", a
   const world = makeWorld(
     { stdout },
     {
+      getRoom,
       explainRoute: async (_room, question) => {
         questions.push(question);
         return {

@@ -4,16 +4,17 @@ import type {
   RouteExplanation,
   RouteVerdict,
 } from "@roomhub/protocol";
-import { Argument, type Command, Option } from "commander";
+import { type Command, Option } from "commander";
 import type { CliContext } from "../context.ts";
 import { CommandError, exitCodeOfStatus, UsageError } from "../exit-code.ts";
-import { addHubOptions, type HubOptionValues, inviteOf, positiveArgument } from "../options.ts";
+import { addHubOptions, givenHub, type HubOptionValues, positiveArgument } from "../options.ts";
+import { locateRoom, type Named } from "../rooms/locate.ts";
 import { loadColumn } from "../terminal/load-text.ts";
 import { countOf, duration, formatTable, safe, writeJson } from "../terminal/text.ts";
 
 interface RouteOptionValues extends HubOptionValues {
   room?: string;
-  model: string;
+  model?: string;
   session?: string;
   promptBytes: number;
   protocol: SurfaceWord;
@@ -31,16 +32,15 @@ const surfaces = {
 type SurfaceWord = keyof typeof surfaces;
 
 export function addRouteCommand(program: Command, context: CliContext): void {
-  const room = new Argument("<room>", "room code or invite URL");
-  addHubOptions(
+  const command = addHubOptions(
     program
       .command("route")
-      .addArgument(room)
+      .argument("[room]", "room code, invite URL or hub URL (default: the hub's only room)")
+      .argument("[model]", "participant id, model name, model:<name>, or * for any (default: *)")
       .description("explain where a request would go, without sending one"),
   )
     .option("--room <room>", "the room, instead of the argument")
-    .on("option:room", () => room.argOptional())
-    .option("--model <selector>", "participant id, model name, model:<name>, or * for any", "*")
+    .option("--model <selector>", "the model, instead of the argument")
     .addOption(
       new Option("--protocol <surface>", "the request's API")
         .choices(Object.keys(surfaces))
@@ -48,30 +48,38 @@ export function addRouteCommand(program: Command, context: CliContext): void {
     )
     .option("--session <id>", "the session the request would name, for its cached share")
     .option("--prompt-bytes <n>", "length of the prompt", positiveArgument, 4_096)
-    .addHelpText("after", "\nExample:\n  $ roomhub route ABC234 --model llama3.2")
-    .action((named: string | undefined, options: RouteOptionValues) =>
-      showRoute(context, roomOf(named, options), options),
-    );
+    .addHelpText("after", "\nExample:\n  $ roomhub route ABC234 llama3.2")
+    .action((room: string | undefined, model: string | undefined, options: RouteOptionValues) => {
+      const target = onlyOne("room", room, options.room);
+      const selector = onlyOne("model", model, options.model) ?? "*";
+      const named = { target, hubUrl: givenHub(command), isQuiet: options.json };
+      return showRoute(context, named, selector, options);
+    });
 }
 
-/** Commander requires the argument unless the option is given, so one of the two is set. */
-function roomOf(named: string | undefined, { room }: RouteOptionValues): string {
-  if (named !== undefined && room !== undefined) {
-    throw new UsageError("The room is specified twice. Remove --room");
+/** @throws UsageError when both the argument and its option are given */
+function onlyOne(
+  name: string,
+  argument: string | undefined,
+  option: string | undefined,
+): string | undefined {
+  if (argument !== undefined && option !== undefined) {
+    throw new UsageError(`The ${name} is specified twice. Remove --${name}`);
   }
-  return named ?? room ?? "";
+  return argument ?? option;
 }
 
 /** A request that would be refused is explained too; the command then exits as the request would. */
 async function showRoute(
   context: CliContext,
-  named: string,
+  named: Named,
+  model: string,
   options: RouteOptionValues,
 ): Promise<void> {
-  const { hubUrl, room } = inviteOf(named, options);
+  const { hubUrl, room } = await locateRoom(context, named, "route");
   const protocol = surfaces[options.protocol];
   const route = await context.createClient(hubUrl).explainRoute(room, {
-    model: options.model,
+    model,
     protocol,
     session: options.session,
     promptBytes: options.promptBytes,

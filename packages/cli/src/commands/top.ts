@@ -1,32 +1,28 @@
 import { followRoom, roomSource } from "@roomhub/room-state";
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
-import { addHubOption, type HubOptionValues } from "../options.ts";
-import { namedOrOnlyRoom } from "../rooms/named-or-only-room.ts";
+import { addHubOption, givenHub } from "../options.ts";
+import { locateRoom, type Named } from "../rooms/locate.ts";
 import { untilStopped } from "../terminal/stop-signal.ts";
 import { showOnScreen } from "../top/show-on-screen.ts";
 import { showAsLines } from "../top/show-as-lines.ts";
 
 export function addTopCommand(program: Command, context: CliContext): void {
-  addHubOption(
+  const command = addHubOption(
     program
       .command("top")
-      .argument("[room]", "room code or invite URL (default: the hub's only room)")
+      .argument("[room]", "room code, invite URL or hub URL (default: the hub's only room)")
       .description("watch a room: participants, running requests, figures, log"),
   )
     .addHelpText(
       "after",
       "\nExample:\n  $ roomhub top ABC234\n\nq or Ctrl+C quits. In a pipe, one line per finished request and change.",
     )
-    .action((room: string | undefined, options: HubOptionValues) => watch(context, room, options));
+    .action((target: string | undefined) => watch(context, { target, hubUrl: givenHub(command) }));
 }
 
-async function watch(
-  context: CliContext,
-  named: string | undefined,
-  options: HubOptionValues,
-): Promise<void> {
-  const invite = await namedOrOnlyRoom(context, named, options, "top");
+async function watch(context: CliContext, named: Named): Promise<void> {
+  const invite = await locateRoom(context, named, "top");
   await untilStopped(context, async (stopped) => {
     const quit = new AbortController();
     const signal = AbortSignal.any([stopped, quit.signal]);

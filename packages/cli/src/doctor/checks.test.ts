@@ -7,6 +7,7 @@ import type { Machine } from "./machine.ts";
 import { aClient, healthyMachine, answering } from "./doctor.fixture.ts";
 import type { RequestStart } from "./event-watch.ts";
 import { requestCheck } from "./request-check.ts";
+import { ollamaWith, refusing } from "../snapshots/scenery.fixture.ts";
 import { aParticipant, aRoom, makeWorld } from "../test-context.fixture.ts";
 import type { CliContext, Client } from "../context.ts";
 
@@ -157,6 +158,10 @@ describe("the hub", () => {
   const health = (version: string, status: "ok" | "degraded" | "draining" = "ok") => ({
     client: { health: async () => ({ status, version, uptimeSeconds: 1, timestamp: "" }) },
   });
+  const noHub: Case = {
+    hubUrl: "http://127.0.0.1:11434",
+    client: { health: refusing(404, {}) },
+  };
   const entry = { hubId: "0".repeat(16), bootId: "0".repeat(8), url: "http://h:5050" };
   const inOrder = { version: "1.2.3", participants: 1, isDraining: false };
   const ofCluster = (link: "open" | "down"): Case => ({
@@ -188,13 +193,26 @@ describe("the hub", () => {
     ["whose version is nonsense for a shell", health("2;rm -rf"), "failed", "npx roomhub@latest"],
     [
       "that is none, here",
+      noHub,
+      "failed",
+      "is not a hub (it responds with 404) → roomhub up --port 11435",
+    ],
+    [
+      "that is a model server",
+      { ...noHub, context: { fetch: ollamaWith("llama3.2", "qwen3") } },
+      "failed",
+      "is a model server, not a hub: it lists llama3.2, qwen3 → share its models: roomhub join --endpoint http://127.0.0.1:11434; or host a room with them: roomhub up --endpoint http://127.0.0.1:11434",
+    ],
+    [
+      "that is a model server which requires a key",
       {
-        ...health("1"),
-        hubUrl: "http://localhost:5050",
-        client: { health: async () => ({}) as never },
+        ...noHub,
+        context: {
+          fetch: async () => Response.json({ error: { message: "no" } }, { status: 401 }),
+        },
       },
       "failed",
-      "is not a hub → roomhub up --port 5051",
+      "is a model server, not a hub: it responds with 401",
     ],
     ["whose port is closed", { exam: { isPortOpen: false } }, "skipped", "needs the port"],
   ]);
@@ -281,6 +299,20 @@ describe("the provider", () => {
       { endpoint: "http://127.0.0.1:11434", context: { fetch } },
       "ok",
       "1 model server responds",
+    ],
+    [
+      "one whose certificate is not trusted",
+      {
+        endpoint: "https://llm.lan",
+        context: {
+          fetch: async () => {
+            const cause = Object.assign(new Error(), { code: "SELF_SIGNED_CERT_IN_CHAIN" });
+            throw new TypeError("fetch failed", { cause });
+          },
+        },
+      },
+      "failed",
+      "the model server at https://llm.lan has a certificate that is not trusted here (SELF_SIGNED_CERT_IN_CHAIN) → set NODE_USE_SYSTEM_CA=1",
     ],
     ["none", {}, "skipped", "none is needed to use a room"],
   ]);

@@ -6,6 +6,7 @@ import { isHandedOut } from "../handout/handed-out.ts";
 import { countOf, duration, safe, shellWord } from "../terminal/text.ts";
 import type { Check, Examination } from "./check.ts";
 import { failed, type Finding, ok, skipped } from "./finding.ts";
+import { isOfAnotherServer, modelServerProblem } from "../sharing/found-server.ts";
 import { isThisMachine, portOf } from "../rooms/hub-address.ts";
 
 /** Whether the server is a hub, is healthy, and has a compatible version. */
@@ -20,16 +21,13 @@ export const hubCheck: Check = {
       const startMs = context.nowMs();
       const health = await context.createClient(hubUrl).health({ signal });
       const midMs = (startMs + context.nowMs()) / 2;
-      if (typeof health.status !== "string") return noHub(exam);
       exam.health = health;
       const hubMs = Date.parse(health.timestamp);
       exam.clockSkewMs = Number.isNaN(hubMs) ? undefined : hubMs - midMs;
       const finding = await judge(exam, health);
       return finding.verdict === "ok" ? await judgeCluster(exam, finding, signal) : finding;
     } catch (error) {
-      if (error instanceof RoomhubError && error.code === "invalid_response") {
-        return noHub(exam, error);
-      }
+      if (isOfAnotherServer(error)) return await noHub(exam, error);
       throw error;
     }
   },
@@ -107,17 +105,18 @@ function isCompatible(one: string, other: string): boolean {
   return major === otherMajor && (major !== "0" || minor === otherMinor);
 }
 
-function noHub({ context, hubUrl }: Examination, error?: RoomhubError): Finding {
+async function noHub({ context, hubUrl }: Examination, error: RoomhubError): Promise<Finding> {
+  const modelServer = await modelServerProblem(context, hubUrl);
+  if (modelServer !== undefined) throw modelServer;
   const url = new URL(hubUrl);
-  const status = error === undefined ? "" : ` (it responds with ${error.status})`;
   const isHere = isThisMachine(url.hostname);
   const fix =
-    error?.hint?.startsWith("use ") === true
+    error.hint?.startsWith("use ") === true
       ? error.hint
       : isHere
         ? `${context.commandName} up --port ${portOf(url) + 1}`
         : "ask the host for the invite URL";
-  return failed(`the server at ${hubUrl} is not a hub${status}`, fix, {
+  return failed(`the server at ${hubUrl} is not a hub (it responds with ${error.status})`, fix, {
     exitCode: EXIT.unreachable,
   });
 }

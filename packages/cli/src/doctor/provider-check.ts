@@ -3,6 +3,7 @@ import {
   credentialsProblem,
   findModelServers,
   type FoundServer,
+  modelsText,
   queryModelServer,
   serverText,
 } from "../sharing/found-server.ts";
@@ -54,14 +55,18 @@ function downAmong(
   _headers: Headers,
   details: readonly string[],
 ): Finding | undefined {
-  const down = servers
-    .filter(({ readiness }) => readiness === "down")
-    .map(({ endpoint }) => endpoint);
+  const down = servers.filter(({ readiness }) => readiness === "down");
   const [first] = down;
   if (first === undefined) return undefined;
+  const { certificate, endpoint } = first;
+  if (certificate !== undefined) {
+    return failed(`${serverText(first)} ${safe(certificate.problem)}`, certificate.hint, {
+      details,
+    });
+  }
   return failed(
-    `no model server responds at ${down.map(safe).join(", ")}`,
-    `start it, then check that it lists its models: curl ${shellWord(modelsUrl(first))}`,
+    `no model server responds at ${down.map((server) => safe(server.endpoint)).join(", ")}`,
+    `start it, then check that it lists its models: curl ${shellWord(modelsUrl(endpoint))}`,
     { details },
   );
 }
@@ -93,8 +98,6 @@ function endpointsHere({ hubUrl, participants = [] }: Examination): string[] {
   return [...new Set(dialled)].slice(0, 8);
 }
 
-const listed = 5;
-
 async function describe({ context, headers }: Examination, server: FoundServer): Promise<string> {
   const { name, endpoint, isLlamaCpp } = server;
   const slots = isLlamaCpp === true ? await slotsText(context, endpoint, headers) : undefined;
@@ -116,6 +119,5 @@ function stateOf({ readiness, status, models }: FoundServer): string {
   }
   if (models === undefined) return `does not list its models (${status})`;
   if (models.length === 0) return "no models";
-  const more = models.length > listed ? ` and ${models.length - listed} more` : "";
-  return models.slice(0, listed).map(safe).join(", ") + more;
+  return modelsText(models);
 }

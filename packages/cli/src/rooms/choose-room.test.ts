@@ -1,3 +1,4 @@
+import { ollamaWith } from "../snapshots/scenery.fixture.ts";
 import { HubUnreachableError, RoomhubError } from "@roomhub/client";
 import { expect, test } from "vitest";
 import type { Interactivity } from "../terminal/interactivity.ts";
@@ -135,17 +136,22 @@ test("what is pasted around a URL makes it no name", async () => {
   expect(await network({}).choose(`“${there}/rooms/BBB222”.`)).toEqual(invite);
 });
 
-test("a URL of another program is reported as not a hub", async () => {
+test.each([
+  ["another program", undefined, "is not a roomhub hub", "pass a room code", 2],
+  ["a model server", ["tiny"], "is a model server, not a hub: it lists tiny", "join --endpoint", 5],
+])("a URL of %s is reported as not a hub", async (_name, models, message, hint, exitCode) => {
   const { context } = network({}).world;
   const details = { status: 404, code: "invalid_response", param: "", hint: undefined };
   const none = { requestId: undefined, retryAfterMs: undefined, participants: undefined };
   const noHub = new RoomhubError("answered 404", { ...details, ...none });
   const createClient = () => ({ listRooms: () => Promise.reject(noHub) }) as unknown as Client;
   const requested = { given: "http://127.0.0.1:11434", hubUrl: undefined };
-  await expect(chooseRoom({ ...context, createClient }, requested, silent)).rejects.toMatchObject({
-    message: "The server at http://127.0.0.1:11434 is not a roomhub hub",
-    hint: expect.stringContaining("--endpoint"),
-    exitCode: 2,
+  const fetch = models === undefined ? context.fetch : ollamaWith(...models);
+  const world = { ...context, createClient, fetch };
+  await expect(chooseRoom(world, requested, silent)).rejects.toMatchObject({
+    message: `The server at http://127.0.0.1:11434 ${message}`,
+    hint: expect.stringContaining(hint),
+    exitCode,
   });
 });
 

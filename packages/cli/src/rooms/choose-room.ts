@@ -15,6 +15,7 @@ import { defaultHubUrl, defaultPort } from "./hub-address.ts";
 import { nearest } from "../terminal/nearest.ts";
 import { waitingFor } from "../terminal/progress.ts";
 import { unreachableHubHint } from "./hub-hint.ts";
+import { modelServerProblem } from "../sharing/found-server.ts";
 import { countOf, safe, shellWord } from "../terminal/text.ts";
 
 /** The room as named on the command line. */
@@ -103,14 +104,16 @@ async function inviteOrHub(
   } catch (error) {
     if (!(error instanceof RoomhubError)) throw error;
     // An error code of roomhub means a hub with a wrong path; other errors come from another server.
-    throw error.code in ERROR_STATUS ? noInvite : noHubAt(text);
+    throw error.code in ERROR_STATUS
+      ? noInvite
+      : ((await modelServerProblem(context, normaliseHubUrl(text))) ?? noHubAt(text));
   }
 }
 
 function noHubAt(text: string): CommandError {
   return new CommandError(
     `The server at ${text} is not a roomhub hub`,
-    "pass a room code, or its URL: http://192.168.1.5:5050/rooms/ABC234; name a model server with --endpoint",
+    "pass a room code, or its URL: http://192.168.1.5:5050/rooms/ABC234",
     EXIT.usage,
   );
 }

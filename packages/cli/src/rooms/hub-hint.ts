@@ -29,9 +29,9 @@ export function hintHere(context: CliContext, hint: string, hubUrl: string | und
 /** The next step when a hub URL cannot be reached. */
 export function unreachableHubHint(
   { commandName }: CliContext,
-  { hubUrl, message, hint }: HubUnreachableError,
+  { hubUrl, message, hint, isTlsProblem }: HubUnreachableError,
 ): string {
-  if (hint.startsWith("use ")) return hint;
+  if (isTlsProblem) return hint;
   // The fetch standard's ports of other protocols: https://fetch.spec.whatwg.org/#port-blocking
   if (message.endsWith(": bad port")) {
     return `browsers and Node block that port; run the hub on another one: ${commandName} up --port 5050`;

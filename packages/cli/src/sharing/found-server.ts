@@ -1,6 +1,15 @@
-import { checkEndpoint, type Readiness, readinessOfModelList, urlBelow } from "@roomhub/protocol";
+import {
+  type CertificateProblem,
+  certificateProblem,
+  checkEndpoint,
+  ERROR_STATUS,
+  type Readiness,
+  readinessOfModelList,
+  urlBelow,
+} from "@roomhub/protocol";
+import { RoomhubError } from "@roomhub/client";
 import type { CliContext } from "../context.ts";
-import { CommandError } from "../exit-code.ts";
+import { CommandError, EXIT } from "../exit-code.ts";
 import type { ParticipantOptions } from "../services.ts";
 import { safe, shellWord } from "../terminal/text.ts";
 
@@ -15,6 +24,8 @@ export interface FoundServer {
   status: number | undefined;
   /** undefined when it does not list its models */
   models: string[] | undefined;
+  /** why its certificate was rejected, if it was */
+  certificate?: CertificateProblem;
   /** whether its model list is a llama-server's */
   isLlamaCpp?: boolean;
   /** what its models are shared for, where that is not everything */
@@ -46,7 +57,7 @@ export async function findModelServers(
   headers: Readonly<Record<string, string>> = {},
 ): Promise<FoundServer[]> {
   const found = await Promise.all(
-    defaultEndpoints(context).map((usual) => queryDefault(context, usual, headers)),
+    defaultEndpoints(context).map((usual) => queryAnyServer(context, usual, headers, discoveryMs)),
   );
   return found.filter((server) => server !== undefined);
 }
@@ -61,16 +72,48 @@ export async function queryModelServer(
   return { endpoint, name: undefined, ...listing };
 }
 
-/** Any program may use a default port, so only one that responds like a model server counts. */
-async function queryDefault(
+/** Whether a request for a hub's health was refused by a server that is no hub: every hub has that path. */
+export function isOfAnotherServer(error: unknown): error is RoomhubError {
+  return error instanceof RoomhubError && (error.status === 404 || !(error.code in ERROR_STATUS));
+}
+
+/** The error for a hub's URL that is a model server's; undefined when it is not. */
+export async function modelServerProblem(
   context: CliContext,
-  { name, endpoint }: DefaultEndpoint,
+  url: string,
+): Promise<CommandError | undefined> {
+  const usual = { name: undefined, endpoint: url };
+  const server = await queryAnyServer(context, usual, {}, queryMs);
+  if (server === undefined) return undefined;
+  const { models = [], status } = server;
+  const list = models.length > 0 ? `lists ${modelsText(models)}` : `responds with ${status}`;
+  const endpoint = `--endpoint ${shellWord(url)}`;
+  return new CommandError(
+    `The server at ${url} is a model server, not a hub: it ${list}`,
+    `share its models: ${context.commandName} join ${endpoint}; or host a room with them: ${context.commandName} up ${endpoint}`,
+    EXIT.unreachable,
+  );
+}
+
+const listedModels = 5;
+
+/** `llama3.2, qwen3 and 4 more` */
+export function modelsText(models: readonly string[]): string {
+  const more = models.length > listedModels ? ` and ${models.length - listedModels} more` : "";
+  return models.slice(0, listedModels).map(safe).join(", ") + more;
+}
+
+/** Any program may be at a default port or a hub's URL, so only one that responds like a model server counts. */
+async function queryAnyServer(
+  context: CliContext,
+  { name, endpoint }: Pick<FoundServer, "name" | "endpoint">,
   headers: Readonly<Record<string, string>>,
+  timeoutMs: number,
 ): Promise<FoundServer | undefined> {
-  let found = await listModels(context, endpoint, {}, discoveryMs);
+  let found = await listModels(context, endpoint, {}, timeoutMs);
   const hasCredentials = Object.keys(headers).length > 0;
   if (found.isApi && found.readiness === "needs-credentials" && hasCredentials) {
-    found = await listModels(context, endpoint, headers, discoveryMs);
+    found = await listModels(context, endpoint, headers, timeoutMs);
   }
   const { isApi, ...listing } = found;
   return isApi && listing.readiness !== "down" ? { endpoint, name, ...listing } : undefined;
@@ -153,7 +196,7 @@ function ollamaEndpoint(value: string | undefined): string | undefined {
 }
 
 /** The result of `GET {base}/models`. */
-interface Listing extends Pick<FoundServer, "readiness" | "status" | "models" | "isLlamaCpp"> {
+interface Listing extends Omit<FoundServer, "endpoint" | "name" | "capabilities"> {
   /** whether the response looks like an API's: a model list, or a JSON error */
   isApi: boolean;
 }
@@ -182,8 +225,10 @@ async function listModels(
       redirect: "manual",
       signal: AbortSignal.timeout(timeoutMs),
     });
-  } catch {
-    return noResponse; // no connection, or a timeout
+  } catch (error) {
+    // No connection, or a timeout.
+    const certificate = certificateProblem(error);
+    return certificate === undefined ? noResponse : { ...noResponse, certificate };
   }
   try {
     body = (await response.json()) as typeof body;

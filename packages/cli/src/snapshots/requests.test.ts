@@ -120,7 +120,7 @@ describe("route", () => {
   };
 
   function explained(route: RouteExplanation): Scene {
-    return { client: { explainRoute: async () => route } };
+    return { client: { getRoom: async () => aRoom(), explainRoute: async () => route } };
   }
 
   test("is a line for each participant, with its part and why", async () => {

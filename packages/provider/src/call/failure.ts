@@ -1,4 +1,4 @@
-import type { ErrorCode } from "@roomhub/protocol";
+import { certificateProblem, type ErrorCode } from "@roomhub/protocol";
 import type { ProviderTarget } from "./target.ts";
 
 /** Those of the hub's codes that a provider call can end with; `internal_error` when the provider is a function here. Contract §6. */
@@ -75,6 +75,7 @@ function unreadableResponse(
 
 function connectProblem(error: NodeJS.ErrnoException, target: ProviderTarget): string {
   const code = error.code ?? "";
+  const certificate = certificateProblem(error);
   switch (code) {
     case "ECONNREFUSED":
       return `refused the connection${triedAddresses(error, target)}; ${hintFor(target)}`;
@@ -93,8 +94,8 @@ function connectProblem(error: NodeJS.ErrnoException, target: ProviderTarget): s
     case "ERR_SSL_WRONG_VERSION_NUMBER":
       return "does not support TLS; try http:// instead of https://.";
     default:
-      return target.isSecure && /CERT|SELF_SIGNED|ISSUER|ALTNAME|SIGNATURE/.test(code)
-        ? `has a certificate that is not trusted here (${code}).`
+      return target.isSecure && certificate !== undefined
+        ? `${certificate.problem}; ${certificate.hint}.`
         : `could not be connected${code === "" ? "" : ` (${code})`}${triedAddresses(error, target)}.`;
   }
 }

@@ -1,0 +1,98 @@
+import { InvalidHubUrlError, type Invite, normaliseHubUrl, parseInvite } from "@roomhub/client";
+import type { CliContext } from "../context.ts";
+import { waitingFor } from "../terminal/progress.ts";
+import { noRoomAt, severalRooms } from "./choose-room.ts";
+import { findRooms, searchMs } from "./find-rooms.ts";
+import { defaultHubUrl, defaultPort } from "./hub-address.ts";
+
+/** A hub, and a room if one was named. */
+export interface Target {
+  hubUrl: string;
+  room: string | undefined;
+}
+
+/** What the command line names. */
+export interface Named {
+  /** a room code, an invite URL, a hub URL, a host name, or nothing */
+  target: string | undefined;
+  /** undefined without `--hub` or its variable */
+  hubUrl: string | undefined;
+  /** whether to say nothing while the network is searched */
+  isQuiet?: boolean | undefined;
+}
+
+/**
+ * Resolves an argument to a hub, and to a room if it names one. A bare room code is looked up on this machine first, then
+ * on the network.
+ *
+ * @throws InvalidHubUrlError
+ */
+export async function locate(
+  context: CliContext,
+  { target, hubUrl, isQuiet = false }: Named,
+): Promise<Target> {
+  if (target === undefined) return { hubUrl: hubUrl ?? defaultHubUrl, room: undefined };
+  const invite = inviteIn(target, hubUrl ?? defaultHubUrl);
+  if (invite === undefined) return { hubUrl: normaliseHubUrl(withPort(target)), room: undefined };
+  const isElsewhere = hubUrl !== undefined || invite.hubUrl !== defaultHubUrl;
+  if (isElsewhere || (await isHere(context, invite))) return invite;
+  const search = findRooms(context, ({ code }) => code === invite.room);
+  const what = "Searching the network for the room";
+  const { rooms } = await waitingFor(context, what, search, { isQuiet });
+  const match = rooms.find(({ room }) => room.code === invite.room);
+  return match === undefined ? invite : { hubUrl: match.hubUrl, room: invite.room };
+}
+
+/**
+ * The room that an argument names, which must exist, or the only one of the hub.
+ *
+ * @param command - which needs the room, for the lines to paste when there are several
+ * @throws InvalidHubUrlError, RoomhubError, HubUnreachableError, CommandError when no room is named and the hub has not exactly one
+ */
+export async function locateRoom(
+  context: CliContext,
+  named: Named,
+  command: string,
+): Promise<Invite> {
+  const { hubUrl, room } = await locate(context, named);
+  const client = context.createClient(hubUrl);
+  if (room !== undefined) {
+    await client.getRoom(room);
+    return { hubUrl, room };
+  }
+  const rooms = await client.listRooms();
+  const [only] = rooms;
+  if (only === undefined) throw noRoomAt(context, hubUrl);
+  if (rooms.length === 1) return { hubUrl, room: only.code };
+  const found = rooms.map((each) => ({ hubUrl, room: each }));
+  throw severalRooms(context, found, (url) => `${command} ${url}`);
+}
+
+/** @returns undefined when the target is a hub URL without a room */
+function inviteIn(target: string, hubUrl: string): Invite | undefined {
+  if (/^localhost$/i.test(target)) return undefined;
+  try {
+    return parseInvite(target, hubUrl);
+  } catch (error) {
+    if (error instanceof InvalidHubUrlError && /[./:]/.test(target) && !/\/rooms\//.test(target)) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+/** A bare host name gets the hub's default port instead of the scheme's. */
+function withPort(target: string): string {
+  return /^[^/:]+$/.test(target) ? `${target}:${defaultPort}` : target;
+}
+
+function isHere(context: CliContext, { hubUrl, room }: Invite): Promise<boolean> {
+  const signal = AbortSignal.timeout(searchMs);
+  return context
+    .createClient(hubUrl)
+    .getRoom(room, { signal })
+    .then(
+      () => true,
+      () => false,
+    );
+}
