@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -48,6 +48,25 @@ test("in a checkout the sources run, with the arguments, and the exit code is pa
   expect(await once(child, "exit")).toEqual([7, null]);
   expect(Buffer.concat(await said).toString()).toBe("a,--b");
 });
+
+test.each([
+  ["", "node_modules/.cache/roomhub"],
+  ["named", "named"],
+])(
+  "in a checkout what was compiled is kept for the next start, in the folder that %j names",
+  async (named, folder) => {
+    const root = await makeCheckout("const text: string = 'a'; process.stdout.write(text);");
+    await linkWorkspace(root);
+    const path = join(root, "packages", "cli", "bin", "roomhub.js");
+    const { NODE_COMPILE_CACHE: _, ...env } = process.env;
+    const child = spawn(process.execPath, [path], {
+      env: named === "" ? env : { ...env, NODE_COMPILE_CACHE: join(root, named) },
+    });
+    expect(await once(child, "exit")).toEqual([0, null]);
+    const kept = await readdir(join(root, folder), { recursive: true, withFileTypes: true });
+    expect(kept.filter((entry) => entry.isFile())).not.toEqual([]);
+  },
+);
 
 test("installed from npm the build runs, although the sources are there too", async () => {
   const root = await makeCheckout("process.exit(9);");

@@ -135,8 +135,9 @@ export async function createProgram(
       checkVariables(context.env, namedVariables(command.opts()));
       readHubVariable(command, context.env);
     });
-  const chosen = commands.find(({ names }) => names.includes(requested ?? ""));
-  for (const { load } of chosen === undefined ? commands : [chosen]) {
+  const chosen = commands.filter(({ names }) => names.includes(requested ?? ""));
+  const needed = words[0] === "--version" ? [] : chosen.length === 0 ? commands : chosen;
+  for (const { load } of needed) {
     const addCommand = await load(words);
     addCommand(program, context);
   }
