@@ -67,6 +67,21 @@ test("several models of one machine are shared by one process", async () => {
   }
 });
 
+test("a host whose public URL leads nowhere from its machine is ready at once, its own model included", async () => {
+  await using provider = await startFakeProvider();
+  await using host = startRoomhub([
+    ...["up", "--port", "0", "--no-mdns", "--public-url", "https://hub.invalid/lab"],
+    ...["--endpoint", provider.url, "--model", "fake-model"],
+  ]);
+  const { hubUrl, room } = await whereItIs(host);
+  const openai = openaiAt(`${hubUrl}/rooms/${room}/v1`);
+  const { choices } = await openai.chat.completions.create({
+    model: "fake-model",
+    messages: userSays("from inside"),
+  });
+  expect(choices[0]?.message.content).toBe("from inside");
+});
+
 async function whereItIs(host: RoomhubProcess): Promise<{ hubUrl: string; room: string }> {
   const ready = await host.line("that it is ready", (line) => "hubUrl" in line);
   return { hubUrl: String(ready["hubUrl"]), room: String(ready["room"]) };

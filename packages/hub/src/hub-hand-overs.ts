@@ -1,6 +1,6 @@
+import { isLoopbackHost } from "@roomhub/protocol";
 import type { RoomHomes } from "./cluster/homes/room-homes.ts";
 import type { Offer } from "./cluster/homes/room-home.ts";
-import { isLoopbackHost } from "./domain/machine.ts";
 import type { HubIdentity } from "./domain/hub-identity.ts";
 import type { EventBus } from "./events/bus.ts";
 import type { InFlight } from "./inference/in-flight.ts";

@@ -1,4 +1,4 @@
-import type { Limits } from "@roomhub/protocol";
+import { isLoopbackHost, type Limits } from "@roomhub/protocol";
 import type { Duplex } from "node:stream";
 import { systemTime } from "./clock.ts";
 import type { RoomPassword } from "./credentials/passwords.ts";
@@ -10,7 +10,6 @@ import { RoomHomes } from "./cluster/homes/room-homes.ts";
 import { hubIdOf, type HubUrls } from "./cluster/hubs/hub-presence.ts";
 import { RollCall } from "./cluster/hubs/roll-call.ts";
 import { SharedRooms } from "./cluster/shared-rooms.ts";
-import { isLoopbackHost } from "./domain/machine.ts";
 import type { HubIdentity } from "./domain/hub-identity.ts";
 import { storedRegistrationOf } from "./domain/stored-registration.ts";
 import { HubError } from "./errors.ts";

@@ -63,6 +63,7 @@ export {
   resolveLimits,
 } from "./limits.ts";
 export { isLiveAndReady } from "./live-and-ready.ts";
+export { isLoopbackHost } from "./loopback-host.ts";
 export { ModelEntry, ModelList } from "./model-list.ts";
 export { isSameModel, withoutLatest } from "./model-name.ts";
 export { parseBody } from "./parse-body.ts";

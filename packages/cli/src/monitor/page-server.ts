@@ -1,3 +1,4 @@
+import { isLoopbackHost } from "@roomhub/protocol";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -113,13 +114,9 @@ export function monitorQuery(
 ): string {
   const url = new URL(hubUrl);
   const page = URL.parse(`http://${host ?? ""}`);
-  if (page !== null && isLoopback(url.hostname) && !isLoopback(page.hostname)) {
+  if (page !== null && isLoopbackHost(url.hostname) && !isLoopbackHost(page.hostname)) {
     url.hostname = page.hostname;
   }
   const hub = url.href.replace(/\/$/, "");
   return `?${new URLSearchParams({ hub, room: code }).toString()}`;
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
 }

@@ -64,11 +64,6 @@ export class Machines {
   }
 }
 
-/** Whether a host of a URL, or an address, means the computer itself, whichever that is. */
-export function isLoopbackHost(host: string): boolean {
-  return /^(?:127\..*|0\.0\.0\.0|\[?::1?\]?|(?:.*\.)?localhost)$/.test(host);
-}
-
 /** What its participants say of their machine. */
 function limitsOf({ members }: Pick<Machine, "members">): MachineLimits {
   let reported = 0;

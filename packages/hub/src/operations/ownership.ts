@@ -1,6 +1,5 @@
-import { isSameModel, type JoinRequest, type Warning } from "@roomhub/protocol";
+import { isLoopbackHost, isSameModel, type JoinRequest, type Warning } from "@roomhub/protocol";
 import { matchesToken } from "../credentials/tokens.ts";
-import { isLoopbackHost } from "../domain/machine.ts";
 import type { Participant, Registrant } from "../domain/participant.ts";
 import type { Room } from "../domain/room.ts";
 import { HubError } from "../errors.ts";

@@ -1,3 +1,4 @@
+import { isLoopbackHost } from "@roomhub/protocol";
 import type { Agent } from "node:http";
 import { HttpsProxyAgent } from "https-proxy-agent";
 
@@ -15,9 +16,7 @@ export function proxyUrlFor(url: URL, env: ProxyEnvironment): string | undefined
   const proxy = env[name] ?? env[name.toUpperCase()];
   if (proxy === undefined || proxy === "") return undefined;
   const hostname = url.hostname.replace(/^\[(.*)\]$/, "$1").toLowerCase();
-  if (hostname === "localhost" || hostname === "::1" || hostname.startsWith("127.")) {
-    return undefined;
-  }
+  if (isLoopbackHost(hostname)) return undefined;
   const port = url.port === "" ? (isSecure ? "443" : "80") : url.port;
   const exceptions = env["no_proxy"] ?? env["NO_PROXY"] ?? "";
   if (exceptions.split(/[\s,]+/).some((rule) => matches(rule.toLowerCase(), hostname, port))) {

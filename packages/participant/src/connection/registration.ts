@@ -5,7 +5,7 @@ import { HomeFence } from "./home-fence.ts";
 import { readJoin, StaleHomeError } from "./hub-verdict.ts";
 import { KnownHubs } from "./known-hubs.ts";
 import { createProxyFetch } from "./proxy-fetch.ts";
-import { resolveTunnelUrl, tunnelUrlAt } from "./tunnel-url.ts";
+import { tunnelUrlAt, tunnelUrlOf } from "./tunnel-url.ts";
 
 /** Ids that are tried before the join fails. */
 const maxIds = 100;
@@ -85,7 +85,8 @@ export class Registration {
     const refusal = this.fence.refusalOf(joined.homeEpoch);
     if (refusal !== undefined) throw new StaleHomeError(`the hub at ${client.hubUrl} ${refusal}`);
     const { participantToken: token } = joined;
-    const tunnelUrl = resolveTunnelUrl(client.hubUrl, joined.tunnel.url);
+    const { room, joinRequest } = this.#settings;
+    const tunnelUrl = tunnelUrlOf(client.hubUrl, joined.tunnel.url, room, joinRequest.id);
     this.#isWhereItWas = token === this.#token && tunnelUrl.href === this.#tunnelUrl?.href;
     this.#token = token;
     this.#tunnelUrl = tunnelUrl;

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from "../../domain/machine.ts";
+import { isLoopbackHost } from "@roomhub/protocol";
 import type { HubIdentity } from "../../domain/hub-identity.ts";
 import { PRESENCE_INTERVAL_MS } from "../directory.ts";
 import type { HubPresence } from "./hub-presence.ts";

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from "../../domain/machine.ts";
+import { isLoopbackHost } from "@roomhub/protocol";
 import type { Participant } from "../../domain/participant.ts";
 import { isComplete } from "../../domain/readiness.ts";
 import type { Room } from "../../domain/room.ts";
