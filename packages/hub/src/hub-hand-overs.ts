@@ -6,7 +6,7 @@ import type { EventBus } from "./events/bus.ts";
 import type { InFlight } from "./inference/in-flight.ts";
 import type { ResponseOwners } from "./inference/response-owners.ts";
 import type { OperationContext } from "./operations/context.ts";
-import { type AwayEvent, AwayEvents, type Served } from "./events/away-events.ts";
+import { type AwayEvent, AwayEvents, isEnd, type Served } from "./events/away-events.ts";
 import { snapshotPath } from "./http/hops/offers.ts";
 import { GivenRoom, snapshotOf, type SnapshotParts } from "./hub-snapshot.ts";
 import { SlotsBefore } from "./operations/homes/slots-before.ts";
@@ -51,10 +51,8 @@ export class HandOvers {
       bus: parts.bus,
       homeOf: this.homeOf,
       send: sendEvent,
-      onPublished: ({ name, payload }) => {
-        if (name !== "llm.complete" && name !== "llm.error") return;
-        const { requestId } = payload as { requestId: string };
-        this.#slots.release(parts.operations(), requestId);
+      onPublished: (event) => {
+        if (isEnd(event)) this.#slots.release(parts.operations(), event.payload.requestId);
       },
     });
   }

@@ -25,6 +25,8 @@ export interface AwayEventsOptions {
 
 /** The oldest are lost beyond it: a room without a home has no stream to keep whole. */
 const maxWaiting = 10_000;
+/** A home that was silent tells its ends when it is back, within seconds of the hub of the client. */
+const maxEnded = 10_000;
 
 /**
  * The events of rooms whose home is another hub, or is about to be: what still runs here has them. They get their number at
@@ -35,6 +37,8 @@ export class AwayEvents {
   /** rooms whose events are not published here */
   readonly #away = new Set<string>();
   readonly #waiting = new Map<string, AwayEvent[]>();
+  /** requests of which others have told the end, the oldest first */
+  readonly #ended = new Set<string>();
 
   constructor(options: AwayEventsOptions) {
     this.#options = options;
@@ -56,6 +60,19 @@ export class AwayEvents {
     this.arrived({ code, name, timestamp: timestamp(), payload });
     return true;
   };
+
+  /**
+   * A request that did not run here has ended. Both the hub that ran it and that of its client may tell it.
+   *
+   * @returns whether that is news
+   */
+  endsOnce(requestId: string): boolean {
+    if (this.#ended.has(requestId)) return false;
+    this.#ended.add(requestId);
+    const [oldest = ""] = this.#ended;
+    if (this.#ended.size > maxEnded) this.#ended.delete(oldest);
+    return true;
+  }
 
   /** Another hub has one for the home of a room, which is this hub as far as that one knows. */
   arrived(event: AwayEvent): void {
@@ -89,7 +106,13 @@ export class AwayEvents {
     const { code, name, timestamp, payload } = event;
     // The hub that made it gave it the payload that belongs to its name.
     const known = payload as EventPayloads[typeof name];
-    this.#options.bus().publish(code, name, () => timestamp, known);
+    const isNews = !isEnd(event) || this.endsOnce(event.payload.requestId);
+    if (isNews) this.#options.bus().publish(code, name, () => timestamp, known);
     this.#options.onPublished(event);
   }
+}
+
+/** What ends a request in the events of its room. */
+export function isEnd(event: AwayEvent): event is AwayEvent & { payload: { requestId: string } } {
+  return event.name === "llm.complete" || event.name === "llm.error";
 }

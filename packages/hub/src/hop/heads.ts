@@ -1,3 +1,5 @@
+import type { IncomingMessage } from "node:http";
+
 /** What concerns one connection alone, RFC 9110 §7.6.1. */
 const perConnection = new Set([
   "connection",
@@ -8,8 +10,18 @@ const perConnection = new Set([
   "upgrade",
 ]);
 
-/** What one hub tells another of a client. A client's own header of that name is removed. */
+/**
+ * What one hub tells another of a client, and a home that it is none any more. Of what a client or a model server sends,
+ * nothing passes under that name.
+ */
 export const PEER_HEADER = "x-roomhub-peer";
+
+/** Value of {@link PEER_HEADER} in a refusal: the room has another home. A model server's own 421 is a response. */
+export const HOME_ELSEWHERE = "home-elsewhere";
+
+export function isHomeElsewhere({ headers }: Pick<IncomingMessage, "headers">): boolean {
+  return headers[PEER_HEADER] === HOME_ELSEWHERE;
+}
 
 /**
  * The header fields that pass to the next connection, names and values in turn. Framing is not among them: it is made

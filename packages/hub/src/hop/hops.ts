@@ -19,6 +19,8 @@ export interface HopsOptions {
 export interface OpenRequest {
   /** Nothing of its body was read. */
   readonly isWhole: boolean;
+  /** It may go to another hub after one that did not take it. */
+  readonly canBeSent: boolean;
   /** Never rejects. */
   send(home: HubIdentity, facts: string): Promise<PipeOutcome>;
 }
@@ -50,6 +52,9 @@ export class Hops {
     return {
       get isWhole() {
         return piped.isWhole;
+      },
+      get canBeSent() {
+        return piped.canBeSent;
       },
       send: async (home, facts) => {
         const agent = this.#agentOf(home);
@@ -93,7 +98,7 @@ export class Hops {
   ): Promise<UpgradeOutcome> {
     const agent = this.#agentOf(home);
     if (agent === undefined) return "untaken";
-    return pipeUpgrade(agent, facts, arriving, isHomeElsewhere);
+    return pipeUpgrade(agent, facts, arriving);
   }
 
   /**
@@ -135,9 +140,4 @@ function tellHub(agent: HopAgent, path: string, message: string): Promise<boolea
     outgoing.on("error", () => resolve(false));
     outgoing.end(message);
   });
-}
-
-/** A tunnel's session may be elsewhere, too, which its agent has to hear. */
-function isHomeElsewhere(status: number, body: string): boolean {
-  return status === 421 && body.includes('"code":"home_elsewhere"');
 }

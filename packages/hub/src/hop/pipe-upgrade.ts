@@ -1,25 +1,22 @@
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import type { Duplex } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import type { HopAgent } from "./agent.ts";
-import { passingHeaders, PEER_HEADER } from "./heads.ts";
+import { isHomeElsewhere, passingHeaders, PEER_HEADER } from "./heads.ts";
 
 /** What became of a handshake that was piped: `untaken` may go to another hub. */
 export type UpgradeOutcome = "over" | "untaken" | "broken";
-
-const maxRefusalBytes = 64 * 1024;
 
 /**
  * Takes a client's handshake to the hub that serves it. Once that one has accepted, bytes pass as they come, both ways.
  *
  * @param facts - value of {@link PEER_HEADER}
- * @param isElsewhere - whether a refusal says that the other hub is not the home
  * @returns a promise that never rejects; `over` when both connections are closed or the refusal is written
  */
 export function pipeUpgrade(
   agent: HopAgent,
   facts: string,
   { request, socket, head }: { request: IncomingMessage; socket: Duplex; head: Buffer },
-  isElsewhere: (status: number, body: string) => boolean,
 ): Promise<UpgradeOutcome> {
   return new Promise((resolve) => {
     if (socket.destroyed) return resolve("over");
@@ -39,16 +36,18 @@ export function pipeUpgrade(
       socket.write(rawHead(response, ["connection", "Upgrade", "upgrade", upgradeOf(response)]));
       if (first.length > 0) socket.write(first);
       if (head.length > 0) hop.write(head);
-      splice(socket, hop, () => end("over"));
+      void splice(socket, hop).then(() => end("over"));
     });
     outgoing.on("response", (response) => {
-      void readText(response).then((body) => {
-        if (isElsewhere(response.statusCode ?? 0, body)) return end("untaken");
-        const length = String(Buffer.byteLength(body));
-        socket.once("finish", () => socket.destroy());
-        socket.end(rawHead(response, ["connection", "close", "content-length", length]) + body);
-        end("over");
-      });
+      if (isHomeElsewhere(response)) {
+        response.resume();
+        return end("untaken");
+      }
+      socket.write(rawHead(response, ["connection", "close"]));
+      socket.once("finish", () => socket.destroy());
+      void pipeline(response, socket)
+        .catch(ignore)
+        .then(() => end("over"));
     });
     outgoing.on("error", () => {
       if (!socket.destroyed) end(wasSent ? "broken" : "untaken");
@@ -68,38 +67,18 @@ function rawHead(response: IncomingMessage, more: readonly string[]): string {
   const headers = passingHeaders(rawHeaders);
   const lines = [`HTTP/1.1 ${statusCode} ${statusMessage}`];
   for (const list of [headers, more]) {
-    for (let index = 0; index + 1 < list.length; index += 2) {
-      if (list === headers && list[index]?.toLowerCase() === "content-length") continue;
+    for (let index = 0; index + 1 < list.length; index += 2)
       lines.push(`${list[index]}: ${list[index + 1]}`);
-    }
   }
   return `${lines.join("\r\n")}\r\n\r\n`;
 }
 
-async function readText(response: IncomingMessage): Promise<string> {
-  let text = "";
-  response.setEncoding("utf8");
-  try {
-    for await (const part of response) {
-      if (text.length < maxRefusalBytes) text += part;
-    }
-  } catch {
-    // What came before the connection was lost says enough.
-  }
-  return text;
+/** Until both ends have said all, or one of them is cut, which cuts the other. */
+async function splice(socket: Duplex, hop: Duplex): Promise<void> {
+  hop.allowHalfOpen = true;
+  await Promise.allSettled([pipeline(socket, hop), pipeline(hop, socket)]);
+  socket.destroy();
+  hop.destroy();
 }
 
-function splice(one: Duplex, other: Duplex, onOver: () => void): void {
-  const close = () => {
-    one.destroy();
-    other.destroy();
-    onOver();
-  };
-  for (const [from, to] of [
-    [one, other],
-    [other, one],
-  ] as const) {
-    from.on("error", close).on("close", close);
-    from.pipe(to);
-  }
-}
+function ignore(): void {}

@@ -11,12 +11,15 @@ import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { HopAcceptor } from "./accept.ts";
 import { HopDialler } from "./dial.ts";
+import { HOME_ELSEWHERE, PEER_HEADER } from "./heads.ts";
 import { type OpenRequest, Hops } from "./hops.ts";
 import type { PipeOutcome } from "./pipe.ts";
 
 const secret = Buffer.alloc(32, "cluster");
 const ada = { hubId: "00000000000000aa", bootId: "000000a1" };
 const wallMs = () => 1_000_000;
+
+const notHome = { [PEER_HEADER]: HOME_ELSEWHERE };
 
 async function listening(server: Server): Promise<number> {
   server.listen(0, "127.0.0.1");
@@ -68,6 +71,7 @@ async function startEntry(stack: AsyncDisposableStack, ...homes: Home[]) {
       if (kind === "broken" && !response.headersSent) response.writeHead(502).end();
       else if (kind === "broken") response.destroy();
       if (kind !== "untaken") return;
+      if (!opened.canBeSent) break;
     }
     response.writeHead(503).end();
   };
@@ -209,11 +213,11 @@ describe("a request that is piped", () => {
 });
 
 describe("a hub that is not the home", () => {
-  test("says so with 421, and the request goes to the next with every byte of its body", async () => {
+  test("says so in a header, and the request goes to the next with every byte of its body", async () => {
     await using stack = new AsyncDisposableStack();
     const no = await startHome(stack, "00000000000000bb", (request, response) => {
       request.resume();
-      request.on("end", () => response.writeHead(421).end("no"));
+      request.on("end", () => response.writeHead(421, notHome).end("no"));
     });
     const { got, listener } = recording();
     const yes = await startHome(stack, "00000000000000cc", listener);
@@ -225,16 +229,50 @@ describe("a hub that is not the home", () => {
     expect(entry.outcomes).toEqual(["untaken", "delivered"]);
   });
 
-  test("passes its 421 on where the body is longer than what is kept", async () => {
+  test("and is cut while it says so leaves the request to the next", async () => {
+    await using stack = new AsyncDisposableStack();
+    const no = await startHome(stack, "00000000000000bb", ({ socket }, response) => {
+      response.writeHead(421, { ...notHome, "content-length": 10 });
+      response.write("n", () => socket.destroy());
+    });
+    const entry = await startEntry(
+      stack,
+      no,
+      await startHome(stack, "00000000000000cc", recording().listener),
+    );
+    expect(await (await fetch(`http://127.0.0.1:${entry.port}/`)).text()).toBe("ok");
+  });
+
+  test("may pass on the 421 of a model server, which is a response", async () => {
+    await using stack = new AsyncDisposableStack();
+    const { got, listener } = recording();
+    const yes = await startHome(stack, "00000000000000bb", (_request, response) => {
+      response.writeHead(421).end('{"error":{"code":"home_elsewhere"}}');
+    });
+    const next = await startHome(stack, "00000000000000cc", listener);
+    const entry = await startEntry(stack, yes, next);
+    // Unlike this one, `fetch` sends what was misdirected once more.
+    const client = requestHttp({ port: entry.port });
+    const responded = once(client, "response") as Promise<[IncomingMessage]>;
+    client.end();
+    const [response] = await responded;
+    expect([response.statusCode, await text(response)]).toEqual([
+      421,
+      '{"error":{"code":"home_elsewhere"}}',
+    ]);
+    expect([entry.outcomes, got]).toEqual([["delivered"], []]);
+  });
+
+  test("leaves a request whose body is longer than what is kept to its client", async () => {
     await using stack = new AsyncDisposableStack();
     const no = await startHome(stack, "00000000000000bb", (request, response) => {
       request.resume();
-      request.on("end", () => response.writeHead(421).end("no"));
+      request.on("end", () => response.writeHead(421, notHome).end("no"));
     });
     const entry = await startEntry(stack, no, no);
     const url = `http://127.0.0.1:${entry.port}/`;
     const response = await fetch(url, { method: "POST", body: "x".repeat(70_000) });
-    expect([response.status, await response.text()]).toEqual([421, "no"]);
+    expect([response.status, entry.outcomes]).toEqual([503, ["untaken"]]);
   });
 
   test("and is away leaves the request to the next, and is known to refuse", async () => {

@@ -7,7 +7,7 @@ import {
 import type { ServerResponse } from "node:http";
 import type { HopAgent } from "./agent.ts";
 import { HopFailure } from "./dial.ts";
-import { passingHeaders, PEER_HEADER } from "./heads.ts";
+import { isHomeElsewhere, passingHeaders, PEER_HEADER } from "./heads.ts";
 
 /** What became of a request that was piped. */
 export type PipeOutcome =
@@ -15,14 +15,15 @@ export type PipeOutcome =
   | { kind: "delivered" }
   /** the client left before */
   | { kind: "gone" }
-  /** The other hub took no byte of it, or is not the room's home. It may be sent to another. */
+  /** The other hub took no byte of it, or is not the room's home. It may be sent to another, unless its body is gone. */
   | { kind: "untaken"; failure: HopFailure | undefined }
+  /** Its response is no stream, and the client has the beginning of one. */
+  | { kind: "refused"; body: string }
   /** The other hub took it and ended before its response: not to be sent again. `headers`: of what had begun. */
   | { kind: "broken"; headers: IncomingHttpHeaders | undefined };
 
 /** So much of a body is kept until the home has taken the request. */
 const maxHeldBytes = 64 * 1024;
-const misdirected = 421;
 
 /**
  * One client's request on its way to the hub that serves it, perhaps to several, one after the other. Bytes pass as they
@@ -52,6 +53,11 @@ export class PipedRequest {
     return !this.#hasBegun;
   }
 
+  /** All that was read of its body is kept. */
+  get canBeSent(): boolean {
+    return this.#held !== undefined;
+  }
+
   /** @param facts - value of {@link PEER_HEADER} */
   send(agent: HopAgent, facts: string): Promise<PipeOutcome> {
     this.#leave();
@@ -67,7 +73,6 @@ export class PipedRequest {
         headers: this.#headers(facts),
       });
       new PipedResponse(outgoing, this.#response, {
-        canSendAgain: () => this.#held !== undefined,
         begin: () => this.#sendBody(outgoing),
         resolve,
       }).listen();
@@ -119,7 +124,6 @@ export class PipedRequest {
 }
 
 interface PipedResponseOptions {
-  canSendAgain: () => boolean;
   /** The connection is there. */
   begin: () => void;
   resolve: (outcome: PipeOutcome) => void;
@@ -165,24 +169,22 @@ class PipedResponse {
 
   #begin(incoming: IncomingMessage): void {
     const response = this.#response;
-    if (incoming.statusCode === misdirected && this.#options.canSendAgain()) {
+    if (isHomeElsewhere(incoming)) {
+      this.#end({ kind: "untaken", failure: undefined });
       incoming.resume();
-      incoming.on("end", () => {
-        if (!this.#outgoing.writableFinished) this.#outgoing.destroy();
-        this.#end({ kind: "untaken", failure: undefined });
-      });
+      // Nobody reads the rest of its body.
+      if (!this.#outgoing.writableFinished) this.#outgoing.destroy();
+      return;
+    }
+    // A stream that has begun with comments goes on.
+    if (response.headersSent && !isStream(incoming)) {
+      void firstText(incoming).then((body) => this.#end({ kind: "refused", body }));
       return;
     }
     this.#incoming = incoming;
-    const headers = passingHeaders(incoming.rawHeaders);
-    if (incoming.headers.connection === "close") headers.push("connection", "close");
-    // A stream that has begun with comments goes on.
-    if (response.headersSent && !isStream(incoming)) {
-      this.#end({ kind: "broken", headers: this.#incoming?.headers });
-      this.#outgoing.destroy();
-      return;
-    }
     if (!response.headersSent) {
+      const headers = passingHeaders(incoming.rawHeaders);
+      if (incoming.headers.connection === "close") headers.push("connection", "close");
       response.writeHead(incoming.statusCode ?? 502, headers);
       response.flushHeaders();
     }
@@ -218,6 +220,21 @@ class PipedResponse {
     this.#response.off("drain", this.#onDrain);
     this.#options.resolve(outcome);
   }
+}
+
+const maxRefusalBytes = 64 * 1024;
+
+async function firstText(incoming: IncomingMessage): Promise<string> {
+  let text = "";
+  try {
+    for await (const part of incoming.setEncoding("utf8")) {
+      text += part;
+      if (text.length > maxRefusalBytes) break;
+    }
+  } catch {
+    // What came before the connection was lost may say enough.
+  }
+  return text;
 }
 
 function isStream({ statusCode, headers }: IncomingMessage): boolean {

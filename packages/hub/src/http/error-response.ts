@@ -2,6 +2,7 @@ import { ERROR_STATUS, errorTypeOf, type ErrorBody, type ErrorShape } from "@roo
 import type { ServerResponse } from "node:http";
 import { anthropicErrorBody } from "../anthropic-error.ts";
 import type { HubError } from "../errors.ts";
+import { HOME_ELSEWHERE, PEER_HEADER } from "../hop/heads.ts";
 import { discardRest } from "./unread-rest.ts";
 
 /** The body of an error, as every family and surface gets it but those of Anthropic's shape. Contract §6. */
@@ -65,6 +66,7 @@ export function rawError(error: HubError, requestId: string): string {
     ...(homeEpoch === undefined ? {} : { homeEpoch }),
   });
   const headers = Object.entries({ ...retryHeaders(error), "x-request-id": requestId });
+  if (error.code === "home_elsewhere") headers.push([PEER_HEADER, HOME_ELSEWHERE]);
   return [
     `HTTP/1.1 ${error.status} ${error.code}`,
     "content-type: application/json",

@@ -2,6 +2,7 @@ import type { ErrorShape } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { asHubError, HubError } from "../errors.ts";
+import { HOME_ELSEWHERE, PEER_HEADER } from "../hop/heads.ts";
 import type { MoveRequest } from "../inference/inference-call.ts";
 import { getRoom } from "../operations/rooms.ts";
 import { hasBody, managementBodyLimits, readJson, skipBody } from "./body.ts";
@@ -304,6 +305,7 @@ export class Front {
     const shape = this.#errorShapeOf(request);
     setCommonHeaders(response, requestId, shape);
     const error = asHubError(thrown);
+    if (error.code === "home_elsewhere") response.setHeader(PEER_HEADER, HOME_ELSEWHERE);
     if (request.method === "GET" || request.method === "HEAD") {
       response.setHeader("vary", "Accept");
       if (prefersHtml(request.headers.accept)) {

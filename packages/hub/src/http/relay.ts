@@ -34,7 +34,6 @@ export class SocketClientResponse implements ClientResponse {
   ) {
     this.#flushing = flushing;
     this.#delivery = delivery;
-    this.#delivery = delivery;
     this.#response = response;
     this.#requestId = requestId;
     this.#errorShape = errorShape;

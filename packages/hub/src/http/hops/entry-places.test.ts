@@ -1,12 +1,15 @@
+import { SURFACES } from "@roomhub/protocol";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { expect, test } from "vitest";
 import { HubError } from "../../errors.ts";
+import type { Arrival } from "../front-deps.ts";
 import type { PeerReader } from "../peer.ts";
 import type { PipeOutcome } from "../../hop/pipe.ts";
 import { EntryPlaces, type Place } from "./entry-places.ts";
 import { decodeHopFacts } from "./hop-facts.ts";
 
 const request = {} as IncomingMessage;
+const refusal = '{"error":{"code":"queue_full","message":"ada has 100 requests waiting."}}';
 const there = (epoch: number, mustTake = false): Place => ({
   kind: "there",
   home: { hubId: "bb", bootId: "b1", epoch },
@@ -14,7 +17,12 @@ const there = (epoch: number, mustTake = false): Place => ({
 });
 
 /** @param places - one for each look; @param outcomes - one for each time it is piped */
-function arriving(places: Place[], outcomes: PipeOutcome["kind"][], response: object = {}) {
+function arriving(
+  places: Place[],
+  outcomes: PipeOutcome["kind"][],
+  response: object = {},
+  surface?: Arrival["surface"],
+) {
   const said: string[] = [];
   let nowMs = 0;
   const next = () => places.shift() ?? expect.unreachable("one look too many");
@@ -32,12 +40,14 @@ function arriving(places: Place[], outcomes: PipeOutcome["kind"][], response: ob
     pipes: {
       open: () => ({
         isWhole: true,
+        canBeSent: true,
         async send(_home, facts) {
           await Promise.resolve();
           const { requestId, epoch, mustTake } = decodeHopFacts(facts);
           said.push(`${requestId} piped to ${epoch}${mustTake ? ", which must take it" : ""}`);
           const kind = outcomes.shift() ?? expect.unreachable("piped once too often");
           if (kind === "untaken") return { kind, failure: undefined };
+          if (kind === "refused") return { kind, body: refusal };
           return kind === "broken" ? { kind, headers: {} } : { kind };
         },
       }),
@@ -59,7 +69,7 @@ function arriving(places: Place[], outcomes: PipeOutcome["kind"][], response: ob
   });
   const over = Promise.withResolvers<void>();
   const target = {
-    ...{ code: "AB23CD", requestId: "req_1", surface: undefined, isLasting: false },
+    ...{ code: "AB23CD", requestId: "req_1", surface, isLasting: false },
     serve: () => {
       said.push("served");
       over.resolve();
@@ -121,4 +131,19 @@ test("a home that ends after it has read the request is an error, and it is not 
   });
   await expect.poll(() => left).toEqual(["closed"]);
   expect(after.said).toEqual(["req_1 piped to 3"]);
+});
+
+test("a home that refuses a request whose stream has begun ends that with its own error, and the request once", async () => {
+  const chat = SURFACES.find(({ path }) => path === "chat/completions");
+  const left: string[] = [];
+  const { said } = arriving(
+    [there(3)],
+    ["refused"],
+    { headersSent: true, end: (frame: string) => left.push(frame) },
+    chat,
+  );
+  await expect.poll(() => left).toHaveLength(1);
+  expect(left[0]).toContain('"message":"ada has 100 requests waiting."');
+  expect(left[0]).toContain('"code":"queue_full"');
+  expect(said).toEqual(["req_1 piped to 3"]);
 });

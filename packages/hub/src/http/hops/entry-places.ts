@@ -1,3 +1,4 @@
+import { ERROR_STATUS, type ErrorCode } from "@roomhub/protocol";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { HopHub } from "../../hop/dial.ts";
@@ -132,7 +133,11 @@ export class EntryPlaces implements RoomPlaces {
           await pipes.tell(home.hubId, target.requestId, outcome.kind, request);
           return "over";
         case "untaken":
+          if (!opened.canBeSent) throw homeMoved(target.code);
           return "again";
+        case "refused":
+          breakOff(response, target, refusalIn(outcome.body), true);
+          return "over";
         case "broken":
           this.#lost(target, outcome.headers);
           if (!response.headersSent) throw homeLost();
@@ -233,6 +238,28 @@ function homeUnknown(code: string): HubError {
   return new HubError("peer_unavailable", `No hub says that it serves room ${code}.`, {
     retryAfterMs: 2_000,
   });
+}
+
+function homeMoved(code: string): HubError {
+  const message = `Room ${code} moved to another hub while the request was read.`;
+  return new HubError("peer_unavailable", message, { retryAfterMs: 1_000 });
+}
+
+/** The error of a response that came too late to be one. */
+function refusalIn(body: string): HubError {
+  let error: { message?: unknown; code?: unknown; param?: unknown } = {};
+  try {
+    error = JSON.parse(body)?.error ?? {};
+  } catch {
+    // Nothing is known of it.
+  }
+  const { message, code, param } = error;
+  const known = typeof code === "string" && Object.hasOwn(ERROR_STATUS, code);
+  return new HubError(
+    known ? (code as ErrorCode) : "provider_error",
+    typeof message === "string" ? message : "The participant refused the request.",
+    { param: typeof param === "string" ? param : undefined },
+  );
 }
 
 function homeLost(): HubError {
