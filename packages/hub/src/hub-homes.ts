@@ -111,7 +111,7 @@ export class HubHomes {
         if (gone !== undefined) this.deliveries.gone(gone);
         for (const one of lost ?? []) {
           const { code, ...request } = one as LostRequest & { code: string };
-          this.#announceLost(code, request);
+          this.#lostRequests.add(code, request);
         }
         for (const [code, epoch] of Object.entries(epochs ?? {})) this.homes.sawEpoch(code, epoch);
         if (event !== undefined) this.handOvers.events.arrived(event as AwayEvent);
@@ -182,7 +182,8 @@ export class HubHomes {
     });
     this.#lostRequests = new LostRequests({
       homeOf: this.handOvers.homeOf,
-      announce: (code, lost) => this.#announceLost(code, lost),
+      endsOnce: (requestId) => this.handOvers.events.endsOnce(requestId),
+      announce: (code, lost) => announceLost(parts.operations(), code, lost),
       tell: (hubId, code, lost) => this.#control.lost(hubId, { ...lost, code }),
       nowMs,
     });
@@ -338,12 +339,6 @@ export class HubHomes {
   #hubOfSession(session: string | undefined): HubIdentity | undefined {
     if (session === undefined) return undefined;
     return this.roll.hubs.list().find(({ hubId }) => session.startsWith(`${hubId}-`));
-  }
-
-  /** Its home was silent, and may tell the end itself when it is back. */
-  #announceLost(code: string, lost: LostRequest): void {
-    if (this.handOvers.events.endsOnce(lost.requestId))
-      announceLost(this.#parts.operations(), code, lost);
   }
 
   #targetOf(hubId: string): HopTarget | undefined {

@@ -13,8 +13,10 @@ const lost: LostRequest = {
 
 function startLost() {
   const lab = { nowMs: 0, home: undefined as Served | undefined, said: [] as string[] };
+  const ended = new Set<string>();
   const requests = new LostRequests({
     homeOf: () => lab.home,
+    endsOnce: (requestId) => !ended.has(requestId) && ended.add(requestId).has(requestId),
     announce: (code, { requestId }) => lab.said.push(`${code} ${requestId} here`),
     tell: (hubId, code, { requestId }) => lab.said.push(`${code} ${requestId} to ${hubId}`),
     nowMs: () => lab.nowMs,
@@ -24,37 +26,43 @@ function startLost() {
     requests.tick();
     return lab.said;
   };
-  return Object.assign(lab, { requests, at });
+  return Object.assign(lab, { requests, ended, at });
 }
 
-test("a lost request is told a second after the room is served again", () => {
+test("a lost request is told to the next home as soon as there is one, and once", () => {
   const lab = startLost();
   lab.requests.add("ABC234", lost);
   expect(lab.at(4_000)).toEqual([]);
   lab.home = { kind: "there", hubId: "h2" };
-  expect(lab.at(4_750)).toEqual([]);
-  expect(lab.at(5_000)).toEqual(["ABC234 req_1 to h2"]);
+  expect(lab.at(4_250)).toEqual(["ABC234 req_1 to h2"]);
   expect(lab.at(70_000)).toHaveLength(1);
 });
 
-test("a lost request waits for those who watch the room, however soon that is served", () => {
+test("a lost request waits at its home for those who watch the room, however soon that is served", () => {
   const lab = startLost();
-  lab.requests.add("ABC234", lost);
   lab.home = { kind: "here" };
+  lab.requests.add("ABC234", lost);
   expect(lab.at(2_750)).toEqual([]);
   expect(lab.at(3_000)).toEqual(["ABC234 req_1 here"]);
 });
 
-test("a home that is lost in between does not count", () => {
+test("a lost request is announced a second after the room is served", () => {
   const lab = startLost();
   lab.requests.add("ABC234", lost);
-  lab.home = { kind: "there", hubId: "h2" };
-  lab.at(2_750);
-  lab.home = undefined;
-  lab.at(5_000);
+  lab.at(4_000);
   lab.home = { kind: "here" };
-  expect(lab.at(5_750)).toEqual([]);
-  expect(lab.at(6_250)).toEqual(["ABC234 req_1 here"]);
+  expect(lab.at(4_750)).toEqual([]);
+  expect(lab.at(5_000)).toEqual(["ABC234 req_1 here"]);
+});
+
+test("a home that was only silent tells the end of a lost request before that is announced, or not at all", () => {
+  const lab = startLost();
+  lab.home = { kind: "here" };
+  lab.ended.add("req_1");
+  lab.requests.add("ABC234", lost);
+  expect(lab.at(5_000)).toEqual([]);
+  lab.requests.add("ABC234", { ...lost, requestId: "req_2" });
+  expect(lab.ended).toContain("req_2");
 });
 
 test("a lost request of a room that nobody serves is forgotten after a minute", () => {
@@ -65,11 +73,11 @@ test("a lost request of a room that nobody serves is forgotten after a minute", 
   expect(lab.at(65_000)).toEqual([]);
 });
 
-test("a hub that ends says what it can", () => {
+test("a hub that ends says what waits at it", () => {
   const lab = startLost();
-  lab.home = { kind: "there", hubId: "h2" };
+  lab.home = { kind: "here" };
   lab.requests.add("ABC234", lost);
   lab.requests.close();
-  expect(lab.said).toEqual(["ABC234 req_1 to h2"]);
+  expect(lab.said).toEqual(["ABC234 req_1 here"]);
   expect(lab.at(5_000)).toHaveLength(1);
 });

@@ -41,8 +41,10 @@ export function announceLost(
 export interface LostRequestsOptions {
   /** undefined while the room has no home that is known */
   homeOf: (code: string) => Served | undefined;
+  /** @returns whether nobody has told the end of the request yet */
+  endsOnce: (requestId: string) => boolean;
   announce: (code: string, lost: LostRequest) => void;
-  /** Says it to that hub, which announces it. */
+  /** Says it to the home, which announces it. */
   tell: (hubId: string, code: string, lost: LostRequest) => void;
   nowMs: () => number;
 }
@@ -51,8 +53,8 @@ interface Untold {
   code: string;
   lost: LostRequest;
   sinceMs: number;
-  /** ms: since when the room has been served again */
-  servedMs: number | undefined;
+  /** ms: since when this hub has been the home */
+  hereMs: number | undefined;
 }
 
 /** Whoever watches a room opens its stream again after 2 s (contract §5), and waits for its home. */
@@ -61,7 +63,10 @@ const watchAgainMs = 2_000;
 const openedMs = 1_000;
 const keptMs = 60_000;
 
-/** Requests of this hub's clients whose home ended, until those who watch the room can hear of it. There is no replay. */
+/**
+ * Requests whose home ended: on their way to the next home at once, so that a home that was only silent cannot tell their
+ * end a second time; announced there when those who watch the room can hear of it. There is no replay.
+ */
 export class LostRequests {
   readonly #options: LostRequestsOptions;
   #untold: Untold[] = [];
@@ -70,33 +75,36 @@ export class LostRequests {
     this.#options = options;
   }
 
+  /** Of a client of this hub, or of another one that takes this hub for the home. */
   add(code: string, lost: LostRequest): void {
-    this.#untold.push({ code, lost, sinceMs: this.#options.nowMs(), servedMs: undefined });
+    const one = { code, lost, sinceMs: this.#options.nowMs(), hereMs: undefined };
+    if (this.#isPending(one)) this.#untold.push(one);
   }
 
   /** Four times a second. */
   tick(): void {
-    const nowMs = this.#options.nowMs();
-    this.#untold = this.#untold.filter((one) => {
-      const home = this.#options.homeOf(one.code);
-      one.servedMs = home && (one.servedMs ?? nowMs);
-      if (one.servedMs === undefined) return nowMs - one.sinceMs < keptMs;
-      const dueMs = Math.max(one.sinceMs + watchAgainMs, one.servedMs) + openedMs;
-      return nowMs < dueMs || !this.#say(one);
-    });
+    this.#untold = this.#untold.filter((one) => this.#isPending(one));
   }
 
   /** This hub ends: what can be said is said now. */
   close(): void {
-    for (const one of this.#untold.splice(0)) this.#say(one);
+    for (const { code, lost, hereMs } of this.#untold.splice(0))
+      if (hereMs !== undefined) this.#options.announce(code, lost);
   }
 
-  /** @returns false while the room has no home */
-  #say({ code, lost }: Untold): boolean {
-    const { homeOf, announce, tell } = this.#options;
+  #isPending(one: Untold): boolean {
+    const { homeOf, endsOnce, announce, tell, nowMs } = this.#options;
+    const { code, lost, sinceMs } = one;
     const home = homeOf(code);
-    if (home?.kind === "here") announce(code, lost);
-    if (home?.kind === "there") tell(home.hubId, code, lost);
-    return home !== undefined;
+    if (home?.kind === "there") {
+      tell(home.hubId, code, lost);
+      return false;
+    }
+    if (home === undefined) return nowMs() - sinceMs < keptMs;
+    if (one.hereMs === undefined && !endsOnce(lost.requestId)) return false;
+    one.hereMs ??= nowMs();
+    if (nowMs() < Math.max(sinceMs + watchAgainMs, one.hereMs) + openedMs) return true;
+    announce(code, lost);
+    return false;
   }
 }
