@@ -102,7 +102,7 @@ export class HubHomes {
       ...{ self, dialler, nowMs },
       onOpen: (hubId) => this.homes.hubReached(hubId),
       onReset: (hubId) => {
-        this.homes.hubReset(hubId);
+        this.homes.reach.reset(hubId);
         this.deliveries.hubReset(hubId);
       },
       onRefused: (hubId) => this.homes.redialRefused(hubId),
@@ -155,7 +155,7 @@ export class HubHomes {
         hubPresent: (presence) => this.#control.hubPresent(presence),
         hubLeft: (hubId) => this.#control.hubLeft(hubId),
         hubGone: (hubId) => this.#control.hubGone(hubId),
-        refusedForMs: (hubId) => this.homes.refusedForMs(hubId),
+        refusedForMs: (hubId) => this.homes.reach.refusedForMs(hubId),
       },
       ...{ log, nowMs },
     });
@@ -195,6 +195,7 @@ export class HubHomes {
       isNear: (hubId) => this.roll.hubs.isOnThisComputer(hubId),
       takeOffer: (code, from, snapshot) => this.handOvers.takeOffer(code, from, snapshot),
       hubOfSession: (session) => this.#hubOfSession(session),
+      urlOf: (hubId) => this.roll.hubs.get(hubId)?.advertiseUrl,
       lost: (code, lost) => this.#lostRequests.add(code, lost),
     });
     this.registrations = new RegistrationWriter({
@@ -302,6 +303,8 @@ export class HubHomes {
       catchUpRoom: async (code) => {
         await reachable(() => this.#sharedRooms.catchUp(code));
       },
+      homeEpoch: (code) => this.homes.epochHere(code),
+      sawEpoch: (code, epoch) => this.homes.sawEpoch(code, epoch),
       accept: (request, socket, head) => this.#acceptor.accept(request, socket, head),
       roomsElsewhere: () => roomsElsewhere(this.#others),
       listHubs: () => this.roll.list(),

@@ -179,6 +179,7 @@ export function createHub(options: HubOptions = {}): Hub {
   const acceptTunnel = createTunnelAcceptor(tunnels, sessions, limits, {
     ...tunnelEvents(operations),
     bug: (error) => log.bug("a tunnel callback failed", error),
+    homeEpochOf: (roomCode) => homes?.homes.epochHere(roomCode),
   });
 
   const dispatch: DispatchDeps = {

@@ -66,14 +66,21 @@ export interface Arrival {
   refuse: (error: unknown) => void;
 }
 
+/** An agent dials the tunnel of its participant. */
+export interface TunnelDial {
+  participantId: string;
+  /** which it goes on with: it is at the hub that has it, wherever the room's home is by now */
+  session: string | undefined;
+}
+
 /** Where requests for rooms are served. */
 export interface RoomPlaces {
   /** @param target - called back, unless it is sent to the room's home */
   request(target: Arrival, request: IncomingMessage, response: ServerResponse): void;
-  /** @param session - which a tunnel goes on with: it is at the hub that has it, wherever the room's home is by now */
+  /** @param tunnel - undefined for another WebSocket */
   upgrade(
     target: Arrival,
-    session: string | undefined,
+    tunnel: TunnelDial | undefined,
     request: IncomingMessage,
     socket: Duplex,
     head: Buffer,
@@ -104,6 +111,8 @@ export interface PipedRequests {
 export interface FrontCluster extends RouteCluster {
   /** Looks for a room that another hub may have made just now. @throws HubError `cluster_unavailable` */
   catchUpRoom(code: string): Promise<void>;
+  /** @returns whether this hub has to look if it still is the home, before it takes an agent that has seen that epoch */
+  sawEpoch(code: string, epoch: number): boolean;
   /** Completes the handshake of another hub. @throws HubError */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): void;
 }

@@ -1,10 +1,11 @@
+import { HOME_EPOCH_HEADER } from "@roomhub/protocol";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { asHubError, HubError } from "../errors.ts";
 import { HOP_PROTOCOL } from "../hop/accept.ts";
 import { rawError } from "./error-response.ts";
 import { authorizeTunnel } from "../operations/participants.ts";
-import type { FrontDeps } from "./front-deps.ts";
+import type { Arrival, FrontDeps } from "./front-deps.ts";
 import { withRoom } from "./hops/with-room.ts";
 import { checkRequest } from "./request-gate.ts";
 import type { RouteMatch, Router } from "./router.ts";
@@ -15,6 +16,15 @@ export const comeBack = "Try again in a moment; agents reconnect by themselves."
 /** A hub that is alone has no hops, and does not say that others have. */
 export function noCluster(): HubError {
   return new HubError("not_found", "There is nothing at this path.");
+}
+
+interface Handshake {
+  match: RouteMatch | undefined;
+  request: IncomingMessage;
+  socket: Duplex;
+  head: Buffer;
+  requestId: string;
+  refuse: (error: unknown) => void;
 }
 
 /** Handshakes of WebSockets: tunnels, hops of other hubs, `/responses`. */
@@ -40,40 +50,43 @@ export class Handshakes {
   /** Never throws: what is refused gets a response, and the socket is closed. */
   serve(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on("error", () => socket.destroy());
-    const { piped, limits, cluster, places } = this.#deps;
+    const { piped, limits } = this.#deps;
     let requestId = "";
     const refuse = (thrown: unknown) => this.#refuse(socket, requestId, thrown);
     try {
       requestId = piped?.requestIdOf(request) ?? this.#deps.newRequestId();
       if (piped === undefined) checkRequest(request, limits);
       const match = this.#router.find("GET", pathOf(request.url ?? "/"));
-      const serve = () => this.#serve(match, request, socket, head, refuse);
-      const code = match?.params["code"];
-      const session = namedSession(request);
-      const isOwn = this.#deps.hasSession(session);
-      if (code === undefined || cluster === undefined || isOwn) return serve();
-      const target = { code, requestId, surface: undefined, isLasting: true, serve, refuse };
-      withRoom(this.#deps, target, (found) =>
-        places?.upgrade(found, session, request, socket, head),
-      );
+      this.#place({ match, request, socket, head, requestId, refuse });
     } catch (thrown) {
       refuse(thrown);
     }
   }
 
-  #serve(
-    match: RouteMatch | undefined,
-    request: IncomingMessage,
-    socket: Duplex,
-    head: Buffer,
-    refuse: (error: unknown) => void,
-  ): void {
+  #place(handshake: Handshake): void {
+    const { match, request, socket, head, requestId, refuse } = handshake;
+    const { cluster, places } = this.#deps;
+    const { code, id } = match?.params ?? {};
+    const session = namedSession(request);
+    const serve = () => this.#serve(handshake, undefined);
+    const isOwn = this.#deps.hasSession(session);
+    if (code === undefined || cluster === undefined || isOwn) return serve();
+    const isTunnel = match?.route.kind === "tunnel" && id !== undefined;
+    const tunnel = isTunnel ? { participantId: id, session } : undefined;
+    const send = (target: Arrival) => places?.upgrade(target, tunnel, request, socket, head);
+    const target = { code, requestId, surface: undefined, isLasting: true, refuse };
+    const lookAgain = (found: string) => send({ ...target, code: found, serve });
+    withRoom(this.#deps, { ...target, serve: () => this.#serve(handshake, lookAgain) }, send);
+  }
+
+  /** @param lookAgain - for the home of this room, which may be another hub since */
+  #serve(handshake: Handshake, lookAgain: ((roomCode: string) => void) | undefined): void {
     try {
-      if (this.#deps.isDraining() && !this.#deps.hasSession(namedSession(request)))
+      if (this.#deps.isDraining() && !this.#deps.hasSession(namedSession(handshake.request)))
         throw new HubError("hub_draining", "The hub is stopping.", { hint: comeBack });
-      this.#open(match, request, socket, head);
+      this.#open(handshake, lookAgain);
     } catch (thrown) {
-      refuse(thrown);
+      handshake.refuse(thrown);
     }
   }
 
@@ -85,10 +98,8 @@ export class Handshakes {
   }
 
   #open(
-    match: RouteMatch | undefined,
-    request: IncomingMessage,
-    socket: Duplex,
-    head: Buffer,
+    { match, request, socket, head }: Handshake,
+    lookAgain: ((roomCode: string) => void) | undefined,
   ): void {
     const { peers, responseSockets, cluster } = this.#deps;
     const { code = "", id = "" } = match?.params ?? {};
@@ -105,10 +116,18 @@ export class Handshakes {
         const resumes = this.#deps.hasSession(session);
         const { operations } = this.#deps;
         const tunnel = authorizeTunnel(operations, code, id, peers.peerOf(request), resumes);
+        // Not before the token is checked: anybody could say that there is another home.
+        const isBehind = () => cluster?.sawEpoch(tunnel.roomCode, seenEpoch(request)) === true;
+        if (lookAgain !== undefined && !resumes && isBehind()) return lookAgain(tunnel.roomCode);
         this.#deps.acceptTunnel(tunnel, session, request, socket, head);
       }
     }
   }
+}
+
+/** Of the homes of its room, as its agent says; 0 when it does not. */
+function seenEpoch({ headers }: IncomingMessage): number {
+  return Number(headers[HOME_EPOCH_HEADER] ?? 0);
 }
 
 /** Names the session that a tunnel goes on with; its HELLO proves it. */

@@ -44,6 +44,8 @@ export interface RouteCluster {
   listHubs(): HubEntry[];
   /** The rooms whose homes are at other hubs. Never rejects. */
   roomsElsewhere(): Promise<RoomsElsewhere>;
+  /** Which home of the room this hub is. */
+  homeEpoch(code: string): number | undefined;
   /** Where participants that join here open their tunnel. */
   advertiseUrl(): string | undefined;
   /** Where hubs of the cluster take participants, this one first; at most 16. */

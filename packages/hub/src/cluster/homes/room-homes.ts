@@ -56,10 +56,11 @@ const wait: Place = { kind: "wait" };
  * nothing.
  */
 export class RoomHomes {
+  /** The caller dials a hub again at least every 0.5 s whose control socket was reset, until it is reached or dead. */
+  readonly reach: Reach;
   readonly #options: RoomHomesOptions;
   readonly #states: HomeStates;
   readonly #waiting = new Waiting<Place>();
-  readonly #reach: Reach;
   readonly #entered: EnteredRequests;
   readonly #takeovers = new Map<string, Takeover>();
   /** rooms that another hub asked this one to take from the home of that epoch */
@@ -73,7 +74,7 @@ export class RoomHomes {
   constructor(options: RoomHomesOptions) {
     this.#options = options;
     const { roll, nowMs, self, time } = options;
-    this.#reach = new Reach({ bootIdOf: (hubId) => roll.hubs.get(hubId)?.bootId, nowMs });
+    this.reach = new Reach({ bootIdOf: (hubId) => roll.hubs.get(hubId)?.bootId, nowMs });
     this.#entered = new EnteredRequests(self.hubId);
     this.#aliveMs = { monotonic: time.monotonicMs(), wall: time.wallMs() };
     this.#states = new HomeStates({
@@ -95,6 +96,12 @@ export class RoomHomes {
     // What a hub that stops would begin now, the next home begins.
     if (place.kind === "here" && this.#leaving?.give(code) === true) return this.#look(code);
     return place;
+  }
+
+  /** Which home of the room this hub is; undefined when it is none. */
+  epochHere(code: string): number | undefined {
+    const state = this.#states.of(code);
+    return "stored" in state && state.kind !== "elsewhere" ? state.stored.home.epoch : undefined;
   }
 
   /** The room goes from here to another hub, or has gone: what has not begun begins there. */
@@ -158,11 +165,16 @@ export class RoomHomes {
     this.#settleAll();
   }
 
-  /** A hop, an agent or a hub has seen this epoch of a room. A home with a lower one looks before it serves anything more. */
-  sawEpoch(code: string, epoch: number): void {
-    if (!Number.isSafeInteger(epoch) || epoch > maxEpoch) return;
-    if (epoch > epochOf(this.#states.of(code)))
-      this.#states.step(code, { kind: "newerEpoch", epoch });
+  /**
+   * A hop, an agent or a hub has seen this epoch of a room.
+   *
+   * @returns whether it is news: a home with a lower one looks at the directory before it serves anything more
+   */
+  sawEpoch(code: string, epoch: number): boolean {
+    const isNews = Number.isSafeInteger(epoch) && epoch <= maxEpoch;
+    if (!isNews || epoch <= epochOf(this.#states.of(code))) return false;
+    this.#states.step(code, { kind: "newerEpoch", epoch });
+    return true;
   }
 
   /**
@@ -180,29 +192,16 @@ export class RoomHomes {
     this.#states.read(code);
   }
 
-  /**
-   * The control socket to that hub was reset: requests for its rooms wait. The caller dials again at least every 0.5 s,
-   * until the hub is reached or dead.
-   */
-  hubReset(hubId: string): void {
-    this.#reach.reset(hubId);
-  }
-
   /** It refused a dial, which counts as a reset. After 2 s of that and a missed beat it is dead. */
   redialRefused(hubId: string): void {
-    this.#reach.refused(hubId);
+    this.reach.refused(hubId);
     if (!this.#options.directory.isUp) this.#settleAll();
   }
 
   /** A control socket to that hub is open. */
   hubReached(hubId: string): void {
-    this.#reach.reached(hubId);
+    this.reach.reached(hubId);
     this.#settleAll();
-  }
-
-  /** ms, for `RollCall`: how long that hub has refused all dials; 0 otherwise */
-  refusedForMs(hubId: string): number {
-    return this.#reach.refusedForMs(hubId);
   }
 
   /** An inference request of a room with its home here. @param hubId - that the client sent it to */
@@ -215,7 +214,7 @@ export class RoomHomes {
     const { nowMs, roll } = this.#options;
     if (this.#isStopping || this.#states.of(code).kind !== "home") return undefined;
     const hub = roll.hubs.get(this.#entered.target(code, nowMs()) ?? "");
-    if (hub === undefined || hub.isDraining || this.#reach.isDoubted(hub)) return undefined;
+    if (hub === undefined || hub.isDraining || this.reach.isDoubted(hub)) return undefined;
     return { hubId: hub.hubId, bootId: hub.bootId };
   }
 
@@ -257,7 +256,7 @@ export class RoomHomes {
       if (to !== undefined && this.#options.mayMove(code)) void this.handOver(code, to);
     }
     this.#waiting.expire(nowMs, unavailable);
-    this.#reach.tidy();
+    this.reach.tidy();
     this.#entered.tidy(nowMs);
     dropWhere(this.#asked, ({ untilMs }) => nowMs >= untilMs);
     dropWhere(this.#missed, ({ untilMs }) => nowMs >= untilMs);
@@ -293,7 +292,7 @@ export class RoomHomes {
     const { home } = state.stored;
     if (this.#isAsked(code, home) || this.#missed.get(code)?.epoch === home.epoch) return wait;
     if (state.seen > home.epoch && this.#states.isReading(code)) return wait;
-    if (!this.#isPresent(home) || this.#reach.isDoubted(home)) return wait;
+    if (!this.#isPresent(home) || this.reach.isDoubted(home)) return wait;
     return { kind: "there", home, mustTake: false };
   }
 
@@ -330,7 +329,7 @@ export class RoomHomes {
       return isAway ? clusterAway(code) : undefined;
     }
     const { home } = state.stored;
-    const isGone = !this.#isPresent(home) || this.#reach.isRefused(home);
+    const isGone = !this.#isPresent(home) || this.reach.isRefused(home);
     return isAway && isGone ? unavailable(code) : undefined;
   }
 
@@ -371,7 +370,7 @@ export class RoomHomes {
     const { roll, self, nowMs } = this.#options;
     const others = roll.hubs
       .list()
-      .filter((hub) => !hub.isDraining && !this.#reach.isDoubted(hub))
+      .filter((hub) => !hub.isDraining && !this.reach.isDoubted(hub))
       .filter((hub) => !roll.hubs.hasMissedBeat(hub, nowMs()))
       .map(({ hubId, bootId }) => ({ hubId, bootId }));
     return rankHubs(code, this.#isStopping ? others : [...others, self], deadHubId);

@@ -114,12 +114,14 @@ function joinResponse(
   const warnings = [...ignoredMembers(request.body, read).map(ignoredWarning), ...found];
   // The hub that took the join, whatever stands in front of the cluster.
   const origin = cluster?.advertiseUrl() ?? request.origin;
+  const homeEpoch = cluster?.homeEpoch(room.code);
   const body: JoinResponse = {
     participant: participants.viewOf(operations, participant),
     roomId: room.id,
     heartbeatWithinMs: operations.limits.offlineAfterMs,
     tunnel: { url: tunnelUrl(origin, room.code, participant.id) },
     ...(cluster === undefined ? {} : { hubs: cluster.advertisedUrls() }),
+    ...(homeEpoch === undefined ? {} : { homeEpoch }),
     ...(warnings.length === 0 ? {} : { warnings }),
     ...(token === undefined ? {} : { participantToken: token }),
     ...(clientKey === undefined ? {} : { clientKey }),

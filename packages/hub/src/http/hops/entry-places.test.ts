@@ -61,6 +61,7 @@ function arriving(
     },
     nowMs: () => nowMs,
     hubOfSession: () => undefined,
+    urlOf: () => undefined,
     lost: (code, { requestId }) => said.push(`${code} lost ${requestId}`),
     isDraining: () => false,
     refuseAtLimit: () => undefined,

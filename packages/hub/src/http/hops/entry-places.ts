@@ -1,4 +1,4 @@
-import { ERROR_STATUS, type ErrorCode } from "@roomhub/protocol";
+import { ERROR_STATUS, type ErrorCode, HOME_EPOCH_HEADER, PIPE_HEADER } from "@roomhub/protocol";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { HopHub } from "../../hop/dial.ts";
@@ -7,8 +7,9 @@ import { asHubError, HubError } from "../../errors.ts";
 import type { ReadRequest } from "../../inference/inference-call.ts";
 import { errorFrame } from "../../inference/response/error-frame.ts";
 import type { LostRequest } from "../../operations/homes/lost-requests.ts";
-import type { Arrival, RoomPlaces } from "../front-deps.ts";
+import type { Arrival, RoomPlaces, TunnelDial } from "../front-deps.ts";
 import type { PeerReader } from "../peer.ts";
+import { tunnelUrl } from "../tunnels/tunnel-url.ts";
 import { encodeHopFacts } from "./hop-facts.ts";
 
 /** Another hub's home of a room. */
@@ -52,6 +53,9 @@ interface Piped {
   canBeServedHere: () => boolean;
 }
 
+/** In place of an epoch: a hub is dialled for a session that it has. */
+const ofSession = 0;
+
 /** Between two hubs that each take the other one for the home. */
 const findHomeMs = 15_000;
 
@@ -63,6 +67,8 @@ export interface EntryPlacesDeps {
   peers: PeerReader;
   /** Which other hub has the session of a tunnel. */
   hubOfSession: (session: string | undefined) => HopHub | undefined;
+  /** Where agents reach another hub. */
+  urlOf: (hubId: string) => string | undefined;
   /** The home of the room ended while it served the request: its next home says so in the room's events. */
   lost: (code: string, lost: LostRequest) => void;
   isDraining: () => boolean;
@@ -150,13 +156,14 @@ export class EntryPlaces implements RoomPlaces {
 
   upgrade(
     target: Arrival,
-    session: string | undefined,
+    tunnel: TunnelDial | undefined,
     request: IncomingMessage,
     socket: Duplex,
     head: Buffer,
   ): void {
     const startedMs = this.#deps.nowMs();
     const pipe = async (place: There): Promise<"over" | "again"> => {
+      if (tunnel !== undefined && follows(request)) this.#sendAway(target, tunnel, place);
       const facts = this.#facts(target, request, place, startedMs);
       const arriving = { request, socket, head };
       const outcome = await this.#deps.pipes.pipeUpgrade(arriving, place.home, facts);
@@ -164,10 +171,23 @@ export class EntryPlaces implements RoomPlaces {
       return outcome === "untaken" ? "again" : "over";
     };
     const piped = { pipe, canBeServedHere: () => true };
-    const owner = this.#deps.hubOfSession(session);
+    const owner = this.#deps.hubOfSession(tunnel?.session);
     if (owner === undefined) return this.#place(target, () => piped);
-    const first = { kind: "there", home: { ...owner, epoch: 0 }, mustTake: false } as const;
+    const home = { ...owner, epoch: ofSession };
+    const first = { kind: "there", home, mustTake: false } as const;
     void this.#send(target, first, piped).catch(target.refuse);
+  }
+
+  /** @throws HubError where to dial instead */
+  #sendAway({ code }: Arrival, tunnel: TunnelDial, { home, mustTake }: There): void {
+    const url = this.#deps.urlOf(home.hubId);
+    if (url === undefined || mustTake) return;
+    const details = { tunnelUrl: tunnelUrl(url, code, tunnel.participantId) };
+    if (home.epoch === ofSession)
+      throw new HubError("session_elsewhere", "Another hub has this tunnel's session.", details);
+    throw new HubError("home_elsewhere", `Another hub is the home of room ${code}.`, {
+      ...{ ...details, homeEpoch: home.epoch },
+    });
   }
 
   /** Where its response began, the headers say who served it. */
@@ -267,6 +287,11 @@ function homeLost(): HubError {
     hint: "It may have been served: send it again only if that does no harm.",
     status: 502,
   });
+}
+
+/** An agent that knows of homes, and has not failed to reach the one that it was sent to. */
+function follows({ headers }: IncomingMessage): boolean {
+  return headers[HOME_EPOCH_HEADER] !== undefined && headers[PIPE_HEADER] !== "1";
 }
 
 function isStream(headers: IncomingHttpHeaders = {}): boolean {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HopHub } from "../../hop/dial.ts";
 import { HubError } from "../../errors.ts";
 import type { ReadRequest } from "../../inference/inference-call.ts";
-import type { Arrival, PipedRequests, RoomPlaces } from "../front-deps.ts";
+import type { Arrival, PipedRequests, RoomPlaces, TunnelDial } from "../front-deps.ts";
 import type { ResponseOptions } from "../relay.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { EntryPlaces, EntryPlacesDeps, Homes, Place } from "./entry-places.ts";
@@ -23,7 +23,7 @@ export interface HomePlacesDeps {
   takeOffer: TakeOffer;
   homes: Pick<Homes, "placeOf" | "placed"> & {
     /** Another hub knows of a home with this epoch. */
-    sawEpoch(code: string, epoch: number): void;
+    sawEpoch(code: string, epoch: number): unknown;
     /** Before {@link Homes.placed}: the home of that epoch is dead, and this hub is to take the room. */
     askedToTake(code: string, overEpoch: number): void;
   };
@@ -45,7 +45,7 @@ export class HomePlaces implements RoomPlaces, PipedRequests {
     this.#take(target, request);
   }
 
-  upgrade(target: Arrival, _session: string | undefined, request: IncomingMessage): void {
+  upgrade(target: Arrival, _tunnel: TunnelDial | undefined, request: IncomingMessage): void {
     this.#take(target, request);
   }
 

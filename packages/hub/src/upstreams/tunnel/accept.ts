@@ -37,6 +37,8 @@ export interface TunnelEvents {
   congested(participant: Participant, isCongested: boolean): void;
   resumed(participant: Participant): void;
   closed(participant: Participant): void;
+  /** In a cluster: which home of the room this hub is, for HELLO. */
+  homeEpochOf(roomCode: string): number | undefined;
   bug(error: unknown): void;
 }
 
@@ -75,6 +77,7 @@ export function createTunnelAcceptor(
       responseWindowBytes: limits.tunnelResponseWindowBytes,
       maxStreams: limits.tunnelMaxStreams,
       pingIntervalMs: limits.tunnelPingMs,
+      homeEpoch: () => events.homeEpochOf(participant.roomCode),
       resumeMs: limits.resumeMs,
       logBudget,
       handlers: {
