@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import { joinTunnel } from "../support/hub/joining.ts";
 import { SessionAgent } from "../support/hub/session-agent.ts";
@@ -7,12 +8,12 @@ import {
   startCluster,
 } from "../support/hub/start-cluster.ts";
 import { startFakeProvider } from "../support/providers/fake-provider.ts";
-import { until } from "../support/waiting.ts";
+import { until, within } from "../support/waiting.ts";
 
-/** A room with its home at the first of two hubs, and ada in it, who joined at the other. */
-async function startHomes(options: ClusterHubOptions = {}) {
-  const cluster = await startCluster(2, options);
-  const [home, other] = cluster.hubs as [ClusterHub, ClusterHub];
+/** A room with its home at the first of the hubs, and ada in it, who joined at the second. */
+async function startHomes(count = 2, options: ClusterHubOptions = {}) {
+  const cluster = await startCluster(count, options);
+  const [home, other, third = other] = cluster.hubs as [ClusterHub, ClusterHub];
   const code = await home.createRoom();
   await home.fetch(`/rooms/${code}/participants`);
   await cluster.linked();
@@ -21,7 +22,7 @@ async function startHomes(options: ClusterHubOptions = {}) {
   const path = `/v1/rooms/${code}/participants/ada/tunnel`;
   const tunnelAt = ({ url }: ClusterHub) => url.replace("http", "ws") + path;
   const agent = new SessionAgent(code, joined);
-  return { cluster, home, other, code, joined, agent, tunnelAt };
+  return { cluster, home, other, third, code, joined, agent, tunnelAt };
 }
 
 const knows = (epoch: number) => ({ "x-roomhub-home-epoch": String(epoch) });
@@ -87,6 +88,52 @@ describe("an agent that follows the home of its room", () => {
       expect.not.arrayContaining(["disconnected"]),
     ]);
     await response.text();
+  });
+});
+
+describe("a stream at the home before", () => {
+  /** It runs, its home stops, and the room has another home by now. */
+  async function handedOver() {
+    const world = await startHomes(3, { limits: { drainMs: 10_000 } });
+    const { agent, home, other, code } = world;
+    const opened = await agent.open(home, undefined, knows(1));
+    const json = { model: "ada", messages: [{ role: "user", content: "a" }] };
+    const arrived = agent.nextRequest;
+    const response = other.fetch(`/rooms/${code}/v1/chat/completions`, { json });
+    const { responder } = await arrived;
+    responder.head({ status: 200, headers: { "content-type": "application/json" } });
+    responder.write(Buffer.from('{"id":"1",'));
+    const stopped = home.hub.close();
+    await within(opened.goneAway, "GOAWAY");
+    return { ...world, ...opened, responder, response, stopped };
+  }
+
+  test.each(["home", "other", "third"] as const)(
+    "goes on there after its connection broke, by way of the %s hub",
+    async (way) => {
+      const { agent, session, socket, responder, response, stopped, cluster, ...hubs } =
+        await handedOver();
+      await using _cluster = cluster;
+      socket.terminate();
+      await within(once(socket, "close"), "the connection to break");
+      const again = await agent.open(hubs[way], session);
+      expect(again.isResumed).toBe(true);
+      responder.write(Buffer.from('"object":"chat.completion","choices":[]}'));
+      responder.end();
+      expect(await (await response).json()).toMatchObject({ id: "1", choices: [] });
+      expect(agent.requests).toHaveLength(1);
+      expect(await stopped).toEqual({ cut: 0 });
+    },
+  );
+
+  test("is not given to a stranger who dials there", async () => {
+    const { code, home, session, responder, response, cluster } = await handedOver();
+    await using _cluster = cluster;
+    const stranger = new SessionAgent(code, { participantToken: `rhp_${"x".repeat(43)}` });
+    expect((await stranger.refusal(home, session.resumeId))[0]).toBe(403);
+    responder.write(Buffer.from('"object":"chat.completion","choices":[]}'));
+    responder.end();
+    expect((await response).status).toBe(200);
   });
 });
 

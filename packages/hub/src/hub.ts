@@ -248,7 +248,7 @@ export function createHub(options: HubOptions = {}): Hub {
       uptimeSeconds: Math.round((nowMs() - startedMs) / 100) / 10,
       timestamp: new Date(clock.wallMs()).toISOString(),
     }),
-    hasSession: (session) => sessions.has(session),
+    holderOf: (session) => sessions.holderOf(session),
     acceptTunnel,
     cluster: homes?.front(),
     places: homes?.places.entry(peers),

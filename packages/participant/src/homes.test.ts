@@ -265,3 +265,64 @@ test("streams whose hub is not the home any more go on there, and requests come 
   expect(served.body).toBe("one two");
   expect(it.hub.sessions).toHaveLength(1);
 });
+
+/** Something runs at the home, which gives the room to the hub that the user named, and the connection there breaks. */
+async function handedOver() {
+  const it = await hubAndHome();
+  it.home.resumeMs = 30_000;
+  it.hub.resumeMs = 30_000;
+  const responses: ServerResponse[] = [];
+  const model = await startFakeModelServer((response) => {
+    response.writeHead(200).write("one ");
+    responses.push(response);
+  });
+  const ben = createTestParticipant(it.hub, model.endpoint);
+  const session = await startWith(it.home, ben);
+  const running = send(session);
+  await running.head;
+  it.hub.homeEpoch = 2;
+  it.hub.failUpgradeWith = () => undefined;
+  const moved = it.hub.nextSession();
+  session.goAway("the room has another home");
+  const next = await moved;
+  return {
+    ...{ ...it, ben, running, next, response: responses[0] },
+    async [Symbol.asyncDispose]() {
+      await ben[Symbol.asyncDispose]();
+      await Promise.all([it[Symbol.asyncDispose](), model.close()]);
+    },
+  };
+}
+
+test("what finishes at a hub that gave the room away goes on there when its connection breaks", async () => {
+  await using it = await handedOver();
+  it.home.cut();
+  await vi.waitFor(() => expect(it.home.upgrades).toHaveLength(2));
+  it.response?.end("two");
+  await it.running.closed;
+  expect(it.running.body).toBe("one two");
+  expect([it.next.isOpen, it.ben.participant.state]).toEqual([true, "connected"]);
+  expect(joinsOf(it.hub)).toHaveLength(1);
+  for (const kind of ["interrupted", "disconnected"]) expect(it.ben.kinds()).not.toContain(kind);
+});
+
+test("what finishes at a hub that gave the room away is found by way of the next home, too", async () => {
+  await using it = await handedOver();
+  it.hub.resumable = it.home.resumable;
+  it.home.failUpgradeWith = () => 503;
+  it.home.cut();
+  await vi.waitFor(() => expect(pipes(it.hub).at(-1)).toBe("1"));
+  it.response?.end("two");
+  await it.running.closed;
+  expect(it.running.body).toBe("one two");
+  expect(it.next.isOpen).toBe(true);
+});
+
+test("what is lost at a hub that gave the room away takes no tunnel's place", async () => {
+  await using it = await handedOver();
+  it.home.resumable.clear();
+  it.home.cut();
+  await vi.waitFor(() => expect(it.response?.destroyed).toBe(true));
+  expect(it.home.sessions).toHaveLength(1);
+  expect([it.next.isOpen, it.ben.participant.state]).toEqual([true, "connected"]);
+});

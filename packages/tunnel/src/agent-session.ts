@@ -57,6 +57,8 @@ export interface AgentSessionOptions {
   bootId?: string | undefined;
   /** A suspended session, or one whose connection may be dead, that is to go on over this transport. */
   resumes?: AgentSession | undefined;
+  /** Without that session the transport is closed, with 4009: the agent has another tunnel. */
+  resumesOnly?: boolean | undefined;
   handlers: AgentSessionHandlers;
 }
 
@@ -100,7 +102,8 @@ export class AgentSession {
     const claim = resumes?.claim();
     if (resumes !== undefined && claim !== undefined)
       this.#claimed = { session: resumes, isHelloSent: false, status: undefined };
-    const resume = options.bootId === undefined ? undefined : { bootId: options.bootId, ...claim };
+    const { bootId, resumesOnly: only } = options;
+    const resume = bootId === undefined ? undefined : { bootId, ...claim, only };
     this.#link = new TunnelLink(
       transport,
       { maxStreams, windowBytes: this.#requestWindowBytes, capabilities, resume },

@@ -75,6 +75,7 @@ export class TunnelLink implements TransportListener, FrameReceiver {
   readonly #peer: PeerWatch;
   readonly #strays = new Strays();
   readonly #continuity: Continuity;
+  readonly #isAgent: boolean;
   /** undefined while the session waits to be resumed */
   #transport: Transport | undefined;
   #hello: Hello;
@@ -95,6 +96,7 @@ export class TunnelLink implements TransportListener, FrameReceiver {
     this.#transport = transport;
     this.#hello = hello;
     this.#owner = owner;
+    this.#isAgent = greeting === "first";
     this.#peer = new PeerWatch(pingIntervalMs);
     this.#continuity = new Continuity(transport, {
       budget: logBudget,
@@ -316,7 +318,9 @@ export class TunnelLink implements TransportListener, FrameReceiver {
 
   #onBroken(code: number, reason: string): void {
     this.#dropTransport();
-    const canWait = this.#continuity.mayResume && !this.isGoingAway;
+    // A hub that stops, or gave the room away, still has the streams; of an agent that leaves, nothing comes back.
+    const isAgentLeaving = this.#isAgent ? this.#isLeaving : this.#isPeerLeaving;
+    const canWait = this.#continuity.mayResume && !isAgentLeaving;
     if (!canWait) return this.#finish(code, reason);
     this.#gap = { sinceMs: undefined, code, reason };
     this.writer.isInterrupted = true;

@@ -37,16 +37,18 @@ export interface FrontDeps {
   responseSockets: ResponseSockets;
   /** undefined: nothing is handed out */
   handedOut: HandedOut | undefined;
-  /** This hub has the tunnel session with this name: what runs in it may finish at a hub that stops. */
-  hasSession: (session: string | undefined) => boolean;
+  /** Whose tunnel session this hub has under this name: what runs in it may finish, wherever the room's home is by now. */
+  holderOf: (session: string | undefined) => Participant | undefined;
   acceptTunnel: AcceptTunnel;
   /** undefined for a hub that is alone */
   cluster: FrontCluster | undefined;
 }
 
+type Participant = ReturnType<typeof authorizeTunnel>;
+
 /** Completes the handshake of a participant's tunnel. @throws HubError when it may not be completed */
 type AcceptTunnel = (
-  participant: ReturnType<typeof authorizeTunnel>,
+  participant: Participant,
   session: string | undefined,
   request: IncomingMessage,
   socket: Duplex,

@@ -69,7 +69,7 @@ export class Handshakes {
     const { code, id } = match?.params ?? {};
     const session = namedSession(request);
     const serve = () => this.#serve(handshake, undefined);
-    const isOwn = this.#deps.hasSession(session);
+    const isOwn = this.#deps.holderOf(session) !== undefined;
     if (code === undefined || cluster === undefined || isOwn) return serve();
     const isTunnel = match?.route.kind === "tunnel" && id !== undefined;
     const tunnel = isTunnel ? { participantId: id, session } : undefined;
@@ -82,7 +82,10 @@ export class Handshakes {
   /** @param lookAgain - for the home of this room, which may be another hub since */
   #serve(handshake: Handshake, lookAgain: ((roomCode: string) => void) | undefined): void {
     try {
-      if (this.#deps.isDraining() && !this.#deps.hasSession(namedSession(handshake.request)))
+      const { match, request } = handshake;
+      // Other hubs still come for what runs here.
+      const mayFinish = match?.route.kind === "hop" || this.#deps.holderOf(namedSession(request));
+      if (this.#deps.isDraining() && !mayFinish)
         throw new HubError("hub_draining", "The hub is stopping.", { hint: comeBack });
       this.#open(handshake, lookAgain);
     } catch (thrown) {
@@ -113,12 +116,13 @@ export class Handshakes {
         return;
       default: {
         const session = namedSession(request);
-        const resumes = this.#deps.hasSession(session);
+        const holder = this.#deps.holderOf(session);
         const { operations } = this.#deps;
-        const tunnel = authorizeTunnel(operations, code, id, peers.peerOf(request), resumes);
+        const tunnel = authorizeTunnel(operations, code, id, peers.peerOf(request), holder);
         // Not before the token is checked: anybody could say that there is another home.
         const isBehind = () => cluster?.sawEpoch(tunnel.roomCode, seenEpoch(request)) === true;
-        if (lookAgain !== undefined && !resumes && isBehind()) return lookAgain(tunnel.roomCode);
+        if (lookAgain !== undefined && holder === undefined && isBehind())
+          return lookAgain(tunnel.roomCode);
         this.#deps.acceptTunnel(tunnel, session, request, socket, head);
       }
     }

@@ -170,7 +170,7 @@ describe("joining again", () => {
     expect(office.closedTunnels).toEqual([["ada", "replaced"]]);
     expect(office.headersOf(again.participant)).toEqual({});
     const old = peerAt(home, { token: tokenOf(first) });
-    expect(() => authorizeTunnel(office.context, office.room, "ada", old, false)).toThrow(
+    expect(() => authorizeTunnel(office.context, office.room, "ada", old, undefined)).toThrow(
       expect.objectContaining({ code: "participant_token_invalid" }),
     );
     expect(new Set(office.seen())).toEqual(new Set(["participant.updated ada"]));

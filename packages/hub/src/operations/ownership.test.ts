@@ -88,7 +88,7 @@ async function attempt(mode: OwnershipMode, action: Action, proof: Proof) {
       await updateParticipant(context, room, "ada", { nickname: "Eve" }, peer);
     } else if (action === "leave") await leaveParticipant(context, room, "ada", peer);
     else if (action === "heartbeat") recordHeartbeat(context, room, "ada", peer);
-    else authorizeTunnel(context, room, "ada", peer, false);
+    else authorizeTunnel(context, room, "ada", peer, undefined);
   } catch (error) {
     if (!(error instanceof HubError)) throw error;
     result = error.code;
@@ -122,14 +122,14 @@ describe("a tunnel", () => {
     const office = createOffice();
     const token = tokenOf(await office.join());
     const page = peerAt(home, { token, hasOrigin: true });
-    expect(() => authorizeTunnel(office.context, office.room, "ada", page, false)).toThrow(
+    expect(() => authorizeTunnel(office.context, office.room, "ada", page, undefined)).toThrow(
       expect.objectContaining({ code: "origin_not_allowed", status: 403 }),
     );
   });
 
   test("of an unknown id is 404", () => {
     const { context, room } = createOffice();
-    expect(() => authorizeTunnel(context, room, "ghost", peerAt(home), false)).toThrow(
+    expect(() => authorizeTunnel(context, room, "ghost", peerAt(home), undefined)).toThrow(
       expect.objectContaining({ code: "participant_not_found" }),
     );
   });

@@ -140,7 +140,7 @@ function servingNow({ nowMs }: OperationContext, room: Room, name: string): Part
 /**
  * Whether a peer may open this participant's tunnel: with its token always, without it never. Contract §3.
  *
- * @param resumes - the tunnel goes on with an earlier one
+ * @param holder - of the session with which the tunnel goes on: the room may have another home since
  * @throws HubError `participant_not_found`, `participant_token_required`, `participant_token_invalid`
  */
 export function authorizeTunnel(
@@ -148,9 +148,11 @@ export function authorizeTunnel(
   code: string,
   id: string,
   peer: Peer,
-  resumes: boolean,
+  holder: Participant | undefined,
 ): Participant {
-  const participant = registry.participant(registry.room(code), id);
+  const room = registry.room(code);
+  const isHolders = holder?.id === id && holder.roomCode === room.code;
+  const participant = isHolders ? holder : registry.participant(room, id);
   if (peer.hasOrigin) {
     throw new HubError(
       "origin_not_allowed",
@@ -174,7 +176,7 @@ export function authorizeTunnel(
   }
   requireComplete(participant);
   // One that goes on with a session may come through a sibling, whose address says nothing.
-  if (!resumes) participant.ownerAddress = peer.nearAddress;
+  if (holder === undefined) participant.ownerAddress = peer.nearAddress;
   return participant;
 }
 

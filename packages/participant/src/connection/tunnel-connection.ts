@@ -25,6 +25,8 @@ export interface TunnelConnectionOptions extends DialCourseOptions {
   bootId: string;
   /** The session of an earlier connection, which is to go on over this one. */
   resumes: AgentSession | undefined;
+  /** Without that session it is of no use. */
+  resumesOnly?: boolean;
   env: ProxyEnvironment;
   timing: Pick<ParticipantTiming, "dialMs" | "clusterDialMs" | "wakePongMs" | "resumePongMs">;
   /** Limits the dial until the hub's machine, or a proxy, has accepted the connection. */
@@ -117,8 +119,19 @@ export class TunnelConnection {
   }
 
   /** Goes on until its streams have ended. @param onEnded - in place of the one so far */
-  retire(onEnded: () => void): void {
-    this.#onEnded = onEnded;
+  retire(onEnded: (broken: AgentSession | undefined) => void): void {
+    this.#onEnded = (_verdict, broken) => onEnded(broken);
+  }
+
+  /** Another connection, for the session of this one alone. @param url - where it goes when it cannot be reached where it was */
+  redial(
+    session: AgentSession,
+    url: URL,
+    hooks: Pick<TunnelConnectionOptions, "onOpened" | "onEnded">,
+  ): TunnelConnection {
+    const from = { url, resumes: session, resumesAt: this.stop, resumesOnly: true };
+    const unheard = { reachMs: undefined, onReached() {}, onGoAway() {} };
+    return new TunnelConnection({ ...this.#options, ...from, ...unheard, ...hooks });
   }
 
   /** Ends running streams. `onEnded` is no longer called. */
@@ -204,15 +217,15 @@ export class TunnelConnection {
 
   #onOpen(socket: WebSocket): void {
     if (this.#hasEnded) return socket.terminate();
-    const { maxStreams, bootId, resumes, capabilities, status, onRequest, onFault } = this.#options;
+    const { maxStreams, bootId, resumes, resumesOnly } = this.#options;
+    const { capabilities, status, onRequest, onFault } = this.#options;
     // In this turn, or the hub's first message is lost.
     const session = new AgentSession(wsTransport(socket), {
       maxStreams,
       requestWindowBytes: undefined,
       capabilities: capabilities(),
       pingIntervalMs: undefined,
-      bootId,
-      resumes,
+      ...{ bootId, resumes, resumesOnly },
       handlers: {
         onHello: (hello) => this.#onHello(hello, undefined),
         onResume: (earlier, hello) => this.#onHello(hello, earlier),

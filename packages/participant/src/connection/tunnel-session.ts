@@ -16,7 +16,7 @@ export interface TunnelSessionOptions extends Pick<
   resumeRefusedMs: number;
   /** HELLO was received: requests follow. @param resumed - when the streams of an earlier connection go on */
   onOpened: (resumed: Resumed | undefined) => void;
-  /** The hub is stopping. */
+  /** The hub is stopping, or the room has another home. */
   onGoAway: () => void;
   /** The connection ended, or a dial failed. @param waiting - streams that wait for the next connection */
   onEnded: (verdict: Verdict, waiting: number) => void;
@@ -63,6 +63,8 @@ export class TunnelSession {
   #gap: Gap | undefined;
   #goAwayReason: string | undefined;
   #fastestReachMs = Infinity;
+  /** the last that was dialled, where rooms have homes */
+  #hubUrl: URL | undefined;
 
   constructor(options: TunnelSessionOptions) {
     this.#options = options;
@@ -73,6 +75,7 @@ export class TunnelSession {
     this.hangUp("dialling again");
     const { nowMs, onOpened, onEnded, ...shared } = this.#options;
     const dialledMs = nowMs();
+    this.#hubUrl = to.fence.highest > 0 ? to.url : undefined;
     const connection = new TunnelConnection({
       ...shared,
       ...to,
@@ -137,7 +140,7 @@ export class TunnelSession {
     const nowMs = this.#options.nowMs();
     this.#connection?.tick(nowMs);
     this.#waiting?.session.tick(nowMs);
-    this.#retired.tick(nowMs, isConnected);
+    this.#retired.tick(nowMs, isConnected, this.#hubUrl);
   }
 
   /** The machine slept. */

@@ -55,6 +55,7 @@ export function replyToHello<Session extends ClaimedSession>(
         break;
       }
       case "new": {
+        if (agent.resume?.only === true) return refuse(link);
         const { id, secret } = decision;
         const refusal = offer?.claim === undefined ? {} : { resumed: false };
         link.greet({ ...hello, resume: { id, secret, resumeMs, ...refusal } });
@@ -62,10 +63,16 @@ export function replyToHello<Session extends ClaimedSession>(
         return undefined;
       }
       case "none":
+        if (agent.resume?.only === true) return refuse(link);
         link.greet(hello);
         return undefined;
     }
   }
+}
+
+/** A tunnel that begins anew would take the place of the one that its agent has. */
+function refuse(link: TunnelLink): undefined {
+  link.close(CLOSE_CODES.resumeRefused, "the session is not here");
 }
 
 function offerOf(fields: ResumeFields | undefined): ResumeOffer | undefined {

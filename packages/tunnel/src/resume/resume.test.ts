@@ -130,14 +130,36 @@ describe("a broken connection", () => {
     expect(tunnel.last.story).toContain("reset 255");
   });
 
-  test("ends the streams after GOAWAY", async () => {
+  test("ends the streams of an agent that has sent GOAWAY", async () => {
     const tunnel = await connected();
     const exchange = tunnel.send();
     await turns(4);
-    tunnel.hub?.goAway("the hub is stopping");
+    tunnel.agent?.goAway("leaving");
     await turns(4);
     await tunnel.cut();
     expect(exchange.story).toEqual(["reset 255", "closed"]);
+    expect(tunnel.last.story).toContain("reset 255");
+  });
+
+  test.each(["before", "while"])("ends no stream of a hub that sent GOAWAY %s", async (when) => {
+    const tunnel = await connected();
+    const exchange = tunnel.send();
+    await turns(4);
+    const { responder } = tunnel.last.request;
+    responder.head(OK);
+    responder.write(Buffer.from("one "));
+    if (when === "before") tunnel.hub?.goAway("the room has another home");
+    await turns(4);
+    await tunnel.cut();
+    if (when === "while") tunnel.hub?.goAway("the room has another home");
+    await tunnel.connect();
+    expect(tunnel.agentStory).toContain("goaway");
+    expect(tunnel.hub?.isReady).toBe(false);
+    responder.write(Buffer.from("two"));
+    responder.end();
+    await turns(6);
+    expect(exchange.text).toBe("one two");
+    expect(exchange.story).toEqual(["head 200", "resumed", "end", "closed"]);
   });
 
   test("may be noticed by the agent alone: the next one takes the streams from the one that looks alive", async () => {
@@ -254,6 +276,21 @@ describe("a claim", () => {
     tunnel.last.request.responder.end();
     await turns(4);
     expect(again.story).toEqual(["head 200", "end", "closed"]);
+  });
+
+  test("that goes on with a session or not at all is closed where that is unknown", async () => {
+    const { tunnel } = await waiting();
+    const only = { ...right, received: 0, sent: 0, only: true };
+    tunnel.hub?.close(1000, "over");
+    const story = [...tunnel.hubStory];
+    expect(await claimed(tunnel, only)).toEqual(["closed 4009"]);
+    expect(tunnel.hubStory.slice(story.length)).toEqual(["closed 4009"]);
+  });
+
+  test("that goes on with a session or not at all is closed where nothing is resumed", async () => {
+    const tunnel = await connected({ hubResumeMs: 0 });
+    const only = { ...right, received: 0, sent: 0, only: true };
+    expect(await claimed(tunnel, only)).toEqual(["closed 4009"]);
   });
 
   test.each([

@@ -52,6 +52,10 @@ export function booleanField(object: JsonObject, key: string): boolean {
   return value;
 }
 
+export function optionalBooleanField(object: JsonObject, key: string): boolean | undefined {
+  return object[key] === undefined ? undefined : booleanField(object, key);
+}
+
 export function textField(object: JsonObject, key: string): string {
   const value = object[key];
   if (typeof value !== "string") throw new MalformedPayload(`"${key}" is not a string`);

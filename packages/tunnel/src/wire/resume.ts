@@ -2,6 +2,7 @@ import { CLOSE_CODES } from "./close-code.ts";
 import {
   integerField,
   MalformedPayload,
+  optionalBooleanField,
   optionalIntegerField,
   optionalObjectField,
   optionalTextField,
@@ -20,6 +21,8 @@ export interface ResumeFields {
   id?: string | undefined;
   secret?: string | undefined;
   generation?: number | undefined;
+  /** of an agent: without the session it has no use for the tunnel */
+  only?: boolean | undefined;
   received?: number | undefined;
   sent?: number | undefined;
   resumeMs?: number | undefined;
@@ -57,9 +60,6 @@ export type ResumeReply =
 export function resumeFields(hello: Record<string, unknown>): ResumeFields | undefined {
   const object = optionalObjectField(hello, "resume");
   if (object === undefined) return undefined;
-  const { resumed } = object;
-  if (resumed !== undefined && typeof resumed !== "boolean")
-    throw new MalformedPayload(`"resumed" is not a boolean`);
   return {
     bootId: shortText(object, "bootId"),
     id: shortText(object, "id"),
@@ -68,7 +68,8 @@ export function resumeFields(hello: Record<string, unknown>): ResumeFields | und
     received: optionalIntegerField(object, "received", 0, COUNT_RANGE - 1),
     sent: optionalIntegerField(object, "sent", 0, COUNT_RANGE - 1),
     resumeMs: optionalIntegerField(object, "resumeMs", 1, MAX_RESUME_MS),
-    resumed,
+    only: optionalBooleanField(object, "only"),
+    resumed: optionalBooleanField(object, "resumed"),
   };
 }
 

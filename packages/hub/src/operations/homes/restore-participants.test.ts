@@ -52,7 +52,7 @@ function openOffice(fields: Partial<Participant> = {}, kept: Kept = {}) {
       return context.registry.participant(context.registry.room(room), "ada");
     },
     beat: () => recordHeartbeat(context, room, "ada", peerAt(elsewhere)),
-    dial: () => authorizeTunnel(context, room, "ada", withToken, false),
+    dial: () => authorizeTunnel(context, room, "ada", withToken, undefined),
     shown: () =>
       participantView(context.registry.participant(context.registry.room(room), "ada"), 0),
   };

@@ -55,9 +55,9 @@ export class ResumableSessions {
     return { kind: "resume", session: ticket.session };
   }
 
-  /** Whether a handshake names a session of this hub. */
-  has(id: string | undefined): boolean {
-    return id !== undefined && this.#tickets.has(id);
+  /** Whose session a handshake names; undefined for one that is not of this hub. */
+  holderOf(id: string | undefined): Participant | undefined {
+    return id === undefined ? undefined : this.#tickets.get(id)?.participant;
   }
 
   /** The session that a handshake names, if it is this participant's; its HELLO has to prove the rest. */
