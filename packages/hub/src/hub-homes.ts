@@ -250,6 +250,12 @@ export class HubHomes {
     return { ...front, peers, places: piped, piped };
   }
 
+  /** It is of another hub, which stops. */
+  endsWithHub(connection: object): boolean {
+    const peer = this.#peers.get(connection);
+    return peer !== undefined && this.roll.hubs.get(peer.hubId)?.isDraining !== false;
+  }
+
   /** Learns what the other hubs know. @throws DirectoryUnavailable, HubIdTaken */
   async open(): Promise<void> {
     const listener: DirectoryListener = {

@@ -180,6 +180,7 @@ export function createHub(options: HubOptions = {}): Hub {
     ...tunnelEvents(operations),
     bug: (error) => log.bug("a tunnel callback failed", error),
     homeEpochOf: (roomCode) => homes?.homes.epochHere(roomCode),
+    endsWithHub: (connection) => homes?.endsWithHub(connection) === true,
   });
 
   const dispatch: DispatchDeps = {

@@ -266,6 +266,30 @@ test("streams whose hub is not the home any more go on there, and requests come 
   expect(it.hub.sessions).toHaveLength(1);
 });
 
+test("streams that wait go on by way of the room's next home when theirs cannot be dialled", async () => {
+  await using it = await hubAndHome();
+  it.home.resumeMs = 200;
+  it.hub.resumeMs = 200;
+  const responses: ServerResponse[] = [];
+  await using model = await startFakeModelServer((response) => {
+    response.writeHead(200).write("one ");
+    responses.push(response);
+  });
+  await using ben = createTestParticipant(it.hub, model.endpoint);
+  const session = await startWith(it.home, ben);
+  const exchange = send(session);
+  await exchange.head;
+  it.home.failUpgradeWith = () => 503;
+  it.hub.failUpgradeWith = () => (joinsOf(it.hub).length === 1 ? 503 : undefined);
+  it.hub.tunnelUrl = it.hub.url.replace("http", "ws") + path;
+  it.hub.resumable = it.home.resumable;
+  it.home.cut();
+  await vi.waitFor(() => expect(ben.kinds()).toContain("resumed"));
+  responses[0]?.end("two");
+  await exchange.closed;
+  expect(exchange.body).toBe("one two");
+});
+
 /** Something runs at the home, which gives the room to the hub that the user named, and the connection there breaks. */
 async function handedOver() {
   const it = await hubAndHome();

@@ -47,6 +47,8 @@ export interface HubSessionHandlers {
   onCongestion?(isCongested: boolean): void;
   /** The connection broke: the streams wait for at most `resumeMs`. `onResume` or `onClose` follows. */
   onSuspend?(streams: number): void;
+  /** The connection broke without a stream. @returns whether another one is waited for all the same */
+  waitsIdle?(): boolean;
   /** Another connection took the place of the one before; `onLife` and `onStatus` follow as ever. */
   onResume?(streams: number): void;
   /** A callback of the owner threw: a bug to log. The session continues. */
@@ -313,8 +315,10 @@ export class HubSession {
 
   #onBreak(): boolean {
     const { size } = this.#streams;
-    if (size > 0) this.#guard(() => this.#options.handlers.onSuspend?.(size));
-    return size > 0;
+    const { handlers } = this.#options;
+    if (size === 0 && handlers.waitsIdle?.() !== true) return false;
+    this.#guard(() => handlers.onSuspend?.(size));
+    return true;
   }
 
   #proceed(status: TunnelStatus | undefined): void {

@@ -6,10 +6,10 @@ import { recordTunnelContact, type ReportedStatus, takeStatus } from "./path-cha
 import { announceUpdate } from "./presence.ts";
 
 /**
- * The connection of a tunnel is lost while streams run in it, and they wait for the agent to dial again. Until then requests
+ * The connection of a tunnel is lost while streams run in it, or with a hub that stops, and its agent dials again. Until then requests
  * wait too, as for a model that loads. No sign of life: silence counts from the last one. Contract §3, "A lost connection".
  *
- * @param streams - that wait, at least one
+ * @param streams - that wait
  */
 export function tunnelSuspended(
   context: OperationContext,

@@ -186,7 +186,7 @@ export class HubConnection {
       const joined = await this.#registration.join(joinRequest, isMoving, signal);
       this.#registered = "yes";
       if (this.#chart !== entered) return;
-      if (!this.#registration.isWhereItWas) this.#tunnel.giveUp("joined at another hub");
+      if (!this.#registration.keepsSession) this.#tunnel.giveUp("joined at another hub");
       const warnings = (joined.warnings ?? []).map((warning) => warning.message);
       this.#heartbeat.begin(joined.participantToken, this.#settings.now());
       const machine = joined.participant?.load.machine;

@@ -21,7 +21,7 @@ export class Registration {
   #token: string | undefined;
   #tunnelUrl: URL | undefined;
   #isInCluster = false;
-  #isWhereItWas = false;
+  #keepsSession = false;
 
   /** @throws InvalidHubUrlError */
   constructor(settings: Settings) {
@@ -55,9 +55,9 @@ export class Registration {
     return tunnelUrlAt(this.#client.hubUrl, room, joinRequest.id);
   }
 
-  /** The last join has led to the same tunnel as the one before. */
-  get isWhereItWas(): boolean {
-    return this.#isWhereItWas;
+  /** After the last join, the session of a tunnel from before it can still go on. */
+  get keepsSession(): boolean {
+    return this.#keepsSession;
   }
 
   /** Where another hub of the cluster has this participant's tunnel; undefined for a place that is not one of them. */
@@ -87,7 +87,8 @@ export class Registration {
     const { participantToken: token } = joined;
     const { room, joinRequest } = this.#settings;
     const tunnelUrl = tunnelUrlOf(client.hubUrl, joined.tunnel.url, room, joinRequest.id);
-    this.#isWhereItWas = token === this.#token && tunnelUrl.href === this.#tunnelUrl?.href;
+    const leadsToSession = this.hasHome || tunnelUrl.href === this.#tunnelUrl?.href;
+    this.#keepsSession = token === this.#token && leadsToSession;
     this.#token = token;
     this.#tunnelUrl = tunnelUrl;
     this.#isInCluster = joined.hubs !== undefined || this.hasHome;

@@ -9,7 +9,7 @@ import {
   wsTransport,
 } from "@roomhub/tunnel";
 import type { Limits } from "@roomhub/protocol";
-import { WebSocketServer } from "ws";
+import { type WebSocket, WebSocketServer } from "ws";
 import type { Participant } from "../../domain/participant.ts";
 import { HubError } from "../../errors.ts";
 import { handshakeProblem } from "../../handshake-problem.ts";
@@ -31,8 +31,10 @@ export interface TunnelEvents {
   /** Any message or pong: keep it cheap. */
   alive(participant: Participant): void;
   status(participant: Participant, status: TunnelStatus): void;
-  /** The connection broke, and streams wait for another one: `resumed` or `closed` follows. */
+  /** The connection broke, and another one is waited for: `resumed` or `closed` follows. */
   suspended(participant: Participant, streams: number): void;
+  /** Whether a hub that stops piped this connection here: its agent dials another one. */
+  endsWithHub(connection: Duplex): boolean;
   /** Its agent reads too slowly for another request, or fast enough again. */
   congested(participant: Participant, isCongested: boolean): void;
   resumed(participant: Participant): void;
@@ -63,6 +65,8 @@ export function createTunnelAcceptor(
   events: TunnelEvents,
 ): AcceptTunnel {
   const logBudget = new LogBudget(limits.resumeLogBytes);
+  /** the latest of each session */
+  const connections = new WeakMap<HubSession, Duplex>();
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -72,7 +76,8 @@ export function createTunnelAcceptor(
       protocols.has(TUNNEL_SUBPROTOCOL) ? TUNNEL_SUBPROTOCOL : false,
   });
 
-  function run(participant: Participant, transport: ReturnType<typeof wsTransport>): void {
+  function run(participant: Participant, webSocket: WebSocket, connection: Duplex): void {
+    const transport = wsTransport(webSocket);
     const session: HubSession = new HubSession(transport, {
       responseWindowBytes: limits.tunnelResponseWindowBytes,
       maxStreams: limits.tunnelMaxStreams,
@@ -85,6 +90,7 @@ export function createTunnelAcceptor(
           const decision = sessions.decide(participant, session, offer);
           // The connection is the earlier session's from now on, and this one ends without a word.
           if (decision.kind === "resume") registry.remove(participant, session);
+          connections.set(decision.kind === "resume" ? decision.session : session, connection);
           return decision;
         },
         onHello: (hello, status) => {
@@ -103,6 +109,10 @@ export function createTunnelAcceptor(
         },
         onSuspend: (streams) => {
           if (registry.isCurrent(participant, session)) events.suspended(participant, streams);
+        },
+        waitsIdle: () => {
+          const latest = connections.get(session);
+          return latest !== undefined && events.endsWithHub(latest);
         },
         onCongestion: (isCongested) => {
           if (registry.isCurrent(participant, session)) events.congested(participant, isCongested);
@@ -136,9 +146,7 @@ export function createTunnelAcceptor(
     const resumed = sessions.find(participant, name);
     if (resumed === undefined) events.opening(participant);
     else events.resuming(participant, resumed);
-    server.handleUpgrade(request, socket, head, (webSocket) =>
-      run(participant, wsTransport(webSocket)),
-    );
+    server.handleUpgrade(request, socket, head, (webSocket) => run(participant, webSocket, socket));
   };
 }
 
