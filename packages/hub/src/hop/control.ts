@@ -219,7 +219,8 @@ export class ControlSockets {
     peer.dialAtMs = undefined;
     dialler.dial(peer.target, "control").then(
       (socket) => {
-        if (this.#peers.get(hubId) !== peer || peer.socket !== undefined) socket.destroy();
+        // Of two that were dialled at the same time the same rule decides at both hubs.
+        if (this.#peers.get(hubId) !== peer) socket.destroy();
         else this.#opened(hubId, socket, true);
       },
       (error: unknown) => {
