@@ -1,10 +1,12 @@
 import { RoomhubClient } from "@roomhub/client";
 import { followEvents } from "../../support/hub/event-recorder.ts";
 import type { Children, RoomhubChild } from "../child.ts";
-import type { StreamRun } from "./cluster-ledger.ts";
+import type { RequestEnd, StreamRun } from "./cluster-ledger.ts";
 import type { Machine } from "./network.ts";
 
-const port = 5050;
+export const hubPort = 5050;
+
+const endLine = /"\[service\] (llm\.complete|llm\.error) .*?requestId=\\"(\w+)\\"/g;
 
 export interface HubLaunch {
   natsUrl: string;
@@ -25,42 +27,43 @@ export class ClusterHub {
   readonly #children: Children;
   readonly #machine: Machine;
   readonly #launch: HubLaunch;
-  #process: RoomhubChild | undefined;
-  #starts = 0;
+  readonly #lives: RoomhubChild[] = [];
 
   constructor(children: Children, machine: Machine, launch: HubLaunch) {
     this.#children = children;
     this.#machine = machine;
     this.#launch = launch;
     this.name = machine.name;
-    this.host = `${machine.address}:${port}`;
+    this.host = `${machine.address}:${hubPort}`;
     this.url = `http://${this.host}`;
     this.api = new RoomhubClient({ hubUrl: this.url, timeoutMs: 10_000 });
   }
 
   get process(): RoomhubChild {
-    if (this.#process === undefined) throw new Error(`hub ${this.name} was not started`);
-    return this.#process;
+    const last = this.#lives.at(-1);
+    if (last === undefined) throw new Error(`hub ${this.name} was not started`);
+    return last;
   }
 
   get isRunning(): boolean {
-    return this.#process?.hasEnded === false;
+    return this.#lives.at(-1)?.hasEnded === false;
   }
 
   /** Resolves when it listens; also again, as another life of the same hub. */
   async start(): Promise<void> {
     const { natsUrl, secretPath, env, path } = this.#launch;
-    this.#process = this.#children.roomhub({
+    const life = this.#children.roomhub({
       args: [
-        ...["serve", "--host", "0.0.0.0", "--port", String(port), "--advertise", this.url],
+        ...["serve", "--host", "0.0.0.0", "--port", String(hubPort), "--advertise", this.url],
         ...["--nats", natsUrl, "--cluster-secret-file", secretPath],
       ],
       // The providers report no limit, and faults strike many streams of one participant.
       env: { ROOMHUB_ASSUMED_CONCURRENCY: "256", ...env },
       prefix: this.#machine.prefix,
-      outputPath: path(`${this.name}-${++this.#starts}.log`),
+      outputPath: path(`${this.name}-${this.#lives.length + 1}.log`),
     });
-    await this.#process.line("where it listens", (found) => "url" in found, 60_000);
+    this.#lives.push(life);
+    await life.line("where it listens", (found) => "url" in found, 60_000);
   }
 
   /** Resolves when its event stream is read. */
@@ -83,6 +86,15 @@ export class ClusterHub {
     const { code } = await this.process.exited;
     this.runs.at(-1)?.events.close();
     return code;
+  }
+
+  /** The ends of requests in the log of all its lives: one line for each that it emitted, whoever watched. */
+  loggedEnds(): RequestEnd[] {
+    return this.#lives.flatMap((life) =>
+      [...life.output().matchAll(endLine)].map(([, kind = "", requestId = ""]) => {
+        return { hub: this.name, kind, requestId };
+      }),
+    );
   }
 
   /** What it lists of another hub; undefined when it does not know it, or has buried it. */

@@ -24,6 +24,25 @@ export interface LedgerRules {
   mayBeCut: boolean;
 }
 
+/** The end of a request in an event stream or in the log of a hub. */
+export interface RequestEnd {
+  hub: string;
+  /** of the event */
+  kind: string;
+  requestId: string;
+}
+
+/** What is compared. */
+export interface ClusterRecords {
+  /** the streams of all hubs */
+  runs: readonly StreamRun[];
+  loggedEnds: readonly RequestEnd[];
+  /** what clients saw */
+  outcomes: readonly CallOutcome[];
+  /** by tag: how often providers worked on the call */
+  generations: ReadonlyMap<string, number>;
+}
+
 interface Copy {
   run: StreamRun;
   entry: LedgerEntry;
@@ -31,20 +50,24 @@ interface Copy {
 
 /**
  * Compares every client's outcome with the event streams of all hubs. Every request has one end, the same in every stream,
- * in none of them twice. Contract §5, "Ledger"; §8, "Events".
+ * in none of them twice, and one generation for each attempt. Contract §5, "Ledger"; §8.
  *
  * @returns what does not agree, in words
  */
 export function checkClusterLedger(
-  runs: readonly StreamRun[],
-  outcomes: readonly CallOutcome[],
+  { runs, loggedEnds, outcomes, generations }: ClusterRecords,
   { mayMiss, mayBeCut }: LedgerRules,
 ): string[] {
   const requests = copiesOf(runs);
-  const problems: string[] = [];
+  const isKill = runs.some(({ wasKilled }) => wasKilled);
+  const mayGap = mayMiss || isKill;
+  const problems = [
+    ...numberProblems(runs, mayGap),
+    ...loggedProblems(loggedEnds, new Set(requests.keys()), isKill),
+  ];
   for (const [requestId, copies] of requests) {
     problems.push(...copies.flatMap(copyProblems), ...differences(copies));
-    if (mayMiss || runs.some(({ wasKilled }) => wasKilled)) continue;
+    if (mayGap) continue;
     const lacking = runs.filter((run) => !copies.some((copy) => copy.run === run));
     problems.push(...lacking.map(({ hub }) => `${requestId} is not in the stream of ${hub}`));
     problems.push(...copies.flatMap(incomplete));
@@ -53,6 +76,7 @@ export function checkClusterLedger(
     const { tag, requestId, baseUrl, problem } = outcome;
     if (problem !== undefined) problems.push(`${tag}: ${problem}`);
     const copies = requests.get(requestId ?? "") ?? [];
+    problems.push(...generationProblems(outcome, copies, generations));
     const home = copies.filter(({ run }) => baseUrl.startsWith(`${run.origin}/`));
     const wasKilled = isKilled(runs, baseUrl);
     if (!wasKilled && !mayMiss) problems.push(...home.flatMap(incomplete));
@@ -63,6 +87,72 @@ export function checkClusterLedger(
   }
   const uncut = mayBeCut ? [] : outcomes.filter(({ baseUrl }) => !isKilled(runs, baseUrl));
   return [...problems, ...countProblems(requests, outcomes, uncut)];
+}
+
+/** The ends in all streams. */
+export function streamedEnds(runs: readonly StreamRun[]): RequestEnd[] {
+  return runs.flatMap(({ hub, events }) =>
+    [...events.of("llm.complete"), ...events.of("llm.error")].map(({ kind, data }) => {
+      return { hub, kind, requestId: String(data["requestId"]) };
+    }),
+  );
+}
+
+/**
+ * Streams may lack an end; the logs of all hubs together have each once.
+ *
+ * @param mayLack - a killed hub has not written its last lines, and nobody ends what entered there
+ */
+function loggedProblems(
+  loggedEnds: readonly RequestEnd[],
+  begun: ReadonlySet<string>,
+  mayLack: boolean,
+): string[] {
+  const byRequest = Map.groupBy(loggedEnds, ({ requestId }) => requestId);
+  const lacking = mayLack ? [] : [...begun].filter((requestId) => !byRequest.has(requestId));
+  return [
+    ...lacking.map((requestId) => `${requestId} has no end in any log`),
+    ...[...byRequest].flatMap(([requestId, ends]) => {
+      const inWords = ends.map(({ hub, kind }) => `${kind} at ${hub}`).join(", ");
+      return ends.length > 1 ? [`${requestId} ended ${ends.length} times: ${inWords}`] : [];
+    }),
+  ];
+}
+
+/** A room has one order of events: a number is that of one event, and no stream goes back. Contract §5. */
+function numberProblems(runs: readonly StreamRun[], mayGap: boolean): string[] {
+  const known = new Map<string, { event: RecordedEvent; hub: string }>();
+  return runs.flatMap(({ hub, events: { events } }) => {
+    const last = new Map<string, number>();
+    return events.flatMap((event) => {
+      const { id = "" } = event;
+      const [, name = "", number = ""] = /^(.+)-(\d+)$/.exec(id) ?? [];
+      const before = last.get(name);
+      last.set(name, Number(number));
+      const other = known.get(id);
+      known.set(id, { event, hub });
+      const isNext = before === undefined || Number(number) === before + 1;
+      const isLater = mayGap && Number(number) > (before ?? 0);
+      return [
+        ...(isNext || isLater ? [] : [`in the stream of ${hub} ${id} comes after ${before}`]),
+        ...(other === undefined || isDeepStrictEqual(other.event.data, event.data)
+          ? []
+          : [`${id} is ${other.event.kind} at ${other.hub} and ${event.kind} at ${hub}`]),
+      ];
+    });
+  });
+}
+
+function generationProblems(
+  { tag, attempts = 1 }: CallOutcome,
+  copies: readonly Copy[],
+  generations: ReadonlyMap<string, number>,
+): string[] {
+  const count = generations.get(tag) ?? 0;
+  const seen = copies.map(({ entry }) => entry.requests.length);
+  return count > Math.max(1, attempts, ...seen)
+    ? [`${tag} was generated ${count} times in ${attempts} attempts`]
+    : [];
 }
 
 /** Whether the hub that a client called was killed. */

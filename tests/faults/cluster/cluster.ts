@@ -9,7 +9,13 @@ import type { ClientHandlers } from "../programs/clients.ts";
 import type { ProviderHandlers } from "../programs/provider.ts";
 import type { World, WorldPart } from "../world.ts";
 import { ClusterHub } from "./cluster-hub.ts";
-import { checkClusterLedger, type LedgerRules } from "./cluster-ledger.ts";
+import {
+  checkClusterLedger,
+  streamedEnds,
+  type RequestEnd,
+  type LedgerRules,
+  type StreamRun,
+} from "./cluster-ledger.ts";
 import { Followers } from "./followers.ts";
 import { Nats } from "./nats.ts";
 import { type ClusterNetwork, createClusterNetwork, type Machine } from "./network.ts";
@@ -39,6 +45,8 @@ export class Cluster implements WorldPart {
   readonly #rules: LedgerRules = { mayMiss: false, mayBeCut: false };
   readonly #asked = new Set<string>();
   readonly #outcomes: CallOutcome[] = [];
+  /** by tag: how often a provider worked on it */
+  readonly #generations = new Map<string, number>();
   #clients: Program<ClientHandlers> | undefined;
   #code = "";
   #files = 0;
@@ -118,6 +126,27 @@ export class Cluster implements WorldPart {
     return outcomes;
   }
 
+  /** Resolves when providers work on all of them. */
+  async generating(tags: readonly string[]): Promise<void> {
+    const lacking = () => tags.filter((tag) => !this.#generations.has(tag));
+    await until("providers to get the requests", lacking, (left) => left.length === 0, 30_000);
+  }
+
+  /**
+   * Resolves when each of the requests has an end.
+   *
+   * @param where - in the event stream of some hub, or in the log of the one that emitted it, whoever watched
+   */
+  async ended(outcomes: readonly CallOutcome[], where: "streams" | "logs"): Promise<void> {
+    const lacking = () => {
+      const ends = where === "streams" ? streamedEnds(this.#runs) : this.#loggedEnds();
+      const ended = new Set(ends.map(({ requestId }) => requestId));
+      const open = outcomes.filter(({ requestId = "" }) => !ended.has(requestId));
+      return open.map(({ tag, requestId }) => `${tag} (${requestId})`);
+    };
+    await until(`ends in the ${where}`, lacking, (left) => left.length === 0, 60_000);
+  }
+
   async ask(wish: ClusterWish): Promise<CallOutcome> {
     const [outcome] = await this.outcomes(await this.startAll([wish]));
     if (outcome === undefined) throw new Error(`no outcome of ${wish.tag}`);
@@ -155,6 +184,9 @@ export class Cluster implements WorldPart {
   ): Promise<void> {
     const { children } = this.#world;
     const provider = await children.program<ProviderHandlers>("provider", [], machine.prefix);
+    provider.on("asked", ({ tag }: { tag: string }) => {
+      this.#generations.set(tag, (this.#generations.get(tag) ?? 0) + 1);
+    });
     const { url } = await provider.call("about");
     const child = children.roomhub({
       args: [
@@ -221,7 +253,7 @@ export class Cluster implements WorldPart {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const { events } of this.hubs.flatMap((hub) => hub.runs)) events.close();
+    for (const { events } of this.#runs) events.close();
     this.network[Symbol.dispose]();
   }
 
@@ -259,9 +291,20 @@ export class Cluster implements WorldPart {
   }
 
   async #problems(): Promise<string[]> {
-    const runs = this.hubs.flatMap((hub) => hub.runs);
-    const ledger = checkClusterLedger(runs, this.#outcomes, this.#rules);
-    return [...ledger, ...(await this.#listingProblems())];
+    const [runs, outcomes, generations] = [this.#runs, this.#outcomes, this.#generations];
+    const loggedEnds = this.#loggedEnds();
+    return [
+      ...checkClusterLedger({ runs, loggedEnds, outcomes, generations }, this.#rules),
+      ...(await this.#listingProblems()),
+    ];
+  }
+
+  #loggedEnds(): RequestEnd[] {
+    return this.hubs.flatMap((hub) => hub.loggedEnds());
+  }
+
+  get #runs(): StreamRun[] {
+    return this.hubs.flatMap((hub) => hub.runs);
   }
 
   async #linkProblems(): Promise<string[]> {

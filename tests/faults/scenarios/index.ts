@@ -1,6 +1,7 @@
 import type { Scenario } from "../scenario.ts";
 import { badProvider } from "./bad-provider.ts";
 import { clockJumps } from "./clock-jumps.ts";
+import { clusterHomeKilled } from "./cluster/home-killed.ts";
 import { clusterHubKilled } from "./cluster/hub-killed.ts";
 import { clusterHubSilent } from "./cluster/hub-silent.ts";
 import { clusterLedger } from "./cluster/ledger-everywhere.ts";
@@ -70,4 +71,5 @@ export const scenarios: readonly Scenario[] = [
   clusterNatsAway,
   clusterLedger,
   clusterRollingRestart,
+  clusterHomeKilled,
 ];
