@@ -1,4 +1,5 @@
 import { decodeRegistration, encodeRegistration } from "./cluster/homes/registration.ts";
+import type { GateMemory } from "./credentials/password-gate.ts";
 import type { Offer } from "./cluster/homes/room-home.ts";
 import type { Room } from "./domain/room.ts";
 import { storedRegistrationOf } from "./domain/stored-registration.ts";
@@ -22,6 +23,10 @@ interface RoomSnapshot {
   /** sessions and participants; ms since they were used */
   sessions: [string, string, number][];
   conversations: { by: string; keys: readonly (string | number)[]; bytes: number; ms: number }[];
+  /** participants, and from how many bytes on a prompt is too long there, for how many ms */
+  contexts: [string, number, number][];
+  /** of a room with a password */
+  guesses: GateMemory | undefined;
   running: SlotBefore[];
   lastUsedAt: number;
 }
@@ -42,7 +47,8 @@ export interface SnapshotParts {
 /** @throws HubError `room_not_found` */
 export function snapshotOf(parts: SnapshotParts, code: string, offer: Offer): string {
   const { operations, bus, inFlight, responseOwners, slots, computer } = parts;
-  const { vault } = operations;
+  const { vault, passwordGate } = operations;
+  const password = operations.roomPasswords.get(code);
   const room = operations.registry.room(code);
   const [nowMs, storedAt] = [operations.nowMs(), Math.round(operations.wallMs())];
   const running = inFlight.statusesIn(code).flatMap(({ facts, holder, startedMs, place }) => {
@@ -66,6 +72,8 @@ export function snapshotOf(parts: SnapshotParts, code: string, offer: Offer): st
     conversations: [...room.placing.warm.all()].map(({ participant, keys, bytes, usedMs }) => ({
       ...{ by: participant.id, keys, bytes, ms: nowMs - usedMs },
     })),
+    contexts: [...room.placing.contexts.all(nowMs)].map(([{ id }, ...bound]) => [id, ...bound]),
+    guesses: password && passwordGate.memoryOf(code, password),
     running: [...running, ...slots.of(code, nowMs)],
   };
   return JSON.stringify(snapshot);
@@ -102,10 +110,18 @@ export class GivenRoom {
     for (const slot of running) slots.hold(operations, code, offer.from, slot);
   }
 
-  /** Where requests went. */
+  /** Where requests went, and what came of them. */
   #learn({ operations, responseOwners }: SnapshotParts, room: Room): void {
-    const { responses, sessions, conversations } = this.#snapshot;
+    const { responses, sessions, conversations, contexts, guesses } = this.#snapshot;
     const nowMs = operations.nowMs();
+    const password = operations.roomPasswords.get(room.code);
+    if (password !== undefined && guesses !== undefined)
+      operations.passwordGate.remember(room.code, password, guesses);
+    for (const [id, textBytes, forMs] of contexts) {
+      const participant = room.participants.get(id);
+      if (participant !== undefined)
+        room.placing.contexts.restore(participant, textBytes, forMs, nowMs);
+    }
     for (const [id, by] of responses) {
       const maker = room.participants.get(by);
       if (maker !== undefined) responseOwners.remember(room, id, maker);

@@ -19,6 +19,10 @@ export interface PasswordAttempts {
   retryAfterMs(key: string, nowMs: number): number;
   /** Failures that still count, from 0 to `burst`: one is forgiven each `intervalMs`. */
   spent(key: string, nowMs: number): number;
+  /** Of the keys that begin so: those with failures that count, and in how many ms none does. */
+  all(prefix: string, nowMs: number): [key: string, untilFullMs: number][];
+  /** What {@link all} said elsewhere. */
+  restore(key: string, untilFullMs: number, nowMs: number): void;
 }
 
 /** @param address - the peer's, or undefined when it has none: all of those share one count per room */
@@ -33,6 +37,13 @@ export function createPasswordAttempts(limits: AttemptLimits): PasswordAttempts 
   const retryAfterMs = (key: string, nowMs: number) =>
     Math.max(0, (fullAtMs.get(key) ?? nowMs) - nowMs - (burst - 1) * intervalMs);
 
+  const keep = (key: string, fullAt: number, nowMs: number) => {
+    // Deleted first, so that the map stays ordered by the last failure.
+    fullAtMs.delete(key);
+    if (fullAtMs.size >= maxCallers) forgetOldest(fullAtMs, nowMs);
+    fullAtMs.set(key, Math.min(fullAt, nowMs + burst * intervalMs));
+  };
+
   return {
     retryAfterMs,
     spent: (key, nowMs) => {
@@ -41,12 +52,13 @@ export function createPasswordAttempts(limits: AttemptLimits): PasswordAttempts 
     },
     isAllowed: (key, nowMs) => retryAfterMs(key, nowMs) === 0,
     recordFailure(key, nowMs) {
-      const fullAt = Math.max(fullAtMs.get(key) ?? nowMs, nowMs) + intervalMs;
-      // Deleted first, so that the map stays ordered by the last failure.
-      fullAtMs.delete(key);
-      if (fullAtMs.size >= maxCallers) forgetOldest(fullAtMs, nowMs);
-      fullAtMs.set(key, Math.min(fullAt, nowMs + burst * intervalMs));
+      keep(key, Math.max(fullAtMs.get(key) ?? nowMs, nowMs) + intervalMs, nowMs);
     },
+    all: (prefix, nowMs) =>
+      [...fullAtMs].flatMap(([key, fullAt]) =>
+        key.startsWith(prefix) && fullAt > nowMs ? [[key, fullAt - nowMs]] : [],
+      ),
+    restore: (key, untilFullMs, nowMs) => keep(key, nowMs + untilFullMs, nowMs),
   };
 }
 

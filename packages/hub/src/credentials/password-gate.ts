@@ -1,7 +1,7 @@
 import { attemptKey, createPasswordAttempts, type PasswordAttempts } from "./attempts.ts";
 import type { Guess, PasswordResult } from "./guess.ts";
 import type { RoomPassword } from "./passwords.ts";
-import { RoomGuesses } from "./room-guesses.ts";
+import { RoomGuesses, type RoomGuessesMemory } from "./room-guesses.ts";
 import { SlowChecks, type SlowGuess } from "./slow-checks.ts";
 
 export interface GateLimits {
@@ -13,6 +13,12 @@ export interface GateLimits {
   perRoomAndMinute: number;
   /** slow checks that may wait; 10,000 when left out */
   maxWaiting?: number | undefined;
+}
+
+/** What counts of the guesses at one room, on its way to another hub. */
+export interface GateMemory extends RoomGuessesMemory {
+  /** with ms until none of its wrong ones counts */
+  callers: [caller: string, untilFullMs: number][];
 }
 
 /** Callers with more wrong ones than this that still count are equals. */
@@ -60,6 +66,25 @@ export class PasswordGate {
     const verdict = roomPassword.quickly(password);
     if (verdict !== undefined) return this.#settle(guess, verdict);
     return await this.#slowChecks.add({ ...guess, password });
+  }
+
+  memoryOf(roomCode: string, roomPassword: RoomPassword): GateMemory {
+    const nowMs = this.#nowMs();
+    const prefix = attemptKey(roomCode, "");
+    const callers = this.#attempts
+      .all(prefix, nowMs)
+      .map(([key, untilFullMs]): [string, number] => [key.slice(prefix.length), untilFullMs]);
+    return { ...this.#guessesAt(roomPassword).memory(nowMs), callers };
+  }
+
+  /** What the gate of another hub has seen. */
+  remember(roomCode: string, roomPassword: RoomPassword, memory: GateMemory): void {
+    const nowMs = this.#nowMs();
+    // In place of what this one knew when it had the room before.
+    this.#rooms.delete(roomPassword);
+    this.#guessesAt(roomPassword).remember(memory, nowMs);
+    for (const [caller, untilFullMs] of memory.callers)
+      this.#attempts.restore(attemptKey(roomCode, caller), untilFullMs, nowMs);
   }
 
   #refusalOf(guess: Guess): PasswordResult | undefined {

@@ -4,6 +4,12 @@ const knownMs = 24 * 3_600_000;
 /** Callers remembered per room. Only those that have the password take a place. */
 const maxKnown = 1_024;
 
+/** On its way to another hub, whose clock is another: in ms from then. */
+export interface RoomGuessesMemory {
+  wrongAgoMs: number[];
+  rightAgoMs: [caller: string, agoMs: number][];
+}
+
 /** The wrong passwords of one room from all callers together, and the callers that gave the right one. Contract §6. */
 export class RoomGuesses {
   readonly #perMinute: number;
@@ -36,6 +42,19 @@ export class RoomGuesses {
     const [oldest] = this.#rightAtMs.keys();
     if (oldest !== undefined && this.#rightAtMs.size >= maxKnown) this.#rightAtMs.delete(oldest);
     this.#rightAtMs.set(caller, nowMs);
+  }
+
+  memory(nowMs: number): RoomGuessesMemory {
+    return {
+      wrongAgoMs: this.#wrongAtMs.map((atMs) => nowMs - atMs),
+      rightAgoMs: [...this.#rightAtMs].map(([caller, atMs]) => [caller, nowMs - atMs]),
+    };
+  }
+
+  /** What another hub knew. */
+  remember({ wrongAgoMs, rightAgoMs }: RoomGuessesMemory, nowMs: number): void {
+    for (const agoMs of wrongAgoMs) this.recordWrong(nowMs - agoMs);
+    for (const [caller, agoMs] of rightAgoMs) this.recordRight(caller, nowMs - agoMs);
   }
 
   /** Whether it gave the right password within 24 h. */

@@ -47,6 +47,17 @@ export class ContextBounds {
     return undefined;
   }
 
+  /** With ms until they end. */
+  *all(nowMs: number): Iterable<[participant: Participant, textBytes: number, forMs: number]> {
+    for (const [participant, { textBytes, untilMs }] of this.#bounds)
+      yield [participant, textBytes, untilMs - nowMs];
+  }
+
+  /** As another hub learned it. */
+  restore(participant: Participant, textBytes: number, forMs: number, nowMs: number): void {
+    this.#bounds.set(participant, { textBytes, untilMs: nowMs + forMs });
+  }
+
   forget(participant: Participant): void {
     this.#bounds.delete(participant);
   }

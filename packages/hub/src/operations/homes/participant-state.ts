@@ -1,4 +1,5 @@
 import { updateLimit } from "../../domain/concurrency.ts";
+import type { PaceSnapshot } from "../../domain/placement/pace.ts";
 import { capabilitiesOf, type Participant } from "../../domain/participant.ts";
 import { isComplete, updateTrial } from "../../domain/readiness.ts";
 import type { OperationContext } from "../context.ts";
@@ -29,6 +30,7 @@ export interface ParticipantState extends Pick<
   direct: Extract<Participant["direct"], { kind: "answered" | "failed" }> | undefined;
   loadedModels: readonly string[] | undefined;
   haveWorked: boolean;
+  pace: PaceSnapshot;
   restsForMs: number | undefined;
   overloadedForMs: number | undefined;
   joinedAgoMs: number;
@@ -59,6 +61,7 @@ export function stateOf(
     direct: direct.kind === "answered" || direct.kind === "failed" ? direct : undefined,
     loadedModels: participant.loadedModels,
     haveWorked: participant.credentials.haveWorked,
+    pace: participant.pace.snapshot(now),
     restsForMs: restsUntilMs === undefined ? undefined : restsUntilMs - now,
     overloadedForMs: overloadedUntilMs === undefined ? undefined : overloadedUntilMs - now,
     joinedAgoMs: now - participant.joinedMs,
@@ -84,6 +87,7 @@ export function restoreState(
   participant.refusesStreamUsage = state.refusesStreamUsage;
   participant.reportsUsageItself = state.reportsUsageItself;
   participant.credentials.haveWorked = state.haveWorked;
+  participant.pace.restore(state.pace, now);
   participant.budget = state.budget;
   participant.reported = state.reported;
   participant.loadedModels = state.loadedModels;

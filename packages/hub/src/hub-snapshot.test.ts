@@ -1,0 +1,87 @@
+import { expect, test } from "vitest";
+import type { RoomPassword } from "./credentials/passwords.ts";
+import { EventBus } from "./events/bus.ts";
+import { GivenRoom, snapshotOf, type SnapshotParts } from "./hub-snapshot.ts";
+import { InFlight } from "./inference/in-flight.ts";
+import { ResponseOwners } from "./inference/response-owners.ts";
+import { SlotsBefore } from "./operations/homes/slots-before.ts";
+import { createOffice, peerAt } from "./operations/operations.fixture.ts";
+import { checkRoomPassword } from "./operations/room-password.ts";
+
+const offer = { from: { hubId: "a", bootId: "1", epoch: 1 }, number: 1 };
+
+/** A hub with the room, whose clock differs from the other one's. */
+async function hub(aheadMs: number) {
+  const office = createOffice({ limits: { passwordAttemptsPerRoom: 2 } });
+  const { context, room } = office;
+  office.pass(aheadMs);
+  const password: RoomPassword = await context.passwordKeeper.fromPassword("swordfish");
+  context.roomPasswords.set(room, password);
+  const parts: SnapshotParts = {
+    operations: context,
+    bus: new EventBus("boot", () => undefined),
+    inFlight: new InFlight(),
+    responseOwners: new ResponseOwners(10),
+    slots: new SlotsBefore(),
+    computer: "c",
+  };
+  const lab = context.registry.room(room);
+  return {
+    ...{ ...office, parts, lab },
+    give: (password: string | undefined, address: string) =>
+      checkRoomPassword(context, lab, password, peerAt(address)).then(
+        () => "right",
+        ({ code }: { code: string }) => code,
+      ),
+    ada: () => context.registry.participant(lab, "ada"),
+  };
+}
+
+async function handedOver(before: Awaited<ReturnType<typeof hub>>) {
+  const next = await hub(5_000_000);
+  const given = new GivenRoom(snapshotOf(before.parts, before.room, offer));
+  given.takePlace(next.parts, before.room);
+  return next;
+}
+
+test("who gave a room's password, and who guessed, is known at its next home", async () => {
+  const before = await hub(0);
+  expect(await before.give("swordfish", "10.0.0.1")).toBe("right");
+  before.pass(1_000);
+  for (const address of ["10.0.0.2", "10.0.0.3"])
+    expect(await before.give("tuna", address)).toBe("invalid_password");
+  const next = await handedOver(before);
+  expect(await next.give("swordfish", "10.0.0.4")).toBe("too_many_attempts");
+  expect(await next.give("swordfish", "10.0.0.1")).toBe("right");
+  next.pass(60_000);
+  expect(await next.give("swordfish", "10.0.0.4")).toBe("right");
+});
+
+test("a caller's wrong passwords still count at the room's next home, for as long as they would have", async () => {
+  const before = await hub(0);
+  for (let count = 0; count < 5; count++) await before.give(undefined, "10.0.0.2");
+  before.pass(1_500);
+  const next = await handedOver(before);
+  expect(await next.give("swordfish", "10.0.0.2")).toBe("too_many_attempts");
+  next.pass(500);
+  expect(await next.give("swordfish", "10.0.0.2")).toBe("right");
+});
+
+test("how fast a participant is, and which prompts are too long for it, is known at the room's next home", async () => {
+  const before = await hub(0);
+  await before.join({ password: "swordfish" });
+  const nowMs = before.context.nowMs();
+  before.ada().pace.noteFirst("stream", { promptBytes: 4_000, coldBytes: 4_000 }, 800, nowMs);
+  before.lab.placing.contexts.noteRefused(before.ada(), 9_000, nowMs);
+  before.pass(60_000);
+  const next = await handedOver(before);
+  const { nowMs: clock } = next.context;
+  const figures = (at: typeof next) =>
+    at.ada().pace.expectedFirstMs("stream", 4_000, at.context.nowMs());
+  expect(figures(next)).toBe(figures(before));
+  expect(next.lab.placing.contexts.find(next.ada(), clock())).toBe(9_000);
+  next.pass(9 * 60_000 - 1);
+  expect(next.lab.placing.contexts.find(next.ada(), clock())).toBe(9_000);
+  next.pass(1);
+  expect(next.lab.placing.contexts.find(next.ada(), clock())).toBeUndefined();
+});
