@@ -12,28 +12,38 @@ interface Listed {
   options: string[];
 }
 
-const listed = helpOf(await createProgram(makeWorld().context));
+const commandHeadings = ["Commands", "Share", "Use", "Watch", "Operate", "Settings"];
+const listed = await helpOf(await createProgram(makeWorld().context));
 
 /** Read from the printed help, not from the table that the scripts are made of. */
-function helpOf(command: Command, path: readonly string[] = []): Listed[] {
-  const text = command.helpInformation();
-  const [, choices = ""] = /\(choices: ([^)]*)\)/.exec(section(text, "Arguments")) ?? [];
+async function helpOf(command: Command, path: readonly string[] = []): Promise<Listed[]> {
+  const flag = command.helpInformation().includes("--help-all") ? "--help-all" : "--help";
+  const world = makeWorld();
+  await world.run(...path, flag);
+  const { text } = world.stdout;
+  const [, choices = ""] = /\(choices: ([^)]*)\)/.exec(sections(text, "Arguments")) ?? [];
+  const children = command.commands.map((child) => helpOf(child, [...path, child.name()]));
   return [
     {
       path: path.join(" "),
       commands: [
-        ...names(section(text, "Commands"), /^ {2}([a-z]\w*)/gm),
+        ...names(sections(text, ...commandHeadings), /^ {2}([a-z]\w*)/gm),
         ...names(choices, /"(\w+)"/g),
       ].toSorted(),
-      options: names(section(text, "Options"), /^ {2}(?:-\w, )?(--[a-z-]+)/gm).toSorted(),
+      options: names(
+        sections(text, "Options", "Rare options"),
+        /^ {2}(?:-\w, )?(--[a-z-]+)/gm,
+      ).toSorted(),
     },
-    ...command.commands.flatMap((child) => helpOf(child, [...path, child.name()])),
+    ...(await Promise.all(children)).flat(),
   ];
 }
 
-function section(text: string, heading: string): string {
-  const [, after = ""] = text.split(`\n${heading}:\n`);
-  return after.split("\n\n")[0] ?? "";
+function sections(text: string, ...headings: string[]): string {
+  return text
+    .split("\n\n")
+    .filter((part) => headings.some((heading) => part.startsWith(`${heading}:\n`)))
+    .join("\n");
 }
 
 function names(text: string, name: RegExp): string[] {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { commandNameOf, withCommandName } from "./command-name.ts";
+import { createProgram } from "./program.ts";
 import { makeWorld } from "./test-context.fixture.ts";
 
 const inCheckout = makeWorld({ commandName: "npx roomhub" }).context;
@@ -28,6 +29,13 @@ test.each(["npx roomhub join A", "a roomhub hub", "roomhub is not there", "my-ro
     expect(withCommandName(inCheckout, text)).toBe(text);
   },
 );
+
+test("in a checkout every command gets the prefix", async () => {
+  const { commands } = await createProgram(makeWorld().context);
+  for (const name of commands.flatMap((command) => [command.name(), ...command.aliases()])) {
+    expect(withCommandName(inCheckout, `roomhub ${name} A`)).toBe(`npx roomhub ${name} A`);
+  }
+});
 
 test("an installed command changes nothing", () => {
   expect(withCommandName(makeWorld().context, "roomhub room list")).toBe("roomhub room list");

@@ -26,7 +26,7 @@ function packageOfNpx(path: string): string | undefined {
 }
 
 const calls =
-  /(?<!npx )\broomhub (?=\[|--|(?:up|serve|room|join|participants|models|leave|events|chat|health|alias|route|env|doctor|config|service|completion|help)\b)/g;
+  /(?<!npx )\broomhub (?=\[|--|(?:up|join|participants?|service|leave|chat|env|models|alias|route|top|monitor|events|usage|record|report|serve|rooms?|doctor|health|hubs|metrics|config|completion|help)\b)/g;
 
 /**
  * Texts of hubs, the SDK and the help contain commands of an installed `roomhub`; in a checkout they get the prefix that

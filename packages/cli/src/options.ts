@@ -1,6 +1,6 @@
 import { InvalidHubUrlError, type Invite, normaliseHubUrl, parseInvite } from "@roomhub/client";
 import { type ParticipantConfig, participantIdProblem, SurfaceMode } from "@roomhub/protocol";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Help, InvalidArgumentError, Option } from "commander";
 import type { CliContext } from "./context.ts";
 import { defaultHubUrl } from "./rooms/hub-address.ts";
 
@@ -96,6 +96,24 @@ export function jsonObjectArgument(text: string): Record<string, unknown> {
 /** A model server's URL; a missing scheme means `http://`, as in a hub's URL. */
 export function endpointArgument(text: string): string {
   return /^[\w.-]+(?::\d+)?(?:\/|$)/.test(text) ? `http://${text}` : text;
+}
+
+const rareHeading = "Rare options:";
+
+/** Leaves options out of `--help`, and adds `--help-all`, which lists them too. Shells complete them as any other. */
+export function moveToHelpAll(command: Command, flags: readonly string[]): Command {
+  for (const option of command.options) {
+    if (flags.includes(option.flags)) option.helpGroup(rareHeading);
+  }
+  const inherited = command.configureHelp();
+  const isUsual = (option: Option) => option.helpGroupHeading !== rareHeading;
+  return command
+    .configureHelp({
+      ...inherited,
+      visibleOptions: (of) => new Help().visibleOptions(of).filter(isUsual),
+    })
+    .option("--help-all", "display help with rare options")
+    .on("option:help-all", () => command.configureHelp(inherited).help());
 }
 
 /** Collects a repeatable option. */

@@ -1,6 +1,7 @@
 import { HubUnreachableError, RoomhubError } from "@roomhub/client";
 import { expect, test, vi } from "vitest";
 import type { Client } from "./context.ts";
+import { createProgram } from "./program.ts";
 import { aParticipant, aRoom, makeWorld } from "./test-context.fixture.ts";
 
 function refusal(status: number, code: string, hint = "do this instead"): RoomhubError {
@@ -158,6 +159,37 @@ test("a mistyped command is an error with a suggestion and one usage line", asyn
   await world.run("modles", "ABC234");
   expect(world.stderr.text).toContain("→ did you mean models?\n");
   expect(world.stderr.text).toContain("Usage: roomhub ");
+});
+
+test.each([
+  ["list", "→ rooms: npx roomhub room list; models of a room: npx roomhub models ABC234\n"],
+  ["status", "→ the hub: npx roomhub health; "],
+  ["share", "→ share models of this machine: npx roomhub join; "],
+  [
+    "launch",
+    '→ start a program with a room\'s models: eval "$(npx roomhub env ABC234 --for claude)"',
+  ],
+  ["kick", "→ remove a participant: npx roomhub leave ABC234 ID\n"],
+])(
+  "%s, which is another program's command, is an error with the command here",
+  async (word, hint) => {
+    const world = makeWorld({ commandName: "npx roomhub" });
+    expect(await world.run(word, "claude")).toBe(2);
+    expect(world.stderr.text).toContain(`error: unknown command '${word}'\n${hint}`);
+  },
+);
+
+test("the commands that other programs' words lead to exist", async () => {
+  const world = makeWorld();
+  const program = await createProgram(world.context);
+  const known = program.commands.map((command) => command.name());
+  for (const word of ["list", "ls", "ps", "status", "share", "start", "run", "launch", "kick"]) {
+    world.stderr.text = "";
+    await world.run(word);
+    const named = [...world.stderr.text.matchAll(/roomhub ([a-z]+)/g)].map(([, name = ""]) => name);
+    expect(named.length, word).toBeGreaterThan(0);
+    expect(known).toEqual(expect.arrayContaining(named));
+  }
 });
 
 test("a command without a room argument gives no hint about rooms", async () => {

@@ -1,4 +1,4 @@
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, Help } from "commander";
 import { withCommandName } from "./command-name.ts";
 import type { CliContext } from "./context.ts";
 import { checkVariables } from "./environment.ts";
@@ -41,60 +41,99 @@ interface CommandModule {
   load: (words: readonly string[]) => Promise<(program: Command, context: CliContext) => void>;
 }
 
-/** In the order of the help. Only the requested command is loaded, since loaded code stays in a hub's memory. */
-const commands: readonly CommandModule[] = [
-  { names: ["up"], load: async () => (await import("./commands/up.ts")).addUpCommand },
-  { names: ["serve"], load: async () => (await import("./commands/serve.ts")).addServeCommand },
-  {
-    names: ["room", "rooms"],
-    load: async () => (await import("./commands/room.ts")).addRoomCommand,
-  },
-  { names: ["join"], load: async () => (await import("./commands/join.ts")).addJoinCommand },
-  {
-    names: ["participants", "models", "leave"],
-    load: async () => (await import("./commands/participants.ts")).addParticipantCommands,
-  },
-  {
-    names: ["participant"],
-    load: async () => (await import("./commands/participant.ts")).addParticipantCommand,
-  },
-  { names: ["events"], load: async () => (await import("./commands/events.ts")).addEventsCommand },
-  { names: ["usage"], load: async () => (await import("./commands/usage.ts")).addUsageCommand },
-  {
-    names: ["monitor"],
-    load: async () => (await import("./commands/monitor.ts")).addMonitorCommand,
-  },
-  { names: ["top"], load: async () => (await import("./commands/top.ts")).addTopCommand },
-  { names: ["record"], load: async () => (await import("./commands/record.ts")).addRecordCommand },
-  { names: ["report"], load: async () => (await import("./commands/report.ts")).addReportCommand },
-  {
-    names: ["metrics"],
-    load: async () => (await import("./commands/metrics.ts")).addMetricsCommand,
-  },
-  { names: ["chat"], load: async () => (await import("./commands/chat.ts")).addChatCommand },
-  { names: ["health"], load: async () => (await import("./commands/health.ts")).addHealthCommand },
-  { names: ["hubs"], load: async () => (await import("./commands/hubs.ts")).addHubsCommand },
-  { names: ["alias"], load: async () => (await import("./commands/alias.ts")).addAliasCommand },
-  { names: ["route"], load: async () => (await import("./commands/route.ts")).addRouteCommand },
-  { names: ["env"], load: async () => (await import("./commands/env.ts")).addEnvCommand },
-  { names: ["doctor"], load: async () => (await import("./commands/doctor.ts")).addDoctorCommand },
-  { names: ["config"], load: async () => (await import("./commands/config.ts")).addConfigCommand },
-  {
-    names: ["service"],
-    load: async (words) => {
-      const { addServiceCommand } = await import("./commands/service.ts");
-      return (program, context) => addServiceCommand(program, context, words);
+/**
+ * The commands under the headings of the help, in its order. Only the requested one is loaded, since loaded code stays in a
+ * hub's memory.
+ */
+const commandGroups: Record<string, readonly CommandModule[]> = {
+  Share: [
+    { names: ["up"], load: async () => (await import("./commands/up.ts")).addUpCommand },
+    { names: ["join"], load: async () => (await import("./commands/join.ts")).addJoinCommand },
+    {
+      names: ["participant"],
+      load: async () => (await import("./commands/participant.ts")).addParticipantCommand,
     },
-  },
-  {
-    names: ["completion"],
-    load: async () => {
-      const { addCompletionCommand } = await import("./completion/completion-command.ts");
-      return (program, context) =>
-        addCompletionCommand(program, context, () => createProgram(context));
+    {
+      names: ["service"],
+      load: async (words) => {
+        const { addServiceCommand } = await import("./commands/service.ts");
+        return (program, context) => addServiceCommand(program, context, words);
+      },
     },
-  },
-];
+    {
+      names: ["leave"],
+      load: async () => (await import("./commands/participants.ts")).addLeaveCommand,
+    },
+  ],
+  Use: [
+    { names: ["chat"], load: async () => (await import("./commands/chat.ts")).addChatCommand },
+    { names: ["env"], load: async () => (await import("./commands/env.ts")).addEnvCommand },
+    {
+      names: ["models"],
+      load: async () => (await import("./commands/participants.ts")).addModelsCommand,
+    },
+    { names: ["alias"], load: async () => (await import("./commands/alias.ts")).addAliasCommand },
+    { names: ["route"], load: async () => (await import("./commands/route.ts")).addRouteCommand },
+  ],
+  Watch: [
+    { names: ["top"], load: async () => (await import("./commands/top.ts")).addTopCommand },
+    {
+      names: ["monitor"],
+      load: async () => (await import("./commands/monitor.ts")).addMonitorCommand,
+    },
+    {
+      names: ["participants"],
+      load: async () => (await import("./commands/participants.ts")).addParticipantsCommand,
+    },
+    {
+      names: ["events"],
+      load: async () => (await import("./commands/events.ts")).addEventsCommand,
+    },
+    { names: ["usage"], load: async () => (await import("./commands/usage.ts")).addUsageCommand },
+    {
+      names: ["record"],
+      load: async () => (await import("./commands/record.ts")).addRecordCommand,
+    },
+    {
+      names: ["report"],
+      load: async () => (await import("./commands/report.ts")).addReportCommand,
+    },
+  ],
+  Operate: [
+    { names: ["serve"], load: async () => (await import("./commands/serve.ts")).addServeCommand },
+    {
+      names: ["room", "rooms"],
+      load: async () => (await import("./commands/room.ts")).addRoomCommand,
+    },
+    {
+      names: ["doctor"],
+      load: async () => (await import("./commands/doctor.ts")).addDoctorCommand,
+    },
+    {
+      names: ["health"],
+      load: async () => (await import("./commands/health.ts")).addHealthCommand,
+    },
+    { names: ["hubs"], load: async () => (await import("./commands/hubs.ts")).addHubsCommand },
+    {
+      names: ["metrics"],
+      load: async () => (await import("./commands/metrics.ts")).addMetricsCommand,
+    },
+  ],
+  Settings: [
+    {
+      names: ["config"],
+      load: async () => (await import("./commands/config.ts")).addConfigCommand,
+    },
+    {
+      names: ["completion"],
+      load: async () => {
+        const { addCompletionCommand } = await import("./completion/completion-command.ts");
+        return (program, context) =>
+          addCompletionCommand(program, context, () => createProgram(context));
+      },
+    },
+  ],
+};
 
 /** The command named on the command line; undefined when `--help` comes before it. */
 function commandIn(args: readonly string[]): string | undefined {
@@ -120,6 +159,9 @@ export async function createProgram(
     .version(context.version)
     .option("--verbose", "show stack traces of errors")
     .option("--secrets-file <path>", "set variables from a file that only you can read")
+    .configureHelp({
+      subcommandTerm: (command) => new Help().subcommandTerm(command).replace(" [options]", ""),
+    })
     .exitOverride()
     .configureOutput({
       writeOut: (text) => context.stdout.write(withCommandName(context, text)),
@@ -135,15 +177,37 @@ export async function createProgram(
       checkVariables(context.env, namedVariables(command.opts()));
       readHubVariable(command, context.env);
     });
-  const chosen = commands.filter(({ names }) => names.includes(requested ?? ""));
-  const needed = words[0] === "--version" ? [] : chosen.length === 0 ? commands : chosen;
-  for (const { load } of needed) {
-    const addCommand = await load(words);
-    addCommand(program, context);
+  const isChosen = ({ names }: CommandModule) => names.includes(requested ?? "");
+  const isOne = Object.values(commandGroups).flat().some(isChosen);
+  for (const [heading, modules] of Object.entries(commandGroups)) {
+    program.commandsGroup(`${heading}:`);
+    for (const module of modules) {
+      if (isOne ? !isChosen(module) : words[0] === "--version") continue;
+      const addCommand = await module.load(words);
+      addCommand(program, context);
+    }
   }
+  // Puts `help` under the last heading.
+  program.helpCommand(true);
   showUsageAfterErrors(program, "");
   return program;
 }
+
+/** What other programs call it, such as Ollama, Docker and systemctl. */
+const hintsForOthersWords = new Map([
+  ["list", "rooms: roomhub room list; models of a room: roomhub models ABC234"],
+  ["ls", "rooms: roomhub room list; models of a room: roomhub models ABC234"],
+  ["ps", "participants and running requests: roomhub top"],
+  ["status", "the hub: roomhub health; a room: roomhub top; what is wrong: roomhub doctor"],
+  ["share", "share models of this machine: roomhub join; host a room with them: roomhub up --lan"],
+  ["start", "host a room: roomhub up; a hub alone: roomhub serve"],
+  ["run", "talk to a model: roomhub chat"],
+  [
+    "launch",
+    'start a program with a room\'s models: eval "$(roomhub env ABC234 --for claude)" && claude',
+  ],
+  ["kick", "remove a participant: roomhub leave ABC234 ID"],
+]);
 
 /** Prints commander's suggestions as hints, and adds hints that commander does not have. */
 function formatUsageError(
@@ -154,7 +218,11 @@ function formatUsageError(
 ): string {
   const colors = colorsFor(context, context.stderr);
   const [message = "", ...lines] = text.trimEnd().split("\n");
-  const hints = lines.map((line) => line.replace(/^\(Did you mean (.*)\)$/, "→ did you mean $1"));
+  const hint = hintsForOthersWords.get(/unknown command '([^']*)'/.exec(message)?.[1] ?? "");
+  const hints =
+    hint === undefined
+      ? lines.map((line) => line.replace(/^\(Did you mean (.*)\)$/, "→ did you mean $1"))
+      : [`→ ${hint}`];
   if (message.startsWith("error: missing required argument 'room'")) {
     hints.push("→ list rooms and their codes: roomhub room list");
   }

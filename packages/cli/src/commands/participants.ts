@@ -10,8 +10,7 @@ interface LeaveOptionValues extends HubOptionValues {
   tokenEnv?: string;
 }
 
-/** `participants`, `models`, `leave`: listing and removing a room's participants. */
-export function addParticipantCommands(program: Command, context: CliContext): void {
+export function addParticipantsCommand(program: Command, context: CliContext): void {
   addHubOptions(
     program
       .command("participants")
@@ -20,7 +19,9 @@ export function addParticipantCommands(program: Command, context: CliContext): v
   )
     .addHelpText("after", "\nExample:\n  $ roomhub participants ABC234")
     .action((room: string, options: HubOptionValues) => listParticipants(context, room, options));
+}
 
+export function addModelsCommand(program: Command, context: CliContext): void {
   addHubOptions(
     program
       .command("models")
@@ -29,7 +30,9 @@ export function addParticipantCommands(program: Command, context: CliContext): v
   )
     .addHelpText("after", "\nExample:\n  $ roomhub models ABC234 --json")
     .action((room: string, options: HubOptionValues) => listModels(context, room, options));
+}
 
+export function addLeaveCommand(program: Command, context: CliContext): void {
   addHubOptions(
     program
       .command("leave")

@@ -12,7 +12,7 @@ import {
   failOnCutRequests,
   type RoomStorage,
 } from "../hosting/hub-launch.ts";
-import { addHubFlags, type HubFlagValues } from "../hosting/hub-settings.ts";
+import { addHubFlags, type HubFlagValues, type SettingName } from "../hosting/hub-settings.ts";
 import { addJsonOption } from "../options.ts";
 import { aborted, untilStopped } from "../terminal/stop-signal.ts";
 import { writeJson } from "../terminal/text.ts";
@@ -22,8 +22,14 @@ interface ServeOptionValues extends HubFlagValues {
   workers?: string;
 }
 
+const usualSettings: SettingName[] = [
+  ...(["port", "host", "lan", "stateFile", "ephemeral", "publicUrl", "trustProxy"] as const),
+  ...(["ownership", "logFormat", "nats", "advertise", "clusterSecretFile"] as const),
+];
+
 export function addServeCommand(program: Command, context: CliContext): void {
-  addJsonOption(addHubFlags(program.command("serve").description("run a hub until stopped")))
+  const command = program.command("serve").description("run a hub until stopped");
+  addJsonOption(addHubFlags(command, usualSettings))
     .addOption(new Option("--workers <count>").hideHelp())
     .addHelpText(
       "after",

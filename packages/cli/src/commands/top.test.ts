@@ -79,6 +79,26 @@ describe("on a terminal", () => {
     expect(pending.size).toBe(0);
   });
 
+  test("? explains what is shown, and shows the room again", async () => {
+    const { world, stdout, tick } = aScreen();
+    const running = world.run("top", "ABC234");
+    await untilSaid(world, entered);
+    await untilRead();
+    tick();
+    expect(stdout.text).toContain("q quit  ? what is shown  Ctrl+L draw again");
+    expect(stdout.text).not.toContain("busy with other work");
+    world.press("?");
+    tick();
+    expect(stdout.text).toContain("█ busy with this room, ▒ busy with other work, · free");
+    const titles = () => stdout.text.split("lab (ABC234)").length;
+    const before = titles();
+    world.press("?");
+    tick();
+    expect(titles()).toBe(before + 1);
+    world.stop();
+    await running;
+  });
+
   test("Ctrl+C restores the screen before anything else happens", async () => {
     const { world, stdout } = aScreen();
     const running = world.run("top", "ABC234");

@@ -8,7 +8,7 @@ import { addBudgetOptions, budgetOf, type BudgetOptionValues } from "../sharing/
 import { findServers, type RequestedModels } from "../sharing/find-servers.ts";
 import { type HubConfig, resolveHubConfig } from "../hosting/hub-config.ts";
 import { type LaunchedHub, launchHub, failOnCutRequests } from "../hosting/hub-launch.ts";
-import { addHubFlags, type HubFlagValues } from "../hosting/hub-settings.ts";
+import { addHubFlags, type HubFlagValues, type SettingName } from "../hosting/hub-settings.ts";
 import { credentialsProblem } from "../sharing/found-server.ts";
 import { addJsonOption, addQuietOption, endpointArgument } from "../options.ts";
 import {
@@ -61,11 +61,15 @@ interface Cleanup {
   cut: number;
 }
 
+const usualSettings: SettingName[] = ["port", "lan", "publicUrl", "ephemeral"];
+
 export function addUpCommand(program: Command, context: CliContext): void {
   const command = program
     .command("up")
     .description("start a hub with a room, and share this machine's model in it");
-  addHeaderOptions(addPasswordOptions(addQuietOption(addJsonOption(addHubFlags(command)))))
+  addHeaderOptions(
+    addPasswordOptions(addQuietOption(addJsonOption(addHubFlags(command, usualSettings)))),
+  )
     .option("--room <name>", "name of the room (default: from your user name)")
     .option(
       "--endpoint <url>",

@@ -1,4 +1,4 @@
-import type { Argument, Command, Option } from "commander";
+import { type Argument, type Command, Help, type Option } from "commander";
 
 /** What can stand where a value is expected. */
 export type CompletedValue =
@@ -31,7 +31,7 @@ const fileNames = /^(?:path|file|files|recording|recordings|folder)$/;
 
 /**
  * The table that the help of commands is printed from, as the completions of all shells need it: hidden commands and
- * options are in neither.
+ * options are in neither, rare options are here too.
  *
  * @returns parents before their children
  */
@@ -39,7 +39,7 @@ export function completionTable(
   program: Command,
   parents: readonly string[] = [],
 ): CompletedCommand[] {
-  const help = program.createHelp();
+  const help = new Help();
   const children = help.visibleCommands(program);
   return [
     {

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { collect } from "../options.ts";
+import { collect, moveToHelpAll } from "../options.ts";
 import type { LogFormat, OwnershipMode } from "../services.ts";
 import { switchFromText } from "../switch-text.ts";
 
@@ -259,11 +259,18 @@ export function settingEnvName(name: SettingName): string {
   return `ROOMHUB_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }
 
-/** Commander reads no variables here, since it would lose where a value comes from. */
-export function addHubFlags(command: Command): Command {
+/**
+ * Commander reads no variables here, since it would lose where a value comes from.
+ *
+ * @param usual - the settings in `--help`; the others are in `--help-all`
+ */
+export function addHubFlags(command: Command, usual = SETTING_NAMES): Command {
   for (const name of SETTING_NAMES) addFlag(command, name, HUB_SETTINGS[name]);
   const limit = "set a limit, such as rooms=50 (repeatable)";
-  return addConfigFlag(command.option("--limit <name=value>", limit, collect));
+  addConfigFlag(command.option("--limit <name=value>", limit, collect));
+  const flags = new Set(usual.map((name) => HUB_SETTINGS[name].flag));
+  const rare = SETTING_NAMES.map((name) => HUB_SETTINGS[name].flag).filter((it) => !flags.has(it));
+  return rare.length === 0 ? command : moveToHelpAll(command, rare);
 }
 
 /** The flags that say where the cluster's NATS is, for commands that run no hub. */

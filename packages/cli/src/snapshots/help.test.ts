@@ -44,6 +44,15 @@ describe.each(paths.map((path) => [["roomhub", ...path].join(" "), path] as cons
   },
 );
 
+test.each(["up", "serve"])("%s --help-all lists the rare options too", async (name) => {
+  const [usual, all] = await Promise.all(
+    ["--help", "--help-all"].map((flag) => atTerminal([name, flag])),
+  );
+  expect(all).toMatchSnapshot();
+  expect(usual).not.toContain("--no-stream-usage");
+  expect(usual?.split("\n").length).toBeLessThan(60);
+});
+
 test("on a narrow terminal help is broken into shorter lines", async () => {
   expect(await atTerminal(["room", "create", "--help"], {}, 50)).toMatchSnapshot();
 });

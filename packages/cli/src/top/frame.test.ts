@@ -6,6 +6,9 @@ import { resync } from "@roomhub/room-state";
 import { displayWidth } from "../terminal/display-width.ts";
 import { aParticipant } from "../test-context.fixture.ts";
 import { renderFrame } from "./frame.ts";
+import { explanationLines } from "./key-lines.ts";
+import { PARTICIPANT_COLUMNS } from "./participant-rows.ts";
+import { REQUEST_COLUMNS } from "./request-rows.ts";
 import { aView, lively } from "./top.fixture.ts";
 
 const sizes = [
@@ -26,6 +29,20 @@ test.each(sizes)("a lively room at %i×%i", (columns, rows) => {
 
 test.each(sizes)("an empty room at %i×%i", (columns, rows) => {
   expect(framed(renderFrame(aView(columns, rows, [])), columns)).toMatchSnapshot();
+});
+
+test.each(sizes)("what is shown is explained at %i×%i", (columns, rows) => {
+  const lines = explanationLines(aView(columns, rows));
+  expect(lines).toHaveLength(rows);
+  for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(columns);
+  if (rows >= 24 && columns >= 80) expect(lines.join("\n")).not.toContain("…");
+});
+
+test("every heading of the tables is explained", () => {
+  const text = explanationLines(aView(120, 40)).join("\n");
+  const plain = ["PARTICIPANT", "MODEL", "CLIENT"];
+  const headings = [...PARTICIPANT_COLUMNS, ...REQUEST_COLUMNS].map(({ heading }) => heading);
+  for (const heading of headings) if (!plain.includes(heading)) expect(text).toContain(heading);
 });
 
 test("a broken connection is in the title", () => {

@@ -3,11 +3,12 @@ import type { Cell, Column } from "../terminal/live-table.ts";
 import { clockTime, safe } from "../terminal/text.ts";
 import { fittedLine, gridLines } from "./grid.ts";
 import { chartLine, figuresLine, titleLine } from "./header-lines.ts";
+import { keyLine } from "./key-lines.ts";
 import { PARTICIPANT_COLUMNS, participantRows } from "./participant-rows.ts";
 import { REQUEST_COLUMNS, requestRows } from "./request-rows.ts";
 import type { TopView } from "./view.ts";
 
-/** From this height on sections are separated by empty lines. */
+/** From this height on sections are separated by empty lines, and the last line has the keys. */
 const roomyRows = 20;
 const leastLogLines = 2;
 
@@ -19,12 +20,16 @@ const leastLogLines = 2;
  */
 export function renderFrame(view: TopView): string[] {
   const head = [titleLine(view), figuresLine(view), chartLine(view)];
-  const separators = view.rows >= roomyRows ? [""] : [];
+  const isRoomy = view.rows >= roomyRows;
+  const separators = isRoomy ? [""] : [];
+  const keys = isRoomy ? [keyLine(view)] : [];
   const participants = participantRows(view);
   const requests = requestRows(view);
   const headings = 2;
-  const free = view.rows - head.length - 3 * separators.length - headings - leastLogLines;
+  const free =
+    view.rows - head.length - 3 * separators.length - headings - leastLogLines - keys.length;
   const [forParticipants, forRequests] = shared(participants.length, requests.length, free);
+  const logRows = view.rows - keys.length;
   const lines = [
     ...head,
     ...separators,
@@ -33,7 +38,8 @@ export function renderFrame(view: TopView): string[] {
     ...section(view, REQUEST_COLUMNS, requests, forRequests, "no requests"),
     ...separators,
   ];
-  return filled([...lines, ...logLines(view, view.rows - lines.length)], view.rows);
+  const log = filled(logLines(view, logRows - lines.length), logRows - lines.length);
+  return filled([...lines, ...log, ...keys], view.rows);
 }
 
 /** How many lines each section gets, one at least. */

@@ -3,6 +3,7 @@ import type { Link, RoomState } from "@roomhub/room-state";
 import type { CliContext } from "../context.ts";
 import { colorsFor } from "../terminal/text.ts";
 import { renderFrame } from "./frame.ts";
+import { explanationLines } from "./key-lines.ts";
 import { createScreen } from "./screen.ts";
 import type { Show } from "./show.ts";
 
@@ -13,7 +14,7 @@ const idleFrameMs = 1_000;
 
 /**
  * Draws a room on the terminal's alternate screen, from the first state on, so that an error at the start is an ordinary
- * line. `q` quits, Ctrl+L draws everything again.
+ * line. `q` quits, `?` explains what is shown, Ctrl+L draws everything again.
  */
 export function showOnScreen(
   context: CliContext,
@@ -28,6 +29,7 @@ export function showOnScreen(
   let drawnMs = 0;
   let drawnSize = "";
   let cancelFrame = () => {};
+  let isExplained = false;
   let isClosed = false;
 
   const draw = () => {
@@ -41,7 +43,8 @@ export function showOnScreen(
     drawn = current;
     drawnMs = nowMs;
     drawnSize = size;
-    screen.draw(renderFrame({ ...current, hubUrl, code, nowMs, columns, rows, colors }));
+    const view = { ...current, hubUrl, code, nowMs, columns, rows, colors };
+    screen.draw(isExplained ? explanationLines(view) : renderFrame(view));
   };
   const redraw = () => {
     screen.redraw();
@@ -51,6 +54,10 @@ export function showOnScreen(
     (key) => {
       if (key === "q" || key === "Q") onQuit();
       if (key === "\u000c") redraw();
+      if (key === "?") {
+        isExplained = !isExplained;
+        drawn = undefined;
+      }
     },
     {
       leave: () => screen.leave(),
