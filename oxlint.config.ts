@@ -29,7 +29,6 @@ const thirdParty = [
   "pino",
   "https-proxy-agent",
   "commander",
-  "picocolors",
   "@clack/prompts",
   "bonjour-service",
   "fflate",
@@ -103,7 +102,6 @@ const packages: Record<string, Allowed> = {
     packages: ourPackages,
     thirdParty: [
       "commander",
-      "picocolors",
       "@clack/prompts",
       "bonjour-service",
       "fflate",

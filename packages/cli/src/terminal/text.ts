@@ -1,9 +1,14 @@
+import { styleText } from "node:util";
 import { escapeUnprintable, printable } from "@roomhub/protocol";
-import picocolors from "picocolors";
 import type { CliContext, Terminal } from "../context.ts";
 import { cutTo, displayWidth, padTo } from "./display-width.ts";
 
-export type Colors = ReturnType<typeof picocolors.createColors>;
+const styles = [
+  ...(["bold", "dim", "red", "green", "yellow", "magenta", "cyan"] as const),
+  ...(["bgBlack", "whiteBright"] as const),
+] as const;
+
+export type Colors = Record<(typeof styles)[number], (text: string) => string>;
 
 /** Colours on terminals only, unless disabled. https://no-color.org */
 export function colorsFor(
@@ -11,7 +16,18 @@ export function colorsFor(
   terminal: Pick<Terminal, "isTTY">,
 ): Colors {
   const isDisabled = (context.env["NO_COLOR"] ?? "") !== "" || context.env["TERM"] === "dumb";
-  return picocolors.createColors(terminal.isTTY && !isDisabled);
+  return createColors(terminal.isTTY && !isDisabled);
+}
+
+/** @param isOn - else texts stay as they are */
+export function createColors(isOn: boolean): Colors {
+  const same = (text: string) => text;
+  const painters = styles.map((style) => {
+    // The terminal was looked at already.
+    const paint = (text: string) => styleText(style, text, { validateStream: false });
+    return [style, isOn ? paint : same] as const;
+  });
+  return Object.fromEntries(painters) as Colors;
 }
 
 /** A value that came from the network, on one line. */

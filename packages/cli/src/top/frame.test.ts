@@ -1,11 +1,11 @@
 import { array, assert, constantFrom, integer, property, record, string } from "fast-check";
-import picocolors from "picocolors";
 import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
 import { resync } from "@roomhub/room-state";
 import { displayWidth } from "../terminal/display-width.ts";
 import { aParticipant } from "../test-context.fixture.ts";
 import { renderFrame } from "./frame.ts";
+import { createColors } from "../terminal/text.ts";
 import { explanationLines } from "./key-lines.ts";
 import { PARTICIPANT_COLUMNS } from "./participant-rows.ts";
 import { REQUEST_COLUMNS } from "./request-rows.ts";
@@ -81,7 +81,7 @@ test("a participant that is ready shows whether it is a stand-in", () => {
 });
 
 test("colours change nothing but the colour", () => {
-  const view = { ...aView(80, 24), colors: picocolors.createColors(true) };
+  const view = { ...aView(80, 24), colors: createColors(true) };
   const coloured = renderFrame(view);
   expect(coloured.join("")).toContain("\u001b[");
   expect(coloured.map(stripVTControlCharacters)).toEqual(renderFrame(aView(80, 24)));

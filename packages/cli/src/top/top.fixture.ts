@@ -1,5 +1,5 @@
 import { initialState, type Link, reduce, resync, type RoomEvent } from "@roomhub/room-state";
-import picocolors from "picocolors";
+import { createColors } from "../terminal/text.ts";
 import { aParticipant, aRoom } from "../test-context.fixture.ts";
 import type { TopView } from "./view.ts";
 
@@ -102,6 +102,6 @@ export function aView(
     hubUrl: "http://127.0.0.1:5050",
     code: "ABC234",
     nowMs: noonMs,
-    colors: picocolors.createColors(false),
+    colors: createColors(false),
   };
 }
