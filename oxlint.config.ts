@@ -106,6 +106,7 @@ const packages: Record<string, Allowed> = {
       "bonjour-service",
       "fflate",
       "uqr",
+      "zod",
       ...openTelemetry,
     ],
     node: true,

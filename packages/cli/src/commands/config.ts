@@ -1,6 +1,7 @@
 import { LIMIT_NAMES, limitEnvName, LIMITS } from "@roomhub/protocol";
 import type { Command } from "commander";
 import type { CliContext } from "../context.ts";
+import { configFileSchema } from "../hosting/config-file.ts";
 import { type HubConfig, overriddenLimits, resolveHubConfig } from "../hosting/hub-config.ts";
 import { isEphemeral } from "../hosting/hub-launch.ts";
 import {
@@ -18,6 +19,7 @@ import { formatTable, safe, writeJson } from "../terminal/text.ts";
 
 interface ConfigOptionValues extends HubFlagValues {
   limits?: boolean;
+  schema?: boolean;
   json?: boolean;
 }
 
@@ -39,6 +41,7 @@ export function addConfigCommand(program: Command, context: CliContext): void {
     ),
   )
     .option("--limits", "list every limit, not only changed ones")
+    .option("--schema", "print the JSON Schema of the config file, for editors")
     .addHelpText(
       "after",
       "\nExample:\n  $ roomhub config --limits\n  $ roomhub config --limit rooms=50 --json",
@@ -47,6 +50,7 @@ export function addConfigCommand(program: Command, context: CliContext): void {
 }
 
 async function showConfig(context: CliContext, values: ConfigOptionValues): Promise<void> {
+  if (values.schema === true) return writeJson(context.stdout, configFileSchema());
   const config = await asShown(context, await resolveHubConfig(context, values));
   if (values.json === true) return writeJson(context.stdout, configJson(config));
   context.stdout.write(settingsTable(config));

@@ -1,6 +1,17 @@
 import { expect, test } from "vitest";
-import { readConfigFile } from "./config-file.ts";
+import { LIMIT_NAMES, limitProblem } from "@roomhub/protocol";
+import { configFileSchema, readConfigFile } from "./config-file.ts";
+import { SETTING_NAMES } from "./hub-settings.ts";
 import { makeWorld } from "../test-context.fixture.ts";
+
+interface JsonSchema {
+  properties: Record<string, JsonSchema>;
+  additionalProperties?: boolean;
+  type?: string;
+  description?: string;
+  minimum?: number;
+  maximum?: number;
+}
 
 function reading(text: string, path?: string) {
   return readConfigFile(makeWorld({ readFile: async () => text }).context, path);
@@ -25,6 +36,35 @@ test("every setting and limit can be in the file", async () => {
     settings,
     limits,
   });
+});
+
+test("the schema for editors has every setting and limit, with its meaning and default", () => {
+  const { properties, additionalProperties } = configFileSchema() as JsonSchema;
+  expect(additionalProperties).toBe(false);
+  expect(Object.keys(properties)).toEqual(["$schema", ...SETTING_NAMES, "limits"]);
+  expect(properties["ownership"]).toMatchObject({ enum: ["compat", "strict", "open"] });
+  expect(properties["port"]).toMatchObject({ type: "integer", maximum: 65_535, default: 5_050 });
+  expect(properties["mdns"]?.description).toMatch(/^false: .*do not announce/);
+  expect(Object.keys(properties["limits"]?.properties ?? {})).toEqual([...LIMIT_NAMES]);
+});
+
+test("the schema for editors allows the limits that the hub allows", () => {
+  const { limits } = (configFileSchema() as JsonSchema).properties;
+  for (const name of LIMIT_NAMES) {
+    const { minimum = 0, maximum = 0, type } = limits?.properties[name] ?? {};
+    expect(type).toBe("integer");
+    expect([minimum, maximum].map((value) => limitProblem(name, value))).toEqual([
+      undefined,
+      undefined,
+    ]);
+    expect(limitProblem(name, minimum - 1)).toBeDefined();
+    if (maximum < Number.MAX_SAFE_INTEGER) expect(limitProblem(name, maximum + 1)).toBeDefined();
+  }
+});
+
+test("a file may name its schema", async () => {
+  const file = await reading('{"$schema":"./roomhub.schema.json","port":1}');
+  expect(file?.settings).toEqual({ port: 1 });
 });
 
 test("no file is no config, unless it was named", async () => {

@@ -1,4 +1,5 @@
-import { LIMIT_NAMES, type LimitName, limitProblem, type Limits } from "@roomhub/protocol";
+import { LIMIT_NAMES, type LimitName, limitProblem, LIMITS, type Limits } from "@roomhub/protocol";
+import { z } from "zod";
 import type { CliContext } from "../context.ts";
 import { UsageError } from "../exit-code.ts";
 import { HUB_SETTINGS, type HubSettings, SETTING_NAMES, type SettingName } from "./hub-settings.ts";
@@ -13,7 +14,7 @@ export interface ConfigFile {
 }
 
 /**
- * The config file: a JSON object with the long flags in camelCase as keys, and `limits` by name.
+ * The config file: a JSON object with the long flags in camelCase as keys, `limits` by name, and `$schema` for editors.
  *
  * @param path - undefined for `roomhub.config.json` in the working directory, which may be missing
  * @throws UsageError for an unreadable file, or its first unknown key or wrong type
@@ -26,11 +27,33 @@ export async function readConfigFile(
   if (text === undefined) return undefined;
   const file = path ?? defaultFile;
   const object = parseObject(file, text);
-  const { limits = {}, ...settings } = object;
+  const { limits = {}, $schema: _, ...settings } = object;
   for (const [key, value] of Object.entries(settings)) checkSetting(file, key, value);
   if (!isObject(limits)) throw new UsageError(`${file}: limits must be an object`);
   for (const [key, value] of Object.entries(limits)) checkLimit(file, key, value);
   return { path: file, settings, limits };
+}
+
+/** The JSON Schema of the config file, for editors. */
+export function configFileSchema(): object {
+  const settings = SETTING_NAMES.map((name) => {
+    const { kind, flag, what, fallback } = HUB_SETTINGS[name];
+    const meaning = what.replace(/ \(default: .*\)$/, "");
+    const description = flag.startsWith("--no-") ? `false: ${meaning}` : meaning;
+    return [name, kind.schema.meta({ description, default: fallback })] as const;
+  });
+  const limits = LIMIT_NAMES.map((name) => {
+    const { what, unit, min = 0, max = Number.MAX_SAFE_INTEGER } = LIMITS[name];
+    const description = unit === "count" ? what : `${what}, in ${unit}`;
+    const meta = { description, default: LIMITS[name].default };
+    return [name, z.int().min(min).max(max).meta(meta)] as const;
+  });
+  const file = z.strictObject({
+    $schema: z.string(),
+    ...Object.fromEntries(settings),
+    limits: z.strictObject(Object.fromEntries(limits)).partial(),
+  });
+  return z.toJSONSchema(file.partial());
 }
 
 async function readText(
@@ -63,7 +86,7 @@ function checkSetting(file: string, key: string, value: unknown): void {
   const name = SETTING_NAMES.find((known) => known === key);
   if (name === undefined) throw unknownKey(file, key, nearestSetting(key));
   const { kind } = HUB_SETTINGS[name];
-  if (!kind.isValue(value)) {
+  if (!kind.schema.safeParse(value).success) {
     throw new UsageError(`${file}: ${key} must be ${kind.expected}, not ${JSON.stringify(value)}`);
   }
 }

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { z } from "zod";
 import { collect, moveToHelpAll } from "../options.ts";
 import type { LogFormat, OwnershipMode } from "../services.ts";
 import { switchFromText } from "../switch-text.ts";
@@ -44,8 +45,8 @@ interface SettingKind<T> {
   expected: string;
   /** Of a flag or a variable. @returns undefined for an invalid text */
   fromText: (text: string) => T | undefined;
-  /** of the config file */
-  isValue: (value: unknown) => value is T;
+  /** in the config file */
+  schema: z.ZodType<T>;
   /** all values, where they are few */
   choices?: readonly string[];
 }
@@ -63,20 +64,19 @@ interface Setting<T> {
 const text: SettingKind<string> = {
   expected: "a non-empty string",
   fromText: (given) => (given === "" ? undefined : given),
-  isValue: (value): value is string => typeof value === "string" && value !== "",
+  schema: z.string().min(1),
 };
 
 const port: SettingKind<number> = {
   expected: "a number from 0 to 65535",
   fromText: (given) => (/^\d+$/.test(given) && Number(given) <= 65_535 ? Number(given) : undefined),
-  isValue: (value): value is number =>
-    Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 65_535,
+  schema: z.int().min(0).max(65_535),
 };
 
 const onOff: SettingKind<boolean> = {
   expected: "true or false",
   fromText: (given) => switchFromText(given),
-  isValue: (value): value is boolean => typeof value === "boolean",
+  schema: z.boolean(),
 };
 
 const list: SettingKind<string[]> = {
@@ -86,13 +86,16 @@ const list: SettingKind<string[]> = {
       .split(",")
       .map((part) => part.trim())
       .filter((part) => part !== ""),
-  isValue: (value): value is string[] => Array.isArray(value) && value.every(text.isValue),
+  schema: z.array(text.schema),
 };
 
 const httpUrl: SettingKind<string> = {
   expected: "an http:// or https:// URL",
   fromText: (given) => (isHttpUrl(given) ? given : undefined),
-  isValue: (value): value is string => typeof value === "string" && isHttpUrl(value),
+  schema: z
+    .string()
+    .regex(/^https?:/i)
+    .refine(isHttpUrl),
 };
 
 function isHttpUrl(given: string): boolean {
@@ -104,7 +107,7 @@ function oneOf<T extends string>(...choices: T[]): SettingKind<T> {
   return {
     expected: `one of ${choices.join(", ")}`,
     fromText: find,
-    isValue: (value): value is T => find(value) !== undefined,
+    schema: z.enum(choices),
     choices,
   };
 }
