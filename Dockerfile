@@ -1,5 +1,6 @@
 # A hub, or with another command any part of roomhub. How to use it: docs/guides/docker.md
-FROM node:24-slim AS build
+# What is built is the same for every platform, so it is built once, on the one that builds.
+FROM --platform=$BUILDPLATFORM node:24-slim AS build
 WORKDIR /roomhub
 COPY package.json package-lock.json .npmrc ./
 COPY packages/cli/package.json packages/cli/

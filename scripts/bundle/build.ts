@@ -3,6 +3,7 @@
 //
 // FOLDER/roomhub/             the package, with source maps beside its chunks
 // FOLDER/roomhub-VERSION.tgz  the same without source maps
+// FOLDER/sbom.cdx.json        the packages that are inside
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -11,7 +12,8 @@ import { packPackage } from "../../packages/cli/src/handout/pack.ts";
 import { withContents } from "../../packages/cli/src/handout/package-contents.ts";
 import { buildPage } from "./page.ts";
 import { buildProgram } from "./program.ts";
-import { thirdPartyDocument } from "./third-party.ts";
+import { sbomDocument } from "./sbom.ts";
+import { bundledPackages, thirdPartyDocument } from "./third-party.ts";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const folder = resolve(process.argv[2] ?? join(root, "dist"));
@@ -21,12 +23,13 @@ const manifest = JSON.parse(await readFile(join(root, "packages/cli/package.json
 } & Record<string, unknown>;
 const [program, page] = await Promise.all([buildProgram(root), buildPage(root)]);
 const built = [...program.files, ...page.files];
+const inside = bundledPackages([...program.modules, ...page.modules]);
 const files = withContents([
   ...built.map(({ path, body }) => ({ path, body: Buffer.from(body) })),
   { path: "package.json", body: Buffer.from(publishedManifest()) },
   {
     path: "THIRD_PARTY.md",
-    body: Buffer.from(thirdPartyDocument([...program.modules, ...page.modules])),
+    body: Buffer.from(thirdPartyDocument(inside)),
   },
   { path: "openapi.json", body: Buffer.from(await openApi()) },
   { path: "bin/package.json", body: Buffer.from('{ "type": "commonjs" }\n') },
@@ -47,6 +50,8 @@ for (const { path, map } of built) if (map !== undefined) await put(`${path}.map
 const tarball = packPackage(files);
 const file = join(folder, `roomhub-${manifest.version}.tgz`);
 await writeFile(file, tarball);
+const sbom = sbomDocument(manifest.version, inside);
+await writeFile(join(folder, "sbom.cdx.json"), `${JSON.stringify(sbom, null, 2)}\n`);
 console.log(
   JSON.stringify({
     file,

@@ -1,8 +1,9 @@
-// The licences of what a bundle contains, as one document.
+// What a bundle contains, and the licences of that as one document.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-interface Bundled {
+/** A package that is inside. */
+export interface Bundled {
   name: string;
   version: string;
   licence: string;
@@ -13,12 +14,16 @@ interface Bundled {
 
 /**
  * @param modules - absolute paths of what is inside
+ * @returns sorted by name
  * @throws Error naming a package that has no licence
  */
-export function thirdPartyDocument(modules: readonly string[]): string {
+export function bundledPackages(modules: readonly string[]): Bundled[] {
   const folders = new Set(modules.flatMap((path) => packageFolder(path) ?? []));
-  const all = [...folders].map(read).sort((one, other) => (one.name < other.name ? -1 : 1));
-  const byText = Map.groupBy(all, ({ text }) => text.replaceAll(/\s+/g, " ").toLowerCase());
+  return [...folders].map(read).sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+export function thirdPartyDocument(packages: readonly Bundled[]): string {
+  const byText = Map.groupBy(packages, ({ text }) => text.replaceAll(/\s+/g, " ").toLowerCase());
   const sections = [...byText.values()].map((group) =>
     [
       `## ${[...new Set(group.map(({ licence }) => licence))].join(", ")}`,

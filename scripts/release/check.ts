@@ -3,7 +3,8 @@
 //
 // dist/release/*.tgz          one per package
 // dist/release/release.json   their hashes, and the commit
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+// dist/release/sbom.cdx.json  the packages inside the command
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -48,6 +49,7 @@ try {
   if (command === undefined) throw new Error("there is no package roomhub");
   const different = differentFiles(readTarball(handedOut.tarball), command.files);
   refuse(different.map((path) => `hubs hand out another ${path} than what is published`));
+  await cp(join(work, "first", "sbom.cdx.json"), join(folder, "sbom.cdx.json"));
   step("packed", `${packed.length} packages, each with what it names and nothing else`);
 
   const libraries = packed.filter((one) => one !== command);

@@ -5,7 +5,8 @@ export interface Manifest {
   private?: boolean;
   license?: string;
   engines?: Record<string, string>;
-  repository?: string | { url: string; directory?: string };
+  homepage?: string;
+  repository?: string | { type?: string; url: string; directory?: string };
   publishConfig?: { access?: string; provenance?: boolean };
   bin?: Record<string, string>;
   exports?: unknown;
@@ -83,6 +84,22 @@ function problemsOfOne(
   return problems;
 }
 
+/**
+ * The fields of a manifest that say where the sources are.
+ *
+ * @param folder - of the package; undefined for the workspace
+ */
+export function repositoryFields(
+  url: string,
+  folder: string | undefined,
+): Required<Pick<Manifest, "homepage" | "repository">> {
+  const repository = { type: "git", url: `git+${url.replace(/\.git$/, "")}.git` };
+  return {
+    homepage: url.replace(/\.git$/, ""),
+    repository: folder === undefined ? repository : { ...repository, directory: folder },
+  };
+}
+
 function urlOf({ repository }: Manifest): string | undefined {
   return typeof repository === "object" ? repository.url : repository;
 }
@@ -95,7 +112,9 @@ export function unreadyReasons(
 ): string[] {
   return [
     ...(workspace.repository === undefined
-      ? ["the workspace's manifest has no repository, which provenance is proven against"]
+      ? [
+          "the manifests have no repository, which provenance is proven against. Run: npm run release:repository -- https://HOST/OWNER/roomhub",
+        ]
       : []),
     ...(waitingChangesets > 0
       ? [`${waitingChangesets} changesets wait. Run: npm run release:version`]

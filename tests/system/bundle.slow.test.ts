@@ -16,6 +16,12 @@ interface Built {
   sha512: string;
 }
 
+interface Sbom {
+  bomFormat: string;
+  metadata: { component: { purl: string } };
+  components: { name: string; version: string; purl: string; licenses: object[] }[];
+}
+
 describe("the package that hubs hand out", () => {
   let built: Built;
   const path = (...names: string[]) => join(folder, "one", "roomhub", ...names);
@@ -48,6 +54,22 @@ describe("the package that hubs hand out", () => {
     const licences = read("THIRD_PARTY.md");
     for (const name of ["zod", "ws", "commander", "find-my-way", "pino", "preact", "fflate"]) {
       expect(licences).toMatch(new RegExp(`^- ${name} \\d`, "m"));
+    }
+  });
+
+  test("lists its packages as CycloneDX, the same ones as with their licences", () => {
+    const sbom = readFileSync(join(folder, "one", "sbom.cdx.json"), "utf8");
+    expect(readFileSync(join(folder, "two", "sbom.cdx.json"), "utf8")).toBe(sbom);
+    const { bomFormat, metadata, components } = JSON.parse(sbom) as Sbom;
+    expect(bomFormat).toBe("CycloneDX");
+    expect(metadata.component.purl).toMatch(/^pkg:npm\/roomhub@\d/);
+    const named = [...read("THIRD_PARTY.md").matchAll(/^- (\S+) (\S+)$/gm)];
+    expect(components.map(({ name, version }) => `${name} ${version}`).toSorted()).toEqual(
+      named.map(([, name, version]) => `${name} ${version}`).toSorted(),
+    );
+    for (const { purl, licenses } of components) {
+      expect(purl).toMatch(/^pkg:npm\/(?:%40[\w.-]+\/)?[\w.-]+@\d[\w.+-]*$/);
+      expect(licenses).toHaveLength(1);
     }
   });
 

@@ -52,7 +52,9 @@ test("the image's Node is new enough, and its command is the one of the package"
     bin: Record<string, string>;
   };
   const needed = Number(/(\d+)/.exec(engines.node)?.[1]);
-  const images = instructions("FROM").map((line) => Number(/^node:(\d+)-slim/.exec(line)?.[1]));
+  const images = instructions("FROM").map((line) =>
+    Number(/^(?:--platform=\$BUILDPLATFORM )?node:(\d+)-slim/.exec(line)?.[1]),
+  );
   expect(images.every((major) => major > needed)).toBe(true);
   expect(instructions("ENTRYPOINT")).toEqual([JSON.stringify(Object.keys(bin))]);
   expect(dockerfile).toContain(`ln -s /roomhub/${bin["roomhub"]} /usr/local/bin/roomhub`);

@@ -178,20 +178,38 @@ describe("the release workflow", () => {
       {
         needs?: string;
         strategy?: { matrix: { include: { target: string }[] } };
-        steps: { run?: string }[];
+        permissions?: Record<string, string>;
+        steps: { run?: string; uses?: string; with?: Record<string, unknown> }[];
       }
     >;
   };
 
   test("builds an executable for each platform, and publishes after all of them", () => {
-    const { check, executable, publish } = workflow.jobs;
+    const { check, executable, publish, image } = workflow.jobs;
     const targets = executable?.strategy?.matrix.include.map(({ target }) => target);
     expect(targets?.toSorted()).toEqual(PLATFORMS.map(platformName).toSorted());
-    expect([check?.needs, executable?.needs, publish?.needs]).toEqual([
+    expect([check?.needs, executable?.needs, publish?.needs, image?.needs]).toEqual([
       undefined,
       "check",
       "executable",
+      "publish",
     ]);
+  });
+
+  test("attests what is downloaded, and builds the image for the platforms of servers", () => {
+    const uses = (job: string) => workflow.jobs[job]?.steps.flatMap((step) => step.uses ?? []);
+    const attested = workflow.jobs["publish"]?.steps
+      .filter(({ uses: action }) => action?.startsWith("actions/attest-"))
+      .map((step) => step.with?.["subject-path"]);
+    expect(attested?.join()).toContain("dist/executables/roomhub-*");
+    expect(attested?.join()).toContain("dist/release/*.tgz");
+    expect(workflow.jobs["publish"]?.permissions).toMatchObject({
+      "id-token": "write",
+      attestations: "write",
+    });
+    expect(uses("image")).toContain("docker/build-push-action@v6");
+    const build = workflow.jobs["image"]?.steps.at(-1)?.with;
+    expect(build).toMatchObject({ platforms: "linux/amd64,linux/arm64", sbom: true });
   });
 
   test("runs scripts and names files that exist", () => {

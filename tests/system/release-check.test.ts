@@ -6,6 +6,7 @@ import { packPackage } from "../../packages/cli/src/handout/pack.ts";
 import {
   type Manifest,
   manifestProblems,
+  repositoryFields,
   unreadyReasons,
   type WorkspacePackage,
 } from "../../scripts/release/manifest.ts";
@@ -85,6 +86,24 @@ describe("manifests", () => {
     expect(problemsOf({}, { openApi: "0.9.0" })).toEqual([
       "the OpenAPI document is of 0.9.0, not of 1.0.0",
     ]);
+  });
+
+  test("of a named repository have no problem, whatever the form of its URL", () => {
+    for (const url of ["https://git.example/ana/roomhub", "https://git.example/ana/roomhub.git"]) {
+      const of = (folder?: string) => repositoryFields(url, folder);
+      const named: WorkspacePackage[] = ["base", "top"].map((name) => ({
+        folder: `packages/${name}`,
+        manifest: manifest(name, of(`packages/${name}`)),
+      }));
+      const locked = { "packages/base": "1.0.0", "packages/top": "1.0.0" };
+      const whole = { ...workspace, ...of() };
+      expect(manifestProblems(whole, named, { locked, openApi: "1.0.0" })).toEqual([]);
+      expect(unreadyReasons(whole, 0, 0)).toEqual([]);
+      expect(whole.repository).toEqual({
+        type: "git",
+        url: "git+https://git.example/ana/roomhub.git",
+      });
+    }
   });
 
   test("are not ready without a repository, with waiting changesets or with uncommitted files", () => {
