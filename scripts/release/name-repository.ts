@@ -1,5 +1,6 @@
 // Writes where the sources are into every manifest, which provenance is proven against:
 // npm run release:repository -- https://git.example/ana/roomhub
+import { execFileSync } from "node:child_process";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,9 +13,12 @@ if (!/^https:\/\/[^/]+\/.+[^/]$/.test(url)) {
   process.exit(2);
 }
 const packages = (await readdir(join(root, "packages"))).map((name) => `packages/${name}`);
+const paths: string[] = [];
 for (const folder of [undefined, ...packages]) {
   const path = join(root, folder ?? ".", "package.json");
+  paths.push(path);
   const manifest = JSON.parse(await readFile(path, "utf8")) as object;
   const named = { ...manifest, ...repositoryFields(url, folder) };
   await writeFile(path, `${JSON.stringify(named, null, 2)}\n`);
 }
+execFileSync(join(root, "node_modules", ".bin", "oxfmt"), paths, { stdio: "inherit" });

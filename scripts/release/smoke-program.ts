@@ -62,7 +62,7 @@ export async function smokeProgram(options: SmokeOptions): Promise<void> {
 
 /** Each command's code is a chunk of its own, which its help loads. */
 async function loadEveryCommand(run: (...args: string[]) => Promise<string>): Promise<void> {
-  const [, list = ""] = (await run("--help")).split("\nCommands:\n");
+  const [, list = ""] = (await run("--help")).split("\nShare:\n");
   const names = [...list.matchAll(/^ {2}([a-z]\w*)/gm)].map(([, name = ""]) => name);
   if (names.length < 15) throw new Error(`its help lists ${names.length} commands`);
   for (const name of names) {
