@@ -143,6 +143,17 @@ export const managementOperations: readonly Operation[] = [
   },
 
   {
+    id: "openRoomMonitor",
+    tag: "Rooms",
+    summary: "To the page that watches the room, for people",
+    description:
+      "Only where `Accept` names `text/html`, and not below `application/json`, and not with `--no-handout`; else 404 `not_found`.",
+    routes: ["GET /rooms/:code/watch"],
+    successes: { 302: { description: "To `/monitor/`, with the room in its query." } },
+    errors: ["room_not_found"],
+  },
+
+  {
     id: "listAliases",
     tag: "Aliases",
     summary: "The aliases of a room, the oldest first",

@@ -100,10 +100,56 @@ test("people get the room as a page with the one line, programs get JSON as befo
   }
 });
 
-test("the hub's page lists rooms; for programs there is nothing at /", async () => {
+test("who scans the room's QR code comes to what a phone can do, then to the base URL, then to lines for a computer", async () => {
+  await using world = await hubWithRoom();
+  const url = `${world.hub.url}/rooms/${world.code}`;
+  const page = await (await fetch(url, { headers: people })).text();
+  const places = [">Try it<", ">Watch<", `<code>${url}/v1</code>`, "On a computer", "npx -y "];
+  const found = places.map((text) => page.indexOf(text));
+  expect(found).not.toContain(-1);
+  expect(found).toEqual(found.toSorted((one, other) => one - other));
+});
+
+test("at a loopback address, lines for others have the hub's URL for them, and health says it", async () => {
+  const shared = "http://192.168.1.5:6060";
+  await using hub = await startTestHub({ handout, sharedUrl: () => shared });
+  const code = await hub.createRoom();
+  for (const path of ["/", `/rooms/${code}`]) {
+    const page = await (await fetch(`${hub.url}${path}`, { headers: people })).text();
+    const lines = [...page.matchAll(/<pre><code>(.*?)<\/code>/g)].map(([, line]) => line ?? "");
+    expect(lines.join("\n")).toContain(`npx -y ${shared}/roomhub.tgz join ${shared}/rooms/${code}`);
+    expect(lines.join("\n")).not.toContain("127.0.0.1");
+  }
+  const health = await (await fetch(`${hub.url}/health`)).json();
+  expect(health).toMatchObject({ url: shared, handout: true });
+  await using alone = await startTestHub();
+  const own = await (await fetch(`${alone.url}/health`)).json();
+  expect(own).toMatchObject({ url: alone.url, handout: false });
+});
+
+test("the short link leads people to the page that watches the room, and programs nowhere", async () => {
+  await using world = await hubWithRoom();
+  await using bare = await startTestHub();
+  const { hub, code } = world;
+  const watch = (url: string, headers = {}) => fetch(url, { headers, redirect: "manual" });
+  const link = `${hub.url}/rooms/${code}/watch`;
+  const moved = await watch(link, people);
+  expect(moved.status).toBe(302);
+  const location = new URL(moved.headers.get("location") ?? "");
+  expect(location.href.split("?")[0]).toBe(`${hub.url}/monitor/`);
+  expect(Object.fromEntries(location.searchParams)).toEqual({ hub: hub.url, room: code });
+  expect((await watch(link)).status).toBe(404);
+  expect((await watch(`${hub.url}/rooms/QQQQQQ/watch`, people)).status).toBe(404);
+  const there = await bare.createRoom();
+  expect((await watch(`${bare.url}/rooms/${there}/watch`, people)).status).toBe(404);
+});
+
+test("the hub's page says what a room is, and has each with a link to watch it; for programs there is nothing at /", async () => {
   await using world = await hubWithRoom();
   const page = await (await fetch(world.hub.url, { headers: people })).text();
+  expect(page).toContain("In a room, people share the language models of their machines");
   expect(page).toContain(`roomhub.tgz join ${world.hub.url}/rooms/${world.code}`);
+  expect(page).toContain(`href="${world.hub.url}/rooms/${world.code}/watch"`);
   for (const method of ["GET", "POST"]) {
     const response = await fetch(world.hub.url, { method });
     expect([response.status, response.headers.get("allow")]).toEqual([404, null]);
@@ -126,12 +172,16 @@ test.each(["a$(id)", "hub/`id`", "x'y", "<script>", "[::1"])(
   },
 );
 
-test("an error is a page for people too", async () => {
+test("an error is a page for people too, with a way on", async () => {
   await using world = await hubWithRoom();
   const response = await fetch(`${world.hub.url}/rooms/QQQQQQ`, { headers: people });
   expect(response.status).toBe(404);
   expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
-  expect(await response.text()).toContain("room_not_found");
+  const page = await response.text();
+  expect(page).toContain("room_not_found");
+  expect(page).toContain(`href="${world.hub.url}/"`);
+  // Commands are for terminals.
+  expect(page).not.toContain("roomhub room list");
 });
 
 test("the page of a protected room has its name and line, and not who is there", async () => {

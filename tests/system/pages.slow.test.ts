@@ -34,8 +34,8 @@ describe.skipIf(chromiumPath === undefined)(`pages for people${why}`, () => {
     await page.goto(url);
 
     const line = `npx -y ${lab.hub.url}/roomhub.tgz join ${url}`;
-    for (const [index, text] of [line, `${url}/v1`].entries()) {
-      await page.locator("code").nth(index).click();
+    for (const text of [`${url}/v1`, line]) {
+      await page.locator("pre code", { hasText: text }).first().click();
       expect(await page.evaluate(() => getSelection()?.toString())).toBe(text);
     }
     expect(await page.getByRole("listitem").innerText()).toContain("fake-model from Ada");
@@ -53,9 +53,12 @@ describe.skipIf(chromiumPath === undefined)(`pages for people${why}`, () => {
     const { page, problems } = opened;
     await page.goto(lab.hub.url);
     expect(await violations(page)).toEqual([]);
-    await page.getByRole("link", { name: "lab" }).click();
-    await page.getByRole("link", { name: "Watch the room" }).click();
+    await page.getByRole("link", { name: "Watch lab" }).click();
     await page.getByText("Live", { exact: true }).waitFor();
+    await page.goBack();
+    await page.getByRole("link", { name: "lab", exact: true }).click();
+    await page.getByRole("link", { name: "Try it" }).click();
+    await page.getByRole("heading", { name: "Try it" }).waitFor();
     expect(problems).toEqual([]);
   });
 
@@ -69,11 +72,11 @@ describe.skipIf(chromiumPath === undefined)(`pages for people${why}`, () => {
       const { page, problems } = opened;
       const room = `${base}/rooms/${lab.code}`;
       await page.goto(room);
-      const [line = ""] = await page.locator("code").allInnerTexts();
-      expect(line).toBe(`npx -y ${base}/roomhub.tgz join ${room}`);
+      const lines = await page.locator("code").allInnerTexts();
+      expect(lines).toContain(`npx -y ${base}/roomhub.tgz join ${room}`);
       const download = await page.request.get(`${base}/roomhub.tgz`);
       expect(await download.body()).toEqual(program);
-      await page.getByRole("link", { name: "Watch the room" }).click();
+      await page.getByRole("link", { name: "Watch", exact: true }).click();
       await page.getByText("Live", { exact: true }).waitFor();
       expect(new URL(page.url()).pathname).toBe("/lab/monitor/");
       expect(problems).toEqual([]);

@@ -1,3 +1,4 @@
+import { programLine, shellWord } from "@roomhub/protocol";
 import type { VNode } from "preact";
 import type { Address } from "./address.ts";
 import { CopyButton } from "./parts/copy-button.tsx";
@@ -34,7 +35,10 @@ function Explanation({ address }: { address: Exclude<Address, { kind: "room" }> 
         </p>
       );
     case "mixed-content": {
-      const command = `roomhub monitor ${address.hubUrl}/rooms/${address.room}`;
+      const { hubUrl, room } = address;
+      // Whether this hub hands out its program cannot be asked from here; hubs do, unless they are told not to.
+      const program = programLine({ hubUrl, isHandedOut: true });
+      const command = `${program} monitor ${shellWord(`${hubUrl}/rooms/${room}`)}`;
       return (
         <div role="alert">
           <p>

@@ -47,14 +47,14 @@ test("the command that npx got from a hub names where it came from", async () =>
   const module = pathToFileURL(join(folder, "node_modules", "roomhub", "dist", "main.js")).href;
   await mkdir(folder, { recursive: true });
   try {
-    expect(commandNameOf(module)).toBe("npx roomhub");
+    expect(commandNameOf(module)).toBe("roomhub");
     await writeFile(
       join(folder, "package.json"),
       '{"_npx":{"packages":["http://192.168.1.5:5050/roomhub.tgz"]}}',
     );
     expect(commandNameOf(module)).toBe("npx -y http://192.168.1.5:5050/roomhub.tgz");
     await writeFile(join(folder, "package.json"), '{"_npx":{"packages":["http://a/$(id)"]}}');
-    expect(commandNameOf(module)).toBe("npx roomhub");
+    expect(commandNameOf(module)).toBe("npx -y 'http://a/$(id)'");
   } finally {
     await rm(cache, { recursive: true });
   }

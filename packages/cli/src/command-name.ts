@@ -1,3 +1,4 @@
+import { shellWord } from "@roomhub/protocol";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,19 +15,19 @@ export function commandNameOf(moduleUrl: string): string {
   const [folder] = /^.*[\\/]_npx[\\/][0-9a-f]+(?=[\\/])/.exec(fileURLToPath(moduleUrl)) ?? [];
   if (folder === undefined) return "roomhub";
   const source = packageOfNpx(join(folder, "package.json"));
-  return source === undefined ? "npx roomhub" : `npx -y ${source}`;
+  return source === undefined ? "roomhub" : `npx -y ${shellWord(source)}`;
 }
 
-/** npm keeps what `npx` was given. @returns undefined for what a shell would not read as one word */
+/** npm keeps what `npx` was given. */
 function packageOfNpx(path: string): string | undefined {
   if (!existsSync(path)) return undefined;
   const manifest = JSON.parse(readFileSync(path, "utf8")) as { _npx?: { packages?: unknown[] } };
   const [source] = manifest._npx?.packages ?? [];
-  return typeof source === "string" && /^[\w@%+=:,./~-]+$/.test(source) ? source : undefined;
+  return typeof source === "string" ? source : undefined;
 }
 
 const calls =
-  /(?<!npx )\broomhub (?=\[|--|(?:up|join|participants?|service|leave|chat|env|models|alias|route|top|monitor|events|usage|record|report|serve|rooms?|doctor|health|hubs|metrics|config|completion|help)\b)/g;
+  /(?<!npx )\broomhub (?=\[|--|(?:up|invite|join|participants?|service|leave|chat|env|models|alias|route|top|monitor|events|usage|record|report|serve|rooms?|doctor|health|hubs|metrics|config|completion|help)\b)/g;
 
 /**
  * Texts of hubs, the SDK and the help contain commands of an installed `roomhub`; in a checkout they get the prefix that

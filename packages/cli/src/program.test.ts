@@ -72,7 +72,7 @@ test("an unreachable hub is one line and one next step", async () => {
   const world = makeWorld({}, failing(new HubUnreachableError("http://x", new Error("no"))));
   await world.run("room", "show", "ABC234");
   expect(world.stderr.text).toBe(
-    "error: Hub at http://x is unreachable: no\n→ on that machine, open the hub to its network: roomhub up --lan; to search for hubs: roomhub join\n",
+    "error: Hub at http://x is unreachable: no\n→ on that machine, start the hub with --lan; to search for hubs: roomhub join\n",
   );
 });
 

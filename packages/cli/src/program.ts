@@ -48,6 +48,10 @@ interface CommandModule {
 const commandGroups: Record<string, readonly CommandModule[]> = {
   Share: [
     { names: ["up"], load: async () => (await import("./commands/up.ts")).addUpCommand },
+    {
+      names: ["invite"],
+      load: async () => (await import("./commands/invite.ts")).addInviteCommand,
+    },
     { names: ["join"], load: async () => (await import("./commands/join.ts")).addJoinCommand },
     {
       names: ["participant"],

@@ -34,6 +34,13 @@ export interface HubOptions {
   ownership?: OwnershipMode | undefined;
   /** how others reach this hub, when a proxy stands in front */
   publicUrl?: string | undefined;
+  /**
+   * How other machines reach this hub, where nothing stands in front: lines for others have it in place of a loopback address.
+   * undefined: they cannot
+   *
+   * @param port - the one it listens on
+   */
+  sharedUrl?: ((port: number) => string | undefined) | undefined;
   /** proxies whose forwarding headers are trusted: addresses or CIDR */
   trustProxy?: readonly string[] | undefined;
   /** addresses that many clients have, such as a container's gateway: a peer there has no address. Contract §3 */

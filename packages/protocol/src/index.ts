@@ -68,6 +68,15 @@ export { ModelEntry, ModelList } from "./model-list.ts";
 export { isSameModel, withoutLatest } from "./model-name.ts";
 export { parseBody } from "./parse-body.ts";
 export {
+  isForOthers,
+  joinLine,
+  pastedHub,
+  type PastedHub,
+  programLine,
+  sdkLine,
+  shellWord,
+} from "./pasted-lines.ts";
+export {
   Budget,
   Connection,
   HEARTBEAT_INTERVAL_MS,

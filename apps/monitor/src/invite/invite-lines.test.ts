@@ -1,21 +1,22 @@
 import { expect, test } from "vitest";
-import { inviteLines, isForOthers } from "./invite-lines.ts";
+import { inviteLines } from "./invite-lines.ts";
 
-test("the lines name the room's URL", () => {
-  const invite = { hubUrl: "https://hub.example/x", room: "ABC234" };
-  const texts = inviteLines(invite, "https://page/").map(({ text }) => text);
-  expect(texts[0]).toBe("npx roomhub join https://hub.example/x/rooms/ABC234");
+const room = "ABC234";
+
+test("the lines name the room's URL, and get the program from its hub", () => {
+  const hub = { hubUrl: "https://hub.example/x", isHandedOut: true };
+  const texts = inviteLines(hub, room, "https://page/").map(({ text }) => text);
+  expect(texts[0]).toBe(
+    "npx -y https://hub.example/x/roomhub.tgz join https://hub.example/x/rooms/ABC234",
+  );
   expect(texts[1]).toContain("https://hub.example/x/rooms/ABC234/v1/chat/completions");
   expect(texts[2]).toContain("OPENAI_BASE_URL=https://hub.example/x/rooms/ABC234/v1");
-  expect(texts.at(-1)).toBe("https://page/");
+  expect(texts.at(-1)).toBe("https://hub.example/x/rooms/ABC234/watch");
 });
 
-test.each([
-  ["http://127.0.0.1:5050", false],
-  ["http://localhost", false],
-  ["http://[::1]:5050", false],
-  ["http://192.168.1.5:5050", true],
-  ["https://localhost.example", true],
-])("a hub at %s is for others: %s", (hubUrl, expected) => {
-  expect(isForOthers({ hubUrl, room: "ABC234" })).toBe(expected);
+test("of a hub that hands out nothing they name an installed command, and this page", () => {
+  const hub = { hubUrl: "https://hub.example/x", isHandedOut: false };
+  const texts = inviteLines(hub, room, "https://page/").map(({ text }) => text);
+  expect(texts[0]).toBe("roomhub join https://hub.example/x/rooms/ABC234");
+  expect(texts.at(-1)).toBe("https://page/");
 });

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { CliContext, Client } from "../context.ts";
 import {
   aClient,
+  aHealth,
   answering,
   answeringWithin,
   aRoute,
@@ -99,14 +100,14 @@ describe("when all checks pass", () => {
         return new Response(": hello\n\n");
       },
     };
-    const { world, error } = await runDoctor([url, "--no-request"], { context });
+    const client = aClient({ health: async () => ({ ...aHealth, handout: true }) });
+    const { world, error } = await runDoctor([url, "--no-request"], { context, client });
     expect(error).toBeUndefined();
     expect(world.stdout.text).toContain(
       "another machine joins with: npx -y http://hub:5050/roomhub.tgz join http://hub:5050/rooms/ABC234\n",
     );
     expect(world.stdout.text).toContain("– request                   disabled by --no-request\n");
     expect(asked.filter((address) => !address.includes("127.0.0.1"))).toEqual([
-      "http://hub:5050/roomhub.tgz",
       "http://hub:5050/v1/rooms/ABC234/events",
     ]);
   });
@@ -398,18 +399,28 @@ test("text from the network cannot control the terminal", async () => {
 });
 
 test.each([
-  ["hands out its program", 200, "npx -y http://hub:5050/roomhub-2.0.0.tgz"],
-  ["hands out nothing", 404, "npx roomhub@2.0.0"],
-])("a hub of another version that %s: the fix is %s", async (_what, status, fix) => {
-  const context = { fetch: async () => new Response(null, { status }) };
-  const health = async () => ({
-    ...{ status: "ok" as const, version: "2.0.0" },
-    ...{ uptimeSeconds: 61, timestamp: new Date(0).toISOString() },
-  });
-  const { world } = await runDoctor([url, "--no-request"], {
-    context,
-    client: aClient({ health }),
-  });
-  expect(world.stdout.text).toContain("the two may be incompatible\n");
-  expect(world.stdout.text).toContain(`→ ${fix}\n`);
+  [true, "npx -y http://hub:5050/roomhub-2.0.0.tgz"],
+  [false, "use roomhub 2.0.0 here too"],
+])(
+  "of a hub of another version that hands out its program (%s), the fix is %s",
+  async (handout, fix) => {
+    const health = async () => ({ ...aHealth, version: "2.0.0", handout });
+    const client = aClient({ health });
+    const { world } = await runDoctor([url, "--no-request"], { client });
+    expect(world.stdout.text).toContain("the two may be incompatible\n");
+    expect(world.stdout.text).toContain(`→ ${fix}\n`);
+  },
+);
+
+test("the line for other machines has the hub's URL for them, and there is none where they cannot come", async () => {
+  const here = "http://127.0.0.1:5050/rooms/ABC234";
+  const lines = async (shared: string | undefined) => {
+    const health = async () => ({ ...aHealth, url: shared, handout: true });
+    const { world } = await runDoctor([here, "--no-request"], { client: aClient({ health }) });
+    return world.stdout.text;
+  };
+  expect(await lines("http://192.168.1.5:5050")).toContain(
+    "npx -y http://192.168.1.5:5050/roomhub.tgz join http://192.168.1.5:5050/rooms/ABC234\n",
+  );
+  expect(await lines("http://127.0.0.1:5050")).not.toContain("another machine");
 });

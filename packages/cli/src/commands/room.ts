@@ -1,13 +1,15 @@
 import type { Room } from "@roomhub/protocol";
 import type { Command } from "commander";
 import { createRoomCommand, sizeOf } from "../rooms/choose-room.ts";
+import { watchUrlOf } from "../rooms/invite-text.ts";
+import { pastedHubAt, shareLine } from "../rooms/pasted-hub.ts";
 import { createHostedRoom, serveAnyModel } from "../rooms/host-token.ts";
 import type { CliContext } from "../context.ts";
 import { importStateFile, type ImportOptionValues } from "../cluster/import-state-file.ts";
 import { addNatsFlags } from "../hosting/hub-settings.ts";
 import { addHubOptions, addJsonOption, type HubOptionValues, inviteOf } from "../options.ts";
 import { addPasswordOptions, type PasswordOptionValues, readPassword } from "../secrets.ts";
-import { formatTable, safe, shellWord, writeJson } from "../terminal/text.ts";
+import { formatTable, safe, writeJson } from "../terminal/text.ts";
 
 interface CreateOptionValues extends HubOptionValues, PasswordOptionValues {
   anyModel?: boolean;
@@ -81,7 +83,7 @@ async function createRoom(
     return;
   }
   context.stdout.write(`${safe(room.code)}\n`);
-  context.stderr.write(usageOfRoom(context, room, options.hub));
+  context.stderr.write(await usageOfRoom(context, room, options.hub));
 }
 
 async function listRooms(context: CliContext, options: HubOptionValues): Promise<void> {
@@ -118,16 +120,19 @@ async function showRoom(
     return;
   }
   context.stdout.write(`${safe(room.code)}  ${safe(room.name)}  (${sizeOf(room)})\n`);
-  context.stderr.write(usageOfRoom(context, room, invite.hubUrl));
+  context.stderr.write(await usageOfRoom(context, room, invite.hubUrl));
 }
 
-function usageOfRoom(context: CliContext, room: Room, hubUrl: string): string {
+async function usageOfRoom(context: CliContext, room: Room, hubUrl: string): Promise<string> {
   const code = safe(room.code);
+  const hub = await pastedHubAt(context, hubUrl);
+  const watchUrl = watchUrlOf(hub, code);
   const passwordNote = "          (prompts for the password, or reads ROOMHUB_PASSWORD)";
   return [
-    `Use it:   export OPENAI_BASE_URL=${hubUrl}/rooms/${code}/v1 OPENAI_API_KEY=roomhub`,
-    `Join it:  ${context.commandName} join ${shellWord(`${hubUrl}/rooms/${code}`)}`,
+    `Use it:   export OPENAI_BASE_URL=${hub.hubUrl}/rooms/${code}/v1 OPENAI_API_KEY=roomhub`,
+    `Join it:  ${shareLine(context, hub, code)}`,
     ...(room.passwordProtected ? [passwordNote] : []),
+    ...(watchUrl === undefined ? [] : [`Watch it: ${watchUrl}`]),
     "",
   ].join("\n");
 }

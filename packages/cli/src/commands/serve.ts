@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
 import { createRoomCommand } from "../rooms/choose-room.ts";
-import { joinLine } from "../handout/join-line.ts";
 import { prepareHandout } from "../handout/prepare-handout.ts";
 import type { CliContext } from "../context.ts";
+import { shareLine } from "../rooms/pasted-hub.ts";
 import { portFlag } from "../rooms/hub-address.ts";
 import { UsageError } from "../exit-code.ts";
 import { resolveHubConfig } from "../hosting/hub-config.ts";
@@ -76,16 +76,15 @@ function announce(context: CliContext, launched: LaunchedHub, isJson: boolean): 
 }
 
 function banner(context: CliContext, launched: LaunchedHub): string {
-  const { localUrl, port, sharedUrls, rooms, isAnnounced, handout } = launched;
-  const sharedUrl = sharedUrls[0]?.url;
+  const { localUrl, port, sharedUrls, pasted, rooms, isAnnounced } = launched;
   const command = context.commandName;
   return [
     `roomhub ${context.version}: the hub is ready at ${localUrl}`,
     ...reachLines(`${command} serve --lan${portFlag(port)}`, sharedUrls),
     ...storageLines(rooms),
     `Create a room:  ${createRoomCommand(context, localUrl)}`,
-    `Join a room:    ${joinLine(command, sharedUrl ?? localUrl, "CODE", handout !== undefined && sharedUrl !== undefined)}`,
-    ...(isAnnounced ? [`  (on this network, \`${command} join\` finds it)`] : []),
+    `Join a room:    ${shareLine(context, pasted, "CODE")}`,
+    ...(isAnnounced ? ["  (on this network, an installed roomhub finds it: roomhub join)"] : []),
     "",
   ].join("\n");
 }

@@ -133,7 +133,9 @@ test.each([
         : [[{ hostName: "box.local", port: 5050, version: "1.2.3" }, ["192.168.1.5"]]],
     );
     expect(withdrawn).toBe(times);
-    expect(world.stdout.text.includes("On this network: roomhub join")).toBe(times === 1);
+    expect(world.stdout.text.includes("An installed roomhub finds it: roomhub join")).toBe(
+      times === 1,
+    );
   },
 );
 
@@ -333,7 +335,7 @@ test("--json prints where everything is, then the events", async () => {
     model: "llama3.2",
     endpoint: "http://127.0.0.1:11434",
     isDemo: false,
-    monitorUrl: "http://127.0.0.1:5051",
+    monitorUrl: "http://127.0.0.1:5050/rooms/ABC234/watch",
   });
   expect(JSON.parse(event!)).toEqual(aComplete);
 });
@@ -355,28 +357,45 @@ test("up takes limits and the config file, and settles all of it before it start
   expect([wrong.code, wrong.hubs.length]).toEqual([2, 0]);
 });
 
-test("up serves the page that watches the room, and closes it", async () => {
-  const world = await up({ fetch: ollama }, hubWith([]));
+test("the page that watches the room is the hub's own", async () => {
+  const world = await up({ fetch: ollama }, hubWith([]), "--lan");
+  expect(world.monitors).toEqual([]);
+  expect(world.stdout.text).toContain("Watch     http://192.168.1.5:5050/rooms/ABC234/watch\n");
+});
+
+const bare = ["--no-handout"];
+
+test("beside a hub that hands out nothing, up serves the page that watches the room, and closes it", async () => {
+  const world = await up({ fetch: ollama }, hubWith([]), ...bare);
   const room = { hubUrl: "http://127.0.0.1:5050", code: "ABC234" };
   expect(world.monitors).toEqual([{ port: undefined, room }]);
-  expect(world.stdout.text).toContain("Watch http://127.0.0.1:5051");
+  expect(world.stdout.text).toContain("Watch     http://127.0.0.1:5051");
   expect(world.closedMonitors).toBe(1);
 });
 
-test("up --no-monitor serves no page", async () => {
-  const world = await up({ fetch: ollama }, hubWith([]), "--no-monitor");
-  expect(world.monitors).toEqual([]);
-  expect(world.stdout.text).not.toContain("Watch");
+test("up --no-monitor serves no page, and names none", async () => {
+  for (const args of [[], bare]) {
+    const world = await up({ fetch: ollama }, hubWith([]), "--no-monitor", ...args);
+    expect(world.monitors).toEqual([]);
+    expect(world.stdout.text).not.toContain("Watch");
+  }
 });
 
 test("up works without the page when it cannot be served", async () => {
   const serveMonitor = async () => {
     throw new Error("listen EMFILE");
   };
-  const world = await up({ fetch: ollama, serveMonitor }, hubWith([]));
+  const world = await up({ fetch: ollama, serveMonitor }, hubWith([]), ...bare);
   expect(world.code).toBe(0);
   expect(world.stdout.text).not.toContain("Watch");
   expect(world.stderr.text).toContain(
     "! The page that watches the room is not served: listen EMFILE",
   );
+});
+
+test("a hub that others reach knows its first address, for lines on its pages", async () => {
+  const lan = await up({ fetch: ollama }, hubWith([]), "--lan");
+  expect(lan.hubs[0]?.sharedUrl?.(6060)).toBe("http://192.168.1.5:6060");
+  const alone = await up({ fetch: ollama }, hubWith([]));
+  expect(alone.hubs[0]?.sharedUrl?.(6060)).toBeUndefined();
 });

@@ -27,6 +27,7 @@ import { savedHostToken, serveAnyModel } from "../rooms/host-token.ts";
 import { findOrCreateRoom } from "../hosting/up-room.ts";
 import { type Sharing, shareModel, reportProblems } from "../hosting/up-sharing.ts";
 import { prepareHandout } from "../handout/prepare-handout.ts";
+import { watchUrlOf } from "../rooms/invite-text.ts";
 import { startMonitor } from "../monitor/start-monitor.ts";
 import { watchRequests } from "../hosting/watch-requests.ts";
 
@@ -51,7 +52,7 @@ interface Running {
   participantId: string;
   isDemo: boolean;
   /** of the page that watches the room; undefined without one */
-  monitorUrl: string | undefined;
+  watchUrl: string | undefined;
 }
 
 /** What to close, in order. */
@@ -80,7 +81,7 @@ export function addUpCommand(program: Command, context: CliContext): void {
     .option("--nickname <name>", "name shown to others (default: your user name)")
     .option("--own-first", "serve your own requests before those of others that wait")
     .option("--any-model", "serve every model name that is requested, with any participant")
-    .option("--no-monitor", "do not serve the page that watches the room");
+    .option("--no-monitor", "print no link to the page that watches the room");
   addBudgetOptions(command)
     .addHelpText(
       "after",
@@ -163,8 +164,9 @@ async function startAll(
     const hostToken = await savedHostToken(context, { hubUrl: localUrl, room: room.code });
     await serveAnyModel(context.createClient(localUrl), room.code, hostToken);
   }
-  const monitorUrl = values.monitor
-    ? await startMonitor(context, { hubUrl: launched.localUrl, code: room.code }, closers)
+  const watchUrl = values.monitor
+    ? (watchUrlOf(launched.pasted, room.code) ??
+      (await startMonitor(context, { hubUrl: localUrl, code: room.code }, closers)))
     : undefined;
 
   const nickname = values.nickname ?? context.userName;
@@ -183,7 +185,7 @@ async function startAll(
     shareModel(context, { ...sharing, standIn }, choice, { closers, signal, say });
   if (found !== undefined) {
     const { participantId } = await share(found);
-    return { launched, room, choice: found, participantId, isDemo: false, monitorUrl };
+    return { launched, room, choice: found, participantId, isDemo: false, watchUrl };
   }
   const demo = await startDemo(context);
   closers.push(() => demo.close());
@@ -194,7 +196,7 @@ async function startAll(
   };
   const replacing = replaceDemo(context, { requested, share, closeDemo, values }, signal);
   closers.push(() => replacing.stop());
-  return { launched, room, choice: demo.choice, participantId, isDemo: true, monitorUrl };
+  return { launched, room, choice: demo.choice, participantId, isDemo: true, watchUrl };
 }
 
 /** @returns undefined when this machine has no model server to share, so that the demo is used */
@@ -220,14 +222,13 @@ async function chooseModel(
 }
 
 function announce(context: CliContext, values: UpOptionValues, running: Running): void {
-  const { launched, room, choice, participantId, isDemo, monitorUrl } = running;
-  const { localUrl, sharedUrls, isAnnounced } = launched;
+  const { launched, room, choice, participantId, isDemo, watchUrl } = running;
+  const { localUrl, sharedUrls, pasted: hub, isAnnounced } = launched;
   const { model, endpoint, serverName } = choice;
   const server = serverName ?? endpoint;
   const facts: UpFacts = {
-    ...{ localUrl, sharedUrls, isAnnounced, room },
-    ...{ participantId, model, server, isDemo, monitorUrl },
-    isHandedOut: launched.handout !== undefined,
+    ...{ localUrl, sharedUrls, hub, isAnnounced, room },
+    ...{ participantId, model, server, isDemo, watchUrl },
   };
   if (values.json === true) {
     writeJson(context.stdout, {
@@ -236,7 +237,7 @@ function announce(context: CliContext, values: UpOptionValues, running: Running)
       room: room.code,
       baseUrl: `${localUrl}/rooms/${room.code}/v1`,
       ...{ participantId, model, endpoint, isDemo },
-      monitorUrl: monitorUrl ?? null,
+      monitorUrl: watchUrl ?? null,
     });
   } else if (values.quiet === true) context.stdout.write(`${inviteUrl(facts)}\n`);
   else context.stdout.write(upBanner(context, facts));

@@ -128,7 +128,7 @@ describe("the port", () => {
       "one that another machine refuses",
       { machine: failing("ECONNREFUSED") },
       "failed",
-      "roomhub up --lan",
+      "start the hub with --lan",
     ],
     [
       "a machine that is away",
@@ -175,7 +175,7 @@ describe("the hub", () => {
   });
   rows("hub", [
     ["of a later patch", health("1.2.9"), "ok", "roomhub 1.2.9"],
-    ["of another major version", health("2.0.0"), "failed", "→ npx roomhub@2.0.0"],
+    ["of another major version", health("2.0.0"), "failed", "→ use roomhub 2.0.0 here too"],
     ["that is stopping", health("1.2.3", "draining"), "failed", "accepts no requests"],
     [
       "that has lost its cluster",
@@ -190,7 +190,12 @@ describe("the hub", () => {
       "failed",
       "participants of 1 hub cannot be reached from it → roomhub hubs --hub http://hub.example:5050",
     ],
-    ["whose version is nonsense for a shell", health("2;rm -rf"), "failed", "npx roomhub@latest"],
+    [
+      "whose version is nonsense for a shell",
+      health("2;rm -rf"),
+      "failed",
+      "→ use roomhub of the hub's version here too",
+    ],
     [
       "that is none, here",
       noHub,

@@ -1,4 +1,4 @@
-import type { RouteExplanation } from "@roomhub/protocol";
+import type { HealthResponse, RouteExplanation } from "@roomhub/protocol";
 import { Command } from "commander";
 import { addDoctorCommand } from "../commands/doctor.ts";
 import type { CliContext, Client } from "../context.ts";
@@ -42,14 +42,16 @@ export const healthyMachine: Machine = {
   handshake: async () => ({ status: 404, body: '{"error":{"code":"participant_not_found"}}' }),
 };
 
+export const aHealth: HealthResponse = {
+  status: "ok",
+  version: "1.2.9",
+  uptimeSeconds: 61,
+  timestamp: new Date(0).toISOString(),
+};
+
 export function aClient(given: Partial<Client> = {}): Partial<Client> {
   return {
-    health: async () => ({
-      status: "ok",
-      version: "1.2.9",
-      uptimeSeconds: 61,
-      timestamp: new Date(0).toISOString(),
-    }),
+    health: async () => aHealth,
     listHubs: refusing(404, { code: "not_found", message: "There is nothing at this path." }),
     getRoom: async () => aRoom({ participantCount: 1 }),
     listRooms: async () => [aRoom({ participantCount: 1 })],

@@ -1,9 +1,7 @@
 import { RoomhubError } from "@roomhub/client";
-import type { HubEntry } from "@roomhub/protocol";
+import { type HubEntry, programLine } from "@roomhub/protocol";
 import { EXIT } from "../exit-code.ts";
-import type { CliContext } from "../context.ts";
-import { isHandedOut } from "../handout/handed-out.ts";
-import { countOf, duration, safe, shellWord } from "../terminal/text.ts";
+import { countOf, duration, safe } from "../terminal/text.ts";
 import type { Check, Examination } from "./check.ts";
 import { failed, type Finding, ok, skipped } from "./finding.ts";
 import { isOfAnotherServer, modelServerProblem } from "../sharing/found-server.ts";
@@ -24,7 +22,7 @@ export const hubCheck: Check = {
       exam.health = health;
       const hubMs = Date.parse(health.timestamp);
       exam.clockSkewMs = Number.isNaN(hubMs) ? undefined : hubMs - midMs;
-      const finding = await judge(exam, health);
+      const finding = judge(exam, health);
       return finding.verdict === "ok" ? await judgeCluster(exam, finding, signal) : finding;
     } catch (error) {
       if (isOfAnotherServer(error)) return await noHub(exam, error);
@@ -35,10 +33,8 @@ export const hubCheck: Check = {
 
 type Health = NonNullable<Examination["health"]>;
 
-async function judge(
-  { context, hubUrl }: Examination,
-  { status, version, uptimeSeconds }: Health,
-): Promise<Finding> {
+function judge({ context, hubUrl }: Examination, health: Health): Finding {
+  const { status, version, uptimeSeconds } = health;
   const text = `roomhub ${safe(version)} at ${hubUrl}, up ${duration(uptimeSeconds * 1000)}`;
   if (status === "degraded") {
     return failed(
@@ -55,18 +51,17 @@ async function judge(
   if (!isCompatible(version, context.version)) {
     return failed(
       `${text}; this is roomhub ${context.version}, and the two may be incompatible`,
-      await programOf(context, hubUrl, version),
+      programOf(hubUrl, health),
     );
   }
   return ok(text);
 }
 
-/** How to run that version: the hub's own program where it hands it out, else the registry's. */
-async function programOf(context: CliContext, hubUrl: string, version: string): Promise<string> {
-  if (!/^[\w.+-]+$/.test(version)) return "npx roomhub@latest";
-  const file = `roomhub-${version}.tgz`;
-  if (await isHandedOut(context, hubUrl, file)) return `npx -y ${shellWord(`${hubUrl}/${file}`)}`;
-  return `npx roomhub@${version}`;
+/** How to run that version: the hub's own program, where it hands it out. */
+function programOf(hubUrl: string, { version, handout }: Health): string {
+  const isPlain = /^[\w.+-]+$/.test(version);
+  if (handout !== true) return `use roomhub ${isPlain ? version : "of the hub's version"} here too`;
+  return programLine({ hubUrl, isHandedOut: true }, isPlain ? version : undefined);
 }
 
 /** Adds what the hub says of the others of its cluster, if it is in one. */

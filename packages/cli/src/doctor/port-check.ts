@@ -63,7 +63,7 @@ function unreachable(
       : `port ${port} at ${safe(host)} cannot be reached (${code})`;
   const fix = isThisMachine(host)
     ? `${commandName} up${flag}`
-    : `on that machine, open the hub to its network: ${commandName} up --lan${flag}; then check its firewall`;
+    : `on that machine, start the hub with --lan${flag}; then check its firewall`;
   return failed(what, fix, { exitCode });
 }
 

@@ -1,8 +1,5 @@
 import { RoomhubError } from "@roomhub/client";
-import type { Room } from "@roomhub/protocol";
-import { isHandedOut } from "../handout/handed-out.ts";
-import { joinLine } from "../handout/join-line.ts";
-import { isThisMachine } from "../rooms/hub-address.ts";
+import { isForOthers, joinLine, pastedHub, type Room } from "@roomhub/protocol";
 import { explainUnknownRoom } from "../rooms/choose-room.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
 import { countOf, safe, shellWord } from "../terminal/text.ts";
@@ -19,7 +16,7 @@ export const roomCheck: Check = {
     if (exam.roomCode === undefined) return onlyRoom(exam, signal);
     const { context, hubUrl, roomCode: room } = exam;
     try {
-      return await found(exam, await context.createClient(hubUrl).getRoom(room, { signal }));
+      return found(exam, await context.createClient(hubUrl).getRoom(room, { signal }));
     } catch (error) {
       if (!(error instanceof RoomhubError) || error.code !== "room_not_found") throw error;
       const explained = await explainUnknownRoom(context, { hubUrl, room }, error);
@@ -49,26 +46,20 @@ async function onlyRoom(exam: Examination, signal: AbortSignal): Promise<Finding
   );
 }
 
-async function found(exam: Examination, room: Room): Promise<Finding> {
+function found(exam: Examination, room: Room): Finding {
   exam.room = room;
   const { participantCount: count, passwordProtected } = room;
   const participants = countOf(count, "participant");
   const password = passwordProtected ? ", password required to join" : "";
   return ok(
     `${safe(room.code)} (${safe(room.name)}), ${participants}${password}`,
-    await inviteOthers(exam, room),
+    inviteOthers(exam, room),
   );
 }
 
 /** The line for machines that have only Node; none where they cannot reach the hub, or it hands out nothing. */
-async function inviteOthers({ context, hubUrl }: Examination, { code }: Room): Promise<string[]> {
-  const url = new URL(hubUrl);
-  const [lan] = context.lanAddresses();
-  if (isThisMachine(url.hostname)) {
-    if (lan === undefined) return [];
-    url.hostname = lan.address.includes(":") ? `[${lan.address}]` : lan.address;
-  }
-  const shared = url.href.replace(/\/+$/, "");
-  if (!(await isHandedOut(context, shared, "roomhub.tgz"))) return [];
-  return [`another machine joins with: ${joinLine(context.commandName, shared, code, true)}`];
+function inviteOthers({ hubUrl, health }: Examination, { code }: Room): string[] {
+  const hub = pastedHub(hubUrl, health ?? {});
+  if (!hub.isHandedOut || !isForOthers(hub.hubUrl)) return [];
+  return [`another machine joins with: ${joinLine(hub, code)}`];
 }

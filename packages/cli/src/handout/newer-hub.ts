@@ -1,7 +1,7 @@
 import type { Invite } from "@roomhub/client";
+import { type HealthResponse, joinLine } from "@roomhub/protocol";
 import type { CliContext } from "../context.ts";
-import { safe, shellWord } from "../terminal/text.ts";
-import { isHandedOut } from "./handed-out.ts";
+import { safe } from "../terminal/text.ts";
 
 /**
  * Prints one line when the hub's program is newer than this one, and the hub hands it out: `npx` keeps what it once got from a
@@ -9,20 +9,19 @@ import { isHandedOut } from "./handed-out.ts";
  */
 export async function reportNewerHub(context: CliContext, invite: Invite): Promise<void> {
   const { hubUrl, room } = invite;
-  const version = await versionOf(context, hubUrl);
-  if (version === undefined || !isOlder(context.version, version)) return;
-  const file = `roomhub-${version}.tgz`;
-  if (!(await isHandedOut(context, hubUrl, file))) return;
-  const line = `npx -y ${shellWord(`${hubUrl}/${file}`)} join ${shellWord(`${hubUrl}/rooms/${room}`)}`;
+  const health = await healthOf(context, hubUrl);
+  if (health?.handout !== true || !isOlder(context.version, health.version)) return;
+  const { version } = health;
+  const line = joinLine({ hubUrl, isHandedOut: true }, room, version);
   context.stderr.write(
     `! The hub runs roomhub ${safe(version)}, this is ${context.version}; to use the hub's: ${line}\n`,
   );
 }
 
-async function versionOf(context: CliContext, hubUrl: string): Promise<string | undefined> {
+async function healthOf(context: CliContext, hubUrl: string): Promise<HealthResponse | undefined> {
   try {
     const signal = AbortSignal.timeout(3_000);
-    return (await context.createClient(hubUrl).health({ signal })).version;
+    return await context.createClient(hubUrl).health({ signal });
   } catch {
     // Joining says what is wrong with the hub.
     return undefined;

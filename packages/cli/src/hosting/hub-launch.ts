@@ -1,4 +1,4 @@
-import { HealthResponse } from "@roomhub/protocol";
+import { HealthResponse, type PastedHub } from "@roomhub/protocol";
 import { isBlockedPort } from "./blocked-port.ts";
 import type { CliContext } from "../context.ts";
 import { CommandError, EXIT } from "../exit-code.ts";
@@ -22,6 +22,8 @@ export interface LaunchedHub {
   localUrl: string;
   /** The URLs for other machines; empty when they cannot connect. */
   sharedUrls: { url: string; label: string }[];
+  /** In lines to paste. */
+  pasted: PastedHub;
   /** Whether `roomhub join` finds it on the network. */
   isAnnounced: boolean;
   rooms: RoomStorage;
@@ -74,6 +76,8 @@ export async function launchHub(
     ownership: settings.ownership.value,
     streamUsage: settings.streamUsage.value,
     publicUrl: settings.publicUrl.value,
+    sharedUrl: (listeningPort) =>
+      sharedUrlsOf(context, options, settings.advertise.value, listeningPort)[0]?.url,
     trustProxy: settings.trustProxy.value,
     sharedAddresses: settings.distrustGateway.value === true ? context.defaultGateways() : [],
     limits: overriddenLimits(config),
@@ -96,6 +100,7 @@ export async function launchHub(
       port: listening.port,
       localUrl,
       sharedUrls,
+      pasted: { hubUrl: sharedUrls[0]?.url ?? localUrl, isHandedOut: handout !== undefined },
       isAnnounced: announcement,
       rooms: roomStorage(opened, cluster),
       handout: handout && { sha512: () => hub.prepareHandout() },

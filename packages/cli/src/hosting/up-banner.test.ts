@@ -11,9 +11,9 @@ const facts: UpFacts = {
   participantId: "ana-llama3.2-3b",
   model: "llama3.2:3b",
   server: "Ollama",
-  isHandedOut: false,
   isDemo: false,
-  monitorUrl: "http://127.0.0.1:5051",
+  hub: { hubUrl: "http://127.0.0.1:5050", isHandedOut: true },
+  watchUrl: "http://127.0.0.1:5050/rooms/ABC234/watch",
 };
 const open: UpFacts = {
   ...facts,
@@ -22,11 +22,13 @@ const open: UpFacts = {
     { url: "http://172.17.0.1:5050", label: "docker0" },
   ],
   isAnnounced: true,
+  hub: { hubUrl: "http://192.168.1.5:5050", isHandedOut: true },
+  watchUrl: "http://192.168.1.5:5050/rooms/ABC234/watch",
   room: aRoom({ name: "Ana's room", passwordProtected: true }),
 };
 
-function banner(of: UpFacts, columns?: number, env: CliContext["env"] = {}): string {
-  const stdout = capture(columns);
+function banner(of: UpFacts, columns?: number, env: CliContext["env"] = {}, rows?: number): string {
+  const stdout = capture(columns, rows);
   const context = { ...makeWorld({ env }).context, stdout, commandName: "npx roomhub" };
   return `\n${upBanner(context, of)}`.replaceAll("\u001b", "ESC");
 }
@@ -38,7 +40,6 @@ test("on this machine only, in a pipe", () => {
     Model llama3.2:3b from Ollama as ana-llama3.2-3b
     Hub   http://127.0.0.1:5050 (this machine only)
           To open it to your network: npx roomhub up --lan
-    Watch http://127.0.0.1:5051 (this machine only)
 
     Share another model
       npx roomhub join http://127.0.0.1:5050/rooms/ABC234
@@ -47,7 +48,12 @@ test("on this machine only, in a pipe", () => {
     Point any OpenAI client at it
       export OPENAI_BASE_URL=http://127.0.0.1:5050/rooms/ABC234/v1 OPENAI_API_KEY=roomhub
 
-    Requests appear here; Ctrl+C stops.
+    Code      ABC234
+    Page      http://127.0.0.1:5050/rooms/ABC234
+    Base URL  http://127.0.0.1:5050/rooms/ABC234/v1
+    Watch     http://127.0.0.1:5050/rooms/ABC234/watch
+
+    Requests appear here; Ctrl+C stops. All of this again: npx roomhub invite ABC234
     "
   `);
 });
@@ -61,7 +67,6 @@ test("with the demo model, on a terminal", () => {
           Start a model server to replace it: ollama run llama3.2
     Hub   http://127.0.0.1:5050 (this machine only)
           To open it to your network: npx roomhub up --lan
-    Watch http://127.0.0.1:5051 (this machine only)
 
     ESC[2mShare another modelESC[22m
       npx roomhub join http://127.0.0.1:5050/rooms/ABC234
@@ -70,7 +75,12 @@ test("with the demo model, on a terminal", () => {
     ESC[2mPoint any OpenAI client at itESC[22m
       export OPENAI_BASE_URL=http://127.0.0.1:5050/rooms/ABC234/v1 OPENAI_API_KEY=roomhub
 
-    ESC[2mRequests appear here; Ctrl+C stops.ESC[22m
+    Code      ABC234
+    Page      http://127.0.0.1:5050/rooms/ABC234
+    Base URL  http://127.0.0.1:5050/rooms/ABC234/v1
+    Watch     http://127.0.0.1:5050/rooms/ABC234/watch
+
+    ESC[2mRequests appear here; Ctrl+C stops. All of this again: npx roomhub invite ABC234ESC[22m
     "
   `);
 });
@@ -82,30 +92,40 @@ test("open to the network and with a password, in a pipe", () => {
     Model llama3.2:3b from Ollama as ana-llama3.2-3b
     Hub   http://192.168.1.5:5050 (eth0)
           http://172.17.0.1:5050 (docker0)
-          Open to anyone who can reach it. On this network: npx roomhub join
-    Watch http://127.0.0.1:5051 (this machine only)
+          Open to anyone who can reach it. An installed roomhub finds it: roomhub join
 
     Share a model from another machine (prompts for the password)
-      npx roomhub join http://192.168.1.5:5050/rooms/ABC234
+      npx -y http://192.168.1.5:5050/roomhub.tgz join http://192.168.1.5:5050/rooms/ABC234
     Send a request
       curl -N http://192.168.1.5:5050/rooms/ABC234/v1/chat/completions -d '{"model":"*","stream":true,"messages":[{"role":"user","content":"Hello!"}]}'
     Point any OpenAI client at it
       export OPENAI_BASE_URL=http://192.168.1.5:5050/rooms/ABC234/v1 OPENAI_API_KEY=roomhub
 
-    Requests appear here; Ctrl+C stops.
+    Code      ABC234
+    Page      http://192.168.1.5:5050/rooms/ABC234
+    Base URL  http://192.168.1.5:5050/rooms/ABC234/v1
+    Watch     http://192.168.1.5:5050/rooms/ABC234/watch
+
+    Requests appear here; Ctrl+C stops. All of this again: npx roomhub invite ABC234
     "
   `);
 });
 
-test("open to the network, on a terminal", () => {
-  expect(banner(open, 80, { NO_COLOR: "1" })).toMatchInlineSnapshot(`
+test("open to the network, on a terminal that has room for the QR code", () => {
+  expect(banner(open, 80, { NO_COLOR: "1" }, 45)).toMatchInlineSnapshot(`
     "
     Room ABC234  Ana's room
     Model llama3.2:3b from Ollama as ana-llama3.2-3b
     Hub   http://192.168.1.5:5050 (eth0)
           http://172.17.0.1:5050 (docker0)
-          Open to anyone who can reach it. On this network: npx roomhub join
-    Watch http://127.0.0.1:5051 (this machine only)
+          Open to anyone who can reach it. An installed roomhub finds it: roomhub join
+
+    Share a model from another machine (prompts for the password)
+      npx -y http://192.168.1.5:5050/roomhub.tgz join http://192.168.1.5:5050/rooms/ABC234
+    Send a request
+      curl -N http://192.168.1.5:5050/rooms/ABC234/v1/chat/completions -d '{"model":"*","stream":true,"messages":[{"role":"user","content":"Hello!"}]}'
+    Point any OpenAI client at it
+      export OPENAI_BASE_URL=http://192.168.1.5:5050/rooms/ABC234/v1 OPENAI_API_KEY=roomhub
 
       █████████████████████████████████
       ██ ▄▄▄▄▄ ██▄▀▀ ▄ ▀▄▀█  █ ▄▄▄▄▄ ██
@@ -125,23 +145,43 @@ test("open to the network, on a terminal", () => {
       ██▄▄▄▄▄▄▄█▄▄▄█▄██▄▄▄▄█▄▄▄██▄█▄▄██
       ▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀
 
-    Share a model from another machine (prompts for the password)
-      npx roomhub join http://192.168.1.5:5050/rooms/ABC234
-    Send a request
-      curl -N http://192.168.1.5:5050/rooms/ABC234/v1/chat/completions -d '{"model":"*","stream":true,"messages":[{"role":"user","content":"Hello!"}]}'
-    Point any OpenAI client at it
-      export OPENAI_BASE_URL=http://192.168.1.5:5050/rooms/ABC234/v1 OPENAI_API_KEY=roomhub
+    Code      ABC234
+    Page      http://192.168.1.5:5050/rooms/ABC234
+    Base URL  http://192.168.1.5:5050/rooms/ABC234/v1
+    Watch     http://192.168.1.5:5050/rooms/ABC234/watch
 
-    Requests appear here; Ctrl+C stops.
+    Requests appear here; Ctrl+C stops. All of this again: npx roomhub invite ABC234
     "
   `);
 });
 
 test("behind a proxy, and not announced", () => {
   const sharedUrls = [{ url: "https://hub.example.org", label: "public" }];
-  const text = banner({ ...open, sharedUrls, isAnnounced: false });
-  expect(text).toContain("npx roomhub join https://hub.example.org/rooms/ABC234\n");
-  expect(text).not.toContain("On this network");
+  const hub = { hubUrl: "https://hub.example.org", isHandedOut: true };
+  const text = banner({ ...open, sharedUrls, hub, isAnnounced: false });
+  expect(text).toContain(
+    "npx -y https://hub.example.org/roomhub.tgz join https://hub.example.org/rooms/ABC234\n",
+  );
+  expect(text).not.toContain("finds it");
+});
+
+test("the QR code is shown where all of the banner fits, with the digest that follows and the cursor", () => {
+  const noColor = { NO_COLOR: "1" };
+  const shown = banner(open, 80, noColor, 45).trim().split("\n");
+  const rows = shown.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / 80)), 0);
+  expect(rows + 3 + 1).toBe(45);
+  expect(banner(open, 80, noColor, 44)).not.toContain("█");
+});
+
+test("at 80 columns and 24 rows it ends with code, page, base URL and link to watch", () => {
+  const at = "http://192.168.1.5:5050/rooms/ABC234";
+  const lines = banner(open, 80, { NO_COLOR: "1" }, 24).split("\n");
+  expect(lines.slice(-7, -3)).toEqual([
+    "Code      ABC234",
+    `Page      ${at}`,
+    `Base URL  ${at}/v1`,
+    `Watch     ${at}/watch`,
+  ]);
 });
 
 test("quietly it is the invite alone", () => {

@@ -204,7 +204,7 @@ test.each<[string, string | undefined, Record<string, (typeof ana)[]>, object]>(
     there,
     {},
     {
-      hint: expect.stringContaining("roomhub up --lan; to search for hubs: roomhub join"),
+      hint: expect.stringContaining("start the hub with --lan; to search for hubs: roomhub join"),
       exitCode: 5,
     },
   ],
@@ -276,7 +276,7 @@ test("a hub's name for its room cannot steer the terminal or the shell", async (
 test("the next step for an unreachable hub is another hub, for a wrong URL the right one", () => {
   const { context } = makeWorld();
   const away = new HubUnreachableError("https://hub:5050", new Error("ECONNREFUSED"));
-  expect(unreachableHub(context, away).hint).toContain("roomhub up --lan");
+  expect(unreachableHub(context, away).hint).toContain("start the hub with --lan");
   const cause = Object.assign(new Error("ssl"), { code: "ERR_SSL_WRONG_VERSION_NUMBER" });
   const plain = new HubUnreachableError("https://hub:5050", cause);
   expect(unreachableHub(context, plain).hint).toBe("use http://hub:5050");

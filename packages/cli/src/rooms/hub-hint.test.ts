@@ -48,11 +48,7 @@ test.each([
     /^start one: roomhub up --port 6060; or name a remote hub/,
   ],
   ["http://[::1]:5050", "ECONNREFUSED", /^start one: roomhub up/],
-  [
-    "http://10.0.0.2:5050",
-    "ECONNREFUSED",
-    /^on that machine, open the hub to its network: roomhub up --lan/,
-  ],
+  ["http://10.0.0.2:5050", "ECONNREFUSED", /^on that machine, start the hub with --lan/],
   ["http://10.0.0.2:5060", "bad port", /run the hub on another one: roomhub up --port 5050$/],
 ])("at %s with %s", (url, reason, expected) => {
   const error = new HubUnreachableError(url, new Error(reason));

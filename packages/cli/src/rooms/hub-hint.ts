@@ -39,5 +39,5 @@ export function unreachableHubHint(
   const url = URL.parse(hubUrl);
   return url !== null && isThisMachine(url.hostname)
     ? `start one: ${commandName} up${portFlag(portOf(url))}; or name a remote hub: --hub http://HOST:5050, or its invite URL`
-    : `on that machine, open the hub to its network: ${commandName} up --lan; to search for hubs: ${commandName} join`;
+    : `on that machine, start the hub with --lan; to search for hubs: ${commandName} join`;
 }

@@ -147,7 +147,9 @@ function summary(
     `Secrets:  ${secretsFile} (${kept}${names})`,
     ...manager.notes(name),
     ...(commandLine.some((part) => /[\\/]_npx[\\/]/.test(part))
-      ? ["! It runs from the cache of npx, which npm may clear; to keep it: npm install --global"]
+      ? [
+          "! It runs from the cache of npx, which npm may clear; to keep it: npm install --global, with the same URL",
+        ]
       : []),
     `Its state:  ${context.commandName} service status ${name}`,
     "",

@@ -2,6 +2,7 @@ import { HubUnreachableError } from "@roomhub/client";
 import type { HubEvent } from "@roomhub/protocol";
 import { describe, expect, test } from "vitest";
 import { aComplete, aFailure, aParticipant, aRoom } from "../test-context.fixture.ts";
+import { aHealth } from "../doctor/doctor.fixture.ts";
 import { noSuchRoom, refusing } from "./scenery.fixture.ts";
 import { atTerminal, everywhere, inPipe, type Scene } from "./session.fixture.ts";
 
@@ -64,9 +65,42 @@ describe("room", () => {
     expect(await inPipe(["room", "show", "abc234", "--json"], scene)).toMatchSnapshot();
   });
 
+  test("at a hub that others reach, the lines have its URL for them and its own program", async () => {
+    const client = {
+      createRoom: async ({ name }: { name: string }) => ({ room: aRoom({ name }), hostId: "h" }),
+      getRoom: async () => aRoom(),
+      health: async () => ({ ...aHealth, url: "http://192.168.1.5:5050", handout: true }),
+    };
+    expect(await inPipe(["room", "create", "lab"], { client })).toMatchSnapshot();
+    expect(await inPipe(["room", "show", "ABC234"], { client })).toMatchSnapshot();
+  });
+
   test("show of a room that is not there", async () => {
     const scene: Scene = { client: { getRoom: noSuchRoom } };
     expect(await everywhere(["room", "show", "ABC243"], scene)).toMatchSnapshot();
+  });
+});
+
+describe("invite", () => {
+  const client = {
+    listRooms: async () => [aRoom()],
+    getRoom: async () => aRoom({ passwordProtected: true }),
+    health: async () => ({ ...aHealth, url: "http://192.168.1.5:5050", handout: true }),
+  };
+
+  test("prints lines for others, and on a terminal the QR code of the room's page", async () => {
+    expect(await everywhere(["invite"], { client })).toMatchSnapshot();
+    expect(await inPipe(["invite", "ABC234", "--json"], { client })).toMatchSnapshot();
+  });
+
+  test("to a hub that only this machine reaches has no QR code", async () => {
+    const health = async () => ({ ...aHealth, url: "http://127.0.0.1:5050", handout: true });
+    expect(await atTerminal(["invite"], { client: { ...client, health } })).toMatchSnapshot();
+  });
+
+  test("of a hub with several rooms asks which", async () => {
+    const listRooms = async () => [aRoom(), aRoom({ code: "XYZ789", name: "other" })];
+    expect(await inPipe(["invite"], { client: { ...client, listRooms } })).toMatchSnapshot();
   });
 });
 

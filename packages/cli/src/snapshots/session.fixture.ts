@@ -22,10 +22,11 @@ export async function atTerminal(
   args: readonly string[],
   scenes: Scenes = {},
   columns = 80,
+  rows = 24,
 ): Promise<string> {
   const screen = capture(columns);
   const stream = (): Captured => {
-    const own = capture(columns);
+    const own = capture(columns, rows);
     const write = own.write.bind(own);
     own.write = (text) => {
       write(text);

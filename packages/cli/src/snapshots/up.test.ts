@@ -38,8 +38,9 @@ test("up on this machine alone", async () => {
   expect(await everywhere(["up"], scene)).toMatchSnapshot();
 });
 
-test("up for the network, with its QR code", async () => {
+test("up for the network, with a QR code on a terminal that has room for all of it", async () => {
   expect(await everywhere(["up", "--lan"], scene)).toMatchSnapshot();
+  expect(await atTerminal(["up", "--lan"], scene, 80, 50)).toMatchSnapshot();
 });
 
 test("up with a password", async () => {

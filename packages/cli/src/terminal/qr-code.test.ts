@@ -6,8 +6,12 @@ import { capture, makeWorld } from "../test-context.fixture.ts";
 
 const invite = "http://192.168.1.5:5050/rooms/ABC234";
 
-function drawn(columns: number | undefined, env: CliContext["env"] = { NO_COLOR: "1" }): string {
-  return qrCode(makeWorld({ env }).context, capture(columns), invite);
+function drawn(
+  columns: number | undefined,
+  env: CliContext["env"] = { NO_COLOR: "1" },
+  rowsBeside = 7,
+): string {
+  return qrCode(makeWorld({ env }).context, capture(columns, 24), invite, rowsBeside);
 }
 
 test("it fits between its margins: 29 modules and two of quiet zone on each side", () => {
@@ -29,6 +33,11 @@ test.each([
   ["a dumb terminal", 80, { TERM: "dumb" }],
 ])("there is none in %s", (_name, columns, env) => {
   expect(drawn(columns, env)).toBe("");
+});
+
+test("on a screen without rows for it and what has to stay beside it there is none", () => {
+  expect(drawn(80, {}, 7)).not.toBe("");
+  expect(drawn(80, {}, 8)).toBe("");
 });
 
 test("one column more than it needs is enough", () => {

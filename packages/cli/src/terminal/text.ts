@@ -3,6 +3,8 @@ import { escapeUnprintable, printable } from "@roomhub/protocol";
 import type { CliContext, Terminal } from "../context.ts";
 import { cutTo, displayWidth, padTo } from "./display-width.ts";
 
+export { shellWord } from "@roomhub/protocol";
+
 const styles = [
   ...(["bold", "dim", "red", "green", "yellow", "magenta", "cyan"] as const),
   ...(["bgBlack", "whiteBright"] as const),
@@ -105,9 +107,4 @@ export function shortDuration(ms: number): string {
   if (ms < 99_950) return `${(ms / 1000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1000);
   return `${Math.floor(seconds / 60)}m${twoDigits(seconds % 60)}s`;
-}
-
-/** A word for a POSIX shell, quoted only when necessary. */
-export function shellWord(text: string): string {
-  return /^[A-Za-z0-9_./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

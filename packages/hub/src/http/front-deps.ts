@@ -29,6 +29,7 @@ export interface FrontDeps {
   peers: PeerReader;
   isDraining: () => boolean;
   health: () => HealthState;
+  sharedUrl: () => string | undefined;
   newRequestId: () => string;
   /** undefined for a hub whose cluster has no homes: it serves every room */
   places: RoomPlaces | undefined;

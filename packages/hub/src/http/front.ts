@@ -110,10 +110,13 @@ export class Front {
   }
 
   /** Where nothing is handed out, and for programs at a page for people, there is nothing. */
-  #isServed({ kind }: Route, request: IncomingMessage): boolean {
-    if (kind === "page") return prefersHtml(request.headers.accept);
-    if (kind === "program" || kind === "monitor") return this.#deps.handedOut !== undefined;
-    return true;
+  #isServed(route: Route, request: IncomingMessage): boolean {
+    const { kind } = route;
+    const isHandout = kind === "program" || kind === "monitor";
+    if (isHandout || (kind === "page" && route.page === "watch")) {
+      if (this.#deps.handedOut === undefined) return false;
+    }
+    return kind !== "page" || prefersHtml(request.headers.accept);
   }
 
   #route(
@@ -309,7 +312,9 @@ export class Front {
     if (request.method === "GET" || request.method === "HEAD") {
       response.setHeader("vary", "Accept");
       if (prefersHtml(request.headers.accept)) {
-        sendErrorPage(response, error);
+        // Of a request that another hub piped, only what was read before it got its id is known.
+        const origin = requestId === "" ? undefined : this.#deps.peers.originOf(request);
+        sendErrorPage(response, error, origin);
         return;
       }
     }

@@ -30,6 +30,8 @@ export interface RouteDeps {
   /** of management bodies, within this hub's limits */
   schemas: RequestSchemas;
   health: () => HealthState;
+  /** by which other machines reach the hub, where nothing stands in front; undefined when they do not */
+  sharedUrl: () => string | undefined;
   /** requests that run or wait */
   inference: RequestListDeps;
   /** undefined for a hub that is alone */
@@ -59,6 +61,8 @@ export interface HealthState {
   version: string;
   uptimeSeconds: number;
   timestamp: string;
+  /** It hands out its program. */
+  handout: boolean;
 }
 
 export interface RouteResponse {
@@ -71,7 +75,7 @@ export type JsonHandler = (
   deps: RouteDeps,
 ) => RouteResponse | Promise<RouteResponse>;
 
-export type PageName = "hub" | "room";
+export type PageName = "hub" | "room" | "watch";
 
 /** A row that is served as JSON. */
 export type JsonRoute = Extract<Route, { kind: "json" }>;

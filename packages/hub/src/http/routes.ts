@@ -71,6 +71,7 @@ export const ROUTES: readonly Route[] = [
     page: "room",
   },
   json("GET", "/v1/rooms/:code", getRoom),
+  { kind: "page", method: "GET", path: "/rooms/:code/watch", page: "watch" },
 
   jsonWithBody("POST", "/rooms/:code/join", postJoin),
   jsonWithBody("PUT", "/v1/rooms/:code/participants/:id", putParticipant),

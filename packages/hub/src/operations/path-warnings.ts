@@ -1,4 +1,4 @@
-import type { Warning } from "@roomhub/protocol";
+import { shellWord, type Warning } from "@roomhub/protocol";
 import type { Participant } from "../domain/participant.ts";
 import type { OperationContext } from "./context.ts";
 
@@ -19,8 +19,4 @@ export function pathWarnings(participant: Participant): Warning[] {
   return [
     { code: direct.kind === "refused" ? "endpoint_not_dialled" : "endpoint_unreachable", message },
   ];
-}
-
-function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

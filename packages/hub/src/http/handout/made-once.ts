@@ -55,7 +55,7 @@ export class MadeOnce<T> {
 
   #unavailable(problem: string, cause?: unknown): HubError {
     return new HubError("handout_unavailable", `${this.#what} ${problem}.`, {
-      hint: "Try again in a moment, or use roomhub from npm.",
+      hint: "Try again in a moment.",
       cause,
     });
   }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { expect, test } from "vitest";
 import { html, sendPage } from "./html.ts";
-import { carefulLines, joinLine, shellWord } from "./lines.ts";
+import { carefulLines } from "./lines.ts";
 
 test("a text cannot become markup, wherever it stands", () => {
   const name = `<script>"&'`;
@@ -11,24 +11,10 @@ test("a text cannot become markup, wherever it stands", () => {
   );
 });
 
-test.each([
-  ["http://192.168.1.5:5050/rooms/ABC234", "http://192.168.1.5:5050/rooms/ABC234"],
-  ["http://[::1]:5050", "'http://[::1]:5050'"],
-  ["https://hub.example/$(id)", "'https://hub.example/$(id)'"],
-  ["it's", String.raw`'it'\''s'`],
-])("a shell reads %j as one word: %s", (text, word) => {
-  expect(shellWord(text)).toBe(word);
-});
-
-test("the line to join names the program of this hub, the careful one its version", () => {
-  const facts = { origin: "https://h.example/lab", version: "1.2.3" };
-  expect(joinLine({ ...facts, handout: { sha512: undefined } }, "ABC234")).toBe(
-    "npx -y https://h.example/lab/roomhub.tgz join https://h.example/lab/rooms/ABC234",
-  );
-  expect(joinLine({ ...facts, handout: undefined }, "ABC234")).toBe(
-    "roomhub join https://h.example/lab/rooms/ABC234",
-  );
-  expect(carefulLines({ ...facts, handout: { sha512: undefined } }, "ABC234")).toEqual([
+test("the careful steps name the version of this hub's program", () => {
+  const hub = { hubUrl: "https://h.example/lab", isHandedOut: true };
+  const facts = { origin: "http://127.0.0.1:5050", hub, version: "1.2.3", sha512: undefined };
+  expect(carefulLines(facts, "ABC234")).toEqual([
     "curl -fO https://h.example/lab/roomhub-1.2.3.tgz",
     "sha512sum roomhub-1.2.3.tgz",
     "npx -y ./roomhub-1.2.3.tgz join https://h.example/lab/rooms/ABC234",

@@ -60,6 +60,12 @@ export function pasteLine(line: string): Html {
   return html`<pre><code>${line}</code></pre>`;
 }
 
+/** The same, with what it is for. */
+export function pasteBox(label: string, line: string): Html {
+  return html`<h3>${label}</h3>
+    ${pasteLine(line)}`;
+}
+
 function markupOf(value: string | Html | readonly Html[]): string {
   if (typeof value === "string") return escape(value);
   return value instanceof Html ? value.text : value.map(({ text }) => text).join("");
@@ -85,12 +91,16 @@ html{background:var(--back);color:var(--text)}
 a{color:var(--link)}
 body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:0 auto;padding:1.25rem 1rem 3rem;overflow-wrap:anywhere}
 h1{font-size:1.5rem;line-height:1.25;margin:.25rem 0 1rem}
-h2{font-size:1rem;margin:1.5rem 0 .25rem}
+h2{font-size:1.125rem;margin:1.75rem 0 .25rem}
+h2 .quiet{font-weight:400;font-size:1rem}
+h3{font-size:.875rem;margin:1rem 0 .25rem}
 p{margin:.25rem 0 .75rem}
 pre{margin:.25rem 0 .75rem;padding:.6rem .75rem;border:1px solid var(--line);border-radius:.4rem;background:var(--box);white-space:pre-wrap;overflow-wrap:anywhere}
 code{font:.875rem/1.5 ui-monospace,monospace;user-select:all;-webkit-user-select:all}
 ul{padding:0;margin:.25rem 0;list-style:none}
 li{padding:.4rem 0;border-top:1px solid var(--line)}
+.ways{display:flex;gap:.75rem}
+.ways a{flex:1;padding:.75rem;border:1px solid var(--link);border-radius:.4rem;font-weight:600;text-align:center;text-decoration:none}
 .quiet{color:var(--quiet)}
 .on{color:var(--on)}
 `;

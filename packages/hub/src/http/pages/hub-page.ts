@@ -1,7 +1,7 @@
-import type { Room, UnreachableHub } from "@roomhub/protocol";
+import { joinLine, programLine, type Room, type UnreachableHub } from "@roomhub/protocol";
 import type { ServerResponse } from "node:http";
-import { html, type Html, pasteLine, sendPage } from "./html.ts";
-import { joinLine, type PageFacts } from "./lines.ts";
+import { html, type Html, pasteBox, pasteLine, sendPage } from "./html.ts";
+import type { PageFacts } from "./lines.ts";
 
 interface ShownRooms {
   /** those to show, the last used first */
@@ -26,23 +26,38 @@ export function sendHubPage(
     200,
     "roomhub",
     html`<main>
-      <p class="quiet">The hub at ${facts.origin}</p>
+      <p class="quiet">The hub at ${facts.hub.hubUrl}</p>
       <h1>Rooms</h1>
-      ${rooms.length === 0 ? html`<p>No rooms yet. To create one: <code>roomhub room create "my room" --hub ${facts.origin}</code></p>` : rooms.map((room) => roomSection(facts, room))}
-      ${more} ${unreachable.map(notCounted)}
+      <p>
+        In a room, people share the language models of their machines: any OpenAI client that has
+        the room’s base URL can use all of them.
+      </p>
+      ${rooms.length === 0 ? noRooms(facts) : rooms.map((room) => roomSection(facts, room))} ${more}
+      ${unreachable.map(notCounted)}
       <p class="quiet">roomhub ${facts.version}</p>
     </main>`,
   );
 }
 
-function roomSection(facts: PageFacts, room: Room): Html {
+function noRooms({ hub }: PageFacts): Html {
+  const line = `${programLine(hub)} room create "my room" --hub ${hub.hubUrl}`;
+  return html`<p>No rooms yet. To create one, on a computer:</p>
+    ${pasteLine(line)}`;
+}
+
+function roomSection({ hub, origin }: PageFacts, room: Room): Html {
   const { code, name } = room;
+  const watch = hub.isHandedOut
+    ? html` ·
+        <a href="${origin}/rooms/${code}/watch" aria-label="Watch ${name}">Watch</a>`
+    : html``;
   return html`<section>
     <h2>
-      <a href="${facts.origin}/rooms/${code}"><bdi>${name}</bdi></a>
-      <span class="quiet">${code} · ${about(room)}</span>
+      <a href="${origin}/rooms/${code}"><bdi>${name}</bdi></a>
+      <span class="quiet">${code} · ${about(room)}</span>${watch}
     </h2>
-    ${pasteLine(joinLine(facts, code))} ${pasteLine(`${facts.origin}/rooms/${code}/v1`)}
+    ${pasteBox("Base URL", `${hub.hubUrl}/rooms/${code}/v1`)}
+    ${pasteBox("Share a model of your computer", joinLine(hub, code))}
   </section>`;
 }
 

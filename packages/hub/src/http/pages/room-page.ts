@@ -1,9 +1,13 @@
-import type { ParticipantSummary, Room } from "@roomhub/protocol";
+import { joinLine, type ParticipantSummary, type Room, sdkLine } from "@roomhub/protocol";
 import type { ServerResponse } from "node:http";
-import { html, type Html, pasteLine, sendPage } from "./html.ts";
-import { carefulLines, joinLine, type PageFacts } from "./lines.ts";
+import { html, type Html, pasteBox, pasteLine, sendPage } from "./html.ts";
+import { carefulLines, monitorUrl, type PageFacts } from "./lines.ts";
 
-/** `GET /rooms/:code` for people. @param participants - of a protected room undefined: the page does not show them */
+/**
+ * `GET /rooms/:code` for people: what a phone can do comes first, since the QR code leads here.
+ *
+ * @param participants - of a protected room undefined: the page does not show them
+ */
 export function sendRoomPage(
   response: ServerResponse,
   facts: PageFacts,
@@ -11,28 +15,49 @@ export function sendRoomPage(
   participants: readonly ParticipantSummary[] | undefined,
 ): void {
   const { code, name } = room;
+  const { hub, origin } = facts;
   sendPage(
     response,
     200,
     `${name} · roomhub`,
     html`<main>
-      <p class="quiet">Room ${code} of the hub at ${facts.origin}</p>
+      <p class="quiet">Room ${code} of the hub at ${hub.hubUrl}</p>
       <h1><bdi>${name}</bdi></h1>
-      <h2>Share a model of this machine</h2>
-      ${pasteLine(joinLine(facts, code))} ${needs(facts, room)}
+      ${hub.isHandedOut ? ways(origin, code) : html``}
       <h2>Base URL for any OpenAI client</h2>
-      ${pasteLine(`${facts.origin}/rooms/${code}/v1`)}
-      <p class="quiet">The API key may be anything.</p>
+      ${pasteLine(`${hub.hubUrl}/rooms/${code}/v1`)}
+      <p class="quiet">Any API key will do; <code>as-yourname</code> shows the room who you are.</p>
       <h2>Who is there</h2>
       ${participants === undefined ? html`<p class="quiet">The room has a password, so this page does not say.</p>` : whoIsThere(participants)}
-      ${watchLink(facts, code)} ${careful(facts, code)}
-      <p class="quiet">roomhub ${facts.version} · <a href="${facts.origin}/">all rooms</a></p>
+      <h2>On a computer</h2>
+      ${onAComputer(facts, room)}
+      <p class="quiet">roomhub ${facts.version} · <a href="${origin}/">all rooms</a></p>
     </main>`,
   );
 }
 
-function needs({ handout }: PageFacts, { passwordProtected }: Room): Html {
-  const node = handout === undefined ? "roomhub" : "Node 22.21 or newer";
+/** What a browser can do without a line to paste. */
+function ways(origin: string, code: string): Html {
+  return html`<p class="ways">
+    <a href="${monitorUrl(origin, code)}#try">Try it</a>
+    <a href="${origin}/rooms/${code}/watch">Watch</a>
+  </p>`;
+}
+
+function onAComputer(facts: PageFacts, room: Room): Html {
+  const { hub } = facts;
+  const roomUrl = `${hub.hubUrl}/rooms/${room.code}`;
+  const body = '{"model":"*","stream":true,"messages":[{"role":"user","content":"Hello!"}]}';
+  const sdk = sdkLine(hub);
+  return html`${pasteBox("Share a model of this machine", joinLine(hub, room.code))}
+  ${needs(facts, room)}
+  ${pasteBox("Send a request", `curl -N ${roomUrl}/v1/chat/completions -d '${body}'`)}
+  ${sdk === undefined ? html`` : pasteBox("Use rooms and their events in a program", sdk)}
+  ${careful(facts, room.code)}`;
+}
+
+function needs({ hub }: PageFacts, { passwordProtected }: Room): Html {
+  const node = hub.isHandedOut ? "Node 22.21 or newer" : "roomhub";
   const password = passwordProtected ? "; it prompts for the room's password" : "";
   return html`<p class="quiet">
     Needs ${node} and a model server, such as Ollama or llama.cpp${password}.
@@ -64,23 +89,17 @@ function participantLine({ nickname, model, connection }: ParticipantSummary): H
   </li>`;
 }
 
-function watchLink({ handout, origin }: PageFacts, code: string): Html {
-  if (handout === undefined) return html``;
-  const query = new URLSearchParams({ hub: origin, room: code }).toString();
-  return html`<p><a href="${origin}/monitor/?${query}">Watch the room</a></p>`;
-}
-
 function careful(facts: PageFacts, code: string): Html {
-  const { handout } = facts;
-  if (handout === undefined) return html``;
+  const { hub, sha512 } = facts;
+  if (!hub.isHandedOut) return html``;
   const expected =
-    handout.sha512 === undefined
+    sha512 === undefined
       ? html`<p class="quiet">Compare the SHA-512 with the one in the host's terminal.</p>`
       : html`<p class="quiet">
           Compare the SHA-512 with the one in the host's terminal; this page says
-          <code>${handout.sha512}</code>
+          <code>${sha512}</code>
         </p>`;
-  return html`<h2>For the careful</h2>
-    <p>The first line runs a program that this hub hands out. To check it before it runs:</p>
+  return html`<h3>For the careful</h3>
+    <p>The line that shares runs a program that this hub hands out. To check it before it runs:</p>
     ${carefulLines(facts, code).map(pasteLine)} ${expected}`;
 }

@@ -1,0 +1,72 @@
+import { isLoopbackHost } from "./loopback-host.ts";
+
+/**
+ * Whether npm's registry has `roomhub` and `@roomhub/client`. Until it does, a line for another machine gets them from a hub:
+ * their names would lead to nothing, or to a stranger's program.
+ */
+const isPublished: boolean = false;
+
+/** A hub as a line to paste needs to know it. */
+export interface PastedHub {
+  /** as those who paste the line reach it, without a slash at its end */
+  hubUrl: string;
+  /** whether it hands out the program and the SDK. Contract §7 */
+  isHandedOut: boolean;
+}
+
+/**
+ * The hub in lines for others, to whom a loopback address means their own machine.
+ *
+ * @param hubUrl - as it is known here
+ * @param said - what the hub says of itself: its URL for others, whether it hands out its program
+ */
+export function pastedHub(
+  hubUrl: string,
+  { url, handout = false }: { url?: string | undefined; handout?: boolean | undefined },
+): PastedHub {
+  const isShared = !isForOthers(hubUrl) && url !== undefined && /^https?:/.test(url);
+  const shared = isShared && URL.canParse(url) ? url.replace(/\/+$/, "") : hubUrl;
+  return { hubUrl: shared, isHandedOut: handout };
+}
+
+/** Whether other machines can use a URL: a loopback address leads each of them to itself. */
+export function isForOthers(url: string): boolean {
+  return !isLoopbackHost(new URL(url).hostname);
+}
+
+/**
+ * How a machine that has Node, and nothing of ours, runs the program.
+ *
+ * @param version - a certain one; left out: that of the hub
+ */
+export function programLine(
+  { hubUrl, isHandedOut }: PastedHub,
+  version?: string,
+  isInRegistry: boolean = isPublished,
+): string {
+  if (isHandedOut) {
+    const file = version === undefined ? "roomhub.tgz" : `roomhub-${version}.tgz`;
+    return `npx -y ${shellWord(`${hubUrl}/${file}`)}`;
+  }
+  if (!isInRegistry) return "roomhub";
+  return version === undefined ? "npx -y roomhub" : `npx -y roomhub@${version}`;
+}
+
+/** The line that shares a model in a room, from another machine. */
+export function joinLine(hub: PastedHub, roomCode: string, version?: string): string {
+  return `${programLine(hub, version)} join ${shellWord(`${hub.hubUrl}/rooms/${roomCode}`)}`;
+}
+
+/** The line that installs the SDK; undefined where there is nowhere to get it from. */
+export function sdkLine(
+  { hubUrl, isHandedOut }: PastedHub,
+  isInRegistry: boolean = isPublished,
+): string | undefined {
+  if (isHandedOut) return `npm install ${shellWord(`${hubUrl}/roomhub-client.tgz`)}`;
+  return isInRegistry ? "npm install @roomhub/client" : undefined;
+}
+
+/** A word for a POSIX shell, quoted only where that reads more than letters: `[::1]` is a pattern. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
