@@ -194,6 +194,14 @@ test("an unreachable hub is reported with its URL, the reason and the next step"
   expect((error as Error).message).toMatch(/^Hub at http:\S+ is unreachable: .*ECONNREFUSED/);
 });
 
+test("what a browser says of any failed request is no reason", () => {
+  const { message } = new HubUnreachableError("http://hub", new TypeError("Failed to fetch"));
+  expect(message).toBe("Hub at http://hub is unreachable: no response");
+  const invalid = Object.assign(new TypeError("Invalid URL"), { code: "ERR_INVALID_URL" });
+  const outer = new TypeError("fetch failed", { cause: invalid });
+  expect(new HubUnreachableError("http://hub", outer).message).toMatch(/: Invalid URL$/);
+});
+
 test("the hint for https on a plain HTTP port is the right URL", async () => {
   await using hub = await startFakeHub(() => {});
   const hubUrl = hub.url.replace("http:", "https:");

@@ -64,8 +64,7 @@ export class HubUnreachableError extends Error {
   constructor(hubUrl: string, cause: unknown) {
     const innermost = innermostOf(cause);
     const tls = tlsProblem(hubUrl, innermost);
-    const reason = innermost instanceof Error ? innermost.message : String(innermost);
-    super(`Hub at ${hubUrl} is unreachable: ${tls?.reason ?? reason}`, { cause });
+    super(`Hub at ${hubUrl} is unreachable: ${tls?.reason ?? reasonOf(innermost)}`, { cause });
     this.hubUrl = hubUrl;
     this.hint = tls?.hint ?? "check that it is running, or start one: roomhub serve";
     this.isTlsProblem = tls !== undefined;
@@ -184,6 +183,12 @@ function tlsProblem(hubUrl: string, error: unknown): { reason: string; hint: str
   }
   const certificate = certificateProblem(error);
   return certificate && { reason: `it ${certificate.problem}`, hint: certificate.hint };
+}
+
+function reasonOf(error: unknown): string {
+  // A browser gives no reason: it says "Failed to fetch" or "Load failed" whatever happened.
+  if (error instanceof TypeError && !("code" in error)) return "no response";
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** What OpenSSL reports for a plain-text response. */
